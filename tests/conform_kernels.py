@@ -1,4 +1,4 @@
-"""An attention kernel in numpy with one planted bug, and right ones that are written differently."""
+"""An attention kernel in numpy with one planted bug, and one over blocks of keys."""
 
 import os
 import time
@@ -9,17 +9,17 @@ import numpy as np
 CALLS = {"count": 0}
 
 
-def attention_with(bug: str) -> Any:
+def attention_with(bug: str) -> Any:  # noqa: C901
     """Return a kernel with a bug; "" for none."""
 
-    def attention(
+    def attention(  # noqa: C901
         query: Any,
         key: Any,
         value: Any,
         attn_mask: Any = None,
-        is_causal: bool = False,  # noqa: FBT001, FBT002
+        is_causal: bool = False,
         scale: float | None = None,
-        enable_gqa: bool = False,  # noqa: FBT001, FBT002
+        enable_gqa: bool = False,
         softcap: float | None = None,
         window: int | None = None,
         sinks: Any = None,
@@ -150,10 +150,14 @@ def attention_with(bug: str) -> Any:
     return attention
 
 
-def blocked(query: Any, key: Any, value: Any, is_causal: bool = False, scale: float | None = None) -> Any:  # noqa: E501, FBT001, FBT002
+def blocked(
+    query: Any, key: Any, value: Any, is_causal: bool = False, scale: float | None = None
+) -> Any:
     """Attention over blocks of keys with a running maximum, as FlashAttention computes it."""
     dtype = query.dtype
-    q, k, v = (each.astype(np.promote_types(each.dtype, np.float32)) for each in (query, key, value))
+    q, k, v = (
+        each.astype(np.promote_types(each.dtype, np.float32)) for each in (query, key, value)
+    )
     factor = q.dtype.type(q.shape[-1] ** -0.5 if scale is None else scale)
     groups = q.shape[1] // k.shape[1]
     k, v = (np.repeat(each, groups, axis=1) for each in (k, v))

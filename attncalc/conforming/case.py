@@ -5,16 +5,16 @@ arrays (batch, heads, tokens, width). What a case needs beyond the three arrays 
 keyword arguments of its call.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
-from attncalc.problem.problem import Problem
 
 VERSION = 1
 """Of the suite: grows whenever the cases change."""
@@ -28,6 +28,20 @@ ROUNDING = {
 """Relative error of one rounding when a result is stored, and when a sum is accumulated."""
 EXTRA = ("softcap", "window", "sinks", "alibi_slopes", "query_offset")
 """Keyword arguments beyond those of PyTorch; a kernel supports those that it takes."""
+
+
+def _listed(values: Matrix) -> list[float]:
+    return [float(each) for each in values]
+
+
+_FIELDS: Mapping[str, Callable[[Any], Any]] = {
+    "scale": Fraction,
+    "softcap": lambda value: value,
+    "window": lambda value: value,
+    "sinks": _listed,
+    "alibi_slopes": _listed,
+}
+"""Keyword arguments that are fields of a problem, and how they are given there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,25 +93,18 @@ class Case:
 
     def fields(self, batch: int) -> dict[str, Any]:
         """Return the fields of the problem that one element of the batch is."""
-        call, mask = self.call, self.mask(batch)
+        call = {name: value for name, value in self.call.items() if value is not None}
         found: dict[str, Any] = {"Q": self.q[batch], "K": self.k[batch], "V": self.v[batch]}
+        mask = self.mask(batch)
         if mask is not None:
             found["keep" if mask.dtype == bool else "bias"] = np.asarray(mask, dtype=float)
-        offset = call.get("query_offset")
-        if call.get("is_causal") and offset is None:
-            found |= {"causal": True, "causal_alignment": self.alignment}
+        if call.get("is_causal") and "query_offset" in call:
+            found["keep"] = found.get("keep", 1.0) * self.allowed(call["query_offset"])
         elif call.get("is_causal"):
-            found["keep"] = found.get("keep", 1.0) * self.allowed(int(offset or 0))
-        if call.get("scale") is not None:
-            found["scale"] = Fraction(call["scale"])
-        for name in ("softcap", "window"):
-            if call.get(name) is not None:
-                found[name] = call[name]
-        if call.get("sinks") is not None:
-            found["sinks"] = [float(each) for each in call["sinks"]]
-        if call.get("alibi_slopes") is not None:
-            slopes = [float(each) for each in call["alibi_slopes"]]
-            found |= {"alibi": True, "alibi_slopes": slopes}
+            found |= {"causal": True, "causal_alignment": self.alignment}
+        found |= {name: make(call[name]) for name, make in _FIELDS.items() if name in call}
+        if "alibi_slopes" in call:
+            found["alibi"] = True
         if self.upstream is not None:
             found |= {"backward": True, "dO": beside(self.upstream[batch])}
         return found
@@ -202,13 +209,18 @@ class _Maker:
         return Case(
             feature,
             name,
-            *(as_of(dtype, each) for each in (q, k, v)),
+            as_of(dtype, q),
+            as_of(dtype, k),
+            as_of(dtype, v),
             dtype,
             call,
             self.alignment,
             None if up is None else as_of(dtype, up),
             layout,
         )
+
+
+Make = Callable[..., Case]
 
 
 def suite(
@@ -237,6 +249,26 @@ def _cases(make: _Maker, dtype: str) -> Iterator[Case]:
     def case(feature: str, name: str, *args: Any, **named: Any) -> Case:
         return make.case(feature, name, *args, **{"dtype": dtype} | named)
 
+    yield from _shapes(case)
+    yield from _causal(case)
+    yield from _masks(make, case)
+    yield from _scores(case)
+    yield from _numbers(case)
+    yield case("memory layout", "views of larger arrays", layout="strided")
+    yield case("memory layout", "tokens before heads", layout="tokens first")
+    for each in ROUNDING:
+        yield make.case("dtypes", each, (2, 2, 9, 12, 16), each)
+        yield make.case("dtypes", f"{each}, causal", (1, 2, 12, 12, 16), each, is_causal=True)
+    gradient = partial(case, "gradients", backward=True)
+    yield gradient("plain")
+    yield gradient("uneven", UNEVEN)
+    yield gradient("causal", is_causal=True)
+    yield gradient("grouped heads", (1, 4, 3, 5, 4), groups=2, enable_gqa=True)
+    yield gradient("scale", scale=0.25)
+    yield gradient("softcap", softcap=2.0)
+
+
+def _shapes(case: Make) -> Iterator[Case]:
     for size in SHAPES:
         batch, heads, queries, keys, width = size
         name = f"batch {batch}, heads {heads}, {queries} queries, {keys} keys, width {width}"
@@ -246,6 +278,9 @@ def _cases(make: _Maker, dtype: str) -> Iterator[Case]:
         size = (2, heads, 4, 6, 4)
         name = f"{heads} query heads, {heads // groups} key heads"
         yield case("grouped heads", name, size, groups=groups, enable_gqa=True)
+
+
+def _causal(case: Make) -> Iterator[Case]:
     for size in (USUAL, (1, 1, 1, 1, 2), (1, 2, 33, 33, 8)):
         yield case("causal", f"{size[2]} tokens", size, is_causal=True)
     for size in (UNEVEN, (1, 2, 7, 3, 4), (2, 2, 1, 6, 4)):
@@ -255,9 +290,11 @@ def _cases(make: _Maker, dtype: str) -> Iterator[Case]:
         name = f"{size[2]} queries from position {offset}, {size[3]} keys"
         yield case("query offset", name, size, is_causal=True, query_offset=offset)
     for window in (1, 2, 4, 9):
-        yield case("window", f"{window} keys, 7 tokens", (1, 2, 7, 7, 4), window=window,
-                   is_causal=True)  # fmt: skip
-    yield from _masks(make, case)
+        name, size = f"{window} keys, 7 tokens", (1, 2, 7, 7, 4)
+        yield case("window", name, size, window=window, is_causal=True)
+
+
+def _scores(case: Make) -> Iterator[Case]:
     for scale in (1.0, 0.25, 2.0**-0.5, 0.0):
         yield case("scale", f"{scale:.3g}", scale=scale)
     for softcap in (0.5, 5.0):
@@ -266,22 +303,9 @@ def _cases(make: _Maker, dtype: str) -> Iterator[Case]:
     yield case("sinks", "2 heads", sinks=np.array([0.5, -1.0]))
     yield case("sinks", "with a causal mask", sinks=np.array([2.0, 0.0]), is_causal=True)
     yield case("ALiBi", "2 heads", alibi_slopes=np.array([0.5, 0.25]), is_causal=True)
-    yield from _numbers(make, case)
-    yield case("memory layout", "views of larger arrays", layout="strided")
-    yield case("memory layout", "tokens before heads", layout="tokens first")
-    for each in ROUNDING:
-        yield make.case("dtypes", each, (2, 2, 9, 12, 16), each)
-        yield make.case("dtypes", f"{each}, causal", (1, 2, 12, 12, 16), each, is_causal=True)
-    yield case("gradients", "plain", backward=True)
-    yield case("gradients", "uneven", UNEVEN, backward=True)
-    yield case("gradients", "causal", backward=True, is_causal=True)
-    yield case("gradients", "grouped heads", (1, 4, 3, 5, 4), groups=2, backward=True,
-               enable_gqa=True)  # fmt: skip
-    yield case("gradients", "scale", backward=True, scale=0.25)
-    yield case("gradients", "softcap", backward=True, softcap=2.0)
 
 
-def _masks(make: _Maker, case: Any) -> Iterator[Case]:
+def _masks(make: _Maker, case: Make) -> Iterator[Case]:
     """Yield cases of masks: what may be attended to, or what is added to the scaled scores."""
     rng = make.draw("masks")
     batch, heads, queries, keys, _ = size = (2, 2, 4, 6, 4)
@@ -314,7 +338,7 @@ def _masks(make: _Maker, case: Any) -> Iterator[Case]:
     yield case("mask and causal", "padding", USUAL, attn_mask=square, is_causal=True)
 
 
-def _numbers(make: _Maker, case: Any) -> Iterator[Case]:
+def _numbers(case: Make) -> Iterator[Case]:
     """Yield cases of values that overflow or cancel in careless code."""
     yield case("extreme values", "scores of several hundred", times=200.0)
     plain = case("extreme values", "all scores below -100")

@@ -6,14 +6,14 @@ place of a step. No result is computed twice: the changed problem is solved like
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.base.errors import AttncalcError
 from attncalc.base.types import Matrix
-from attncalc.conforming.case import Case
+from attncalc.conforming.case import ALIGNMENTS, Case
 from attncalc.conforming.reference import Expected, expected, outputs
 
 Fields = dict[str, Any]
@@ -51,7 +51,7 @@ def causes_of(
     """
     if not np.isfinite(got["O"]).all():
         return tuple(_not_finite(case, got["O"], right))
-    heads = (np.abs(got["O"] - right.values["O"]) > right.bounds["O"]).any(axis=(0, 2, 3))
+    heads: Matrix = np.asarray(_wrong(got["O"], right, "O").any(axis=(0, 2, 3)))
     found: dict[str, tuple[float, Cause]] = {}
     for code, says, fields in _candidates(case):
         off = _explained(case, got, right, fields)
@@ -68,32 +68,35 @@ def _explained(
 
     Heads that are right may stay right.
     """
+    heads = {name: _wrong(each, right, name).any(axis=(0, 2, 3)) for name, each in got.items()}
     try:
         rough = outputs(case, fields)
         if any(rough[name].shape != each.shape for name, each in got.items()):
             return None
-        # nearer than the right results, or there is no need of bounds
-        if all(_distance(x, rough[n]) >= _distance(x, right.values[n]) for n, x in got.items()):
+        # a cause is nearer than the right results; bounds take longer
+        if not any(
+            np.abs(x - rough[n])[:, heads[n]].sum() < np.abs(x - right.values[n])[:, heads[n]].sum()
+            for n, x in got.items()
+        ):
             return None
         made = expected(case, fields)
     except (AttncalcError, ValueError):
         return None  # the change does not apply to these sizes
     largest, is_seen = 0.0, False
     for name, each in got.items():
-        wrong = np.abs(each - right.values[name]) > right.bounds[name]
-        heads = wrong.any(axis=(0, 2, 3))
         off = np.abs(each - made.values[name]) / np.maximum(made.bounds[name], 1e-300)
-        off = np.where(each == made.values[name], 0.0, off)
-        if not (off[:, heads] <= 1).all():
+        off = np.where(each == made.values[name], 0.0, off)[:, heads[name]]
+        if not (off <= 1).all():
             return None
-        largest = max(largest, float(off[:, heads].max(initial=0.0)))
+        largest = max(largest, float(off.max(initial=0.0)))
         differs = np.abs(made.values[name] - right.values[name]) > right.bounds[name]
-        is_seen = is_seen or bool((differs & wrong).any())
+        is_seen = is_seen or bool((differs & _wrong(each, right, name)).any())
     return largest if is_seen else None
 
 
-def _distance(one: Matrix, other: Matrix) -> float:
-    return float(np.abs(one - other).sum())
+def _wrong(got: Matrix, right: Expected, name: str) -> Matrix:
+    wrong: Matrix = np.abs(got - right.values[name]) > right.bounds[name]
+    return wrong
 
 
 def _in_heads(says: str, heads: Matrix) -> str:
@@ -136,7 +139,7 @@ def within_lower_precision(case: Case, got: Mapping[str, Matrix]) -> str:
 def _candidates(case: Case) -> Iterator[tuple[str, str, list[Fields]]]:
     """Yield each cause with the fields of its problems, one for each element of the batch."""
     own = [case.fields(batch) for batch in range(len(case.q))]
-    for code, says, change in (*_of_masks(case), *_of_scores(case), *_of_heads(case), *MATRICES):
+    for code, says, change in chain.from_iterable(of(case) for of in TABLES):
         changed = [change(dict(fields)) for fields in own]
         fields = [each for each in changed if each is not None]
         if len(fields) == len(own):
@@ -174,159 +177,76 @@ Named = tuple[str, str, Change]
 # -- changes --------------------------------------------------------------------------------------
 
 
-def _without(fields: Fields, *names: str) -> Fields | None:
-    """Drop the first of these fields that is given; and what depends on it."""
-    found = [name for name in names if name in fields]
-    if not found:
-        return None
-    with_it = {"causal": "causal_alignment", "alibi": "alibi_slopes"}
-    dropped = {*found, *(with_it[name] for name in found if name in with_it)}
-    return {name: value for name, value in fields.items() if name not in dropped}
+def _dropped(*names: str) -> Change:
+    """Drop the fields of these names that are given, and what depends on them."""
+    depends = {"causal": "causal_alignment", "alibi": "alibi_slopes"}
+
+    def change(fields: Fields) -> Fields | None:
+        found = {each for name in names if name in fields for each in (name, depends.get(name))}
+        return {n: value for n, value in fields.items() if n not in found} if found else None
+
+    return change
 
 
-def _with(fields: Fields, **changed: Any) -> Fields:
-    return fields | changed
+def _set(**changed: Any) -> Change:
+    return lambda fields: fields | changed
 
 
-def _keeping(fields: Fields, allowed: Matrix) -> Fields:
-    """Allow keys by a mask in place of the causal one, beside the mask that is given."""
-    plain = _without(fields, "causal") or fields
-    return plain | {"keep": plain.get("keep", 1.0) * allowed}
+def _changed(name: str, change: Callable[[Any], Any]) -> Change:
+    """Change one field, where it is given and keeps its shape."""
+
+    def made(fields: Fields) -> Fields | None:
+        if name not in fields:
+            return None
+        new = change(fields[name])
+        return fields | {name: new} if np.shape(new) == np.shape(fields[name]) else None
+
+    return made
 
 
-def _of_masks(case: Case) -> Iterator[Named]:
-    yield "mask-forgotten", "attn_mask is not applied", partial(_mask_forgotten, case)
-    causal = "is_causal is not applied"
-    if case.call.get("is_causal"):
-        rows, keys = case.q.shape[2], case.k.shape[2]
-        offset = case.call.get("query_offset")
-        right = offset if offset is not None else keys - rows if "b" == case.alignment[0] else 0
-        yield "causal-forgotten", causal, partial(_causal_forgotten, case)
-        named = {0: "the mask is aligned top-left (query i sees keys up to i)",
-                 keys - rows: "the mask is aligned bottom-right (the last query sees all keys)"}
-        for other, says in named.items():
-            if other != right:
-                yield "causal-alignment", says, partial(_causal_at, case, other)
-        if right:
-            for other in (right + 1, right - 1):
-                yield "offset-off-by-one", (
-                    f"the queries are placed one {'later' if other > right else 'earlier'}: "
-                    f"query_offset {other} in place of {right}"
-                ), partial(_causal_at, case, other)
-        yield "mask-strict", "a query does not see the key at its own position", partial(
-            _causal_at, case, right - 1
-        )
-        yield "mask-loose", "a query sees one key after its own position", partial(
-            _causal_at, case, right + 1
-        )
-        yield "mask-reversed", "keys before the query are masked, not those after it", partial(
-            _causal_reversed, case, right
-        )
-        added = np.where(case.allowed(right) > 0, 0.0, 1.0)
-        yield "mask-added", "the causal mask is added to the scores as 1 and 0", lambda f: (
-            (_without(f, "causal", "keep") or f) | {"bias": 1.0 - added}
-        )
-        yield "mask-finite", "masked scores become 0, not -inf, before the softmax", partial(
-            _masked_by_zero, case.allowed(right)
-        )
-    else:
-        yield "causal-not-asked", "a causal mask is applied that is not asked for", lambda f: (
-            _with(f, causal=True)
-        )
-        yield "causal-not-asked", (
-            "a causal mask, aligned bottom-right, is applied that is not asked for"
-        ), lambda f: _with(f, causal=True, causal_alignment="bottom-right")
-    if case.call.get("attn_mask") is not None:
-        yield from _of_given_masks(case)
-    if (window := case.call.get("window")) is not None:
-        yield "window-forgotten", "the window is not applied", lambda f: _without(f, "window")
-        for other in (window - 1, window + 1):
-            if other >= 1:
-                yield "window-size", f"the window holds {other} keys, not {window}", partial(
-                    _with, window=other
-                )
+def _causal(case: Case, allowed: Matrix) -> Change:
+    """Put another mask in the place of the causal one, beside attn_mask."""
+
+    def change(fields: Fields) -> Fields:
+        plain = {**fields, **_own_masks(case, fields)}
+        for name in ("causal", "causal_alignment"):
+            plain.pop(name, None)
+        return plain | {"keep": plain.get("keep", 1.0) * allowed}
+
+    return change
 
 
-def _mask_forgotten(case: Case, fields: Fields) -> Fields | None:
-    if case.call.get("attn_mask") is None:
-        return None
-    plain = _without(fields, "keep", "bias")
-    if plain is not None and case.call.get("query_offset") is not None:
-        plain["keep"] = case.allowed(int(case.call["query_offset"]))
-    return plain
+def _own_masks(case: Case, fields: Fields) -> Fields:
+    """Return the mask of attn_mask alone, where a query offset is part of the mask, too."""
+    if case.call.get("query_offset") is None:
+        return {}
+    return {"keep": np.ones((case.q.shape[2], case.k.shape[2]))}
 
 
-def _causal_forgotten(case: Case, fields: Fields) -> Fields | None:
-    if "causal" in fields:
-        return _without(fields, "causal")
-    plain = _without(fields, "keep")
-    return plain if case.call.get("attn_mask") is None else None
-
-
-def _causal_at(case: Case, offset: int, fields: Fields) -> Fields | None:
-    if case.call.get("query_offset") is not None:
-        fields = _without(fields, "keep") or fields
-    return _keeping(fields, case.allowed(offset))
-
-
-def _causal_reversed(case: Case, offset: int, fields: Fields) -> Fields:
-    return _keeping(_without(fields, "keep") or fields, 1.0 - case.allowed(offset - 1))
-
-
-def _masked_by_zero(allowed: Matrix, fields: Fields) -> Fields | None:
-    plain = _without(fields, "causal", "keep") or fields
-    return _by_equation(plain, "S_scaled", "{last} * allowed[i,j]", allowed=allowed)
-
-
-def _of_given_masks(case: Case) -> Iterator[Named]:
-    def changed(change: Callable[[Matrix], Matrix]) -> Change:
-        def made(fields: Fields) -> Fields | None:
-            name = "keep" if "keep" in fields else "bias"
-            new = change(fields[name])
-            return None if new.shape != fields[name].shape else fields | {name: new}
-
-        return made
-
-    is_boolean = np.asarray(case.call["attn_mask"]).dtype == bool
-    if is_boolean:
-        yield "mask-inverted", "keys are masked where attn_mask is true", changed(lambda k: 1 - k)
-        yield "mask-added", "attn_mask is added to the scores as 1 and 0", lambda f: (
-            (_without(f, "keep") or f) | {"bias": f["keep"]}
-        )
-        yield "mask-multiplied", "the scores are multiplied by attn_mask", lambda f: (
-            _by_equation(_without(f, "keep") or f, "S_scaled", "{last} * allowed[h,i,j]",
-                         allowed=f["keep"])
-        )  # fmt: skip
-    else:
-        yield "mask-sign", "attn_mask is subtracted", changed(lambda b: np.where(
-            np.isneginf(b), b, -b))  # fmt: skip
-        yield "mask-before-scale", "attn_mask is added before the scores are scaled", partial(
-            _scaled_bias, case
-        )
-        yield "mask-as-boolean", "attn_mask is read as true and false", lambda f: (
-            (_without(f, "bias") or f) | {"keep": (f["bias"] != 0).astype(float)}
-        )
-    yield "mask-side", "the mask is on the other side of the keys", changed(lambda k: k[..., ::-1])
-    yield "mask-transposed", "queries and keys of the mask are exchanged", changed(
-        lambda k: k.swapaxes(-1, -2)
-    )
-    yield "mask-of-head", "every head has the mask of the first", changed(
-        lambda k: np.broadcast_to(k[:1], k.shape)
-    )
-
-
-def _scaled_bias(case: Case, fields: Fields) -> Fields:
-    scale = case.call.get("scale")
-    return fields | {"bias": fields["bias"] * (case.q.shape[-1] ** -0.5 if scale is None else scale)}
-
-
-def _by_equation(fields: Fields, step: str, right: str, **matrices: Any) -> Fields:
+def _by(step: str, right: str, **matrices: Any) -> Change:
     """Replace a step by an equation; {last} is the step that it reads."""
-    reads = {"S_scaled": "S[h,i,j] / sqrt(d_k)", "S_capped": "S_scaled[h,i,j]"}
-    if step == "S_scaled" and "scale" in fields:
-        reads["S_scaled"] = f"S[h,i,j] * {float(fields['scale'])!r}"
-    line = f"{step}[h,i,j] = {right.format(last='(' + reads[step] + ')')}"
-    return fields | {"equations": [_for_heads(fields, line)], "more": matrices}
+
+    def change(fields: Fields) -> Fields:
+        scale = fields.get("scale")
+        scaled = "S[h,i,j] / sqrt(d_k)" if scale is None else f"S[h,i,j] * {float(scale)!r}"
+        last = f"({scaled})" if step == "S_scaled" else "S_scaled[h,i,j]"
+        line = f"{step}[h,i,j] = {right.format(last=last)}"
+        return fields | {"equations": [_for_heads(fields, line)], "more": matrices}
+
+    return change
+
+
+def _weights(right: str) -> Change:
+    """Replace the softmax; {last} is the last step of the scores."""
+
+    def change(fields: Fields) -> Fields | None:
+        steps = {"S_masked": {"causal", "keep", "bias", "window"}, "S_alibi": {"alibi"}}
+        steps |= {"S_capped": {"softcap"}, "S_scaled": {*fields}}
+        last = next(step for step, made_by in steps.items() if made_by & fields.keys())
+        line = f"A[h,i,j] = {right.format(last=last)}"
+        return None if "sinks" in fields else fields | {"equations": [_for_heads(fields, line)]}
+
+    return change
 
 
 def _for_heads(fields: Fields, line: str) -> str:
@@ -334,7 +254,131 @@ def _for_heads(fields: Fields, line: str) -> str:
     return line if len(fields["Q"]) > 1 else line.replace("h,", "")
 
 
-def _of_scores(case: Case) -> Iterator[Named]:
+def _both(first: Change, second: Change) -> Change:
+    def change(fields: Fields) -> Fields | None:
+        made = first(fields)
+        return None if made is None else second(made)
+
+    return change
+
+
+def _keys(allowed: Matrix) -> Change:
+    """Allow some keys alone."""
+    return lambda fields: (
+        fields
+        | {
+            "keep": fields.get("keep", 1.0)
+            * np.broadcast_to(allowed.astype(float), (fields["Q"].shape[1], len(allowed)))
+        }
+    )
+
+
+def _key_heads(order: Matrix) -> Change:
+    return lambda fields: fields | {"K": fields["K"][order], "V": fields["V"][order]}
+
+
+def _rolled(names: str, by: int) -> Change:
+    return lambda fields: fields | {each: np.roll(fields[each], by, axis=1) for each in names}
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+
+def _of_causal(case: Case) -> Iterator[Named]:
+    if not case.call.get("is_causal"):
+        says = "a causal mask is applied that is not asked for"
+        yield "causal-not-asked", says, _set(causal=True)
+        says = "a causal mask, aligned bottom-right, is applied that is not asked for"
+        yield "causal-not-asked", says, _set(causal=True, causal_alignment=ALIGNMENTS[1])
+        return
+    rows, keys = case.q.shape[2], case.k.shape[2]
+    offset = case.call.get("query_offset")
+    is_last = case.alignment == ALIGNMENTS[1]
+    right = int(offset) if offset is not None else (keys - rows) * is_last
+    none, allowed = np.ones((rows, keys)), case.allowed(right)
+    others = (
+        ("causal-forgotten", "is_causal is not applied", none),
+        ("causal-alignment", "the mask is aligned top-left: query i sees keys up to i",
+         case.allowed(0)),
+        ("causal-alignment", "the mask is aligned bottom-right: the last query sees all keys",
+         case.allowed(keys - rows)),
+        ("mask-strict", "a query does not see the key at its own position",
+         case.allowed(right - 1)),
+        ("mask-loose", "a query sees one key after its own position", case.allowed(right + 1)),
+        ("mask-reversed", "keys before the query are masked, not those after it",
+         1 - case.allowed(right - 1)),
+    )  # fmt: skip
+    for code, says, mask in others:
+        if not np.array_equal(mask, allowed):
+            yield code, says, _causal(case, mask)
+    for other, where in ((right + 1, "later"), (right - 1, "earlier")) if right else ():
+        says = f"the queries are one place {where}: query_offset {other}, not {right}"
+        yield "offset-off-by-one", says, _causal(case, case.allowed(other))
+    without = _causal(case, none)
+    says = "the causal mask is added to the scores as 1 and 0"
+    yield "mask-added", says, _both(without, _set(bias=allowed))
+    says = "masked scores become 0, not -inf, before the softmax"
+    by_zero = _by("S_scaled", "{last} * allowed[i,j]", allowed=allowed)
+    yield "mask-finite", says, _both(without, by_zero)
+    if (cap := case.call.get("softcap")) is not None:
+        says = "softcap is applied after the mask: masked scores become -softcap"
+        capped = f"{cap!r} * tanh({{last}} / {cap!r}) if allowed[i,j] == 1 else -{cap!r}"
+        by_cap = _both(_dropped("softcap"), _by("S_scaled", capped, allowed=allowed))
+        yield "cap-after-mask", says, _both(without, by_cap)
+
+
+def _of_masks(case: Case) -> Iterator[Named]:
+    if (window := case.call.get("window")) is not None:
+        yield "window-forgotten", "the window is not applied", _dropped("window")
+        for other in (window - 1, window + 1):
+            if other:
+                says = f"the window holds {other} keys, not {window}"
+                yield "window-size", says, _set(window=other)
+    if (mask := case.call.get("attn_mask")) is None:
+        return
+    scale = case.call.get("scale")
+    factor = case.q.shape[3] ** -0.5 if scale is None else scale
+    yield "mask-forgotten", "attn_mask is not applied", _dropped("keep", "bias")
+    if np.asarray(mask).dtype == bool:
+        name = "keep"
+        says = "keys are masked where attn_mask is true"
+        yield "mask-inverted", says, _changed("keep", lambda keep: 1 - keep)
+        says = "attn_mask is added to the scores as 1 and 0"
+        yield (
+            "mask-added",
+            says,
+            lambda f: ({**f, "bias": f["keep"], "keep": np.ones_like(f["keep"])}),
+        )
+        says = "the scores are multiplied by attn_mask"
+        yield (
+            "mask-multiplied",
+            says,
+            lambda f: _by("S_scaled", "{last} * allowed[h,i,j]", allowed=f["keep"])(
+                {**f, "keep": np.ones_like(f["keep"])}
+            ),
+        )
+    else:
+        name = "bias"
+        sign = _changed("bias", lambda bias: np.where(np.isneginf(bias), bias, -bias))
+        yield "mask-sign", "attn_mask is subtracted", sign
+        says = "attn_mask is added before the scores are scaled"
+        yield "mask-before-scale", says, _changed("bias", lambda bias: bias * factor)
+        yield (
+            "mask-as-boolean",
+            "attn_mask is read as true and false",
+            lambda f: (
+                {**f, "keep": (f["bias"] != 0).astype(float), "bias": np.zeros_like(f["bias"])}
+            ),
+        )
+    says = "the mask is on the other side of the keys"
+    yield "mask-side", says, _changed(name, lambda own: own[..., ::-1])
+    says = "queries and keys of the mask are exchanged"
+    yield "mask-transposed", says, _changed(name, lambda own: own.swapaxes(-1, -2))
+    says = "every head has the mask of the first"
+    yield "mask-of-head", says, _changed(name, lambda own: np.broadcast_to(own[:1], own.shape))
+
+
+def _of_scales(case: Case) -> Iterator[Named]:
     width, heads = case.q.shape[3], case.q.shape[1]
     given = case.call.get("scale")
     right = width**-0.5 if given is None else given
@@ -352,165 +396,107 @@ def _of_scores(case: Case) -> Iterator[Named]:
     )  # fmt: skip
     for scale, code, says in others:
         if abs(scale - right) > 1e-12:
-            yield code, says, partial(_with, scale=scale)
+            yield code, says, _set(scale=scale)
     cap = case.call.get("softcap")
-    if cap is not None:
-        yield "cap-forgotten", "softcap is not applied", lambda f: _without(f, "softcap")
-        yield "cap-undivided", "the scores are not divided by softcap before tanh", lambda f: (
-            _by_equation(f, "S_capped", f"{cap!r} * tanh({{last}})")
-        )
-        yield "cap-unmultiplied", "tanh is not multiplied by softcap", lambda f: (
-            _by_equation(f, "S_capped", f"tanh({{last}} / {cap!r})")
-        )
-        yield "cap-product", "each score is multiplied by its tanh", lambda f: (
-            _by_equation(f, "S_capped", "{last} * tanh({last})")
-        )
-        yield "cap-clipped", "the scores are clipped, not capped by tanh", lambda f: (
-            _by_equation(f, "S_capped", f"max(min({{last}}, {cap!r}), -{cap!r})")
-        )
-        yield "cap-before-scale", "softcap is applied before the scale", lambda f: (
-            _by_equation(f, "S_capped", f"{cap!r} * tanh(S[h,i,j] / {cap!r}) * {right!r}")
-        )
-        if case.call.get("is_causal"):
-            yield "cap-after-mask", "softcap is applied after the mask: masked scores become "\
-                "-softcap", partial(_cap_after_mask, case, float(cap))  # fmt: skip
+    if cap is None:
+        return
+    yield "cap-forgotten", "softcap is not applied", _dropped("softcap")
+    formulas = (
+        ("cap-undivided", "the scores are not divided by softcap before tanh", "{c} * tanh({s})"),
+        ("cap-unmultiplied", "tanh is not multiplied by softcap", "tanh({s} / {c})"),
+        ("cap-product", "each score is multiplied by its tanh", "{s} * tanh({s})"),
+        ("cap-clipped", "the scores are clipped, not capped by tanh", "max(min({s}, {c}), -{c})"),
+        ("cap-before-scale", "softcap is applied before the scale",
+         "{c} * tanh(S[h,i,j] / {c}) * {scale}"),
+    )  # fmt: skip
+    for code, says, formula in formulas:
+        text = formula.format(c=repr(cap), s="{last}", scale=repr(right))
+        yield code, says, _by("S_capped", text)
+
+
+def _of_weights(case: Case) -> Iterator[Named]:
     if case.call.get("sinks") is not None:
-        yield "sinks-forgotten", "sinks are not applied", lambda f: _without(f, "sinks")
-        yield "sinks-of-head", "sinks are applied to the heads in reverse order", lambda f: (
-            f | {"sinks": f["sinks"][::-1]}
-        )
+        yield "sinks-forgotten", "sinks are not applied", _dropped("sinks")
+        says = "sinks are applied to the heads in reverse order"
+        yield "sinks-of-head", says, _changed("sinks", lambda sinks: sinks[::-1])
     if case.call.get("alibi_slopes") is not None:
-        yield "alibi-forgotten", "alibi_slopes are not applied", lambda f: _without(f, "alibi")
-        for code, says, times in (("alibi-sign", "distances are added, not subtracted", -1.0),
-                                  ("alibi-scaled", "ALiBi is scaled with the scores", right)):  # fmt: skip
-            yield code, says, partial(_slopes_times, times)
-        yield "alibi-of-head", "slopes are applied to the heads in reverse order", lambda f: (
-            f | {"alibi_slopes": f["alibi_slopes"][::-1]}
-        )
-    yield "softmax-columns", "each column of the weights sums to 1, not each row", lambda f: (
-        _weights(f, "softmax({last}[h,k,j] for k in n)[i]")
-    )
-    yield "softmax-heads", "the weights sum to 1 over the heads, not over the keys", lambda f: (
-        _weights(f, "softmax({last}[k,i,j] for k in heads)[h]")
-    )
-    yield "softmax-missing", "no softmax: the scores are the weights", lambda f: (
-        _weights(f, "{last}[h,i,j]")
-    )
-    yield "softmax-sum", "exp is not divided by its sum", lambda f: (
-        _weights(f, "exp({last}[h,i,j])")
-    )
-    yield "softmax-plus-one", "the sum of the softmax has one more", lambda f: (
-        _weights(f, "exp({last}[h,i,j]) / (1 + sum(exp({last}[h,i,k]) for k in m))")
-    )
-    yield "softmax-base", "the base of the softmax is 2, not e", lambda f: (
-        _weights(f, "2 ** {last}[h,i,j] / sum(2 ** {last}[h,i,k] for k in m)")
-    )
-
-
-def _slopes_times(times: float, fields: Fields) -> Fields:
-    return fields | {"alibi_slopes": [times * each for each in fields["alibi_slopes"]]}
-
-
-def _cap_after_mask(case: Case, cap: float, fields: Fields) -> Fields:
-    own = _without(_without(fields, "softcap") or fields, "causal") or fields
-    offset = case.k.shape[2] - case.q.shape[2] if case.alignment[0] == "b" else 0
-    right = f"{cap!r} * tanh({{last}} / {cap!r}) if allowed[i,j] == 1 else -{cap!r}"
-    return _by_equation(own, "S_scaled", right, allowed=case.allowed(offset))
-
-
-def _weights(fields: Fields, right: str) -> Fields | None:
-    """Replace the softmax; {last} is the last step of the scores."""
-    steps = {"S_masked": {"causal", "keep", "bias", "window"}, "S_alibi": {"alibi"}}
-    steps |= {"S_capped": {"softcap"}, "S_scaled": fields.keys()}
-    last = next(step for step, made_by in steps.items() if made_by & fields.keys())
-    if "sinks" in fields:
-        return None
-    return fields | {"equations": [_for_heads(fields, f"A[h,i,j] = {right.format(last=last)}")]}
+        yield "alibi-forgotten", "alibi_slopes are not applied", _dropped("alibi")
+        says = "distances are added, not subtracted"
+        negative = _changed("alibi_slopes", lambda slopes: [-each for each in slopes])
+        yield "alibi-sign", says, negative
+        says = "slopes are applied to the heads in reverse order"
+        yield "alibi-of-head", says, _changed("alibi_slopes", lambda slopes: slopes[::-1])
+    others = (
+        ("softmax-columns", "each column of the weights sums to 1, not each row",
+         "softmax({last}[h,k,j] for k in n)[i]"),
+        ("softmax-heads", "the weights sum to 1 over the heads, not over the keys",
+         "softmax({last}[k,i,j] for k in heads)[h]"),
+        ("softmax-missing", "no softmax: the scores are the weights", "{last}[h,i,j]"),
+        ("softmax-sum", "exp is not divided by its sum", "exp({last}[h,i,j])"),
+        ("softmax-plus-one", "the sum of the softmax has one more",
+         "exp({last}[h,i,j]) / (1 + sum(exp({last}[h,i,k]) for k in m))"),
+        ("softmax-base", "the base of the softmax is 2, not e",
+         "2 ** {last}[h,i,j] / sum(2 ** {last}[h,i,k] for k in m)"),
+    )  # fmt: skip
+    for code, says, right in others:
+        yield code, says, _weights(right)
 
 
 def _of_heads(case: Case) -> Iterator[Named]:
     heads, of_keys = case.q.shape[1], case.k.shape[1]
+    places = np.arange(heads)
+    orders = [("heads-first", "every query head reads the first key head", 0 * places)]
     if heads > of_keys:
-        tiled = np.arange(heads) % of_keys
-        yield "heads-tiled", "key heads are repeated as a whole (1 2 1 2), not each in turn "\
-            "(1 1 2 2)", partial(_key_heads, tiled)  # fmt: skip
-        yield "heads-first", "every query head reads the first key head", partial(
-            _key_heads, np.zeros(heads, int)
-        )
-    elif heads > 1:
-        yield "heads-reversed", "query heads read the key heads in reverse order", partial(
-            _key_heads, np.arange(heads)[::-1]
-        )
-        yield "heads-first", "every query head reads the first key head", partial(
-            _key_heads, np.zeros(heads, int)
-        )
-        yield "heads-shifted", "each query head reads the key head of the one before", partial(
-            _key_heads, (np.arange(heads) - 1) % heads
-        )
-    keys = case.k.shape[2]
+        says = "key heads are repeated as a whole (1 2 1 2), not each in turn (1 1 2 2)"
+        orders.append(("heads-tiled", says, places % of_keys))
+    else:
+        says = "query heads read the key heads in reverse order"
+        orders.append(("heads-reversed", says, places[::-1]))
+        says = "each query head reads the key head of the one before"
+        orders.append(("heads-shifted", says, (places - 1) % heads))
+    for code, says, order in orders:
+        if heads > 1:
+            yield code, says, _key_heads(order)
+    yield from _of_blocks(np.arange(case.k.shape[2]))
+
+
+def _of_blocks(keys: Matrix) -> Iterator[Named]:
+    """Yield keys that a loop leaves out."""
+    count = len(keys)
+    if count > 1:
+        yield "key-left-out", "the last key is left out", _keys(keys < count - 1)
+        yield "key-left-out", "the first key is left out", _keys(keys > 0)
     for block in BLOCKS:
-        if block < keys and keys % block:
-            yield "block-rest", f"keys after the last full block of {block} are left out", partial(
-                _first_keys, keys // block * block
-            )
-            break
-    for block in BLOCKS:
-        if block < keys:
-            yield "block-first", f"only the first {block} keys are read", partial(
-                _first_keys, block
-            )
-            yield "block-last", "a block of keys replaces the blocks before it: only keys from "\
-                f"{(keys - 1) // block * block + 1} on are read", partial(
-                _last_keys, (keys - 1) // block * block
-            )  # fmt: skip
-    if keys > 1:
-        yield "key-left-out", "the last key is left out", partial(_first_keys, keys - 1)
-        yield "key-left-out", "the first key is left out", partial(_last_keys, 1)
+        if block >= count:
+            return
+        if count % block:
+            says = f"keys after the last full block of {block} are left out"
+            yield "block-rest", says, _keys(keys < count // block * block)
+        yield "block-first", f"only the first {block} keys are read", _keys(keys < block)
+        first = (count - 1) // block * block
+        says = f"only the last block is read: keys from {first + 1} on"
+        yield "block-last", says, _keys(keys >= first)
 
 
-def _key_heads(order: Matrix, fields: Fields) -> Fields:
-    return fields | {"K": fields["K"][order], "V": fields["V"][order]}
+def _of_matrices(case: Case) -> Iterator[Named]:
+    yield (
+        "q-k-swapped",
+        "queries and keys are exchanged",
+        lambda f: ({**f, "Q": f["K"], "K": f["Q"]}),
+    )
+    yield "k-for-v", "keys are used as values", lambda f: f | {"V": f["K"]}
+    yield "v-for-k", "values are used as keys", lambda f: f | {"K": f["V"]}
+    words = {"V": "the values are", "K": "the keys are", "Q": "the queries are"}
+    for names, says in ({"KV": "keys and values are"} | words).items():
+        code = {"KV": "keys"}.get(names, names.lower())
+        yield f"{code}-shifted", f"{says} one token late", _rolled(names, 1)
+        yield f"{code}-shifted", f"{says} one token early", _rolled(names, -1)
+    for name, says in words.items():
+        backwards = _changed(name, lambda each: each[:, ::-1])
+        yield f"{name.lower()}-reversed", f"{says} in reverse order", backwards
 
 
-def _first_keys(count: int, fields: Fields) -> Fields:
-    allowed = np.arange(fields["K"].shape[1]) < count
-    return fields | {"keep": fields.get("keep", 1.0) * np.broadcast_to(
-        allowed.astype(float), (fields["Q"].shape[1], len(allowed)))}  # fmt: skip
-
-
-def _last_keys(first: int, fields: Fields) -> Fields:
-    allowed = np.arange(fields["K"].shape[1]) >= first
-    return fields | {"keep": fields.get("keep", 1.0) * np.broadcast_to(
-        allowed.astype(float), (fields["Q"].shape[1], len(allowed)))}  # fmt: skip
-
-
-def _moved(name: str, by: int) -> Change:
-    def change(fields: Fields) -> Fields:
-        return fields | {each: np.roll(fields[each], by, axis=1) for each in name.split()}
-
-    return change
-
-
-def _exchanged(fields: Fields) -> Fields | None:
-    return fields | {"Q": fields["K"], "K": fields["Q"]}
-
-
-MATRICES: tuple[Named, ...] = (
-    ("q-k-swapped", "queries and keys are exchanged", _exchanged),
-    ("k-for-v", "keys are used as values", lambda f: f | {"V": f["K"]}),
-    ("v-for-k", "values are used as keys", lambda f: f | {"K": f["V"]}),
-    ("v-shifted", "the values are one token late", _moved("V", 1)),
-    ("v-shifted", "the values are one token early", _moved("V", -1)),
-    ("keys-shifted", "keys and values are one token late", _moved("K V", 1)),
-    ("k-shifted", "the keys are one token late", _moved("K", 1)),
-    ("k-shifted", "the keys are one token early", _moved("K", -1)),
-    ("q-shifted", "the queries are one token late", _moved("Q", 1)),
-    ("q-shifted", "the queries are one token early", _moved("Q", -1)),
-    ("q-reversed", "the queries are in reverse order", lambda f: f | {"Q": f["Q"][:, ::-1]}),
-    ("v-reversed", "the values are in reverse order", lambda f: f | {"V": f["V"][:, ::-1]}),
-    ("head-width", "the columns of a head are in reverse order in the queries",
-     lambda f: f | {"Q": f["Q"][..., ::-1]}),
-)  # fmt: skip
+TABLES = (_of_causal, _of_masks, _of_scales, _of_weights, _of_heads, _of_matrices)
 
 
 def _of_batches(own: list[Fields]) -> Iterator[tuple[str, str, list[Fields]]]:
@@ -522,8 +508,9 @@ def _of_batches(own: list[Fields]) -> Iterator[tuple[str, str, list[Fields]]]:
         ("batch-last", "every element of the batch is computed as the last", own[-1]),
     ):
         yield code, says, [other] * len(own)
-    masks = ("keep", "bias")
-    if any(name in own[0] for name in masks):
-        first = {name: own[0][name] for name in masks if name in own[0]}
+        matrices = {name: other[name] for name in ("Q", "K", "V")}
+        yield code, says, [fields | matrices for fields in own]
+    first = {name: own[0][name] for name in ("keep", "bias") if name in own[0]}
+    if first:
         says = "every element of the batch has the mask of the first"
         yield "mask-of-batch", says, [fields | first for fields in own]

@@ -88,9 +88,7 @@ def _apart(case: Case, matrix: Matrix) -> Matrix:
     return apart
 
 
-def _ranges(
-    problem: Problem, stored: float, accumulated: float
-) -> tuple[Plan, dict[str, Range]]:
+def _ranges(problem: Problem, stored: float, accumulated: float) -> tuple[Plan, dict[str, Range]]:
     """Return the steps of a problem, and the range of each in arithmetic of these errors."""
     steps = plan(problem)
     given = {name: np.asarray(each) for name, each in problem.given.items()}

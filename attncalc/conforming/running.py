@@ -121,11 +121,24 @@ class Kernel:
 
 
 class Inside:
-    """A function, called in this process: no crash or endless loop is caught."""
+    """A function, called in this process: no crash or endless loop is caught.
 
-    def __init__(self, function: Callable[..., Any], backend: str = "numpy") -> None:
+    Parameters
+    ----------
+    function, backend
+        The kernel, and the arrays that it gets.
+    takes
+        The keyword arguments that it takes; by default those of its signature.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        backend: str = "numpy",
+        takes: frozenset[str] | None = None,
+    ) -> None:
         self.function, self.backend = function, backend
-        self.takes = _takes(function)
+        self.takes = _takes(function) if takes is None else takes
 
     def call(self, case: Case) -> Called:
         """Call the function on a case."""
@@ -236,57 +249,51 @@ def _called(function: Callable[..., Any], backend: str, device: str, case: Case)
 
 def _as_arrays(backend: str, device: str, case: Case) -> tuple[list[Any], dict[str, Any]]:
     """Return the inputs and the keyword arguments as a kernel gets them."""
-    named = {name: value for name, value in case.call.items() if value is not None}
-    arrays: list[Any] = []
-    if backend == "numpy":
-        if case.dtype == "bfloat16":
-            raise NotImplementedError("numpy has no bfloat16")
-        of_type: Callable[[Matrix], Any] = partial_of(np.asarray, case.dtype)
-    elif backend == "torch":
-        import torch
-
-        of_type = lambda x: torch.tensor(x, dtype=getattr(torch, case.dtype), device=device)  # noqa: E731
-    else:
-        import jax.numpy
-
-        of_type = lambda x: jax.numpy.asarray(x, dtype=case.dtype)  # noqa: E731
-    for each in (case.q, case.k, case.v):
-        array = of_type(each)
-        if case.layout == "tokens first" and backend != "jax":
-            array = _swapped(_swapped(array).contiguous() if backend == "torch"
-                             else np.ascontiguousarray(_swapped(array)))  # fmt: skip
-        elif case.layout == "strided" and backend != "jax":
-            wide = of_type(np.zeros((*each.shape[:-1], 2 * each.shape[-1])))
-            wide[..., ::2] = array
-            array = wide[..., ::2]
-        if case.upstream is not None and backend == "torch":
-            array.requires_grad_(True)  # noqa: FBT003
-        arrays.append(array)
-    for name, value in named.items():
-        if isinstance(value, np.ndarray) and value.dtype == bool:
-            named[name] = value if backend == "numpy" else _array_of(backend, device, value)
-        elif isinstance(value, np.ndarray):
-            named[name] = of_type(value)
+    array = _maker(backend, device)
+    arrays = [_laid_out(array, each, case) for each in (case.q, case.k, case.v)]
+    if case.upstream is not None and backend == "torch":
+        for each in arrays:
+            each.requires_grad_(True)
+    named = {
+        name: array(value, "bool" if value.dtype == bool else case.dtype)
+        if isinstance(value, np.ndarray)
+        else value
+        for name, value in case.call.items()
+        if value is not None
+    }
     return arrays, named
 
 
-def partial_of(function: Callable[..., Any], dtype: str) -> Callable[[Matrix], Any]:
-    """Return a function that makes arrays of a type."""
-    return lambda each: function(each, dtype=dtype)
+Make = Callable[[Matrix, str], Any]
 
 
-def _swapped(array: Any) -> Any:
-    return array.swapaxes(1, 2)
-
-
-def _array_of(backend: str, device: str, value: Matrix) -> Any:
+def _maker(backend: str, device: str) -> Make:
+    """Return what makes an array of a type."""
     if backend == "torch":
-        import torch
+        torch = importlib.import_module("torch")
+        return lambda values, dtype: torch.tensor(
+            np.ascontiguousarray(values), dtype=getattr(torch, dtype), device=device
+        )
+    if backend == "jax":
+        jax = importlib.import_module("jax.numpy")
+        return lambda values, dtype: jax.asarray(values, dtype=dtype)
+    return _in_numpy
 
-        return torch.tensor(np.ascontiguousarray(value), device=device)
-    import jax.numpy
 
-    return jax.numpy.asarray(value)
+def _in_numpy(values: Matrix, dtype: str) -> Matrix:
+    if dtype == "bfloat16":
+        raise NotImplementedError("numpy has no bfloat16")
+    with np.errstate(over="ignore"):
+        return np.array(values, dtype=dtype)
+
+
+def _laid_out(array: Make, values: Matrix, case: Case) -> Any:
+    """Return an array in the memory layout of a case."""
+    if case.layout == "tokens first":
+        return array(np.ascontiguousarray(values.swapaxes(1, 2)), case.dtype).swapaxes(1, 2)
+    if case.layout == "strided":
+        return array(np.repeat(values, 2, axis=-1), case.dtype)[..., ::2]
+    return array(values, case.dtype)
 
 
 def _as_numpy(array: Any) -> Matrix:
@@ -306,8 +313,7 @@ def _gradients(
     """Return the gradients of the inputs; None where the backend gives none."""
     if backend != "torch" or not output.requires_grad:
         return None
-    import torch
-
+    torch = importlib.import_module("torch")
     upstream = torch.tensor(case.upstream, dtype=output.dtype, device=device)
     found = torch.autograd.grad(output, arrays, upstream, allow_unused=True)
     return {

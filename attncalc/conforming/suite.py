@@ -83,10 +83,20 @@ class Report(NamedTuple):
 
     @property
     def causes(self) -> tuple[tuple[Cause, int], ...]:
-        """The causes that explain failures, with the number of cases, the largest first."""
+        """The fewest causes that explain the failures, with the number that each explains.
+
+        Causes that explain equally many are all among them.
+        """
         found = [each.failure.causes for each in self.of("failed") if each.failure]
-        counts = Counter(cause for causes in found for cause in dict.fromkeys(causes))
-        return tuple(counts.most_common())
+        says = {each.code: each for own in reversed(found) for each in reversed(own)}
+        codes = [{each.code for each in own} for own in found]
+        counts = Counter(code for own in codes for code in own)
+        chosen: list[str] = []
+        while left := [own for own in codes if own and own.isdisjoint(chosen)]:
+            open_ = Counter(code for own in left for code in own)
+            most = max(open_.values())
+            chosen += [code for code in says if open_[code] == most]
+        return tuple((says[code], counts[code]) for code in chosen)
 
     @property
     def by_feature(self) -> Mapping[str, tuple[Result, ...]]:
@@ -178,11 +188,12 @@ def _failure(kernel: Callee, case: Case, called: Called, right: Expected, why: s
         if ((off := _errors(name, got, right)) > 1).any()
     )
     at = tuple(int(index) for index in np.argwhere(off > 1)[0])
-    values = (called.results[name], right.values[name], right.bounds[name])
+    got, value, bound = called.results[name], right.values[name], right.bounds[name]
     entry = f"{name}[{', '.join(str(index + 1) for index in at)}]"
     if not causes and (lower := within_lower_precision(smallest, called.results)):
         why = f"{why} by no more than the rounding of {lower}"
-    return Failure(case, smallest, why, entry, *(float(each[at]) for each in values), causes)
+    numbers = float(got[at]), float(value[at]), float(bound[at])
+    return Failure(case, smallest, why, entry, *numbers, causes)
 
 
 def _shrunk(
