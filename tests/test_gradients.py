@@ -546,7 +546,7 @@ def test_an_operation_without_a_way_back_is_named(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(InputError) as caught:
         Problem(**SMALL, backward=True)
     assert str(caught.value) == (
-        "backward, A (attention weights): no way back through Softmax is known"
+        "backward, A (attention weights): no gradient of Softmax is known"
     )
 
 

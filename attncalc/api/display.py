@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 IN_A_NOTEBOOK = "width:100%;height:{height}em;border:0;resize:vertical;overflow:auto"
 SHORTEST, TALLEST, OF_PART, OF_ROW = 12, 44, 5, 1.7
-"""Heights of a page in a notebook, in em: at least, at most, of what is said and of a row."""
+"""Heights of a page in a notebook, in em: the minimum, the maximum, the text and a row."""
 
 
 class Displayed:

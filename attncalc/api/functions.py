@@ -23,15 +23,15 @@ def solve(
     equations: Sequence[str] = (),
     more: Mapping[str, Any] | None = None,
 ) -> Solution:
-    """Work out the steps of a problem.
+    """Compute the steps of a problem.
 
     Parameters
     ----------
     problem
         The matrices and the conventions.
     keep
-        The names of the steps that are wanted, or None for all. What is not wanted is not stored:
-        with `("O",)` alone, memory grows with n, not with n².
+        The names of the steps to keep, or None for all. Other steps are not stored: with
+        `("O",)`, memory grows with n, not with n².
     report
         Called on long inputs with the number of blocks done, and of all.
     equations, more
@@ -106,7 +106,8 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     rope_frequencies
         Rope's frequencies themselves, (d_k / 2,): one for each pair of columns that is turned.
     alibi_slopes, sinks
-        Slopes of `alibi`, and numbers whose power of e joins the sum of the softmax: (heads,).
+        Slopes of `alibi`, and attention sinks: exp(sink) is added to the denominator of the
+        softmax, (heads,).
     rel_bias
         T5's biases by distance, (d_buckets, heads): a row for each bucket.
     keep, ignore
@@ -129,7 +130,7 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     asked
         The names of the steps that answers are asked for, for marking alone; by default all.
     heads
-        How many heads stand side by side in W_Q, or in Q; by default 1. Keys and values may have
+        The number of heads, side by side in W_Q or Q; by default 1. Keys and values may have
         fewer.
     combine
         `"concat"` (default) or `"mean"` of the heads.
@@ -178,7 +179,7 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     target
         What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
     step
-        η of a step W − η dW, after which the outputs are worked out again.
+        η of a step W − η dW, after which the outputs are computed again.
     equations
         A list of equations, as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of which
         replaces the step of its name or adds one.
@@ -215,7 +216,7 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     Parameters
     ----------
     X1
-        Tokens that ask, as rows, (n, d_1).
+        Query tokens, as rows, (n, d_1).
     X2
         Tokens attended to, as rows, (m, d_2).
     W_Q, W_K, W_V
@@ -248,7 +249,8 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     rope_frequencies
         Rope's frequencies themselves, (d_k / 2,): one for each pair of columns that is turned.
     alibi_slopes, sinks
-        Slopes of `alibi`, and numbers whose power of e joins the sum of the softmax: (heads,).
+        Slopes of `alibi`, and attention sinks: exp(sink) is added to the denominator of the
+        softmax, (heads,).
     rel_bias
         T5's biases by distance, (d_buckets, heads): a row for each bucket.
     keep, ignore
@@ -271,7 +273,7 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     asked
         The names of the steps that answers are asked for, for marking alone; by default all.
     heads
-        How many heads stand side by side in W_Q, or in Q; by default 1. Keys and values may have
+        The number of heads, side by side in W_Q or Q; by default 1. Keys and values may have
         fewer.
     combine
         `"concat"` (default) or `"mean"` of the heads.
@@ -320,7 +322,7 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     target
         What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
     step
-        η of a step W − η dW, after which the outputs are worked out again.
+        η of a step W − η dW, after which the outputs are computed again.
     equations
         A list of equations, as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of which
         replaces the step of its name or adds one.

@@ -26,7 +26,7 @@ def new(
     Parameters
     ----------
     seed
-        Stands for one problem; None for another one each time.
+        The seed of the problem: the same seed makes the same problem. None draws a new one.
     again
         A problem, or the file that holds it, whose sibling is made: as hard, and another one.
     words
@@ -40,7 +40,7 @@ def new(
     kind
         `"self"` (default), `"cross"`, `"encoder"` or `"decoder"`.
     tokens, keys
-        How many tokens ask (3), and how many are attended to (as many).
+        The number of query tokens (3), and of key tokens (as many).
     d, d_keys, d_k, d_v, d_ff
         Features: of a token (4), of one attended to (d), of a head's queries and keys (2), of its
         values (d_k), within a feed-forward part (d). X is (tokens, d), W_Q is (d, heads · d_k).

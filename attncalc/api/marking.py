@@ -101,9 +101,9 @@ def rules_from(
     Parameters
     ----------
     given
-        Rules by name; None for what is not said.
+        Rules by name; None for a rule that is not given.
     base
-        What holds where nothing is said. Weights and deductions are added to its own.
+        The rules that apply by default. Weights and deductions are added to them.
     spelled
         How messages name a rule.
 
@@ -132,7 +132,7 @@ def read_rubric(place: str | Path) -> Rules:
     Raises
     ------
     InputError
-        When it cannot be read, or holds what is no rule.
+        When it cannot be read, or contains a key that is not a rule.
     """
     said = read_json_object(Path(place), "a rubric")
     said.pop("$schema", None)  # a file may say which schema it follows
@@ -143,7 +143,7 @@ def read_rubric(place: str | Path) -> Rules:
 
 
 def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = str) -> Rules:
-    """Return the rules with the steps under their own names; refuse what is no step, or cause."""
+    """Return the rules with the steps under their own names; refuse unknown steps and causes."""
     steps = {name: step for key in keys for name, step in key.steps.items()}
     known = {name.lower(): name for name in steps}
     known |= {step.title: name for name, step in steps.items()}

@@ -88,8 +88,8 @@ def open_model(
     decoder_ignore
         The padding mask of `decoder_tokens`, (n,): 1 where a token is padding.
     layer
-        Which layer, from 0, as files count; None for the last one, with what stands behind it and
-        the head, where there is one.
+        The layer, counted from 0 as in the files; None for the last one, with the final
+        normalization and the head, if there is one.
     report
         Called with the number of layers that are done, and of all.
     **conventions
@@ -124,8 +124,8 @@ def open_model(
         tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore=decoder_ignore
     )
     opened = Opened(Path(folder), given)
-    told = None if report is None else _of(opened.runs_to(layer), report)
-    return opened.problem(layer, conventions, told)
+    after = None if report is None else _of(opened.runs_to(layer), report)
+    return opened.problem(layer, conventions, after)
 
 
 class Given(NamedTuple):
@@ -333,12 +333,12 @@ class Opened:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is to be said of what was read."""
+        """Remarks on the files that were read."""
         both = (*self._first.remarks, *self.model.remarks, *self._remarks, *self._told)
         return tuple(dict.fromkeys(both))
 
     def place_of_mask(self) -> int | None:
-        """Return where the token stands that is masked, from 0; None where nothing tells it."""
+        """Return the position of the masked token, from 0; None if it is unknown."""
         mask = masked_of(self.model.folder)
         places = [place for place, each in enumerate(self.asks) if each == mask]
         return places[0] if len(places) == 1 else None

@@ -207,8 +207,7 @@ class Solution(Displayed, solving.Solution):
         from attncalc.studies.patterns.finding import worth_telling
         from attncalc.writing.patterns import sentence
 
-        told = worth_telling(self.patterns)
-        return tuple(sentence(self.problem, pattern) for pattern in told)
+        return tuple(sentence(self.problem, each) for each in worth_telling(self.patterns))
 
     def to_frame(self, name: str) -> "DataFrame":
         """Return one step as a frame of pandas, in floats.
@@ -222,7 +221,7 @@ class Solution(Displayed, solving.Solution):
         -------
         pandas.DataFrame
             Rows and columns are named as in the tables: tokens by their labels, and what has no
-            label by its number from 1. Several heads stand below one another: rows then have a
+            label by its number from 1. Several heads are stacked vertically: rows then have a
             `MultiIndex` of the head, from 1, and the row. It holds a copy of the numbers.
 
         Raises

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 
 class AttncalcError(Exception):
-    """Anything attncalc refuses; its text says what is wrong, where, and what would mend it."""
+    """Anything attncalc refuses; its text states what is wrong, where, and how to fix it."""
 
 
 class InputError(AttncalcError, ValueError):

@@ -66,7 +66,7 @@ def is_number(text: str, *, decimal_comma: bool = False) -> bool:
 
 
 def exact(value: float | str) -> Decimal:
-    """Return the shortest decimal that stands for a float: 0.1 is meant where 0.1 is stored.
+    """Return the shortest decimal stored as this float: 0.1 for the float nearest to 0.1.
 
     Examples
     --------

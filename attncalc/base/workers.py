@@ -29,7 +29,7 @@ def cores() -> int:
 
 
 def mapped(work: Callable[[T], R], things: Iterable[T], jobs: int = 1) -> Iterator[R]:
-    """Yield what comes of each thing, in their order.
+    """Yield the result of each thing, in their order.
 
     Parameters
     ----------

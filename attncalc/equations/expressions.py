@@ -246,7 +246,7 @@ DUSTLESS = 30
 
 
 class Explanation(NamedTuple):
-    """How one entry comes about.
+    """How one entry is calculated.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ DUST_OF_SUMS = Decimal("1e-60")
 
 
 class Operand(NamedTuple):
-    """A matrix whose entries can stand in an expression.
+    """A matrix whose entries can appear in an expression.
 
     Parameters
     ----------

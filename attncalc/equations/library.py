@@ -17,15 +17,15 @@ _BACK = re.compile(r" back (\w+): ")
 _STEP = re.compile(r"(\w+)\(([^;)]*)(?:; (.*))?\)")
 _REPEATED = re.compile(r"\{(\w+)\*\|([^{}]*)\}")
 TURNED = "T"
-"""The flag of any equation whose result stands with its rows and columns changed over."""
+"""The flag of any equation whose result is transposed."""
 NO_INPUT = "-"
-"""What stands in a way back for an optional input that is not given."""
+"""The name of an optional input of a backward equation that is not given."""
 
 
 class Stated(NamedTuple):
-    """An equation as the library states it: inputs in order, text, notation, ways back, source.
+    """An equation as the library states it: inputs in order, text, notation, gradients, source.
 
-    The notation is empty where it is read off the equation. An input marked + is never negative;
+    The notation is empty if it is derived from the equation. An input marked + is never negative;
     the rows of one marked % are shares, and sum to 1.
     """
 

@@ -45,7 +45,7 @@ from attncalc.equations.tree import (
 Setting = Fraction | int | float
 Shape = tuple[int, ...]
 GRADIENT, RESULT = -1, -2
-"""What a way back may read behind the inputs: the gradient that arrives, and the result.
+"""What a backward equation may read after the inputs: the upstream gradient, and the result.
 
 Results of equations that are computed together with it follow, each one number less."""
 
@@ -149,7 +149,7 @@ class Operation:
         return ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a process is handed of it: what it knows of shapes is found again."""
+        """Return the state for another process, which computes the cached shapes again."""
         return {name: value for name, value in vars(self).items() if name != "_known"}
 
     @property
@@ -250,7 +250,7 @@ class Operation:
         Raises
         ------
         InputError
-            When no way back is known, or there is none.
+            When its gradient is unknown, or it has none.
         """
         from attncalc.equations.derive import gradient_name, total_name  # here, as above
         from attncalc.equations.extents import shapes_together
@@ -259,7 +259,7 @@ class Operation:
         inputs = [n for n in inputs_of(found.name, found.given) if n not in found.tables]
         own = equation(found.name, found.given)
         if to >= len(inputs) or inputs[to] not in entry_of(found.name).backs:
-            raise InputError(f"no way back through {type(self).__name__} is known")
+            raise InputError(f"no gradient of {type(self).__name__} is known")
         made = back(found.name, found.given, inputs[to])
         if made is None:
             return None
@@ -438,7 +438,7 @@ class Stated(Operation):
 
 
 def _results(own: Equation) -> dict[str, int]:
-    """Return by name which results a way back reads: its own, and those computed with it."""
+    """Return the results that a backward equation reads, by name: its own, and those beside it."""
     return {own.name: RESULT} | {name: RESULT - k for k, name in enumerate(own.recurring)}
 
 

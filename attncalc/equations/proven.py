@@ -91,8 +91,8 @@ def prove(
     stages
         The plan.
     given
-        The matrices it starts from: Decimals and Fractions as typed, or floats that stand for the
-        shortest decimals stored as these floats; conditions as booleans.
+        The given matrices: Decimals and Fractions as typed, or floats, which mean the shortest
+        decimals stored as these floats; conditions as booleans.
     decimals
         How many decimals are shown.
     exactly
@@ -248,7 +248,7 @@ class _Part(_Rows):
 
 
 def _typed(matrix: Matrix, row: Place) -> tuple[Place, Matrix]:
-    """Return a row of numbers as typed; floats stand for their shortest decimals."""
+    """Return a row of numbers as typed; floats mean their shortest decimals."""
     if matrix.dtype == object:
         return row, decimals_of(matrix[row])
     return row, np.array([Decimal(x) for x in matrix[row].astype(str)], object)

@@ -24,7 +24,7 @@ class EquationError(InputError):
     """An equation that cannot be read or computed; the message shows the place with a caret."""
 
     def __init__(self, text: str, column: int | None = None, problem: str = "") -> None:
-        # the message alone is said again with the place of a file before it
+        # the message is reported again with the place in a file before it
         super().__init__(text if column is None else f"{problem}\n  {text}\n  {' ' * column}^")
 
 
@@ -574,8 +574,8 @@ def rebuilt(x: Node, change: Callable[[Node], Node]) -> Node:
         case Marked(body):
             return Marked(change(body))
         case Remark(body, words, where):
-            told = tuple(w if isinstance(w, str) else change(w) for w in words)
-            return Remark(change(body), told, None if where is None else change(where))
+            changed = tuple(w if isinstance(w, str) else change(w) for w in words)
+            return Remark(change(body), changed, None if where is None else change(where))
         case Aggregate(kind, body, index, size, where):
             held = None if where is None else change(where)
             return Aggregate(kind, change(body), index, change(size), held)
@@ -680,9 +680,9 @@ def source(x: Node, level: int = 0) -> str:
         case Marked(body):
             return put(f"+{source(body, 3)}", 3)
         case Remark(body, words, where):
-            told = "".join(w if isinstance(w, str) else "{" + source(w) + "}" for w in words)
+            text = "".join(w if isinstance(w, str) else "{" + source(w) + "}" for w in words)
             holds = "" if where is None else f", {source(where)}"
-            return f'why({source(body)}, "{told}"{holds})'
+            return f'why({source(body)}, "{text}"{holds})'
     raise TypeError(x)
 
 

@@ -1,4 +1,4 @@
-"""The written-out work of an equation: how one entry comes about from the entries it reads.
+"""The written-out work of an equation: how one entry is calculated from the entries it reads.
 
     S[1,2] = (1·0) + (2·3) = 6.00
 
@@ -125,7 +125,7 @@ def explanation(
     settings: Mapping[str, Setting] | None = None,
     tables: Mapping[str, Matrix] | None = None,
 ) -> Explanation:
-    """Return how an entry comes about; the parameters are those of `Here`."""
+    """Return how an entry is calculated; the parameters are those of `Here`."""
     here = Here(equation, place, operands, settings or {}, tables or {})
     with np.errstate(all="ignore"):
         return _program(equation)(here)
@@ -548,7 +548,7 @@ def _hardmax(here: Here, row: _Scores, j: int, is_worked: bool) -> Expression:
     won = rows.winners(row.values)
     count = int(won.sum())
     if not won[j]:
-        here.remark = "a larger score stands beside it"
+        here.remark = "another score is larger"
         return document.ZERO
     here.remark = f"{count} scores share the first place" if count > 1 else "the largest score"
     return document.Quotient(whole(1), whole(count)) if count > 1 else whole(1)

@@ -290,7 +290,7 @@ def read_ids(given: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class GradientFields:
-    """What the way back starts with; `Problem` says what it means."""
+    """The upstream gradient and the targets; `Problem` describes them."""
 
     backward: Any = setting(
         False,
@@ -318,7 +318,7 @@ class GradientFields:
 
 
 _PART = re.compile(r"(?:[1-9]\d{0,3}\.)?(?:(?:self|cross)\.)?")
-"""What stands before the name of a matrix in a part: the layer, and the side of a decoder."""
+"""The prefix of a matrix in a part: the layer, and the side of a decoder."""
 
 
 class Names(tuple[str, ...]):
@@ -415,7 +415,7 @@ GIVEN: dict[str, MatrixField] = {
 SETTINGS: dict[str, Setting] = {n: each for o in OWNERS for n, each in declared(o, Setting).items()}
 """Every convention but `labels` and the texts."""
 TEXTS = ("title", "made_by")
-"""What is said of a problem: its heading, and the command that made it."""
+"""Texts of a problem: its title, and the command that made it."""
 NESTED: dict[str, Nested] = declared(LayerFields, Nested)
 """What has fields of its own."""
 

@@ -42,7 +42,7 @@ def opening(fields: Scope, tokens: str, earlier: int = 0) -> list[Placed]:
     tokens
         The name of the tokens that are given, or that the first part makes.
     earlier
-        How many tokens a cache holds, behind which these stand.
+        The number of tokens in the cache, which precede these.
     """
     parts: list[Placed] = []
     reads = () if has_made_tokens(fields) else (tokens,)

@@ -56,7 +56,7 @@ def read_matrix(
         When it is no matrix, or an entry cannot be one; the message names its place.
     """
     raw = _raw(name, given)
-    is_own = isinstance(given, list | tuple)  # joined here: nobody else has this array
+    is_own = isinstance(given, list | tuple)  # joined here: no other reference to this array
     values = _values(name, raw, is_own=is_own, as_column=as_column)
     return ReadMatrix(values, _typed(raw, values, kept), raw.ndim == 1)
 

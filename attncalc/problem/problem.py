@@ -41,15 +41,15 @@ from attncalc.problem.standing import split_heads
 
 Labels = Sequence[str] | Mapping[str, Sequence[str]] | None
 LONGEST_NAME = 500
-"""Characters of a label in results: each stands there once for every pair of tokens."""
+"""Characters of a label in results, where each label appears once for every pair of tokens."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem(Outer):
-    r"""The matrices a person gives, and the conventions they want.
+    r"""Given matrices and the conventions of a calculation.
 
-    Self-attention has one matrix of tokens, `X`; cross-attention has two: `X1` asks (queries),
-    `X2` answers (keys and values). Or `Q`, `K` and `V` are given themselves. Shapes below are those
+    Self-attention has one matrix of tokens, `X`; cross-attention has two: `X1` (query tokens)
+    and `X2` (key and value tokens). Or `Q`, `K` and `V` are given directly. Shapes below are those
     of the default layout, where tokens are rows and weights are (in, out).
 
     Parameters
@@ -86,19 +86,19 @@ class Problem(Outer):
     bias
         Numbers added to the scaled scores, of the same shapes; -inf forbids.
     alibi_slopes
-        Slopes of one's own for `alibi`, (heads,).
+        Custom slopes for `alibi`, (heads,).
     rel_bias
         T5's bias, a row for each bucket of distances, (buckets, heads); added to the scores once
         they are scaled and capped.
     sinks
-        A number for each head, (heads,): its power of e joins the sum of every softmax of the head,
-        and goes to no key.
+        An attention sink for each head, (heads,): exp(sink) is added to the denominator of each
+        softmax of the head, and goes to no key.
     labels
         Names of the tokens: a list, or with two matrices `{"X1": [...], "X2": [...]}`.
     title
         What the problem is called in headings and pictures.
     made_by
-        The command that made it, as `attncalc new` says it; "" for a problem of one's own.
+        The command that made it, as written by `attncalc new`; "" for any other problem.
     scale
         `"sqrt_dk"` (scores divided by √d_k of the head), `"none"`, or a number that multiplies; by
         default dot products of queries and keys alone are divided.
@@ -111,14 +111,14 @@ class Problem(Outer):
         The names of the steps that answers are asked for, and `"connections"` for the map; None for
         all that its plan has. Marking asks for it, and nothing else does.
     heads
-        How many heads stand side by side in Q or W_Q. Keys and values may have fewer: each of
+        The number of heads, side by side in Q or W_Q. Keys and values may have fewer: each of
         their heads then serves consecutive query heads.
     combine
         `"concat"` or `"mean"` of the heads.
     causal, causal_alignment
         Whether a query may attend only to keys up to its own place, counted from the
         `"top-left"` corner, or from the `"bottom-right"` (a decoder with earlier keys): then the
-        first query stands m − n places after the first key, for `positions` too.
+        first query is m − n positions after the first key, for `positions` too.
     score
         `"dot"`, `"general"` (qᵀ W_S k), `"additive"` (v_Sᵀ tanh(q W_Sq + k W_Sk + b_S)), `"concat"`
         (v_Sᵀ tanh([q; k] W_S + b_S)) or `"distance"` (−‖q − k‖² / 2). Tokens without weights are
@@ -194,7 +194,7 @@ class Problem(Outer):
         What the outputs should be, L = ½ Σ (O − T)²; the class of each row of a head's
         probabilities, from 0, L = −Σ log prob.
     step
-        η of a step W − η dW against the gradients, after which the outputs are worked out again.
+        η of a gradient step W − η dW, after which the outputs are computed again.
     past_K, past_V
         Keys and values of earlier tokens, (t, d_k) and (t, d_v), put before the new ones.
     ids, W_E, first_id
@@ -207,7 +207,7 @@ class Problem(Outer):
         A token, (d,), put before the others.
     image, patch, channels
         An image, (H, W) or a list of channels, in place of X: it is cut into patches, of a side p
-        or of (p, q) rows and columns; and how many channels stand side by side in a matrix.
+        or of (p, q) rows and columns; and the number of channels, side by side in a matrix.
     E, b_E
         What each flattened patch is multiplied by, (channels · p · q, d), and its bias.
     layers
@@ -380,7 +380,7 @@ class Problem(Outer):
 
     @cached_property
     def unturned(self) -> tuple[str, ...]:
-        """The names of weights that stand as they are given in every layout."""
+        """The names of weights that no layout transposes."""
         inner = (prefix + name for prefix, own in self.inner.items() for name in own.unturned)
         return (*super().unturned, *self.more, *inner)
 
@@ -404,7 +404,7 @@ class Problem(Outer):
         return self.calculation.part_of(step).attention or self
 
     def where(self, step: str) -> str:
-        """Return where the attention of a step stands among several; "" for the only one.
+        """Return the position of a step's attention among several; "" for the only one.
 
         As "cross", "1.self" or "layer 2".
         """
@@ -454,7 +454,7 @@ class Problem(Outer):
 
     @cached_property
     def queries(self) -> tuple[str, ...]:
-        """The names of the outputs: of the tokens that ask."""
+        """The names of the outputs, which are those of the query tokens."""
         if self.block != ALONE:  # of queries that are given, others may go into a layer
             tokens = "X" if self.kind == "self" else "X1"
             return self._token_names((tokens,), self.tokens_of(tokens))
@@ -475,7 +475,7 @@ class Problem(Outer):
         return self._token_names(("X",) if self.kind == "self" else ("X2", "K"), self.m)
 
     def stored(self, name: str) -> Matrix:
-        """Return a given matrix in floats, as it stands in what was given."""
+        """Return a given matrix in floats, in the orientation in which it was given."""
         if name in self.more:
             own: Matrix = self.more[name]
             return own
@@ -585,7 +585,7 @@ def _as_rows(value: Any) -> Any:
 
 
 def _settle_backward(problem: Problem) -> None:
-    """Find out whether gradients are wanted, and of which matrix the one that arrives is."""
+    """Determine whether gradients are requested, and the matrix of the upstream gradient."""
     said = problem.backward
     given = problem.those_given("dO", "dY", "dlogits", "target", "target_ids", "step")
     wanted = bool(given) if said is None else read_setting("backward", said)
@@ -602,12 +602,12 @@ def _settle_backward(problem: Problem) -> None:
 
 
 Nesting = tuple[str, Mapping[str, Any], str]
-"""What stands before the names in a part, its fields, and the same of what it is in."""
+"""The prefix of the names in a part, its fields, and the prefix of the enclosing part."""
 
 
 @cache
 def _default(name: str, block: str) -> Any:
-    """Return what a setting is where nothing is said, read once for all problems."""
+    """Return the default of a setting, read once for all problems."""
     return read_setting(name, SETTINGS[name].default_in(block))
 
 
@@ -645,7 +645,7 @@ def _inner_of(
         fields |= {"causal": False, "window": None, "alibi": False, "positions": "none"}
     for name, value in given.items():
         fields |= {name: _inner_field(problem, prefix, name, value, typed)}
-    # a scale that nobody said is that of the score here, and not of one further up
+    # the default scale is that of the score here, not that of an enclosing part
     fields["says_scale"] = parent.says_scale or given.get("scale") is not None
     fields["said"] = tuple(n for n, value in given.items() if n in SETTINGS and value is not None)
     made = Inner(fields)
@@ -689,7 +689,7 @@ def _asked(problem: Problem) -> tuple[str, ...] | None:
 
 
 def _text(name: str, given: object) -> str:
-    """Return a text that is said of a problem, which an array of one may hold."""
+    """Return a text of a problem, which may be in an array with one entry."""
     text = only_value(given[0] if isinstance(given, list) and len(given) == 1 else given)
     if not isinstance(text, str | None):
         raise InputError(f"{name} takes a text, not {quoted(str(given))}")

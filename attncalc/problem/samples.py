@@ -21,7 +21,7 @@ class Sample:
 
     @property
     def path(self) -> Path:
-        """Where it lies: inside the installed package, or in the checkout beside it."""
+        """Its path: inside the installed package, or in the checkout beside it."""
         package = Path(__file__).parent.parent
         installed = package / "samples" / self.file
         return installed if installed.exists() else package.parent / "samples" / self.file

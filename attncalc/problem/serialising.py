@@ -265,13 +265,13 @@ def _with_both_sides(problem: Problem, texts: list[list[str]]) -> Iterator[Row]:
 
 
 def _line_of_labels(problem: Problem) -> Row | None:
-    """Return the names of tokens that are made, and so have no block that they could stand in."""
+    """Return the names of computed tokens, which have no block of their own."""
     found, tokens = labels(problem), problem.made_tokens
     names = found.get(tokens) if isinstance(found, dict) else found
     if not (tokens and names):
         return None
-    told = (name or f"({place})" for place, name in enumerate(names, start=1))
-    return [f"labels {tokens}", *map(harmless_cell, told)]
+    shown = (name or f"({place})" for place, name in enumerate(names, start=1))
+    return [f"labels {tokens}", *map(harmless_cell, shown)]
 
 
 def _labels_of(problem: Problem, name: str) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""Layouts: the one place that knows of tokens as columns, and of weights (out, in).
+"""Layouts: the one module that handles tokens as columns, and weights (out, in).
 
 Internally tokens are rows, weights are (in, out), and several heads are a first axis. A person may
 give tokens as columns, weights as (out, in) or heads side by side in one matrix. Here given
@@ -82,7 +82,7 @@ class Standing(NamedTuple):
         """Return a matrix in an equation: weights stored (out, in) are transposed there."""
         if name in self.unturned:
             return Transposed(Symbol(name)) if self.by_columns else Symbol(name)
-        # with tokens as columns, weights (out, in) stand as the equation wants them: Q = W_Q X
+        # with tokens as columns, weights (out, in) have the orientation of the equation Q = W_Q X
         return Transposed(Symbol(name)) if self.is_transposed(name) else Symbol(name)
 
     def is_transposed(self, name: str) -> bool:

@@ -32,7 +32,7 @@ class Step(NamedTuple):
     is_between
         Whether a person may go past it: from the scores to the weights, without the scaled ones.
     slices
-        What the matrices of several stand for: a "head", or the "token" of a recurrence.
+        The name of each of several matrices: a "head", or the "token" of a recurrence.
     rows_of
         Of a recurrence, the steps whose earlier rows it reads, and that are computed with it: its
         own first.
@@ -76,7 +76,7 @@ def run(
             matrix = step.operation.by_rows(after, *inputs)
         else:
             matrix = step.operation.apply(*inputs)
-        # before rounding: marking and the work want what the arithmetic gave, too
+        # before rounding: marking and the written-out work also read the unrounded values
         if made is not None:
             made[step.name] = matrix
         # what is given, and only shown as a step, is read as it was given

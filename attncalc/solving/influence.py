@@ -1,4 +1,4 @@
-"""A solution in words: which input influences an output, and what size a step has."""
+"""A solution as text: which input influences an output, and the size of a step."""
 
 from functools import partial
 

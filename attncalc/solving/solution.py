@@ -217,12 +217,12 @@ class Solution:
         return tuple(step for step in self.steps if step.role == "weights")
 
     def row_labels(self, step: Step) -> tuple[str, ...]:
-        """Return what the rows of a step stand for: tokens, by name, or numbers of features."""
+        """Return the labels of a step's rows: names of tokens, or numbers of features."""
         axis, _ = self.problem.standing.pair(step.rows, step.columns)
         return self._labels(step, axis, self.shape_of(step.name)[-2])
 
     def column_labels(self, step: Step) -> tuple[str, ...]:
-        """Return what the columns of a step stand for: tokens, by name, or numbers of features."""
+        """Return the labels of a step's columns: names of tokens, or numbers of features."""
         _, axis = self.problem.standing.pair(step.rows, step.columns)
         return self._labels(step, axis, self.shape_of(step.name)[-1])
 
@@ -448,7 +448,7 @@ class Solution:
 
     @property
     def _is_short(self) -> bool:
-        # the way back reads every matrix whole
+        # backpropagation reads whole matrices
         if self.problem.backward:
             return True
         # scores that are given are there already, all of them: no block of them saves any memory
@@ -537,7 +537,7 @@ def solve(
     remakes: bool = False,
     proves: bool = True,
 ) -> Solution:
-    """Work out the steps of a problem, those to keep or all: as `attncalc.solve` does."""
+    """Compute the steps of a problem, those to keep or all, as `attncalc.solve` does."""
     return solved(Solution, problem, keep, report, remakes=remakes, proves=proves)
 
 

@@ -1,4 +1,4 @@
-"""The written-out work: how every entry of every step comes about, in the digits that are shown."""
+"""The written-out work: how each entry of each step is calculated, in the digits shown."""
 
 import operator
 from collections.abc import Iterator, Mapping
@@ -56,7 +56,7 @@ class Derivation(NamedTuple):
     step
         The name of the step it belongs to.
     place
-        Where it stands in the plan's matrix, from 0.
+        Its position in the plan's matrix, from 0.
     entry
         Its name, with its place as it is shown, from 1.
     forms
@@ -144,7 +144,7 @@ class Work:
         )
 
     def reads(self, name: str, place: Place) -> tuple[tuple[str, Place], ...]:
-        """Return which entries an entry is worked out from, in the order of its line, each once.
+        """Return the entries that an entry is calculated from, in the order of its line, each once.
 
         All places are as the plan has them; those of what is given, too.
         """
@@ -204,7 +204,7 @@ class Work:
             return significant(true, FOOTNOTE_DIGITS) if abs(true) > dust else None
 
     def _unrounded(self, name: str, place: Place) -> Any:
-        """Return an entry before it is rounded; of large matrices, no more is worked out."""
+        """Return an entry before rounding; of a large matrix, only this entry is computed."""
         *head, row, column = place
         if self._is_large and self.problem.rounding == EACH_STEP:
             return self._exact_row(name, row)[(*head, column)]
@@ -379,7 +379,7 @@ def _is_difference(form: Expression) -> bool:
 
 
 def _value_of_digits(form: Expression) -> Decimal | None:
-    """Return what numbers come to as they are written; nothing where others stand among them."""
+    """Return the value of an expression of numbers as written; None if it has other parts."""
     if isinstance(form, Number):
         return _digits_of(form)
     if isinstance(form, Negative):
@@ -407,5 +407,5 @@ def _digits_of(expression: Expression) -> Decimal | None:
 
 
 def _value(shown: Number | Ratio) -> Fraction:
-    """Return the number that the digits stand for."""
+    """Return the number that the digits represent."""
     return shown.exact if shown.exact is not None else Fraction(shown.text)

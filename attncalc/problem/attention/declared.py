@@ -63,7 +63,7 @@ def even(given: Any) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)  # a Problem makes these of its own
 class AttentionFields:
-    """Every matrix and every convention of an attention; what they mean is said in `Problem`."""
+    """Every matrix and every convention of an attention; `Problem` describes them."""
 
     X: Any = matrix("tokens", "Tokens of self-attention, one per row.", FIRST, "self")
     X1: Any = matrix("tokens", "Query tokens of cross-attention, one per row.", FIRST, "cross")

@@ -79,7 +79,7 @@ def scaling_as_object(scaling: "RopeScaling") -> dict[str, Any]:
 
 
 def _said(given: Any) -> dict[str, Any]:
-    """Return what is said, by name, of an object or of a text."""
+    """Return the parameters of an object or a text, by name."""
     if isinstance(given, Mapping):
         return {plain(name).replace("-", "_"): value for name, value in given.items()}
     text = str(given).strip()
@@ -93,8 +93,8 @@ def _said(given: Any) -> dict[str, Any]:
         except (json.JSONDecodeError, RecursionError):
             raise ValueError from None
     kind, *pairs = text.replace(",", " ").split()
-    parted = [pair.partition("=") for pair in pairs]
-    return {"rope_type": kind} | {name.lower(): value for name, _, value in parted}
+    split = [pair.partition("=") for pair in pairs]
+    return {"rope_type": kind} | {name.lower(): value for name, _, value in split}
 
 
 def _kind(said: dict[str, Any]) -> str:

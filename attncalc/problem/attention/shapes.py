@@ -175,7 +175,7 @@ def _product(problem: Attention, source: str, weights: str) -> str:
 
 
 def _head_faults(problem: Attention) -> Iterator[str]:
-    """Find the matrices that do not part into heads."""
+    """Find the matrices that cannot be split into heads."""
     standing = problem.standing
     heads = problem.n_heads
     if problem.is_bare("Q"):
@@ -242,7 +242,7 @@ def _widest(problem: Attention, name: str) -> str:
 
 
 def value_head_faults(problem: Attention) -> Iterator[str]:
-    """Find values that do not part into heads as keys do."""
+    """Find values that cannot be split into heads as keys are."""
     giving, groups = _widest(problem, "V"), problem.n_kv_heads
     answering, standing = _widest(problem, "K"), problem.standing
     if problem.start:

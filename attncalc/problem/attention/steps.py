@@ -76,7 +76,7 @@ TITLES: dict[str, str] = {
     "C": "heads side by side",
     "O": "outputs",
 }
-"""Every step that an attention can have, in order, and what it is in words."""
+"""Every step that an attention can have, in order, with its title."""
 
 
 BETWEEN = ("Q_S", "K_S", "S_scaled", "S_alibi", "S_rel", "S_masked", "H", "C")
