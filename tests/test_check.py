@@ -314,7 +314,10 @@ def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
     [
         ([PROBLEM, "nope.md"], "error: nope.md: no such file\n"),
         (["nope.json", "a.md"], "error: nope.json: no such file\n"),
-        (["-", "-"], "error: - stands for the problem and for an answer: one of them can be\n"),
+        (
+            ["-", "-"],
+            "error: - is given for the problem and for an answer: use it for one of them\n",
+        ),
         (
             [PROBLEM, "a.md", "--steps", "Q,Z"],
             'error: --steps: unknown name "Z": did you mean V? '

@@ -300,7 +300,7 @@ def test_several_problems_have_a_folder_each(attncalc: Command, tmp_path: Path) 
         ("Bob", "1", "no answer"),
     ]
     assert rows[0]["earned"] == rows[0]["possible"] == "7"
-    assert rows[4]["paired by"] == "nobody's"
+    assert rows[4]["paired by"] == "unmatched"
     assert rows[4]["note"] == "that of Bob, but its name does not say to which of 1 and 2 b"
     page = (tmp_path / "marked" / "Ada-Byron.md").read_text(encoding="utf-8")
     assert "Score: 7.0 of 7" in page
@@ -635,7 +635,7 @@ def test_pages_are_written_in_the_form_that_is_asked_for(attncalc: Command, tmp_
         ("name,id\nAda,1\n,2\n", "{}", "roster.csv: line 3: no name stands in it"),
         ("name,id\nAda,1\nBob,1\n", "{}", 'roster.csv: line 3: the id "1" is that of line 2 too: '
          "leave one of them out"),
-        ("name\nAda\n", "[]", "spec.json: what a class gets is one JSON object, between { and }"),
+        ("name\nAda\n", "[]", "spec.json: the specification is one JSON object, between { and }"),
         ("name\nAda\n", "{", "spec.json: not JSON at line 1, column 2: Expecting property name "
          "enclosed in double quotes"),
         ("name\nAda\n", "{}", 'spec.json: problems is a list of them, as [{"name": "1", '
@@ -691,11 +691,11 @@ def test_what_no_set_can_be_made_of_is_said(
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "there"), "there: it is there "
          "already: make the set in a new folder"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--causal"),
-         "--causal: what a class gets stands in the file of --problems"),
+         "--causal: the file of --problems defines the problems of a class"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--no-tell-apart"),
-         "--no-tell-apart: what a class gets stands in the file of --problems"),
+         "--no-tell-apart: the file of --problems defines the problems of a class"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--no-scale"),
-         "--no-scale: what a class gets stands in the file of --problems"),
+         "--no-scale: the file of --problems defines the problems of a class"),
     ],
 )  # fmt: skip
 def test_flags_that_make_no_set_are_refused(

@@ -413,7 +413,7 @@ def test_arrays_come_and_go_as_npz(attncalc: Command, tmp_path: Path) -> None:
         assert arrays["A"].dtype == np.float64
         assert arrays["X"].tolist() == GOOD["X"]
     run = attncalc("self", "in.npz", "--format", "npz")
-    assert run.err == "error: npz is no text: say where to write it, as -o steps.npz\n"
+    assert run.err == "error: npz is binary: pass a file, as -o steps.npz\n"
 
 
 @pytest.mark.slow

@@ -545,9 +545,7 @@ def test_an_operation_without_a_way_back_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(stated(), "Softmax", stated()["Softmax"]._replace(backs={}))
     with pytest.raises(InputError) as caught:
         Problem(**SMALL, backward=True)
-    assert str(caught.value) == (
-        "backward, A (attention weights): no gradient of Softmax is known"
-    )
+    assert str(caught.value) == ("backward, A (attention weights): no gradient of Softmax is known")
 
 
 def test_a_further_input_that_nothing_is_known_of_is_refused() -> None:

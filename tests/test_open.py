@@ -402,7 +402,7 @@ ASKED = {
     ),
     "a head of no layer": (
         ("--tokens", "1", "--head", "1"),
-        "--head is of a layer: say which, as --layer 0",
+        "--head requires a layer: choose it, as --layer 0",
     ),
     "a head in data": (
         ("--tokens", "1", "--layer", "0", "--head", "1", "--format", "json"),
@@ -411,7 +411,7 @@ ASKED = {
     ),
     "a picture of no layer": (
         ("--tokens", "1", "-o", "map.png"),
-        "picture is of a layer: say which, as --layer 0",
+        "picture requires a layer: choose it, as --layer 0",
     ),
 }
 

@@ -1,14 +1,14 @@
-"""The command line: Typer parses, the rooms work, and here errors become exit codes."""
+"""The command line: Typer parses, other packages work, and errors become exit codes here."""
 
 import os
 import sys
 
 OWN_MISTAKE = 3
-"""How the command ends where attncalc itself is wrong."""
+"""The exit code of an error in attncalc itself."""
 
 
 def run() -> int:
-    """Run the command line and return its exit code: 0, 1, 2, or 3 for our own mistakes."""
+    """Run the command line and return its exit code: 0, 1, 2, or 3 for an internal error."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy then loads 60 ms sooner
     os.environ["MPLBACKEND"] = "agg"  # a notebook's own may not be there, and stops matplotlib
     from attncalc.base.errors import AttncalcError
@@ -17,7 +17,7 @@ def run() -> int:
 
     prepare()
     try:
-        from attncalc.cli.app import app_for  # within: what it needs may not be there
+        from attncalc.cli.app import app_for  # inside `try`: a dependency may be missing
 
         with remembering():
             app_for(sys.argv[1:])(prog_name="attncalc")
@@ -30,10 +30,10 @@ def run() -> int:
     except OSError as error:  # help that cannot be printed, say
         give_up_on(error)
     except SystemExit as end:
-        if nobody_reads(end.__context__):  # nobody reads on: `--help | head`
+        if nobody_reads(end.__context__):  # the reader of a pipe has ended: `--help | head`
             leave_quietly(0)
         return end.code if isinstance(end.code, int) else 0
-    except Exception as error:  # what nobody foresaw: for `check` 1 would mean "has mistakes"
+    except Exception as error:  # unexpected; 1 would mean "has mistakes" in `check`
         if os.environ.get("ATTNCALC_TRACEBACK"):
             raise
         complain(_own_mistake(error))

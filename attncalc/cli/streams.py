@@ -58,7 +58,7 @@ def emit_bytes(data: bytes) -> None:
 
 
 def emit(text: str | Iterable[str]) -> None:
-    """Write data to standard output, all of it, or end quietly when nobody reads on.
+    """Write all data to standard output, or end quietly when its reader has ended.
 
     Its pieces, where it comes in pieces, are written as they come.
     """
@@ -71,7 +71,7 @@ def emit(text: str | Iterable[str]) -> None:
 
 @contextmanager
 def _printing() -> Iterator[None]:
-    """Print inside: quietly to the end where nobody reads on, and to an error where it is full."""
+    """Print inside: end quietly when the reader has ended, and with an error when it is full."""
     check_printing()
     try:
         yield
@@ -116,7 +116,7 @@ def _say(text: str) -> None:
     try:
         sys.stderr.write(within(encoding, lines) + "\n")
         sys.stderr.flush()
-    except OSError:  # full, or nobody reads it: there is no place left to say so
+    except OSError:  # full or without a reader: the error cannot be printed
         sys.stderr = _nowhere()
 
 

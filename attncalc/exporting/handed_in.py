@@ -1,4 +1,4 @@
-"""What a student handed in, marked as Gradescope has it: a test for each step, never a crash."""
+"""A submission, marked in the format of Gradescope: a test for each step, never a crash."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -47,10 +47,10 @@ def results(source: Path, submission: Path) -> str:
     try:
         with key.names_at_hand():
             answer = handed_in(submission, key)
-        told = of_marking(mark(key, answer, course.rules), course)
+        results = of_marking(mark(key, answer, course.rules), course)
     except AttncalcError as error:
-        told = of_none(_without_folder(str(error), submission), course)
-    return in_json(told, indent=2) + "\n"
+        results = of_none(_without_folder(str(error), submission), course)
+    return in_json(results, indent=2) + "\n"
 
 
 def of_marking(marking: Marking, course: Course) -> dict[str, Any]:

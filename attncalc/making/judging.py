@@ -61,7 +61,7 @@ Fault = tuple[str, int]
 
 
 class Judged(NamedTuple):
-    """What is said of a candidate: why it is rejected, if it is, and which heads are to blame."""
+    """The judgement of a candidate: why it is rejected, if it is, and because of which heads."""
 
     rejected: Rejected | None = None
     heads: Mapping[str, Collection[int]] = {}
@@ -98,7 +98,7 @@ def judged(problem: Problem, wishes: Wishes) -> Judged:
 
 
 def _heads_at_fault(solution: Solution, wishes: Wishes, found: Rejected) -> dict[str, set[int]]:
-    """Return which heads are to blame, by what stands before their steps' names.
+    """Return the heads that cause a rejection, by the prefix of their steps' names.
 
     None where all of an attention's are: then what all of them read is to blame as well.
     """
@@ -289,7 +289,7 @@ def _mistakes(solution: Solution, wishes: Wishes) -> Rejected | None:
 
 
 class Mistake(NamedTuple):
-    """A common mistake in a step: its code, what it is, and what comes of it, where it can be made.
+    """A common mistake in a step: its code, its description, and its result if it is possible.
 
     Shapes need not go together, and a sum may be 0.
     """

@@ -15,11 +15,11 @@ from attncalc.making.wishes import Wishes
 from attncalc.problem.problem import Problem
 
 MOST_TRIED = 1000
-"""Candidates that are solved before a wish is said to be too much."""
+"""Number of candidates that are solved before the conditions count as impossible."""
 MOST_SCORES = 150_000
-"""Scores of all of them together, after which it is said, too: large problems take their time."""
-MOST_MENDED = 50
-"""Times that the heads of a candidate that are to blame are drawn anew, before all of it is."""
+"""Number of scores of all candidates that has the same effect, for large problems."""
+MOST_REDRAWN = 50
+"""Number of times that single heads of a candidate are redrawn, before all of it is."""
 PER_SOLVED = 100
 """Candidates that are seen through at sight, for each that is solved."""
 MOST_AT_SIGHT = 1000
@@ -83,12 +83,12 @@ def untold_as(mistakes: Sequence[str]) -> str:
 
 
 def fresh_seed() -> int:
-    """Return a seed for a problem of which nobody asks for a certain one: 128 bits, unguessable."""
+    """Return a random seed of 128 bits."""
     return secrets.randbits(128)
 
 
 def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
-    """Return the first problem, of those that a seed stands for, that is what is wished for.
+    """Return the first problem drawn from a seed that satisfies the conditions.
 
     The same seed gives the same problem on every machine: Python promises the numbers of its
     generator, and the digits that decide are exact.
@@ -104,12 +104,12 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
     solved = tried = 0
     calm, waived = 1.0, None
     most = max(10, min(MOST_TRIED, MOST_SCORES // wishes.scores))
-    mended, last = 0, Judged()
+    redrawn, last = 0, Judged()
     matrices = dict[str, Matrix]()
     while solved < most and tried < most * PER_SOLVED and (solved or tried < MOST_AT_SIGHT):
         tried += 1
-        mended = mended + 1 if last.heads and mended < MOST_MENDED else 0
-        if mended:
+        redrawn = redrawn + 1 if last.heads and redrawn < MOST_REDRAWN else 0
+        if redrawn:
             matrices = with_heads_anew(wishes, matrices, last.heads, random, calm)
         else:
             matrices = draw(wishes, shapes, random, calm)
@@ -125,7 +125,7 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
         if last.rejected is None:
             said = tuple(f"{says} in {step}" for (step, _), says in (waived or {}).items())
             return Made(problem, tried, dict(rejected.most_common()), said)
-        if last.rejected == LARGE and not mended:
+        if last.rejected == LARGE and not redrawn:
             calm = max(calm * CALMER ** (1 + wishes.scores // 100), CALMEST)
         rejected[last.rejected] += 1
     raise InputError(_blamed(rejected, tried))

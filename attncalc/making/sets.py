@@ -1,4 +1,4 @@
-"""Problems for a class: what each student is to get, and the seed that stands for it."""
+"""Problems for a class: the version of each student, and its seed."""
 
 import hmac
 import json
@@ -19,7 +19,7 @@ from attncalc.reading.json_values import Typed
 from attncalc.reading.roster import path_name
 
 BYTES_OF_SEED = BYTES_OF_SECRET = 16
-"""128 bits, which nobody can try out."""
+"""128 bits, too many to try out."""
 _SECRET = re.compile(r"(?:[0-9a-f]{2}){16,64}")
 OF_A_SPEC = ("problems", "formats", "seed", "secret")
 OF_A_MANIFEST = ("attncalc", "students")
@@ -72,9 +72,9 @@ class Spec(NamedTuple):
     formats
         The forms that worksheets and keys are written in.
     secret
-        The key of all seeds, in hexadecimal digits: whoever has it can make every problem.
+        The key of all seeds, in hexadecimal digits: it is enough to make every problem.
     seed
-        Tells apart several sets of one secret; None where nothing is said.
+        Distinguishes several sets with one secret; None by default.
     """
 
     problems: tuple[Wanted, ...]
@@ -201,15 +201,15 @@ def as_given(spec: Spec) -> dict[str, Any]:
 def seed_of(spec: Spec, student: Sequence[str], problem: str) -> int:
     """Return the seed of one student's version of a problem: it is the same on every machine.
 
-    It is an HMAC (RFC 2104) under the set's secret. No student can work out a seed, of their own
-    or of another version, not even where they know the set's seed, the list and the specification.
+    It is an HMAC (RFC 2104) under the set's secret. No student can compute a seed, of their own
+    or of another version, even if they know the set's seed, the list and the specification.
 
     Parameters
     ----------
     spec
         The set's specification, with its secret.
     student
-        What stands for the student, wherever on the list they are: their id, email or name.
+        What identifies the student, wherever on the list they are: their id, email or name.
     problem
         The problem's name.
 
@@ -221,8 +221,8 @@ def seed_of(spec: Spec, student: Sequence[str], problem: str) -> int:
     >>> seed_of(spec, ("id", "17"), "1") == seed_of(spec, ("name", "17"), "1")
     False
     """
-    told = json.dumps([spec.seed, list(student), problem]).encode()
-    return int.from_bytes(hmac.digest(bytes.fromhex(spec.secret), told, "sha256")[:BYTES_OF_SEED])
+    text = json.dumps([spec.seed, list(student), problem]).encode()
+    return int.from_bytes(hmac.digest(bytes.fromhex(spec.secret), text, "sha256")[:BYTES_OF_SEED])
 
 
 class Version(NamedTuple):
@@ -234,12 +234,12 @@ class Version(NamedTuple):
 
 
 def version(wanted: Wanted, seed: int) -> Version:
-    """Return the version of a problem that a seed stands for.
+    """Return the version of a problem that a seed determines.
 
     Raises
     ------
     InputError
-        When nothing is as wished for, or it asks for what is no step.
+        When no candidate satisfies the conditions, or a requested step does not exist.
     """
     wishes, asked = wanted.wishes, dict(wanted.asked)
     if wanted.words:

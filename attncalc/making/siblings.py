@@ -70,7 +70,7 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> 
 
 def wishes_taken_over(problem: Problem) -> dict[str, Any]:
     """Return the wishes that hold for a problem's siblings, as they were typed."""
-    if not problem.made_by:  # a problem of somebody's own, who wished for nothing
+    if not problem.made_by:  # a problem that was not made by attncalc, and has no conditions
         anything = {"sharp": True, "tell_apart": False, "largest_score": ANY_SCORE}
         return {"entries": _entries(problem), "margin": "none", **anything}
     asked = asked_of_recipe(problem.made_by)

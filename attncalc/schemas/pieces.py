@@ -56,12 +56,12 @@ def nested(entry: Schema) -> Schema:
 
 
 def shared(name: str) -> Schema:
-    """Return what stands for a schema that several have."""
+    """Return the reference to a schema that several others contain."""
     return {"$ref": f"#/$defs/{name}"}
 
 
 def whole(name: str, body: Schema, title: str, defined: Mapping[str, Schema]) -> Schema:
-    """Return a schema that stands alone: it holds of what is shared all that it needs.
+    """Return a self-contained schema: it includes the shared definitions that it needs.
 
     Parameters
     ----------

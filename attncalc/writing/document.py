@@ -342,7 +342,7 @@ class Legend(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of texts under their headings, with a title; and each row in words."""
+    """Rows of texts under their headings, with a title; and each row as sentences."""
 
     title: str
     headings: tuple[str, ...]

@@ -258,7 +258,7 @@ def _folder_beside(folder: Path, moves: list[_Move]) -> Path:
 
 
 def _write(path: Path, ready: Path, content: Content, came: Sequence[int]) -> None:
-    """Write a file that nobody else can read until it has the rights of the one it replaces."""
+    """Write a private file, and then give it the permissions of the one it replaces."""
     rights = 0o600 if path.exists() else 0o666
     with naming(path), open(ready, "xb", opener=lambda at, how: os.open(at, how, rights)) as file:
         _fill(file, content, came)

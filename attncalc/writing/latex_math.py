@@ -41,7 +41,7 @@ _LETTERS = {"ε": r"\varepsilon", "π": r"\pi"}
 _SUBSCRIPTED = ("W", "b", "d", "v")
 """Letters whose index is a subscript: W_Q, b_Q, d_k; that of a later step is a superscript."""
 _NEW = "_new"
-"""What the names of matrices end in that are worked out once more, after a step."""
+"""The ending of the names of matrices that are computed again after a gradient step."""
 _FUNCTIONS = {
     "tanh": r"\tanh",
     "sin": r"\sin",
@@ -69,7 +69,7 @@ class _Name(NamedTuple):
     number, word
         Its index.
     mark
-        What else is said of it: "new", of a matrix after a step against its gradient.
+        A mark of the symbol: "new" for a matrix after a gradient step.
     """
 
     part: str
@@ -325,7 +325,7 @@ def name_in_tex(name: str, head: int = 0) -> str:
 
 
 def _gradient_in_tex(gradient: Gradient, whole: str) -> str:
-    """Return ∂L/∂Q; of a part of it with the step that it comes by."""
+    """Return ∂L/∂Q; of a part of it with the step that it passes through."""
     return rf"{whole} \text{{ via }} {name_in_tex(gradient.by)}" if gradient.by else whole
 
 

@@ -112,7 +112,7 @@ class Contents(NamedTuple):
     Parameters
     ----------
     steps
-        The steps that are wanted.
+        The requested steps.
     given
         Whether the problem's own matrices come first.
     work
@@ -283,8 +283,8 @@ def _patterns(
         worth = worth_telling(found)
         if not contents.full:
             worth = leading(worth, parts.LEADING)
-        told = tuple(sentence(problem, pattern) for pattern in worth)
-        yield parts.Patterns(told, contents.full)
+        sentences = tuple(sentence(problem, pattern) for pattern in worth)
+        yield parts.Patterns(sentences, contents.full)
 
 
 def _check_length(solution: Solution, contents: Contents) -> None:

@@ -67,7 +67,7 @@ def _blocks(page: Page) -> Iterator[Row]:
 
 
 def write_csv_files(page: Page) -> dict[str, Iterator[str]]:
-    """Return the page as files by name: the problem, one for each step, and what is said."""
+    """Return the page as files by name: the problem, one for each step, and the notes."""
     files = {OWN_PROBLEM: as_lines(in_csv(page.problem))}
     for section in page.sections:
         files[f"{section.step.name}.csv"] = as_lines(_section(section))

@@ -68,9 +68,9 @@ def notes(solution: Solution) -> tuple[Note, ...]:
     )
 
 
-def _each(told: Iterable[list[str]], more: str) -> Iterator[str]:
+def _each(texts: Iterable[list[str]], more: str) -> Iterator[str]:
     """Yield the sentences on each head, and of very many heads how many more there are."""
-    heads = [said for said in told if said]
+    heads = [text for text in texts if text]
     yield from (text for said in heads[:MOST_HEADS_TOLD] for text in said)
     if len(heads) > MOST_HEADS_TOLD:
         yield f"in {len(heads) - MOST_HEADS_TOLD} more heads, too, {more}"

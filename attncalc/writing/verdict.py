@@ -50,7 +50,7 @@ def points_text(points: Fraction, decimals: int = 2, least: int = 1) -> str:
 
 
 def verdict(marking: Marking, said: Said = points_text) -> tuple[str, ...]:
-    """Return what is to be said of an answer, a sentence or a few in each text.
+    """Return the verdict on an answer, with one or a few sentences in each text.
 
     The first mistake and why comes first, then what follows, then the rest; `said` writes points.
     """
@@ -71,17 +71,17 @@ def verdict(marking: Marking, said: Said = points_text) -> tuple[str, ...]:
 
 
 def verdict_of_step(marking: Marking, marks: StepMarks) -> tuple[str, ...]:
-    """Return what is to be said of one step, where it stands alone: on a test of its own."""
+    """Return the verdict on one step, for a test of its own."""
     return tuple(_of_step(marking, marks))
 
 
 def verdict_of_lines(marking: Marking) -> tuple[str, ...]:
-    """Return what is to be said of the lines of the map."""
+    """Return the verdict on the lines of the map."""
     return tuple(_lines(marking))
 
 
 class Named(NamedTuple):
-    """One entry as a sentence names it: S[2,3], and where that is in words."""
+    """One entry as a sentence names it: S[2,3], and its row and column as text."""
 
     name: str
     where: str
@@ -101,7 +101,7 @@ def entry_named(marking: Marking, marks: StepMarks, place: Place) -> Named:
 
 
 def labels_of(marking: Marking, marks: StepMarks) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what rows and columns of a step stand for; numbers, where it has another shape."""
+    """Return the labels of a step's rows and columns; numbers, if it has another shape."""
     solution, shape = marking.key.solution, marks.statuses.shape
     if shape == marking.key.shown[marks.step.name].shape:
         return solution.row_labels(marks.step), solution.column_labels(marks.step)
@@ -373,7 +373,7 @@ def _where_unread(marking: Marking) -> str:
 
 
 def _names(steps: Sequence[str]) -> str:
-    """Return all names of steps in a row, and the map in words."""
+    """Return the names of steps as a list in a sentence, with the map as text."""
     words = ["the lines of the map" if name == LINES else name for name in steps]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
@@ -457,7 +457,7 @@ def _lines(marking: Marking) -> Iterator[str]:
         dashed = f"its dashed line to {of_each(second)}" if second else "it has no dashed line"
         missing = "no lines were found for" if line.written is None else "the lines are wrong of"
         if line.written is None and (marking.unread_lines or LINES in marking.not_found):
-            continue  # it may be said in what was not read; and no lines at all are said at once
+            continue  # it may be in text that was not read; no lines at all are reported at once
         of = f"{output}{of_head}{_as_read(line)}"
         yield f"On the map{where} {missing} output {of}: {solid}, {dashed}."
     following = [each for each in marking.lines if each.status is Status.FOLLOWS]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:  # it belongs to what draws
 MOST_LINES = 10_000
 """Lines that a picture draws."""
 PATIENCE = 2.0
-"""Seconds that nobody needs to be told of."""
+"""Seconds below which no estimate is printed."""
 NO_MATTER = 300 * 2**20
-"""Bytes that nobody needs to be told of."""
+"""Bytes below which no estimate is printed."""
 PER_SCORE, PER_MARKED = 2e-7, 1e-6
 """Seconds for a score on a page, with its notes, and for an entry of a key, with its recipes."""
 PER_ENTRY = {"csv": 1.2e-6, "json": 2.5e-6, "npz": 1e-7}
@@ -32,7 +32,7 @@ BLOCKS = 150 * 2**20
 
 
 def sizes_of(problem: Problem, steps: Plan) -> dict[str, int]:
-    """Return how many entries the matrix of each step has, before any is worked out."""
+    """Return how many entries the matrix of each step has, before any is computed."""
     shapes = {name: matrix.shape for name, matrix in problem.given.items()}
     for step in steps:
         shapes[step.name] = step.operation.shape(*(shapes[name] for name in step.inputs))
@@ -66,7 +66,7 @@ def say_of_page(
         seconds, size = seconds + entries * PER_CELL, size + entries * BYTES_OF_CELL
     if work:
         seconds += entries * (PER_LINE_OF_WORK + problem.m * PER_TERM)
-    what = "written out" if work else "written" if shown else "worked out, of which few are shown"
+    what = "written out" if work else "written" if shown else "computed, of which few are shown"
     _say(f"{entries:,} entries are {what}", seconds, size)
 
 
@@ -98,7 +98,7 @@ def _say(what: str, seconds: float, size: int) -> None:
 
 
 def _in_time(seconds: float) -> str:
-    """Return a time as people say it: nobody knows how fast a machine is.
+    """Return a rounded time as text, because the speed of the machine is unknown.
 
     Examples
     --------

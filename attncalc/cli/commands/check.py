@@ -77,7 +77,7 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
         raise InputError("--csv and the marks both go to standard output: give one of them a file")
     check_targets(page, table)
     if flags["file"] == "-" and "-" in answers:
-        raise InputError("- stands for the problem and for an answer: one of them can be")
+        raise InputError("- is given for the problem and for an answer: use it for one of them")
     problem = problem_from(flags, fallback="self")
     rules = rules_from(flags)
     say_of_marking(problem, plan(problem))
@@ -156,7 +156,7 @@ def _places(answers: Sequence[str]) -> list[str] | None:
 
 
 def _say_of_others(folder: str, answers: list[Path]) -> None:
-    """Say what stands in a folder of answers and is not marked: somebody may have handed it in."""
+    """List the files of a folder of answers that are not marked: one may be a submission."""
     others = passed_over(Path(folder), answers)
     if others:
         more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""

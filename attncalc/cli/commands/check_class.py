@@ -43,11 +43,11 @@ from attncalc.writing.reports.many import Marked, Shown, page_of
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")
 NOTHING = Marked("", None, class_rows.NO_ANSWER)
-"""What stands for an answer that was not handed in."""
+"""The result of an answer that was not handed in."""
 
 
 class _Way(NamedTuple):
-    """How answers are marked and told of."""
+    """How answers are marked and reported."""
 
     rules: Rules
     shown: Shown
@@ -63,11 +63,11 @@ class _Work(NamedTuple):
     handed: tuple[tuple[str, Path], ...]
     answers: tuple[Paired | None, ...]
     known: str
-    """What stands for all of it, of an earlier run whose page is there still."""
+    """The digest of an earlier run whose page still exists."""
 
 
 class _Done(NamedTuple):
-    """What comes of it: the row of each problem, the page, and what stands for it."""
+    """Its results: the row of each problem, the page, and its digest."""
 
     outcomes: tuple[Outcome, ...]
     page: str
@@ -234,14 +234,14 @@ def _mark(way: _Way, work: _Work) -> _Done | None:
 
 
 def _digest(way: _Way, work: _Work) -> str:
-    """Return what stands for an answer, its problem and how it is marked: it changes with them."""
-    told = sha256(repr((__version__, way, work.name, work.handed, work.answers)).encode())
+    """Return a digest of an answer, its problem and how it is marked."""
+    digest = sha256(repr((__version__, way, work.name, work.handed, work.answers)).encode())
     for _, file in work.handed:
-        told.update(_content(file))
+        digest.update(_content(file))
     for answer in work.answers:
         if answer is not None:
-            told.update(_content(answer.place))
-    return told.hexdigest()
+            digest.update(_content(answer.place))
+    return digest.hexdigest()
 
 
 def _content(place: Path) -> bytes:

@@ -34,7 +34,7 @@ class State:
         self._waiting: list[tuple[Path, str, str]] = []
 
     def digest_of(self, name: str) -> str:
-        """Return what stood for a page's answer when it was written; "" where it is not there."""
+        """Return the digest of a page's answer when the page was written; "" if it is unknown."""
         known = self._known.get(name)
         if known is None or self.folder is None:
             return ""

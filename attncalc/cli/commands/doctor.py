@@ -11,7 +11,7 @@ from attncalc.cli.diagnosis import Facts, facts, of_labels
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
 
 INDENT = 14
-"""Where what is told begins."""
+"""The column where the facts begin."""
 NARROWEST = INDENT + 20
 
 

@@ -31,7 +31,7 @@ def equations(flags: Mapping[str, Any]) -> None:
 
 def _built_in(name: str) -> Iterator[str]:
     optional = [each[:-1] for each in stated()[name].inputs if each.endswith("?")]
-    # an optional input may stand in place of something else, and a sum is over heads or rows
+    # an optional input may replace something else, and a sum is over heads or rows
     for given in ((*optional, *SHOWN), SHOWN, (*SHOWN, "rows"), (*SHOWN, "heads")):
         with suppress(EquationError):
             own = equation(name, frozenset(given))

@@ -1,4 +1,4 @@
-"""`attncalc new`: a problem made anew."""
+"""`attncalc new`: a new problem."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -41,7 +41,7 @@ def new_class(flags: Mapping[str, Any]) -> None:
     """Make the set, write it whole or not at all, and say what it holds."""
     _check_flags(flags)
     roster = read_roster(flags["class_"])
-    given = read_json_object(Path(flags["problems"]), "what a class gets")
+    given = read_json_object(Path(flags["problems"]), "the specification")
     spec = spec_of(given, flags["problems"], tuple(FORMS))
     if flags["seed"] is not None:
         spec = spec._replace(seed=flags["seed"])
@@ -62,7 +62,7 @@ def new_class(flags: Mapping[str, Any]) -> None:
 
 
 def _check_flags(flags: Mapping[str, Any]) -> None:
-    """Refuse flags that a set has no use for: what is wished for stands in its specification."""
+    """Refuse flags that a set does not use: its specification contains the conditions."""
     for name in ("class_", "problems"):
         if flags[name] is None:
             shown = "--class" if name == "class_" else "--problems"
@@ -70,7 +70,7 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
     if flags["out"] is None or target_of("--out", flags["out"]).place is None:
         raise InputError("a set for a class is a folder: say where, as -o set/")
     for flag in typed(flags, (*READ, *SETTINGS, "again", "words")):
-        raise InputError(f"{flag}: what a class gets stands in the file of --problems")
+        raise InputError(f"{flag}: the file of --problems defines the problems of a class")
 
 
 def _made(spec: Spec, roster: Roster, jobs: int) -> list[_Share]:

@@ -77,7 +77,7 @@ def _check_layer(flags: Flags) -> None:
         raise InputError(f"--at {flags['at']}: tokens count from 1")
     for name in ("head", "only", "work", "blank"):
         if flags[name]:
-            raise InputError(f"--{name} is of a layer: say which, as --layer 0")
+            raise InputError(f"--{name} requires a layer: choose it, as --layer 0")
 
 
 def _check_head_in(form: str, flags: Flags) -> None:
@@ -118,8 +118,8 @@ def _problem(opened: Opened, flags: Flags) -> Problem:
         said["read"] = "all"
     count = opened.runs_to(flags["layer"])
     with reporting() as report:
-        told = None if report is None else lambda done: report(done, count)
-        return opened.problem(flags["layer"], said, told)
+        after = None if report is None else lambda done: report(done, count)
+        return opened.problem(flags["layer"], said, after)
 
 
 def _draw(problem: Problem, flags: Flags) -> None:
@@ -140,7 +140,7 @@ def _show_next(flags: Flags) -> None:
     """Run all layers and the head, and show what is most probable."""
     wanted = wanted_from(flags)
     if wanted.form in ("picture", "npz"):
-        raise InputError(f"{wanted.form} is of a layer: say which, as --layer 0")
+        raise InputError(f"{wanted.form} requires a layer: choose it, as --layer 0")
     opened = _opened(flags)
     _check_head_of(opened, flags)
     problem = _problem(opened, flags)

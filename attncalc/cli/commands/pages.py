@@ -1,4 +1,4 @@
-"""The form a page is wanted in, and what it becomes in it."""
+"""The requested form of a page, and the page in this form."""
 
 import os
 import re
@@ -26,7 +26,7 @@ MAP = "map.pdf"
 
 
 class Form(NamedTuple):
-    """The form a page is wanted in.
+    """The requested form of a page.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Form(NamedTuple):
 
     @property
     def picture(self) -> str | None:
-        """The name of the picture that stands beside the page, where there is a place for one."""
+        """The name of the picture beside the page, if there is a place for one."""
         place = self.target.place
         if place is None:
             return None
@@ -107,7 +107,7 @@ def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
     """Refuse what a form cannot hold, and say which can."""
     name, target = form.name, form.target
     if name == "npz" and target.place is None and (flags["out"] is None or sys.stdout.isatty()):
-        raise InputError("npz is no text: say where to write it, as -o steps.npz")
+        raise InputError("npz is binary: pass a file, as -o steps.npz")
     if form.standalone and name == "html":
         raise InputError("html always is a document of its own: --standalone is for latex")
     if form.practice and name != "html":
@@ -130,7 +130,7 @@ def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
 
 
 def output_of(page: Page, form: Form) -> Output:
-    """Return what a page becomes in a form: its text or its files, and what is said of it."""
+    """Return a page in a form: its text or its files, and notes."""
     return _WRITERS[form.name](page, form)
 
 
@@ -222,7 +222,7 @@ def _on_map(page: Page) -> tuple[str, ...]:
 def _with_picture(page: Page, target: Target, text: Content, name: str | None) -> Output:
     """Return a page and beside it, where there is a place for one, the picture that it shows."""
     if target.place is None and page.has_map:
-        left_out = "the map is left out: with -o FILE it stands beside the page"
+        left_out = "the map is left out: -o FILE writes it beside the page"
         return output(target, text, *page.advice, left_out)
     if target.place is None or name is None:
         return output(target, text, *page.advice, *_on_map(page))

@@ -8,7 +8,7 @@ from attncalc.base.text import in_json, on_a_line
 from attncalc.reading.answers.answer import Answer, Taken, WrittenMatrix
 
 WIDEST = 44
-"""Characters that are shown of what stands on a line."""
+"""Characters of a line that are shown."""
 
 
 def reading_in_text(answer: Answer) -> str:

@@ -38,7 +38,7 @@ def refuse_of_a_set(flags: Mapping[str, Any]) -> None:
 
 
 def typed(flags: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
-    """Yield the options that somebody typed, as their flags are called: --no-scale, too.
+    """Yield the options that were typed, by the names of their flags: --no-scale, too.
 
     Examples
     --------

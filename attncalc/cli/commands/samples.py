@@ -21,7 +21,7 @@ from attncalc.problem.samples import (
 )
 
 NARROWEST = 20
-"""Letters of a description that stand beside a name on even the narrowest screen."""
+"""Letters of a description beside a name on the narrowest screen."""
 
 
 def samples(flags: Mapping[str, Any]) -> None:

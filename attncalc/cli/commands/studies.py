@@ -23,7 +23,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 class Shown(NamedTuple):
-    """A study in each of the forms that it can have; only the one that is wanted is made.
+    """A study in each possible form; only the requested one is made.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def wanted_from(flags: Flags) -> Wanted:
                 f"{' and '.join(given)} and no picture: name one, as -o study.png, or leave it out"
             )
     if form == "npz" and target.place is None:
-        raise InputError("npz is no text: say where to write it, as -o study.npz")
+        raise InputError("npz is binary: pass a file, as -o study.npz")
     check_targets(target)
     return Wanted(form, target)
 
@@ -92,12 +92,12 @@ def _implied(place: Path | None, ending: str) -> str:
 
 
 def show(shown: Shown, wanted: Wanted, flags: Flags, *more: Output) -> None:
-    """Write a study in the form that is wanted; beside a picture the table is printed.
+    """Write a study in the requested form; beside a picture, print the table.
 
     Parameters
     ----------
     shown, wanted, flags
-        The study, and how it is wanted.
+        The study, and its requested form.
     *more
         What else is written.
     """

@@ -26,7 +26,7 @@ class Flag(NamedTuple):
     default
         The value if it is not given; `...` if it is required.
     unsaid
-        The default in words.
+        The default as text.
     low, high
         The smallest and the largest number.
     name

@@ -259,7 +259,7 @@ def _slope_of(of: Html) -> Html:
 
 
 def _gradient(gradient: Gradient, whole: Html) -> Html:
-    """Return ∂L/∂Q; of a part of it with the step that it comes by."""
+    """Return ∂L/∂Q; of a part of it with the step that it passes through."""
     if not gradient.by:
         return whole
     return _row(whole, _text("\u00a0via\u00a0"), name_in_mathml(gradient.by))

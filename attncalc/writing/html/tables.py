@@ -121,7 +121,7 @@ def _cells(
 
 
 def _class(cell: Cell) -> str | None:
-    """Return what an entry is, for how it looks and for what makes the page live."""
+    """Return the attributes of an entry, for its style and for the script of the page."""
     look = cell.mark.look if cell.mark else cell.rank
     return "empty" if cell.content is None else look or None
 

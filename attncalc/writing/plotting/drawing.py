@@ -112,7 +112,7 @@ def draw_blank(problem: Problem, look: Look) -> figure.HouseFigure:
 
 
 def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, ...]:
-    """Draw the map of a head, or its heatmap, on an axes; return what should be said about it."""
+    """Draw the map of a head, or its heatmap, on an axes; return notes about it."""
     palette, scale = _palette(look), scale_of([head])
     with house_style(texts_of(problem)):
         if look.has_heatmap:
@@ -343,7 +343,7 @@ def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[heatmap.
 
 
 def _notes(problem: Problem, chosen: Sequence[maps.DrawnLines]) -> list[str]:
-    """Return what should be said about lines that are left out."""
+    """Return notes about lines that are left out."""
     drawn = sum(len(lines.texts) for lines in chosen)
     left_out = sum(lines.left_out for lines in chosen)
     too_small = sum(lines.too_small for lines in chosen)

@@ -205,7 +205,7 @@ class HouseFigure(Figure):
     Attributes
     ----------
     notes
-        What should be said about it: what was left out, and why.
+        Notes about it: what was left out, and why.
     """
 
     def __init__(self, caption: Caption, palette: Palette) -> None:

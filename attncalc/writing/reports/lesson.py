@@ -10,7 +10,7 @@ HEADINGS = ("where", "what", "printed", "right", "why")
 
 
 def lessons_document(read: Sequence[Read]) -> Document:
-    """Return the document: of each lesson its wrong numbers, then all else that is said of it."""
+    """Return the document: for each lesson its wrong numbers, then the rest of its report."""
     parts = tuple(part for each in read for part in _parts(each))
     return Document("Lessons, checked by their own numbers", parts)
 

@@ -112,7 +112,7 @@ def answers_document(
 
 
 def told(row: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what there is to say in a row, in words."""
+    """Return a row as sentences."""
     place, earned, possible, share, provisional, first, causes, flagged, missing, unread, note = row
     said = f"{earned} of {possible} ({share})" if earned else "not marked"
     said += ", provisional" if provisional else ""
@@ -126,12 +126,12 @@ def told(row: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Fact(NamedTuple):
-    """What a summary tells of one answer that was marked: plain values, as JSON has them.
+    """The facts about a marked answer for the summary: plain values, as JSON has them.
 
     Parameters
     ----------
     right
-        Whether nothing is to be said against it.
+        Whether it has no mistake.
     provisional
         Whether something was not read.
     share
@@ -150,7 +150,7 @@ class Fact(NamedTuple):
 
 
 def fact(marking: Marking) -> Fact:
-    """Return what a summary tells of a marking."""
+    """Return the facts of a marking for the summary."""
     wrong, (earned, possible) = marking.first_wrong, score(marking)
     return Fact(
         marking.is_done,

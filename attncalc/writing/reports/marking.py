@@ -45,7 +45,7 @@ def _heads_of(marks: StepMarks) -> list[tuple[int, ...]]:
 
 
 def place_of(marking: Marking, shown: Place) -> Place:
-    """Return where an entry stands in the plan's matrix that is shown at a place."""
+    """Return the place in the plan's matrix of an entry that is shown at a place."""
     return marking.key.work.turned(shown)
 
 
