@@ -251,7 +251,7 @@ def large(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_large_matrices_are_shown_without_their_middle_and_it_is_said(
+def test_large_matrices_are_shown_without_their_middle_with_a_note(
     attncalc: Command, large: Path
 ) -> None:
     run = attncalc("check", "layer.npz", "dump.npz", "--atol", "1e-6")

@@ -127,7 +127,7 @@ def test_each_student_has_a_problem_a_worksheet_and_a_key_apart(
     assert all(f"Name: {name}" in together for name in ("Ada Lovelace", "Emmy Noether"))
 
 
-def test_a_problem_is_its_students_wherever_they_stand_on_the_list(
+def test_a_version_does_not_depend_on_the_order_of_the_list(
     attncalc: Command, tmp_path: Path
 ) -> None:
     first = made(attncalc, tmp_path)
@@ -170,9 +170,7 @@ def test_students_get_no_seed_and_nothing_it_follows_from(
     assert new(1, again=problem).n == 3  # one like it can be made all the same
 
 
-def test_who_knows_all_but_the_secret_does_not_come_by_a_version(
-    attncalc: Command, tmp_path: Path
-) -> None:
+def test_a_version_cannot_be_computed_without_the_secret(attncalc: Command, tmp_path: Path) -> None:
     """Same list, same specification, same seed: only the secret is another one, and drawn anew."""
     spec = {name: value for name, value in SPEC.items() if name != "secret"}
     secrets, problems = set(), set()
@@ -268,7 +266,7 @@ def test_names_are_data(attncalc: Command, tmp_path: Path) -> None:
     assert "\n'=1+1," in run.out
 
 
-def test_what_no_version_can_show_is_said_once(attncalc: Command, tmp_path: Path) -> None:
+def test_what_no_version_can_show_is_reported_once(attncalc: Command, tmp_path: Path) -> None:
     spec = {"problems": [{"tokens": 2}, {"tokens": 1}], "formats": ["markdown"], "seed": 3}
     (tmp_path / "roster.csv").write_text("name\nAda Byron\nBob\n")
     (tmp_path / "spec.json").write_text(json.dumps(spec))
@@ -369,7 +367,7 @@ def as_text(script: dict[str, Any]) -> str:
     return "\n".join(f"{name} = [{row}]" for name, row in zip(script, rows, strict=True))
 
 
-def test_answers_are_paired_by_name_and_how_is_said(attncalc: Command, tmp_path: Path) -> None:
+def test_answers_are_paired_by_name_as_reported(attncalc: Command, tmp_path: Path) -> None:
     students = made(attncalc, tmp_path)
     hand_in(tmp_path, students[0], "ada_lovelace.json")
     hand_in(tmp_path, students[1], "Pascal, Blaise_9933_assignsubmission_file/homework.json")
@@ -667,7 +665,7 @@ def test_pages_are_written_in_the_form_that_is_asked_for(attncalc: Command, tmp_
          "Ada: entries: of 0 every 3 × 4 matrix drawn had a row"),
     ],
 )  # fmt: skip
-def test_what_no_set_can_be_made_of_is_said(
+def test_a_set_that_cannot_be_made_is_refused(
     roster: str, spec: str, message: str, attncalc: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "roster.csv").write_text(roster)
@@ -726,7 +724,7 @@ def test_flags_that_make_no_set_are_refused(
         (("answers", "--steps", "Z"), "--steps: "),
     ],
 )  # fmt: skip
-def test_what_no_class_can_be_marked_by_is_said(
+def test_a_set_that_cannot_be_marked_is_refused(
     flags: tuple[str, ...], message: str, attncalc: Command, tmp_path: Path
 ) -> None:
     (student,) = made(attncalc, tmp_path, "name\nAda\n")
@@ -831,7 +829,7 @@ def test_work_that_is_shared_comes_in_order_and_its_errors_come_back() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
 @pytest.mark.parametrize("after", [0.7, 1.5])
-def test_an_interrupted_set_leaves_nothing_and_nobody(
+def test_an_interrupted_set_leaves_no_files_and_no_processes(
     name: str, after: float, tmp_path: Path
 ) -> None:
     """Neither files, nor workers that go on without the run that shares out their work."""

@@ -87,7 +87,7 @@ def test_only_selects_steps_by_name_or_title(attncalc: Command) -> None:
     )
 
 
-def test_advice_stands_on_the_screen_and_not_in_a_file_of_tables(
+def test_advice_is_on_the_screen_and_not_in_a_file_of_tables(
     attncalc: Command, tmp_path: Path
 ) -> None:
     said = "with full precision (--rounding display), 3 of 42 entries differ"
@@ -95,7 +95,7 @@ def test_advice_stands_on_the_screen_and_not_in_a_file_of_tables(
     assert said not in (tmp_path / "page.txt").read_text(encoding="utf-8")  # advice to its author
 
 
-def test_json_alone_stands_on_standard_output(attncalc: Command) -> None:
+def test_only_json_is_on_standard_output(attncalc: Command) -> None:
     run = attncalc("cross", "--format", "json")
     assert json.loads(run.out)["kind"] == "cross"
 
@@ -230,7 +230,7 @@ def test_bad_usage_exits_2_without_a_traceback(attncalc: Command, arguments: lis
     assert "Error" in run.err
 
 
-def test_nobody_reading_on_ends_quietly(tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     """`attncalc self | head -1` must not report a broken pipe."""
     done = subprocess.run(
         f"{sys.executable} -m attncalc self - --full | head -1; exit ${{PIPESTATUS[0]}}",
@@ -482,7 +482,7 @@ def test_every_field_has_a_flag_of_each_command_it_belongs_to(command: str) -> N
     assert {"-d", "--no-scale", "--title"} <= flags
 
 
-def test_what_nobody_foresaw_is_one_line_and_no_exit_code_of_a_mark(
+def test_unexpected_error_prints_one_line(
     attncalc: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:

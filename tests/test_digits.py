@@ -512,7 +512,7 @@ def test_dividing_by_the_root_of_four_is_a_factor_of_a_half(asked: Asked) -> Non
 
 
 @pytest.mark.parametrize("unscaled", ["none", 1, 1.0, "1", Decimal("1.00"), Fraction(1)])
-def test_no_scaling_is_no_step(unscaled: Any) -> None:
+def test_without_scaling_there_is_no_scaled_step(unscaled: Any) -> None:
     names = [step.name for step in CROSS.solved(scale=unscaled).steps]
     assert names == ["Q", "K", "V", "S", "A", "O"]
 

@@ -82,7 +82,7 @@ def test_help_on_a_narrow_screen_is_narrow(attncalc: Command, command: str) -> N
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_headings_are_bold_on_a_terminal_that_wants_it() -> None:
+def test_headings_are_bold_on_a_terminal_with_colours() -> None:
     assert "\x1b[1mTopics:\x1b[0m\n" in in_terminal(80, "help")
     assert "\nOptions:\n" in in_terminal(40, "self", "--help", NO_COLOR="1")
 

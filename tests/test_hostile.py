@@ -51,7 +51,7 @@ def test_every_hostile_file_is_tried() -> None:
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_nobody_foresaw_is_a_line_in_every_command(
+def test_unexpected_error_prints_one_line_in_every_command(
     command: str, attncalc: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The module that does the work does not load, as with a broken library."""

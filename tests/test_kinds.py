@@ -1057,7 +1057,7 @@ def test_equal_scores_share_equally(m: int, normalizer: str, rounding: str, way:
 @pytest.mark.slow
 @many(100)
 @given(kinds(rounding=("display",)), st.sampled_from(FORMS))
-def test_one_key_takes_all_the_weight(kind: Kind, form: Form) -> None:
+def test_one_key_has_all_the_weight(kind: Kind, form: Form) -> None:
     assume(not kind.is_masked and kind.normalizer != "sum" and kind.positions == "none")
     assume(kind.sinks is None)
     heads = len(kind.V or kind.W_V or [])

@@ -74,7 +74,7 @@ def test_a_page_says_how_fractions_are_written_and_which_steps_keep_them(
         assert "softmax" not in each["equation"] or "rational" not in each
 
 
-def test_an_operation_that_no_equation_states_makes_a_page_that_does_not_live(
+def test_an_operation_without_an_equation_makes_a_static_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def unstated(*_: object) -> None:
@@ -93,7 +93,7 @@ def test_an_operation_that_no_equation_states_makes_a_page_that_does_not_live(
         ("MOST_ENTRIES", "it holds more than 1 numbers"),
     ],
 )
-def test_a_large_page_does_not_live_and_says_so(
+def test_a_large_page_is_static_with_a_note(
     limit: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(made, limit, 1)
@@ -103,7 +103,7 @@ def test_a_large_page_does_not_live_and_says_so(
 
 
 @pytest.mark.slow
-def test_a_page_that_lives_shows_every_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interactive_page_shows_every_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that does not live goes without the middle of large matrices."""
     monkeypatch.setattr("attncalc.writing.html.page.MOST_WHOLE", 1)
     tokens = [[place % 7, place % 3] for place in range(25)]
@@ -112,7 +112,7 @@ def test_a_page_that_lives_shows_every_number(monkeypatch: pytest.MonkeyPatch) -
     assert len(list(read_page(page).all("td"))) >= 25 * 25
 
 
-def test_a_page_of_floats_does_not_live_and_says_that_they_are_why(
+def test_a_page_of_floats_is_static_with_a_note(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However many numbers it holds: fewer of them would be as much work."""
@@ -164,7 +164,7 @@ def test_the_script_makes_no_digit_of_a_float() -> None:
         ),
     ],
 )
-def test_what_cannot_be_practised_is_said(
+def test_what_cannot_be_practised_is_reported(
     attncalc: Command, flags: tuple[str, ...], message: str
 ) -> None:
     run = attncalc("self", "--practice", *flags)

@@ -297,7 +297,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "said"), REFUSED)
-def test_what_numbas_cannot_hold_is_said(
+def test_what_numbas_cannot_contain_is_reported(
     attncalc: Command, tmp_path: Path, words: str, said: str
 ) -> None:
     name, *flags = words.split()

@@ -417,7 +417,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("what", ASKED)
-def test_what_cannot_be_asked_is_said(what: str, attncalc: Command, model: Path) -> None:
+def test_what_cannot_be_asked_is_reported(what: str, attncalc: Command, model: Path) -> None:
     arguments, why = ASKED[what]
     run = attncalc("open", "model", *arguments)
     assert (run.code, run.out, run.err) == (2, "", f"error: {why}\n")
@@ -465,9 +465,7 @@ def test_the_command_that_converts_a_pickle_runs_nothing_of_its_name(
     assert not (tmp_path / "poison").exists()
 
 
-def test_a_family_that_is_not_known_is_told_with_the_fields_to_fill(
-    attncalc: Command, model: Path
-) -> None:
+def test_an_unknown_family_has_its_missing_fields_named(attncalc: Command, model: Path) -> None:
     config(model_type="falcon")(model)
     run = attncalc("open", "model", "--tokens", "1")
     assert run.code == 2
@@ -482,7 +480,9 @@ def test_a_family_that_is_not_known_is_told_with_the_fields_to_fill(
 
 
 @pytest.mark.parametrize("name", ["model.pt", "none"])
-def test_what_is_no_folder_is_said(name: str, attncalc: Command, tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_is_reported(
+    name: str, attncalc: Command, tmp_path: Path
+) -> None:
     if name == "model.pt":
         (tmp_path / name).write_bytes(b"\x80\x02")
     run = attncalc("open", name, "--tokens", "1")
@@ -666,7 +666,7 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", SAID)
-def test_what_a_config_says_is_taken_at_its_word_or_refused(what: str, tmp_path: Path) -> None:
+def test_a_config_is_followed_or_refused(what: str, tmp_path: Path) -> None:
     """Of null no default is made, and of a text no number."""
     changes, why = SAID[what]
     llama(tmp_path / "m", **changes)
@@ -867,7 +867,7 @@ SPECTROGRAMS = {
 
 
 @pytest.mark.parametrize("what", SPECTROGRAMS)
-def test_what_whisper_cannot_read_is_said(what: str, attncalc: Command, tmp_path: Path) -> None:
+def test_what_whisper_cannot_read_is_reported(what: str, attncalc: Command, tmp_path: Path) -> None:
     whisper(tmp_path / "w")
     np.save(tmp_path / "x.npy", np.ones((2, 6)))
     np.save(tmp_path / "short.npy", np.ones((2, 5)))
@@ -925,7 +925,7 @@ IN_PYTHON = {
 
 
 @pytest.mark.parametrize("what", IN_PYTHON)
-def test_python_is_told_what_is_wrong(what: str, model: Path) -> None:
+def test_errors_in_python_state_what_is_wrong(what: str, model: Path) -> None:
     given, why = IN_PYTHON[what]
     with pytest.raises(InputError) as error:
         open_model(model, **given)

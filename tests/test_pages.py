@@ -226,7 +226,7 @@ def test_json_holds_the_work(attncalc: Command) -> None:
     assert fractions["steps"][4]["shown"][2] == ["0.62", "0.38", "0.00"]
 
 
-def test_fractions_stand_in_tables_too(attncalc: Command) -> None:
+def test_tables_show_fractions_too(attncalc: Command) -> None:
     assert "│ 3 │ 5/2  -2 │" in attncalc("self", "--fractions", "--only", "Q").out
     assert "│ 3 │ 2 1/2  -2 │" in attncalc("self", "--mixed", "--only", "Q").out
 
