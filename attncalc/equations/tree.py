@@ -283,6 +283,8 @@ _PRECEDENCE = {"+": 1, "-": 1, "neg": 1, "*": 2, "/": 2, "//": 2, "%": 2, "**": 
 
 BESIDE = "\n"
 """What separates equations that are computed together."""
+EXAMPLE = "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k) / sqrt(d_k)"
+NO_EQUATION = f"this is not an equation; an example is {EXAMPLE}"
 MOST_DEPTH = 80
 """How deep the expressions of a line may be within one another."""
 LARGEST_EXPONENT = 1_000
@@ -313,7 +315,7 @@ def parse(text: str, given: Iterable[str] | None = ()) -> Equation:
         module = ast.parse(line)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = (getattr(error, "offset", None) or 1) - 1
-        raise EquationError(line, min(column, len(line)), "this is not an equation") from None
+        raise EquationError(line, min(column, len(line)), NO_EQUATION) from None
     level: list[ast.AST] = [module]
     for _ in range(MOST_DEPTH):
         level = [each for node in level for each in ast.iter_child_nodes(node)]
@@ -420,6 +422,8 @@ class _Parser:
                 return self._row(kind, call, place)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._call(node, name, arguments)
+            case ast.BinOp(op=ast.MatMult()) | ast.Attribute(attr="T"):
+                raise self.refused(node, f"a product of matrices is a sum of entries: {EXAMPLE}")
         raise self.refused(node, "equations have no such expression")
 
     def _number(self, node: ast.Constant, value: float) -> Number:

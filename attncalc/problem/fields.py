@@ -425,7 +425,7 @@ def _of_role(*roles: str) -> tuple[str, ...]:
 
 
 MATRICES = Names(GIVEN)
-TOKENS, PROJECTED = _of_role("tokens"), _of_role("projected")
+TOKENS = _of_role("tokens")
 WEIGHTS, BIASES = _of_role("weights"), _of_role("bias", "frequencies", "heads")
 POSITIONS, OF_HEADS = _of_role("positions"), _of_role("heads")
 MARKS, MASKS = _of_role("marks"), _of_role("marks", "scores")

@@ -24,8 +24,6 @@ from attncalc.reading.roster import Roster, Student, read_roster
 from attncalc.writing.classes import FORMS, MANIFEST, PROBLEM, TOGETHER, handout, manifest
 from attncalc.writing.latex import write_together
 
-SEEDS = 1_000_000
-
 
 class _Share(NamedTuple):
     """What is made of one problem for one student."""
