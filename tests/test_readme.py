@@ -223,7 +223,7 @@ def test_a_page_of_several_parts_begins_with_their_list(page: str) -> None:
 
 
 def test_the_reference_names_every_field_and_its_values() -> None:
-    page = PAGES["fields.md"]
+    page = PAGES["fields.md"] + PAGES["layers.md"]
     for name in (*GIVEN, *SETTINGS, "labels", "title"):
         assert f"`{name}`" in page, name
     for name, setting in SETTINGS.items():
