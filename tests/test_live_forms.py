@@ -192,5 +192,5 @@ def test_the_page_that_the_readme_links_is_what_the_command_writes(
     assert made_now
     assert kept
     assert made_now[0] == kept[0]
-    assert (ROOT / "docs" / "live.png").stat().st_size < 150_000
+    assert (ROOT / "docs" / "live.gif").stat().st_size < 400_000
     assert (ROOT / "docs" / "self.html").stat().st_size < 150_000
