@@ -261,7 +261,7 @@ def test_problems_in_which_a_query_does_not_decide_are_refused(attncalc: Command
     for flag, said in (
         (("--beta", "-1"), "--beta -1: β must be above 0, for example 10"),
         (("--beta", "x"), '--beta takes a number above 0: "x" is not a number'),
-        (("--within", "0"), "--within 0: an error is above 0, as 0.001"),
+        (("--within", "0"), "--within 0: an error must be above 0, as 0.001"),
     ):
         assert attncalc("aim", AVERAGE, "v_b", *flag).err == f"error: {said}\n"
 

@@ -401,7 +401,7 @@ def test_pages_are_never_written_over_what_was_read(attncalc: Command, folder: P
 def test_a_folder_takes_pages_alone(attncalc: Command, folder: Path) -> None:
     run = attncalc("check", PROBLEM, "class", "-o", "marked/", "--format", "json")
     assert run.code == 2
-    assert run.err == "error: marked is a folder: pages in markdown or html are written to one\n"
+    assert run.err == "error: marked is a folder: it can contain pages in markdown or html\n"
 
 
 def test_pages_of_equal_names_have_numbers() -> None:

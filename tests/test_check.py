@@ -119,7 +119,7 @@ def test_what_is_not_marked_in_a_folder_of_answers_is_named(
     (folder / "deeper").mkdir()
     for name in ("bob.pdf", ".hidden", "deeper/cy.md", "d\x1b[31m.png"):
         (folder / name).touch()
-    said = 'note: class: not marked, for no answers are called so: "bob.pdf", {}"deeper/"\n'
+    said = 'note: class: not marked, because no answers have these names: "bob.pdf", {}"deeper/"\n'
     assert attncalc("check", PROBLEM, "class").err == said.format('"d\\x1b[31m.png", ')
     for number in range(10):
         (folder / f"a{number}.pdf").touch()

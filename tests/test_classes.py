@@ -611,7 +611,7 @@ def test_a_run_goes_on_where_it_was(
     assert again("--follow-penalty", "1/2") == ["李-善蘭"]
     (tmp_path / "answers" / "Emmy-Noether.json").unlink()
     run = attncalc("check", "set", "answers", "-o", "marked", "--follow-penalty", "1/2")
-    assert "Emmy-Noether.md: of an earlier run: there is no such answer now" in run.err
+    assert "Emmy-Noether.md: from an earlier run: this answer no longer exists" in run.err
 
 
 def test_pages_are_written_in_the_form_that_is_asked_for(attncalc: Command, tmp_path: Path) -> None:
@@ -685,9 +685,9 @@ def test_a_set_that_cannot_be_made_is_refused(
         (("--problems", "spec.json"), "a set for a class takes --class and --problems: --class "
          "is missing"),
         (("--class", "roster.csv", "--problems", "spec.json"), "a set for a class is a folder: "
-         "say where, as -o set/"),
-        (("--class", "roster.csv", "--problems", "spec.json", "-o", "there"), "there: it is there "
-         "already: make the set in a new folder"),
+         "choose one, as -o set/"),
+        (("--class", "roster.csv", "--problems", "spec.json", "-o", "there"), "there: it already "
+         "exists: make the set in a new folder"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--causal"),
          "--causal: the file of --problems defines the problems of a class"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--no-tell-apart"),
@@ -709,17 +709,17 @@ def test_flags_that_make_no_set_are_refused(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (("answers", "--reading"), "--reading takes one problem: give it in place of the set"),
-        (("answers", "--causal"), "--causal: each problem of a set says that itself: leave it out"),
-        (("answers", "--no-scale"), "--no-scale: each problem of a set says that itself"),
-        (("answers", "--no-causal"), "--no-causal: each problem of a set says that itself"),
-        (("answers", "--title", "x"), "--title: each problem of a set says that itself"),
-        (("answers", "--W_Q", "1"), "--W_Q: each problem of a set says that itself"),
+        (("answers", "--reading"), "--reading requires one problem: give it instead of the set"),
+        (("answers", "--causal"), "--causal: each problem of a set defines it: omit the flag"),
+        (("answers", "--no-scale"), "--no-scale: each problem of a set defines it"),
+        (("answers", "--no-causal"), "--no-causal: each problem of a set defines it"),
+        (("answers", "--title", "x"), "--title: each problem of a set defines it"),
+        (("answers", "--W_Q", "1"), "--W_Q: each problem of a set defines it"),
         (("nowhere",), "nowhere: no such file or folder"),
         (("set",), "set: this is the set itself: name the folder of the answers"),
-        (("answers", "--format", "json"), "json: say where the pages of a class go, as -o marked/"),
-        (("answers", "-o", "answers/marked"), "cannot write answers/marked: it lies in answers, "
-         "which was read: name another place"),
+        (("answers", "--format", "json"), "json: choose a folder for the pages of a class,"),
+        (("answers", "-o", "answers/marked"), "cannot write answers/marked: it is in answers, "
+         "which was read: choose another place"),
         (("answers", "-o", "set"), "cannot write set: it is set, which was read: use another path"),
         (("answers", "--steps", "Z"), "--steps: "),
     ],

@@ -198,12 +198,16 @@ BAD_CALLS = [
         "error: cannot write no/x.json: the folder no does not exist\n",
     ),
     (
-        ["samples", "nope"],
-        'error: no sample is called "nope": there are self, cross, sentence, ',
+        ["samples", "slef"],
+        'error: no sample is called "slef": did you mean self? (attncalc samples lists all)\n',
+    ),
+    (
+        ["samples", "7"],
+        'error: no sample is called "7": self, cross, sentence, ',
     ),
     (
         ["samples", "folder"],
-        "error: folder is a folder of files: say where to write it, as -o my-folder\n",
+        "error: folder is a folder of files: choose a folder, as -o my-folder\n",
     ),
 ]
 
@@ -359,7 +363,7 @@ def test_the_problem_itself_is_never_overwritten(attncalc: Command, tmp_path: Pa
     run = attncalc("self", "in.json", "-o", "steps.png")
     assert run.code == 2
     assert run.err == (
-        'error: steps.png: ".png" is no form of output: '
+        'error: steps.png: ".png" is not an output format: '
         "end the name in .txt, .md, .tex, .html, .csv, .json, .npz or .pdf, or say --format\n"
     )
 
@@ -492,8 +496,8 @@ def test_unexpected_error_prints_one_line(
     run = attncalc("check", "p.json", "a.md")
     assert (run.code, run.out) == (3, "")
     assert run.err == (
-        "error: this is a mistake of attncalc's own: ZeroDivisionError: division by zero\n"
-        "  please report it with what was asked (attncalc check p.json a.md), the files it "
+        "error: internal error: ZeroDivisionError: division by zero\n"
+        "  please report it with the command (attncalc check p.json a.md), the files it "
         "names and what attncalc doctor prints; ATTNCALC_TRACEBACK=1 shows where it happened\n"
     )
     monkeypatch.setenv("ATTNCALC_TRACEBACK", "1")

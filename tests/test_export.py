@@ -403,9 +403,9 @@ def test_a_class_set_is_one_quiz_of_a_category_for_each_problem(
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ("gradescope -o a.zip", "set: a set for a class goes to Moodle or Numbas; for this system "
-         "give one problem, as set/Ada-Byron/1/problem.json"),
-        ("moodle --causal", "--causal: each problem of a set says that itself: leave it out"),
+        ("gradescope -o a.zip", "set: class sets go to Moodle or Numbas; for this system, export "
+         "one problem, as set/Ada-Byron/1/problem.json"),
+        ("moodle --causal", "--causal: each problem of a set defines it: omit the flag"),
         ("numbas", "set/Ada-Byron/1/problem.json: \"a{b}\": Numbas takes { } $ \\ for parts of a "
          "formula: give the title or the token another name"),
     ],

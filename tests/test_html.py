@@ -534,7 +534,7 @@ def test_a_page_of_html_always_is_a_document(attncalc: Command) -> None:
     run = attncalc("self", "--standalone", "-o", "page.html")
     assert run.err == (
         'note: no file given: this is the bundled sample "self" (attncalc samples self)\n'
-        "error: html always is a document of its own: --standalone is for latex\n"
+        "error: html is always a complete document: --standalone is for latex\n"
     )
     run = attncalc("self", "-o", "pages/", "--format", "html")
     assert run.err.endswith("is a folder: csv is written to one, html to a file\n")

@@ -156,11 +156,11 @@ def test_the_script_makes_no_digit_of_a_float() -> None:
         ),
         (
             ("--format", "html", "--work"),
-            "error: --practice and --work together: a worksheet holds no work\n",
+            "error: --practice and --work together: a worksheet has no work\n",
         ),
         (
             ("--format", "html", "--explain"),
-            "error: --practice and --explain together: a worksheet holds no answers\n",
+            "error: --practice and --explain together: a worksheet has no answers\n",
         ),
     ],
 )

@@ -285,7 +285,7 @@ REFUSED = [
     ),
     (
         "self --rounding-penalty 1/2",
-        "--rounding-penalty: Numbas takes nothing off, and knows no such entries",
+        "--rounding-penalty: Numbas has no deductions, and no such entries",
     ),
     ("self --steps Q,connections", "Numbas takes numbers, not connections: use --steps Q"),
     (

@@ -406,8 +406,8 @@ ASKED = {
     ),
     "a head in data": (
         ("--tokens", "1", "--layer", "0", "--head", "1", "--format", "json"),
-        "json holds all heads: --head is for table, markdown, latex, html, pdf and pictures of the "
-        "map",
+        "json contains all heads: --head is for table, markdown, latex, html, pdf and pictures of "
+        "the map",
     ),
     "a picture of no layer": (
         ("--tokens", "1", "-o", "map.png"),
@@ -431,8 +431,7 @@ def test_an_architecture_is_the_name_of_a_class(attncalc: Command, model: Path) 
     )
     config(architectures=["GPT2Model"])(model)
     assert attncalc("open", "model", "--tokens", IDS).err == (
-        "error: model: GPT2Model has no head that is known: say which layer is shown, as --layer 0 "
-        "(of 2)\n"
+        "error: model: GPT2Model has no known head: choose a layer, as --layer 0 (of 2)\n"
     )
 
 
@@ -740,8 +739,8 @@ def test_what_is_masked_is_named_at_its_place(attncalc: Command, tmp_path: Path)
     run = attncalc(*asked)
     assert (run.code, run.out) == (2, "")
     assert run.err == (
-        "error: bert: this BERT names what is masked, and it is not known which token is: say its "
-        "place, as --at 2 (from 1 to 3)\n"
+        "error: bert: this BERT predicts masked tokens, and the masked token is unknown: "
+        "give its position, as --at 2 (from 1 to 3)\n"
     )
     shares = solve(open_model(tmp_path / "bert", tokens=[1, 5, 3]))["prob"]
     for place in (1, 2, 3):
@@ -790,8 +789,8 @@ def test_a_decoder_reads_what_its_encoder_gives(attncalc: Command, tmp_path: Pat
     run = attncalc(*asked)
     assert (run.code, run.err) == (
         2,
-        "error: t5: the encoder of this T5 has no head: give --decoder-tokens, or say which layer "
-        "is shown, as --layer 0 (of 1)\n",
+        "error: t5: the encoder of this T5 has no head: give --decoder-tokens, or "
+        "choose a layer, as --layer 0 (of 1)\n",
     )
 
 

@@ -308,7 +308,7 @@ def test_key_and_worksheet_come_from_the_same_file(attncalc: Command) -> None:
         ),
         (
             ("--standalone", "--format", "json"),
-            "json has no documents of its own: --standalone is for --format latex",
+            "json has no complete documents: --standalone is for --format latex",
         ),
         (
             ("--format", "json", "-o", "here/"),

@@ -190,7 +190,7 @@ def led_to(read: str, way: str) -> str:
             ("check", "self.json", "answers", "--csv", "answers/m.csv"),
             "it would be part of answers",
         ),
-        (("check", "set", "answers", "-o", "answers/pages"), "answers/pages: it lies in answers"),
+        (("check", "set", "answers", "-o", "answers/pages"), "answers/pages: it is in answers"),
         (("check", "set", "answers", "-o", "set"), "set: it is set"),
         (("check", "self.json", "answers", "-o", "away/m.md"), "away/m.md: it would be part of"),
     ],

@@ -129,7 +129,7 @@ def test_each_kind_says_what_it_does() -> None:
 def test_hardmax_says_which_scores_win() -> None:
     problem = Problem(Q=[[1]], K=[[1], [2], [2]], V=[[1], [1], [1]], normalizer="hardmax")
     assert work(problem, "A") == [
-        "A[1,1] = 0.00   (a larger score stands beside it)",
+        "A[1,1] = 0.00   (another score is larger)",
         "A[1,2] = 1 / 2 = 0.50   (2 scores share the first place)",
         "A[1,3] = 1 / 2 = 0.50   (2 scores share the first place)",
     ]
@@ -336,12 +336,12 @@ def test_work_above_2000_entries_is_asked_for_twice(attncalc: Command) -> None:
 
 def test_flags_that_contradict_one_another_are_refused(attncalc: Command) -> None:
     for flags, error in (
-        (("--blank", "--work"), "--blank and --work together: a worksheet holds no work"),
-        (("--blank", "--entry", "A"), "--blank and --entry together: a worksheet holds no work"),
-        (("--work", "--entry", "A"), "--entry and --work together: --entry says what is shown"),
+        (("--blank", "--work"), "--blank and --work together: a worksheet has no work"),
+        (("--blank", "--entry", "A"), "--blank and --entry together: a worksheet has no work"),
+        (("--work", "--entry", "A"), "--entry and --work together: --entry selects what is shown"),
         (
             ("--only", "Q", "--entry", "A"),
-            "--entry and --only together: --entry says what is shown",
+            "--entry and --only together: --entry selects what is shown",
         ),
     ):
         run = attncalc("self", *flags)

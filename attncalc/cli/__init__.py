@@ -45,7 +45,7 @@ def _own_mistake(error: Exception) -> str:
     what = f"{type(error).__name__}: {error}".partition("\n")[0]
     asked = " ".join(sys.argv[1:])
     return (
-        f"this is a mistake of attncalc's own: {what}\n"
-        f"  please report it with what was asked (attncalc {asked}), the files it names and what "
+        f"internal error: {what}\n"
+        f"  please report it with the command (attncalc {asked}), the files it names and what "
         "attncalc doctor prints; ATTNCALC_TRACEBACK=1 shows where it happened"
     )

@@ -8,7 +8,7 @@ from attncalc.base.errors import InputError
 
 @dataclass(frozen=True)
 class Sample:
-    """What is bundled: the file or folder that holds it, its kind, and what it shows."""
+    """A bundled file or folder: its name, its kind, and what it shows."""
 
     file: str
     kind: str
@@ -181,5 +181,9 @@ def sample(name: str) -> Sample:
     for each in (*SAMPLES, *ANSWERS, *MODELS):
         if each.name == name:
             return each
-    names = ", ".join(each.name for each in (*SAMPLES, *ANSWERS, *MODELS))
-    raise InputError(f'no sample is called "{name}": there are {names}')
+    from difflib import get_close_matches
+
+    names = [each.name for each in (*SAMPLES, *ANSWERS, *MODELS)]
+    near = get_close_matches(name, names, 1)
+    among = f"did you mean {near[0]}? (attncalc samples lists all)" if near else ", ".join(names)
+    raise InputError(f'no sample is called "{name}": {among}')

@@ -43,7 +43,7 @@ def _ending(seen: Outcome):
     if seen.raised and not seen.raised.startswith("TooSlow"):
         yield "raised", seen.raised
     elif seen.code not in CODES and not seen.raised:
-        said = re.search(r"attncalc's own: (.*)", seen.err)
+        said = re.search(r"internal error: (.*)", seen.err)
         yield "exit", f"{seen.code}: {said[1] if said else seen.err[-200:]}"
     if "Traceback (most recent call last)" in seen.err:
         yield "traceback", seen.err.strip().splitlines()[-1]

@@ -55,12 +55,12 @@ def _check_combinations(flags: Flags) -> None:
     writes_out = "--work" if flags["work"] else "--entry" if flags["entry"] else ""
     empties = "--practice" if flags["practice"] else "--blank" if flags["blank"] else ""
     if empties and writes_out:
-        raise InputError(f"{empties} and {writes_out} together: a worksheet holds no work")
+        raise InputError(f"{empties} and {writes_out} together: a worksheet has no work")
     if empties and flags["explain"]:
-        raise InputError(f"{empties} and --explain together: a worksheet holds no answers")
+        raise InputError(f"{empties} and --explain together: a worksheet has no answers")
     if flags["entry"] and (flags["work"] or flags["only"]):
         other = "--work" if flags["work"] else "--only"
-        raise InputError(f"--entry and {other} together: --entry says what is shown")
+        raise InputError(f"--entry and {other} together: --entry selects what is shown")
 
 
 def _say_beforehand(

@@ -122,9 +122,7 @@ def _form(form: str | None, page: Target) -> str:
     """Return the form of the output: as asked, or as the ending of the file has it."""
     if page.is_folder:
         if form not in (None, "markdown", "html"):
-            raise OutputError(
-                f"{page.place} is a folder: pages in markdown or html are written to one"
-            )
+            raise OutputError(f"{page.place} is a folder: it can contain pages in markdown or html")
         return form or "markdown"
     if form is not None or page.place is None:
         return form or "table"
@@ -161,7 +159,7 @@ def _say_of_others(folder: str, answers: list[Path]) -> None:
     if others:
         more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
         names = ", ".join(map(quoted, others[:MOST_NAMED]))
-        note(f"{folder}: not marked, for no answers are called so: {names}{more}")
+        note(f"{folder}: not marked, because no answers have these names: {names}{more}")
 
 
 def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Output:

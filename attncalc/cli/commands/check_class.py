@@ -113,16 +113,16 @@ def _page(flags: Mapping[str, Any]) -> Target:
 
 def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
     if flags["reading"]:
-        raise InputError("--reading takes one problem: give it in place of the set")
+        raise InputError("--reading requires one problem: give it instead of the set")
     if "-" in flags["answers"]:
-        raise InputError("the answers of a class are files, named after who wrote them")
+        raise InputError("the answers of a class are files, named after their students")
     refuse_of_a_set(flags)
     form = flags["format"]
     if page.place is not None and form is not None and form not in FORMS:
         known = " or ".join(FORMS)
-        raise OutputError(f"{page.place} is a folder: pages in {known} are written to one")
+        raise OutputError(f"{page.place} is a folder: it can contain pages in {known}")
     if page.place is None and form not in (None, *TABLES):
-        raise InputError(f"{form}: say where the pages of a class go, as -o marked/")
+        raise InputError(f"{form}: choose a folder for the pages of a class, as -o marked/")
 
 
 def _form(flags: Mapping[str, Any], page: Target) -> str:
@@ -158,7 +158,7 @@ def _refuse_within(page: Path, read: Sequence[str]) -> None:
     for place in read:
         if page.resolve().is_relative_to(Path(place).resolve()):
             raise OutputError(
-                f"cannot write {page}: it lies in {place}, which was read: name another place"
+                f"cannot write {page}: it is in {place}, which was read: choose another place"
             )
 
 
@@ -192,10 +192,10 @@ def _marked(
 
 def _say(before: int, fresh: int, folder: Path, others: Sequence[str]) -> None:
     if before:
-        note(f"{_pages(before)} of an earlier run: the answers are as they were")
+        note(f"{_pages(before)} from an earlier run: the answers have not changed")
     note(f"{_pages(fresh)} written to {folder}")
     for name in others:
-        note(f"{folder / name}: of an earlier run: there is no such answer now")
+        note(f"{folder / name}: from an earlier run: this answer no longer exists")
 
 
 def _pages(count: int) -> str:

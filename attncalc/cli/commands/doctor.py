@@ -54,7 +54,7 @@ def _told(found: Facts) -> Iterator[tuple[str, str]]:
     """Yield what each line is about, and what it says."""
     python, system, terminal = (found[name] for name in ("python", "system", "terminal"))
     yield "attncalc", f"{found['attncalc']}, {found['installed']}"
-    within = ", in an environment of its own" if python["virtual"] else ""
+    within = ", in a virtual environment" if python["virtual"] else ""
     kind = f"{python['implementation']}, {python['bits']} bit"
     yield "Python", f"{python['version']} ({kind}){within}"
     yield "system", f"{system['name']} {system['release']}, {system['machine']}"
@@ -93,7 +93,7 @@ def _blas(found: Any) -> str:
     if isinstance(found, str):
         return found
     each = (f"{one['library']} {one['version'] or ''} on {one['threads']}" for one in found)
-    return ", ".join(each) or "no library of matrices found"
+    return ", ".join(each) or "no matrix library found"
 
 
 def _stream(stream: Mapping[str, Any]) -> str:

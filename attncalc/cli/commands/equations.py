@@ -25,7 +25,7 @@ def equations(flags: Mapping[str, Any]) -> None:
     wanted = [word.lower() for word in flags["words"] or ()]
     names = [n for n in stated() if not wanted or any(word in n.lower() for word in wanted)]
     if not names:
-        raise InputError(f"no equation is called so: {', '.join(stated())}")
+        raise InputError(f"no equation has this name: {', '.join(stated())}")
     deliver(output(target, "\n".join(line for name in names for line in _built_in(name)) + "\n"))
 
 

@@ -89,7 +89,7 @@ def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
     for name, default in OF_MARKING.items():
         flag = f"--{name.replace('_', '-')}"
         if system == "numbas" and name != "weight" and flags[name] not in (None, default):
-            raise InputError(f"{flag}: Numbas takes nothing off, and knows no such entries")
+            raise InputError(f"{flag}: Numbas has no deductions, and no such entries")
         if system == "moodle" and (flags[name] or None) not in (None, default):
             raise InputError(f"{flag}: Moodle marks each entry alone, and counts it as 1")
 

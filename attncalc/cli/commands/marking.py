@@ -67,7 +67,7 @@ def keys_of_one_student(given: ClassSet, rules: Rules) -> list[Key]:
 def unforeseen(place: str, error: Exception) -> str:
     """Return the row of an answer that revealed an internal error."""
     what = f"{type(error).__name__}: {error}".partition("\n")[0]
-    return f"{place}: not marked for a mistake of attncalc's own, please report it: {what}"
+    return f"{place}: not marked because of an internal error, please report it: {what}"
 
 
 def shown_from(flags: Mapping[str, Any], form: str | None = None) -> Shown:

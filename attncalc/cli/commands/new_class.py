@@ -47,7 +47,7 @@ def new_class(flags: Mapping[str, Any]) -> None:
     assert target.place is not None
     check_targets(target)
     if target.place.exists():
-        raise OutputError(f"{target.place}: it is there already: make the set in a new folder")
+        raise OutputError(f"{target.place}: it already exists: make the set in a new folder")
     for text in roster.notes:
         note(text)
     shares = _made(spec, roster, flags["jobs"] or cores())
@@ -66,7 +66,7 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
             shown = "--class" if name == "class_" else "--problems"
             raise InputError(f"a set for a class takes --class and --problems: {shown} is missing")
     if flags["out"] is None or target_of("--out", flags["out"]).place is None:
-        raise InputError("a set for a class is a folder: say where, as -o set/")
+        raise InputError("a set for a class is a folder: choose one, as -o set/")
     for flag in typed(flags, (*READ, *SETTINGS, "again", "words")):
         raise InputError(f"{flag}: the file of --problems defines the problems of a class")
 

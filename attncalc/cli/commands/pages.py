@@ -97,7 +97,7 @@ def _implied_form(target: Target, flags: Mapping[str, Any]) -> str:
     if form is None:
         endings = [*(endings[0] for endings in FORMS.values()), PDF]
         raise OutputError(
-            f"{place}: {quoted(place.suffix)} is no form of output: end the name in "
+            f"{place}: {quoted(place.suffix)} is not an output format: end the name in "
             f"{', '.join(endings[:-1])} or {endings[-1]}, or say --format"
         )
     return form
@@ -109,13 +109,13 @@ def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
     if name == "npz" and target.place is None and (flags["out"] is None or sys.stdout.isatty()):
         raise InputError("npz is binary: pass a file, as -o steps.npz")
     if form.standalone and name == "html":
-        raise InputError("html always is a document of its own: --standalone is for latex")
+        raise InputError("html is always a complete document: --standalone is for latex")
     if form.practice and name != "html":
         raise InputError(
             "--practice is for a page of HTML: end the name in .html, or say --format html"
         )
     if form.standalone and name not in ("latex", "pdf"):
-        raise InputError(f"{name} has no documents of its own: --standalone is for --format latex")
+        raise InputError(f"{name} has no complete documents: --standalone is for --format latex")
     if name == "npz" and (flags["blank"] or flags["fractions"] or flags["mixed"]):
         what = "a worksheet" if flags["blank"] else "fractions"
         raise InputError(

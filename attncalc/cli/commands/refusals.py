@@ -34,7 +34,7 @@ def as_flags(names: Container[str] | None = None) -> Iterator[None]:
 def refuse_of_a_set(flags: Mapping[str, Any]) -> None:
     """Refuse matrices and conventions where a set is given, of which each problem has its own."""
     for flag in typed(flags, (*GIVEN, *(name for name in SETTINGS if name != "asked"), "title")):
-        raise InputError(f"{flag}: each problem of a set says that itself: leave it out")
+        raise InputError(f"{flag}: each problem of a set defines it: omit the flag")
 
 
 def typed(flags: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:

@@ -41,7 +41,7 @@ def samples(flags: Mapping[str, Any]) -> None:
         deliver(output(target, _content(chosen.path), *_to_try(chosen, target), said=said))
         return
     if target.place is None:
-        raise InputError(f"{name} is a folder of files: say where to write it, as -o my-{name}")
+        raise InputError(f"{name} is a folder of files: choose a folder, as -o my-{name}")
     remember(chosen.path)
     files = sorted(path for path in chosen.path.iterdir() if path.is_file())
     copies = {target.place / file.name: _content(file) for file in files}
@@ -51,7 +51,7 @@ def samples(flags: Mapping[str, Any]) -> None:
 def _to_try(chosen: Sample, target: Target) -> Iterator[str]:
     """Say what to run on a sample that is written, where its point is more than its page."""
     if target.place is not None and chosen.name in COMMANDS:
-        yield f"to see its point: {COMMANDS[chosen.name]}"
+        yield f"to see its use: {COMMANDS[chosen.name]}"
 
 
 def listing(width: int | None) -> str:

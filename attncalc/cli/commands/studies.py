@@ -85,7 +85,7 @@ def _implied(place: Path | None, ending: str) -> str:
     if form is None:
         endings = [*PICTURES, *(endings[0] for endings in FORMS.values())]
         raise OutputError(
-            f"{place}: {quoted(ending)} is no form of output: end the name in "
+            f"{place}: {quoted(ending)} is not an output format: end the name in "
             f"{', '.join(endings[:-1])} or {endings[-1]}, or say --format"
         )
     return form
