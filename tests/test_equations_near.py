@@ -121,7 +121,7 @@ def _matrices(shapes, kind, rng):
 
 
 def _has_long_numbers(exact, decimals):
-    """Say whether a float cannot hold the digits of a matrix."""
+    """Return whether a float cannot hold the digits of a matrix."""
     return max(abs(x) for x in exact.flat if x.is_finite()) * 10**decimals > 10**14
 
 

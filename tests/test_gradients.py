@@ -304,7 +304,7 @@ def test_each_line_of_what_else_can_be_gone_back_through(what: str) -> None:
 
 
 def has_way_back(kind: Kind) -> bool:
-    """Say whether all that a kind of attention does can be gone back through."""
+    """Return whether all that a kind of attention does can be gone back through."""
     return kind.normalizer != "hardmax"
 
 
@@ -644,7 +644,7 @@ LAYOUTS: dict[str, Fields] = {
 
 
 def is_turned(name: str, fields: Fields, way: str) -> bool:
-    """Say whether a matrix stands the other way round in a layout."""
+    """Return whether a matrix stands the other way round in a layout."""
     is_general = name == "W_S" and fields.get("score") == "general"
     if name in ("rel_bias", "image") or is_general or role_of(name) in ("bias", "heads"):
         return False

@@ -139,7 +139,7 @@ def test_the_examples_of_a_command_run(attncalc: Command, command: str, files: P
 
 
 def is_of_tokenizers(line: str) -> bool:
-    """Say whether an example needs what is not installed."""
+    """Return whether an example needs what is not installed."""
     from importlib.util import find_spec
 
     return "--text" in line and find_spec("tokenizers") is None

@@ -81,7 +81,7 @@ def downloaded(browser: Browser) -> Problem:
 
 
 def quiet(browser: Browser) -> bool:
-    """Say whether the page asked for nothing but itself, and nothing failed."""
+    """Return whether the page asked for nothing but itself, and nothing failed."""
     return not browser.failed and all(url.startswith(("file:", "blob:")) for url in browser.asked)
 
 

@@ -53,7 +53,7 @@ def page_of(problem: Problem, **contents: Any) -> Page:
 
 
 def is_solvable(problem: Problem) -> bool:
-    """Say whether no row of scores sums to 0, where weights are scores over their sum."""
+    """Return whether no row of scores sums to 0, where weights are scores over their sum."""
     try:
         solve(problem)
     except InputError as error:

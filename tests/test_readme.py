@@ -132,7 +132,7 @@ IN_QUOTES = re.compile(r""""[^"]*"|'[^']*'""")
 
 
 def is_other(line: str) -> bool:
-    """Say whether PowerShell takes a line otherwise: a comma alone makes two arguments there."""
+    """Return whether PowerShell takes a line otherwise: a comma alone makes two arguments there."""
     bare = IN_QUOTES.sub("", line)
     return bool(re.search(r"&&|\|\||[<>,$`{}@%]|printf|\.venv/bin", bare))
 

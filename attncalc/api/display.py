@@ -82,7 +82,7 @@ def _as_html(document: "Document") -> str:
 
 
 def _height(document: "Document") -> float:
-    """Return about how high a document is: no script in it may say so."""
+    """Return the approximate height of a document, which no script may measure."""
     from attncalc.writing.document import Section, Sheet
 
     rows = 0

@@ -172,8 +172,8 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     weights_layout
         `"in-out"` (default), or `"torch"`: weights stored (out, in).
     backward
-        Whether the gradients of all that is given follow: dO, dV, dA, … dX; each of the next says
-        so too.
+        Whether the gradients of all given matrices follow: dO, dV, dA, … dX. Each of the next
+        arguments implies it.
     dO
         The gradient that arrives at the outputs, (n, d_out); else it is 1 everywhere.
     target
@@ -315,8 +315,8 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     weights_layout
         `"in-out"` (default), or `"torch"`: weights stored (out, in).
     backward
-        Whether the gradients of all that is given follow: dO, dV, dA, … dX; each of the next says
-        so too.
+        Whether the gradients of all given matrices follow: dO, dV, dA, … dX. Each of the next
+        arguments implies it.
     dO
         The gradient that arrives at the outputs, (n, d_out); else it is 1 everywhere.
     target
@@ -372,9 +372,9 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     Returns
     -------
     Marking
-        `marking.score` is what is earned, of what could be; `marking.verdict` says it in sentences;
-        `marking.steps` holds the status of each entry, and `marking.is_provisional` says whether
-        something that could be a matrix was not read.
+        `marking.score` is the earned and the possible points; `marking.verdict` describes them in
+        sentences; `marking.steps` has the status of each entry; `marking.is_provisional` is true
+        if text that could be a matrix was not read.
 
     Raises
     ------

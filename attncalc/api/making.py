@@ -77,8 +77,8 @@ def new(
     Raises
     ------
     InputError
-        When there is no such wish, it cannot have that value, or nothing fits: the message says
-        which wish is to blame.
+        When a condition or its value does not exist, or no problem satisfies all conditions: the
+        message names the condition.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The marking that people hold: it prints as tables, with its score and what a teacher says."""
+"""The marking in Python: it prints as tables, with its score and a verdict."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from attncalc.writing.verdict import verdict
 
 
 class Marking(Displayed, marks.Marking):
-    """An answer, marked: what a marking is, `attncalc.grading.marks` says; here it shows itself.
+    """A marked answer: `attncalc.grading.marks` defines a marking, and this class displays it.
 
     Printed it is what `attncalc check` prints; in a notebook, its page.
     """
@@ -96,7 +96,7 @@ SHARES = ("follow_penalty", "rounding_penalty", "precision_penalty")
 def rules_from(
     given: Mapping[str, Any], base: Rules = DEFAULT, spelled: Callable[[str], str] = str
 ) -> Rules:
-    """Return the rules that arguments say, or else the base ones; refuse what is none.
+    """Return the rules given as arguments, or else the base ones; refuse unknown rules.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def rules_from(
 
 
 def read_rubric(place: str | Path) -> Rules:
-    """Return the rules that a file of JSON says, by the names of `check`'s arguments.
+    """Return the rules in a JSON file, by the names of `check`'s arguments.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def read_rubric(place: str | Path) -> Rules:
         When it cannot be read, or contains a key that is not a rule.
     """
     said = read_json_object(Path(place), "a rubric")
-    said.pop("$schema", None)  # a file may say which schema it follows
+    said.pop("$schema", None)  # a file may name its schema
     try:
         return rules_from(said)
     except InputError as error:

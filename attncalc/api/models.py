@@ -319,7 +319,7 @@ class Opened:
         return len(read) - 1 - read[::-1].index(True) if any(read) else len(read) - 1
 
     def _remark_on_padding(self, end: Fields) -> None:
-        """Say what padding changes: which token the head reads, and what places tokens have."""
+        """Add remarks on padding: the token that the head reads, and the positions of tokens."""
         reads_last = end.get("read") == "last" and "read" not in self._alone
         if reads_last and self.last < len(self.asks) - 1:
             end["read"] = "all"
@@ -398,7 +398,7 @@ class Opened:
 
 
 def _padding(ids: Sequence[int], masks: Mapping[str, Matrix]) -> list[bool]:
-    """Return whether each token is padding, as masks of one row say."""
+    """Return whether each token is padding, by masks of one row."""
     padded = np.zeros(len(ids), bool)
     for name, mask in masks.items():
         row = None if name == "bias" else _row_of(mask)

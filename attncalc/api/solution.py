@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Solution(Displayed, solving.Solution):
     """The matrices of all steps, by name: `solution["A"]` is an array.
 
-    What a solution is, `attncalc.solving.solution` says; here it can show itself. Printed, or in
+    `attncalc.solving.solution` defines a solution; this class displays it. Printed, or in
     a notebook, it is the tables of its steps, large ones without their middle.
     """
 
@@ -311,7 +311,7 @@ class Solution(Displayed, solving.Solution):
         -------
         matplotlib.figure.Figure
             It needs no pyplot, and looks the same whatever matplotlib's settings are when it is
-            saved. `figure.notes` says what was left out. With `ax`, that axes is returned, and
+            saved. `figure.notes` lists what was left out. With `ax`, that axes is returned, and
             what was left out is warned of.
 
         Raises

@@ -56,7 +56,7 @@ def without_quote(cell: str) -> str:
 
 
 def _is_formula(text: str) -> bool:
-    """Say whether a spreadsheet may take a text for a formula, in any width of its signs."""
+    """Return whether a spreadsheet may take a text for a formula, in any width of its signs."""
     return _FORMULA.match(unicodedata.normalize("NFKC", harmless(text))) is not None
 
 
@@ -111,7 +111,7 @@ def on_a_line(text: str) -> str:
 
 
 def _is_visible(character: str) -> bool:
-    """Say whether a character shows, or joins those that do (emoji are joined by U+200D)."""
+    """Return whether a character shows, or joins those that do (emoji are joined by U+200D)."""
     return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") or (
         character == "\u200d"
     )

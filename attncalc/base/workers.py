@@ -90,7 +90,7 @@ def _worked(thing: Any) -> Any:
 
 
 def _as_worker(work: Callable[[Any], Any]) -> None:
-    """Leave what a key or the shell says to the process that shares out the work; end with it."""
+    """Ignore interrupts, which the process that distributes the work handles; end with it."""
     import threading
     from multiprocessing import parent_process
 

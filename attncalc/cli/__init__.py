@@ -27,7 +27,7 @@ def run() -> int:
     except MemoryError:
         complain("this problem is too large for the memory of this machine")
         return 2
-    except OSError as error:  # help that cannot be printed, say
+    except OSError as error:  # for example, help that cannot be printed
         give_up_on(error)
     except SystemExit as end:
         if nobody_reads(end.__context__):  # the reader of a pipe has ended: `--help | head`

@@ -1,6 +1,6 @@
-"""Standard input, output and error: data on one, words on the other, and `| head` ends quietly.
+"""Standard streams: data on standard output, messages on standard error; `| head` ends quietly.
 
-Where standard error takes nothing more, the words are lost and the data is not.
+If standard error is closed or full, messages are lost and data is not.
 """
 
 import errno
@@ -82,7 +82,7 @@ def _printing() -> Iterator[None]:
 
 
 def nobody_reads(error: BaseException | None) -> bool:
-    """Say whether a pipe is closed at its other end: Windows calls that an invalid argument."""
+    """Return whether a pipe is closed at its other end: Windows calls that an invalid argument."""
     is_windows_own = sys.platform == "win32" and getattr(error, "errno", 0) == errno.EINVAL
     return isinstance(error, BrokenPipeError) or is_windows_own
 
@@ -94,17 +94,17 @@ def check_printing() -> None:
 
 
 def note(text: str) -> None:
-    """Say something beside the data, on standard error."""
+    """Print a message on standard error."""
     _say(f"note: {text}")
 
 
 def complain(text: str) -> None:
-    """Say what is wrong, on standard error."""
+    """Print an error on standard error."""
     _say("error: " + text)
 
 
 def give_up_on(error: OSError) -> NoReturn:
-    """Say what the system refuses, of a file or of standard output, and end."""
+    """Print an error of the system, of a file or of standard output, and end."""
     place = error.filename or "cannot write to standard output"
     complain(f"{place}: {error.strerror or error}")
     leave_quietly(2)

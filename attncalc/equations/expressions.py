@@ -251,9 +251,9 @@ class Explanation(NamedTuple):
     Parameters
     ----------
     forms
-        What it equals: as the equation says, and then further on towards the result.
+        The right-hand sides: that of the equation first, then simpler ones up to the result.
     remark
-        A few words where the arithmetic alone does not say why.
+        A short explanation if the arithmetic is not enough.
     exact
         Its true value, where that is rational and known.
     """
@@ -382,7 +382,7 @@ class Operand(NamedTuple):
         Returns a value that was computed on the way, with its true value where that is known to
         be rational, as it is written.
     own
-        Returns a number of the person's own, a factor say, as it is written.
+        Returns a given number, for example a factor, as it is written.
     """
 
     name: str

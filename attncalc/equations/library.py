@@ -57,7 +57,7 @@ class Back(NamedTuple):
 
 
 def is_stated(name: str) -> bool:
-    """Say whether the library states an operation of this name."""
+    """Return whether the library states an operation of this name."""
     return name in stated()
 
 

@@ -81,8 +81,8 @@ def formula(
     is_turned
         Whether a product of matrices that is stated is turned: both transposed.
 
-    Where neither it is stated nor whole matrices say what the equation does, it is the entry that
-    the equation states.
+    If it is not stated, and whole matrices cannot express the equation, it is the entry of the
+    equation.
     """
     if notation:
         tree = ast.parse(notation.strip(), mode="eval").body

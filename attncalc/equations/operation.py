@@ -70,7 +70,7 @@ class UnstatedError(LookupError):
 
 
 NAMES_HEADS = "names_heads"
-"""The flag of an equation that says which head of each matrix is read."""
+"""The flag of an equation that indexes the head of each matrix."""
 
 
 class Statement(NamedTuple):
@@ -137,10 +137,10 @@ PLAIN = (1, 1)
 
 
 class Operation:
-    """A pure function of matrices that can say its own equation, and explain each entry.
+    """A pure function of matrices that states its equation, and explains each entry.
 
     Most operations do the same to every row of the queries and to every score; those that do not
-    say what they are for a part of them.
+    are methods for a part of the matrices.
     """
 
     @property
@@ -154,7 +154,7 @@ class Operation:
 
     @property
     def name(self) -> str:
-        """What it is called: as its equation where that says all of it."""
+        """Its name: that of its equation if the equation defines it completely."""
         return type(self).__name__
 
     @property
@@ -166,7 +166,7 @@ class Operation:
     recurs = False
     """Whether a row of the result reads earlier rows of it."""
     names_heads = False
-    """Whether its equation says which head of each matrix is read, as those of users do."""
+    """Whether its equation indexes the head of each matrix, as those of users do."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step; written into `out` where that saves an array."""
@@ -382,7 +382,7 @@ class Operation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stated(Operation):
-    """An operation of which its equation says all there is.
+    """An operation that its equation defines completely.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ class Stated(Operation):
 
     @property
     def names_heads(self) -> bool:  # type: ignore[override]
-        """Whether its equation says which head of each matrix is read."""
+        """Whether its equation indexes the head of each matrix."""
         return NAMES_HEADS in self.stated.given
 
     @cached_property
@@ -404,7 +404,7 @@ class Stated(Operation):
         return not is_stated(name) and equation(name).recurs is not None
 
     def by_rows(self, after: Callable[[Matrix], Matrix], *matrices: Matrix) -> Matrix:
-        """Return the matrix of a recurrence, whose rows are rounded, say, before others read them.
+        """Return the matrix of a recurrence, whose rows may be rounded before others read them.
 
         Parameters
         ----------
@@ -443,7 +443,7 @@ def _results(own: Equation) -> dict[str, int]:
 
 
 def is_grouped(shapes: Sequence[Shape]) -> bool:
-    """Say whether some matrix has fewer heads than another, each for several of these."""
+    """Return whether some matrix has fewer heads than another, each for several of these."""
     return len({each[-3] for each in shapes if len(each) > 2} - {1}) > 1
 
 

@@ -4,7 +4,7 @@
     A[i in n, j in m] = softmax(S[i,k] for k in m)[j]
     K_all[i in p + n, c in d] = past[i,c] if i < p else K[i - p,c]
 
-`i in n` says what an index runs over. Two marks concern the written-out work alone and change no
+`i in n` defines the range of an index. Two marks concern the written-out work alone and change no
 value: `+x` is shown as a number in the second form, `why(x, "row {i + 1}")` adds a remark.
 """
 
@@ -211,7 +211,7 @@ class Recurrence(NamedTuple):
     order: tuple[Equation, ...]
 
     def is_of_same_row(self, equation: Equation, entry: "Entry") -> bool:
-        """Say whether an equation reads an entry of the row that is being computed."""
+        """Return whether an equation reads an entry of the row that is being computed."""
         index = equation.at[self.axes[equation.name]]
         return entry.at[self.axes[entry.name]] == Name(index)
 
@@ -530,7 +530,7 @@ def _listed(node: ast.expr) -> list[ast.expr]:
 
 
 def is_side(x: Node) -> bool:
-    """Say whether a node is a side of a matrix: rows(X), columns(X) or heads(X)."""
+    """Return whether a node is a side of a matrix: rows(X), columns(X) or heads(X)."""
     return isinstance(x, Function) and x.name in SIDES and isinstance(x.arguments[0], Name)
 
 

@@ -150,7 +150,7 @@ def _files(folder: Path, depth: int = 3) -> Iterator[Path]:
 
 
 def _is_theirs(name: str) -> bool:
-    """Say whether a person made it: other names are those of a version control or of a Mac."""
+    """Return whether a person made it: other names are those of a version control or of a Mac."""
     return not name.startswith((".", "__"))
 
 

@@ -76,7 +76,7 @@ def category(name: str) -> str:
 
 
 def question(solution: Solution, course: Course, of_whom: str = "") -> str:
-    """Return the XML of a question; its name, which teachers see, says whose it is."""
+    """Return the XML of a question; its name, which teachers see, contains the student."""
     refuse_the_map(course, "Moodle")
     _refuse_what_gaps_cannot_hold(solution, course)
     text = worksheet(solution, course, partial(_gaps, solution))

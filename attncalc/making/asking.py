@@ -15,7 +15,7 @@ from attncalc.problem.fields import SETTINGS, read_setting
 MOST_ENTRIES = 10_001
 """Numbers that entries may be drawn from."""
 NOT_ASKED = ("block", "asked", "read")
-"""Settings that are no wish: the kind says the first."""
+"""Settings that are not conditions: the kind determines the first."""
 
 
 def wishes_of(asked: Mapping[str, Any], **known: Any) -> Wishes:
@@ -59,7 +59,7 @@ def _known() -> str:
 
 
 def recipe(asked: Mapping[str, Any], seed: int | None = None) -> str:
-    """Return the command that makes a problem: what a problem says that it was made by.
+    """Return the command that makes a problem, for its field `made_by`.
 
     With its seed it makes the same problem again; without one, others like it.
 
@@ -81,7 +81,7 @@ def recipe(asked: Mapping[str, Any], seed: int | None = None) -> str:
 
 
 def asked_of_recipe(made_by: str) -> dict[str, Any]:
-    """Return what was asked for, of what a problem says that it was made by.
+    """Return the conditions in the field `made_by` of a problem.
 
     Nothing of it is run: only its wishes are read. Its seed is not one of them.
 

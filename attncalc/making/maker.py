@@ -72,7 +72,7 @@ class Made:
 
 
 def untold_as(mistakes: Sequence[str]) -> str:
-    """Return what to say of mistakes that no problem of a kind can show.
+    """Return the note on mistakes that no problem of a kind can show.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
     Raises
     ------
     InputError
-        When none of the candidates is: it says which wish is to blame.
+        When no candidate satisfies them; the message names the condition.
     """
     _refuse_one_number(wishes)
     shapes, random = shapes_of(wishes), Random(seed)
@@ -134,14 +134,14 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
 def _refuse_one_number(wishes: Wishes) -> None:
     """Refuse at once what a hundred thousand candidates would all be turned down for."""
     values = set(wishes.entries.values)
-    if len(values) == 1 and values != {0}:  # of zeros, drawing says what is wrong
+    if len(values) == 1 and values != {0}:  # of zeros, drawing raises the error
         raise InputError(
             f"entries: of {wishes.entries.text} all matrices are equal: allow more numbers"
         )
 
 
 def _blamed(rejected: Counter[Rejected], tried: int) -> str:
-    """Return what to say where nothing fits: the wish that turned most candidates down."""
+    """Return the error if nothing fits: the condition that rejected most candidates."""
     worst, count = rejected.most_common(1)[0]
     return (
         f"no problem has the requested properties: of {tried:,} candidates {count:,} had "

@@ -23,11 +23,11 @@ BYTES_OF_SEED = BYTES_OF_SECRET = 16
 _SECRET = re.compile(r"(?:[0-9a-f]{2}){16,64}")
 OF_A_SPEC = ("problems", "formats", "seed", "secret")
 OF_A_MANIFEST = ("attncalc", "students")
-"""What the list of a set says beside its specification: the list makes the set again."""
+"""Keys of a set's list beside its specification: the list makes the set again."""
 MOST_PROBLEMS = 100
 DEFAULT_FORMATS = ("markdown", "latex")
 OF_A_PROBLEM = ("name", "asked", "words")
-"""What a specification says of a problem that is no wish."""
+"""Keys of a problem in a specification that are not conditions."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Spec(NamedTuple):
 
 
 def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
-    """Return what a specification says; `place` names it in messages.
+    """Return a specification; `place` names it in messages.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
     Raises
     ------
     InputError
-        When it says what there is not, or what no problem can be.
+        When it has unknown keys, or impossible conditions.
     """
     for name in given:
         if name not in (*OF_A_SPEC, *(OF_A_MANIFEST if "students" in given else ())):

@@ -70,7 +70,7 @@ class Placed(NamedTuple):
         return self.prefix + own
 
     def fault(self, kind: type[AttncalcError], said: str) -> AttncalcError:
-        """Return an error whose every line says where."""
+        """Return an error with the place in every line."""
         return kind("\n".join(f"{self.where}: {line}" for line in said.split("\n")))
 
     @property
@@ -175,7 +175,7 @@ Streams = Mapping[str, Stream]
 
 
 class Part(NamedTuple):
-    """A part of a network: its checks of shapes, its steps, what it says of itself.
+    """A part of a network: its checks of shapes, its steps, its conventions.
 
     Parameters
     ----------

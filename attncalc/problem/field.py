@@ -103,7 +103,7 @@ class Setting(NamedTuple):
     takes
         Its accepted values, as text.
     says
-        What it means, as its flag says it.
+        Its meaning, as in the help of its flag.
     panel
         The heading of the flag, one of `PANELS`.
     short

@@ -40,7 +40,7 @@ MOST_CHANNELS = 10_000
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class PatchFields:
-    """An image, how it is cut, and what a patch is multiplied by; `Problem` says more."""
+    """An image, its patches, and their projection; see `Problem`."""
 
     image: Any = matrix("image", "Image, or a list of its channels.", PATCHES, IMAGE)
     E: Any = matrix("weights", "Patch projection.", PATCHES, IMAGE)
@@ -65,7 +65,7 @@ class PatchFields:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class EmbeddingFields:
-    """Ids, tables and a class token; `Problem` says what they mean."""
+    """Ids, tables and a class token; `Problem` describes them."""
 
     ids: Any = matrix("ids", "Token ids instead of X: rows of W_E.", MORE, "self")
     W_E: Any = matrix("table", "Embedding table, one row per id.", MORE, "self")
@@ -93,7 +93,7 @@ LAST = "Y"
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class LayerFields:
-    """What layers are made of; `Problem` says what it means."""
+    """The parts of layers; `Problem` describes them."""
 
     block: str = choice(
         ALONE,
@@ -120,7 +120,7 @@ class LayerFields:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class ResidualFields:
-    """Whether what a part read is added to what it gives; `Problem` says more."""
+    """Whether the input of a part is added to its output; see `Problem`."""
 
     residual: bool = setting(
         True,
@@ -133,7 +133,7 @@ class ResidualFields:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class NormalisationFields:
-    """Every matrix and every convention of a normalisation; `Problem` says what they mean."""
+    """Every matrix and every convention of a normalization; `Problem` describes them."""
 
     gamma_1: Any = matrix("bias", "Gain of the first normalization.", NORMALISATION, LAYERS)
     beta_1: Any = matrix("bias", "Bias of the first normalization.", NORMALISATION, LAYERS)
@@ -192,7 +192,7 @@ class NormalisationFields:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class FeedForwardFields:
-    """Every matrix and every convention of a feed-forward part; `Problem` says what they mean."""
+    """Every matrix and every convention of a feed-forward part; `Problem` describes them."""
 
     W_1: Any = matrix(
         "weights", "Weights of the first feed-forward projection.", FEED_FORWARD, LAYERS
@@ -219,7 +219,7 @@ class FeedForwardFields:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class HeadFields:
-    """Every matrix and every convention of a head; `Problem` says what they mean."""
+    """Every matrix and every convention of a head; `Problem` describes them."""
 
     W_pre: Any = matrix("weights", "Weights of the head's hidden layer.", HEAD, LAYERS)
     b_pre: Any = matrix("bias", "Bias of the head's hidden layer.", HEAD, LAYERS)
@@ -380,7 +380,7 @@ def added_lines(before: Any, further: Any) -> Lines:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class EquationFields:
-    """The equations of a problem; `Problem` says what they mean."""
+    """The equations of a problem; `Problem` describes them."""
 
     equations: Any = setting(
         Lines(),
@@ -506,7 +506,7 @@ def read_setting(name: str, given: Any) -> Any:
     Raises
     ------
     InputError
-        When it cannot have that value: its text says what the setting takes.
+        When it cannot have that value; the message lists the accepted values.
 
     Examples
     --------

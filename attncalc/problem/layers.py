@@ -54,7 +54,7 @@ def opening(fields: Scope, tokens: str, earlier: int = 0) -> list[Placed]:
 
 
 def has_made_tokens(fields: Scope) -> bool:
-    """Say whether tokens come from an image or from ids, and are not given."""
+    """Return whether tokens come from an image or from ids, and are not given."""
     return bool(fields.those_given("image", "patch", "ids"))
 
 

@@ -167,7 +167,7 @@ def _typed(raw: Matrix, values: Matrix, kept: Matrix | None) -> Matrix | None:
 
 
 def _holds_long_whole_numbers(raw: Matrix) -> bool:
-    """Say whether there are whole numbers that float64 may not hold."""
+    """Return whether there are whole numbers that float64 may not hold."""
     whole = raw.dtype.kind in "iu" and raw.dtype.itemsize == 8
     return whole and bool(raw.max() > MOST_WHOLE or raw.min() < -MOST_WHOLE)
 

@@ -22,7 +22,7 @@ def positions_of(tokens: str) -> str:
 
 
 def is_there(fields: object, tokens: str) -> bool:
-    """Say whether positions are added to these tokens."""
+    """Return whether positions are added to these tokens."""
     given = getattr(fields, positions_of(tokens))
     return given is not None or getattr(fields, "positions", "") == "sinusoidal"
 

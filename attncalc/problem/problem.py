@@ -64,7 +64,7 @@ class Problem(Outer):
         several heads side by side, or as a list of matrices.
     W_Q, W_K, W_V
         Weights, (d, d_k), (d, d_k) and (d, d_v); with several heads side by side in one matrix
-        (and `heads` says how many), or as a list of matrices.
+        (with their number in `heads`), or as a list of matrices.
     W_O
         Output projection, (heads · d_v, d_out), or (d_v, d_out) when heads are averaged.
     b_Q, b_K, b_V, b_O
@@ -124,8 +124,8 @@ class Problem(Outer):
         (v_Sᵀ tanh([q; k] W_S + b_S)) or `"distance"` (−‖q − k‖² / 2). Tokens without weights are
         then the queries, keys or values themselves.
     window
-        How many keys a query sees: the last ones up to its own place, itself included, counted as
-        `causal_alignment` says, and none after it, whether `causal` or not.
+        The number of keys that a query sees: the last ones up to and including its own position,
+        counted by `causal_alignment`, and none after it, whether `causal` or not.
     alibi
         Whether each head's scores lose its slope times the distance of query and key, once
         they are scaled and capped; slopes are those of Press et al. (2022).
@@ -149,8 +149,8 @@ class Problem(Outer):
     rope_dims
         How many columns of each head rope turns, the first ones; None for all.
     rope_scaling
-        How its frequencies are slowed down, as configurations of models say it, in a mapping or a
-        text: `"linear factor=4"`, or `"llama3"` with `factor`, `low_freq_factor`,
+        The scaling of its frequencies, as in configurations of models, in a mapping or a text:
+        `"linear factor=4"`, or `"llama3"` with `factor`, `low_freq_factor`,
         `high_freq_factor` and `original_max_position_embeddings`; None where they are not.
     rope_frequencies
         Those frequencies themselves, one for each pair of columns, in place of a base.
@@ -186,7 +186,7 @@ class Problem(Outer):
     gamma_pre, beta_pre
         Gain and bias, (d_h,), of a normalisation behind that layer, which is there where one is.
     backward
-        Whether the gradients of all that is given follow the last step; any of the next says so.
+        Whether the gradients of all given matrices follow the last step; implied by the next ones.
     dO, dY, dlogits
         The gradient that arrives at the outputs, of layers, and of a head's logits, of the shape
         that these have. Without any, and without a target, it is 1 everywhere: L is the sum.
@@ -221,7 +221,7 @@ class Problem(Outer):
     more
         The matrices that only these equations read, by name: lists, arrays, or single numbers.
     remarks
-        What was done to what a file holds as it was read; pages say it with the conventions.
+        Changes to the content of a file when it was read; pages list them with the conventions.
 
     Raises
     ------
@@ -444,7 +444,7 @@ class Problem(Outer):
         Raises
         ------
         InputError
-            That says which there are.
+            With a message that lists the attentions.
         """
         prefix = name.removesuffix(own_name(name))
         if prefix and prefix not in self.inner:
@@ -549,7 +549,7 @@ class Problem(Outer):
 
 
 def _block(problem: Problem) -> str:
-    """Return what a problem is of: what it says, or else what its fields are those of."""
+    """Return the block of a problem: the given one, or else the one its fields belong to."""
     if problem.block is not None:
         return str(read_setting("block", problem.block))
     if problem.those_given("self", "cross", "past_K", "past_V"):

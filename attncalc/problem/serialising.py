@@ -1,6 +1,6 @@
-"""A problem as what its file would say, in JSON, CSV and arrays: it can be read back from each.
+"""A problem in the form of its file, as JSON, CSV and arrays: each can be read back.
 
-All three say `settings`, `labels` and the matrices as they were given; only the spelling differs.
+All three contain the settings, labels and matrices as they were given; only the spelling differs.
 """
 
 import json
@@ -24,7 +24,7 @@ from attncalc.problem.problem import Problem, nested_fields
 from attncalc.problem.stating import read_by
 
 ROW_NAMES, COLUMN_NAMES = "row names", "column names"
-"""Under what a sheet's own names are kept, until the layout says which of them are tokens."""
+"""The key of a sheet's own names, until the layout determines which of them are tokens."""
 RESULTS = "results"
 """Heads what follows the problem in a CSV file of our own: it is not read back."""
 TOKEN = "token"

@@ -65,7 +65,7 @@ def run(
     given
         The matrices the plan starts from, in any one number system.
     after
-        What happens to a step's matrix before the next step reads it: rounding, say.
+        Applied to a step's matrix before the next step reads it, for example rounding.
     made
         Where each step's matrix is kept as it comes out of its operation.
     """

@@ -80,7 +80,7 @@ def chosen_entries(
     Raises
     ------
     InputError
-        When there is no such entry; the message says what there is.
+        When there is no such entry; the message lists the valid ones.
     """
     found: dict[str, dict[Place, None]] = {}
     for reference in references:

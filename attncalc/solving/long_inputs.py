@@ -522,7 +522,7 @@ def _blas() -> Any:
 
 @cache
 def _is_exp2_fast() -> bool:
-    """Say whether numpy's exp2 is vectorised (AVX-512): then it is faster than exp, else slower."""
+    """Return whether numpy's exp2 is vectorized (AVX-512): only then is it faster than exp."""
     try:
         from numpy.lib.introspect import opt_func_info
     except ImportError:  # numpy 2.0

@@ -203,7 +203,7 @@ class Solution:
         return tuple(step for step in self.plan if self.keeps(step.name))
 
     def keeps(self, name: str) -> bool:
-        """Say whether the matrix of a step is kept."""
+        """Return whether the matrix of a step is kept."""
         return self.keep is None or name in self.keep
 
     @cached_property
@@ -456,7 +456,7 @@ class Solution:
 
     @cached_property
     def _in_floats(self) -> Run:
-        # what overflows is found afterwards, and said with its place: numpy's warning says neither
+        # overflows are found afterwards and reported with their place, which numpy's warning lacks
         decimals = self.problem.decimals if self.problem.rounding == EACH_STEP else None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if self._is_short:
@@ -550,7 +550,7 @@ def solved(
     remakes: bool = False,
     proves: bool = True,
 ) -> S:
-    """Return a solution of this kind: one that can show itself, say."""
+    """Return a solution of this kind, for example one with displays."""
     steps = plan(problem)
     wanted = None if keep is None else tuple(keep)
     names = [step.name for step in steps]

@@ -66,7 +66,7 @@ class Derivation(NamedTuple):
     is_exact
         Whether the result is the true value, and not a rounded one.
     remark
-        A few words where the arithmetic alone does not say why.
+        A short explanation if the arithmetic is not enough.
     hidden
         What it is, where it is not zero and is shown as 0.00.
     """
@@ -136,7 +136,7 @@ class Work:
         is_exact = result == MINUS_INFINITY or (true is not None and _value(result) == true)
         if self.fractions and true is not None and not is_exact and self._is_rational(name):
             forms = (*forms, self._fraction(true))
-        if _is_said_by(result, forms[-1], is_exact=is_exact):  # a score that a mask lets pass, say
+        if _is_said_by(result, forms[-1], is_exact=is_exact):  # as an unmasked score
             forms = forms[:-1]
         hidden = self.hidden(name, place)
         return Derivation(
@@ -234,7 +234,7 @@ class Work:
             )
 
     def _comes_out(self, form: Expression, name: str, place: Place) -> bool:
-        """Say whether a quotient of two numbers as they are written is the result, rounded."""
+        """Return whether a quotient of two numbers as they are written is the result, rounded."""
         if not _has_quotient(form):
             return True
         decimals = self.problem.decimals
@@ -267,7 +267,7 @@ class Work:
         return given_in_decimals(self.problem) if exactly else self.problem.given
 
     def _is_made(self, name: str) -> bool:
-        """Say whether a matrix is that of a step, and none that is given, as weights may be."""
+        """Return whether a matrix is that of a step, and none that is given, as weights may be."""
         return name in self._steps and name not in self.problem.names
 
     def entry(self, name: str, place: Place) -> Indexed:
@@ -306,7 +306,7 @@ class Work:
         return shown._replace(exact=true)
 
     def _read_rationality(self, name: str) -> bool:
-        """Say whether a matrix holds fractions: no root, no power of e, no rounding before it."""
+        """Return whether a matrix has fractions: no root, no exponential, no rounding before it."""
         if not self._is_made(name):
             return True
         step = self._steps[name]
@@ -353,14 +353,14 @@ def _decimal(value: Any) -> Decimal:
 
 
 def _is_said_by(result: Number | Ratio, form: Expression, *, is_exact: bool) -> bool:
-    """Say whether a form is the result over again: the same digits, or 0 beside 0.00."""
+    """Return whether a form is the result over again: the same digits, or 0 beside 0.00."""
     if not isinstance(form, Number | Ratio):
         return False
     return form[:1] == result[:1] or (is_exact and form.exact == _value(result))
 
 
 def _has_quotient(form: Expression) -> bool:
-    """Say whether a form is a quotient, one times a gain, plus a bias, or a product by a rest."""
+    """Return whether a form is a quotient, possibly with gain and bias, or a product."""
     if isinstance(form, Sum):
         return _has_quotient(form.terms[0])
     if isinstance(form, Product):
@@ -370,7 +370,7 @@ def _has_quotient(form: Expression) -> bool:
 
 
 def _is_difference(form: Expression) -> bool:
-    """Say whether a form is one number less another."""
+    """Return whether a form is one number less another."""
     if not isinstance(form, Sum) or len(form.terms) != 2:
         return False
     first, second = form.terms

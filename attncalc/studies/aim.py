@@ -221,7 +221,7 @@ def check_aim(problem: Problem) -> None:
     Raises
     ------
     InputError
-        That says what is to be left out.
+        With a message that names what to omit.
     """
     faults = {
         "masks hide keys from a query": problem.is_masked,

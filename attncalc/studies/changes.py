@@ -110,7 +110,7 @@ class Change:
     name
         Which field of the problem changes.
     about
-        What changes, as a heading says it: "scale", "K[a] *=".
+        What changes, as in a heading: "scale", "K[a] *=".
     how
         Whether a value replaces the entries, is added to them, or multiplies them.
     values

@@ -230,7 +230,7 @@ def matrix_blocks(grid: Grid, room: float) -> Iterator[MatrixBlock]:
 
 
 def fits_beside(equation: str, block: MatrixBlock, room: float) -> bool:
-    """Return whether a matrix fits on the line of its equation, with nothing to say above it."""
+    """Return whether a matrix fits on the line of its equation, without labels above it."""
     return not block.caption and set_width(f"{equation} =") + block.width <= room
 
 

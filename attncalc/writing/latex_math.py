@@ -35,7 +35,7 @@ _NAME = re.compile(
 )
 _GREEK = ("alpha", "beta", "gamma", "mu")
 _OF_ONE = ("beta", "gamma", "mu", "var", "ms")
-"""What a normalisation has, whose index says of which."""
+"""Matrices of a normalization, with its number as their index."""
 _LETTERS = {"ε": r"\varepsilon", "π": r"\pi"}
 """Letters that denote a number."""
 _SUBSCRIPTED = ("W", "b", "d", "v")
@@ -352,5 +352,5 @@ def parts_of(name: str) -> _Name:
 
 
 def is_subscripted(parts: _Name) -> bool:
-    """Say whether the index of a name is below its letters: W_Q, b_Q, d_k."""
+    """Return whether the index of a name is below its letters: W_Q, b_Q, d_k."""
     return parts.letters in _SUBSCRIPTED

@@ -127,9 +127,9 @@ class Contents(NamedTuple):
     blank
         Whether answers are left out.
     patterns
-        Whether it says what the weights show.
+        Whether it describes the patterns of the weights.
     head
-        Of which attention, or which head, it says so; None for all.
+        The described attention or head; None for all.
     only_head
         The one head that is shown, from 1, of matrices that have several; None for all.
     """
@@ -188,7 +188,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
 
 
 def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
-    """Say whether the work of these steps is so little that a page which folds it has it unasked.
+    """Return whether the work of these steps is short enough to be folded into every page.
 
     What each entry is made of is counted as the longest side of a given matrix.
     """

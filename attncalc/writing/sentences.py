@@ -1,4 +1,4 @@
-"""What every output says in sentences: the conventions, the connections, and the notes.
+"""The sentences of every output: the conventions, the connections, and the notes.
 
 Names and titles in them are made harmless: a sentence can be shown as it is.
 """
@@ -29,7 +29,7 @@ from attncalc.studies.patterns.view import counted
 IN_FLOATS = "too large for exact decimals: the digits shown come from float64 arithmetic"
 IN_WORK = "every result is proven; numbers within its work come from float64 arithmetic"
 MOST_HEADS_TOLD = 20
-"""Heads that have a note each; of more it says how many."""
+"""Number of heads that have a note each; of more, only the count is noted."""
 BLANK = "_____"
 """The room for an answer on a worksheet."""
 
@@ -172,7 +172,7 @@ def _risen(solution: Solution) -> Iterator[Note]:
 
 
 def _on_digits(solution: Solution) -> Iterator[Note]:
-    """Say which digits are not proven: all of them, or those of values that cannot be decided."""
+    """Return the note on unproven digits: all of them, or those of undecidable values."""
     if not solution.is_proven:
         yield Note(IN_FLOATS.replace("float64", solution.problem.dtype.name))
     for name, places in solution.undecided.items():

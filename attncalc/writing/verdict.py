@@ -25,7 +25,7 @@ MOST_REASONS = 5
 Said = Callable[..., str]
 """Writes points, with no decimals where `least` is 0 and they are whole."""
 MOST_UNREAD = 10
-"""Of what was not read, and of faults and remarks, a verdict says no more of each."""
+"""Number of unread texts, of faults and of remarks that a verdict lists."""
 LONGEST = 60
 """Characters that are shown of what was not read."""
 
@@ -283,7 +283,7 @@ def _later_mistakes(marking: Marking) -> Iterator[str]:
 
 
 def _is_own(marking: Marking, marks: StepMarks, place: Place) -> bool:
-    """Say whether an entry should be another than the key's, for own values lead there."""
+    """Return whether an entry should be another than the key's, for own values lead there."""
     shown = marking.key.shown[marks.step.name]
     return marks.expected.shape != shown.shape or bool(marks.expected[place] != shown[place])
 
@@ -396,7 +396,7 @@ def _counted(marking: Marking, said: Said) -> Iterator[str]:
 
 
 def _style_in_words(marking: Marking, style: Style) -> str:
-    """Say what is done otherwise than in the key."""
+    """Yield the conventions that differ from the key."""
     if style.digits:
         return f"numbers are kept to {style.digits} significant digits"
     cut = {

@@ -88,7 +88,7 @@ def _texts(case: Case, seen: Outcome):
 
 
 def is_raw(character: str) -> bool:
-    """Say whether a character does something to a terminal or to the order of what is read."""
+    """Return whether a character does something to a terminal or to the order of what is read."""
     if character in f"\n\t{_OWN_MARKS}":
         return False
     return unicodedata.category(character) in ("Cc", "Zl", "Zp", "Cs") or (

@@ -1,4 +1,4 @@
-"""What takes longer than people expect, or much memory: said before it is begun."""
+"""Estimates of long times and large memory, printed before a computation starts."""
 
 from math import prod
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ def sizes_of(problem: Problem, steps: Plan) -> dict[str, int]:
 def say_of_page(
     problem: Problem, entries: int, form: str, *, full: bool, work: bool, remakes: bool
 ) -> None:
-    """Say what a page takes where that is much.
+    """Print an estimate for a page if it is large.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def say_of_page(
 
 
 def say_of_marking(problem: Problem, steps: Plan) -> None:
-    """Say what the key to a long problem takes where that is much; refuse what cannot fit."""
+    """Print an estimate for the key to a long problem; refuse one that cannot fit."""
     entries = sum(sizes_of(problem, steps).values())
     size = entries * BYTES_OF_MARKED
     way_out = "mark answers to a shorter problem, or on a larger machine"
@@ -80,7 +80,7 @@ def say_of_marking(problem: Problem, steps: Plan) -> None:
 
 
 def say_of_picture(problem: Problem, look: "Look", heads: int) -> None:
-    """Say what a picture of so many heads takes where that is much; refuse what cannot fit."""
+    """Print an estimate for a picture of many heads; refuse one that cannot fit."""
     weights = problem.most_scores
     size = weights * BYTES_OF_DRAWN
     way_out = "attncalc self --only A shows the first and the last of them"

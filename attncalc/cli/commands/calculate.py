@@ -74,7 +74,7 @@ def _say_beforehand(
 
 
 def _remakes(problem: Problem, form: Form) -> bool:
-    """Say whether scores and weights are better made again, row by row, than kept.
+    """Return whether scores and weights are better made again, row by row, than kept.
 
     Arrays are written whole, and columns would each ask for all rows.
     """

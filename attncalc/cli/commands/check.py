@@ -1,4 +1,4 @@
-"""`attncalc check`: mark worked answers, and say where and why they went wrong."""
+"""`attncalc check`: mark worked answers, and report where and why they went wrong."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -144,7 +144,7 @@ def _places(answers: Sequence[str]) -> list[str] | None:
         except AttncalcError:
             if len(answers) == 1:
                 raise
-            inside = None  # reading it says once more what is wrong, in its row
+            inside = None  # reading it again reports the error in its row
         found += [answer] if inside is None else map(str, inside)
         if inside is not None:
             _say_of_others(answer, inside)

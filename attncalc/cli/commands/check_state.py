@@ -57,7 +57,7 @@ class State:
         return [] if folder is None else [each for each in pages if (folder / each).is_file()]
 
     def keep(self, name: str, page: str, digest: str, rows: Sequence[Any]) -> None:
-        """Write a page, soon, and then a line that says so."""
+        """Write a page soon, and then a line that records it."""
         if self.folder is None:
             return
         told = {
@@ -106,7 +106,7 @@ def _read(folder: Path | None) -> dict[str, Any]:
 
 
 def _is_whole(told: Any) -> bool:
-    """Say whether a line holds what this version writes."""
+    """Return whether a line holds what this version writes."""
     if not isinstance(told, dict) or not isinstance(told.get("rows"), list):
         return False
     texts = all(isinstance(told.get(name), str) for name in ("folder", "digest", "page"))

@@ -51,7 +51,7 @@ def _lines(found: Facts, width: int | None) -> Iterator[str]:
 
 
 def _told(found: Facts) -> Iterator[tuple[str, str]]:
-    """Yield what each line is about, and what it says."""
+    """Yield the label and the text of each line."""
     python, system, terminal = (found[name] for name in ("python", "system", "terminal"))
     yield "attncalc", f"{found['attncalc']}, {found['installed']}"
     within = ", in a virtual environment" if python["virtual"] else ""

@@ -66,7 +66,7 @@ def _target(out: str | None, system: str) -> Target:
 
 
 def _refuse_another_ending(target: Target, system: str) -> None:
-    """Refuse a name that says it is what a system's file is not: nothing would open it."""
+    """Refuse a name with the ending of another form: no program would open the file."""
     ending, known = "" if target.place is None else target.place.suffix, ENDINGS.get(system)
     if target.place is None or not ending or known is None or ending.lower() == known:
         return

@@ -43,7 +43,7 @@ class _Way(NamedTuple):
 
 
 def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | None) -> None:
-    """Write all versions of a set's problems, and say how they are given out."""
+    """Write all versions of a set's problems, and print how to distribute them."""
     system = flags["to"]
     refuse_of_a_set(flags)
     given = read_set(Path(flags["file"]))

@@ -1,4 +1,4 @@
-"""What the flags of `attncalc check` say of how answers are marked, and of what is shown."""
+"""The flags of `attncalc check` for marking answers and showing results."""
 
 import math
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ RULES = {
     **{"asked": "steps", "weights": "weight", "require": "require", "points": "points"},
     **{name: name for name in (*SHARES, "atol", "rtol")},
 }
-"""Which flag says which rule."""
+"""The flag of each rule."""
 
 
 def _flag(name: str) -> str:

@@ -22,7 +22,7 @@ _NAMES = {"again", *READ, *SETTINGS}
 
 
 def new(flags: Mapping[str, Any]) -> None:
-    """Make a problem, or a set for a class, write it, and say what it took."""
+    """Make and write a problem, or a set for a class, and print how many candidates it took."""
     if flags["class_"] is not None or flags["problems"] is not None:
         from attncalc.cli.commands.new_class import new_class  # here, for few make a set
 

@@ -36,7 +36,7 @@ class _Share(NamedTuple):
 
 
 def new_class(flags: Mapping[str, Any]) -> None:
-    """Make the set, write it whole or not at all, and say what it holds."""
+    """Make the set, write it completely or not at all, and print its content."""
     _check_flags(flags)
     roster = read_roster(flags["class_"])
     given = read_json_object(Path(flags["problems"]), "the specification")
@@ -104,7 +104,7 @@ def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
 
 
 def _say_of_twins(shares: Sequence[_Share], roster: Roster, spec: Spec) -> None:
-    """Say who got the same problem: there are too few numbers to draw from, then."""
+    """Print which students have the same problem, because there are too few numbers."""
     alike: dict[tuple[int, str], list[str]] = defaultdict(list)
     for place, share in enumerate(shares):
         student, problem = divmod(place, len(spec.problems))

@@ -68,7 +68,7 @@ def form_from(flags: Mapping[str, Any]) -> Form:
     OutputError
         When there can be no such file or folder, or nothing is installed that makes it.
     InputError
-        When the form cannot hold what is asked for; the message says which can.
+        When the form cannot contain a part; the message lists forms that can.
     """
     target = target_of("--out", flags["out"])
     if target.place is not None and (
@@ -104,7 +104,7 @@ def _implied_form(target: Target, flags: Mapping[str, Any]) -> str:
 
 
 def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
-    """Refuse what a form cannot hold, and say which can."""
+    """Refuse a part that a form cannot contain, with the forms that can."""
     name, target = form.name, form.target
     if name == "npz" and target.place is None and (flags["out"] is None or sys.stdout.isatty()):
         raise InputError("npz is binary: pass a file, as -o steps.npz")
@@ -213,7 +213,7 @@ def _csv(page: Page, form: Form) -> Output:
 
 
 def _on_map(page: Page) -> tuple[str, ...]:
-    """Return what to say where a page goes without its map."""
+    """Return the note on a page without its map."""
     if not page.lacks_map:
         return ()
     return ("the map is left out, with more weights than a page shows: attncalc plot draws it",)

@@ -84,7 +84,7 @@ def _deliver(target: Target, picture: Picture, text: str) -> None:
 
 
 def _form(target: Target) -> str:
-    """Return the form of the picture: what its ending says, and PNG through a pipe without one."""
+    """Return the form of the picture: by its ending, or PNG through a pipe."""
     place = target.place
     if place is None and sys.stdout.isatty():
         raise OutputError("a picture is binary: pass a file, as -o map.png")

@@ -111,7 +111,7 @@ def _add(fields: Fields, more: Fields) -> None:
 
 
 def conventions_of(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the flags say of conventions; each is read here, so that a fault names it."""
+    """Return the conventions in the flags; each is read here, so that an error names its flag."""
     names = (*SETTINGS, "title")
     given = {name: flags[name] for name in names if flags.get(name) is not None}
     for name, setting in SETTINGS.items():

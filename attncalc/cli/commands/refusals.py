@@ -1,4 +1,4 @@
-"""What is refused of an option says what its flag is called."""
+"""Errors of options, with the names of their flags."""
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ _NAME = re.compile(r"\w+")
 
 @contextmanager
 def as_flags(names: Container[str] | None = None) -> Iterator[None]:
-    """Say of an option that is refused what its flag is called.
+    """Add the name of the flag to the error of an option.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def samples(flags: Mapping[str, Any]) -> None:
 
 
 def _to_try(chosen: Sample, target: Target) -> Iterator[str]:
-    """Say what to run on a sample that is written, where its point is more than its page."""
+    """Yield the command to run on a written sample, if it shows more than a page."""
     if target.place is not None and chosen.name in COMMANDS:
         yield f"to see its use: {COMMANDS[chosen.name]}"
 

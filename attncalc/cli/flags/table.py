@@ -29,7 +29,7 @@ def _names_of_schemas() -> list[str]:
 
 
 def topics() -> dict[str, str]:
-    """Return the text of each topic by its name; the first line says what it is about."""
+    """Return the text of each topic by its name; the first line is its title."""
     from pkgutil import get_data  # here, for most runs need no topic
 
     text = (get_data("attncalc.cli", "topics.md") or b"").decode()

@@ -70,7 +70,7 @@ class Attention(AttentionFields):
         return SQRT_DK if self.score == DOT and not self.start else NONE
 
     def is_bare(self, name: str) -> bool:
-        """Say whether tokens are the queries, the keys or the values themselves, by Q, K or V."""
+        """Return whether tokens are used directly as the queries, keys or values, by Q, K or V."""
         return (
             self.score != DOT
             and not self.start
@@ -206,7 +206,7 @@ class Attention(AttentionFields):
     @property
     def norm_eps(self) -> Fraction:
         """What is added to the mean squares, or variances, of queries and keys."""
-        # that of the layer, if it says none of its own: models have one number for both
+        # by default that of the layer: models have one number for both
         return self.eps if self.qk_eps is None else Fraction(self.qk_eps)
 
     @property
@@ -219,7 +219,7 @@ class Attention(AttentionFields):
 
     @cached_property
     def n_heads(self) -> int:
-        """The number of heads that ask: as `heads` says, or as many matrices as are listed."""
+        """The number of query heads: the field `heads`, or the number of listed matrices."""
         listed = self.W_Q if self.Q is None else self.Q
         if self.start:
             listed = getattr(self, self.start)
@@ -244,7 +244,7 @@ class Attention(AttentionFields):
 
     @property
     def _n_heads_of_values(self) -> int:
-        """The number of heads of values, where keys do not say it."""
+        """The number of value heads, if keys do not determine it."""
         for name in self.those_given("V", "W_V"):
             if getattr(self, name).ndim == 3:
                 return int(getattr(self, name).shape[0])

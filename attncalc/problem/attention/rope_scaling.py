@@ -1,4 +1,4 @@
-"""How rope's frequencies are slowed down, as the configuration of a model says it."""
+"""Scaling of RoPE frequencies, as in the configuration of a model."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ TAKES = "an object with rope_type linear or llama3 and its parameters, or text: 
 
 
 def read_rope_scaling(given: Any) -> "RopeScaling | None":
-    """Read how rope is scaled, as Hugging Face's configurations say it.
+    """Read the scaling of RoPE frequencies, in the form of Hugging Face's configurations.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def scaling_as_typed(scaling: "RopeScaling") -> str:
 
 
 def scaling_as_object(scaling: "RopeScaling") -> dict[str, Any]:
-    """Return it as a configuration says it."""
+    """Return it in the form of a configuration."""
     numbers = zip(NEEDS[scaling.kind], scaling[1:], strict=False)
     return {"rope_type": scaling.kind} | {name: float(each) for name, each in numbers}
 

@@ -254,7 +254,7 @@ OPERATIONS: dict[str, type[Scoring]] = {
 
 
 def _may_leave_dust(attention: Attention) -> bool:
-    """Say whether scores of 0 may come out as a last digit, and would be divided by their sum."""
+    """Return whether scores may be 0 except for a last digit, and are divided by their sum."""
     if attention.normalizer != "sum":
         return False
     # decimals as typed are multiplied and added exactly

@@ -126,7 +126,7 @@ def given_matrix_of(name: str) -> str:
 
 
 def is_of_the_way_back(name: str) -> bool:
-    """Say whether a step is a gradient, the loss, or follows a step of gradient descent.
+    """Return whether a step is a gradient, the loss, or follows a step of gradient descent.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def is_of_the_way_back(name: str) -> bool:
 
 
 def _is_known(name: str) -> bool:
-    """Say whether a gradient can be of a matrix of this name."""
+    """Return whether a gradient can be of a matrix of this name."""
     return _is_step(name) or (name in MATRICES and role_of(name) not in ("marks", "arriving"))
 
 

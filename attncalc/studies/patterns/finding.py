@@ -149,7 +149,7 @@ def masked(attended: SolvedAttention) -> Iterator[Pattern]:
     """Yield how many weights a mask forbids, and how large they would be without it."""
     where = attended.forbidden
     if where is None or not (where.any() or attended.fields.bias is not None):
-        return  # nothing is forbidden to a last query, say, and nothing added
+        return  # for example, the last query has no masked keys and no biases
     open_to_all: dict[str, Any] = {
         "causal": False,
         "window": None,
@@ -317,7 +317,7 @@ def of_head(
 
 
 def worth_telling(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
-    """Return the patterns without those that only repeat what an earlier one of the head says."""
+    """Return the patterns without those that only repeat an earlier one of the head."""
     return tuple(each for each in patterns if not any(_says(other, each) for other in patterns))
 
 

@@ -59,7 +59,7 @@ class Amount(NamedTuple):
 
 @dataclass(frozen=True)
 class Pattern:
-    """A fact about the weights; `docs/patterns.md` says what each code means and holds.
+    """A fact about the weights; `docs/patterns.md` describes each code and its values.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ def uniform(view: View) -> Iterator[Pattern]:
 
 
 def _is_even(weights: Matrix, forbidden: Matrix | None) -> Matrix:
-    """Say of each row whether its weights, where they are not forbidden, are near their mean."""
+    """Return for each row whether its unmasked weights are near their mean."""
     if forbidden is None:
         low, high, mean = weights.min(axis=1), weights.max(axis=1), weights.mean(axis=1)
     else:
@@ -283,7 +283,7 @@ def _equal(view: View) -> list[list[int]]:
 
 
 def _shown_alike(view: View, group: list[int]) -> bool:
-    """Say whether the outputs of a group have the same digits; of several heads, they need not."""
+    """Return whether the outputs of a group have the same digits; with several heads they may not."""
     outputs = view.attended.outputs
     if not view.solution.keeps(outputs.name):
         return False

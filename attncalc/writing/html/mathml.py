@@ -244,7 +244,7 @@ def _is_long(expression: Expression) -> bool:
 
 
 def _is_negative(expression: Expression) -> bool:
-    """Say whether what is written begins with a minus."""
+    """Return whether what is written begins with a minus."""
     if isinstance(expression, Number):
         return expression.text.startswith("-")
     if isinstance(expression, Ratio):

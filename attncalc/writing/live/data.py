@@ -248,14 +248,14 @@ def _plans(problem: Problem) -> Iterator[tuple[str, Problem, Plan, list[dict[str
             other = replace(problem, **dict(zip(names, choice, strict=True)), asked=None)
             steps = plan(other)
             said = stated_steps(other, steps)
-        except (AttncalcError, UnstatedError):  # a mask that leaves nothing to a query, say
+        except (AttncalcError, UnstatedError):  # for example, a mask that leaves no key to a query
             continue
         if key_of(other) != key_of(problem) and _are_of_all(other):
             yield key_of(other), other, steps, said
 
 
 def _are_of_all(problem: Problem) -> bool:
-    """Say whether the conventions of a problem are those of all its attentions.
+    """Return whether the conventions of a problem are those of all its attentions.
 
     One may have its own. A causal mask is not of those that read what another one gives.
     """

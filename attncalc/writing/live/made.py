@@ -21,7 +21,7 @@ With so many, Chromium opens a page in some 5 s, and an edit takes up to half a 
 
 
 def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) -> str:
-    """Return the page of a solution as HTML: live, or with a note that says why it is not.
+    """Return the page of a solution as HTML: interactive, or with a note that states why not.
 
     Parameters
     ----------

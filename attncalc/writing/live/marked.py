@@ -29,7 +29,7 @@ SHOULD_BE = frozenset({Status.WRONG, Status.PRECISION, Status.UNREADABLE, Status
 
 
 def write_marking(marking: Marking, extent: Extent = "elided", said: Said = points_text) -> str:
-    """Return the page of a marked answer as HTML: live, or with a note that says why it is not."""
+    """Return the HTML page of a marked answer: interactive, or with a note that states why not."""
     document = marking_document(marking, extent, said)
     if not document.sections:  # the verdict alone is asked for
         return write_html(document)

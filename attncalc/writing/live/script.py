@@ -47,7 +47,7 @@ GLOBALS = frozenset((
 _LETTERS = frozenset(ascii_letters + digits + "_$")
 _ONE_NAME = re.compile(r"(?<![\w$)])\(([\w$]+)\)=>")
 _SHORTER = {"true": "!0", "false": "!1", "undefined": "void 0", "const": "let"}
-"""Words of the language that say the same in fewer letters."""
+"""Shorter equivalents of words of the language."""
 
 
 class Token(NamedTuple):

@@ -105,7 +105,7 @@ def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ..
 
 
 def _of_several(solution: Solution, heads: Sequence[Head]) -> tuple[str, ...]:
-    """Return what to say where a picture shows one attention of several."""
+    """Return the note on a picture that shows one attention of several."""
     names = [each.name for each in solution.all_weights]
     if len(names) < 2:
         return ()

@@ -48,7 +48,7 @@ def _row(each: Finding) -> tuple[str, ...]:
 
 
 def _under(each: Finding) -> str:
-    """Say under which convention a result is right; "" for the usual ones."""
+    """Return the convention under which a result is right; "" for the usual ones."""
     return f"under this convention: {' and '.join(each.under)}" if each.under else ""
 
 

@@ -26,7 +26,7 @@ COLUMNS = (
 )
 MOST_COMMON = 10
 MOST_FAULTS = 3
-"""What cannot be read in an answer, of which a row says no more."""
+"""Number of unread texts of an answer that a row lists."""
 LONGEST_PLACE = 36
 DECIMALS = 4
 
@@ -231,7 +231,7 @@ def _credits(answer: Marked, names: Sequence[str], said: Said) -> Iterator[str]:
 
 
 def has_mistakes(answers: Sequence[Marked]) -> bool:
-    """Say whether any answer was not marked, is not right, or was not wholly read."""
+    """Return whether any answer was not marked, is not right, or was not wholly read."""
     return any(each.marking is None or not each.marking.is_done for each in answers)
 
 
