@@ -51,7 +51,7 @@ def samples(flags: Mapping[str, Any]) -> None:
 def _to_try(chosen: Sample, target: Target) -> Iterator[str]:
     """Yield the command to run on a written sample, if it shows more than a page."""
     if target.place is not None and chosen.name in COMMANDS:
-        yield f"to see its use: {COMMANDS[chosen.name]}"
+        yield f"try: {COMMANDS[chosen.name]}"
 
 
 def listing(width: int | None) -> str:

@@ -283,7 +283,7 @@ def _equal(view: View) -> list[list[int]]:
 
 
 def _shown_alike(view: View, group: list[int]) -> bool:
-    """Return whether the outputs of a group have the same digits; with several heads they may not."""
+    """Return whether the outputs of a group have the same digits; not so with several heads."""
     outputs = view.attended.outputs
     if not view.solution.keeps(outputs.name):
         return False
