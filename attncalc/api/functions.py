@@ -86,7 +86,7 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         Queries (n, d_k), keys (n, d_k) and values (n, d_v) themselves, in place of tokens and
         weights; of several heads side by side, or as a list of matrices.
     ids, W_E
-        Token ids (n,), in place of X, which then is None: rows of W_E (d_vocabulary, d).
+        Token ids (n,), instead of X, which is then None: rows of W_E (d_vocabulary, d).
     first_id
         The id of the first row of W_E: 0 (default) or 1.
     W_O
@@ -147,7 +147,7 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         Whether scores lose a slope times the distance of query and key; by default not.
     rel_max_distance, rel_bidirectional
         Of T5's `rel_bias`: the distance from which on there is one bucket (128), and whether keys
-        behind a query have buckets of their own (where it is not causal).
+        after a query have their own buckets (unless causal).
     softcap
         c, for scores of c · tanh(s / c); by default none.
     qk_norm, qk_eps
@@ -290,7 +290,7 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         Whether scores lose a slope times the distance of query and key; by default not.
     rel_max_distance, rel_bidirectional
         Of T5's `rel_bias`: the distance from which on there is one bucket (128), and whether keys
-        behind a query have buckets of their own (where it is not causal).
+        after a query have their own buckets (unless causal).
     softcap
         c, for scores of c · tanh(s / c); by default none.
     qk_norm, qk_eps
@@ -402,7 +402,7 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     marked_by = with_known_steps(said, key)
     is_matrices = isinstance(answer, Mapping)
     with key.names_at_hand():
-        # steps of equations have names that the key alone knows
+        # only the key has the names of steps that are equations
         known = key.expected if given.equations or not is_matrices else None
         written = answer_of(answer, known) if is_matrices else read_answer(answer, known)
     return marked(Marking, key, written, marked_by)

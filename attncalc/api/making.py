@@ -18,7 +18,7 @@ def new(
     words: bool = False,
     **wishes: Any,
 ) -> Problem:
-    """Make a new problem: random matrices whose solution is what is wished for.
+    """Make a new problem: random matrices whose solution satisfies conditions.
 
     The same seed and version give the same problem on every machine; `problem.made_by` holds the
     command that makes it again, whatever seed it was.
@@ -32,8 +32,8 @@ def new(
     words
         Whether tokens have names, from a short list.
     **wishes
-        What is wished for, by the names of the flags of `attncalc new`, and conventions, by those
-        of `Problem`.
+        Conditions, by the names of the flags of `attncalc new`, and conventions, by those of
+        `Problem`.
 
     Other Parameters
     ----------------
@@ -60,7 +60,7 @@ def new(
     sharp
         Whether all weights may be 0 or 1.
     spread
-        Between which values each row's e^H / n lies, as `(0.3, 0.8)`, with H the row's entropy in
+        Bounds of e^H / n of each row, as `(0.3, 0.8)`, with H the row's entropy in
         nats (Shannon, *A Mathematical Theory of Communication*, 1948, section 6).
     largest_score
         How large a score may be, of either sign; by default 15.

@@ -392,7 +392,7 @@ class Opened:
         return through(begun, (self._whole(model, each) for each in range(count)), told)
 
     def _whole(self, model: Model, number: int) -> Fields:
-        """Return a layer; the last one of an encoder with the normalisation behind it."""
+        """Return a layer; the last one of an encoder with the normalization after it."""
         is_last = model.family.decoder is not None and number == model.count - 1
         return self._layer(model, number) | (model.normalised() if is_last else {})
 

@@ -1,4 +1,4 @@
-"""The solution that people hold: it prints as tables, becomes a page, a frame or a picture."""
+"""The solution in Python: it prints as tables, and becomes a page, a data frame or a picture."""
 
 from collections.abc import Iterable
 from functools import cached_property

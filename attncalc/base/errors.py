@@ -1,4 +1,4 @@
-"""What can go wrong, each with one message for a person. All of attncalc may import it."""
+"""Exceptions, each with one message for users. All packages may import this module."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Text from a person as LaTeX that sets it, letter by letter, and can do nothing else.
+"""Untrusted text as LaTeX that typesets its letters, and has no other effect.
 
 pdfTeX knows the letters of western Europe. Any other one is given to XeTeX and LuaTeX as it is,
 and to pdfTeX as its number, as in U+732B: see `LETTERS`.

@@ -26,7 +26,7 @@ class Source(NamedTuple):
     endings: tuple[str, ...] = ()
 
     def lies_in(self, folder: Identity | None) -> bool:
-        """Return whether it lies in a folder, by its name or behind its links."""
+        """Return whether it is in a folder, by its name or after following links."""
         if self.path is None or folder is None:
             return False
         ways = (self.path, Path(os.path.realpath(self.path)))

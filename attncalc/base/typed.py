@@ -77,7 +77,7 @@ def exact(value: float | str) -> Decimal:
 
 
 def as_written(number: Fraction | Decimal) -> str:
-    """Return a number of the person's own as they would write it: 0.5, 10000, 1/3.
+    """Return a given number in its usual notation: 0.5, 10000, 1/3.
 
     Examples
     --------

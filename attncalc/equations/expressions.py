@@ -1,6 +1,6 @@
 """Small arithmetic expressions: what operations explain themselves in, and writers write.
 
-An expression knows no format; and of mathematics it knows only whether its value is rational, and
+An expression does not depend on a format. It only knows whether its value is rational, and
 then which. (Named tuples, for a dozen dataclasses would be felt at every start.)
 """
 
@@ -241,7 +241,7 @@ ROW_SUM, COLUMN_SUM = "rowsum", "colsum"
 MINUS_INFINITY = Number("-∞")
 SMALLEST_PLAIN, LARGEST_PLAIN = -5, 14
 DUSTLESS = 30
-"""Digits behind the last that is written which are 0 where it is all there is."""
+"""Digits after the last written one that must be 0 for an exact value."""
 """Powers of ten between which a number is written without one."""
 
 
@@ -306,7 +306,7 @@ def whole(number: int) -> Number:
 
 
 def given(number: Fraction) -> "Number | Ratio":
-    """Return a number of the person's own, as they would write it: 0.5, 1/3, 2.5×10^-30.
+    """Return a given number in its usual notation: 0.5, 1/3, 2.5×10^-30.
 
     Examples
     --------
@@ -362,7 +362,7 @@ def _carrying(digits: int) -> Context:
 
 
 DUST_OF_SUMS = Decimal("1e-60")
-"""What thirds leave behind where a sum in Decimals is 0."""
+"""The residue of thirds in a sum of Decimals that should be 0."""
 
 
 class Operand(NamedTuple):

@@ -62,7 +62,7 @@ def is_stated(name: str) -> bool:
 
 
 def entry_of(name: str) -> Stated:
-    """Return what is stated under a name; an equation that is none of the library states itself."""
+    """Return the statement of a name; an equation outside the library states itself."""
     return stated()[name] if name in stated() else _stated_by_itself(name)
 
 
@@ -95,7 +95,7 @@ def stated() -> dict[str, Stated]:
 
 
 def _written_in(text: str) -> str:
-    """Return an equation with the abbreviations behind its `where` written in."""
+    """Return an equation with the abbreviations after its `where` inserted."""
     right, *abbreviations = _WHERE.split(text)
     meanings: dict[str, str] = {}
     for name, meaning in (each.split(" = ", 1) for each in reversed(abbreviations)):

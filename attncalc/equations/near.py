@@ -458,7 +458,7 @@ def _compiled(x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
 
 
 class _Compiler(Compiler):
-    """Knows that whole numbers and constants are numbers with bounds, too."""
+    """Also treats integers and constants as numbers with bounds."""
 
     def value(self, x: Node, axes: Axes) -> Compiled:
         if self._is_constant(x):

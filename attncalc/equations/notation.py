@@ -272,7 +272,7 @@ _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
 
 
 def _in_words(x: Node) -> str:
-    """Return a condition as people write it."""
+    """Return a condition in its usual notation."""
     text = source(x)
     for sign, said in _SIGNS.items():
         text = text.replace(sign, said)

@@ -315,7 +315,7 @@ class Operation:
         )
 
     def reach(self, *ranges: Range) -> Range:
-        """Return between which values the results lie when each input lies within its range."""
+        """Return the bounds of the results if each input is within its range."""
         from attncalc.equations import bound  # here, and not at every start
 
         known = self._on(*(each.low.shape for each in ranges))
@@ -416,7 +416,7 @@ class Stated(Operation):
         return self._applied(matrices, after=after)
 
     def of_known_rows(self, known: Sequence[bool]) -> Operation:
-        """Return a recurrence that reads rows of some matrices, behind its inputs, as given.
+        """Return a recurrence that reads rows of some matrices, after its inputs, as given.
 
         Parameters
         ----------

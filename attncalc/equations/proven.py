@@ -163,7 +163,7 @@ def _whole_digits(
             if not value.is_finite():
                 whole[at] = float(value)
                 continue
-            # thirds and roots leave dust: what lies beyond the guard is no distance from a tie
+            # thirds and roots leave residues: digits beyond the guard are no distance from a tie
             cleared = value.quantize(dust, rounding=ROUND_HALF_EVEN)
             rounded = half_away(cleared, decimals).scaleb(decimals)
             if abs(rounded) >= LARGEST_SHOWN:

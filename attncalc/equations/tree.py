@@ -498,7 +498,7 @@ class _Parser:
 
 
 def dotted(node: ast.AST) -> str:
-    """Return the name of a matrix of a part, as self.Q or L1.W_Q for 1.W_Q; "" for what is none.
+    """Return the name of a matrix of a part, as self.Q or L1.W_Q for 1.W_Q; "" for other names.
 
     Examples
     --------

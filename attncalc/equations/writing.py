@@ -184,7 +184,7 @@ class _Writer:
     # the top of an equation
 
     def branch(self, x: Node) -> Callable[[Here, tuple[Expression, ...]], Explanation]:
-        """Return what explains a right-hand side, behind forms that are there already."""
+        """Return the forms of a right-hand side, after the existing ones."""
         match x:
             case If(test, then, otherwise):
                 holds, yes, no = self.test(test), self.branch(then), self.branch(otherwise)
@@ -513,7 +513,7 @@ IRRATIONAL = {"exp", "log", "tanh", "sin", "cos", "erf"}
 
 
 class _Scores:
-    """The row of scores that a weight comes from, with the sinks of its head behind them."""
+    """The row of scores of a weight, followed by the sinks of its head."""
 
     def __init__(self, entries: list[Expression], values: Matrix, keys: int) -> None:
         self.entries, self.values, self.keys = entries, values, keys

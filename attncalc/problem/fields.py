@@ -88,7 +88,7 @@ IN_WORDS = {
 }
 """What each block is called in messages."""
 LAST = "Y"
-"""What the last outputs are called, and those of each layer behind its number."""
+"""The name of the last outputs, and of those of each layer after its number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -430,7 +430,7 @@ WEIGHTS, BIASES = _of_role("weights"), _of_role("bias", "frequencies", "heads")
 POSITIONS, OF_HEADS = _of_role("positions"), _of_role("heads")
 MARKS, MASKS = _of_role("marks"), _of_role("marks", "scores")
 FIXED = _of_role("marks", "ids")
-"""Matrices whose numbers mark or name something: nothing lies between two of them."""
+"""Matrices whose numbers are marks or names: values between two of them have no meaning."""
 
 
 WHOLE = (
@@ -460,7 +460,7 @@ def own_name(name: str) -> str:
 
 
 def role_of(name: str) -> str:
-    """Return the role of a matrix, of whatever part of the calculation; "" for what is none.
+    """Return the role of a matrix, of any part of the calculation; "" for other names.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The order of the parts in an encoder and a decoder, and what each of them reads.
 
-Vaswani et al., *Attention Is All You Need* (2017), with tokens normalised behind each residual
+Vaswani et al., *Attention Is All You Need* (2017), with tokens normalized after each residual
 connection; Xiong et al., *On Layer Normalization in the Transformer Architecture* (2020), before.
 """
 

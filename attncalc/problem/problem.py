@@ -130,7 +130,7 @@ class Problem(Outer):
         Whether each head's scores lose its slope times the distance of query and key, once
         they are scaled and capped; slopes are those of Press et al. (2022).
     rel_max_distance, rel_bidirectional
-        Of `rel_bias`: from which distance on there is one bucket; and whether keys behind a query
+        Of `rel_bias`: from which distance on there is one bucket; and whether keys after a query
         have buckets of their own, the second half (None: where it is not causal).
     softcap
         c, for scores of c · tanh(s / c).
@@ -168,7 +168,7 @@ class Problem(Outer):
     residual
         Whether what a part reads is added to what it gives.
     gamma_1, beta_1, gamma_2, beta_2, gamma_3, beta_3, gamma_4, beta_4, gamma_out, beta_out
-        Gain and bias of each normalisation, (d,), and of one more behind all layers.
+        Gain and bias of each normalization, (d,), and of one more after all layers.
     normalization, eps, eps_place, ddof
         `"layer"` or `"rms"`; what is added to the variance, `"inside"` or `"outside"` the root;
         and whether variances are divided by d (0) or d − 1 (1).
@@ -184,7 +184,7 @@ class Problem(Outer):
         A hidden layer before W_out, (d, d_h), and its function, `"tanh"` or one of `activation`;
         and whether the head's weights are those of W_E, transposed.
     gamma_pre, beta_pre
-        Gain and bias, (d_h,), of a normalisation behind that layer, which is there where one is.
+        Gain and bias, (d_h,), of a normalization after that layer, which exists if one is given.
     backward
         Whether the gradients of all given matrices follow the last step; implied by the next ones.
     dO, dY, dlogits
@@ -300,7 +300,7 @@ class Problem(Outer):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the matrices that are given, those of layers behind their number."""
+        """The names of the given matrices, those of layers after their number."""
         own = tuple(name for name in MATRICES if getattr(self, name) is not None)
         inner = (
             prefix + name
@@ -342,7 +342,7 @@ class Problem(Outer):
         return bool(self.made_tokens) or super().has_tokens
 
     def tokens_of(self, source: str) -> int:
-        """Return how many tokens a source has, given or made; behind a class token one more."""
+        """Return how many tokens a source has, given or made; with a class token one more."""
         if source == "X2" and self.X2 is None:  # a decoder without an encoder attends to its own
             source = "X1"
         if source in ("X", "X1"):
@@ -357,7 +357,7 @@ class Problem(Outer):
         return cut_of(self).patches if self.ids is None else int(self.ids.size)
 
     def named(self, names: Sequence[str], size: int) -> tuple[str, ...]:
-        """Return the names of so many tokens: of all, or of those behind the class token."""
+        """Return the names of so many tokens: of all, or of those after the class token."""
         if self.class_token is not None and len(names) == size + 1:
             names = names[1:]
         return tuple(names) if len(names) == size else numbered(size)
@@ -673,7 +673,7 @@ def _check_nested(where: str, given: object) -> None:
 
 
 def _asked(problem: Problem) -> tuple[str, ...] | None:
-    """Return the steps that are asked for, as the plan names them; refuse what is none of it."""
+    """Return the steps that are asked for, as the plan names them; refuse other names."""
     if problem.asked is None:
         return None
     steps = [step.name for step in problem.calculation.steps]

@@ -32,7 +32,7 @@ TOKEN = "token"
 OWN_PROBLEM = "problem.csv"
 """The problem in a folder that attncalc wrote, beside a file for each step."""
 ROOM_FOR_TEXTS = 1_000_000
-"""Letters that an array of texts may have room for, however few of them there are."""
+"""Number of letters that an array of texts may always have."""
 ALWAYS_SAID = ("scale", "rounding", "decimals")
 
 Row = Sequence[str]
@@ -72,7 +72,7 @@ def _setting_as_typed(value: Any) -> Any:
 
 
 def as_typed(value: Any) -> str:
-    """Return an entry of a given matrix as a person would type it.
+    """Return an entry of a given matrix in its usual notation.
 
     Examples
     --------

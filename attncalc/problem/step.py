@@ -30,7 +30,7 @@ class Step(NamedTuple):
         What it is to a reader: "masked" scores hold -∞, "weights" connect outputs with inputs,
         "outputs" are the result.
     is_between
-        Whether a person may go past it: from the scores to the weights, without the scaled ones.
+        Whether an answer may skip it, as the scaled scores between the scores and the weights.
     slices
         The name of each of several matrices: a "head", or the "token" of a recurrence.
     rows_of

@@ -63,7 +63,7 @@ def available() -> int | None:
 
 
 def in_units(size: int) -> str:
-    """Return a number of bytes as people write it.
+    """Return a number of bytes as text with a unit.
 
     Examples
     --------

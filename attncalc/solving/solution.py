@@ -65,7 +65,7 @@ class Head:
     weights, rounded
         Its weights, (n, m), and those weights at the shown decimals, row by row.
     attention
-        The attention that it is a head of, which knows what its queries and keys are called.
+        The attention of the head, which has the names of its queries and keys.
     """
 
     number: int
@@ -393,7 +393,7 @@ class Solution:
         return fixed(round_floats(np.array([value], dtype=np.float64), decimals)[0], decimals)
 
     def cleared(self, value: Decimal) -> Decimal:
-        """Return a number without what lies beyond the places that can be trusted."""
+        """Return a number without the digits that cannot be trusted."""
         if self._digits is None:
             return value
         return value.quantize(Decimal(1).scaleb(-self._digits.guard), rounding=ROUND_HALF_EVEN)

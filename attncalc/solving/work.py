@@ -45,7 +45,7 @@ MOST_MORE_DIGITS = 12
 LARGEST_WRITTEN = 10**7
 """From here on a number on the way is written with a power of ten."""
 DUST_OF_DECIMALS, DUST_OF_FLOATS = DUST_OF_SUMS, Decimal("1e-12")
-"""What thirds, or rounding, leave behind where the true sum is 0."""
+"""The residue of thirds, or of rounding, where the true sum is 0."""
 
 
 class Derivation(NamedTuple):
@@ -291,7 +291,7 @@ class Work:
         return self._own(Fraction(value if isinstance(value, Decimal | Fraction) else exact(value)))
 
     def _own(self, number: Fraction) -> Number | Ratio:
-        """Return a number of the person's own, as they would write it."""
+        """Return a given number in its usual notation."""
         return self._fraction(number) if self.fractions else given(number)
 
     def _read_step(self, name: str, place: Place) -> Expression:

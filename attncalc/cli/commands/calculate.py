@@ -128,7 +128,7 @@ def _entries(solution: Solution, references: list[str]) -> dict[str, tuple[Place
 
 
 def _by_name(steps: Plan) -> dict[str, Step]:
-    """Return the steps under all that a person may call them, in small letters."""
+    """Return the steps by all of their names, in lower case."""
     return {step.title: step for step in steps} | {step.name.lower(): step for step in steps}
 
 

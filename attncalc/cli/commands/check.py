@@ -163,7 +163,7 @@ def _say_of_others(folder: str, answers: list[Path]) -> None:
 
 
 def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Output:
-    """Return what was read of each answer, for a person, or as an answer to be corrected."""
+    """Return what was read of each answer, as text, or as an answer to be corrected."""
     from attncalc.cli.commands.reading import reading_as_json, reading_in_text
 
     as_json = form == "json" or (page.place is not None and page.place.suffix == ".json")
@@ -295,7 +295,7 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
 
 
 def _written(answer: Marked | None, document: Document, form: str, shown: Shown) -> str:
-    """Return a document in a form; in HTML, the page of one marked answer lives."""
+    """Return a document in a form; in HTML, the page of one marked answer is interactive."""
     if form == "markdown":
         from attncalc.writing.markdown import write_markdown
 

@@ -168,6 +168,6 @@ def _of_example(
 
 
 def _rows(written: WrittenMatrix) -> list[list[str]]:
-    """Return the entries of a matrix as typed, row by row, those of each head behind another."""
+    """Return the entries of a matrix as typed, row by row, head after head."""
     texts = written.values.astype(str) if written.texts is None else written.texts
     return [list(map(str, row)) for row in texts.reshape(-1, written.shape[-1])]

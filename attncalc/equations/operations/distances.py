@@ -216,7 +216,7 @@ class RelativeBias(_ByDistance):
     longest
         From which distance on all are in the last one.
     both_ways
-        Whether keys behind the query have buckets of their own, the second half of all; else they
+        Whether keys after the query have their own buckets, the second half of all; otherwise they
         are in the first one.
     stands
         The orientation of a table that is a step: `"rows"` with a row for each bucket, as it is

@@ -33,7 +33,7 @@ LARGEST_KEPT = 4_000_000
 
 
 def size_of(matrix: Matrix) -> str:
-    """Return a shape as people write it: "3 × 4"."""
+    """Return a shape as text: "3 × 4"."""
     return " × ".join(str(length) for length in matrix.shape)
 
 
@@ -184,7 +184,7 @@ class Attention(AttentionFields):
 
     @property
     def rel_both_ways(self) -> bool:
-        """Whether keys behind a query have buckets of `rel_bias` of their own."""
+        """Whether keys after a query have their own buckets of `rel_bias`."""
         return not self.causal if self.rel_bidirectional is None else self.rel_bidirectional
 
     @property

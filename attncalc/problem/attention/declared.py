@@ -41,7 +41,7 @@ OF_SCORE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """The matrices that each kind of score needs, and those that it can have."""
 IN_ORDER = ("Q", "K", "V", "S", "S_scaled", "S_masked", "A", "H", "C", "O")
-"""The results of an attention by itself, each behind those that it follows from."""
+"""The results of an attention by itself, each after those that it depends on."""
 MOST_DECIMALS = 12
 
 

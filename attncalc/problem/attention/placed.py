@@ -80,7 +80,7 @@ def _of_tokens(fields: Any, read: list[Stream]) -> Attention:
 
 
 def _with_earlier(count: int, labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of keys behind earlier ones that have none."""
+    """Return the names of keys after earlier ones without names."""
     if not count:
         return labels
     earlier = tuple(str(number) for number in range(1, count + 1))

@@ -23,7 +23,7 @@ def check_score(problem: Attention) -> None:
     Raises
     ------
     InputError
-        That names what is missing, or what nothing would read.
+        With a message that names missing matrices, or matrices that no step reads.
     """
     needed, _ = OF_SCORE[problem.score]
     for name in problem.those_given("W_S", "W_Sq", "W_Sk", "v_S", "b_S"):

@@ -80,7 +80,7 @@ TITLES: dict[str, str] = {
 
 
 BETWEEN = ("Q_S", "K_S", "S_scaled", "S_alibi", "S_rel", "S_masked", "H", "C")
-"""Steps that people go past where they write a later one: they are not asked for then."""
+"""Steps that may be skipped if a later one is written: they are not asked for then."""
 
 
 def attention_steps(attention: Attention) -> Iterator[Step]:

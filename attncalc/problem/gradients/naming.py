@@ -71,7 +71,7 @@ class Gradient(NamedTuple):
 
 @cache
 def gradient_from(name: str) -> Gradient | None:
-    """Return what a matrix of this name is the gradient of; None where it is none.
+    """Return the gradient that this name denotes; None for other names.
 
     The last outputs, Y, belong to their layer: a part that passes through them is one by 2.Y.
 

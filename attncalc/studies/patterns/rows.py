@@ -293,7 +293,7 @@ def _shown_alike(view: View, group: list[int]) -> bool:
 
 
 def spread(view: View) -> Iterator[Pattern]:
-    """Yield between which values the spread of the rows lies, or where these are few, each's."""
+    """Yield the bounds of the spread of the rows, or of each row if these are few."""
     effective = view.rows.effective
     known = np.flatnonzero(np.isfinite(effective))
     if view.m == 1 or not len(known):
@@ -329,7 +329,7 @@ def _of_output(view: View, output: int) -> Pattern:
 
 
 def margin(view: View) -> Iterator[Pattern]:
-    """Yield between which values the lead of the first input over the second lies."""
+    """Yield the bounds of the lead of the first input over the second."""
     known = np.flatnonzero(view.rows.total > 0)
     if view.m == 1 or not len(known):
         return
