@@ -84,7 +84,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
 
 
 def _complete_in_bash() -> None:
-    """Print the values that follow `--set FIELD=`: to bash, = and they are words of their own."""
+    """Print the values that follow `--set FIELD=`: bash splits words at =."""
     if os.environ.get("_ATTNCALC_COMPLETE") != "complete_bash":
         return
     words = os.environ["COMP_WORDS"].split()[: int(os.environ["COMP_CWORD"]) + 1]

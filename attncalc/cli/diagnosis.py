@@ -1,4 +1,4 @@
-"""What there is on this machine that a report of a mistake needs: no paths, no names of people."""
+"""Facts about this machine for a bug report, without paths and names of people."""
 
 import os
 import platform

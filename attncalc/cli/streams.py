@@ -17,7 +17,7 @@ from attncalc.base.text import on_a_line, within
 
 
 def prepare() -> None:
-    """Make the streams such that nothing a person sets up can make a print fail.
+    """Configure the streams so that no setup can make a print fail.
 
     A stream that is closed writes nowhere; a letter that its encoding lacks is spelled out.
     """
@@ -41,7 +41,7 @@ def receive() -> bytes:
 
     if sys.stdin is None:
         raise InputError("standard input: it is closed")
-    with suppress(OSError):  # a stand-in without a file behind it
+    with suppress(OSError):  # a replacement without a file
         remember_stream(sys.stdin.fileno())
     try:
         return read_within(sys.stdin.buffer, "standard input")
@@ -89,7 +89,7 @@ def nobody_reads(error: BaseException | None) -> bool:
 
 def check_printing() -> None:
     """Refuse to print to a file that was read."""
-    with suppress(OSError):  # a stand-in without a file behind it
+    with suppress(OSError):  # a replacement without a file
         refuse_to_print(sys.stdout.fileno())
 
 
@@ -142,6 +142,6 @@ def leave_quietly(code: int) -> NoReturn:
     """End with nothing more to flush: Python would else report the broken stream once more."""
     silence = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # a stand-in without a file behind it
+        with suppress(OSError):  # a replacement without a file
             os.dup2(silence, stream.fileno())
     raise SystemExit(code)

@@ -33,7 +33,7 @@ NOTHING = (
 
 
 def results(source: Path, submission: Path) -> str:
-    """Return results.json for what lies in a folder.
+    """Return results.json for the files in a folder.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _files(folder: Path, depth: int = 3) -> Iterator[Path]:
 
 
 def _is_theirs(name: str) -> bool:
-    """Return whether a person made it: other names are those of a version control or of a Mac."""
+    """Return whether a file is from the student: others are from version control or from a Mac."""
     return not name.startswith((".", "__"))
 
 

@@ -93,7 +93,7 @@ class _Html(DocumentWriter[str]):
         self.asks = asks
 
     def field(self, field: parts.Field) -> Iterator[str]:
-        """Leave out the line for a name: the system knows who answers."""
+        """Omit the line for a name: the system knows the student."""
         yield from ()
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Candidates: a problem's matrices, drawn from the numbers that are wished for."""
+"""Candidates: the matrices of a problem, drawn from the requested numbers."""
 
 from bisect import bisect
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ def shapes_of(wishes: Wishes) -> Shapes:
     Raises
     ------
     InputError
-        When a further matrix is wished for that it does not have.
+        When a matrix is requested that the problem does not have.
     """
     if wishes.like is not None:
         return {name: matrix.shape for name, matrix in given_upright(wishes.like).items()}
@@ -135,13 +135,13 @@ def with_heads_anew(
 ) -> dict[str, Matrix]:
     """Return matrices with the weights of some heads redrawn, and all others unchanged.
 
-    Heads know nothing of one another: those that are as wished for need not be found again. As many
-    entries are below 0 as there were, where that is wished for.
+    Heads are independent: those that satisfy the conditions are kept. The number of entries below 0
+    is unchanged if it is a condition.
 
     Parameters
     ----------
     wishes
-        What is wished for.
+        The conditions.
     matrices
         The matrices, upright.
     heads

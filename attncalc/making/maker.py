@@ -1,4 +1,4 @@
-"""New problems: candidates are drawn and solved until one is what was wished for."""
+"""New problems: candidates are drawn and solved until one satisfies the conditions."""
 
 import secrets
 from collections import Counter
@@ -33,7 +33,7 @@ WORDS = (
     "long", "books", "rain", "falls", "all", "day", "you", "ask", "me", "why", "fish", "swim",
     "deep", "sun", "sets", "late",
 )  # fmt: skip
-"""More than a problem by hand has tokens; further ones have numbers behind them."""
+"""More words than a problem by hand has tokens; further tokens get numbers."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Made:
     tried
         How many candidates there were, this one among them.
     rejected
-        How many of them were not what was wished for, by why not; the most frequent first.
+        The number of rejected candidates by reason, the most frequent first.
     waived
         Common mistakes that it does not tell apart, for no problem of its kind can.
     """
@@ -156,7 +156,7 @@ def _counted(rejected: Mapping[Rejected, int]) -> str:
 
 
 def with_words(wishes: Wishes, seed: int) -> Wishes:
-    """Return the wishes with names for tokens, out of the words that are there."""
+    """Return the conditions with names for tokens, from the list of words."""
     count = wishes.tokens
     if wishes.kind in ("cross", "decoder"):
         count += wishes.keys or wishes.tokens

@@ -39,7 +39,7 @@ class Wanted:
     name
         What it is called, as "1"; and its folder, where there are several.
     asked
-        What was wished for, as it was typed.
+        The conditions, as typed.
     steps
         The steps that answers are asked for; None for all.
     words
@@ -53,7 +53,7 @@ class Wanted:
 
     @property
     def wishes(self) -> Wishes:
-        """What was wished for, read."""
+        """The conditions, parsed."""
         return wishes_of(self.asked)
 
     @property

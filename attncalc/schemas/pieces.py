@@ -15,7 +15,7 @@ FLOAT: Schema = {"type": "number"}
 YES_NO: Schema = {"type": "boolean"}
 FRACTION: Schema = {"type": "string", "pattern": r"^[0-9]+(/[0-9]+)?$"}
 CODE: Schema = {"type": "string", "pattern": "^[a-z][a-z0-9-]*(:.+)?$"}
-"""A code, and behind a colon what it is about: rows, digits."""
+"""A code, and after a colon its details: rows, digits."""
 
 
 def thing(says: str, needs: Mapping[str, Schema], may: Mapping[str, Schema] = {}) -> Schema:
@@ -66,7 +66,7 @@ def whole(name: str, body: Schema, title: str, defined: Mapping[str, Schema]) ->
     Parameters
     ----------
     name, title
-        What it is called, by programs and by people.
+        Its name, for programs and for readers.
     body
         What it says.
     defined

@@ -358,7 +358,7 @@ class Sheet(NamedTuple):
 
 
 class Appendix(NamedTuple):
-    """Documents of their own that follow where there is paper for them."""
+    """Separate documents that follow on paper."""
 
     documents: "tuple[Document, ...]"
 

@@ -36,7 +36,7 @@ def check_places(*places: Path) -> None:
     Raises
     ------
     OutputError
-        When one is a folder, lies in one that does not exist or was read, or two are one file.
+        When one is a folder, is in a folder that does not exist or was read, or two are one file.
     """
     for path in places:
         with naming(path):
@@ -52,7 +52,7 @@ def check_folder(folder: Path) -> None:
     Raises
     ------
     OutputError
-        When it lies in one that does not exist, is a file, or what it holds was read.
+        When its folder does not exist, when it is a file, or when its content was read.
     """
     refuse_to_fill(folder)
     if ON_WINDOWS:

@@ -207,7 +207,7 @@ class TexMath(MathWriter):
         match power.exponent:
             case Quotient(top, bottom):
                 exponent = f"{self.write(top)}/{self.write(bottom)}"
-            case Ratio(exact):  # a fraction with a line of its own would be too high
+            case Ratio(exact):  # a fraction on its own line would be too high
                 exponent = str(exact)
             case other:
                 exponent = self.write(other)

@@ -1,7 +1,7 @@
 """A page as data: CSV (one file of blocks, or a file for each step), JSON, and NumPy's `.npz`.
 
 Each of them holds the problem and can be read back as that. In CSV the problem comes first; what
-follows the line "results" is for people and spreadsheets, and is recomputed when it is read back.
+follows the line "results" is for readers and spreadsheets, and is recomputed when it is read back.
 """
 
 from collections.abc import Iterator, Sequence

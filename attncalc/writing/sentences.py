@@ -38,7 +38,7 @@ BLANK = "_____"
 class Note:
     """Something a reader should know: of one step, or of the whole solution (`step` is "").
 
-    Advice is for the person who solves it, and is no part of a page that is handed in.
+    Advice is for the user, and is not part of a page to hand in.
     """
 
     text: str

@@ -134,7 +134,7 @@ def _rules(flags: Mapping[str, Any], samples: Sequence[Key]) -> Rules:
 
 
 def _of(key: Key, rules: Rules) -> Rules:
-    """Return the rules for one problem: of several, each has steps of its own."""
+    """Return the rules for one problem: each of several has its own steps."""
     if rules.asked is None:
         return replace(rules, same_for_all=key.problem.asked is None)
     return replace(rules_of_one(rules, key), same_for_all=False)
@@ -145,7 +145,7 @@ def _steps(samples: Sequence[Key]) -> list[str]:
 
 
 def _remember(given: ClassSet, paired: Sequence[Paired], unpaired: Sequence[Unpaired]) -> None:
-    """Remember what is read, for what reads it has a memory of its own."""
+    """Remember the files that other processes read."""
     for row in given.handed:
         for handed in row:
             remember(handed.file)

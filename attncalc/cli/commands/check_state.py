@@ -86,7 +86,7 @@ class State:
 
 
 def _read(folder: Path | None) -> dict[str, Any]:
-    """Return the lines by name, the last of each; one that was cut off is passed over."""
+    """Return the lines by name, the last of each; one that was cut off is skipped."""
     if folder is None:
         return {}
     refuse_found(folder / LINES)  # lines are added to it: what it leads to would be changed

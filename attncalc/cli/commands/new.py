@@ -18,7 +18,7 @@ from attncalc.reading import read_problem
 from attncalc.writing.problem_file import FORMS, write_problem
 
 _NAMES = {"again", *READ, *SETTINGS}
-"""What wishes are called: what is refused of a problem that is read begins with its file."""
+"""The prefix of errors in conditions; errors in a file start with its name."""
 
 
 def new(flags: Mapping[str, Any]) -> None:
@@ -53,7 +53,7 @@ def new(flags: Mapping[str, Any]) -> None:
 
 
 def _asked(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the flags ask for, by the names of wishes and conventions."""
+    """Return the conditions and conventions in the flags, by name."""
     wishes = {name: flags[name] for name in READ if flags.get(name) is not None}
     settings = conventions_of({**flags, "title": None}) | fields_set(flags)
     for name in settings:

@@ -35,7 +35,7 @@ class Form(NamedTuple):
     target
         Where it goes.
     standalone
-        Whether LaTeX is a document of its own.
+        Whether LaTeX is a complete document.
     unfolded
         Whether the work of a page of HTML is open.
     practice

@@ -62,7 +62,7 @@ def problem_from(
     if is_given and not needs_query:
         changes["Q"] = ANY_QUERY
     if not is_given:
-        from attncalc.problem.samples import sample  # here, for most bring a problem of their own
+        from attncalc.problem.samples import sample  # most runs have their own problem
 
         note(
             f'no file given: this is the bundled sample "{fallback}" (attncalc samples {fallback})'

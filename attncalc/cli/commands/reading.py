@@ -1,4 +1,4 @@
-"""What was read of an answer: for a person to look over, and as an answer to be corrected."""
+"""The report of what was read of an answer, as text, and as an answer to be corrected."""
 
 from typing import Any
 

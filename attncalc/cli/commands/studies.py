@@ -57,7 +57,7 @@ def wanted_from(flags: Flags) -> Wanted:
     Raises
     ------
     OutputError, InputError
-        When there can be no such file, or its ending is none that is known.
+        When there can be no such file, or its ending is unknown.
     """
     target = target_of("--out", flags["out"])
     ending = "" if target.place is None else target.place.suffix.lower()

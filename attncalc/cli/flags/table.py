@@ -176,7 +176,7 @@ WISHED = (
     Flag("--sharp", "Allow weights that are all 0 or 1.", WISHES, bool),
     Flag("--tell-apart/--no-tell-apart", "Every common mistake changes a digit.", WISHES, bool),
 )
-"""Wishes for a new problem."""
+"""Conditions of a new problem."""
 
 
 class Command(NamedTuple):

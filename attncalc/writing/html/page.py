@@ -1,8 +1,8 @@
-"""Documents as pages of HTML that are whole without JavaScript, and what makes them live.
+"""Documents as HTML pages that are complete without JavaScript, and the data of interactive pages.
 
 A page loads nothing: it contains its style, and its policy allows only what it contains.
 
-What a live page may count on, in every page:
+The structure that interactive pages rely on:
 
 - A matrix is a `<table data-step="S">`, a given one `<table data-given="X">`; where there are
   several heads it has `data-head="1"`. A study's numbers have neither.

@@ -92,7 +92,7 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: st
 
 
 def _scrolling(table: Html, name: str) -> Html:
-    """Return a table in a room of its own, which arrow keys move where it is too wide."""
+    """Return a table in its own container, which arrow keys scroll if it is too wide."""
     return element("div", table, class_="wide", role="group", tabindex=0, aria_label=name)
 
 

@@ -175,7 +175,7 @@ def _step_in_data(step: Step, problem: Problem, shapes: list[Shape]) -> dict[str
         "title": step.title,
         "role": step.role,
         "equation": equation_source(own),
-        "inputs": dict(zip(inputs, step.inputs, strict=False)),  # tables are behind the inputs
+        "inputs": dict(zip(inputs, step.inputs, strict=False)),  # tables follow the inputs
         **({"rows": dict(zip(own.recurring, step.rows_of, strict=True))} if step.rows_of else {}),
         "settings": {name: as_written(Fraction(n)) for name, n in stated.settings.items()},
         **({"tables": {name: _table(held) for name, held in tables.items()}} if tables else {}),

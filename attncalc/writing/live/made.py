@@ -1,4 +1,4 @@
-"""What makes the page of a solution live, or why that page is not."""
+"""The interactive page of a solution, or why the page is static."""
 
 import json
 from dataclasses import replace
@@ -26,7 +26,7 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
     Parameters
     ----------
     page
-        The page; a worksheet lives for practice alone.
+        The page; a worksheet is interactive only for practice.
     unfolded
         Whether the work is open.
     practice

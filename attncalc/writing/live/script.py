@@ -220,7 +220,7 @@ def imports(name: str) -> Mapping[str, str]:
 
 
 def _in_order(name: str) -> list[str]:
-    """Return a module and those that it imports from, each behind its own."""
+    """Return a module and those that it imports from, each after its own imports."""
     found: dict[str, None] = {}
 
     def visit(name: str, above: tuple[str, ...] = ()) -> None:

@@ -159,7 +159,7 @@ def gradient_step(solution: Solution, name: str, look: Look) -> Step:
     Raises
     ------
     InputError
-        When it is none of this problem's, or not a heatmap is asked for.
+        When it is not a gradient of this problem, or another kind than a heatmap is requested.
     """
     if look.kind != "heatmap":
         raise InputError("of draws a gradient as a heatmap: ask for the kind heatmap")
@@ -207,7 +207,7 @@ def render_blank(
     Raises
     ------
     InputError
-        For a size that is none, or too small.
+        For an invalid size, or one that is too small.
     """
     look = Look(dark=dark, size=read_size(size))
     attention = problem.attentions[0]
@@ -216,7 +216,7 @@ def render_blank(
 
 
 def figure_for(solution: Solution, head: str | int | None, look: Look) -> HouseFigure:
-    """Draw a solution as a Figure, for a person to show, change or save.
+    """Draw a solution as a Figure, which can be shown, changed or saved.
 
     Raises
     ------

@@ -129,7 +129,7 @@ def class_document(
     *,
     several: bool,
 ) -> Document:
-    """Return the table of the class for a person, which mistakes were common, and what is unpaired.
+    """Return the table of the class, its common mistakes, and the unpaired answers.
 
     Parameters
     ----------

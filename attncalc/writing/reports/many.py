@@ -32,7 +32,7 @@ DECIMALS = 4
 
 
 class Marked(NamedTuple):
-    """One of many answers: its marking, or why there is none."""
+    """One of many answers: its marking, or why it was not marked."""
 
     place: str
     marking: Marking | None
@@ -56,7 +56,7 @@ class Shown(NamedTuple):
     decimals: int | None = None
 
     def in_words(self, points: Fraction, least: int = 1) -> str:
-        """Return points for a person."""
+        """Return points as text."""
         return self._text(points, 2, least)
 
     def in_cell(self, points: Fraction, least: int = 0) -> str:
