@@ -265,5 +265,5 @@ def outputs_of_the_command() -> set[tuple[str, str]]:
 
 
 def _writes(text: str) -> bool:
-    """Say whether a help tells of a file that is written, whatever its placeholder is called."""
+    """Return whether a help tells of a file that is written, whatever its placeholder is called."""
     return bool(re.search(r"(?i)\b(write|save)\b.*\b(file|folder|place)\b", text))

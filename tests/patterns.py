@@ -144,7 +144,7 @@ def _flags(node: ast.Call) -> int:
 
 
 def _is_of_module(name: str, node: ast.Call) -> bool:
-    """Say whether a call is made while its module is loaded: what it makes is held by a name."""
+    """Return whether a call is made while its module is loaded: what it makes is held by a name."""
     return any(
         node in ast.walk(statement)
         for statement in _tree(name).body

@@ -63,7 +63,7 @@ def test_the_focus_stays_when_numbers_change(browser: Browser, tmp_path: Path) -
     assert quiet(browser)
 
 
-def test_the_work_of_an_entry_stands_beside_it_and_its_operands_light_up(
+def test_the_work_of_an_entry_is_beside_it_and_its_operands_light_up(
     browser: Browser, tmp_path: Path
 ) -> None:
     problem = read_problem(sample("self").path)

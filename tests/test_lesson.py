@@ -176,7 +176,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("seed", "style", "convention"), mostly_slow(CASES, 13))
-def test_a_right_lesson_accuses_nobody(seed: int, style: str, convention: str) -> None:
+def test_a_right_lesson_has_no_wrong_numbers(seed: int, style: str, convention: str) -> None:
     decimals = 2 + seed % 3
     written = lesson(seed * 7 + len(convention), style, convention, decimals)
     read = checked(written.text())
@@ -266,7 +266,7 @@ def test_lessons_as_blogs_write_them(path: Path) -> None:
     assert found.of("right")
 
 
-def test_conventions_are_named_and_accuse_nobody() -> None:
+def test_conventions_are_named_and_not_mistakes() -> None:
     text = "Q = [1 0; 0 2]\n\nK = [1 1; 0 1]\n\nscores Q K^T = [1 0; 2 2]\n\n"
     text += "softmax = [0.731 0.269; 0.500 0.500]\n"
     (weights,) = (each for each in checked(text).of("right") if each.name == "A")

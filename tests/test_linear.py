@@ -60,7 +60,7 @@ def test_every_pattern_is_linear_on_pieces_together(part: int) -> None:
         (r"<svg ([^>]*)>", "sub"),
     ],
 )
-def test_slow_patterns_are_told(slow: str, method: str) -> None:
+def test_slow_patterns_are_found(slow: str, method: str) -> None:
     """The measure itself: patterns that are known to be slow are found out."""
     pattern = re.compile(slow)
     texts = hard_texts(pattern) * 12  # again where the machine was busy just then

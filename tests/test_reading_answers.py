@@ -205,7 +205,7 @@ def test_a_matrix_that_has_a_name_is_never_written_over_by_one_that_has_none() -
         ("1 3 -1 1 2.5 -2 3 and 4 5", ""),
     ],
 )
-def test_the_numbers_of_a_line_of_words_are_told_apart(line: str, role: str) -> None:
+def test_numbers_in_a_line_of_words_are_separated(line: str, role: str) -> None:
     assert role_of_words(line) == role
 
 
@@ -298,7 +298,7 @@ def test_words_call_no_matrix_given_that_is_another() -> None:
     assert values(answer, "O") == SELF["O"]
 
 
-def test_the_macros_of_a_document_are_read_where_they_stand() -> None:
+def test_the_macros_of_a_document_are_read_in_place() -> None:
     text = "\\newcommand{\\q}{\\mathbf{Q}}\n$\\q = \\begin{pmatrix} 1 & 3 \\\\ -1 & 1 \\\\ 2.5 & -2 \\end{pmatrix}$"
     assert values(read(text), "Q") == SELF["Q"]
 

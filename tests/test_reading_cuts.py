@@ -405,7 +405,7 @@ def test_steps_are_read_in_any_way_of_writing(way: str) -> None:
     assert found.became == "whole", found.why
 
 
-def test_what_the_numbers_decide_is_said() -> None:
+def test_what_the_numbers_decide_is_reported() -> None:
     answer = read(WAYS["names beside the middle row"][2])
     said = "lines 1 to 3: read as Q, because its numbers are those of Q"
     assert said in answer.remarks

@@ -149,7 +149,7 @@ def test_links_of_the_readme_lead_somewhere_from_an_index() -> None:
     places = re.findall(r"\]\(([^)]+)\)", outside)
     assert len(places) > 20
     assert all(place.startswith(("#", "https://")) for place in places)
-    assert f"]({REPOSITORY}/blob/v0.1.0/docs/fields.md#layers)" in outside
+    assert f"]({REPOSITORY}/blob/v0.1.0/docs/layers.md)" in outside
     assert f"]({REPOSITORY}/raw/v0.1.0/docs/cross.svg)" in outside
 
 

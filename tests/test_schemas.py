@@ -234,13 +234,13 @@ def test_schemas_are_listed_and_written_out(attncalc: Command, tmp_path: Path) -
     assert json.loads(written) == schema("problem")
 
 
-def test_a_schema_that_there_is_not_is_told(attncalc: Command) -> None:
+def test_an_unknown_schema_is_reported(attncalc: Command) -> None:
     run = attncalc("schema", "steqs")
     assert (run.code, run.out) == (2, "")
     assert run.err == f'error: there is no schema "steqs": there are {", ".join(NAMES)}\n'
 
 
-def test_schemas_are_told_in_the_docs() -> None:
+def test_the_docs_name_every_schema() -> None:
     page = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
     for name in NAMES:
         assert f"`{name}`" in page, name

@@ -243,7 +243,7 @@ def test_json_has_the_keys_that_programs_read(attncalc: Command) -> None:
     assert set(first["shares"]) == {"1", "2", "3"}
 
 
-def test_several_problems_stand_beside_one_another(attncalc: Command, tmp_path: Path) -> None:
+def test_several_problems_are_side_by_side(attncalc: Command, tmp_path: Path) -> None:
     for name, fields in (("one.json", ONE), ("two.json", TWO)):
         (tmp_path / name).write_text(json.dumps(fields), encoding="utf-8")
     run = attncalc("simulate", "one.json", "two.json", LONGER, "--seed", "1")

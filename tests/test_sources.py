@@ -193,7 +193,7 @@ def led_to(read: str, way: str) -> str:
             ("check", "self.json", "answers", "--csv", "answers/m.csv"),
             "it would be part of answers",
         ),
-        (("check", "set", "answers", "-o", "answers/pages"), "answers/pages: it lies in answers"),
+        (("check", "set", "answers", "-o", "answers/pages"), "answers/pages: it is in answers"),
         (("check", "set", "answers", "-o", "set"), "set: it is set"),
         (("check", "self.json", "answers", "-o", "away/m.md"), "away/m.md: it would be part of"),
     ],
@@ -243,7 +243,7 @@ def test_what_is_in_a_folder_that_is_read_is_not_written_over(
     assert everything(tmp_path) == before
 
 
-def test_what_a_folder_is_not_read_for_may_stand_in_it(here: Here) -> None:
+def test_a_folder_may_contain_other_files(here: Here) -> None:
     assert here("self", "animals", "-o", "animals/key.md").code == 0
     assert here("self", "animals", "-o", "animals/key.json").code == 0
     assert here("self", "animals", "-o", "key/").code == 0

@@ -74,7 +74,7 @@ def test_queries_of_the_other_tokens_are_charged_once(rules: dict[str, Any]) -> 
         assert marks.count(Status.FOLLOWS) == 4 * columns
 
 
-def test_what_is_said_of_a_wrong_shape_that_is_carried_on() -> None:
+def test_a_wrong_shape_that_later_steps_use_is_reported() -> None:
     assert verdict(marked(Q_OF_X2))[:3] == (
         "Q has the wrong shape: 4 × 2 is written, where it is 2 × 2. "
         "Later steps are marked from your Q where possible.",

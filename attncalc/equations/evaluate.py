@@ -84,7 +84,7 @@ class Frame:
     kept
         What depends on shapes, settings and the number system alone; grows.
     after
-        Of a recurrence: what happens to a row before later ones read it, rounding, say.
+        Of a recurrence: applied to a row before later ones read it, for example rounding.
     """
 
     __slots__ = (
@@ -122,7 +122,7 @@ class Frame:
             return infinity_of(self.like) if value > 0 else -infinity_of(self.like)
         return in_system_of(self.like, Fraction(value))
 
-    # what another kind of number says for itself, as ranges do
+    # another kind of number defines it itself, as ranges do
 
     def array(self, value: Value) -> Matrix:
         """Return a value as an array."""

@@ -8,7 +8,7 @@ from attncalc.base.errors import InputError
 
 @dataclass(frozen=True)
 class Sample:
-    """What is bundled: the file or folder that holds it, its kind, and what it shows."""
+    """A bundled file or folder: its name, its kind, and what it shows."""
 
     file: str
     kind: str
@@ -21,7 +21,7 @@ class Sample:
 
     @property
     def path(self) -> Path:
-        """Where it lies: inside the installed package, or in the checkout beside it."""
+        """Its path: inside the installed package, or in the checkout beside it."""
         package = Path(__file__).parent.parent
         installed = package / "samples" / self.file
         return installed if installed.exists() else package.parent / "samples" / self.file
@@ -187,5 +187,9 @@ def sample(name: str) -> Sample:
     for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS):
         if each.name == name:
             return each
-    names = ", ".join(each.name for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS))
-    raise InputError(f'no sample is called "{name}": there are {names}')
+    from difflib import get_close_matches
+
+    names = [each.name for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS)]
+    near = get_close_matches(name, names, 1)
+    among = f"did you mean {near[0]}? (attncalc samples lists all)" if near else ", ".join(names)
+    raise InputError(f'no sample is called "{name}": {among}')

@@ -30,7 +30,7 @@ def _names_of_schemas() -> list[str]:
 
 
 def topics() -> dict[str, str]:
-    """Return the text of each topic by its name; the first line says what it is about."""
+    """Return the text of each topic by its name; the first line is its title."""
     from pkgutil import get_data  # here, for most runs need no topic
 
     text = (get_data("attncalc.cli", "topics.md") or b"").decode()
@@ -177,7 +177,7 @@ WISHED = (
     Flag("--sharp", "Allow weights that are all 0 or 1.", WISHES, bool),
     Flag("--tell-apart/--no-tell-apart", "Every common mistake changes a digit.", WISHES, bool),
 )
-"""Wishes for a new problem."""
+"""Conditions of a new problem."""
 
 
 class Command(NamedTuple):

@@ -14,7 +14,7 @@ HEADINGS = ("where", "what", "printed", "right", "why")
 
 
 def lessons_document(read: Sequence[Read]) -> Document:
-    """Return the document: of each lesson its wrong numbers, then all else that is said of it."""
+    """Return the document: for each lesson its wrong numbers, then the rest of its report."""
     parts = tuple(part for each in read for part in _parts(each))
     return Document("Lessons, checked by their own numbers", parts)
 
@@ -48,7 +48,7 @@ def _row(each: Finding) -> tuple[str, ...]:
 
 
 def _under(each: Finding) -> str:
-    """Say under which convention a result is right; "" for the usual ones."""
+    """Return the convention under which a result is right; "" for the usual ones."""
     return f"under this convention: {' and '.join(each.under)}" if each.under else ""
 
 
