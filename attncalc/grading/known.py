@@ -150,6 +150,8 @@ class Known:
             if isinstance(operation, Weigh) and is_doubtful:
                 operation = replace(operation, of_shares=False)
             try:
+                if self.misshapen:  # ranges broadcast a single column, where products refuse it
+                    operation.apply(*(each.low for each in inputs))
                 return operation.over(*inputs)
             except ShapeError as error:
                 raise ValueError from error
