@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import DivisionByZero, InvalidOperation
 from fractions import Fraction
 from functools import reduce
 from types import MappingProxyType
@@ -326,7 +327,10 @@ class Own(Stated):
         EquationError
             When an entry is not a number, or +∞.
         """
-        made = super()._applied(matrices, out, after)
+        try:
+            made = super()._applied(matrices, out, after)
+        except (DivisionByZero, InvalidOperation):  # of Decimals, which have no nan of their own
+            raise self.line.fault(f"{self.line.name} divides by 0") from None
         if made.dtype.kind == "f" and not (made < np.inf).all():
             place = np.argwhere(~(made < np.inf))[0]
             at = ", ".join(str(int(each) + 1) for each in place)
