@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from attncalc.api.models import Given, Opened
-from attncalc.base.text import on_a_line
 from attncalc.base.errors import InputError
+from attncalc.base.text import on_a_line
 from attncalc.cli.commands.calculate import show_page
 from attncalc.cli.commands.pages import form_from
 from attncalc.cli.commands.studies import Shown, show, wanted_from
