@@ -359,6 +359,7 @@ def test_the_class_table_fits_80_columns(attncalc: Command, folder: Path) -> Non
     assert len(rows) >= 13
 
 
+@pytest.mark.slow
 def test_marks_are_decimals_or_fractions_where_they_are_asked_for(attncalc: Command) -> None:
     mine = f"{ANSWERS}/lost-sign.tex"
     for flags, earned in (((), "6.8333"), (("--fractions",), "41/6")):

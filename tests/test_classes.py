@@ -127,6 +127,7 @@ def test_each_student_has_a_problem_a_worksheet_and_a_key_apart(
     assert all(f"Name: {name}" in together for name in ("Ada Lovelace", "Emmy Noether"))
 
 
+@pytest.mark.slow
 def test_a_version_does_not_depend_on_the_order_of_the_list(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -479,6 +480,7 @@ def test_a_folder_that_comes_back_whole_holds_one_answer(attncalc: Command, tmp_
     ]
 
 
+@pytest.mark.slow
 def test_a_name_of_two_is_nobodys(attncalc: Command, tmp_path: Path) -> None:
     """Unless a number, which their folders have, says whose: a start of an address says less."""
     roster = "name,email\nAda,\nADA,\nBob,x@x.org\nBob Lee,bob@x.org\nCarl,dan@x.org\n"

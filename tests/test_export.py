@@ -512,6 +512,7 @@ def test_a_question_marks_what_is_typed_from_the_students_own_values(question: P
     assert none == [0, ["No answer was entered."], {}]
 
 
+@pytest.mark.slow
 def test_the_same_problem_is_the_same_question(attncalc: Command, tmp_path: Path) -> None:
     """PrairieLearn knows a question by its uuid, whatever its folder is called."""
 

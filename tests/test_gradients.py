@@ -791,6 +791,7 @@ def test_what_else_is_gone_back_through_in_a_family(what: str) -> None:
             assert np.allclose(found.reshape(own.shape), own, atol=1e-12), step.name
 
 
+@pytest.mark.slow
 def test_a_gradient_is_drawn_with_diverging_colours(attncalc: Command, tmp_path: Path) -> None:
     sample = str(SAMPLES / "heads.json")
     run = attncalc("plot", sample, "--kind", "heatmap", "--of", "ds", "-o", "ds.svg")

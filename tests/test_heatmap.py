@@ -132,6 +132,7 @@ def test_several_heads_share_one_scale_and_one_bar() -> None:
     assert places == sorted(set(places)), "side by side, in their order"
 
 
+@pytest.mark.slow
 def test_the_shared_scale_holds_the_largest_weight_of_any_head() -> None:
     """Head 1 spreads its weight, head 2 does not: the same colour must mean the same weight."""
     X = np.eye(4)

@@ -184,6 +184,7 @@ def test_siblings_have_as_many_ties_seconds_and_negatives(seed: int) -> None:
     assert (sibling.as_given("X") != parent.as_given("X")).any()
 
 
+@pytest.mark.slow
 def test_siblings_of_siblings_and_of_problems_of_ones_own(
     attncalc: Command, tmp_path: Path
 ) -> None:
