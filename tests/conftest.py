@@ -54,7 +54,7 @@ IN_FULL = "ATTNCALC_NEW_EXAMPLES" in os.environ
 def mostly_slow(values: Iterable[Any], every: int = 4, of_slow: int = 1) -> list[Any]:
     """Return parameters of which one in so many is for each run, and the others are slow.
 
-    Several parameters of one test stand in a `pytest.param`. Of the slow ones, one in `of_slow` is
+    Several parameters of one test are in a `pytest.param`. Of the slow ones, one in `of_slow` is
     tried, and all where new examples are asked for.
     """
     listed = list(values)
@@ -284,5 +284,5 @@ def outputs_of_the_command() -> set[tuple[str, str]]:
 
 
 def _writes(text: str) -> bool:
-    """Return whether a help tells of a file that is written, whatever its placeholder is called."""
+    """Return whether a help describes an output file, whatever its placeholder is called."""
     return bool(re.search(r"(?i)\b(write|save)\b.*\b(file|folder|place)\b", text))

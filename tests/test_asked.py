@@ -39,7 +39,7 @@ def marked(answer: Answer, problem: Problem | None = None, **rules: Any) -> Mark
 
 
 def with_unread(*unread: Unread, **more: Any) -> Answer:
-    """Return a flawless answer in which something else stands, too."""
+    """Return a correct answer that also contains something else."""
     solution = solve(read_problem(PROBLEM))
     matrices = {
         step.name: matrix_of_floats(np.array(solution.shown(step.name), dtype=float))

@@ -168,11 +168,11 @@ def test_students_get_no_seed_and_nothing_it_follows_from(
         assert not any(f"{int(seed):x}" in text.lower() for seed in seeds)
     problem = read_problem(tmp_path / "set" / students[0]["problems"][0]["file"])
     assert problem.made_by.endswith(": attncalc new --tokens 3 --title 'Problem 1'")
-    assert new(1, again=problem).n == 3  # one like it can be made all the same
+    assert new(1, again=problem).n == 3  # a similar one can be made anyway
 
 
 def test_a_version_cannot_be_computed_without_the_secret(attncalc: Command, tmp_path: Path) -> None:
-    """Same list, same specification, same seed: only the secret is another one, and drawn anew."""
+    """Same list, same specification, same seed: only the secret differs, and is drawn again."""
     spec = {name: value for name, value in SPEC.items() if name != "secret"}
     secrets, problems = set(), set()
     for out in ("one", "two"):

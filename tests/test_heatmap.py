@@ -45,7 +45,7 @@ def bar_ticks(figure: HouseFigure) -> list[str]:
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", ["self", "cross", "columns", "sentence"])
 def test_cells_show_the_digits_of_the_solution_in_their_places(name: str) -> None:
-    """With tokens as columns, too: the matrix stands as the solution prints it."""
+    """Also with tokens as columns: the matrix has the orientation of the printed solution."""
     solution = solved(name)
     figure = drawn(solution)
     assert grid(figure) == solution.shown("A")

@@ -1,4 +1,4 @@
-"""Lessons: right ones accuse nobody, and each wrong digit is found at its line."""
+"""Lessons: right ones have no findings, and each wrong digit is found at its line."""
 
 import json
 import random

@@ -171,7 +171,7 @@ def test_texts_and_lines_contrast_with_the_paper(kind: str, dark: bool) -> None:
     figure = drawn(solved("heads"), kind=kind, dark=dark)
     paper = to_hex(figure.get_facecolor())
     for text in texts(figure):
-        if text.get_gid() != "value":  # those stand on cells
+        if text.get_gid() != "value":  # those are on cells
             assert contrast(to_hex(text.get_color()), paper) >= 4.5, text.get_text()
     for axes in panels(figure, "map"):
         for line in axes.lines:
@@ -338,12 +338,12 @@ def test_a_worksheet_shows_hostile_names_as_text() -> None:
     assert root.find(f"{SVG}desc") is not None
 
 
-# On somebody's own axes
+# On given axes
 
 
 @pytest.fixture(params=["constrained", "tight", None])
 def own(request: Any) -> Figure:
-    """Return a figure of somebody's own, with two axes and a curve on the second."""
+    """Return another figure, with two axes and a curve on the second."""
     figure = Figure(figsize=(11, 5), layout=request.param)
     figure.subplots(1, 2)[1].plot([1, 2, 3])
     return figure

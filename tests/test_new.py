@@ -274,7 +274,7 @@ def test_a_problem_that_cannot_be_read_is_named_as_the_file_it_is(
 def test_siblings_have_as_many_lines_as_the_problem_has_outputs(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    """Not as one that is made without another has: there three tokens ask."""
+    """A problem made without another one has three query tokens."""
     file = tmp_path / "five.json"
     flags = ("--tokens", "5", "--ties", "any", "--margin", "none", "--seed", "1", "-o", str(file))
     assert attncalc("new", *flags).code == 0

@@ -1,6 +1,6 @@
 """Answers with more or fewer heads, rows, columns and steps than the key, and JSON of mixed types.
 
-Each is marked or refused in words: whatever an answer counts is checked against the key.
+Each is marked or refused with a message: every counted entry is checked against the key.
 """
 
 import json
