@@ -10,6 +10,7 @@ from attncalc.base import __version__
 
 if TYPE_CHECKING:
     from attncalc.api import Solution, check, cross_attention, self_attention, solve
+    from attncalc.api.conforming import conform
     from attncalc.api.making import new
     from attncalc.api.models import open_model
     from attncalc.api.studies import Study, aim, simulate, vary
@@ -31,6 +32,7 @@ __all__ = [
     "__version__",
     "aim",
     "check",
+    "conform",
     "cross_attention",
     "new",
     "open_model",
@@ -52,6 +54,7 @@ _HOMES = {
     "Study": "api.studies",
     "aim": "api.studies",
     "check": "api",
+    "conform": "api.conforming",
     "cross_attention": "api",
     "new": "api.making",
     "open_model": "api.models",

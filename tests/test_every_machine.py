@@ -17,7 +17,7 @@ from attncalc.base import sources, workers
 from attncalc.base.text import as_key, for_any_system, what_forbids
 from attncalc.cli import streams
 from attncalc.cli.app import COMMANDS
-from attncalc.problem.samples import SAMPLES
+from attncalc.problem.samples import KERNELS, SAMPLES
 from attncalc.problem.serialising import in_json
 from attncalc.writing import files as writing
 from attncalc.writing.files import write_files
@@ -27,6 +27,7 @@ from attncalc.writing.reports.many import _apart
 
 CONSOLES = ("cp1252", "cp437", "ascii")
 PRINTED = [
+    ("conform", "right.py", "--quick", "--only", "scale"),
     ("self", "in.json"),
     ("self", "in.json", "--work", "--explain", "--backward"),
     ("self", "in.json", "--format", "html"),
@@ -73,6 +74,7 @@ def here(tmp_path: Path) -> Path:
     (tmp_path / "mine.txt").write_text("Q = [1 2; 3 4]\nK = [猫 1]\n", encoding="utf-8")
     shutil.copy(BUNDLED / "average.json", tmp_path)
     shutil.copytree(BUNDLED / "model", tmp_path / "model")
+    shutil.copy(KERNELS[0].path / "right.py", tmp_path)
     return tmp_path
 
 

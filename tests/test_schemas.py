@@ -15,7 +15,7 @@ from live_pages import drawn
 from attncalc import InputError, Solution, read_problem
 from attncalc.base.typed import is_number
 from attncalc.problem.fields import GIVEN, NESTED, SETTINGS, TEXTS, WHOLE, read_setting
-from attncalc.problem.samples import ANSWERS, MODELS, SAMPLES, sample
+from attncalc.problem.samples import ANSWERS, KERNELS, MODELS, SAMPLES, sample
 from attncalc.problem.serialising import in_json
 from attncalc.schemas import NAMES, OF, schema
 from attncalc.schemas.problem import NUMBER_TEXT
@@ -156,6 +156,7 @@ PRINTED = [
     ),
     ("aim", ("aim", "average.json", "1/2 v_a + 1/2 v_b", "--within", "0.001")),
     ("aim", ("aim", "average.json", "1/2 v_a + 1/2 v_b", "--heads", "2")),
+    ("conformance", ("conform", "kernels/wrong.py", "--quick", "--only", "additive mask")),
     ("doctor", ("doctor",)),
     ("doctor", ("doctor", "given.json")),
 ]
@@ -169,6 +170,7 @@ def here(tmp_path: Path) -> Path:
         shutil.copy(sample(name).path, tmp_path / f"{place}.json")
     shutil.copytree(sample(MODELS[0].name).path, tmp_path / "model")
     shutil.copytree(sample(ANSWERS[0].name).path, tmp_path / "answers")
+    shutil.copytree(KERNELS[0].path, tmp_path / "kernels")
     return tmp_path
 
 

@@ -21,7 +21,7 @@ from conftest import (
 from attncalc.base.sources import refuse_to_write, remember, remembering
 from attncalc.cli import run
 from attncalc.cli.app import COMMANDS
-from attncalc.problem.samples import sample
+from attncalc.problem.samples import KERNELS, sample
 
 ANSWER = '{"Q": [[1, 2], [3, 4]], "S": [[1, 2], [3, 4]]}'
 CROSS = {"X1": GOOD["X"], "X2": GOOD["X"]} | {
@@ -63,6 +63,7 @@ def fill(folder: Path) -> None:
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / place).write_text(ANSWER)
     shutil.copytree(sample("model").path, folder / "model")
+    shutil.copy(KERNELS[0].path / "right.py", folder / "kernel.py")
     (folder / "answers" / "broken.txt").write_bytes(b"\xff\xfe\xff")
     (folder / "roster.csv").write_text("name\nada\n")
     (folder / "spec.json").write_text(json.dumps({"problems": [{}], "seed": 1}))
@@ -132,6 +133,8 @@ READ_AND_WRITTEN = [
     (("samples", "self"), "-o", str(sample("self").path)),
     (("samples", "folder"), "-o", str(sample("folder").path)),
     (("doctor", "self.json"), "-o", "self.json"),
+    (("conform", "kernel.py", "--quick", "--only", "scale"), "-o", "kernel.py"),
+    (("conform", "kernel.py", "--quick", "--only", "scale"), "--badge", "kernel.py"),
 ]
 
 

@@ -165,6 +165,12 @@ MODELS = (
 """Models as hubs hand them out: folders, which are opened."""
 
 
+KERNELS = (
+    Sample("kernels", "kernel", "attention in NumPy, right and with a bug, for attncalc conform"),
+)
+"""Attention kernels: folders of Python files."""
+
+
 def sample(name: str) -> Sample:
     """Return the sample of that name, a problem or a worked answer.
 
@@ -178,12 +184,12 @@ def sample(name: str) -> Sample:
     >>> sample("cross").kind
     'cross'
     """
-    for each in (*SAMPLES, *ANSWERS, *MODELS):
+    for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS):
         if each.name == name:
             return each
     from difflib import get_close_matches
 
-    names = [each.name for each in (*SAMPLES, *ANSWERS, *MODELS)]
+    names = [each.name for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS)]
     near = get_close_matches(name, names, 1)
     among = f"did you mean {near[0]}? (attncalc samples lists all)" if near else ", ".join(names)
     raise InputError(f'no sample is called "{name}": {among}')

@@ -14,6 +14,7 @@ from attncalc.problem.samples import (
     ANSWERS,
     COMMANDS,
     GROUPS,
+    KERNELS,
     MODELS,
     SAMPLES,
     Sample,
@@ -56,9 +57,10 @@ def _to_try(chosen: Sample, target: Target) -> Iterator[str]:
 
 def listing(width: int | None) -> str:
     """Return a line for each sample, broken between words where a screen is narrower."""
-    each_name = max(len(each.name) for each in (*SAMPLES, *ANSWERS, *MODELS))
+    each_name = max(len(each.name) for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS))
     lines: list[str] = []
-    for title, group in {**GROUPS, "Answers to mark": ANSWERS, "Models to open": MODELS}.items():
+    others = {"Answers to mark": ANSWERS, "Models to open": MODELS, "Kernels to test": KERNELS}
+    for title, group in {**GROUPS, **others}.items():
         lines += [*([""] if lines else []), f"{title}:"]
         for each in group:
             start = f"{each.name:{each_name}}  {each.kind:7}  "
