@@ -214,7 +214,7 @@ def fail_at_each_call(
 
 
 def written(files: Mapping[Path, bytes], folder: Path | None) -> str | None:
-    """Write a set, and return what is said where that fails."""
+    """Write a set, and return the error if that fails."""
     try:
         write_files(files, folder)
     except OutputError as error:

@@ -124,7 +124,7 @@ def _in_ascii(text: str) -> str:
     """Return an equation with typeset signs as they are typed: √d_k as sqrt(d_k), x² as x**2."""
     text = re.sub(r"√\s*([\w.]+)", r"√(\1)", text)
     for signs, typed in map(str.split, _SIGNS.split(";")):
-        text = re.sub(f"[\\{signs}]", typed, text)
+        text = text.translate(dict.fromkeys(map(ord, signs), typed))
     return text
 
 
