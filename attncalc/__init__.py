@@ -10,6 +10,7 @@ from attncalc.base import __version__
 
 if TYPE_CHECKING:
     from attncalc.api import Solution, check, cross_attention, self_attention, solve
+    from attncalc.api.generating import generate
     from attncalc.api.making import new
     from attncalc.api.models import open_model
     from attncalc.api.studies import Study, aim, simulate, vary
@@ -32,6 +33,7 @@ __all__ = [
     "aim",
     "check",
     "cross_attention",
+    "generate",
     "new",
     "open_model",
     "read_problem",
@@ -53,6 +55,7 @@ _HOMES = {
     "aim": "api.studies",
     "check": "api",
     "cross_attention": "api",
+    "generate": "api.generating",
     "new": "api.making",
     "open_model": "api.models",
     "read_problem": "reading",

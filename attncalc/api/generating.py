@@ -74,8 +74,9 @@ def generate(
     (10, 2)
     """
     given = Given(tokens, text, None, spectrogram, decoder_tokens)
-    if isinstance(source, Problem) or not Path(source).is_dir() or _is_problem(Path(source)):
-        made, end = of_problem(source, given), ()
+    end: tuple[int, ...] = ()
+    if isinstance(source, Problem) or not is_model(source):
+        made = of_problem(source, given)
     else:
         made, end = of_model(Opened(Path(source), with_start(Path(source), given)))
     if eos is not None:
@@ -84,8 +85,9 @@ def generate(
     return Study(generating.generate(made, chosen))
 
 
-def _is_problem(folder: Path) -> bool:
-    return not (folder / "config.json").exists()
+def is_model(source: str | Path) -> bool:
+    """Return whether this is the folder of a model, and not a problem."""
+    return (Path(source) / "config.json").exists()
 
 
 def of_problem(source: Problem | str | Path, given: Given) -> Source:
@@ -169,14 +171,13 @@ class _OfModel:
             tokens[name] = Owned((each.array if isinstance(each, Owned) else each)[past:])
         side, kept = ("self.", {}) if self._memory else ("", {})
         for number, layer in enumerate(self._layers, start=1):
-            start = f"{number}.{side}"
+            start = f"{number}."
             own = {name: each for name, each in cache.items() if name.startswith(start)}
             problem = Problem(**_with_past(layer, as_past(own)), **tokens, **self._memory)
             last = LAST if number < len(self._layers) else plan(problem)[-2].name
             names = [f"{side}K", f"{side}V"]
             solution = solve(problem, keep=(last, *names), proves=False)
-            steps = [f"{number}.{name}" for name in names]
-            kept |= grown(own, lambda n, s=solution: s.as_tabled(n.partition(".")[2]), steps)
+            kept |= grown(own, solution.floats, names, start)
             tokens = {"X1" if self._memory else "X": Owned(solution[last])}
         return solution[last].reshape(-1).astype(float), kept
 

@@ -5,7 +5,7 @@ tokens from a cache. Holtzman et al., *The Curious Case of Neural Text Degenerat
 top-p; Wu et al., *Google's Neural Machine Translation System* (2016), for beams.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -400,13 +400,13 @@ def _generation(
     return Generation(source, settings, tuple(found), tuple(finished), cache, names, text)
 
 
-def grown(cache: Cache, made: Callable[[str], Matrix], names: Sequence[str]) -> Cache:
-    """Return a cache with the new keys and values behind its own."""
+def grown(cache: Cache, made: Mapping[str, Matrix], names: Iterable[str], of: str = "") -> Cache:
+    """Return a cache, of names behind a prefix, with the new keys and values behind its own."""
     new = {}
     for name in names:
-        rows = made(name)
-        rows = rows if rows.ndim == 3 else rows[np.newaxis]
-        new[name] = np.concatenate([cache[name], rows], axis=1) if name in cache else rows
+        rows = made[name] if made[name].ndim == 3 else made[name][np.newaxis]
+        past = [cache[of + name]] if of + name in cache else []
+        new[of + name] = np.concatenate([*past, rows], axis=1)
     return new
 
 
@@ -457,7 +457,10 @@ class OfProblem:
                 )
         self.prompt: Ids = tuple(given)
         self.title, self.decimals = problem.title or "Generated tokens", problem.decimals
-        self._names = dict(zip(own, problem.queries, strict=False)) if problem.labels else {}
+        labels = problem.labels or ()
+        if isinstance(labels, Mapping):
+            labels = labels.get("X1", labels.get("X", ()))
+        self._names = dict(zip(own, map(str, labels), strict=False))
         self._positions = "P" if problem.X2 is None else "P1"
         P = getattr(problem, self._positions)
         self._P = None if P is None else problem.turned(self._positions, P)
@@ -477,8 +480,8 @@ class OfProblem:
         problem = replace(self._problem, **fields)
         last = plan(problem)[-2].name  # the logits, capped or not: before the probabilities
         solution = solve(problem, keep=(last, *self._cached))
-        logits = solution.as_tabled(last)
-        return logits.reshape(-1), grown(cache, solution.as_tabled, self._cached)
+        logits = solution.floats[last]
+        return logits.reshape(-1), grown(cache, solution.floats, self._cached)
 
     def _fields(self, ids: Matrix) -> dict[str, Any]:
         fields = {"ids": ids[np.newaxis], "labels": None, "read": "last"}

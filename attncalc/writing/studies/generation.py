@@ -62,12 +62,13 @@ def _step(made: Generation, number: int, *, full: bool) -> Sheet:
 
     def cells(each: Candidate) -> list[str]:
         numbers = [each.logit, each.probability, ln(each)]
-        if use.is_drawn:
+        if use.is_drawn and each.share:
             numbers += [each.share, each.cumulative]
         elif use.beams > 1:
             numbers.append(each.total)
-        state = "chosen" if each.is_chosen else "kept" if each.is_kept else ""
+        state = "chosen" if each.is_chosen else "kept" if each.is_kept else "-"
         texts = [shown(value, decimals) if isfinite(value) else "-∞" for value in numbers]
+        texts += ["-"] * (len(columns) - 2 - len(texts))  # of a token that cannot be drawn
         return [str(each.token), *texts, state]
 
     rows = [cells(each) for each in step.candidates]
