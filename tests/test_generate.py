@@ -1,4 +1,4 @@
-"""Generated tokens: equal to full passes and to the transformers package; pages, pictures, errors."""
+"""Generated tokens: equal to full passes; draws, beams, pages, pictures and errors."""
 
 import json
 import math
@@ -54,7 +54,18 @@ def a_problem(seed: int, kind: str) -> Problem:
     return Problem(**fields)
 
 
-KINDS = "layers cross columns whole rope window alibi rounded places norms".split()
+KINDS = [
+    "layers",
+    "cross",
+    "columns",
+    "whole",
+    "rope",
+    "window",
+    "alibi",
+    "rounded",
+    "places",
+    "norms",
+]
 
 
 @settings(max_examples=6, deadline=None)
@@ -181,7 +192,9 @@ def test_the_terminal_shows_candidates_tree_and_cache(attncalc: Command) -> None
     assert "Generated: cat" in run.out
 
 
+NAN = ("--length-penalty", "nan")
 REFUSED = [
+    (("generate", "MODEL", "--tokens", "2", *NAN), "--length-penalty nan: from -100 to 100"),
     (("generate", "MODEL", "--tokens", "2", "--temperature", "0"), "--temperature 0 divides by 0"),
     (("generate", "MODEL", "--tokens", "2", "--top-p", "1.5"), "--top-p 1.5: it must be above 0"),
     (("generate", "MODEL", "--tokens", "2", "--top-k", "0"), "--top-k 0: keep at least 1"),
@@ -190,7 +203,10 @@ REFUSED = [
     (("generate", "MODEL", "--tokens", "2", "--count", "0"), "--count 0: generate at least 1"),
     (("generate", "MODEL", "--tokens", "2", "--count", "9"), "generate at most 8"),
     (("generate", "MODEL", "--tokens", "2", "--count", "200000"), "at most 10,000"),
-    (("generate", "MODEL", "--tokens", "2", "--count", "2", "--eos", "99"), "--eos 99: there is no"),
+    (
+        ("generate", "MODEL", "--tokens", "2", "--count", "2", "--eos", "99"),
+        "--eos 99: there is no",
+    ),
     (("generate", "MODEL", "--tokens", "99", "--count", "2"), "there is no token 99"),
     (("generate", "MODEL", "--count", "2"), "needs an input"),
     (("generate", "IDS", "--tokens", "7", "--count", "1"), "--tokens: there is no token 7"),
@@ -199,7 +215,10 @@ REFUSED = [
     (("generate", "HOMEWORK"), "a head is needed"),
     (("generate", "GPT"), "give ids and their table W_E"),
     (("open", "MODEL", "--tokens", "2", "--beams", "2"), "--beams needs --generate"),
-    (("open", "MODEL", "--tokens", "2", "--generate", "2", "--layer", "0"), "--layer and --generate"),
+    (
+        ("open", "MODEL", "--tokens", "2", "--generate", "2", "--layer", "0"),
+        "--layer and --generate",
+    ),
 ]
 
 

@@ -1,6 +1,7 @@
 """The call that generates tokens: by a problem with token ids, or by a model's folder."""
 
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
 from attncalc.studies import generate as generating
 from attncalc.studies.generate import Cache, Ids, OfProblem, Settings, Source, as_past, grown
+
+
+BYTES = 4
+"""Bytes of a weight: narrower ones are widened."""
 
 
 def generate(
@@ -149,14 +154,15 @@ class _OfModel:
                 f"{model.folder}: {model.family.title} has {what}: generating needs a head that "
                 "gives probabilities of the next token"
             )
+        shapes = (model.weights.shape(name) for name in model.weights)
+        sizes = {"the weights": BYTES * sum(map(prod, shapes))}
+        refuse_what_cannot_fit(sizes, set(), "all layers are kept: open a smaller model")
         opened.take({})
         begun, _ = opened.begun(None)
         self._memory = {"X2": begun["X2"]} if "X2" in begun else {}
         self._layers = [opened.layer(model, each) for each in range(model.count)]
         end = model.end(self._layers[-1]["weights_layout"])
         self._layers[-1] = {**self._layers[-1], **end, "read": "last"}
-        sizes = {"the weights": sum(map(_bytes, self._layers))}
-        refuse_what_cannot_fit(sizes, set(), "open a smaller model")
         self.prompt: Ids = tuple(opened.asks)
         self.places = model.places
         self.title = f"{model.family.title} ({model.folder.name})"
@@ -169,7 +175,7 @@ class _OfModel:
         for name in {"X", "X1", "P", "P1"} & {*tokens}:
             each = tokens[name]
             tokens[name] = Owned((each.array if isinstance(each, Owned) else each)[past:])
-        side, kept = ("self.", {}) if self._memory else ("", {})
+        side, kept = "self." if self._memory else "", dict[str, Matrix]()
         for number, layer in enumerate(self._layers, start=1):
             start = f"{number}."
             own = {name: each for name, each in cache.items() if name.startswith(start)}
@@ -188,14 +194,6 @@ class _OfModel:
     def text(self, ids: Sequence[int]) -> str:
         """Return the text of tokens, or their ids."""
         return self._opened.text(ids)
-
-
-def _bytes(fields: Any) -> int:
-    """Return the bytes of the arrays of a layer."""
-    if isinstance(fields, dict):
-        return sum(map(_bytes, fields.values()))
-    array = fields.array if isinstance(fields, Owned) else fields
-    return int(getattr(array, "nbytes", 0))
 
 
 def _with_past(layer: dict[str, Any], past: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ SHOWN = 5
 """Candidates of a step that are listed, beside the one that is chosen."""
 MOST_PASSES = 10_000
 """Tokens times beams: the passes that a study may take."""
-MOST_BEAMS = 100
+MOST_BEAMS, MOST_PENALTY = 100, 100
 Ids = tuple[int, ...]
 Cache = Mapping[str, Matrix]
 """Keys and values of earlier tokens, (heads, tokens, features), by the names of their steps."""
@@ -35,7 +35,7 @@ class Settings(NamedTuple):
 
     Parameters
     ----------
-    count
+    steps
         How many tokens, at most.
     temperature, top_k, top_p
         Logits are divided by the temperature; of the tokens, the k most probable are kept, and of
@@ -49,7 +49,7 @@ class Settings(NamedTuple):
         The tokens that end a sequence.
     """
 
-    count: int = 20
+    steps: int = 20
     temperature: float | None = None
     top_k: int | None = None
     top_p: float | None = None
@@ -61,7 +61,7 @@ class Settings(NamedTuple):
     @property
     def is_drawn(self) -> bool:
         """Whether tokens are drawn at random."""
-        return not self[1:5] == (None,) * 4
+        return self[1:5] != (None,) * 4
 
     @property
     def method(self) -> str:
@@ -79,30 +79,24 @@ class Settings(NamedTuple):
             The text starts with the name of the setting.
         """
         t, k, p = self.temperature, self.top_k, self.top_p
-        if self.count < 1:
-            raise InputError(f"count {self.count}: generate at least 1 token")
-        if t == 0:
-            raise InputError("temperature 0 divides by 0: omit it, greedy takes the most probable")
-        if t is not None and not 0 < t < np.inf:
-            raise InputError(f"temperature {t:g}: it must be above 0")
-        if k is not None and k < 1:
-            raise InputError(f"top_k {k}: keep at least 1 token")
-        if p is not None and not 0 < p <= 1:
-            raise InputError(f"top_p {p:g}: it must be above 0, and at most 1")
-        if not 1 <= self.beams <= MOST_BEAMS:
-            raise InputError(f"beams {self.beams}: from 1 to {MOST_BEAMS}")
-        if not np.isfinite(self.length_penalty):
-            raise InputError(f"length_penalty {self.length_penalty:g}: it must be finite")
-        if self.beams > 1 and self.is_drawn:
-            raise InputError(
-                "beams with temperature, top-k, top-p or a seed: beam search draws nothing; "
-                "omit one of them"
-            )
-        if self.count * self.beams > MOST_PASSES:
-            raise InputError(
-                f"count {self.count:,} with beams {self.beams}: {self.count * self.beams:,} passes "
-                f"through all layers; at most {MOST_PASSES:,}"
-            )
+        passes = self.steps * self.beams
+        faults = {
+            f"count {self.steps}: generate at least 1 token": self.steps < 1,
+            "temperature 0 divides by 0: omit it to take the most probable token": t == 0,
+            f"temperature {t}: it must be above 0": t is not None and not 0 < t < np.inf,
+            f"top_k {k}: keep at least 1 token": k is not None and k < 1,
+            f"top_p {p}: it must be above 0, and at most 1": p is not None and not 0 < p <= 1,
+            f"beams {self.beams}: from 1 to {MOST_BEAMS}": not 1 <= self.beams <= MOST_BEAMS,
+            f"length_penalty {self.length_penalty}: from -100 to 100": not abs(self.length_penalty)
+            <= MOST_PENALTY,
+            "beams with temperature, top-k, top-p or a seed: beam search draws nothing; omit one "
+            "of them": self.beams > 1 and self.is_drawn,
+            f"count {self.steps:,} with {self.beams} beams: {passes:,} passes through all layers; "
+            f"at most {MOST_PASSES:,}": passes > MOST_PASSES,
+        }
+        for fault, is_there in faults.items():
+            if is_there:
+                raise InputError(fault)
 
 
 class Source(Protocol):
@@ -236,15 +230,16 @@ def generate(source: Source, settings: Settings, report: Report | None = None) -
     """
     settings.check()
     most = None if source.places is None else source.places - len(source.prompt) + 1
-    if most is not None and settings.count > most:
+    if most is not None and settings.steps > most:
         raise InputError(
-            f"count {settings.count}: the prompt has {len(source.prompt)} tokens, and there are "
+            f"count {settings.steps}: the prompt has {len(source.prompt)} tokens, and there are "
             f"positions for {source.places}: generate at most {max(most, 0)}"
         )
     steps: list[Step] = []
     rng = np.random.default_rng(settings.seed or 0)
-    running, finished, cache = [_Running()], list[Beam](), {}
-    for number in range(settings.count):
+    cache: Cache = {}
+    running, finished = [_Running()], list[Beam]()
+    for number in range(settings.steps):
         read = [source.logits(source.prompt + each.tokens, each.cache) for each in running]
         logits, caches = [each for each, _ in read], [each for _, each in read]
         _check_ends(settings.end, len(logits[0]))
@@ -252,7 +247,7 @@ def generate(source: Source, settings: Settings, report: Report | None = None) -
             step = _searched(running, logits, settings)
         else:
             step = _alone(running[0], logits[0], settings, rng)
-        is_last = number == settings.count - 1
+        is_last = number == settings.steps - 1
         running, ended, owners = _continued(step, running, caches, settings, is_last=is_last)
         for place, total, tokens in ended:
             score = total / (number + 1) ** settings.length_penalty
@@ -264,7 +259,7 @@ def generate(source: Source, settings: Settings, report: Report | None = None) -
         each_kept = [c._replace(is_kept=i in kept) for i, c in enumerate(step.candidates)]
         steps.append(step._replace(candidates=tuple(each_kept)))
         if report is not None:
-            report(number + 1, settings.count)
+            report(number + 1, settings.steps)
         if not running or _is_decided(running, finished, number + 1, settings):
             break
     return _generation(source, settings, steps, finished, cache)
@@ -299,7 +294,8 @@ def _alone(of: _Running, logits: Matrix, settings: Settings, rng: np.random.Gene
 
 def shares_of(logits: Matrix) -> Matrix:
     """Return the softmax of logits."""
-    return Softmax().apply(logits[np.newaxis])[0]
+    shares: Matrix = Softmax().apply(logits[np.newaxis])[0]
+    return shares
 
 
 def filtered(logits: Matrix, settings: Settings) -> tuple[Matrix, Matrix]:
@@ -376,7 +372,7 @@ def _is_decided(
     if len(finished) < settings.beams:
         return False
     best = running[0].total / length**settings.length_penalty
-    return best <= finished[-1].score
+    return bool(best <= finished[-1].score)
 
 
 def _generation(
@@ -466,7 +462,7 @@ class OfProblem:
         self._P = None if P is None else problem.turned(self._positions, P)
         self.places = None if self._P is None else self._P.shape[-2]
         self._cached = _cached(problem)
-        self.remarks = () if self._cached else (NO_CACHE,)
+        self.remarks: tuple[str, ...] = () if self._cached else (NO_CACHE,)
 
     def logits(self, ids: Ids, cache: Cache) -> tuple[Matrix, Cache]:
         """Return the logits behind these tokens, and the cache that then holds all of them."""

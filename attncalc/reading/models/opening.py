@@ -17,7 +17,13 @@ from attncalc.problem.fields import GIVEN
 from attncalc.reading.cells import in_place
 from attncalc.reading.models.families import FAMILIES, family_of
 from attncalc.reading.models.family import CLASSES, Family, Head, check_config
-from attncalc.reading.models.folder import Config, Weights, find_weights, read_config, read_generation_config
+from attncalc.reading.models.folder import (
+    Config,
+    Weights,
+    find_weights,
+    read_config,
+    read_generation_config,
+)
 from attncalc.reading.models.frames import convolved
 from attncalc.reading.models.layer import Heads, layer_fields, named
 from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, meaning_of, renamed

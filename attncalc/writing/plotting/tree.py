@@ -2,6 +2,7 @@
 
 from functools import partial
 from math import inf
+from typing import Any
 
 from matplotlib.axes import Axes
 
@@ -104,8 +105,8 @@ def _draw(
         for place, y in column.items():
             each = made.steps[number - 1].candidates[place]
             best, _, other = palette.ranks
-            look = {"color": best.color, "linewidth": 2.4} if each.is_chosen else {}
-            if not look:
+            look: dict[str, Any] = {"color": best.color, "linewidth": 2.4}
+            if not each.is_chosen:
                 style = "solid" if each.is_kept else other.linestyle
                 look = {"color": other.color, "linewidth": 0.9, "linestyle": style}
             ends = [number - 0.5 - gap / 2, number - 0.5 + gap / 2]
@@ -124,9 +125,7 @@ def _write(
     weight = "bold" if each.is_chosen else "normal"
     x, y = at
     name = _short(made.names[each.token])
-    common = {"ha": "center", "parse_math": False}
-    axes.text(
-        x, y - 0.02, name, va="bottom", color=color, size=NAME_SIZE, weight=weight, **common
-    )
+    common: dict[str, Any] = {"ha": "center", "parse_math": False}
+    axes.text(x, y - 0.02, name, va="bottom", color=color, size=NAME_SIZE, weight=weight, **common)
     text = shown(value, made.source.decimals)
     axes.text(x, y + 0.06, text, va="top", color=palette.small_print, size=SMALL_SIZE, **common)

@@ -13,6 +13,7 @@ from attncalc.studies.generate import Candidate, Generation, Step
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, Table
 from attncalc.writing.studies.common import in_json, in_rows, sheet, shown
 
+OF_TREE = "Each branch of the tree ends with the sum of ln p up to there."
 NOT_READ = "the cache holds no row of the last new token: no layer has read it"
 
 
@@ -21,7 +22,7 @@ def generation_document(made: Generation, *, full: bool = False, cache: bool = F
     parts: list[Part] = [Facts(said_of(made)), Bullets(tuple(_told(made)))]
     parts += [_step(made, number, full=full) for number in range(len(made.steps))]
     if made.settings.beams > 1:
-        parts += [_finished(made, full=full), _tree(made)]
+        parts += [_finished(made, full=full), Bullets((OF_TREE,)), _tree(made)]
     if cache:
         parts += _cached(made, full=full)
     return Document(made.source.title, tuple(parts), (NOT_READ,) if cache and made.cache else ())
@@ -171,9 +172,9 @@ def generation_as_json(made: Generation, *, cache: bool = False) -> str:
 
 def _step_in_json(made: Generation, number: int, step: Step) -> dict[str, Any]:
     drawn = {} if step.drawn is None else {"drawn": step.drawn}
-    chosen = [each.token for each in step.candidates if each.is_chosen]
+    chosen = next((each.token for each in step.candidates if each.is_chosen), None)
     listed = [_candidate(made, each) for each in step.candidates]
-    return {"step": number + 1, "chosen": (chosen or [None])[0], **drawn, "candidates": listed}
+    return {"step": number + 1, "chosen": chosen, **drawn, "candidates": listed}
 
 
 def _candidate(made: Generation, each: Candidate) -> dict[str, Any]:
@@ -194,8 +195,10 @@ def _candidate(made: Generation, each: Candidate) -> dict[str, Any]:
 def generation_as_csv(made: Generation) -> str:
     """Return a row for each candidate of each step."""
     rows = [
-        (str(number), str(each.token), made.names[each.token], repr(each.probability))
-        + (str(int(each.is_kept)), str(int(each.is_chosen)))
+        (
+            *(str(number), str(each.token), made.names[each.token], repr(each.probability)),
+            *(str(int(each.is_kept)), str(int(each.is_chosen))),
+        )
         for number, step in enumerate(made.steps, start=1)
         for each in step.candidates
     ]
