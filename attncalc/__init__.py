@@ -10,6 +10,7 @@ from attncalc.base import __version__
 
 if TYPE_CHECKING:
     from attncalc.api import Solution, check, cross_attention, self_attention, solve
+    from attncalc.api.conforming import conform
     from attncalc.api.generating import generate
     from attncalc.api.making import new
     from attncalc.api.models import open_model
@@ -32,6 +33,7 @@ __all__ = [
     "__version__",
     "aim",
     "check",
+    "conform",
     "cross_attention",
     "generate",
     "new",
@@ -54,6 +56,7 @@ _HOMES = {
     "Study": "api.studies",
     "aim": "api.studies",
     "check": "api",
+    "conform": "api.conforming",
     "cross_attention": "api",
     "generate": "api.generating",
     "new": "api.making",

@@ -50,7 +50,7 @@ def outcome(name: str) -> Outcome:
 def compared(
     answer: Answer, reads: dict[str, Any], *, must_note: bool = False, blanks: bool = False
 ) -> Outcome:
-    """Say whether an answer was read as what it is.
+    """Return whether an answer was read as what it is.
 
     What is null in the truth must be noted as a fault, unless it was left blank.
     """

@@ -91,7 +91,7 @@ def in_node(program: str, lines: Iterable[Any]) -> Iterator[Any]:
 
 
 def is_stated(solution: Solution) -> bool:
-    """Say whether an equation states each step of a problem."""
+    """Return whether an equation states each step of a problem."""
     try:
         stated_steps(solution.problem, solution.plan)
     except UnstatedError:

@@ -40,6 +40,7 @@ class Use(NamedTuple):
     methods: tuple[str, ...]
 
 
+@cache
 def uses() -> list[Use]:
     """Return each pattern of the package: those that modules hold, and those within calls."""
     found: dict[re.Pattern[str], Use] = {}
@@ -143,7 +144,7 @@ def _flags(node: ast.Call) -> int:
 
 
 def _is_of_module(name: str, node: ast.Call) -> bool:
-    """Say whether a call is made while its module is loaded: what it makes is held by a name."""
+    """Return whether a call is made while its module is loaded: what it makes is held by a name."""
     return any(
         node in ast.walk(statement)
         for statement in _tree(name).body

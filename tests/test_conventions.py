@@ -148,7 +148,7 @@ ALSO = ("norm-place", "weights-swapped", "wrong-source", "scale-forgotten", "eps
 
 
 @pytest.mark.slow
-def test_digits_of_people_are_told_the_same(tmp_path: Path) -> None:
+def test_rounded_digits_get_the_same_statements(tmp_path: Path) -> None:
     """Of numbers rounded to four decimals, a sample's variance everywhere."""
     problem = post()
     there = solve(replace(problem, ddof=1))

@@ -102,7 +102,7 @@ def test_of_a_class_a_named_link_among_several_is_not_followed(
     assert f"unmatched: answers/ada.md: {LINK}" in ran.out
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(4)
 @ways
 def test_in_the_answers_of_a_class(attncalc: Command, here: Path, make: Make, why: str) -> None:
     (here / "roster.csv").write_text("name\nAda\nZoe\n")

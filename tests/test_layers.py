@@ -276,7 +276,7 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
         ),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_said_with_its_part(fields: dict[str, Any], said: str) -> None:
+def test_a_wrong_shape_is_reported_with_its_part(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as refused:
         Problem(**(layer(3) | {"block": "encoder"} | fields))
     assert str(refused.value) == said
@@ -299,7 +299,7 @@ def test_what_does_not_fit_is_said_with_its_part(fields: dict[str, Any], said: s
          "W_Q needs as many rows as X has columns (3)"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_said_with_its_layer(second: dict[str, Any], said: str) -> None:
+def test_a_wrong_shape_is_reported_with_its_layer(second: dict[str, Any], said: str) -> None:
     given = without_tokens(layer(3))
     with pytest.raises(InputError) as refused:
         Problem(X=numbers(N, D, 3), layers=[given, given | second])
@@ -427,7 +427,7 @@ def test_a_wrong_way_is_recognised(code: str, step: str, says: str, wrong: Any, 
     assert says in cause.says
 
 
-def test_lines_that_may_be_of_any_attention_are_said_not_to_be_marked() -> None:
+def test_lines_of_an_unknown_attention_are_reported_as_not_marked() -> None:
     problem = read_problem(sample("decoder").path)
     solution = solve(problem)
     steps = {step.name: solution.shown(step.name) for step in solution.plan}
@@ -554,7 +554,7 @@ def test_a_cache_in_the_wrong_order_is_recognised() -> None:
     assert cause.code == "cache-order"
 
 
-def test_a_layer_that_nothing_is_said_of_is_missed(tmp_path: Path) -> None:
+def test_a_missing_layer_is_reported(tmp_path: Path) -> None:
     (tmp_path / "gap.csv").write_text("X\n1,2\n\n3.gamma_1\n1,1\n", encoding="utf-8")
     with pytest.raises(InputError, match="layer 3 is named, and nothing is given of layer 1"):
         read_problem(tmp_path / "gap.csv")

@@ -120,7 +120,7 @@ def test_a_page_that_cannot_live_says_why() -> None:
     assert f"this page does not show how entries are calculated: its numbers are {why}" in page.text
 
 
-def test_the_page_of_much_work_does_not_live_and_says_why() -> None:
+def test_a_page_with_much_work_is_static_with_a_note() -> None:
     X, one = [[number % 7, number % 5] for number in range(30)], [[1, 0], [0, 1]]
     problem = Problem(X=X, W_Q=one, W_K=one, W_V=one)
     page = read_page(check(problem, {"S": [[0] * 30] * 30}).to_html())
@@ -128,7 +128,7 @@ def test_the_page_of_much_work_does_not_live_and_says_why() -> None:
     assert "its work would hold more than 20,000 numbers" in page.text
 
 
-def test_all_that_stands_in_a_marked_page_stands_there_without_a_script() -> None:
+def test_a_marked_page_is_complete_without_a_script() -> None:
     marking = marked(SIGN_LOST)
     live = read_page(marking.to_html()).one("main")
     plain = read_page(write_html(marking_document(marking))).one("main")
@@ -141,7 +141,7 @@ def test_all_that_stands_in_a_marked_page_stands_there_without_a_script() -> Non
     assert ids["X-1-4"] == "2"  # what is given stands there, too
 
 
-def test_what_was_written_is_data_wherever_it_stands() -> None:
+def test_text_of_an_answer_is_data_everywhere() -> None:
     hostile = "</script><script>window.hacked=1</script>"
     page = marked({"Q": [[hostile, 3], [-1, 1], [2.5, -2]]}).to_html()
     assert hostile not in page

@@ -58,7 +58,7 @@ def place_of(browser: Browser, selector: str) -> dict[str, float]:
     return {side: float(number) for side, number in found.items()}
 
 
-def test_the_work_stands_beside_its_entry_where_there_is_room(browser: Browser, key: Path) -> None:
+def test_the_work_is_beside_its_entry_if_there_is_room(browser: Browser, key: Path) -> None:
     """Nothing of the page moves for it: not the entry, nor what is below."""
     browser.screen(DESK)
     browser.open(key)
@@ -74,9 +74,7 @@ def test_the_work_stands_beside_its_entry_where_there_is_room(browser: Browser, 
 
 
 @pytest.mark.parametrize("width", [PHONE, TABLET])
-def test_the_work_stands_below_where_there_is_none_beside(
-    browser: Browser, key: Path, width: int
-) -> None:
+def test_the_work_is_below_its_entry_otherwise(browser: Browser, key: Path, width: int) -> None:
     browser.screen(width)
     browser.open(key)
     browser.point("#A-2-1")
@@ -115,7 +113,7 @@ def test_a_printed_page_has_no_controls_and_all_of_its_matrices(
     browser.send("Emulation.setEmulatedMedia", media="")
 
 
-def test_a_click_pins_what_is_told_until_it_is_let_go(browser: Browser, key: Path) -> None:
+def test_a_click_pins_the_work_until_it_is_released(browser: Browser, key: Path) -> None:
     browser.screen(DESK)
     browser.open(key)
     line = ".at-hand .line"

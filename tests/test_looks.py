@@ -166,7 +166,7 @@ def test_a_page_too_small_is_refused_with_the_size_that_is_needed(kind: str, siz
 @pytest.mark.campaign(4)
 @pytest.mark.parametrize("kind", mostly_slow(KINDS, 2))
 @pytest.mark.parametrize("dark", [False, True])
-def test_texts_and_lines_stand_out_from_the_paper(kind: str, dark: bool) -> None:
+def test_texts_and_lines_contrast_with_the_paper(kind: str, dark: bool) -> None:
     figure = drawn(solved("heads"), kind=kind, dark=dark)
     paper = to_hex(figure.get_facecolor())
     for text in texts(figure):
@@ -256,7 +256,7 @@ def test_the_command_takes_every_wish(attncalc: Command, tmp_path: Any) -> None:
     assert (tmp_path / "p.svg").read_bytes() == render(solve(problem), "svg", look=look).content
 
 
-def test_notes_of_a_picture_are_told_on_stderr(attncalc: Command) -> None:
+def test_notes_of_a_picture_are_on_stderr(attncalc: Command) -> None:
     run = attncalc("plot", "--kind", "heatmap", "--size", "3", "-d", "9", "-o", "p.png")
     assert "note: 9 weights are not written in the heatmap" in run.err
 
@@ -368,7 +368,7 @@ def test_a_map_is_drawn_on_axes_of_ones_own_and_nothing_beside_it(own: Figure) -
 
 @pytest.mark.slow
 @pytest.mark.campaign(3)
-def test_weights_on_axes_of_ones_own_stand_apart(own: Figure) -> None:
+def test_weights_on_given_axes_do_not_overlap(own: Figure) -> None:
     """Their places are those of the axes as it is laid out, beside names of any length."""
     solution = random_problem(9)
     solution.plot(ax=own.axes[0])
@@ -431,7 +431,7 @@ def test_what_axes_cannot_hold_is_refused_in_one_sentence(wish: Any, message: st
 
 
 @pytest.mark.slow
-def test_panels_of_any_kind_stand_on_one_page_with_title_and_footnote() -> None:
+def test_panels_of_any_kind_share_a_page_with_title_and_footnote() -> None:
     """What studies draw needs no more than a function that takes an axes."""
 
     def curve(axes: Axes, _: Any) -> LeftOut:

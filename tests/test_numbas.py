@@ -285,7 +285,7 @@ REFUSED = [
     ),
     (
         "self --rounding-penalty 1/2",
-        "--rounding-penalty: Numbas takes nothing off, and knows no such entries",
+        "--rounding-penalty: Numbas has no deductions, and no such entries",
     ),
     ("self --steps Q,connections", "Numbas takes numbers, not connections: use --steps Q"),
     (
@@ -297,7 +297,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "said"), REFUSED)
-def test_what_numbas_cannot_hold_is_said(
+def test_what_numbas_cannot_contain_is_reported(
     attncalc: Command, tmp_path: Path, words: str, said: str
 ) -> None:
     name, *flags = words.split()

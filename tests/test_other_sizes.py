@@ -131,7 +131,7 @@ def test_a_text_names_no_tokens_that_a_problem_cannot_have(
     assert 'line 1: unknown name "X9": did you mean X?' in ran.err
 
 
-@pytest.mark.campaign(8)
+@pytest.mark.campaign(30)
 @pytest.mark.parametrize("seed", range(60))
 def test_answers_of_other_sizes_are_marked_or_refused(
     attncalc: Command, tmp_path: Path, seed: int

@@ -205,7 +205,7 @@ def test_what_is_added_to_a_page_of_ours_is_not_passed_over(
     assert found["score"]["earned"] != found["score"]["possible"]
 
 
-def test_lines_of_a_page_stand_where_they_stand_in_the_file() -> None:
+def test_lines_of_a_page_are_in_the_order_of_the_file() -> None:
     page = "<!DOCTYPE html>\n<html>\n<style>\n p { 1 }\n</style>\n<p>Q</p>\n\n<p>S</p></html>"
     assert is_html(page)
     lines = text_of_html(page).text.split("\n")

@@ -404,7 +404,7 @@ def test_csv_with_any_delimiter_reads_back_what_was_written(
     assert problem.as_typed("X").tolist() == rows
 
 
-def test_what_is_asked_may_stand_in_several_cells(tmp_path: Path) -> None:
+def test_asked_may_be_in_several_cells(tmp_path: Path) -> None:
     path = tmp_path / "problem.csv"
     path.write_text("asked,Q,A\n" + BLOCKS, "utf-8")
     assert read_problem(path).asked == ("Q", "A")

@@ -117,7 +117,7 @@ def test_rope_forgotten_in_the_scores_is_named() -> None:
     assert "rope-forgotten" in causes(marking, "S")
 
 
-def test_every_recipe_of_the_house_has_a_planter() -> None:
+def test_every_recipe_has_a_planter() -> None:
     """A recipe that is added without a planter is noticed here."""
     planted = {kind(code) for code in (*PLANTED, *(plan.code for plan in PLANS))}
     problems = [Problem(**plan.fields) for plan in PLANS]

@@ -157,7 +157,7 @@ def test_a_value_that_holds_anyway_is_no_fault() -> None:
     Problem(X=EYE, layers=[TWO | {"heads": 2}, TWO | {"heads": 2}], heads=2)
 
 
-def test_an_alignment_that_nothing_counts_by_is_said_to_be_idle() -> None:
+def test_an_unused_alignment_is_reported() -> None:
     said = conventions(Problem(X=EYE, **TWO, causal_alignment="bottom-right"))
     idle = "the last query is at the last key (bottom-right), which has no effect here"
     assert idle in said

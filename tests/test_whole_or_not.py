@@ -243,7 +243,7 @@ def test_a_set_of_many_is_put_on_the_disk_before_any_is_moved(
     assert done == ["file", "folder", "move", "folder"]
 
 
-def test_what_could_not_be_put_back_is_said(
+def test_what_could_not_be_restored_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some disks have one name for a file alone, and then nothing can be kept."""

@@ -88,8 +88,8 @@ def open_model(
     decoder_ignore
         The padding mask of `decoder_tokens`, (n,): 1 where a token is padding.
     layer
-        Which layer, from 0, as files count; None for the last one, with what stands behind it and
-        the head, where there is one.
+        The layer, counted from 0 as in the files; None for the last one, with the final
+        normalization and the head, if there is one.
     report
         Called with the number of layers that are done, and of all.
     **conventions
@@ -124,8 +124,8 @@ def open_model(
         tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore=decoder_ignore
     )
     opened = Opened(Path(folder), given)
-    told = None if report is None else _of(opened.runs_to(layer), report)
-    return opened.problem(layer, conventions, told)
+    after = None if report is None else _of(opened.runs_to(layer), report)
+    return opened.problem(layer, conventions, after)
 
 
 class Given(NamedTuple):
@@ -323,7 +323,7 @@ class Opened:
         return len(read) - 1 - read[::-1].index(True) if any(read) else len(read) - 1
 
     def _remark_on_padding(self, end: Fields) -> None:
-        """Say what padding changes: which token the head reads, and what places tokens have."""
+        """Add remarks on padding: the token that the head reads, and the positions of tokens."""
         reads_last = end.get("read") == "last" and "read" not in self._alone
         if reads_last and self.last < len(self.asks) - 1:
             end["read"] = "all"
@@ -337,12 +337,12 @@ class Opened:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is to be said of what was read."""
+        """Remarks on the files that were read."""
         both = (*self._first.remarks, *self.model.remarks, *self._remarks, *self._told)
         return tuple(dict.fromkeys(both))
 
     def place_of_mask(self) -> int | None:
-        """Return where the token stands that is masked, from 0; None where nothing tells it."""
+        """Return the position of the masked token, from 0; None if it is unknown."""
         mask = masked_of(self.model.folder)
         places = [place for place, each in enumerate(self.asks) if each == mask]
         return places[0] if len(places) == 1 else None
@@ -400,13 +400,13 @@ class Opened:
         return through(begun, (self._whole(model, each) for each in range(count)), told)
 
     def _whole(self, model: Model, number: int) -> Fields:
-        """Return a layer; the last one of an encoder with the normalisation behind it."""
+        """Return a layer; the last one of an encoder with the normalization after it."""
         is_last = model.family.decoder is not None and number == model.count - 1
         return self.layer(model, number) | (model.normalised() if is_last else {})
 
 
 def _padding(ids: Sequence[int], masks: Mapping[str, Matrix]) -> list[bool]:
-    """Return whether each token is padding, as masks of one row say."""
+    """Return whether each token is padding, by masks of one row."""
     padded = np.zeros(len(ids), bool)
     for name, mask in masks.items():
         row = None if name == "bias" else _row_of(mask)

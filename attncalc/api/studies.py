@@ -1,4 +1,4 @@
-"""Studies for people with arrays in hand: one call, a Study back that shows and draws itself."""
+"""Studies in Python: functions that return a Study, which displays and draws itself."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

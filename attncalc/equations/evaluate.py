@@ -7,7 +7,7 @@ or of a family of problems, are carried along as numpy broadcasts them.
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from decimal import getcontext
+from decimal import Decimal, getcontext
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import isqrt
@@ -84,7 +84,7 @@ class Frame:
     kept
         What depends on shapes, settings and the number system alone; grows.
     after
-        Of a recurrence: what happens to a row before later ones read it, rounding, say.
+        Of a recurrence: applied to a row before later ones read it, for example rounding.
     """
 
     __slots__ = (
@@ -122,7 +122,7 @@ class Frame:
             return infinity_of(self.like) if value > 0 else -infinity_of(self.like)
         return in_system_of(self.like, Fraction(value))
 
-    # what another kind of number says for itself, as ranges do
+    # another kind of number defines it itself, as ranges do
 
     def array(self, value: Value) -> Matrix:
         """Return a value as an array."""
@@ -265,17 +265,6 @@ def _matrix(equation: Equation, entries: list[Compiled], frame: Frame, shape: Sh
     return _full(entries[0](frame), shape, frame)
 
 
-def value_at(equation: Equation, x: Node, frame: Frame, place: Mapping[str, int]) -> Value:
-    """Return the value of a node where the indices of the equation are fixed.
-
-    The result has the axes before those that the equation names.
-    """
-    numbers = {**frame.numbers, **place}
-    fixed = Frame(frame.matrices, numbers, frame.offsets, shifted=frame.shifted)
-    with np.errstate(all="ignore"):
-        return frame.compiled(x, (), equation.indices - frozenset(place))(fixed)
-
-
 def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
     """Return a value at its full size, where it did not depend on some index."""
     rank = len(shape)
@@ -400,7 +389,8 @@ class Compiler:
         def made(frame: Frame) -> Value:
             x = left(frame)
             y = right(frame)
-            if is_fresh and np.size(x) > SMALL and x.dtype != object and x.size >= np.size(y):
+            may_hold = is_fresh and np.size(x) > SMALL and x.dtype != object
+            if may_hold and np.broadcast_shapes(x.shape, np.shape(y)) == x.shape:
                 return ufunc(x, y, out=x)
             return ufunc(x, y)
 
@@ -504,7 +494,7 @@ class Compiler:
                 return lambda frame: ufunc(left(frame), right(frame))
             case Entry() | Aggregate() | If():
                 entry = self.value(x, axes)
-                return lambda frame: np.asarray(entry(frame)).astype(np.intp)
+                return lambda frame: np.asarray(entry(frame)).astype(float)
         raise TypeError(source(x))
 
     # entries
@@ -547,19 +537,27 @@ class Compiler:
         return view
 
     def _gathered(self, x: Entry, axes: Axes) -> Compiled:
-        """Return an entry whose places are computed; what a condition leaves out is clipped."""
+        """Return an entry whose places are computed; what a condition leaves out is clipped.
+
+        Where a place is read from a matrix and is no place of this one, the entry is nan.
+        """
         name, places = x.name, [self.whole(place, axes) for place in x.at]
 
         def gather(frame: Frame) -> Matrix:
             matrix: Matrix = _of_rank(frame.matrices[name], len(places))
             sides = matrix.shape[matrix.ndim - len(places) :]
-            at = (
-                np.clip(np.asarray(place(frame)), 0, side - 1)
-                for place, side in zip(places, sides, strict=True)
-            )
-            spread = [each.reshape((1,) * (len(axes) - each.ndim) + each.shape) for each in at]
+            at = [
+                (np.asarray(place(frame)), side) for place, side in zip(places, sides, strict=True)
+            ]
+            wrong = [(x % 1 != 0) | (x < 0) | (x >= side) for x, side in at if x.dtype == float]
+            kept = [np.clip(np.nan_to_num(x), 0, side - 1).astype(np.intp) for x, side in at]
+            spread = [each.reshape((1,) * (len(axes) - each.ndim) + each.shape) for each in kept]
             if all(each.ndim == len(axes) for each in spread):
-                return matrix[(..., *spread)]
+                found: Matrix = matrix[(..., *spread)]
+                if any(each.any() for each in wrong) and isinstance(found, np.ndarray):
+                    nan: Any = Decimal("nan") if found.dtype == object else np.nan
+                    return np.where(reduce(np.logical_or, wrong), nan, found)
+                return found
             # places differ from problem to problem of a family
             lead = matrix.shape[: matrix.ndim - len(places)]
             lead = np.broadcast_shapes(lead, *(each.shape[: -len(axes)] for each in spread))

@@ -31,6 +31,7 @@ _ALL = {
     "reading": _Described("check --reading", marking.reading),
     "dumps": _Described("check, of two dumps of a program", marking.dumps),
     "lessons": _Described("check --lesson", marking.lessons),
+    "conformance": _Described("conform", marking.conformance),
     "variation": _Described("vary", studies.variation),
     "simulation": _Described("simulate", studies.simulation),
     "aim": _Described("aim", studies.aim),

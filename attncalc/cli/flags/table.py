@@ -8,6 +8,7 @@ from attncalc.cli.flags.fields import completed, flags_for, settings_of_new
 from attncalc.cli.flags.flag import OUTPUT, Flag
 
 MARKING, TOLERANCE, CLASS, STUDY = "Marking", "Tolerance", "For a class", "Study"
+KERNEL = "Kernel"
 MODEL, LAYER, GENERATION = "Model input", "Layer and head", "Generating tokens"
 SIZES, WISHES = "Sizes and entries", "Properties of the solution"
 
@@ -29,7 +30,7 @@ def _names_of_schemas() -> list[str]:
 
 
 def topics() -> dict[str, str]:
-    """Return the text of each topic by its name; the first line says what it is about."""
+    """Return the text of each topic by its name; the first line is its title."""
     from pkgutil import get_data  # here, for most runs need no topic
 
     text = (get_data("attncalc.cli", "topics.md") or b"").decode()
@@ -187,7 +188,7 @@ WISHED = (
     Flag("--sharp", "Allow weights that are all 0 or 1.", WISHES, bool),
     Flag("--tell-apart/--no-tell-apart", "Every common mistake changes a digit.", WISHES, bool),
 )
-"""Wishes for a new problem."""
+"""Conditions of a new problem."""
 
 
 class Command(NamedTuple):
@@ -396,6 +397,67 @@ mu is the given value. The same seed gives the same digits.
             *OF_STUDIES,
         ),
         "",
+    ),
+    "conform": Command(
+        "conform",
+        """Test an attention kernel: error bounds for every result, causes of every failure.
+
+KERNEL is a Python file with a function attention(query, key, value, ...), on arrays (batch, heads,
+tokens, width), or file.py:function. Its signature tells which features it offers: attn_mask,
+is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes, query_offset.
+
+    attncalc conform kernel.py
+    attncalc conform kernel.py:fused --backend torch --dtype float16
+    attncalc conform kernel.py -o report.xml          JUnit XML for CI
+""",
+        (
+            Flag("[KERNEL]", "Kernel: file.py or file.py:function.", name="file"),
+            Flag(
+                "--backend NAME",
+                "Arrays it gets: numpy, torch or jax.",
+                KERNEL,
+                ("numpy", "torch", "jax"),
+                "numpy",
+            ),
+            Flag("--device NAME", "Device of torch arrays.", KERNEL, str, "cpu"),
+            Flag(
+                "--dtype NAME",
+                "Type of all cases but those of types.",
+                KERNEL,
+                ("float64", "float32", "float16", "bfloat16"),
+                "float32",
+            ),
+            Flag(
+                "--causal-alignment NAME",
+                "Convention of is_causal: top-left or bottom-right.",
+                KERNEL,
+                ("top-left", "bottom-right"),
+                "top-left",
+                name="alignment",
+            ),
+            Flag(
+                "--command PROGRAM",
+                "Test a program that reads and writes .npz files.",
+                KERNEL,
+                name="program",
+            ),
+            Flag("--offers NAMES", "Keyword arguments that the program offers.", KERNEL),
+            Flag("--timeout SECONDS", "Time limit of a call.", KERNEL, float, 60.0),
+            Flag("--only FEATURES", "Test only these features, e.g. causal,window."),
+            Flag("--seed NUMBER", "Seed of all numbers.", STUDY, int, 0, low=0),
+            _switch("--quick", "Leave out large shapes."),
+            _switch("--list", "List the cases."),
+            Flag("--write FOLDER", "Write the cases with their results, as .npz files."),
+            Flag("--badge FILE", "Also write a badge, as SVG."),
+            _switch("--full", "List all failures."),
+            Flag(
+                "--format FORM",
+                "table, markdown, latex, html, json or junit.",
+                OUTPUT,
+                ("table", "markdown", "latex", "html", "json", "junit"),
+            ),
+            OUT,
+        ),
     ),
     "aim": Command(
         "aim",

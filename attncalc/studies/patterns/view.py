@@ -217,7 +217,7 @@ class View:
 
     @cached_property
     def forbidden(self) -> Matrix | None:
-        """Where a mask forbids, (n, m), or None where there is none that does."""
+        """The masked positions, (n, m), or None without any."""
         found = self.attended.forbidden
         if found is None:
             return None

@@ -303,7 +303,7 @@ class Writer {
   /** 1 for the largest score, or its share where several are. */
   hardmax({ values }, j) {
     const won = this.A.of.winners(values), count = won.filter(Boolean).length;
-    this.remark = !won[j] ? "a larger score stands beside it" : count > 1 ? `${count} scores share the first place` : "the largest score";
+    this.remark = !won[j] ? "another score is larger" : count > 1 ? `${count} scores share the first place` : "the largest score";
     return won[j] ? (count > 1 ? quotient(whole(1), whole(count)) : whole(1)) : ZERO;
   }
 
