@@ -21,7 +21,6 @@ from attncalc.solving.solution import solve
 from attncalc.studies import generate as generating
 from attncalc.studies.generate import Cache, Ids, OfProblem, Settings, Source, as_past, grown
 
-
 BYTES = 4
 """Bytes of a weight: narrower ones are widened."""
 
