@@ -194,7 +194,7 @@ def test_the_terminal_shows_candidates_tree_and_cache(attncalc: Command) -> None
 
 NAN = ("--length-penalty", "nan")
 REFUSED = [
-    (("generate", "MODEL", "--tokens", "2", *NAN), "--length-penalty nan: from -100 to 100"),
+    (("generate", "MODEL", "--tokens", "2", *NAN), "--length-penalty nan: from -50 to 50"),
     (("generate", "MODEL", "--tokens", "2", "--temperature", "0"), "--temperature 0 divides by 0"),
     (("generate", "MODEL", "--tokens", "2", "--top-p", "1.5"), "--top-p 1.5: it must be above 0"),
     (("generate", "MODEL", "--tokens", "2", "--top-k", "0"), "--top-k 0: keep at least 1"),

@@ -24,7 +24,7 @@ SHOWN = 5
 """Candidates of a step that are listed, beside the one that is chosen."""
 MOST_PASSES = 10_000
 """Tokens times beams: the passes that a study may take."""
-MOST_BEAMS, MOST_PENALTY = 100, 100
+MOST_BEAMS, MOST_PENALTY = 100, 50
 Ids = tuple[int, ...]
 Cache = Mapping[str, Matrix]
 """Keys and values of earlier tokens, (heads, tokens, features), by the names of their steps."""
@@ -79,7 +79,7 @@ class Settings(NamedTuple):
             The text starts with the name of the setting.
         """
         t, k, p = self.temperature, self.top_k, self.top_p
-        passes = self.steps * self.beams
+        e, passes = self.length_penalty, self.steps * self.beams
         faults = {
             f"count {self.steps}: generate at least 1 token": self.steps < 1,
             "temperature 0 divides by 0: omit it to take the most probable token": t == 0,
@@ -87,7 +87,7 @@ class Settings(NamedTuple):
             f"top_k {k}: keep at least 1 token": k is not None and k < 1,
             f"top_p {p}: it must be above 0, and at most 1": p is not None and not 0 < p <= 1,
             f"beams {self.beams}: from 1 to {MOST_BEAMS}": not 1 <= self.beams <= MOST_BEAMS,
-            f"length_penalty {self.length_penalty}: from -100 to 100": not abs(self.length_penalty)
+            f"length_penalty {e}: from -{MOST_PENALTY} to {MOST_PENALTY}": not abs(e)
             <= MOST_PENALTY,
             "beams with temperature, top-k, top-p or a seed: beam search draws nothing; omit one "
             "of them": self.beams > 1 and self.is_drawn,
@@ -166,7 +166,7 @@ class Step(NamedTuple):
 
 
 class Beam(NamedTuple):
-    """A finished sequence: its new tokens, the sum of their ln p, its score, and where it ends.
+    """A finished sequence: its new tokens, the sum of their ln p, its score, its end and its cache.
 
     `end` is the number of its last step, from 0, and its place among the candidates there.
     """
@@ -175,6 +175,7 @@ class Beam(NamedTuple):
     total: float
     score: float
     end: tuple[int, int]
+    cache: Cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +190,6 @@ class Generation:
         The steps; of a beam search, each with the candidates of all beams.
     beams
         The finished sequences, the best first: the result.
-    cache
-        The keys and values of all tokens that were read: all but the last.
     names
         What tokens are called, by id.
     text
@@ -201,7 +200,6 @@ class Generation:
     settings: Settings
     steps: tuple[Step, ...]
     beams: tuple[Beam, ...]
-    cache: Cache
     names: Mapping[int, str]
     text: str
 
@@ -209,6 +207,11 @@ class Generation:
     def tokens(self) -> Ids:
         """The ids of the new tokens."""
         return self.beams[0].tokens
+
+    @property
+    def cache(self) -> Cache:
+        """The keys and values of all tokens of the result but the last, which no layer has read."""
+        return self.beams[0].cache
 
 
 class _Running(NamedTuple):
@@ -237,38 +240,31 @@ def generate(source: Source, settings: Settings, report: Report | None = None) -
         )
     steps: list[Step] = []
     rng = np.random.default_rng(settings.seed or 0)
-    cache: Cache = {}
     running, finished = [_Running()], list[Beam]()
-    for number in range(settings.steps):
+    for number in range(1, settings.steps + 1):
         read = [source.logits(source.prompt + each.tokens, each.cache) for each in running]
-        logits, caches = [each for each, _ in read], [each for _, each in read]
-        _check_ends(settings.end, len(logits[0]))
+        logits = [each for each, _ in read]
+        for token in settings.end:
+            if not 0 <= token < len(logits[0]):
+                raise InputError(
+                    f"eos {token}: there is no such token: ids are from 0 to {len(logits[0]) - 1:,}"
+                )
         if settings.beams > 1:
             step = _searched(running, logits, settings)
         else:
             step = _alone(running[0], logits[0], settings, rng)
-        is_last = number == settings.steps - 1
-        running, ended, owners = _continued(step, running, caches, settings, is_last=is_last)
-        for place, total, tokens in ended:
-            score = total / (number + 1) ** settings.length_penalty
-            beam = Beam(tokens, total, score, (number, place))
-            finished = sorted([*finished, beam], key=lambda each: -each.score)[: settings.beams]
-            if finished[0] is beam:
-                cache = owners[place]
-        kept = {*(each.at for each in running), *(place for place, _, _ in ended)}
+        pairs = zip(running, read, strict=True)
+        by_place = {of.at: (of, cache) for of, (_, cache) in pairs}
+        running, ended = _continued(step, by_place, settings, number)
+        finished = sorted([*finished, *ended], key=lambda each: -each.score)[: settings.beams]
+        kept = {*(each.at for each in running), *(each.end[1] for each in ended)}
         each_kept = [c._replace(is_kept=i in kept) for i, c in enumerate(step.candidates)]
         steps.append(step._replace(candidates=tuple(each_kept)))
         if report is not None:
-            report(number + 1, settings.steps)
-        if not running or _is_decided(running, finished, number + 1, settings):
+            report(number, settings.steps)
+        if not running or _is_decided(running, finished, number, settings):
             break
-    return _generation(source, settings, steps, finished, cache)
-
-
-def _check_ends(end: tuple[int, ...], size: int) -> None:
-    for token in end:
-        if not 0 <= token < size:
-            raise InputError(f"eos {token}: there is no such token: ids are from 0 to {size - 1:,}")
+    return _generation(source, settings, steps, finished)
 
 
 def _alone(of: _Running, logits: Matrix, settings: Settings, rng: np.random.Generator) -> Step:
@@ -308,7 +304,7 @@ def filtered(logits: Matrix, settings: Settings) -> tuple[Matrix, Matrix]:
     ([0, 1], [0.625, 0.375])
     """
     scaled = logits / (settings.temperature or 1.0)
-    kept = np.argsort(-scaled, kind="stable")[: settings.top_k]
+    kept = np.argsort(-logits, kind="stable")[: settings.top_k]
     shares = shares_of(scaled[kept])
     if settings.top_p is not None:
         kept = kept[np.cumsum(shares) - shares < settings.top_p]
@@ -340,29 +336,21 @@ def _searched(running: Sequence[_Running], logits: Sequence[Matrix], settings: S
 
 
 def _continued(
-    step: Step,
-    running: Sequence[_Running],
-    caches: Sequence[Cache],
-    settings: Settings,
-    *,
-    is_last: bool,
-) -> tuple[list[_Running], list[tuple[int, float, Ids]], dict[int, Cache]]:
-    """Return the sequences to continue, those that end, and the cache of each that ends."""
-    by_place = {of.at: (of, cache) for of, cache in zip(running, caches, strict=True)}
-    going: list[_Running] = []
-    ended: list[tuple[int, float, Ids]] = []
-    owners: dict[int, Cache] = {}
+    step: Step, read: Mapping[int, tuple[_Running, Cache]], settings: Settings, number: int
+) -> tuple[list[_Running], list[Beam]]:
+    """Return the sequences to continue, and those that end; `read` has them by their last place."""
+    going, ended = list[_Running](), list[Beam]()
     for place, each in enumerate(step.candidates):
-        of, cache = by_place[each.parent]
+        of, cache = read[each.parent]
         tokens = (*of.tokens, each.token)
         if settings.beams == 1 and not each.is_chosen:
             continue
-        if not is_last and each.token not in settings.end:
+        if number < settings.steps and each.token not in settings.end:
             going.append(_Running(tokens, each.total, place, cache))
         elif place < settings.beams or settings.beams == 1:  # a later one is only a reserve
-            ended.append((place, each.total, tokens))
-            owners[place] = cache
-    return going[: settings.beams], ended, owners
+            score = each.total / number**settings.length_penalty
+            ended.append(Beam(tokens, each.total, score, (number - 1, place), cache))
+    return going[: settings.beams], ended
 
 
 def _is_decided(
@@ -380,7 +368,6 @@ def _generation(
     settings: Settings,
     steps: Sequence[Step],
     finished: Sequence[Beam],
-    cache: Cache,
 ) -> Generation:
     number, place = finished[0].end
     found = list(steps)
@@ -393,7 +380,7 @@ def _generation(
     ids = list(dict.fromkeys([*ids, *(token for beam in finished for token in beam.tokens)]))
     names = dict(zip(ids, source.names(ids), strict=True))
     text = source.text(finished[0].tokens)
-    return Generation(source, settings, tuple(found), tuple(finished), cache, names, text)
+    return Generation(source, settings, tuple(found), tuple(finished), names, text)
 
 
 def grown(cache: Cache, made: Mapping[str, Matrix], names: Iterable[str], of: str = "") -> Cache:
