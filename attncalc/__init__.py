@@ -11,6 +11,7 @@ from attncalc.base import __version__
 if TYPE_CHECKING:
     from attncalc.api import Solution, check, cross_attention, self_attention, solve
     from attncalc.api.conforming import conform
+    from attncalc.api.generating import generate
     from attncalc.api.making import new
     from attncalc.api.models import open_model
     from attncalc.api.studies import Study, aim, simulate, vary
@@ -34,6 +35,7 @@ __all__ = [
     "check",
     "conform",
     "cross_attention",
+    "generate",
     "new",
     "open_model",
     "read_problem",
@@ -56,6 +58,7 @@ _HOMES = {
     "check": "api",
     "conform": "api.conforming",
     "cross_attention": "api",
+    "generate": "api.generating",
     "new": "api.making",
     "open_model": "api.models",
     "read_problem": "reading",

@@ -141,6 +141,7 @@ PRINTED = [
     ("steps", ("explain", "convolution.json")),
     ("steps", ("open", "model", "--tokens", "2 4", "--layer", "0", "--only", "A,Y")),
     ("next", ("open", "model", "--tokens", "2 4")),
+    ("generation", ("open", "model", "--tokens", "2 4", "--generate", "2", "--beams", "2")),
     ("marking", ("check", "given.json", "answers/hand.json")),
     ("marking", ("check", "given.json", "answers/transposed-scores.txt")),
     ("marking", ("check", "given.json", "answers/full-precision.md", "--atol", "1e-6")),

@@ -26,7 +26,7 @@ from attncalc.reading.cells import Faults
 from attncalc.reading.files import read_bytes
 from attncalc.reading.models.family import MASKED
 from attncalc.reading.models.opening import Model
-from attncalc.reading.models.tokens import ids_of, masked_of, words_of
+from attncalc.reading.models.tokens import ids_of, masked_of, text_of, words_of
 from attncalc.reading.npz_file import read_npy_matrix
 from attncalc.solving.stack import through
 
@@ -210,6 +210,10 @@ class Opened:
         """Return what tokens are called."""
         return words_of(self._first.folder, ids, self._told.append)
 
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens; their ids where no tokenizer can be used."""
+        return text_of(self._first.folder, ids)
+
     def _check_reads(self, folder: Path) -> None:
         """Refuse what this model does not read."""
         takes = self._first.takes
@@ -254,11 +258,11 @@ class Opened:
             Called with the number of each layer that is done, from 1.
         """
         number = self.model.count - 1 if layer is None else layer
-        self._take(said)
-        begun, labels = self._begun(told)
+        self.take(said)
+        begun, labels = self.begun(told)
         done = 0 if self.model is self._first else self._first.count
         later = None if told is None else lambda each: told(done + each)
-        own = self._layer(self.model, number)
+        own = self.layer(self.model, number)
         tokens = self._through(self.model, begun, number, later)
         end = self.model.end(own["weights_layout"]) if layer is None else {}
         self._remark_on_padding(end)
@@ -273,7 +277,7 @@ class Opened:
         own |= {"title": f"{title}, {what} ({self.model.folder.name})", "labels": labels}
         return Problem(**(own | tokens | end | {"remarks": self.remarks} | self._alone))
 
-    def _take(self, said: Fields) -> None:
+    def take(self, said: Fields) -> None:
         """Part the fields that hold in every layer from those of the returned problem alone."""
         self._remarks: list[str] = []
         for name in _OF_FILES:
@@ -290,7 +294,7 @@ class Opened:
                     "row, a number for each token of the encoder"
                 )
 
-    def _layer(self, model: Model, number: int) -> Fields:
+    def layer(self, model: Model, number: int) -> Fields:
         """Return the fields of a layer, with the masks and the settings that hold in all of them.
 
         In a decoder, masks are about what it attends to of the encoder.
@@ -348,17 +352,21 @@ class Opened:
         """Whether its head tells what is masked, and not what comes next."""
         return self.model.head is not None and self.model.head.gives == MASKED
 
-    def _begun(self, told: Callable[[int], None] | None) -> tuple[Fields, Any]:
+    def begun(self, told: Callable[[int], None] | None) -> tuple[Fields, Any]:
         """Return what the first layer that is shown reads, and what its tokens are called."""
         begun, labels = self._read(), list(self.words) or None
         if self.model is self._first:
             return begun, labels
         memory = self._through(self._first, begun, self._first.count, told)["X"]
-        asked = self.asks
-        own = self.model.begin(asked, self._said["decoder_tokens"])
-        own = {{"X": "X1", "P": "P1"}.get(name, name): each for name, each in own.items()}
-        names: dict[str, Any] = {"X1": self.named(asked)}
-        return {**own, "X2": memory}, names | ({"X2": labels} if labels else {})
+        names: dict[str, Any] = {"X1": self.named(self.asks)}
+        return {**self.begin(self.asks), "X2": memory}, names | ({"X2": labels} if labels else {})
+
+    def begin(self, ids: Sequence[int]) -> Fields:
+        """Return what stands before the first layer that is shown, for these tokens."""
+        if self.model is self._first:
+            return self.model.begin(ids, self._said[self._what])
+        own = self.model.begin(ids, self._said["decoder_tokens"])
+        return {{"X": "X1", "P": "P1"}.get(name, name): each for name, each in own.items()}
 
     def _read(self) -> Fields:
         """Return what the first layer of all reads."""
@@ -394,7 +402,7 @@ class Opened:
     def _whole(self, model: Model, number: int) -> Fields:
         """Return a layer; the last one of an encoder with the normalization after it."""
         is_last = model.family.decoder is not None and number == model.count - 1
-        return self._layer(model, number) | (model.normalised() if is_last else {})
+        return self.layer(model, number) | (model.normalised() if is_last else {})
 
 
 def _padding(ids: Sequence[int], masks: Mapping[str, Matrix]) -> list[bool]:

@@ -11,6 +11,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.typed import NotANumber, read_number
 from attncalc.problem.problem import Problem
 from attncalc.studies import aim as aiming
+from attncalc.studies import generate as generating
 from attncalc.studies import simulate as simulating
 from attncalc.studies import vary as varying
 
@@ -32,7 +33,8 @@ class Study(Displayed):
     ----------
     found
         The result itself: an `attncalc.studies.vary.Variation`, a tuple of
-        `attncalc.studies.simulate.Simulation`, or an `attncalc.studies.aim.Aim`.
+        `attncalc.studies.simulate.Simulation`, an `attncalc.studies.aim.Aim`, or an
+        `attncalc.studies.generate.Generation`.
     """
 
     found: Any
@@ -57,10 +59,12 @@ class Study(Displayed):
 
     def to_json(self) -> str:
         """Return the JSON that `--format json` prints."""
-        from attncalc.writing.studies import aim, simulation, variation
+        from attncalc.writing.studies import aim, generation, simulation, variation
 
         if isinstance(self.found, varying.Variation):
             return variation.variation_as_json(self.found)
+        if isinstance(self.found, generating.Generation):
+            return generation.generation_as_json(self.found)
         if isinstance(self.found, aiming.Aim):
             return aim.aim_as_json(self.found)
         return simulation.simulation_as_json(self.found)
@@ -83,17 +87,22 @@ class Study(Displayed):
         from attncalc.writing.plotting.curves import draw_variation
         from attncalc.writing.plotting.look import Look, read_size
         from attncalc.writing.plotting.spreads import draw_simulations
+        from attncalc.writing.plotting.tree import draw_generation
 
         look = Look(dark=dark, size=read_size(size))
         if isinstance(self.found, varying.Variation):
             return draw_variation(self.found, look)
         if isinstance(self.found, aiming.Aim):
             return draw_variation(self.found.curve, look)
+        if isinstance(self.found, generating.Generation):
+            return draw_generation(self.found, look)
         return draw_simulations(self.found, look)
 
     def _page(self, *, full: bool) -> "Document":
-        from attncalc.writing.studies import aim, simulation, variation
+        from attncalc.writing.studies import aim, generation, simulation, variation
 
+        if isinstance(self.found, generating.Generation):
+            return generation.generation_document(self.found, full=full)
         if isinstance(self.found, varying.Variation):
             return variation.variation_document(self.found, full=full)
         if isinstance(self.found, aiming.Aim):

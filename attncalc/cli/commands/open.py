@@ -10,6 +10,7 @@ from attncalc.api.models import Given, Opened
 from attncalc.base.errors import InputError
 from attncalc.base.text import on_a_line
 from attncalc.cli.commands.calculate import show_page
+from attncalc.cli.commands.generate import generate, refuse_alone
 from attncalc.cli.commands.pages import form_from
 from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.cli.progress import reporting
@@ -36,6 +37,10 @@ PAGES = ("table", "markdown", "latex", "html", "pdf")
 
 def open_model(flags: Flags) -> None:
     """Run a model up to a layer and show that, or all of it and show what is most probable."""
+    if flags["generate"] is not None:
+        _generate(flags)
+        return
+    refuse_alone(flags)
     _check_flags(flags)
     for switch in ("fractions", "mixed", "explain", "practice"):
         flags = {**flags, switch: False}
@@ -54,6 +59,16 @@ def open_model(flags: Flags) -> None:
         _draw(problem, flags)
     else:
         show_page(problem, flags)
+
+
+def _generate(flags: Flags) -> None:
+    """Generate tokens in place of showing a layer or the next token."""
+    own = ("layer", "at", "head", "only", "work", "blank", "image", "type_ids", "title")
+    for name in (*own, "ignore", "decoder_ignore", "standalone"):
+        if flags[name]:
+            flag = name.replace("_", "-")
+            raise InputError(f"--{flag} and --generate together: give one of them")
+    generate({**flags, "source": flags["folder"], "count": flags["generate"]})
 
 
 def _check_flags(flags: Flags) -> None:

@@ -9,7 +9,7 @@ from attncalc.cli.flags.flag import OUTPUT, Flag
 
 MARKING, TOLERANCE, CLASS, STUDY = "Marking", "Tolerance", "For a class", "Study"
 KERNEL = "Kernel"
-MODEL, LAYER = "Model input", "Layer and head"
+MODEL, LAYER, GENERATION = "Model input", "Layer and head", "Generating tokens"
 SIZES, WISHES = "Sizes and entries", "Properties of the solution"
 
 
@@ -153,6 +153,17 @@ WATCH = Flag(
     unsaid="the weights",
 )
 YES = Flag("--yes", "Run even if it takes long.", STUDY, bool, default=False)
+GENERATING = (
+    Flag("--temperature NUMBER", "Draw tokens; divide logits by this.", GENERATION, float),
+    Flag("--top-k NUMBER", "Draw from the k most probable tokens.", GENERATION, int),
+    Flag("--top-p NUMBER", "Draw from the fewest tokens that sum to p.", GENERATION, float),
+    Flag("--seed NUMBER", "Draw tokens, with this seed.", GENERATION, int, low=0),
+    Flag("--beams NUMBER", "Beam search with this many sequences.", GENERATION, int, 1),
+    Flag("--length-penalty NUMBER", "Exponent of the length.", GENERATION, float, 1.0),
+    Flag("--eos IDS", "Tokens that end a sequence, or none.", GENERATION, unsaid="the model's"),
+    _switch("--cache", "Show the cached keys and values.", GENERATION),
+)
+"""How tokens are generated."""
 WISHED = (
     Flag("--kind KIND", "self, cross, encoder or decoder.", SIZES, unsaid="self"),
     Flag("--tokens NUMBER", "Number of tokens (queries).", SIZES, unsaid="3"),
@@ -498,6 +509,10 @@ Qwen3, Gemma 2, BERT, ViT, BART, mBART, Whisper and T5.
             Flag("--layer NUMBER", "Layer to show, from 0.", LAYER, int),
             Flag("--head NUMBER", "Head to show, from 1.", LAYER, int, unsaid="all"),
             Flag("--at NUMBER", "Token to predict at, from 1.", LAYER, int, unsaid="the last"),
+            Flag("--generate NUMBER", "Generate at most this many tokens.", GENERATION, int),
+            *GENERATING,
+            DARK,
+            SIZE,
             ONLY,
             WORK,
             BLANK,
@@ -509,6 +524,30 @@ Qwen3, Gemma 2, BERT, ViT, BART, mBART, Whisper and T5.
             OUT,
         ),
         function="open_model",
+        rare="temperature top_k top_p seed beams length_penalty eos cache dark size",
+    ),
+    "generate": Command(
+        "generate",
+        """Generate tokens with a decoder, and show the candidates of each step.
+
+SOURCE is the folder of a model, or a problem with ids, W_E and a head. Without more flags the
+most probable token is taken; with --temperature, --top-k, --top-p or --seed tokens are drawn.
+
+    attncalc generate gpt2 --text "The cat" --count 5
+    attncalc generate in.json --tokens "0" --count 2 --top-p 0.9 --seed 1
+    attncalc generate gpt2 --text "The cat" --beams 3 -o tree.png
+""",
+        (
+            Flag("SOURCE", "Folder of a model, or a problem.", OUTPUT, default=...),
+            Flag("--count NUMBER", "Generate at most this many tokens.", GENERATION, int, 20),
+            Flag("--tokens IDS", 'Token ids of the prompt, e.g. "3, 7".', MODEL),
+            Flag("--text TEXT", "Text of the prompt; needs attncalc[models].", MODEL),
+            Flag("--spectrogram MATRIX", "Spectrogram (.npy): bands, frames.", MODEL),
+            Flag("--decoder-tokens IDS", "First tokens of the decoder.", MODEL, unsaid="start"),
+            *GENERATING,
+            Flag("--decimals -d VALUE", "Decimals shown, 0 to 12.", OUTPUT, int),
+            *OF_STUDIES,
+        ),
     ),
     "new": Command(
         "new",
