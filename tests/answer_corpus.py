@@ -37,7 +37,7 @@ def expected(problem: str) -> Any:
 
 
 def outcome(name: str) -> Outcome:
-    """Read a file of the corpus, and compare it with what stands in it."""
+    """Read a file of the corpus, and compare the result with its content."""
     known = KNOWN[name]
     try:
         answer = read_answer_bytes((FOLDER / name).read_bytes(), name, expected(known["problem"]))

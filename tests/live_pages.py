@@ -1,4 +1,4 @@
-"""Problems of every kind, drawn at random, and Node to work them out as a page does."""
+"""Problems of every kind, drawn at random, and Node to compute them as a page does."""
 
 import json
 import shutil

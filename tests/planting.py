@@ -17,7 +17,7 @@ Recipe = Callable[[Env, "Task"], np.ndarray]
 
 ROUNDINGS = {"half-away": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "truncate": ROUND_DOWN}
 LARGEST = 1e12
-"""A number that nobody writes out: exp of a score, say."""
+"""A number that answers do not write out, as exp of a score."""
 STYLES = [(carried, rule) for carried in ("each-step", "display") for rule in ROUNDINGS]
 
 

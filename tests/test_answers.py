@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import many, mostly_slow
+from conftest import any_text, many, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,7 +114,7 @@ def test_what_is_no_number_says_why(text: str, fault: str) -> None:
 
 
 @many(100)
-@given(st.text(max_size=40))
+@given(any_text(40))
 def test_no_text_of_an_entry_makes_the_reader_fail(text: str) -> None:
     entry = read_entry(text)
     assert entry.fault == "" or entry.value is None

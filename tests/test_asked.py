@@ -39,7 +39,7 @@ def marked(answer: Answer, problem: Problem | None = None, **rules: Any) -> Mark
 
 
 def with_unread(*unread: Unread, **more: Any) -> Answer:
-    """Return a flawless answer in which something else stands, too."""
+    """Return a correct answer that also contains something else."""
     solution = solve(read_problem(PROBLEM))
     matrices = {
         step.name: matrix_of_floats(np.array(solution.shown(step.name), dtype=float))
@@ -359,6 +359,7 @@ def test_the_class_table_fits_80_columns(attncalc: Command, folder: Path) -> Non
     assert len(rows) >= 13
 
 
+@pytest.mark.slow
 def test_marks_are_decimals_or_fractions_where_they_are_asked_for(attncalc: Command) -> None:
     mine = f"{ANSWERS}/lost-sign.tex"
     for flags, earned in (((), "6.8333"), (("--fractions",), "41/6")):

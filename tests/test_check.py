@@ -289,6 +289,7 @@ def test_in_brief_there_is_the_verdict_alone(attncalc: Command, large: Path) -> 
     assert (right.code, right.out.count("\n")) == (0, 6)
 
 
+@pytest.mark.slow
 def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
     attncalc: Command, large: Path
 ) -> None:
@@ -371,6 +372,7 @@ def test_what_a_person_typed_does_nothing_to_the_terminal(
     assert "[31m[red]:smile:" in attncalc("check", PROBLEM, "a.json", "--full").out
 
 
+@pytest.mark.slow
 def test_no_mistake_is_100_percent(attncalc: Command, tmp_path: Path) -> None:
     rows = [[0.01] * 100 for _ in range(100)]
     tokens = [[0]] * 100

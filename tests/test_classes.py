@@ -127,6 +127,7 @@ def test_each_student_has_a_problem_a_worksheet_and_a_key_apart(
     assert all(f"Name: {name}" in together for name in ("Ada Lovelace", "Emmy Noether"))
 
 
+@pytest.mark.slow
 def test_a_version_does_not_depend_on_the_order_of_the_list(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -167,11 +168,11 @@ def test_students_get_no_seed_and_nothing_it_follows_from(
         assert not any(f"{int(seed):x}" in text.lower() for seed in seeds)
     problem = read_problem(tmp_path / "set" / students[0]["problems"][0]["file"])
     assert problem.made_by.endswith(": attncalc new --tokens 3 --title 'Problem 1'")
-    assert new(1, again=problem).n == 3  # one like it can be made all the same
+    assert new(1, again=problem).n == 3  # a similar one can be made anyway
 
 
 def test_a_version_cannot_be_computed_without_the_secret(attncalc: Command, tmp_path: Path) -> None:
-    """Same list, same specification, same seed: only the secret is another one, and drawn anew."""
+    """Same list, same specification, same seed: only the secret differs, and is drawn again."""
     spec = {name: value for name, value in SPEC.items() if name != "secret"}
     secrets, problems = set(), set()
     for out in ("one", "two"):
@@ -479,6 +480,7 @@ def test_a_folder_that_comes_back_whole_holds_one_answer(attncalc: Command, tmp_
     ]
 
 
+@pytest.mark.slow
 def test_a_name_of_two_is_nobodys(attncalc: Command, tmp_path: Path) -> None:
     """Unless a number, which their folders have, says whose: a start of an address says less."""
     roster = "name,email\nAda,\nADA,\nBob,x@x.org\nBob Lee,bob@x.org\nCarl,dan@x.org\n"

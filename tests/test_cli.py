@@ -325,7 +325,7 @@ STREAMS = (
     ("PYTHONIOENCODING=ascii PROGRAM self", 0, "note: "),
     ("PROGRAM --help | head -1; exit ${PIPESTATUS[0]}", 0, ""),
 )
-"""Commands of a shell, the exit code, and what stands on standard error."""
+"""Commands of a shell, the exit code, and the text on standard error."""
 
 
 @pytest.mark.campaign(5)

@@ -62,7 +62,7 @@ def crossing() -> Problem:
 
 
 def memory(problem: Problem) -> Problem:
-    """Return what comes of a cross-attention to the tokens that ask, as they reach it."""
+    """Return the result of a cross-attention for its query tokens."""
     own = solve(problem)["N_2"]
     return replace(problem, X2=own)
 

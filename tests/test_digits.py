@@ -616,7 +616,7 @@ def test_float64_shows_the_digits_that_exact_arithmetic_shows(asked: Asked) -> N
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_three_hundred_tokens_show_the_digits_of_the_oracle(rounding: str) -> None:
-    """Attention works row by row, so the oracle needs to work out a few rows only."""
+    """Attention works row by row, so the oracle computes only a few rows."""
     counts = np.random.default_rng(1).integers(-200, 201, size=(300 + 3 * 4, 4)).tolist()
     X, *weights = (
         [[Fraction(x, 100) for x in row] for row in counts[i:j]]

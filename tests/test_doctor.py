@@ -1,4 +1,4 @@
-"""`attncalc doctor`: what a report of a mistake needs, and nothing that is nobody's business."""
+"""`attncalc doctor`: the facts that a bug report needs, without private ones."""
 
 import json
 import platform

@@ -234,7 +234,7 @@ def test_two_outputs_that_differ_by_case_alone_are_refused(
 def test_where_case_does_not_matter_what_was_read_is_not_written(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    """A second name of one file stands for such a folder: both lead to the same inode."""
+    """A second name of one file simulates such a folder: both have the same inode."""
     (tmp_path / "in.json").write_text(json.dumps(GOOD))
     (tmp_path / "IN.JSON").hardlink_to(tmp_path / "in.json")
     run = attncalc("self", "in.json", "-o", "IN.JSON")

@@ -107,7 +107,7 @@ def test_an_autograder_marks_each_step_as_check_does(autograder: Path) -> None:
     assert told["tests"][3]["output"] == "3 of 9 are correct given your earlier values."
     assert told["output"].startswith("Read from mine.tex.\nThe first mistake is in Q")
 
-    (autograder / "source" / "rules.json").write_text("{")  # a mistake of nobody who hands in
+    (autograder / "source" / "rules.json").write_text("{")  # not a mistake of a student
     told = graded(autograder)
     assert (told["score"], told["tests"]) == (0, [])
     assert told["output"].startswith("This could not be marked. It is not your fault")
@@ -141,7 +141,7 @@ def test_an_autograder_needs_nothing_that_is_not_in_it(attncalc: Command, tmp_pa
 
 
 def told_of(tmp_path: Path, files: dict[str, bytes], **rules: Any) -> dict[str, Any]:
-    """Return what is told of files that are handed in for homework 1."""
+    """Return the results for files that are handed in for homework 1."""
     source, submission = tmp_path / "source", tmp_path / "submission"
     source.mkdir(exist_ok=True)
     problem = read_problem(sample("self").path)
@@ -226,7 +226,7 @@ def test_the_lines_of_the_map_are_a_test_of_their_own(tmp_path: Path) -> None:
 
 
 def test_the_wheel_is_one_that_a_program_can_import(tmp_path: Path) -> None:
-    """Each file stands in its RECORD, which pip checks."""
+    """Each file is listed in its RECORD, which pip checks."""
     wheel = wheel_of_attncalc()
     assert wheel == wheel_of_attncalc()
     archive = zipfile.ZipFile(io.BytesIO(wheel.content))
@@ -288,7 +288,7 @@ def flat(nested: Any) -> list[str]:
 
 @pytest.mark.parametrize("to", ["moodle", "prairielearn"])
 def test_texts_of_a_problem_stay_texts(attncalc: Command, tmp_path: Path, to: str) -> None:
-    """Neither a gap, nor a template, nor mathematics, nor an element comes of them."""
+    """They become neither a gap, nor a template, nor mathematics, nor an element."""
     (tmp_path / "in.json").write_text(json.dumps(GOOD | HOSTILE))
     plain = attncalc("export", str(sample("self").path), "--to", to, "-o", "plain")
     assert plain.code == 0
@@ -512,6 +512,7 @@ def test_a_question_marks_what_is_typed_from_the_students_own_values(question: P
     assert none == [0, ["No answer was entered."], {}]
 
 
+@pytest.mark.slow
 def test_the_same_problem_is_the_same_question(attncalc: Command, tmp_path: Path) -> None:
     """PrairieLearn knows a question by its uuid, whatever its folder is called."""
 

@@ -1,4 +1,4 @@
-"""What a folder holds and nobody named: a regular file is read; a link or a pipe is refused.
+"""Unnamed files of a folder: a regular file is read; a link or a pipe is refused.
 
 One rule for folders of answers, classes, what Gradescope hands over, problems and models. Only in a
 model's folder may a file be a link, for the caches of hubs are made of links.

@@ -1,4 +1,4 @@
-"""The way back: to the digit by hand, by differences of the way there, line by line; refused."""
+"""Backpropagation: to the digit by hand, by central differences, line by line; refusals."""
 
 import json
 from collections.abc import Iterator
@@ -198,7 +198,7 @@ def differences(fields: Fields, chance: Chance) -> Iterator[tuple[str, Any, Any]
         given = given_in_decimals(there)
         for name in filter(is_differentiated, there.names):
             shape = given[name].shape
-            is_turned = role_of(name) == "buckets"  # its gradient stands as it is given
+            is_turned = role_of(name) == "buckets"  # its gradient has its layout
             along = np.array([Decimal(chance.between(-3, 3)) for _ in range(given[name].size)])
             along = along.reshape(shape)
             up, down = (
@@ -218,7 +218,7 @@ def _decimals(matrix: np.ndarray) -> np.ndarray:
 
 
 def in_short(fields: Fields) -> Fields:
-    """Return a problem of numbers of two decimals, so that it is worked out exactly."""
+    """Return a problem of numbers of two decimals, so that it is computed exactly."""
     short: Fields = {}
     for name, each in fields.items():
         if isinstance(each, np.ndarray) and each.dtype == np.float64:
@@ -644,7 +644,7 @@ LAYOUTS: dict[str, Fields] = {
 
 
 def is_turned(name: str, fields: Fields, way: str) -> bool:
-    """Return whether a matrix stands the other way round in a layout."""
+    """Return whether a matrix is transposed in a layout."""
     is_general = name == "W_S" and fields.get("score") == "general"
     if name in ("rel_bias", "image") or is_general or role_of(name) in ("bias", "heads"):
         return False
@@ -681,7 +681,7 @@ def test_other_gradients_have_the_layout_of_their_matrices(what: str, way: str) 
 @pytest.mark.parametrize("way", ["rows", *LAYOUTS])
 @pytest.mark.parametrize("what", mostly_slow([each for each in FURTHER if each != "distance"], 8))
 def test_after_a_step_all_is_what_the_new_matrices_give(what: str, way: str) -> None:
-    """They stand as they are given: what is read from the page of one is the next problem."""
+    """They have the layout of their matrices: the page of one can be read as the next problem."""
     plain = FURTHER[what](Chance(len(what)))
     fields = plain if way == "rows" else in_layout(plain, way)
     solution = solve(Problem(**fields, step="0.1"))
@@ -704,7 +704,7 @@ STANDING = {
     "patches": "columns",
     "patches of channels": "columns",
 }
-"""What has gradients that the house has the other way round, and in which layout."""
+"""Problems whose gradients are transposed internally, with their layouts."""
 
 
 @pytest.mark.campaign(2)
@@ -787,10 +787,13 @@ def test_what_else_is_gone_back_through_in_a_family(what: str) -> None:
         for step in problem.calculation.steps:
             own = alone.floats[step.name]
             found = family[step.name]
-            found = found[number if len(found) > 1 else 0]  # what does not hang on it is there once
+            found = found[
+                number if len(found) > 1 else 0
+            ]  # what does not depend on it is there once
             assert np.allclose(found.reshape(own.shape), own, atol=1e-12), step.name
 
 
+@pytest.mark.slow
 def test_a_gradient_is_drawn_with_diverging_colours(attncalc: Command, tmp_path: Path) -> None:
     sample = str(SAMPLES / "heads.json")
     run = attncalc("plot", sample, "--kind", "heatmap", "--of", "ds", "-o", "ds.svg")

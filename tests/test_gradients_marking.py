@@ -34,7 +34,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def by_hand(causal: bool = False) -> Script:
-    """Return every step of the way there and back, in plain numpy."""
+    """Return every step, forward and backward, in plain numpy."""
     Q, K, V = X @ W_Q, X @ W_K, X @ W_V
     S = Q @ K.T
     scaled = S / 3**0.5

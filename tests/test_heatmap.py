@@ -45,7 +45,7 @@ def bar_ticks(figure: HouseFigure) -> list[str]:
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", ["self", "cross", "columns", "sentence"])
 def test_cells_show_the_digits_of_the_solution_in_their_places(name: str) -> None:
-    """With tokens as columns, too: the matrix stands as the solution prints it."""
+    """Also with tokens as columns: the matrix has the orientation of the printed solution."""
     solution = solved(name)
     figure = drawn(solution)
     assert grid(figure) == solution.shown("A")
@@ -132,6 +132,7 @@ def test_several_heads_share_one_scale_and_one_bar() -> None:
     assert places == sorted(set(places)), "side by side, in their order"
 
 
+@pytest.mark.slow
 def test_the_shared_scale_holds_the_largest_weight_of_any_head() -> None:
     """Head 1 spreads its weight, head 2 does not: the same colour must mean the same weight."""
     X = np.eye(4)

@@ -1,4 +1,4 @@
-"""Files from strangers: each gets its message, and what nobody foresaw one line and exit 3."""
+"""Untrusted files: each gets its message, and an unexpected error one line and exit code 3."""
 
 import json
 import sys

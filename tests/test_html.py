@@ -452,7 +452,7 @@ def test_hostile_labels_and_titles_do_nothing(blank: bool) -> None:
 
 
 def test_only_one_place_makes_html_of_text() -> None:
-    """Markup stands in no other module: elements are made by a function that escapes."""
+    """No other module has markup: elements are made by a function that escapes."""
     for path in (PACKAGE / "writing" / "html").glob("*.py"):
         source = re.sub(r'r?""".*?"""', "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         made = re.findall(r"\bHtml\(", source)

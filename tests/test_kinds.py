@@ -275,7 +275,7 @@ class _Sizes:
 
 
 def _with_inputs(some: Draw, kind: Kind, sizes: _Sizes) -> Kind:
-    """Draw tokens, weights and biases, or what would come of them."""
+    """Draw tokens, weights and biases, or their results."""
     fields: dict[str, Any] = {}
     projected = [name for name in "QKV" if name not in sizes.given]
     by_number = {"Q": "1", "K": "2", "V": "3" if sizes.tokens == "three" else "2"}
@@ -692,7 +692,7 @@ def test_rope_scores_depend_on_the_distance_alone(entries: list[int], offset: in
     assert np.allclose(S[1:, 1:], S[:2, :2], atol=1e-9)
 
 
-# -- where queries stand --------------------------------------------------------------------------
+# -- positions of queries -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -704,7 +704,7 @@ class Decoding:
 
     @property
     def earlier(self) -> int:
-        """How many tokens stand before those that ask."""
+        """The number of tokens before the query tokens."""
         return self.last.query_place
 
 

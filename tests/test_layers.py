@@ -191,7 +191,7 @@ def test_queries_of_their_own_have_names_and_outputs_of_their_own() -> None:
 
 
 def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) -> None:
-    """Not causal is the default of an encoder, and has to be said of a decoder."""
+    """Not causal is the default of an encoder, and must be set for a decoder."""
     path = tmp_path / "again.json"
     problem = Problem(**layer(7, block="decoder", causal=False))
     from attncalc.problem.serialising import in_json
@@ -345,7 +345,7 @@ def test_the_right_answer_to_a_layer_is_right(name: str) -> None:
     assert marking.is_right
 
 
-# what people do wrong, worked out here by numpy, and what is said of it
+# common mistakes, computed here with numpy, and their reports
 
 
 def shown_as(values: Any) -> list[list[str]]:
@@ -615,7 +615,7 @@ def test_flags_of_layers_change_what_check_marks_and_plot_draws(
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [{}, {"atol": 1e-3}])
 def test_the_last_outputs_alone_of_many_layers_are_marked_at_once(rules: dict[str, Any]) -> None:
-    """Each step is worked out once for a mistake, however many later ones read it."""
+    """Each step is computed once for a mistake, however many later ones read it."""
     given = {name: numbers(3, 3, 40 + place) for place, name in enumerate("XQKV")}
     own = {"W_Q": given["Q"], "W_K": given["K"], "W_V": given["V"]}
     problem = Problem(X=given["X"], layers=[own] * 12, eps=EPS)

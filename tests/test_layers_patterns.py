@@ -36,7 +36,7 @@ def alone(solution: Solution, prefix: str, *tokens: str) -> Problem:
 
 
 def told(patterns: Any, prefix: str = "") -> list[tuple[str, Any]]:
-    """Return what is found, without where it stands."""
+    """Return the patterns without their attentions."""
     return [(each.code, _bare(each.plain, prefix)) for each in patterns]
 
 

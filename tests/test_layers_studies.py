@@ -192,6 +192,7 @@ def test_every_form_has_studies_of_layers(
     assert "cross.A[1,1]" in run.out.replace("\\", "").replace("&#91;", "[").replace("&#93;", "]")
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     "study", [("vary", "2.W_Q[1,1]=-1:1"), ("simulate", "2.W_V ~ N(mu, 0.1 I)")]

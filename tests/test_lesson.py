@@ -1,4 +1,4 @@
-"""Lessons: right ones accuse nobody, and each wrong digit is found at its line."""
+"""Lessons: right ones have no findings, and each wrong digit is found at its line."""
 
 import json
 import random
@@ -335,6 +335,7 @@ def test_a_line_of_a_notebook_is_named_by_its_cell(attncalc: Command, tmp_path: 
 RIGHT = "Q = [1 0; 0 1]\n\nK = [1 1; 0 1]\n\nQ K^T = [1 0; 1 1]\n"
 
 
+@pytest.mark.slow
 def test_the_command_ends_as_check_does(attncalc: Command, tmp_path: Path) -> None:
     files = {"a.md": RIGHT, "b.md": RIGHT.replace("1 1]\n", "1 4]\n"), "c.md": "no numbers\n"}
     for name, text in files.items():

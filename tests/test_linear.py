@@ -7,7 +7,6 @@ import pytest
 from conftest import IN_FULL, SLOW
 from patterns import Text, hard_texts, is_slow, uses
 
-pytestmark = SLOW
 PARTS = 48
 MOST_TEXTS = 600
 """Of all that is hard for a pattern of many parts, what is tried but in campaigns."""
@@ -21,6 +20,7 @@ def test_patterns_are_found() -> None:
         assert known in places
 
 
+@SLOW
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_pattern_is_linear(part: int) -> None:
     for use in uses()[part::PARTS]:
@@ -33,6 +33,7 @@ def test_every_pattern_is_linear(part: int) -> None:
                 assert not why, f"{use.place}.{method}: {text}: {why}"
 
 
+@SLOW
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_pattern_is_linear_on_pieces_together(part: int) -> None:
     for use in uses()[part::PARTS]:
@@ -50,6 +51,7 @@ def test_every_pattern_is_linear_on_pieces_together(part: int) -> None:
                 assert not why, f"{use.place}.{method}: {text}: {why}"
 
 
+@SLOW
 @pytest.mark.parametrize(
     ("slow", "method"),
     [

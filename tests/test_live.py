@@ -1,4 +1,4 @@
-"""The page's script works out every problem as attncalc does, digit for digit."""
+"""The page's script computes every problem as attncalc does, digit for digit."""
 
 import json
 from decimal import Decimal
@@ -173,7 +173,7 @@ OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
         "columns",
     ),
 }
-"""What has gradients, or is read after a step, that the house has the other way round."""
+"""Problems with gradients or inputs that are transposed internally."""
 
 
 @pytest.mark.campaign(2)

@@ -1,4 +1,4 @@
-"""Which pages live, and what is said where one does not."""
+"""Which pages are interactive, and the notes of those that are not."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def page_for(problem: Problem = PROBLEM, *, practice: bool = False, **contents: 
 
 
 def scripts(page: str) -> list[str]:
-    """Return what stands in the scripts of a page."""
+    """Return the content of the scripts of a page."""
     return [each.text for each in read_page(page).all("script")]
 
 
@@ -104,7 +104,7 @@ def test_a_large_page_is_static_with_a_note(
 
 @pytest.mark.slow
 def test_an_interactive_page_shows_every_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that does not live goes without the middle of large matrices."""
+    """A static page omits the middle of large matrices."""
     monkeypatch.setattr("attncalc.writing.html.page.MOST_WHOLE", 1)
     tokens = [[place % 7, place % 3] for place in range(25)]
     page = page_for(Problem(**{**SMALL, "X": tokens, "W_V": [[2], [1]], "normalizer": "hardmax"}))

@@ -1,4 +1,4 @@
-"""The page of a marked answer, live: what made an entry lights up, its work stands beside it."""
+"""The interactive page of a marked answer: operands light up, and the work is beside an entry."""
 
 import json
 from fractions import Fraction
@@ -23,7 +23,7 @@ SIGN_LOST = {
     "Q": [[1, 3], [-1, 1], [2.5, 2]],
     "S": [["1.5", "-2.5", "8"], [-3.5, -3.5, 6], [6.5, 2, 0.75]],
 }
-"""Homework 1, the sign of Q[3,2] lost, and S worked out from there."""
+"""Homework 1 with the sign of Q[3,2] lost, and S computed from it."""
 
 
 def marked(answer: dict[str, Any], name: str = "self", **rules: Any) -> Marking:

@@ -134,7 +134,7 @@ def test_a_click_pins_the_work_until_it_is_released(browser: Browser, key: Path)
 
 
 def test_the_problem_is_copied_as_it_now_is(browser: Browser, key: Path) -> None:
-    """To the clipboard; where there is none, it stands below to be copied."""
+    """To the clipboard; without one, the text is shown to be copied."""
     browser.open(key, "#X[0]=1/3")
     browser.run(
         "Object.defineProperty(navigator, 'clipboard', { configurable: true, value: { writeText: "
@@ -166,7 +166,7 @@ def test_light_and_dark_are_those_of_the_reader(browser: Browser, key: Path) -> 
 
 
 def test_a_finger_edits_what_it_taps(browser: Browser, key: Path) -> None:
-    """A given number that is tapped is typed over; of any other, its work is told, and stays."""
+    """A given number that is tapped is typed over; of any other, its work is shown, and stays."""
     browser.screen(PHONE, 640, touch=True)
     browser.open(key)
     browser.tap("#X-1-4")

@@ -87,6 +87,7 @@ def test_all_that_is_drawn_stays_on_the_page(kind: str, size: Any, name: str) ->
     assert len(panels(figure, "heatmap")) == (0 if kind == "map" else heads)
 
 
+@pytest.mark.slow
 def test_a_large_page_is_filled() -> None:
     """The space between the dots grows, not the margin."""
     columns = the(drawn(solved("self"), size=(14, 9)), "map").get_window_extent()
@@ -170,7 +171,7 @@ def test_texts_and_lines_contrast_with_the_paper(kind: str, dark: bool) -> None:
     figure = drawn(solved("heads"), kind=kind, dark=dark)
     paper = to_hex(figure.get_facecolor())
     for text in texts(figure):
-        if text.get_gid() != "value":  # those stand on cells
+        if text.get_gid() != "value":  # those are on cells
             assert contrast(to_hex(text.get_color()), paper) >= 4.5, text.get_text()
     for axes in panels(figure, "map"):
         for line in axes.lines:
@@ -337,17 +338,18 @@ def test_a_worksheet_shows_hostile_names_as_text() -> None:
     assert root.find(f"{SVG}desc") is not None
 
 
-# On somebody's own axes
+# On given axes
 
 
 @pytest.fixture(params=["constrained", "tight", None])
 def own(request: Any) -> Figure:
-    """Return a figure of somebody's own, with two axes and a curve on the second."""
+    """Return another figure, with two axes and a curve on the second."""
     figure = Figure(figsize=(11, 5), layout=request.param)
     figure.subplots(1, 2)[1].plot([1, 2, 3])
     return figure
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(3)
 def test_a_map_is_drawn_on_axes_of_ones_own_and_nothing_beside_it(own: Figure) -> None:
     axes, other = own.axes
@@ -461,6 +463,7 @@ def test_panels_of_any_kind_share_a_page_with_title_and_footnote() -> None:
 # Figures for notebooks
 
 
+@pytest.mark.slow
 def test_plot_returns_a_figure_of_matplotlib_that_shows_itself() -> None:
     """Without pyplot there is nothing else in a notebook that would show it."""
     figure = solved("self").plot()
@@ -517,6 +520,7 @@ def test_a_figure_is_laid_out_the_same_however_often_it_is_drawn(name: str) -> N
     assert again.content("svg") == first
 
 
+@pytest.mark.slow
 def test_a_figure_is_in_our_style_when_others_draw_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook's own backend prints a figure's canvas, and never calls `savefig`."""
     figure = solved("self").plot()
@@ -526,6 +530,7 @@ def test_a_figure_is_in_our_style_when_others_draw_it(monkeypatch: pytest.Monkey
     assert b"<text" not in buffer.getvalue()
 
 
+@pytest.mark.slow
 def test_a_figure_is_saved_to_a_path_and_in_other_forms(tmp_path: Any) -> None:
     figure = solved("self").plot()
     figure.savefig(tmp_path / "map.svg")

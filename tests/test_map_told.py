@@ -1,4 +1,4 @@
-"""What each output attends to, told in words: read as it is meant, listed, or left alone."""
+"""The map described in sentences: read as meant, listed as not read, or ignored."""
 
 import json
 import random

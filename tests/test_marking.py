@@ -1,4 +1,4 @@
-"""Marking: every status, what follows from a mistake, what it costs, and what is said of it."""
+"""Marking: every status, what follows from a mistake, its cost, and its report."""
 
 import importlib.util
 import json
@@ -51,7 +51,7 @@ HOMEWORK_KEY = Key(HOMEWORK, ToTheDigit(2))
 
 
 def marked(answer: Any, problem: Problem = HOMEWORK, **rules: Any) -> Marking:
-    """Mark an answer; where nothing else is said, it is asked for what it holds."""
+    """Mark an answer; by default, the steps that it contains are asked for."""
     is_shared = problem is HOMEWORK and not Rules(**rules).in_tolerance
     key = HOMEWORK_KEY if is_shared else key_of(problem, Rules(**rules))
     held = tuple(name for name in answer if name in (*key.steps, "connections"))
@@ -207,7 +207,7 @@ def test_blank_and_unreadable_entries_cost_themselves_alone() -> None:
 
 
 def test_what_follows_from_a_blank_entry_follows_from_what_led_to_it() -> None:
-    """Q[3,2] has lost its sign; S[3,1] is left blank, and A is worked out with it all the same."""
+    """Q[3,2] has lost its sign; S[3,1] is left blank, and A is computed with it anyway."""
     Q, K = np.array([[1, 3], [-1, 1], [2.5, 2]]), np.array(HAND["K"])
     scores = Q @ K.T
     weights = planting.cut(planting.softmax(scores), 2, "half-away")

@@ -109,7 +109,7 @@ def test_no_infinity_is_near_a_number(
 
 @pytest.mark.parametrize("decimals", [0, 1, 2, 12, 99, 300])
 def test_what_may_be_any_number_is_no_infinity(decimals: int) -> None:
-    """A share of a sum that may be 0 may be anything; but nobody can write it as an infinity."""
+    """A share of a sum that may be 0 may be anything, but not an infinity."""
     anything = Range(np.full((1, 4), -INF), np.full((1, 4), INF))
     written = np.array([[5.0, INF, -INF, NAN]])
     near = ToTheDigit(2).near(written, np.full((1, 4), decimals), anything)

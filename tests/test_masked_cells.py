@@ -17,7 +17,7 @@ LOW_BIAS = np.where(LATER, -np.inf, 0.5)
 
 
 def hatched(figure: Any, head: int = 0) -> Any:
-    """Return where a heatmap is hatched, and where numbers stand."""
+    """Return where a heatmap is hatched, and where it has numbers."""
     axes = figure.axes[head]
     (stripes,) = [each for each in axes.collections if isinstance(each, PolyCollection)]
     found = np.zeros((4, 4), dtype=bool)

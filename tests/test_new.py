@@ -184,6 +184,7 @@ def test_siblings_have_as_many_ties_seconds_and_negatives(seed: int) -> None:
     assert (sibling.as_given("X") != parent.as_given("X")).any()
 
 
+@pytest.mark.slow
 def test_siblings_of_siblings_and_of_problems_of_ones_own(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -273,7 +274,7 @@ def test_a_problem_that_cannot_be_read_is_named_as_the_file_it_is(
 def test_siblings_have_as_many_lines_as_the_problem_has_outputs(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    """Not as one that is made without another has: there three tokens ask."""
+    """A problem made without another one has three query tokens."""
     file = tmp_path / "five.json"
     flags = ("--tokens", "5", "--ties", "any", "--margin", "none", "--seed", "1", "-o", str(file))
     assert attncalc("new", *flags).code == 0

@@ -595,7 +595,7 @@ def llama(folder: Path, **changes: Any) -> None:
 
 
 SAID: dict[str, tuple[dict[str, Any], str]] = {
-    # what a config of Llama, or of a family that is told as it is, may not say
+    # settings that a config of Llama, or of a given family, may not have
     "no eps": ({"rms_norm_eps": None}, '"rms_norm_eps" is null, where a number is'),
     "an eps that is a text": ({"rms_norm_eps": "1e-6"}, '"rms_norm_eps" is "1e-6", where a number'),
     "an eps below 0": ({"rms_norm_eps": -1}, '"rms_norm_eps" is -1, where a number from 0 is'),

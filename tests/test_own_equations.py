@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from conftest import mostly_slow
 
-from attncalc import Problem, check, read_problem, solve, vary
+from attncalc import Problem, check, read_problem, simulate, solve, vary
 from attncalc.base.errors import InputError, ShapeError
 from attncalc.equations.own import read_line
 from attncalc.equations.tree import EquationError
@@ -603,3 +603,55 @@ def test_a_sum_of_two_outer_parts_is_larger_than_each() -> None:
     line = "E[i,j] = max(2 * X[i,c] + 3 * X[j,c] for c in d)"
     found = solve(Problem(X=rows, equations=[line]))
     assert np.array_equal(found["E"], (2 * rows[:, None] + 3 * rows[None]).max(axis=-1))
+
+
+DELTA = {
+    "X": [[1, 0, 1], [0, 2, 1], [1, 1, 0]],
+    "Q": [[1, 0], [0, 1], [1, 1]],
+    "W_K": [[0, 1], [1, 0], [1, 1]],
+    "V": [[1, 2], [0, 1], [1, 0]],
+    "equations": ["M[t,a,b] = (M[t-1,a,b] if t > 0 else 0) + K[t,a] * V[t,b]"],
+}
+
+
+def test_a_recurrence_is_not_computed_from_too_few_rows() -> None:
+    marking = check(Problem(**DELTA), {"K": [[0, 2], [3, 4]]})
+    assert "K has the wrong shape" in " ".join(marking.verdict)
+
+
+def test_rows_that_are_drawn_may_begin_after_the_first() -> None:
+    lines = [
+        "s[i,a in d] = (s[i-1,a] if i > 0 else 0) + (c[i-1,a] if i > 0 else 1)",
+        "c[i,a in d] = s[i,a] + (X[i,a] if i > 0 else 0)",
+    ]
+    problem = Problem(X=[[1, 2], [3, 4]], equations=lines)
+    found = simulate(problem, "X ~ U(0, 1)", count=5, watch="c[2,1], s[2,1]").to_json()
+    own, other = json.loads(found)["watched"]
+    assert own["std"] > 0
+    assert other["std"] == 0
+
+
+def test_a_division_by_0_under_the_other_rounding_is_no_error() -> None:
+    lines = [
+        "S[i,j] = exp(-10 * sum((Q[i,c] - K[j,c])**2 for c in d_k) - 9)",
+        "A[i,j] = S[i,j] / sum(S[i,k] for k in m)",
+    ]
+    problem = Problem(X=X, **W, equations=lines)
+    assert np.isfinite(solve(problem)["A"]).all()
+    with pytest.raises(EquationError, match="A divides by 0"):
+        solve(replace(problem, rounding="each-step"))["A"]
+
+
+def test_an_attention_whose_outputs_have_no_role_is_explained(
+    attncalc: Callable[..., Any], tmp_path: Path
+) -> None:
+    lines = [
+        "S[h,i,j] = sum(U[h,i,c] * U[h,j,c] for c in columns(U))",
+        "A[h,i,j] = softmax(S[h,i,k] for k in columns(S))[j]",
+        "Z[h,i,c] = sum(A[h,i,j] * U[h,j,c] for j in columns(S))",
+    ]
+    place = tmp_path / "in.json"
+    place.write_text(json.dumps({"U": [[[1, 0], [1, 0]], [[0, 2], [1, 1]]], "equations": lines}))
+    assert attncalc("explain", str(place)).code == 0
+    place.write_text(json.dumps({"X": [[1, 0], [1, 2]], "equations": ["Y[i,c in d] = X[i,c] + 1"]}))
+    assert attncalc("simulate", str(place), "X ~ U(0, 1)", "-o", str(tmp_path / "a.svg")).code == 0

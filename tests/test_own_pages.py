@@ -167,6 +167,7 @@ def test_sums_on_several_rows_are_one_line(ending: str, attncalc: Command, tmp_p
     check_flawless(attncalc, "encoder", ending, "--work")
 
 
+@pytest.mark.slow
 def test_a_heading_of_two_heads_in_a_layer_is_no_matrix(attncalc: Command, tmp_path: Path) -> None:
     """2 heads, their outputs side by side: that is a convention, and no C."""
     (tmp_path / "p.json").write_bytes(Path(sample("gpt").path).read_bytes())

@@ -28,7 +28,7 @@ Weights = list[list[int]]
 
 
 class Planted(NamedTuple):
-    """Weights to be planted: those of each head, what they are parts of, and what else is said."""
+    """Weights to plant: those of each head, the fields around them, and other settings."""
 
     heads: tuple[Weights, ...]
     unit: int = 100

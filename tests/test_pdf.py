@@ -1,4 +1,4 @@
-"""A page as a PDF: what typesets it is found and named, and what it says of a fault is told."""
+"""A page as a PDF: the typesetter is found and named, and its errors are reported."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What people write beside numbers: words of their languages, sums, work, and what they stand for.
+"""Text beside numbers in answers: words in several languages, sums, work, and their meanings.
 
 Each case was read wrongly, or in part without a word, before.
 """

@@ -1,4 +1,4 @@
-"""Where queries stand among the keys: how it is given, said, written out and marked."""
+"""The positions of queries among the keys: given, stated, written out and marked."""
 
 import json
 from pathlib import Path
@@ -109,7 +109,7 @@ def test_the_work_turns_a_query_by_its_own_place() -> None:
 
 @pytest.mark.parametrize("fields", [LAST | {"rope_offset": 7}, SAID], ids=["last", "said"])
 def test_an_answer_is_marked_by_the_queries_own_place(fields: dict[str, Any]) -> None:
-    """The key is right; queries rotated from the keys' place are wrong, and it is said why."""
+    """The key is right; queries rotated from the keys' position are wrong, with the cause."""
     problem = Problem(**fields)
     right = {"Q_rot": solve(problem).shown("Q_rot")}
     assert check(problem, right).score.earned == 1

@@ -50,6 +50,7 @@ def test_the_homework_map_has_the_lines_of_its_solution() -> None:
     assert figure.notes == ()
 
 
+@pytest.mark.slow
 def test_the_cross_attention_map_has_two_firsts_for_output_one() -> None:
     figure = drawn(solved("cross"))
     assert connections(figure) == {

@@ -1,4 +1,4 @@
-"""What docs/promises.md promises does not change unawares."""
+"""The promises of docs/promises.md do not change unintentionally."""
 
 import json
 import re

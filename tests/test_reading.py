@@ -28,7 +28,7 @@ def as_json(folder: Path, **changes: Any) -> Path:
 
 
 def message(path: Path) -> str:
-    """Return what is said of a bad file, with the folder's name taken out."""
+    """Return the error of a bad file, without the folder's name."""
     with pytest.raises(InputError) as error:
         read_problem(path)
     return str(error.value).replace(f"{path.parent}/", "")

@@ -383,7 +383,7 @@ def test_no_text_takes_long(kind: str) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="QKSA=[]{}()|│\\&\n;:,. 12/-_#$?+⎡⎤^qk·→\t%~<>", max_size=120))
 def test_no_text_makes_the_reader_fail(text: str) -> None:
-    """Whatever stands in a text, it is read or refused; beside a problem, too."""
+    """Any text is read or refused, also beside a problem."""
     try:
         answer = read(text)
     except InputError:

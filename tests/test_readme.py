@@ -45,7 +45,7 @@ TOURS = [
     *(path.name for path in DOCS if "\n```text\n" not in PAGES[path.name]),
 ]
 TOURS.remove("gallery.md")
-"""Pages whose commands are run here; tests/test_site.py runs those that show what comes of them."""
+"""Pages whose commands are run here; tests/test_site.py runs those that show outputs."""
 
 
 def blocks(language: str, page: str = "README.md") -> list[str]:

@@ -53,7 +53,7 @@ def files(package: Path) -> set[str]:
 
 
 def of_the_clone(folder: str) -> set[str]:
-    """Return all files of a folder but for those that git is told to pass over."""
+    """Return all files of a folder except those that git ignores."""
     asked = ["git", "ls-files", "--cached", "--others", "--exclude-standard", folder]
     done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
     return {name for name in done.stdout.splitlines() if (ROOT / name).exists()}

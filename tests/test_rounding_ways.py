@@ -1,4 +1,4 @@
-"""Ways to round within a step that teachers accept: right, told by name, and no cover for slips."""
+"""Accepted ways to round within a step: right, reported by name, and no excuse for slips."""
 
 import json
 import random

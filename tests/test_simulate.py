@@ -355,7 +355,7 @@ def test_fractions_are_read_exactly() -> None:
 
 @pytest.mark.slow
 def test_of_many_values_only_those_are_named_that_a_segment_joins() -> None:
-    """Names of forty points stand on one another; those of the two that matter do not."""
+    """Names of forty points would overlap; those of the two that matter do not."""
     keys = [[math.cos(k), math.sin(k)] for k in range(20)]
     problem = Problem(Q=[[1, 1]], K=keys, V=keys, scale="none")
     study = simulate_in_python(problem, "K[1] ~ N(mu, 0.1 I)", count=50, seed=1)

@@ -139,7 +139,7 @@ READ_AND_WRITTEN = [
 
 
 def test_no_command_and_no_output_is_left_out() -> None:
-    """An option that takes a FILE or PLACE to write to stands in the list above."""
+    """An option that takes an output FILE or PLACE is in the list above."""
     tried = {(called[0], flag) for called, flag, _ in READ_AND_WRITTEN}
     assert outputs_of_the_command() == tried | {
         ("schema", "-o"),

@@ -1,4 +1,4 @@
-"""Safetensors: each type read as it is, and each way in which a header can lie refused in words."""
+"""Safetensors: each type read as it is, and each wrong header refused with a message."""
 
 import importlib.util
 import struct

@@ -105,7 +105,7 @@ def test_samples_names_no_file_without_a_sample(
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("ending", ["npz", "json", "tex", "html", "md", "csv"])
 def test_a_long_label_takes_its_room_once(ending: str, attncalc: Command, tmp_path: Path) -> None:
-    """It stood in every sentence and heading: 40 tokens made 100 MB of arrays."""
+    """It was in every sentence and heading: 40 tokens made 100 MB of arrays."""
     labels = ["a" * 100_000, "a" * 100_001, *map(str, range(10))]
     tokens = np.random.default_rng(0).normal(size=(12, 4)).round(2).tolist()
     given = json.loads((BUNDLED / "self.json").read_text()) | {"X": tokens, "labels": labels}

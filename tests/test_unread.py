@@ -1,4 +1,4 @@
-"""What is said of a problem and read by nothing in it is refused, whatever the field."""
+"""A setting that no step of a problem reads is refused, whatever the field."""
 
 from typing import Any
 
@@ -83,7 +83,7 @@ BASES: dict[str, dict[str, Any]] = {
 
 
 def told(fields: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Return the steps of a problem, with all that their operations hold, and what is said."""
+    """Return the steps of a problem, with the content of their operations, and its texts."""
     problem = Problem(**fields)
     return repr(problem.calculation.steps), conventions(problem)
 

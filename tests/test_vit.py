@@ -416,7 +416,7 @@ def image_of(solution: Any) -> np.ndarray:
 
 
 def cause_of(problem: Problem, step: str, wrong: np.ndarray) -> str:
-    """Return what is said to explain a step that went wrong, behind right ones."""
+    """Return the reported cause of a wrong step after right ones."""
     solution = solve(problem)
     names = [each.name for each in solution.plan]
     answer: dict[str, Any] = {each: solution.shown(each) for each in names[: names.index(step)]}

@@ -135,7 +135,7 @@ def test_who_comes_back_to_the_right_shape_is_marked_by_the_key() -> None:
 
 
 def test_blanks_and_masks_in_other_shapes_are_no_exception() -> None:
-    """A mask for 2 queries says nothing of 4; for a blank stands what should be there."""
+    """A mask for 2 queries does not cover 4; a blank means the value that should be there."""
     problem = Problem(**FIELDS, keep=[[1, 1, 0, 1], [0, 1, 1, 1]])
     script = {name: matrix.copy() for name, matrix in Q_OF_X2.items()}
     script["S"][0, 0] = np.nan

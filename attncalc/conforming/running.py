@@ -177,6 +177,7 @@ def command(arguments: list[str], seconds: float = 60.0) -> Callable[..., Matrix
 
 def _serve(pipe: Connection, place: str, backend: str, device: str) -> None:
     os.dup2(2, 1)  # what a kernel prints is no result
+    sys.dont_write_bytecode = True  # nothing is written beside the kernel
     try:
         function = _found(place)
         if backend != "numpy":

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from attncalc.base.decimals import cos_sin, erf, in_system_of, infinity_of, ln, pi_of, tanh
+from attncalc.base.errors import ShapeError
 from attncalc.base.types import Matrix
 from attncalc.equations import rows
 from attncalc.equations.algebra import all_of
-from attncalc.equations.extents import Setting, Shape, extents, shapes_together
+from attncalc.equations.extents import Setting, Shape, extents, lead, shapes_together
 from attncalc.equations.tree import (
     COMPARISONS,
     ONE,
@@ -290,22 +291,22 @@ def _recurrence(equation: Equation, rows: list[Compiled], frame: Frame) -> Matri
         numbers[each.name] = {**frame.numbers, **extents(each, shapes, frame.numbers)}
     made: dict[str, Matrix] = {}
     read = dict(frame.matrices)
+    before = lead(equation, given)
     for each in recurs.order:
-        made[each.name] = frame.zeros(tuple(int(numbers[each.name][i]) for i in each.at))
-        read.setdefault(each.name, made[each.name])
+        name, shape = each.name, tuple(int(numbers[each.name][i]) for i in each.at)
+        if name in given and given[name][-len(shape) :] != shape:
+            raise ShapeError(f"{name} has the shape {given[name]}, not {shape}")
+        made[name] = frame.zeros((*before, *shape))
+        if name not in given:
+            read[name] = made[name] if frame.after is None else made[name].copy()
     order = range(int(frame.numbers[equation.at[recurs.axes[equation.name]]]))
-    for step, number in enumerate(reversed(order) if recurs.is_backward else order):
+    for number in reversed(order) if recurs.is_backward else order:
         for each, row in zip(recurs.order, rows, strict=True):
             name, axis = each.name, recurs.axes[each.name]
             at_index = {**numbers[name], each.at[axis]: number}
             value = frame.array(
                 row(type(frame)(read, at_index, frame.offsets, shifted=frame.shifted))
             )
-            if step == 0 and value.ndim >= len(each.at):
-                lead = value.shape[: value.ndim - len(each.at) + 1]
-                made[name] = frame.zeros((*lead, *made[name].shape))
-            if step == 0 and name not in given:
-                read[name] = made[name] if frame.after is None else made[name].copy()
             at_row: Any = (..., number, *[slice(None)] * (len(each.at) - axis - 1))
             made[name][at_row] = value
             if frame.after is not None and name not in given:
@@ -792,6 +793,8 @@ def _cut(matrix: Matrix, places: Sequence[Any], frame: Frame) -> tuple[Any, ...]
     for place, side in zip(places, matrix.shape[matrix.ndim - len(places) :], strict=True):
         if not isinstance(place, str):
             at: Any = 0 if side == 1 else int(place(frame))
+            if at >= side:
+                raise ShapeError(f"place {at + 1} is read where there are {side}")
         elif side == 1 or (not frame.spans and side == frame.numbers[place]):
             cut.append(slice(None))
             continue

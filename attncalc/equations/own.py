@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import DivisionByZero, InvalidOperation
 from fractions import Fraction
 from functools import reduce
 from types import MappingProxyType
@@ -123,7 +124,7 @@ def _in_ascii(text: str) -> str:
     """Return an equation with typeset signs as they are typed: √d_k as sqrt(d_k), x² as x**2."""
     text = re.sub(r"√\s*([\w.]+)", r"√(\1)", text)
     for signs, typed in map(str.split, _SIGNS.split(";")):
-        text = re.sub(f"[\\{signs}]", typed, text)
+        text = text.translate(dict.fromkeys(map(ord, signs), typed))
     return text
 
 
@@ -326,7 +327,10 @@ class Own(Stated):
         EquationError
             When an entry is not a number, or +∞.
         """
-        made = super()._applied(matrices, out, after)
+        try:
+            made = super()._applied(matrices, out, after)
+        except (DivisionByZero, InvalidOperation):  # of Decimals, which have no nan of their own
+            raise self.line.fault(f"{self.line.name} divides by 0") from None
         if made.dtype.kind == "f" and not (made < np.inf).all():
             place = np.argwhere(~(made < np.inf))[0]
             at = ", ".join(str(int(each) + 1) for each in place)

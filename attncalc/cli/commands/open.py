@@ -8,6 +8,7 @@ import numpy as np
 
 from attncalc.api.models import Given, Opened
 from attncalc.base.errors import InputError
+from attncalc.base.text import on_a_line
 from attncalc.cli.commands.calculate import show_page
 from attncalc.cli.commands.generate import generate, refuse_alone
 from attncalc.cli.commands.pages import form_from
@@ -221,7 +222,7 @@ def _write_next(
     words = (model.classes if model.has_classes else opened.named)(best.tolist())
     rows = [(int(i), word, float(shares[i])) for i, word in zip(best, words, strict=True)]
     decimals = 4 if flags["decimals"] is None else flags["decimals"]
-    title = flags["title"] or f"{model.family.title} ({model.folder.name})"
+    title = on_a_line(flags["title"] or f"{model.family.title} ({model.folder.name})")
     remarks = opened.remarks
     if place is not None:
         what = "probable tokens after"

@@ -287,9 +287,8 @@ def _shown_alike(view: View, group: list[int]) -> bool:
     outputs = view.attended.outputs
     if not view.solution.keeps(outputs.name):
         return False
-    digits = view.solution.digits[outputs.name]
-    first = np.asarray(digits[group[0]])
-    return all(bool((np.asarray(digits[row]) == first).all()) for row in group[1:])
+    digits = np.asarray(view.solution.digits[outputs.name])
+    return bool((digits[..., group[1:], :] == digits[..., group[:1], :]).all())
 
 
 def spread(view: View) -> Iterator[Pattern]:

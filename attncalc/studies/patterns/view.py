@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,8 +74,10 @@ class SolvedAttention:
 
     @property
     def outputs(self) -> Step:
-        """The step of its outputs."""
-        return next(step for step in self.steps if step.role == "outputs")
+        """The step of its outputs; of equations, the one that reads the weights."""
+        own = (step for step in self.steps if step.role == "outputs")
+        readers = (step for step in self.solution.plan if self.weights.name in step.inputs)
+        return next(chain(own, readers, (self.weights,)))
 
     def amount(self, value: Any) -> Amount:
         """Return a number that follows from the solution, with the digits that are shown of it."""

@@ -1,4 +1,4 @@
-// How each entry comes about, written from its equation, in the digits that are shown.
+// How each entry is calculated, written from its equation, in the digits shown.
 //
 // A node is turned once into a function of a level: at level 0 all is written out, at level 1 the
 // innermost marked parts (+x) are numbers, at level 2 those around them. A level is a form of the work.
