@@ -129,6 +129,8 @@ class Labels:
         last = found[-1]
         if first.is_whole and last.is_vector and last.matrix == first.matrix:
             return last  # Q: q1 = (1, 3)
+        if first.matrix not in STEPS and last.matrix in STEPS and last.is_vector and not last.weak:
+            return last  # x1: q1 = (1, 3)
         others = [name for name in found if name.how == "expression" and not name.row]
         if others and not first.row and first.matrix in STEPS:
             first = self._agreed(first, others[-1])
