@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from attncalc.api import Solution, check, cross_attention, self_attention, solve
     from attncalc.api.making import new
     from attncalc.api.models import open_model
-    from attncalc.api.studies import Study, aim, simulate, vary
+    from attncalc.api.studies import Study, aim, simulate, train, vary
     from attncalc.base.errors import AttncalcError, InputError, OutputError, ShapeError
     from attncalc.problem.problem import Problem
     from attncalc.reading import read_problem
@@ -38,6 +38,7 @@ __all__ = [
     "self_attention",
     "simulate",
     "solve",
+    "train",
     "vary",
 ]
 
@@ -59,6 +60,7 @@ _HOMES = {
     "self_attention": "api",
     "simulate": "api.studies",
     "solve": "api",
+    "train": "api.studies",
     "vary": "api.studies",
 }
 

@@ -33,6 +33,7 @@ _ALL = {
     "lessons": _Described("check --lesson", marking.lessons),
     "variation": _Described("vary", studies.variation),
     "simulation": _Described("simulate", studies.simulation),
+    "training": _Described("train", studies.training),
     "aim": _Described("aim", studies.aim),
     "next": _Described("open, without a layer", studies.probable),
     "doctor": _Described("doctor", diagnosis.doctor),
