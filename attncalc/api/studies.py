@@ -324,9 +324,10 @@ def train(
 
     Examples
     --------
-    >>> problem = Problem(X=[[1, 0], [0, 1]], W_V=[[1], [1]], target=[[1], [0]])
-    >>> bool(train(problem, steps=2).found.values[-1, 0] < 0.5)
-    True
+    >>> given = {name: [[1, 0], [0, 1]] for name in ("X", "W_Q", "W_K", "W_V")}
+    >>> study = train(Problem(**given, target=[[1, 0], [0, 1]]), steps=2)
+    >>> study.found.values[:, 0].round(3).tolist()
+    [0.218, 0.205, 0.191]
     """
     from attncalc.reading.studies.watched import read_watched
 

@@ -412,6 +412,7 @@ Several files are a batch: L is the mean of their losses, and the weights are th
             *OF_STUDIES,
         ),
         "",
+        rare="dark size yes momentum warmup clip",
     ),
     "aim": Command(
         "aim",

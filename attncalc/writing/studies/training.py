@@ -12,6 +12,7 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.train import Training, Update
 from attncalc.writing.document import Bullets, Document, Facts, Part
+from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.page_data import write_json
 from attncalc.writing.studies.common import in_json, shown
@@ -61,6 +62,8 @@ def _notes(training: Training) -> Iterator[str]:
     else:
         yield "all values are carried in float64 and rounded only where they are shown"
     yield "step 0 is before training; the norm is that of all gradients together, before clipping"
+    if training.values[-1, 0] > training.values[0, 0]:
+        yield "the loss is larger at the end than at the start: use a smaller rate"
     if training.targets:
         yield "perplexity is e to the mean cross-entropy of a target"
     if len(training.examples) > 1 and training.watched:
@@ -100,7 +103,7 @@ def _lines(update: Update, decimals: int) -> Iterator[str]:
     for place in np.ndindex(update.value.shape):
         forms = update.operation.explain(place, *operands).forms
         where = ",".join(str(index + 1) for index in place)
-        texts = dict.fromkeys([*(each.text for each in forms), shown(update.value[place], decimals)])
+        texts = dict.fromkeys([*map(in_text, forms), shown(update.value[place], decimals)])
         yield f"{update.name}[{where}] = {' = '.join(texts)}"
 
 
