@@ -11,8 +11,8 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-_LINK = re.compile(r"(!?)(\[[^\]]*\])\((?![a-z]+:|#)([^)]+)\)")
-"""A link to a file of the clone, in Markdown: whether it shows a picture, its text, its place."""
+_LINK = re.compile(r"(!\[[^\]]*)?\]\((?![a-z]+:|#)([^)]+)\)")
+"""The end of a link to a file of the clone, in Markdown: the start of a picture, and the place."""
 
 
 class CustomMetadataHook(MetadataHookInterface):
@@ -56,7 +56,7 @@ def readme(text: str, repository: str, tag: str) -> str:
         return text
 
     def outside(found: re.Match[str]) -> str:
-        picture, said, place = found.groups()
-        return f"{picture}{said}({repository}/{'raw' if picture else 'blob'}/{tag}/{place})"
+        picture, place = found.groups(default="")
+        return f"{picture}]({repository}/{'raw' if picture else 'blob'}/{tag}/{place})"
 
     return _LINK.sub(outside, text)

@@ -10,6 +10,8 @@ from attncalc.base import __version__
 
 if TYPE_CHECKING:
     from attncalc.api import Solution, check, cross_attention, self_attention, solve
+    from attncalc.api.conforming import conform
+    from attncalc.api.generating import generate
     from attncalc.api.making import new
     from attncalc.api.models import open_model
     from attncalc.api.studies import Study, aim, simulate, train, vary
@@ -31,7 +33,9 @@ __all__ = [
     "__version__",
     "aim",
     "check",
+    "conform",
     "cross_attention",
+    "generate",
     "new",
     "open_model",
     "read_problem",
@@ -53,7 +57,9 @@ _HOMES = {
     "Study": "api.studies",
     "aim": "api.studies",
     "check": "api",
+    "conform": "api.conforming",
     "cross_attention": "api",
+    "generate": "api.generating",
     "new": "api.making",
     "open_model": "api.models",
     "read_problem": "reading",

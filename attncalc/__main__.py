@@ -9,7 +9,7 @@ OBJECTS = 100_000
 
 
 def main() -> None:
-    """Run the command line and leave with its code; 130 and 143 where it is told to end."""
+    """Run the command line and exit with its code; 130 and 143 when a signal ends it."""
     gc.set_threshold(OBJECTS)
     if not sys.warnoptions:  # warnings of libraries are for programmers: python -W shows them
         warnings.simplefilter("ignore")

@@ -13,7 +13,7 @@ version = release = attncalc.__version__
 copyright = "the authors of attncalc"  # noqa: A001 - Sphinx's name
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "tools.site"]
-exclude_patterns = ["tools", "gallery/*", "notebooks/.ipynb_checkpoints"]
+exclude_patterns = ["tools", "gallery/pages", "gallery/work", "notebooks/.ipynb_checkpoints"]
 source_suffix = {".md": "markdown"}
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4

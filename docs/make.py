@@ -1,6 +1,6 @@
 """Update the outputs in the documentation: `python docs/make.py`, for all or some pages.
 
-It updates outputs and pictures of pages, tables of fields.md, and outputs of notebooks.
+It updates outputs and pictures of pages, tables of fields, and outputs of notebooks.
 `python docs/make.py site FOLDER` builds the site, and fails on any warning.
 """
 
@@ -22,7 +22,7 @@ WITH_OUTPUTS = sorted(
     if "\n```text\n" in path.read_text(encoding="utf-8") and path.name != "key.md"
 )
 """Pages with outputs of commands."""
-FIELDS = HERE / "fields.md"
+FIELDS = (HERE / "fields.md", HERE / "layers.md")
 NOTEBOOKS = sorted((HERE / "notebooks").glob("*.ipynb"))
 
 
@@ -31,7 +31,8 @@ def main() -> None:
     if sys.argv[1:2] == ["site"]:
         build(Path(sys.argv[2]))
         return
-    FIELDS.write_text(with_tables(FIELDS.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in FIELDS:
+        page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
     named = sys.argv[1:]
     for page in WITH_OUTPUTS:
         if not named or page.name in named:

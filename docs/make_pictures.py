@@ -1,7 +1,7 @@
 """Make the README's pictures from the real commands: `python docs/make_pictures.py`.
 
-The pages need `pdflatex` (Debian's texlive-latex-base) and `pdftoppm` (poppler-utils); the picture
-of the live page, `chromium`.
+The pages need `pdflatex` (Debian's texlive-latex-base) and `pdftoppm` (poppler-utils); the
+animation of the interactive page, `chromium`.
 """
 
 import io
@@ -12,12 +12,23 @@ import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from rich.console import Console
 from rich.text import Text
 
 HERE = Path(__file__).parent
 COMMAND = Path(sys.executable).parent / "attncalc"
 COLUMNS = 84
+SCREEN = 960, 780
+SCENES = (
+    ("", ""),
+    ("", "#A-3-1"),
+    ("", "#O-3-1"),
+    ("#X[5]=1/2", ""),
+    ("#X[5]=1/2", "#A-3-1"),
+    ("#X[5]=1/2", "#O-3-1"),
+)
+"""Addresses of the interactive page, with edits, and the entries to click on."""
 TARGET, DRAW = "1/2 v_a + 1/2 v_b", "K[a] ~ N(mu, 0.01 I + 1/2 mu muT)"
 
 
@@ -34,21 +45,28 @@ def main() -> None:
 
 
 def draw_live() -> None:
-    """Write the interactive page, and draw it with an edited number and a highlighted entry."""
+    """Write the interactive page, and animate it: click on entries, edit a number, click again."""
     subprocess.run([COMMAND, "self", "-o", HERE / "self.html"], check=True)
     sys.path.append(str(HERE.parent / "tests"))
     from browser import Browser
 
-    browser = Browser()
-    try:
-        browser.screen(1100, 700)
-        browser.open(HERE / "self.html", "#X[5]=1/2")
-        browser.point("#A-3-2")
-        browser.run("document.querySelector('#step-S').scrollIntoView()")
-        browser.point("#A-3-2")
-        browser.look(HERE / "live.png", 1100, height=700)
-    finally:
-        browser.close()
+    browser, frames = Browser(), []
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            browser.screen(*SCREEN)
+            for address, pointed in SCENES:
+                browser.open(HERE / "self.html", address)
+                if pointed:
+                    browser.click(pointed)
+                browser.run("document.querySelector('#step-S').scrollIntoView()")
+                browser.look(Path(folder) / "live.png", SCREEN[0], height=SCREEN[1])
+                with Image.open(Path(folder) / "live.png") as frame:
+                    small = frame.convert("RGB").resize((720, 585), Image.Resampling.LANCZOS)
+                    frames.append(small.quantize(64))
+        finally:
+            browser.close()
+    first, *others = frames
+    first.save(HERE / "live.gif", save_all=True, append_images=others, duration=2000, loop=0)
 
 
 def draw_patches() -> None:

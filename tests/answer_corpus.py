@@ -37,7 +37,7 @@ def expected(problem: str) -> Any:
 
 
 def outcome(name: str) -> Outcome:
-    """Read a file of the corpus, and compare it with what stands in it."""
+    """Read a file of the corpus, and compare the result with its content."""
     known = KNOWN[name]
     try:
         answer = read_answer_bytes((FOLDER / name).read_bytes(), name, expected(known["problem"]))
@@ -50,7 +50,7 @@ def outcome(name: str) -> Outcome:
 def compared(
     answer: Answer, reads: dict[str, Any], *, must_note: bool = False, blanks: bool = False
 ) -> Outcome:
-    """Say whether an answer was read as what it is.
+    """Return whether an answer was read as what it is.
 
     What is null in the truth must be noted as a fault, unless it was left blank.
     """

@@ -79,7 +79,7 @@ PROSE = {
 
 @dataclass
 class Written:
-    """A document, and what stands in it."""
+    """A document, and its content."""
 
     text: str
     truth: dict[str, Texts]
@@ -110,7 +110,7 @@ class Writer:
         return self.pick(SYMBOLS[step])
 
     def heading(self, step: str, number: int) -> str:
-        """Return a line that names what stands below it."""
+        """Return a line that names the content below it."""
         word = self.word(step) if self.rng.random() < 0.7 else self.name(step)
         if self.tex:
             return self.pick([f"\\section*{{{self.word(step)}}}", f"\\textbf{{{self.word(step)}}}:",

@@ -35,7 +35,7 @@ KEYS = {"Enter": 13, "Backspace": 8, "Escape": 27, "Tab": 9, "End": 35, "Home": 
 }  # fmt: skip
 
 FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""What waits until the page is drawn: after a scroll, Chromium points anew where the mouse was."""
+"""What waits until the page is drawn: after a scroll, Chromium finds what is under the mouse."""
 
 
 class Browser:
@@ -112,7 +112,7 @@ class Browser:
             self.failed.append(said["entry"]["text"])
 
     def open(self, path: Path, address: str = "") -> None:
-        """Open a file, anew."""
+        """Open a file, or load it again."""
         self.send("Page.navigate", url="about:blank")
         self.asked.clear(), self.failed.clear()
         self.send("Page.navigate", url=f"{path.as_uri()}{address}")

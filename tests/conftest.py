@@ -1,5 +1,6 @@
 """What tests share: the command as a person runs it, problems to break, and how much is tried."""
 
+import gc
 import io
 import os
 import random
@@ -8,12 +9,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import Browser
 from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
 
 from attncalc.problem import samples
 
@@ -22,7 +25,7 @@ PACKAGE = Path(samples.__file__).parent.parent
 BUNDLED = samples.sample("self").path.parent
 """The samples: in the package where it is installed, and else in the clone."""
 
-SHARE, SLOW_SHARE = 12, 3
+SHARE, SLOW_SHARE = 20, 3
 """Of the random problems of a property, plain `pytest` tries one in so many, and `-m slow`."""
 
 
@@ -51,7 +54,7 @@ IN_FULL = "ATTNCALC_NEW_EXAMPLES" in os.environ
 def mostly_slow(values: Iterable[Any], every: int = 4, of_slow: int = 1) -> list[Any]:
     """Return parameters of which one in so many is for each run, and the others are slow.
 
-    Several parameters of one test stand in a `pytest.param`. Of the slow ones, one in `of_slow` is
+    Several parameters of one test are in a `pytest.param`. Of the slow ones, one in `of_slow` is
     tried, and all where new examples are asked for.
     """
     listed = list(values)
@@ -79,8 +82,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Note how much is to be tried, before the first property is made; draw a seed."""
+    """Note how much to try, before any test module is imported; draw a seed.
+
+    Collection creates many objects and hardly any garbage: without gc it takes half the time.
+    """
     global _THOROUGH
+    gc.disable()
     _THOROUGH = bool(re.search(r"(?<!not )\bslow\b", str(config.option.markexpr)))
     if config.option.sample_seed is None:  # the processes of xdist take the same one
         drawn = os.environ.setdefault("ATTNCALC_SAMPLE_SEED", str(random.randrange(10**6)))
@@ -124,6 +131,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ]
 
 
+def pytest_collection_finish() -> None:
+    """Turn garbage collection on, except for the objects of the collection."""
+    gc.freeze()
+    gc.enable()
+
+
 def some_of(count: int) -> list[Any]:
     """Return seeds from 0: a share of them for plain `pytest`, and the others for `-m slow`."""
     few = -(-count // SHARE)
@@ -156,6 +169,20 @@ def many(examples: int, **changes: Any) -> Callable[..., Any]:
         **changes,
     )
     return lambda test: SLOW(checks(test)) if _THOROUGH else checks(test)
+
+
+def any_text(max_size: int) -> "st.SearchStrategy[str]":
+    """Return texts of any characters; plain `pytest` does not list them all."""
+    some = "".join(map(chr, (*range(0x3100), 0xFFFD, 0x1D7D8, 0x1F600, 0x10FFFF)))
+    return st.text(max_size=max_size) if _THOROUGH else st.text(some, max_size=max_size)
+
+
+@cache
+def _application(app_for: Callable[..., Any], arguments: tuple[str, ...]) -> Any:
+    """Return the command for the first argument; building it takes longer than most commands."""
+    from typer.main import get_command
+
+    return get_command(app_for(arguments))
 
 
 @pytest.fixture(scope="session")
@@ -192,7 +219,7 @@ def attncalc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """
 
     def run(*arguments: str, stdin: str | bytes = b"", **environment: str) -> Run:
-        from attncalc.cli import run
+        from attncalc.cli import app, run
 
         encoding = environment.pop("PYTHONIOENCODING", "utf-8")
         given = io.BytesIO(stdin.encode() if isinstance(stdin, str) else stdin)
@@ -200,6 +227,9 @@ def attncalc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
         with monkeypatch.context() as patch:
             patch.chdir(tmp_path)
             patch.setattr(sys, "argv", ["attncalc", *arguments])
+            if "_ATTNCALC_COMPLETE" not in environment:
+                built = partial(_application, app.app_for)
+                patch.setattr(app, "app_for", lambda given: built(tuple(given[:1])))
             for name in set(os.environ) - set(clean_environment()):
                 patch.delenv(name)
             # 80: rich would else measure the terminal in which the tests run
@@ -254,5 +284,5 @@ def outputs_of_the_command() -> set[tuple[str, str]]:
 
 
 def _writes(text: str) -> bool:
-    """Say whether a help tells of a file that is written, whatever its placeholder is called."""
+    """Return whether a help describes an output file, whatever its placeholder is called."""
     return bool(re.search(r"(?i)\b(write|save)\b.*\b(file|folder|place)\b", text))

@@ -15,7 +15,7 @@ ELEMENTS = {
     *("math", "mi", "mn", "mo", "mtext", "mspace", "mrow", "mfrac", "msqrt"),
     *("msub", "msup", "msubsup", "munder"),
 }
-"""All that a page is made of where nothing makes it live."""
+"""All elements of a static page."""
 ATTRIBUTES = {
     *("lang", "charset", "name", "content", "http-equiv", "id", "class", "role", "tabindex"),
     *("scope", "open", "aria-label", "aria-labelledby", "aria-describedby", "aria-hidden"),
@@ -29,7 +29,7 @@ ATTRIBUTES = {
 
 @dataclass
 class Element:
-    """An element: what it is called, its attributes, and in order what stands in it."""
+    """An element: what it is called, its attributes, and its content in order."""
 
     tag: str
     attributes: dict[str, str | None]
@@ -64,7 +64,7 @@ class Element:
 
 
 class Strict(HTMLParser):
-    """Reads a page, and refuses what a browser would have to mend."""
+    """Reads a page, and refuses what a browser would have to repair."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

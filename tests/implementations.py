@@ -45,7 +45,7 @@ class Layer:
         return {"X": random.normal(size=(tokens, d)), **made}
 
     def said(self) -> dict[str, Any]:
-        """Return what is said of it beside its weights."""
+        """Return its settings beside its weights."""
         said: dict[str, Any] = {"num_heads": self.heads, "causal": self.is_causal}
         if self.has_rope:
             said |= {"positions": "rope", "rope_base": self.base}

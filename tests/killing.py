@@ -72,7 +72,7 @@ def cleared(folder: Path, kept: set[str]) -> None:
 
 
 def campaign(times: int, number: int, seed: int = 0) -> Counter[str]:
-    """End so many runs with a signal, and count what came of it: all but "half" may be."""
+    """End so many runs with a signal, and count the outcomes: all but "half" are allowed."""
     chance, found = random.Random(seed), Counter[str]()
     with tempfile.TemporaryDirectory() as made:
         folder = prepared(Path(made))
@@ -104,7 +104,7 @@ def seen(
     after: dict[str, bytes],
     whole: dict[str, bytes],
 ) -> list[str]:
-    """Return what can be said of how a run ended, and of what it left."""
+    """Return how a run ended, and which files it left."""
     hidden = {name for name in after if any(part.startswith(".") for part in Path(name).parts)}
     shown = {name: content for name, content in after.items() if name not in hidden}
     half = [name for name, content in shown.items() if whole.get(name) != content]
@@ -121,7 +121,7 @@ def seen(
 
 
 def main() -> None:
-    """Print what came of it."""
+    """Print the outcomes."""
     kills, ends = (int(text) for text in sys.argv[1:3])
     for times, name in ((kills, "SIGKILL"), (ends, "SIGTERM"), (ends, "SIGINT")):
         found = campaign(times, getattr(signal, name), seed=os.getpid())

@@ -20,7 +20,7 @@ Attend = Callable[..., Array]
 
 
 def true_means(attend: Attend, mask: str = "mask") -> str:
-    """Say what becomes of the key whose place in a mask is true: its value is 1."""
+    """Return the weight of a key whose place in a mask is true: its value is 1."""
     said = attend(np.ones((1, 2)), np.ones((2, 2)), [[1], [2]], **{mask: [[True, False]]})
     return {1.0: "attend", 2.0: "ignore"}[said.item()]
 
@@ -68,7 +68,7 @@ def imported(name: str) -> Any:
 
 
 def head_settings(layer: type) -> list[str]:
-    """Return what can be said of the heads of a layer."""
+    """Return the settings of the heads of a layer."""
     return [name for name in signature(layer).parameters if "heads" in name]
 
 

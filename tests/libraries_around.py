@@ -1,4 +1,4 @@
-"""What stands around attention in other libraries, each asked what the table in docs says of it."""
+"""The parts around attention in other libraries, compared with the table in the docs."""
 
 import os
 from collections.abc import Callable

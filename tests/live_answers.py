@@ -28,7 +28,7 @@ Texts = dict[str, list[str]]
 
 
 def answered(rng: Random, solution: Solution) -> Texts:
-    """Return what somebody wrote who rounds in one way, and now and then makes a mistake."""
+    """Return an answer that rounds in one way, with occasional mistakes."""
     decimals = solution.problem.decimals
     rule = rng.choice(["half-away", "half-away", "half-even", "truncate"])
     carried = rng.choice([None, None, decimals, decimals, decimals, 3, 4])

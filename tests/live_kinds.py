@@ -170,7 +170,7 @@ def seen(rng: Random, number: Any) -> dict[str, Any]:
 
 
 def with_gradients(rng: Random, number: Any, solution: Solution) -> dict[str, Any]:
-    """Return the fields of the way back of a problem that is solved."""
+    """Return the fields of the gradients of a solved problem."""
     names = {step.name for step in solution.plan}
     has_head, is_alone = "logits" in names, solution.problem.block == "attention"
     more: dict[str, Any] = {"backward": True}

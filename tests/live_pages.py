@@ -1,4 +1,4 @@
-"""Problems of every kind, drawn at random, and Node to work them out as a page does."""
+"""Problems of every kind, drawn at random, and Node to compute them as a page does."""
 
 import json
 import shutil
@@ -91,7 +91,7 @@ def in_node(program: str, lines: Iterable[Any]) -> Iterator[Any]:
 
 
 def is_stated(solution: Solution) -> bool:
-    """Say whether an equation states each step of a problem."""
+    """Return whether an equation states each step of a problem."""
     try:
         stated_steps(solution.problem, solution.plan)
     except UnstatedError:

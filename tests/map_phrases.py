@@ -124,7 +124,7 @@ HELD_OUT_LATER = [
     ("words", 'The most important word for "mat" is "cat".', "mat>cat"),
     ("words", "mat: cat, then sat", "mat>cat|sat"),
 ]
-"""Written when the reader passed all that stands above, and before these were tried."""
+"""Written when the reader passed all phrases above, before these were tried."""
 
 WORKED_ON = [
     ("self", "Output token 1 attends to input token 3.\nOutput token 2 attends to input token 3.\n"

@@ -60,7 +60,7 @@ def exact_values(
     rounding: str,
     decimals: int,
 ) -> dict[str, Rows]:
-    """Return every step before it is rounded, worked out from what the steps before it carry."""
+    """Return every step before rounding, computed from the values of the steps before it."""
 
     def read(name: str) -> Rows:
         return as_carried({name: full[name]}, rounding, decimals)[name]

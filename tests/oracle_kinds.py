@@ -19,7 +19,7 @@ Heads = list[Rows]
 Masked = list[list[Fraction | None]]
 """Scores, or numbers added to scores, where None is minus infinity."""
 Reader = Callable[[list[Masked]], list[Masked]]
-"""Takes matrices as they are worked out to what the next step reads."""
+"""Maps matrices as computed to the values that the next step reads."""
 
 BLUR = Fraction(1, 10**100)
 """Values this near each other are the same value, and this little below a tie is the tie."""
@@ -108,7 +108,7 @@ class Kind:
 
     @property
     def query_place(self) -> int:
-        """How many places after the first key the first query stands."""
+        """The position of the first query, counted from the first key."""
         if self.causal_alignment == "top-left":
             return 0
         n, m = (len(given[0] if given else tokens or []) for given, tokens in self._sides)
@@ -148,7 +148,7 @@ def as_shown(kind: Kind, steps: dict[str, list[Masked]]) -> dict[str, list[objec
 
 
 def exact_by_hand(kind: Kind) -> dict[str, list[Masked]]:
-    """Return every step before it is rounded, worked out from what the steps before it carry.
+    """Return every step before rounding, computed from the values of the steps before it.
 
     Each is a list of heads; of one where it is not done head by head, or has but one.
     """
@@ -163,7 +163,7 @@ def carried(kind: Kind, matrix: Masked) -> Masked:
 
 
 def _steps(kind: Kind) -> Iterator[tuple[str, list[Masked]]]:
-    """Yield each step's name and its matrices, in the order they are worked out."""
+    """Yield each step's name and its matrices, in the order of computation."""
 
     def read(matrices: list[Masked]) -> list[Masked]:
         return [carried(kind, matrix) for matrix in matrices]
@@ -341,7 +341,7 @@ def _changes_of_scores(
 
 
 def _behind(kind: Kind, rows: Rows) -> list[list[int]]:
-    """Return how many places each key stands behind its query: T5's relative position."""
+    """Return the position of each key relative to its query, as T5 does."""
     offset = len(rows[0]) - len(rows) if kind.causal_alignment == "bottom-right" else 0
     return [[j - (i + offset) for j in range(len(rows[0]))] for i in range(len(rows))]
 

@@ -40,6 +40,7 @@ class Use(NamedTuple):
     methods: tuple[str, ...]
 
 
+@cache
 def uses() -> list[Use]:
     """Return each pattern of the package: those that modules hold, and those within calls."""
     found: dict[re.Pattern[str], Use] = {}
@@ -107,7 +108,7 @@ def _methods_on(name: str) -> dict[str, set[str]]:
 
 
 def _called(name: str) -> Iterator[Use]:
-    """Yield the patterns that stand within calls of `re`: a text, or the name of a pattern."""
+    """Yield the patterns within calls of `re`: a text, or the name of a pattern."""
     if "import re\n" not in _text(name):
         return
     for node in ast.walk(_tree(name)):
@@ -143,7 +144,7 @@ def _flags(node: ast.Call) -> int:
 
 
 def _is_of_module(name: str, node: ast.Call) -> bool:
-    """Say whether a call is made while its module is loaded: what it makes is held by a name."""
+    """Return whether a call is made while its module is loaded: what it makes is held by a name."""
     return any(
         node in ast.walk(statement)
         for statement in _tree(name).body
@@ -152,7 +153,7 @@ def _is_of_module(name: str, node: ast.Call) -> bool:
 
 
 class Text(NamedTuple):
-    """What stands before, the piece that is repeated, and what stands behind."""
+    """The text before, the repeated piece, and the text after it."""
 
     before: str
     piece: str
@@ -199,7 +200,7 @@ def _inner(value: Any) -> Iterator[Any]:
 
 
 def _repeated(tree: Any, before: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield what stands before each quantifier, and what it repeats."""
+    """Yield the part before each quantifier, and the part that it repeats."""
     for place, (code, value) in enumerate(tree):
         here = before + _sample(list(tree)[:place])
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):

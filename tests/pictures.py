@@ -101,7 +101,7 @@ def written(figure: Figure, gid: str) -> list[str]:
 
 
 def dots(axes: Axes, column: str) -> list[tuple[float, float]]:
-    """Return where the dots of the "inputs" or "outputs" of a map stand."""
+    """Return the positions of the dots of the "inputs" or "outputs" of a map."""
     (found,) = (line for line in axes.lines if line.get_gid() == column)
     return list(zip(*found.get_data(), strict=True))
 
@@ -136,7 +136,7 @@ def meshes(figure: Figure) -> list[QuadMesh]:
 
 
 def grid(figure: Figure) -> list[list[str]]:
-    """Return the digits in the cells of the one heatmap, line by line, by where they stand."""
+    """Return the digits in the cells of the one heatmap, line by line, by their positions."""
     found = [text for text in the(figure, "heatmap").texts if text.get_gid() == "value"]
     found.sort(key=lambda text: (text.get_position()[1], text.get_position()[0]))
     columns = len({text.get_position()[0] for text in found})
@@ -145,6 +145,6 @@ def grid(figure: Figure) -> list[list[str]]:
 
 
 def overlapping(some: Sequence[Text]) -> list[tuple[str, str]]:
-    """Return which texts stand on one another."""
+    """Return which texts overlap."""
     boxes = [(text.get_text(), text.get_window_extent()) for text in some]
     return [(a, b) for (a, one), (b, other) in combinations(boxes, 2) if one.overlaps(other)]

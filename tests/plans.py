@@ -67,7 +67,7 @@ HAND = Given(
     np.array([[0.5, 1, 0], [1, 0, 1], [0, -0.5, 1]]),
     np.array([[2.0, 0, 1], [0, 1, 1], [1, 0.5, 0]]),
 )
-"""Matrices of which each mistake can be told from all others."""
+"""Matrices for which each mistake differs from all others."""
 
 
 def random_given(rng: Random) -> Given:

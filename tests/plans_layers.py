@@ -152,7 +152,7 @@ def _second(post: list[Plan]) -> Iterator[Plan]:
 
 
 def _of_pre(given: Env) -> Iterator[Plan]:
-    """Before each part: what comes of normalising nothing, or the wrong sum."""
+    """Before each part: the result without normalization, or of the wrong sum."""
     fields: dict[str, Any] = {**given, "eps": EPS, "norm": "pre"}
     X = given["X"]
     tokens = normal(X, given)

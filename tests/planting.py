@@ -17,7 +17,7 @@ Recipe = Callable[[Env, "Task"], np.ndarray]
 
 ROUNDINGS = {"half-away": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "truncate": ROUND_DOWN}
 LARGEST = 1e12
-"""A number that nobody writes out: exp of a score, say."""
+"""A number that answers do not write out, as exp of a score."""
 STYLES = [(carried, rule) for carried in ("each-step", "display") for rule in ROUNDINGS]
 
 
@@ -302,7 +302,7 @@ def ways_of(task: Task) -> dict[str, dict[str, Any]]:
 def rounding_explains(
     task: Task, style: tuple[str, str], shown: list[str], step: str, written_: np.ndarray
 ) -> bool:
-    """Say whether digits that were rounded before can account for what is written in a step.
+    """Return whether digits that were rounded before can account for what is written in a step.
 
     The shown digits that the step reads are moved to the ends of what they may stand for, in
     random directions: what is reached so is a part of what rounding can do, and never more.
@@ -414,7 +414,7 @@ def _taking_turns(step: str, env: Env, task: Task) -> np.ndarray:
 
 
 def is_of_copying(code: str) -> bool:
-    """Say whether a mistake is about single entries or lines, and told only where it was made."""
+    """Return whether a mistake affects single entries or lines, and is reported only there."""
     return code.startswith(("miscopied", "rows-", "columns-", "row-", "column-", "entries-"))
 
 

@@ -30,7 +30,7 @@ Surface = dict[str, str]
 
 
 def surface() -> Surface:
-    """Return all that is promised: what it is, and how it stands."""
+    """Return all that is promised, with its current form."""
     return {
         **_api(),
         **_fields(),
@@ -63,7 +63,7 @@ def _api() -> Surface:
 
 
 def _signature(function: Any) -> str:
-    """Return the names of what a function takes, and what they are unless they are said."""
+    """Return the parameters of a function, with their defaults."""
     parts = []
     for each in inspect.signature(function).parameters.values():
         start = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
@@ -121,7 +121,7 @@ def _exit_codes() -> Surface:
 
 
 def _hash(described: Any) -> str:
-    """Return what stands for a schema without its words."""
+    """Return a digest of a schema without its descriptions."""
     plain = json.dumps(_without_words(described), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(plain.encode()).hexdigest()[:16]
 

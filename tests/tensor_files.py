@@ -26,7 +26,7 @@ def packed(header: Any, data: bytes = b"", length: int | None = None) -> bytes:
 
 
 def tensors(metadata: dict[str, str] | None = None, **arrays: Any) -> bytes:
-    """Return a file of these arrays; (dtype, shape, bytes) stands for one that numpy has not."""
+    """Return a file of these arrays; (dtype, shape, bytes) is of a type that numpy lacks."""
     header: dict[str, Any] = {"__metadata__": metadata or {"format": "pt"}}
     data = b""
     for name, given in arrays.items():

@@ -57,9 +57,7 @@ def test_orthonormal_keys_are_averaged_within_the_bound_of_the_theory(count: int
 
 @pytest.mark.parametrize("target", ["v_2", "1/3 v_1 + 1/3 v_2 + 1/3 v_4", "1/4 v_1 + 3/4 v_3"])
 @pytest.mark.parametrize("scale", ["none", "sqrt_dk", "1/3"])
-def test_keys_that_stand_in_any_directions_give_the_weights_aimed_for(
-    target: str, scale: str
-) -> None:
+def test_keys_in_any_directions_give_the_target_weights(target: str, scale: str) -> None:
     rng = np.random.default_rng(11)
     K, V = rng.standard_normal((4, 6)), rng.standard_normal((4, 2))
     found = designed(target, K=K, V=V, scale=scale, beta=40)
@@ -89,7 +87,7 @@ def test_the_beta_that_reaches_an_error_reaches_it_and_no_smaller_one_does() -> 
     assert beta == pytest.approx(math.log(2 * 999), abs=1e-9)
 
 
-def test_an_error_that_no_beta_reaches_is_said(attncalc: Command) -> None:
+def test_an_error_that_no_beta_reaches_is_reported(attncalc: Command) -> None:
     found = designed("v_3", K=[[1, 0], [0, 1], [0.5, 0.5]], V=[[1], [2], [9]], within=0.001)
     assert found.within == (0.001, None)
     keys = ("--K", "1 0; 0 1; .5 .5", "--V", "1; 2; 9")
@@ -129,7 +127,7 @@ def test_a_corner_among_many_keys_can_always_be_copied(seed: int) -> None:
     assert found.weights[0][3] > 1 - 1e-9
 
 
-def test_two_keys_that_are_one_cannot_be_told_apart() -> None:
+def test_equal_keys_cannot_have_different_weights() -> None:
     found = designed("v_1", K=[[1, 0], [1, 0], [0, 1]], V=[[1], [2], [3]])
     assert found.obstacle is not None
     assert not found.obstacle.is_passed
@@ -263,12 +261,12 @@ def test_problems_in_which_a_query_does_not_decide_are_refused(attncalc: Command
     for flag, said in (
         (("--beta", "-1"), "--beta -1: β must be above 0, for example 10"),
         (("--beta", "x"), '--beta takes a number above 0: "x" is not a number'),
-        (("--within", "0"), "--within 0: an error is above 0, as 0.001"),
+        (("--within", "0"), "--within 0: an error must be above 0, as 0.001"),
     ):
         assert attncalc("aim", AVERAGE, "v_b", *flag).err == f"error: {said}\n"
 
 
-def test_a_stand_in_for_the_query_leaves_keys_and_values_as_they_are() -> None:
+def test_a_replaced_query_keeps_keys_and_values() -> None:
     problem = read_problem(AVERAGE, Q=ANY_QUERY)
     assert problem.Q.tolist() == [[0, 0, 0]]
     assert problem.keys == ("a", "b", "c")
@@ -309,6 +307,7 @@ def test_a_query_is_designed_for_one_key_head_however_query_heads_are_given(
     assert json.loads(run.out)["q"] == [0, 10]
 
 
+@pytest.mark.slow
 def test_no_title_of_a_sample_is_a_command() -> None:
     """It stands above pictures, where a line of a shell has no room."""
     titles = {each.name: read_problem(sample(each.name).path).title for each in SAMPLES}

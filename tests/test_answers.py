@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import many, mostly_slow
+from conftest import any_text, many, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,7 +114,7 @@ def test_what_is_no_number_says_why(text: str, fault: str) -> None:
 
 
 @many(100)
-@given(st.text(max_size=40))
+@given(any_text(40))
 def test_no_text_of_an_entry_makes_the_reader_fail(text: str) -> None:
     entry = read_entry(text)
     assert entry.fault == "" or entry.value is None
@@ -385,7 +385,7 @@ def test_a_matrix_and_a_line_of_the_map_on_one_line_are_both_read() -> None:
     assert [(each.output, each.most) for each in answer.connections or ()] == [("1", ("3",))]
 
 
-def test_our_own_lines_and_other_sentences_stand_side_by_side_in_a_sheet() -> None:
+def test_our_own_lines_and_other_sentences_are_read_in_one_sheet() -> None:
     lines = '"Output 1: solid line to 3, dashed line to 1 and 2"\n'
     lines += "Output 2 attends to input 3\n" + '"Output 3: solid line to _____"\n'
     answer = read(f"Q\n1,2\n\nconnections\n{lines}", "a.csv")

@@ -254,7 +254,7 @@ def test_a_printed_marking_is_what_the_command_prints(attncalc: Command, tmp_pat
     assert marking.to_markdown() == markdown.out
 
 
-def test_a_marking_is_one_of_the_house_and_keeps_all_it_says() -> None:
+def test_a_marking_in_python_has_all_results() -> None:
     marking = check(sample("self").path, {"Q": [[1, 3], [-1, 1], ["2.5", 2]]})
     assert isinstance(marking, marks.Marking)
     assert marking.score.earned.denominator == 6
@@ -353,7 +353,7 @@ def test_texts_in_lists_are_read_as_those_of_files_are(tmp_path: Path) -> None:
         ([["nan", 1]], 'W_Q, row 1, column 1: "nan" is not a number'),
     ],
 )
-def test_a_text_that_is_no_number_is_told_with_its_place(given: Any, told: str) -> None:
+def test_a_text_that_is_not_a_number_is_reported_with_its_place(given: Any, told: str) -> None:
     with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
         Problem(X=[[1, 0]], W_Q=given, W_K=[[1], [1]], W_V=[[1], [1]])
 
@@ -382,7 +382,7 @@ def test_steps_are_counted_under_the_name_of_their_flag() -> None:
         ({"atol": float("nan")}, 'atol: "nan" is not a number'),
     ],
 )
-def test_a_rule_that_there_is_not_is_refused_in_words(rules: dict[str, Any], told: str) -> None:
+def test_an_unknown_rule_is_refused(rules: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError, match=re.escape(told)):
         check(MARKED, {"Q": [[11]]}, **rules)
 

@@ -39,7 +39,7 @@ def marked(answer: Answer, problem: Problem | None = None, **rules: Any) -> Mark
 
 
 def with_unread(*unread: Unread, **more: Any) -> Answer:
-    """Return a flawless answer in which something else stands, too."""
+    """Return a correct answer that also contains something else."""
     solution = solve(read_problem(PROBLEM))
     matrices = {
         step.name: matrix_of_floats(np.array(solution.shown(step.name), dtype=float))
@@ -62,7 +62,7 @@ def test_every_step_is_asked_for_where_the_problem_does_not_say() -> None:
     )
 
 
-def test_a_step_that_is_not_found_is_told_from_a_blank_one() -> None:
+def test_a_missing_step_differs_from_a_blank_one() -> None:
     marking = check(PROBLEM, {"Q": [[None, None]] * 3}, asked=("Q", "K"))
     found, missing = marking.steps
     assert (found.counts[Status.BLANK], missing.counts[Status.NOT_FOUND]) == (6, 6)
@@ -178,7 +178,7 @@ def test_the_map_counts_only_where_it_is_drawn_or_asked_for(attncalc: Command) -
     assert marking.not_found == ("connections",)
 
 
-def test_what_is_written_and_not_asked_for_is_no_stranger() -> None:
+def test_steps_that_are_not_asked_for_are_recognized() -> None:
     marking = check(PROBLEM, {"Q": Q}, asked=("A",))
     assert marking.verdict == (
         "Not found: A.",
@@ -200,7 +200,7 @@ def test_asked_is_a_list_or_a_text(tmp_path: Path, said: Any) -> None:
     assert read_problem(tmp_path / "p.json").asked == ("Q", "A")
 
 
-def test_asked_stands_in_a_sheet_with_decimal_commas(tmp_path: Path) -> None:
+def test_asked_is_read_in_a_sheet_with_decimal_commas(tmp_path: Path) -> None:
     sheet = "asked;S,A\n\nQ\n0,5;1\n\nK\n1,5;1\n\nV\n2,5;1\n"
     (tmp_path / "p.csv").write_text(sheet)
     assert read_problem(tmp_path / "p.csv").asked == ("S", "A")
@@ -217,13 +217,13 @@ def test_asked_stands_in_a_sheet_with_decimal_commas(tmp_path: Path) -> None:
         (["Q", 1], "asked takes step names"),
     ],
 )
-def test_what_is_no_step_cannot_be_asked_for(said: Any, message: str) -> None:
+def test_asked_refuses_unknown_steps(said: Any, message: str) -> None:
     with pytest.raises(InputError) as error:
         Problem(**fields(), asked=said)
     assert str(error.value).startswith(message)
 
 
-def test_the_rules_cannot_ask_for_what_is_no_step() -> None:
+def test_rules_refuse_unknown_steps() -> None:
     with pytest.raises(InputError) as error:
         check(PROBLEM, {"Q": Q}, asked=("Q", "Z"))
     assert str(error.value).startswith('steps: unknown name "Z"')
@@ -359,6 +359,7 @@ def test_the_class_table_fits_80_columns(attncalc: Command, folder: Path) -> Non
     assert len(rows) >= 13
 
 
+@pytest.mark.slow
 def test_marks_are_decimals_or_fractions_where_they_are_asked_for(attncalc: Command) -> None:
     mine = f"{ANSWERS}/lost-sign.tex"
     for flags, earned in (((), "6.8333"), (("--fractions",), "41/6")):
@@ -401,10 +402,10 @@ def test_pages_are_never_written_over_what_was_read(attncalc: Command, folder: P
 def test_a_folder_takes_pages_alone(attncalc: Command, folder: Path) -> None:
     run = attncalc("check", PROBLEM, "class", "-o", "marked/", "--format", "json")
     assert run.code == 2
-    assert run.err == "error: marked is a folder: pages in markdown or html are written to one\n"
+    assert run.err == "error: marked is a folder: it can contain pages in markdown or html\n"
 
 
-def test_pages_of_one_name_stand_apart() -> None:
+def test_pages_of_equal_names_have_numbers() -> None:
     from attncalc.writing.reports.many import Marked, pages
 
     places = ["a/ann.md", "b/ann.md", "b/Ann.md", "bob.md", "standard input"]

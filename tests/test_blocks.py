@@ -85,7 +85,7 @@ def whole(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> Solution:
 
 
 def near(one: np.ndarray, other: np.ndarray) -> bool:
-    """Say whether two matrices agree to 1e-13 of the size of their entries."""
+    """Return whether two matrices agree to 1e-13 of the size of their entries."""
     finite = np.isfinite(one)
     size = np.abs(one[finite]).max(initial=1e-300)
     return bool(

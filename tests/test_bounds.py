@@ -78,6 +78,7 @@ def test_no_small_problem_takes_long(name: str) -> None:
     assert not _takes_long(lambda: read_stream(PROBLEMS[name].encode(), name))
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(5)
 @pytest.mark.parametrize("name", mostly_slow(ANSWERS, 4))
 def test_no_small_answer_takes_long(name: str) -> None:
@@ -92,7 +93,7 @@ def test_no_matrix_of_a_flag_takes_long() -> None:
     assert "is not a matrix" in faults.found[0]
 
 
-def test_unknown_names_are_told_ten_times_and_counted() -> None:
+def test_ten_unknown_names_are_listed_and_the_rest_counted() -> None:
     with pytest.raises(InputError, match="2,990 more names are not known") as told:
         read_stream(KEYS.encode(), "in.json")
     assert str(told.value).count("did you mean") == 10
@@ -171,7 +172,7 @@ def test_arrays_come_back_as_they_were_saved() -> None:
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", ["an entry far off.json", "uneven rows.json", "uneven rows.csv"])
-def test_gaps_are_told_and_not_filled(name: str) -> None:
+def test_gaps_are_reported_and_not_filled(name: str) -> None:
     written = read_answer_bytes(ANSWERS[name].encode(), name).matrices["Q"]
     assert written.values.size == 1
     assert "row" in written.problem

@@ -119,7 +119,7 @@ def test_what_is_not_marked_in_a_folder_of_answers_is_named(
     (folder / "deeper").mkdir()
     for name in ("bob.pdf", ".hidden", "deeper/cy.md", "d\x1b[31m.png"):
         (folder / name).touch()
-    said = 'note: class: not marked, for no answers are called so: "bob.pdf", {}"deeper/"\n'
+    said = 'note: class: not marked, because no answers have these names: "bob.pdf", {}"deeper/"\n'
     assert attncalc("check", PROBLEM, "class").err == said.format('"d\\x1b[31m.png", ')
     for number in range(10):
         (folder / f"a{number}.pdf").touch()
@@ -251,7 +251,7 @@ def large(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_large_matrices_are_shown_without_their_middle_and_it_is_said(
+def test_large_matrices_are_shown_without_their_middle_with_a_note(
     attncalc: Command, large: Path
 ) -> None:
     run = attncalc("check", "layer.npz", "dump.npz", "--atol", "1e-6")
@@ -289,6 +289,7 @@ def test_in_brief_there_is_the_verdict_alone(attncalc: Command, large: Path) -> 
     assert (right.code, right.out.count("\n")) == (0, 6)
 
 
+@pytest.mark.slow
 def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
     attncalc: Command, large: Path
 ) -> None:
@@ -314,7 +315,10 @@ def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
     [
         ([PROBLEM, "nope.md"], "error: nope.md: no such file\n"),
         (["nope.json", "a.md"], "error: nope.json: no such file\n"),
-        (["-", "-"], "error: - stands for the problem and for an answer: one of them can be\n"),
+        (
+            ["-", "-"],
+            "error: - is given for the problem and for an answer: use it for one of them\n",
+        ),
         (
             [PROBLEM, "a.md", "--steps", "Q,Z"],
             'error: --steps: unknown name "Z": did you mean V? '
@@ -368,6 +372,7 @@ def test_what_a_person_typed_does_nothing_to_the_terminal(
     assert "[31m[red]:smile:" in attncalc("check", PROBLEM, "a.json", "--full").out
 
 
+@pytest.mark.slow
 def test_no_mistake_is_100_percent(attncalc: Command, tmp_path: Path) -> None:
     rows = [[0.01] * 100 for _ in range(100)]
     tokens = [[0]] * 100

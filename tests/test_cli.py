@@ -87,7 +87,7 @@ def test_only_selects_steps_by_name_or_title(attncalc: Command) -> None:
     )
 
 
-def test_advice_stands_on_the_screen_and_not_in_a_file_of_tables(
+def test_advice_is_on_the_screen_and_not_in_a_file_of_tables(
     attncalc: Command, tmp_path: Path
 ) -> None:
     said = "with full precision (--rounding display), 3 of 42 entries differ"
@@ -95,7 +95,7 @@ def test_advice_stands_on_the_screen_and_not_in_a_file_of_tables(
     assert said not in (tmp_path / "page.txt").read_text(encoding="utf-8")  # advice to its author
 
 
-def test_json_alone_stands_on_standard_output(attncalc: Command) -> None:
+def test_only_json_is_on_standard_output(attncalc: Command) -> None:
     run = attncalc("cross", "--format", "json")
     assert json.loads(run.out)["kind"] == "cross"
 
@@ -198,12 +198,16 @@ BAD_CALLS = [
         "error: cannot write no/x.json: the folder no does not exist\n",
     ),
     (
-        ["samples", "nope"],
-        'error: no sample is called "nope": there are self, cross, sentence, ',
+        ["samples", "slef"],
+        'error: no sample is called "slef": did you mean self? (attncalc samples lists all)\n',
+    ),
+    (
+        ["samples", "7"],
+        'error: no sample is called "7": self, cross, sentence, ',
     ),
     (
         ["samples", "folder"],
-        "error: folder is a folder of files: say where to write it, as -o my-folder\n",
+        "error: folder is a folder of files: choose a folder, as -o my-folder\n",
     ),
 ]
 
@@ -230,7 +234,7 @@ def test_bad_usage_exits_2_without_a_traceback(attncalc: Command, arguments: lis
     assert "Error" in run.err
 
 
-def test_nobody_reading_on_ends_quietly(tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     """`attncalc self | head -1` must not report a broken pipe."""
     done = subprocess.run(
         f"{sys.executable} -m attncalc self - --full | head -1; exit ${{PIPESTATUS[0]}}",
@@ -321,7 +325,7 @@ STREAMS = (
     ("PYTHONIOENCODING=ascii PROGRAM self", 0, "note: "),
     ("PROGRAM --help | head -1; exit ${PIPESTATUS[0]}", 0, ""),
 )
-"""Commands of a shell, the exit code, and what stands on standard error."""
+"""Commands of a shell, the exit code, and the text on standard error."""
 
 
 @pytest.mark.campaign(5)
@@ -359,7 +363,7 @@ def test_the_problem_itself_is_never_overwritten(attncalc: Command, tmp_path: Pa
     run = attncalc("self", "in.json", "-o", "steps.png")
     assert run.code == 2
     assert run.err == (
-        'error: steps.png: ".png" is no form of output: '
+        'error: steps.png: ".png" is not an output format: '
         "end the name in .txt, .md, .tex, .html, .csv, .json, .npz or .pdf, or say --format\n"
     )
 
@@ -413,7 +417,7 @@ def test_arrays_come_and_go_as_npz(attncalc: Command, tmp_path: Path) -> None:
         assert arrays["A"].dtype == np.float64
         assert arrays["X"].tolist() == GOOD["X"]
     run = attncalc("self", "in.npz", "--format", "npz")
-    assert run.err == "error: npz is no text: say where to write it, as -o steps.npz\n"
+    assert run.err == "error: npz is binary: pass a file, as -o steps.npz\n"
 
 
 @pytest.mark.slow
@@ -482,7 +486,7 @@ def test_every_field_has_a_flag_of_each_command_it_belongs_to(command: str) -> N
     assert {"-d", "--no-scale", "--title"} <= flags
 
 
-def test_what_nobody_foresaw_is_one_line_and_no_exit_code_of_a_mark(
+def test_unexpected_error_prints_one_line(
     attncalc: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
@@ -492,8 +496,8 @@ def test_what_nobody_foresaw_is_one_line_and_no_exit_code_of_a_mark(
     run = attncalc("check", "p.json", "a.md")
     assert (run.code, run.out) == (3, "")
     assert run.err == (
-        "error: this is a mistake of attncalc's own: ZeroDivisionError: division by zero\n"
-        "  please report it with what was asked (attncalc check p.json a.md), the files it "
+        "error: internal error: ZeroDivisionError: division by zero\n"
+        "  please report it with the command (attncalc check p.json a.md), the files it "
         "names and what attncalc doctor prints; ATTNCALC_TRACEBACK=1 shows where it happened\n"
     )
     monkeypatch.setenv("ATTNCALC_TRACEBACK", "1")

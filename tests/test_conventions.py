@@ -62,7 +62,7 @@ def crossing() -> Problem:
 
 
 def memory(problem: Problem) -> Problem:
-    """Return what comes of a cross-attention to the tokens that ask, as they reach it."""
+    """Return the result of a cross-attention for its query tokens."""
     own = solve(problem)["N_2"]
     return replace(problem, X2=own)
 
@@ -148,7 +148,7 @@ ALSO = ("norm-place", "weights-swapped", "wrong-source", "scale-forgotten", "eps
 
 
 @pytest.mark.slow
-def test_digits_of_people_are_told_the_same(tmp_path: Path) -> None:
+def test_rounded_digits_get_the_same_statements(tmp_path: Path) -> None:
     """Of numbers rounded to four decimals, a sample's variance everywhere."""
     problem = post()
     there = solve(replace(problem, ddof=1))

@@ -245,14 +245,14 @@ def check_everything(asked: Asked) -> None:
 
 
 def is_nearly_tied(asked: Asked, full: dict[str, Rows], within: Fraction) -> bool:
-    """Say whether a value lies just below a tie without being one, as 1 / (2 + e^-60) does."""
+    """Return whether a value lies just below a tie without being one, as 1 / (2 + e^-60) does."""
     unit = Fraction(1, 10**asked.decimals)
     values = (abs(value) for matrix in full.values() for row in matrix for value in row)
     return any(BLUR < unit / 2 - value % unit < within for value in values)
 
 
 def can_be_ranked_in_floats(asked: Asked, steps: dict[str, Rows]) -> bool:
-    """Say whether float64 keeps ties, and no weights are about as near as what counts as one."""
+    """Return whether float64 keeps ties, and no weights are about as near as what counts as one."""
     sizes = sizes_of_terms(asked, steps)
     Q, K = (np.abs(np.array(steps[name], dtype=float)) for name in "QK")
     errors = 1e-15 * (sizes["Q"] @ K.T + Q @ sizes["K"].T)
@@ -512,7 +512,7 @@ def test_dividing_by_the_root_of_four_is_a_factor_of_a_half(asked: Asked) -> Non
 
 
 @pytest.mark.parametrize("unscaled", ["none", 1, 1.0, "1", Decimal("1.00"), Fraction(1)])
-def test_no_scaling_is_no_step(unscaled: Any) -> None:
+def test_without_scaling_there_is_no_scaled_step(unscaled: Any) -> None:
     names = [step.name for step in CROSS.solved(scale=unscaled).steps]
     assert names == ["Q", "K", "V", "S", "A", "O"]
 
@@ -616,7 +616,7 @@ def test_float64_shows_the_digits_that_exact_arithmetic_shows(asked: Asked) -> N
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_three_hundred_tokens_show_the_digits_of_the_oracle(rounding: str) -> None:
-    """Attention works row by row, so the oracle needs to work out a few rows only."""
+    """Attention works row by row, so the oracle computes only a few rows."""
     counts = np.random.default_rng(1).integers(-200, 201, size=(300 + 3 * 4, 4)).tolist()
     X, *weights = (
         [[Fraction(x, 100) for x in row] for row in counts[i:j]]

@@ -1,4 +1,4 @@
-"""`attncalc doctor`: what a report of a mistake needs, and nothing that is nobody's business."""
+"""`attncalc doctor`: the facts that a bug report needs, without private ones."""
 
 import json
 import platform
@@ -62,7 +62,7 @@ def test_it_says_which_letters_cannot_be_drawn_or_printed(
     )
 
 
-def test_labels_that_can_all_be_shown_are_told_to_be(attncalc: Command, tmp_path: Path) -> None:
+def test_labels_that_can_be_shown_are_listed(attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "in.json").write_text(json.dumps({**LABELS, "labels": ["é", "λ"]}))
     lines = told(attncalc("doctor", "in.json").out)
     assert (lines["fonts"], lines["encoding"]) == (
@@ -77,7 +77,9 @@ def test_a_file_that_is_no_problem_is_refused(attncalc: Command) -> None:
     assert run.err.startswith("error: missing.json: ")
 
 
-def test_the_home_folder_is_not_told(attncalc: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_home_folder_is_not_reported(
+    attncalc: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", "/home/ada.lovelace")
     run = attncalc("doctor", TERM="/home/ada.lovelace/xterm", HOME="/home/ada.lovelace")
     assert "lovelace" not in run.out
@@ -96,9 +98,7 @@ def test_what_cannot_be_loaded_is_a_line_of_it(
     assert "numpy does not load: ModuleNotFoundError" in told(run.out)["threads"]
 
 
-def test_what_is_not_installed_is_told_to_be_missing(
-    attncalc: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_libraries_are_reported(attncalc: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ['tokenizers>=0.21; extra == "models"', "no-such-thing>=1; extra == 'models'", "numpy"]
     monkeypatch.setattr(diagnosis, "_requirements", lambda: lines)
     monkeypatch.setattr(diagnosis.shutil, "which", lambda name: None)

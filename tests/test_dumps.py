@@ -72,9 +72,7 @@ def wrong(marking: Marking) -> list[Any]:
 @pytest.mark.campaign(5)
 @pytest.mark.parametrize("fill", [-1e9, MOST_NEGATIVE, -np.inf])
 @pytest.mark.parametrize("name", LAYERS)
-def test_of_a_right_dump_nothing_is_said_to_be_wrong(
-    name: str, fill: float, tmp_path: Path
-) -> None:
+def test_a_correct_dump_has_no_mistakes(name: str, fill: float, tmp_path: Path) -> None:
     layer, key = keyed(name, tmp_path)
     dump = run(layer, layer.arrays(), fill=fill)
     for kept in KEPT.values():
@@ -115,7 +113,7 @@ def test_a_bug_is_named_and_no_other_is(case: tuple[str, str, str], tmp_path: Pa
 ALSO = {"unscaled": ("scale-none",)}
 
 
-def test_what_a_dump_keeps_is_said(attncalc: Command, tmp_path: Path) -> None:
+def test_the_form_of_a_dump_is_reported(attncalc: Command, tmp_path: Path) -> None:
     layer = LAYERS["Llama"][0]
     arrays = layer.arrays()
     said = {"num_heads": "4", "causal": "true", "positions": "rope"}
@@ -179,7 +177,7 @@ def test_two_dumps_that_agree_are_known_to(attncalc: Command, tmp_path: Path) ->
         assert said in " ".join(done.out.split())
 
 
-def test_of_two_dumps_the_first_array_that_differs_is_told(
+def test_of_two_dumps_the_first_differing_array_is_reported(
     attncalc: Command, tmp_path: Path
 ) -> None:
     two(tmp_path, as_torch, "unscaled")
@@ -195,7 +193,7 @@ def test_of_two_dumps_the_first_array_that_differs_is_told(
     )
 
 
-def test_what_two_dumps_cannot_be_asked_is_said(attncalc: Command, tmp_path: Path) -> None:
+def test_flags_for_answers_are_refused_with_two_dumps(attncalc: Command, tmp_path: Path) -> None:
     two(tmp_path, lambda run: {"other": run["A"]})
     done = attncalc("check", "a.npz", "b.npz")
     assert (done.code, done.err) == (2, "error: a.npz and b.npz have no array of one name\n")

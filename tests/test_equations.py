@@ -168,7 +168,7 @@ def _normalise(norm):
 
 
 def _norm_back(to, norm, *parts):
-    """Return the way back through a normalisation to one of its inputs."""
+    """Return the gradient of a normalization in one of its inputs."""
     inputs, shapes = inputs_of("Normalise", norm.statement().given), _normalise(norm)[1]
     plain = [each[-1] if isinstance(each[0], str) else each for each in shapes]
     way = norm.way_back(inputs.index(to), plain) if to in inputs else None

@@ -499,7 +499,7 @@ WAYS = [case for case in CASES if case[0] not in HARD]
 
 
 @pytest.mark.parametrize("case", WAYS, ids=lambda case: f"{case[0]}-{case[1]}-{case[4]}")
-def test_the_way_back_that_is_stated_is_the_derived_one(case):
+def test_the_stated_gradient_is_the_derived_one(case):
     name, given, _, operation, shapes = case
     matrices = [normals(shape, seed) for seed, shape in enumerate(shapes)]
     if "var" in (inputs := inputs_of(name, frozenset(given.split()))):

@@ -36,7 +36,7 @@ def _decimal(value):
 
 
 def _operand(name, matrix, *, is_known, in_fractions):
-    """Return an operand that shows two decimals of what it is, and four of what is worked out."""
+    """Return an operand that shows two decimals of what it is, and four of computed values."""
 
     def shown(value, digits, true):
         if in_fractions and true is not None:

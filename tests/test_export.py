@@ -107,7 +107,7 @@ def test_an_autograder_marks_each_step_as_check_does(autograder: Path) -> None:
     assert told["tests"][3]["output"] == "3 of 9 are correct given your earlier values."
     assert told["output"].startswith("Read from mine.tex.\nThe first mistake is in Q")
 
-    (autograder / "source" / "rules.json").write_text("{")  # a mistake of nobody who hands in
+    (autograder / "source" / "rules.json").write_text("{")  # not a mistake of a student
     told = graded(autograder)
     assert (told["score"], told["tests"]) == (0, [])
     assert told["output"].startswith("This could not be marked. It is not your fault")
@@ -141,7 +141,7 @@ def test_an_autograder_needs_nothing_that_is_not_in_it(attncalc: Command, tmp_pa
 
 
 def told_of(tmp_path: Path, files: dict[str, bytes], **rules: Any) -> dict[str, Any]:
-    """Return what is told of files that are handed in for homework 1."""
+    """Return the results for files that are handed in for homework 1."""
     source, submission = tmp_path / "source", tmp_path / "submission"
     source.mkdir(exist_ok=True)
     problem = read_problem(sample("self").path)
@@ -188,7 +188,7 @@ def test_what_cannot_be_marked_earns_nothing_and_a_sentence(
     assert [(test["score"], test["max_score"]) for test in told["tests"]] == [(0, 2)] * 6
 
 
-def test_an_answer_is_found_wherever_it_lies(tmp_path: Path) -> None:
+def test_an_answer_is_found_in_any_folder(tmp_path: Path) -> None:
     files = {"hw/1/mine.json": HAND, "hw/notes.pdf": b"%PDF", ".DS_Store": b"x"}
     assert told_of(tmp_path, files)["score"] == 12
 
@@ -204,7 +204,7 @@ def test_a_link_leads_a_student_nowhere(tmp_path: Path) -> None:
     )
 
 
-def test_all_can_earn_the_same_whoever_leaves_something_out(tmp_path: Path) -> None:
+def test_possible_points_do_not_depend_on_an_answer(tmp_path: Path) -> None:
     """The weights are asked for, and those of a step count as the rules say."""
     rules = {"asked": ("Q", "A"), "weights": {"A": Fraction(3)}}
     told = told_of(tmp_path, {"a.json": b'{"Q": [[1, 3], [-1, 1], [2.5, -2]]}'}, **rules)
@@ -226,7 +226,7 @@ def test_the_lines_of_the_map_are_a_test_of_their_own(tmp_path: Path) -> None:
 
 
 def test_the_wheel_is_one_that_a_program_can_import(tmp_path: Path) -> None:
-    """Each file stands in its RECORD, which pip checks."""
+    """Each file is listed in its RECORD, which pip checks."""
     wheel = wheel_of_attncalc()
     assert wheel == wheel_of_attncalc()
     archive = zipfile.ZipFile(io.BytesIO(wheel.content))
@@ -288,7 +288,7 @@ def flat(nested: Any) -> list[str]:
 
 @pytest.mark.parametrize("to", ["moodle", "prairielearn"])
 def test_texts_of_a_problem_stay_texts(attncalc: Command, tmp_path: Path, to: str) -> None:
-    """Neither a gap, nor a template, nor mathematics, nor an element comes of them."""
+    """They become neither a gap, nor a template, nor mathematics, nor an element."""
     (tmp_path / "in.json").write_text(json.dumps(GOOD | HOSTILE))
     plain = attncalc("export", str(sample("self").path), "--to", to, "-o", "plain")
     assert plain.code == 0
@@ -358,7 +358,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("words", "said"), SAID)
-def test_what_a_system_cannot_do_is_said(
+def test_what_a_system_cannot_do_is_reported(
     attncalc: Command, tmp_path: Path, words: str, said: str | None
 ) -> None:
     done = attncalc("export", str(sample("self").path), "--to", *words.split())
@@ -403,14 +403,14 @@ def test_a_class_set_is_one_quiz_of_a_category_for_each_problem(
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ("gradescope -o a.zip", "set: a set for a class goes to Moodle or Numbas; for this system "
-         "give one problem, as set/Ada-Byron/1/problem.json"),
-        ("moodle --causal", "--causal: each problem of a set says that itself: leave it out"),
+        ("gradescope -o a.zip", "set: class sets go to Moodle or Numbas; for this system, export "
+         "one problem, as set/Ada-Byron/1/problem.json"),
+        ("moodle --causal", "--causal: each problem of a set defines it: omit the flag"),
         ("numbas", "set/Ada-Byron/1/problem.json: \"a{b}\": Numbas takes { } $ \\ for parts of a "
          "formula: give the title or the token another name"),
     ],
 )  # fmt: skip
-def test_what_no_class_set_can_be_written_as_is_said(
+def test_forms_without_class_sets_are_refused(
     flags: str, said: str, attncalc: Command, tmp_path: Path
 ) -> None:
     class_set(attncalc, tmp_path, problems=[{"title": "a{b}"}, {"name": "2"}])
@@ -512,6 +512,7 @@ def test_a_question_marks_what_is_typed_from_the_students_own_values(question: P
     assert none == [0, ["No answer was entered."], {}]
 
 
+@pytest.mark.slow
 def test_the_same_problem_is_the_same_question(attncalc: Command, tmp_path: Path) -> None:
     """PrairieLearn knows a question by its uuid, whatever its folder is called."""
 

@@ -1,4 +1,4 @@
-"""What a folder holds and nobody named: a regular file is read; a link or a pipe is refused.
+"""Unnamed files of a folder: a regular file is read; a link or a pipe is refused.
 
 One rule for folders of answers, classes, what Gradescope hands over, problems and models. Only in a
 model's folder may a file be a link, for the caches of hubs are made of links.
@@ -102,7 +102,7 @@ def test_of_a_class_a_named_link_among_several_is_not_followed(
     assert f"unmatched: answers/ada.md: {LINK}" in ran.out
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(4)
 @ways
 def test_in_the_answers_of_a_class(attncalc: Command, here: Path, make: Make, why: str) -> None:
     (here / "roster.csv").write_text("name\nAda\nZoe\n")

@@ -1,4 +1,4 @@
-"""The way back: to the digit by hand, by differences of the way there, line by line; refused."""
+"""Backpropagation: to the digit by hand, by central differences, line by line; refusals."""
 
 import json
 from collections.abc import Iterator
@@ -198,7 +198,7 @@ def differences(fields: Fields, chance: Chance) -> Iterator[tuple[str, Any, Any]
         given = given_in_decimals(there)
         for name in filter(is_differentiated, there.names):
             shape = given[name].shape
-            is_turned = role_of(name) == "buckets"  # its gradient stands as it is given
+            is_turned = role_of(name) == "buckets"  # its gradient has its layout
             along = np.array([Decimal(chance.between(-3, 3)) for _ in range(given[name].size)])
             along = along.reshape(shape)
             up, down = (
@@ -218,7 +218,7 @@ def _decimals(matrix: np.ndarray) -> np.ndarray:
 
 
 def in_short(fields: Fields) -> Fields:
-    """Return a problem of numbers of two decimals, so that it is worked out exactly."""
+    """Return a problem of numbers of two decimals, so that it is computed exactly."""
     short: Fields = {}
     for name, each in fields.items():
         if isinstance(each, np.ndarray) and each.dtype == np.float64:
@@ -304,14 +304,14 @@ def test_each_line_of_what_else_can_be_gone_back_through(what: str) -> None:
 
 
 def has_way_back(kind: Kind) -> bool:
-    """Say whether all that a kind of attention does can be gone back through."""
+    """Return whether all that a kind of attention does can be gone back through."""
     return kind.normalizer != "hardmax"
 
 
 @pytest.mark.slow
 @many(40)
 @given(kinds(rounding=("each-step",), decimals=4), st.sampled_from(FORMS))
-def test_each_line_comes_to_what_it_says_however_matrices_stand(kind: Kind, form: Form) -> None:
+def test_each_line_has_the_value_it_shows_in_every_layout(kind: Kind, form: Form) -> None:
     if not has_way_back(kind) or not is_solvable(form.problem(kind)):
         return
     try:
@@ -327,7 +327,7 @@ def test_each_line_comes_to_what_it_says_however_matrices_stand(kind: Kind, form
             known[line.entry] = Fraction(line.result)
 
 
-def test_scores_over_their_sum_stay_fractions_there_and_back() -> None:
+def test_scores_over_their_sum_stay_fractions_forward_and_backward() -> None:
     fields = {"Q": [[1, 2]], "K": [[1, 1], [2, 1]], "V": [[1, "1/2"], [2, 3]], "scale": "none"}
     fields = {name: [[Fraction(x) for x in row] for row in each] if isinstance(each, list) else each
               for name, each in fields.items()}  # fmt: skip
@@ -391,7 +391,7 @@ def plan_of(**fields: Any) -> list[str]:
     return [step.name for step in Problem(**fields).calculation.steps]
 
 
-def test_gradients_stand_in_the_order_in_which_they_are_found() -> None:
+def test_gradients_are_in_the_order_of_backpropagation() -> None:
     there = ["Q", "K", "V", "S", "S_scaled", "A", "O"]
     back = ["dO", "dV", "dA", "dS_scaled", "dS", "dQ", "dK", "dW_Q", "dW_K", "dW_V"]
     assert plan_of(**SMALL, backward=True) == [*there, *back, "dX_Q", "dX_K", "dX_V", "dX"]
@@ -399,7 +399,7 @@ def test_gradients_stand_in_the_order_in_which_they_are_found() -> None:
     assert given[len(there)] == "dV"  # dO is given
 
 
-def test_in_a_stack_each_gradient_stands_behind_the_number_of_its_layer() -> None:
+def test_in_a_stack_each_gradient_has_the_number_of_its_layer() -> None:
     layer = {name: SMALL[name] for name in ("W_Q", "W_K")} | {"W_V": [[1, 0], [0, 1]]}
     names = plan_of(X=SMALL["X"], layers=[layer, layer], backward=True)
     assert "dY" in names
@@ -537,7 +537,7 @@ def test_what_else_is_gone_back_through_is_read_and_marked(what: str) -> None:
             assert wrong.score.earned < 1
 
 
-def test_an_operation_without_a_way_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operation_without_a_gradient_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from attncalc.equations.library import stated
     from attncalc.equations.operations import Softmax
 
@@ -545,9 +545,7 @@ def test_an_operation_without_a_way_back_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(stated(), "Softmax", stated()["Softmax"]._replace(backs={}))
     with pytest.raises(InputError) as caught:
         Problem(**SMALL, backward=True)
-    assert str(caught.value) == (
-        "backward, A (attention weights): no way back through Softmax is known"
-    )
+    assert str(caught.value) == ("backward, A (attention weights): no gradient of Softmax is known")
 
 
 def test_a_further_input_that_nothing_is_known_of_is_refused() -> None:
@@ -559,7 +557,7 @@ def test_a_further_input_that_nothing_is_known_of_is_refused() -> None:
         Mask(("another",)).way_back(1, [(2, 2), (2, 2)])
 
 
-def test_what_the_way_back_starts_with_is_said(attncalc: Command) -> None:
+def test_the_upstream_gradient_is_stated(attncalc: Command) -> None:
     sample = SAMPLES / "self.json"
     page = attncalc("self", str(sample), "--backward").out
     assert "gradients of L, the sum of O: each entry of the upstream gradient is 1" in " ".join(
@@ -646,7 +644,7 @@ LAYOUTS: dict[str, Fields] = {
 
 
 def is_turned(name: str, fields: Fields, way: str) -> bool:
-    """Say whether a matrix stands the other way round in a layout."""
+    """Return whether a matrix is transposed in a layout."""
     is_general = name == "W_S" and fields.get("score") == "general"
     if name in ("rel_bias", "image") or is_general or role_of(name) in ("bias", "heads"):
         return False
@@ -665,9 +663,7 @@ def in_layout(fields: Fields, way: str) -> Fields:
 
 @pytest.mark.parametrize("way", LAYOUTS)
 @pytest.mark.parametrize("what", mostly_slow(list(FURTHER), every=8))
-def test_what_else_has_gradients_stands_as_the_matrices_that_they_are_of(
-    what: str, way: str
-) -> None:
+def test_other_gradients_have_the_layout_of_their_matrices(what: str, way: str) -> None:
     fields = FURTHER[what](Chance(len(what)))
     further = {"backward": True} if what == "distance" else {"step": "0.1"}  # it has no weights
     plain = solve(Problem(**fields, **further))
@@ -685,7 +681,7 @@ def test_what_else_has_gradients_stands_as_the_matrices_that_they_are_of(
 @pytest.mark.parametrize("way", ["rows", *LAYOUTS])
 @pytest.mark.parametrize("what", mostly_slow([each for each in FURTHER if each != "distance"], 8))
 def test_after_a_step_all_is_what_the_new_matrices_give(what: str, way: str) -> None:
-    """They stand as they are given: what is read from the page of one is the next problem."""
+    """They have the layout of their matrices: the page of one can be read as the next problem."""
     plain = FURTHER[what](Chance(len(what)))
     fields = plain if way == "rows" else in_layout(plain, way)
     solution = solve(Problem(**fields, step="0.1"))
@@ -708,12 +704,12 @@ STANDING = {
     "patches": "columns",
     "patches of channels": "columns",
 }
-"""What has gradients that the house has the other way round, and in which layout."""
+"""Problems whose gradients are transposed internally, with their layouts."""
 
 
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("what", mostly_slow(sorted(STANDING), every=4))
-def test_each_line_of_a_gradient_that_stands_as_its_matrix_is_given(what: str) -> None:
+def test_each_line_of_a_gradient_in_the_layout_of_its_matrix(what: str) -> None:
     fields = in_layout(in_short(FURTHER[what](Chance(len(what)))), STANDING[what])
     solution = solve(Problem(**fields, rounding="each-step", decimals=4, step="0.1"))
     known: dict[str, Value] = {}
@@ -734,7 +730,7 @@ def test_each_line_of_a_gradient_that_stands_as_its_matrix_is_given(what: str) -
 
 
 @pytest.mark.parametrize("layout", [{"weights_layout": "torch"}, {"layout": "columns"}])
-def test_gradients_stand_as_the_matrices_that_they_are_of(layout: Fields) -> None:
+def test_gradients_have_the_layout_of_their_matrices(layout: Fields) -> None:
     chance = Chance(2)
     tokens = {"X1": chance.numbers(3, 4), "X2": chance.numbers(2, 4)}
     weights = {"W_Q": (4, 2), "W_K": (4, 2), "W_V": (4, 3), "W_O": (3, 2)}
@@ -791,11 +787,14 @@ def test_what_else_is_gone_back_through_in_a_family(what: str) -> None:
         for step in problem.calculation.steps:
             own = alone.floats[step.name]
             found = family[step.name]
-            found = found[number if len(found) > 1 else 0]  # what does not hang on it is there once
+            found = found[
+                number if len(found) > 1 else 0
+            ]  # what does not depend on it is there once
             assert np.allclose(found.reshape(own.shape), own, atol=1e-12), step.name
 
 
-def test_a_gradient_is_drawn_with_colours_parted_at_0(attncalc: Command, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_gradient_is_drawn_with_diverging_colours(attncalc: Command, tmp_path: Path) -> None:
     sample = str(SAMPLES / "heads.json")
     run = attncalc("plot", sample, "--kind", "heatmap", "--of", "ds", "-o", "ds.svg")
     assert (run.code, run.out) == (0, "ds.svg\n")
@@ -826,7 +825,7 @@ def test_what_is_no_picture_of_a_gradient_is_refused(
     assert (run.code, run.err) == (2, f"error: {message}\n")
 
 
-def test_a_step_that_is_too_long_is_said() -> None:
+def test_a_step_that_is_too_long_is_reported() -> None:
     from attncalc.writing.sentences import notes
 
     solution = solve(read_problem(SAMPLES / "gradients-target.json", step=1))
@@ -849,7 +848,7 @@ def test_a_step_that_changes_nothing_has_not_made_the_loss_larger() -> None:
     assert not any(note.text.startswith("L rose by ") for note in notes(solution))
 
 
-def test_the_cap_of_logits_has_its_slope_on_the_way_back() -> None:
+def test_the_cap_of_logits_has_its_slope_in_backpropagation() -> None:
     """The numbers are PyTorch's, in float64."""
     eye = [[1, 0], [0, 1]]
     fields = {"norm": "none", "residual": False, "W_1": eye, "W_2": eye, "target_ids": [0, 2]}

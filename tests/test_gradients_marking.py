@@ -34,7 +34,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def by_hand(causal: bool = False) -> Script:
-    """Return every step of the way there and back, in plain numpy."""
+    """Return every step, forward and backward, in plain numpy."""
     Q, K, V = X @ W_Q, X @ W_K, X @ W_V
     S = Q @ K.T
     scaled = S / 3**0.5
@@ -169,7 +169,7 @@ def through(s: Script, dA: np.ndarray) -> np.ndarray:
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("what", ALONE)
-def test_of_dQ_alone_the_cause_is_on_the_way_back(what: str) -> None:
+def test_the_cause_of_a_wrong_dQ_is_found_in_backpropagation(what: str) -> None:
     """What is left out may hold the mistake; V, all of whose signs do as much, did no wrong."""
     code, step, make = ALONE[what]
     fields = {**SELF, "dO": TARGET}
@@ -248,7 +248,7 @@ def test_gradients_are_known_by_the_names_that_people_write(step: str, name: str
     assert list(in_text.matrices) == [step]
 
 
-def test_without_backward_a_gradient_is_no_step() -> None:
+def test_without_backward_there_are_no_gradients() -> None:
     """What is asked is the problem's to say: dQ is then nothing that is marked."""
     fields = {name: each for name, each in SELF.items() if name != "target"}
     key = Key(Problem(**fields), ToTheDigit(4))

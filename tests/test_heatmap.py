@@ -45,7 +45,7 @@ def bar_ticks(figure: HouseFigure) -> list[str]:
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", ["self", "cross", "columns", "sentence"])
 def test_cells_show_the_digits_of_the_solution_in_their_places(name: str) -> None:
-    """With tokens as columns, too: the matrix stands as the solution prints it."""
+    """Also with tokens as columns: the matrix has the orientation of the printed solution."""
     solution = solved(name)
     figure = drawn(solution)
     assert grid(figure) == solution.shown("A")
@@ -55,7 +55,7 @@ def test_cells_show_the_digits_of_the_solution_in_their_places(name: str) -> Non
     )
 
 
-def test_digits_stand_in_the_middle_of_their_own_cells() -> None:
+def test_digits_are_centred_in_their_cells() -> None:
     solution = random_problem(5)
     figure = drawn(solution)
     (mesh,) = meshes(figure)
@@ -132,6 +132,7 @@ def test_several_heads_share_one_scale_and_one_bar() -> None:
     assert places == sorted(set(places)), "side by side, in their order"
 
 
+@pytest.mark.slow
 def test_the_shared_scale_holds_the_largest_weight_of_any_head() -> None:
     """Head 1 spreads its weight, head 2 does not: the same colour must mean the same weight."""
     X = np.eye(4)
@@ -207,7 +208,7 @@ def test_a_large_page_does_not_make_digits_of_too_many_cells() -> None:
     assert len(figure.notes) == 1
 
 
-def test_digits_are_left_out_where_they_are_not_wanted() -> None:
+def test_digits_can_be_left_out() -> None:
     figure = drawn(solved("self"), values=False)
     assert written(figure, "value") == []
     assert figure.notes == ()
@@ -235,7 +236,7 @@ def test_both_show_the_map_and_the_heatmap_apart() -> None:
 
 
 @pytest.mark.slow
-def test_rows_of_cells_stand_in_line_with_the_dots_of_their_outputs() -> None:
+def test_rows_of_cells_are_aligned_with_the_dots_of_their_outputs() -> None:
     figure = drawn(random_problem(9), kind="both")
     beside, cells = the(figure, "map"), the(figure, "heatmap")
     dot = [beside.transData.transform(place)[1] for place in dots(beside, "outputs")]
@@ -244,7 +245,7 @@ def test_rows_of_cells_stand_in_line_with_the_dots_of_their_outputs() -> None:
 
 
 @pytest.mark.slow
-def test_heatmaps_of_several_heads_stand_below_their_maps() -> None:
+def test_heatmaps_of_several_heads_are_below_their_maps() -> None:
     figure = drawn(solved("heads"), kind="both")
     for above, under in zip(panels(figure, "map"), panels(figure, "heatmap"), strict=True):
         assert under.get_tightbbox().y1 < above.get_tightbbox().y0
@@ -258,5 +259,5 @@ def test_heatmaps_of_several_heads_stand_below_their_maps() -> None:
     "name", mostly_slow(["heads", "cross", "self", "columns", "grouped", "sentence"], 3)
 )
 @pytest.mark.parametrize("kind", mostly_slow(["both", "heatmap"]))
-def test_no_text_stands_on_another(name: str, kind: str) -> None:
+def test_texts_do_not_overlap(name: str, kind: str) -> None:
     assert overlapping(texts(drawn(solved(name), kind=kind))) == []

@@ -82,7 +82,7 @@ def test_help_on_a_narrow_screen_is_narrow(attncalc: Command, command: str) -> N
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_headings_are_bold_on_a_terminal_that_wants_it() -> None:
+def test_headings_are_bold_on_a_terminal_with_colours() -> None:
     assert "\x1b[1mTopics:\x1b[0m\n" in in_terminal(80, "help")
     assert "\nOptions:\n" in in_terminal(40, "self", "--help", NO_COLOR="1")
 
@@ -139,7 +139,7 @@ def test_the_examples_of_a_command_run(attncalc: Command, command: str, files: P
 
 
 def is_of_tokenizers(line: str) -> bool:
-    """Say whether an example needs what is not installed."""
+    """Return whether an example needs what is not installed."""
     from importlib.util import find_spec
 
     return "--text" in line and find_spec("tokenizers") is None

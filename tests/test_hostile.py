@@ -1,4 +1,4 @@
-"""Files from strangers: each gets its message, and what nobody foresaw one line and exit 3."""
+"""Untrusted files: each gets its message, and an unexpected error one line and exit code 3."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ EXPECTED = json.loads((HOSTILE / "expected.json").read_text(encoding="utf-8"))
 FILES = {path.name: path.read_bytes() for path in HOSTILE.iterdir() if path.suffix != ".md"}
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize("case", EXPECTED, ids=lambda case: ascii(" ".join(case["arguments"])))
 def test_a_hostile_file_gets_its_message(
     case: dict[str, Any], attncalc: Command, tmp_path: Path
@@ -51,19 +51,20 @@ def test_every_hostile_file_is_tried() -> None:
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_nobody_foresaw_is_a_line_in_every_command(
+def test_unexpected_error_prints_one_line_in_every_command(
     command: str, attncalc: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The module that does the work does not load, as with a broken library."""
     (tmp_path / "a.txt").write_text("Q = [1]")
     exported = {"export": ["in.json", "--to", "moodle"]}
     studied = {"vary": ["scale=1"], "simulate": ["X ~ U(0, 1)"], "aim": ["v_1"], "open": ["a"]}
+    studied["generate"] = ["a"]
     words = {"check": ["a.txt", "a.txt"], **studied, **exported}.get(command, [])
     name = "calculate" if command in ("self", "cross", "encoder", "decoder", "vit") else command
     monkeypatch.setitem(sys.modules, f"attncalc.cli.commands.{name}", None)
     run = attncalc(command, *words)
     assert (run.code, run.out) == (OWN_MISTAKE, "")
-    assert run.err.startswith("error: this is a mistake of attncalc's own: ModuleNotFoundError: ")
+    assert run.err.startswith("error: internal error: ModuleNotFoundError: ")
     assert f"(attncalc {' '.join([command, *words])})" in run.err
     assert "Traceback" not in run.err
     with pytest.raises(ModuleNotFoundError):
@@ -76,7 +77,7 @@ def test_what_is_not_there_when_the_command_starts_is_a_line_too(
     monkeypatch.setitem(sys.modules, "attncalc.cli.app", None)
     run = attncalc("self")
     assert (run.code, run.out) == (OWN_MISTAKE, "")
-    assert "a mistake of attncalc's own" in run.err
+    assert "internal error" in run.err
 
 
 # -- angles ---------------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ OUTCOME = Outcome(0, "", "", 0.1, 100, 0)
 @pytest.mark.parametrize(
     ("kind", "seen"),
     {
-        "exit": Outcome(3, "", "error: this is a mistake of attncalc's own: X", 0.1, 100, 0),
+        "exit": Outcome(3, "", "error: internal error: X", 0.1, 100, 0),
         "raised": Outcome(None, "", "", 0.1, 100, 0, raised="KeyError at a.py:1: 'x'"),
         "warning": Outcome(0, "", "RuntimeWarning: overflow", 0.1, 100, 0),
         "slow": Outcome(0, "", "", 2.1, 100, 0),

@@ -94,7 +94,7 @@ def check_csv(page: str) -> None:
 
 
 def is_formula(cell: str) -> bool:
-    """Say whether a spreadsheet may take it for one: told without the package's own rule."""
+    """Return whether a spreadsheet may take it for one: told without the package's own rule."""
     seen = "".join(c for c in cell if unicodedata.category(c) not in ("Cf", "Cc"))
     return unicodedata.normalize("NFKC", seen).strip()[:1] in ("=", "+", "-", "@") and bool(seen)
 
@@ -185,7 +185,7 @@ def test_what_is_no_formula_is_not_quoted(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [*NASTY, "\U000e0041", "\U0001f469\u200d\U0001f52c", "日本", "é"])
-def test_json_text_shows_all_that_stands_in_it(text: str) -> None:
+def test_json_text_shows_every_character(text: str) -> None:
     written = in_json([text])
     assert json.loads(written) == [text]
     assert not raw(written)

@@ -96,7 +96,7 @@ def test_the_numbers_of_a_page_are_those_of_its_json(name: str, attncalc: Comman
 
 @pytest.mark.campaign(4)
 @pytest.mark.parametrize("name", SOME)
-def test_what_is_given_stands_as_it_was_typed(name: str) -> None:
+def test_given_numbers_are_shown_as_typed(name: str) -> None:
     problem = problem_of(name)
     tables = tables_of(page_of(name), "data-given")
     assert tables.keys() == set(problem.names)
@@ -150,7 +150,7 @@ def place_of(entry: str) -> str:
     return " ".join([*NUMBERS.findall(name), row, column, *head])
 
 
-def test_mixed_numbers_stand_beside_their_fractions() -> None:
+def test_mixed_numbers_are_shown_beside_their_fractions() -> None:
     page = page_of("self", work=True, fractions="mixed")
     line = next(each for each in page.all("p") if each.attributes.get("data-of") == "V[1,1]")
     assert line.words.split()[-4:] == ["=", "2", "1", "2"]
@@ -359,7 +359,7 @@ def test_every_expression_has_its_mathml() -> None:
         assert callable(getattr(MathMl, kind.__name__.lower()))
 
 
-def test_a_page_asks_nobody_for_anything_and_allows_only_its_own_style() -> None:
+def test_a_page_needs_no_network_and_allows_only_its_own_style() -> None:
     page = page_of("self", blank=True)
     style = page.one("style").text
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -370,7 +370,7 @@ def test_a_page_asks_nobody_for_anything_and_allows_only_its_own_style() -> None
     assert not re.search(r"url\(|@import|https?:|//", style)
 
 
-def test_what_makes_a_page_live_is_allowed_and_nothing_else() -> None:
+def test_only_the_script_of_an_interactive_page_is_allowed() -> None:
     page = make_page(solve(problem_of("self")), Contents(()))
     live = Live('{"a": "</script><b>&"}', "document.title", "td { }")
     read = read_page(write_html(page, live=live), is_live=True)
@@ -452,7 +452,7 @@ def test_hostile_labels_and_titles_do_nothing(blank: bool) -> None:
 
 
 def test_only_one_place_makes_html_of_text() -> None:
-    """Markup stands in no other module: elements are made by a function that escapes."""
+    """No other module has markup: elements are made by a function that escapes."""
     for path in (PACKAGE / "writing" / "html").glob("*.py"):
         source = re.sub(r'r?""".*?"""', "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         made = re.findall(r"\bHtml\(", source)
@@ -534,13 +534,13 @@ def test_a_page_of_html_always_is_a_document(attncalc: Command) -> None:
     run = attncalc("self", "--standalone", "-o", "page.html")
     assert run.err == (
         'note: no file given: this is the bundled sample "self" (attncalc samples self)\n'
-        "error: html always is a document of its own: --standalone is for latex\n"
+        "error: html is always a complete document: --standalone is for latex\n"
     )
     run = attncalc("self", "-o", "pages/", "--format", "html")
     assert run.err.endswith("is a folder: csv is written to one, html to a file\n")
 
 
-def test_words_above_a_name_stand_apart() -> None:
+def test_words_above_a_name_do_not_overlap() -> None:
     assert name_in_mathml("S_scaled_new", 2) == (
         "<msup><mi>S</mi><mtext>scaled new (2)</mtext></msup>"
     )

@@ -123,7 +123,7 @@ def test_what_scrolls_can_be_reached_by_keys(tmp_path: Path) -> None:
     assert asked(tmp_path, script, pages()) == {name: [] for name in pages()}
 
 
-def test_a_page_asks_nobody_for_anything(tmp_path: Path) -> None:
+def test_a_page_needs_no_network(tmp_path: Path) -> None:
     script = """
       const loaded = frame.contentWindow.performance.getEntriesByType("resource");
       return loaded.map(each => each.name).filter(name => !name.endsWith("axe.js"));

@@ -63,7 +63,7 @@ def test_the_focus_stays_when_numbers_change(browser: Browser, tmp_path: Path) -
     assert quiet(browser)
 
 
-def test_the_work_of_an_entry_stands_beside_it_and_its_operands_light_up(
+def test_the_work_of_an_entry_is_beside_it_and_its_operands_light_up(
     browser: Browser, tmp_path: Path
 ) -> None:
     problem = read_problem(sample("self").path)
@@ -84,6 +84,7 @@ def test_the_work_of_an_entry_stands_beside_it_and_its_operands_light_up(
     assert quiet(browser)
 
 
+@pytest.mark.slow
 def test_keys_walk_a_matrix_follow_operands_and_come_back(browser: Browser, tmp_path: Path) -> None:
     browser.open(page_of(read_problem(sample("self").path), tmp_path / "page.html"))
     at = "document.activeElement.id"
@@ -159,6 +160,7 @@ def test_work_that_is_opened_after_edits_is_that_of_the_edited_file(
     assert quiet(browser)
 
 
+@pytest.mark.slow
 def test_the_slider_goes_from_all_alike_to_the_largest_alone(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -178,6 +180,7 @@ def test_the_slider_goes_from_all_alike_to_the_largest_alone(
     assert quiet(browser)
 
 
+@pytest.mark.slow
 def test_steps_are_shown_one_at_a_time(browser: Browser, tmp_path: Path) -> None:
     browser.open(page_of(read_problem(sample("self").path), tmp_path / "page.html"))
     seen = "[...document.querySelectorAll('section.step')].filter((e) => e.offsetParent)" \
@@ -296,7 +299,7 @@ def test_pointing_at_an_entry_lights_what_made_it_and_tells_how(
     assert not browser.failed
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [{}, {"layout": "columns"}, {"heads": 2}], ids=str)
 def test_find_goes_to_each_row_and_column_of_the_name(
     browser: Browser, way: dict[str, Any], tmp_path: Path

@@ -74,7 +74,7 @@ def test_cross_attention_names_rows_by_queries_and_columns_by_keys() -> None:
 
 
 def test_no_value_is_minus_zero() -> None:
-    """0 · -1 is -0.0 in floats, and 0 to whoever reads it."""
+    """0 · -1 is -0.0 in floats, and 0 for a reader."""
     solution = self_attention([[0]], [[1]], [[1]], [[-1]])
     written = "".join(write_json(make_page(solution, Contents(solution.steps))))
     assert '"V"' in written

@@ -275,7 +275,7 @@ class _Sizes:
 
 
 def _with_inputs(some: Draw, kind: Kind, sizes: _Sizes) -> Kind:
-    """Draw tokens, weights and biases, or what would come of them."""
+    """Draw tokens, weights and biases, or their results."""
     fields: dict[str, Any] = {}
     projected = [name for name in "QKV" if name not in sizes.given]
     by_number = {"Q": "1", "K": "2", "V": "3" if sizes.tokens == "three" else "2"}
@@ -444,7 +444,7 @@ def check_values(solution: Solution, exact: dict[str, list[Masked]], form: Form)
 
 
 def is_nearly_tied(kind: Kind, exact: dict[str, list[Masked]], within: Fraction) -> bool:
-    """Say whether a digit, the winner of a hardmax or a sum hangs on less than can be told."""
+    """Return whether a digit, the winner of a hardmax or a sum hangs on less than can be told."""
     unit = Fraction(1, 10**kind.decimals)
     entries = (x for heads in exact.values() for matrix in heads for row in matrix for x in row)
     if any(BLUR < unit / 2 - abs(x) % unit < within for x in entries if x is not None):
@@ -459,7 +459,7 @@ def is_nearly_tied(kind: Kind, exact: dict[str, list[Masked]], within: Fraction)
 
 
 def is_tied_at_0(kind: Kind, exact: dict[str, list[Masked]]) -> bool:
-    """Say whether the winners of a hardmax are scores of 0, which floats may make 5e-17."""
+    """Return whether the winners of a hardmax are scores of 0, which floats may make 5e-17."""
     if kind.normalizer != "hardmax":
         return False
     rows_ = [row for row in scores_read(kind, exact) if len(row) > 1]
@@ -467,7 +467,7 @@ def is_tied_at_0(kind: Kind, exact: dict[str, list[Masked]]) -> bool:
 
 
 def is_tied_where_terms_cancel(kind: Kind, exact: dict[str, list[Masked]]) -> bool:
-    """Say whether a sum is a tie so near to 0 that floats may miss it: 1/3 · 1/2 - 1/3 · 1/2."""
+    """Return whether a sum is a tie so near to 0 that floats may miss it: 1/3 · 1/2 - 1/3 · 1/2."""
     unit = Fraction(1, 10**kind.decimals)
     entries = (x for heads in exact.values() for matrix in heads for row in matrix for x in row)
     small = (abs(x) for x in entries if x is not None and abs(x) < 100 * unit)
@@ -692,7 +692,7 @@ def test_rope_scores_depend_on_the_distance_alone(entries: list[int], offset: in
     assert np.allclose(S[1:, 1:], S[:2, :2], atol=1e-9)
 
 
-# -- where queries stand --------------------------------------------------------------------------
+# -- positions of queries -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -704,7 +704,7 @@ class Decoding:
 
     @property
     def earlier(self) -> int:
-        """How many tokens stand before those that ask."""
+        """The number of tokens before the query tokens."""
         return self.last.query_place
 
 
@@ -1057,7 +1057,7 @@ def test_equal_scores_share_equally(m: int, normalizer: str, rounding: str, way:
 @pytest.mark.slow
 @many(100)
 @given(kinds(rounding=("display",)), st.sampled_from(FORMS))
-def test_one_key_takes_all_the_weight(kind: Kind, form: Form) -> None:
+def test_one_key_has_all_the_weight(kind: Kind, form: Form) -> None:
     assume(not kind.is_masked and kind.normalizer != "sum" and kind.positions == "none")
     assume(kind.sinks is None)
     heads = len(kind.V or kind.W_V or [])

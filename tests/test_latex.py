@@ -197,7 +197,7 @@ def test_a_key_of_four_tokens_and_two_heads_is_under_five_pages(tmp_path: Path) 
     assert int(pages[1]) < 5
 
 
-def test_names_stand_over_columns_and_beside_rows() -> None:
+def test_names_are_above_columns_and_beside_rows() -> None:
     page = body(TWO_HEADS, blank=True)
     scores = page.split(r"\subsection*{Scores")[1].split(r"\subsection*")[0]
     over = [rf"\makebox[0pt]{{{name}}}" for name in ("the", "cat", "sat", "down")]

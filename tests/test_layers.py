@@ -191,7 +191,7 @@ def test_queries_of_their_own_have_names_and_outputs_of_their_own() -> None:
 
 
 def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) -> None:
-    """Not causal is the default of an encoder, and has to be said of a decoder."""
+    """Not causal is the default of an encoder, and must be set for a decoder."""
     path = tmp_path / "again.json"
     problem = Problem(**layer(7, block="decoder", causal=False))
     from attncalc.problem.serialising import in_json
@@ -276,7 +276,7 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
         ),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_said_with_its_part(fields: dict[str, Any], said: str) -> None:
+def test_a_wrong_shape_is_reported_with_its_part(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as refused:
         Problem(**(layer(3) | {"block": "encoder"} | fields))
     assert str(refused.value) == said
@@ -299,7 +299,7 @@ def test_what_does_not_fit_is_said_with_its_part(fields: dict[str, Any], said: s
          "W_Q needs as many rows as X has columns (3)"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_said_with_its_layer(second: dict[str, Any], said: str) -> None:
+def test_a_wrong_shape_is_reported_with_its_layer(second: dict[str, Any], said: str) -> None:
     given = without_tokens(layer(3))
     with pytest.raises(InputError) as refused:
         Problem(X=numbers(N, D, 3), layers=[given, given | second])
@@ -345,7 +345,7 @@ def test_the_right_answer_to_a_layer_is_right(name: str) -> None:
     assert marking.is_right
 
 
-# what people do wrong, worked out here by numpy, and what is said of it
+# common mistakes, computed here with numpy, and their reports
 
 
 def shown_as(values: Any) -> list[list[str]]:
@@ -427,7 +427,7 @@ def test_a_wrong_way_is_recognised(code: str, step: str, says: str, wrong: Any, 
     assert says in cause.says
 
 
-def test_lines_that_may_be_of_any_attention_are_said_not_to_be_marked() -> None:
+def test_lines_of_an_unknown_attention_are_reported_as_not_marked() -> None:
     problem = read_problem(sample("decoder").path)
     solution = solve(problem)
     steps = {step.name: solution.shown(step.name) for step in solution.plan}
@@ -554,7 +554,7 @@ def test_a_cache_in_the_wrong_order_is_recognised() -> None:
     assert cause.code == "cache-order"
 
 
-def test_a_layer_that_nothing_is_said_of_is_missed(tmp_path: Path) -> None:
+def test_a_missing_layer_is_reported(tmp_path: Path) -> None:
     (tmp_path / "gap.csv").write_text("X\n1,2\n\n3.gamma_1\n1,1\n", encoding="utf-8")
     with pytest.raises(InputError, match="layer 3 is named, and nothing is given of layer 1"):
         read_problem(tmp_path / "gap.csv")
@@ -615,7 +615,7 @@ def test_flags_of_layers_change_what_check_marks_and_plot_draws(
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [{}, {"atol": 1e-3}])
 def test_the_last_outputs_alone_of_many_layers_are_marked_at_once(rules: dict[str, Any]) -> None:
-    """Each step is worked out once for a mistake, however many later ones read it."""
+    """Each step is computed once for a mistake, however many later ones read it."""
     given = {name: numbers(3, 3, 40 + place) for place, name in enumerate("XQKV")}
     own = {"W_Q": given["Q"], "W_K": given["K"], "W_V": given["V"]}
     problem = Problem(X=given["X"], layers=[own] * 12, eps=EPS)

@@ -74,7 +74,7 @@ def test_a_sentence_may_say_itself_whose_map_it_is() -> None:
     assert lines_of(marking) == on("self.A", "correct", "blank") + on("cross.A", "correct", "wrong")
 
 
-def test_lines_that_name_no_attention_are_said_not_to_be_marked() -> None:
+def test_lines_without_an_attention_are_reported_as_not_marked() -> None:
     text = "\n".join([*RIGHT_SELF, "", "cross map:", *RIGHT_CROSS])
     marking = marked(text, "a.txt")
     assert lines_of(marking) == on("cross.A", "correct", "correct")

@@ -36,7 +36,7 @@ def alone(solution: Solution, prefix: str, *tokens: str) -> Problem:
 
 
 def told(patterns: Any, prefix: str = "") -> list[tuple[str, Any]]:
-    """Return what is found, without where it stands."""
+    """Return the patterns without their attentions."""
     return [(each.code, _bare(each.plain, prefix)) for each in patterns]
 
 
@@ -76,7 +76,7 @@ def test_an_attention_in_layers_shows_what_it_shows_alone(
     assert {"scaling", "spread", "margin"} <= {each.code for each in found}
 
 
-def test_what_rounding_hides_is_told_of_its_own_outputs() -> None:
+def test_what_rounding_hides_is_reported_for_its_outputs() -> None:
     fields = {"X": [[9, 0], [0, 9]], "W_Q": [[1, 0], [0, 1]], "W_K": [[1, 0], [0, 1]]}
     problem = Problem(**fields, W_V=[[1, 0], [0, 1]], norm="post", scale=Decimal("0.1"))
     (pattern,) = (each for each in solve(problem).patterns if each.code == "rounded-away")
@@ -107,7 +107,7 @@ def test_each_layer_is_named_by_its_number() -> None:
     )
 
 
-def test_one_attention_is_told_of_alone(attncalc: Command, tmp_path: Path) -> None:
+def test_one_attention_is_described_alone(attncalc: Command, tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     file.write_text(json.dumps(stack()), encoding="utf-8")
     run = attncalc("explain", str(file), "--head", "2.a", "--format", "json")

@@ -105,7 +105,7 @@ def test_what_changes_in_an_entry_of_a_layer_is_exact() -> None:
         assert digits == tuple(entry for row in rows for entry in row)
 
 
-def test_first_places_change_hands_in_the_attention_that_is_named() -> None:
+def test_the_largest_weight_moves_in_the_named_attention() -> None:
     """Row 1 of the second layer's scores is (a, 1/4): its inputs change places at a = 1/4."""
     found = vary(Problem(**two_layers()), "2.W_Q[1,1] = -1:1").found
     (change,) = found.changeovers
@@ -159,7 +159,7 @@ def test_what_is_watched_unasked_is_the_weights_and_what_the_layers_give() -> No
         ("self.wrong=1", 'unknown name "self.wrong": did you mean'),
     ],
 )
-def test_what_cannot_change_in_layers_is_said(change: str, said: str) -> None:
+def test_what_cannot_change_in_layers_is_reported(change: str, said: str) -> None:
     with pytest.raises((InputError, ShapeError)) as refused:
         vary(Problem(**content("decoder")), change)
     assert said in str(refused.value)
@@ -192,6 +192,7 @@ def test_every_form_has_studies_of_layers(
     assert "cross.A[1,1]" in run.out.replace("\\", "").replace("&#91;", "[").replace("&#93;", "]")
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     "study", [("vary", "2.W_Q[1,1]=-1:1"), ("simulate", "2.W_V ~ N(mu, 0.1 I)")]

@@ -1,4 +1,4 @@
-"""The page's script works out every problem as attncalc does, digit for digit."""
+"""The page's script computes every problem as attncalc does, digit for digit."""
 
 import json
 from decimal import Decimal
@@ -26,7 +26,7 @@ from attncalc.writing.mathematics import in_text
 
 @pytest.mark.slow
 @needs_node
-def test_what_was_edited_is_worked_out_with_the_digits_that_its_file_takes() -> None:
+def test_edited_numbers_are_computed_with_the_digits_of_their_file() -> None:
     rng = Random(7)
     solutions = [solve(reread(drawn(rng).problem)) for _ in range(12)]
     lines = [_edited(each) for each in solutions]
@@ -78,7 +78,7 @@ def test_sums_that_begin_with_a_negative_number_are_written_as_in_the_work() -> 
 
 @needs_node
 @pytest.mark.parametrize("rounding", ["display", pytest.param("each-step", marks=pytest.mark.slow)])
-def test_fractions_are_shown_without_writing_out_how_they_come_about(rounding: str) -> None:
+def test_fractions_are_shown_without_their_work(rounding: str) -> None:
     """Else an edit of a hundred tokens would take seconds: that is for one entry, pointed at."""
     solution = solve(read_problem(sample("identity").path, rounding=rounding, scale="1/2"))
     program = """
@@ -94,19 +94,16 @@ def test_fractions_are_shown_without_writing_out_how_they_come_about(rounding: s
 
 
 @needs_node
-def test_what_stands_for_a_blank_and_infinities_are_marked_anywhere() -> None:
-    """Nothing follows from -∞ where a number is needed, and what stands for a blank is none."""
-    for name in ("encoder", "self", "gradients"):
-        solution = solve(read_problem(sample(name).path))
-        first, *others = (each for each in shown(solution).items() if each[0] != "X")
-        wrong = ["-inf", "?", "--", "…", *first[1][4:]]
-        line = {
-            "data": live_data(solution.problem),
-            "texts": dict([(first[0], wrong), *others]),
-        }
-        (said,) = in_node(MARKED, [line])
-        assert "error" not in said, said
-        assert said[first[0]][:4] == ["wrong", "blank", "blank", "blank"]
+@pytest.mark.parametrize("name", mostly_slow(["self", "encoder", "gradients"]))
+def test_blanks_and_infinities_are_marked_anywhere(name: str) -> None:
+    """No entry follows from -∞ if a number is required; "?", "--" and "…" are blanks."""
+    solution = solve(read_problem(sample(name).path))
+    first, *others = (each for each in shown(solution).items() if each[0] != "X")
+    wrong = ["-inf", "?", "--", "…", *first[1][4:]]
+    line = {"data": live_data(solution.problem), "texts": dict([(first[0], wrong), *others])}
+    (found,) = in_node(MARKED, [line])
+    assert "error" not in found, found
+    assert found[first[0]][:4] == ["wrong", "blank", "blank", "blank"]
 
 
 @needs_node
@@ -176,13 +173,13 @@ OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
         "columns",
     ),
 }
-"""What has gradients, or is read after a step, that the house has the other way round."""
+"""Problems with gradients or inputs that are transposed internally."""
 
 
 @pytest.mark.campaign(2)
 @needs_node
 @pytest.mark.parametrize("what", mostly_slow(OTHERWISE, every=3))
-def test_what_stands_otherwise_than_in_the_house_shows_the_same(what: str) -> None:
+def test_other_layouts_show_the_same(what: str) -> None:
     more, way = OTHERWISE[what]
     own = {"W_Q": [[1, 0], [1, 2]], "W_K": [[0, 1], [1, 1]], "W_V": [[1, 0], [0, 1]]}
     tokens = {} if "image" in more else {"X": [[1, 2, 0], [0, 1, "1/2"]], **own}

@@ -75,9 +75,9 @@ BOUNDS = """
 DIGITS = "return $solve.shown($solve.solve(line, null, { filter: line.filter }));"
 
 
-PARTS = 6
+PARTS = 15
 PART = pytest.mark.parametrize("part", mostly_slow(range(PARTS), PARTS))
-"""Tries one sample of six, and all of them with the slow tests."""
+"""Tries a few samples, and all of them with the slow tests."""
 
 
 def of_samples(part: int) -> list[Solution]:
@@ -142,7 +142,7 @@ def test_samples_have_the_lines_of_the_work(part: int) -> None:
 @needs_node
 @pytest.mark.parametrize("fractions", [None, "plain", "mixed"])
 def test_random_problems_have_the_lines_of_their_equations(fractions: Fractions | None) -> None:
-    count, differing = lines_differing(some(11, 8), fractions)
+    count, differing = lines_differing(some(11, 5), fractions)
     assert count
     assert not differing
 
@@ -182,7 +182,7 @@ def some(seed: int, count: int) -> list[Solution]:
 
 @needs_node
 def test_random_problems_show_the_digits_of_the_solution() -> None:
-    assert not digits_differing(some(seed=1, count=25))[1]
+    assert not digits_differing(some(seed=1, count=12))[1]
 
 
 @needs_node
@@ -205,7 +205,7 @@ def test_hundreds_of_problems_show_the_digits_of_the_solution(seed: int) -> None
 @PART
 def test_bounds_of_doubles_hold(part: int) -> None:
     """The bound of each entry is compared with the exact number."""
-    lines = [live_data(each.problem) for each in (*some(21 + part, count=10), *of_samples(part))]
+    lines = [live_data(each.problem) for each in (*some(21 + part, count=5), *of_samples(part))]
     found = list(in_node(BOUNDS, lines))
     assert not [each for each in found if "error" in each or each["broken"]]
     assert max(each["nearest"] for each in found) > 0.05  # and is no idle one
@@ -336,11 +336,11 @@ def test_lines_are_parsed_into_the_trees_of_python() -> None:
 
 
 @needs_node
-@pytest.mark.parametrize("text", ["S[i] = x[i", "S[i] = x[i] $ 2", "S = 1", "S[i] = f(x for i)"])
-def test_what_is_no_equation_is_refused(text: str) -> None:
-    (found,) = in_node(PARSED, [text])
-    assert found["error"].startswith("SyntaxError: ")
-    assert text in found["error"]
+def test_what_is_no_equation_is_refused() -> None:
+    texts = ["S[i] = x[i", "S[i] = x[i] $ 2", "S = 1", "S[i] = f(x for i)"]
+    for text, found in zip(texts, in_node(PARSED, texts), strict=True):
+        assert found["error"].startswith("SyntaxError: ")
+        assert text in found["error"]
 
 
 def plan_of(text: str, given: dict[str, Any], rounding: str = "display", **settings: str) -> Any:
@@ -374,7 +374,8 @@ def test_an_equation_may_read_its_own_earlier_rows() -> None:
 
 
 @needs_node
-@pytest.mark.parametrize("rounding", [pytest.param("display", marks=pytest.mark.slow), "each-step"])
+@pytest.mark.slow
+@pytest.mark.parametrize("rounding", ["display", "each-step"])
 def test_rows_that_read_one_another_are_computed_and_marked_as_here(rounding: str) -> None:
     key = solve(read_problem(sample("lstm").path, rounding=rounding, backward=True))
     (found,) = in_node(DIGITS, [live_data(key.problem) | {"filter": True}])
@@ -403,24 +404,23 @@ def test_rows_that_read_one_another_are_computed_and_marked_as_here(rounding: st
     assert list(in_node(program, [{"data": live_data(key.problem), "typed": texts}])) == [said]
 
 
+UNSOLVABLE = {
+    "1 / x[i,j]": "y[2,1]: division by 0",
+    "sqrt(x[i,j])": "y[1,2]: the root of a negative number",
+    "log(x[i,j])": "y[1,2]: the logarithm of a number that is not above 0",
+    "x[i + 1,j]": "y[2,1]: x has no place 3: its places are 1 to 2",
+    "share(x[i,k] for k in d)[j]": (
+        "the scores of row 1 sum to 0: the normalizer sum cannot divide by that"
+    ),
+    "exp(1000 * x[i,j])": "y grows beyond 1.8e308, the largest number here",
+}
+
+
 @needs_node
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("y[i in n, j in d] = 1 / x[i,j]", "y[2,1]: division by 0"),
-        ("y[i in n, j in d] = sqrt(x[i,j])", "y[1,2]: the root of a negative number"),
-        ("y[i in n, j in d] = log(x[i,j])",
-         "y[1,2]: the logarithm of a number that is not above 0"),
-        ("y[i in n, j in d] = x[i + 1,j]", "y[2,1]: x has no place 3: its places are 1 to 2"),
-        ("y[i in n, j in d] = share(x[i,k] for k in d)[j]",
-         "the scores of row 1 sum to 0: the normalizer sum cannot divide by that"),
-        ("y[i in n, j in d] = exp(1000 * x[i,j])",
-         "y grows beyond 1.8e308, the largest number here"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_computed_is_refused_with_its_place(text: str, problem: str) -> None:
-    (found,) = in_node(DIGITS, [plan_of(text, {"x": [[1, -1], [0, 2]]}) | {"filter": True}])
-    assert found == {"error": problem}
+def test_what_cannot_be_computed_is_refused_with_its_place() -> None:
+    texts = [f"y[i in n, j in d] = {right}" for right in UNSOLVABLE]
+    plans = [plan_of(text, {"x": [[1, -1], [0, 2]]}) | {"filter": True} for text in texts]
+    assert list(in_node(DIGITS, plans)) == [{"error": each} for each in UNSOLVABLE.values()]
 
 
 @pytest.mark.slow

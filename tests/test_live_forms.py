@@ -1,4 +1,4 @@
-"""Which pages live, and what is said where one does not."""
+"""Which pages are interactive, and the notes of those that are not."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def page_for(problem: Problem = PROBLEM, *, practice: bool = False, **contents: 
 
 
 def scripts(page: str) -> list[str]:
-    """Return what stands in the scripts of a page."""
+    """Return the content of the scripts of a page."""
     return [each.text for each in read_page(page).all("script")]
 
 
@@ -74,7 +74,7 @@ def test_a_page_says_how_fractions_are_written_and_which_steps_keep_them(
         assert "softmax" not in each["equation"] or "rational" not in each
 
 
-def test_an_operation_that_no_equation_states_makes_a_page_that_does_not_live(
+def test_an_operation_without_an_equation_makes_a_static_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def unstated(*_: object) -> None:
@@ -93,7 +93,7 @@ def test_an_operation_that_no_equation_states_makes_a_page_that_does_not_live(
         ("MOST_ENTRIES", "it holds more than 1 numbers"),
     ],
 )
-def test_a_large_page_does_not_live_and_says_so(
+def test_a_large_page_is_static_with_a_note(
     limit: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(made, limit, 1)
@@ -103,8 +103,8 @@ def test_a_large_page_does_not_live_and_says_so(
 
 
 @pytest.mark.slow
-def test_a_page_that_lives_shows_every_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that does not live goes without the middle of large matrices."""
+def test_an_interactive_page_shows_every_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A static page omits the middle of large matrices."""
     monkeypatch.setattr("attncalc.writing.html.page.MOST_WHOLE", 1)
     tokens = [[place % 7, place % 3] for place in range(25)]
     page = page_for(Problem(**{**SMALL, "X": tokens, "W_V": [[2], [1]], "normalizer": "hardmax"}))
@@ -112,7 +112,7 @@ def test_a_page_that_lives_shows_every_number(monkeypatch: pytest.MonkeyPatch) -
     assert len(list(read_page(page).all("td"))) >= 25 * 25
 
 
-def test_a_page_of_floats_does_not_live_and_says_that_they_are_why(
+def test_a_page_of_floats_is_static_with_a_note(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However many numbers it holds: fewer of them would be as much work."""
@@ -156,15 +156,15 @@ def test_the_script_makes_no_digit_of_a_float() -> None:
         ),
         (
             ("--format", "html", "--work"),
-            "error: --practice and --work together: a worksheet holds no work\n",
+            "error: --practice and --work together: a worksheet has no work\n",
         ),
         (
             ("--format", "html", "--explain"),
-            "error: --practice and --explain together: a worksheet holds no answers\n",
+            "error: --practice and --explain together: a worksheet has no answers\n",
         ),
     ],
 )
-def test_what_cannot_be_practised_is_said(
+def test_what_cannot_be_practised_is_reported(
     attncalc: Command, flags: tuple[str, ...], message: str
 ) -> None:
     run = attncalc("self", "--practice", *flags)
@@ -192,5 +192,5 @@ def test_the_page_that_the_readme_links_is_what_the_command_writes(
     assert made_now
     assert kept
     assert made_now[0] == kept[0]
-    assert (ROOT / "docs" / "live.png").stat().st_size < 150_000
+    assert (ROOT / "docs" / "live.gif").stat().st_size < 400_000
     assert (ROOT / "docs" / "self.html").stat().st_size < 150_000

@@ -1,4 +1,4 @@
-"""The page of a marked answer, live: what made an entry lights up, its work stands beside it."""
+"""The interactive page of a marked answer: operands light up, and the work is beside an entry."""
 
 import json
 from fractions import Fraction
@@ -23,7 +23,7 @@ SIGN_LOST = {
     "Q": [[1, 3], [-1, 1], [2.5, 2]],
     "S": [["1.5", "-2.5", "8"], [-3.5, -3.5, 6], [6.5, 2, 0.75]],
 }
-"""Homework 1, the sign of Q[3,2] lost, and S worked out from there."""
+"""Homework 1 with the sign of Q[3,2] lost, and S computed from it."""
 
 
 def marked(answer: dict[str, Any], name: str = "self", **rules: Any) -> Marking:
@@ -120,7 +120,7 @@ def test_a_page_that_cannot_live_says_why() -> None:
     assert f"this page does not show how entries are calculated: its numbers are {why}" in page.text
 
 
-def test_the_page_of_much_work_does_not_live_and_says_why() -> None:
+def test_a_page_with_much_work_is_static_with_a_note() -> None:
     X, one = [[number % 7, number % 5] for number in range(30)], [[1, 0], [0, 1]]
     problem = Problem(X=X, W_Q=one, W_K=one, W_V=one)
     page = read_page(check(problem, {"S": [[0] * 30] * 30}).to_html())
@@ -128,7 +128,7 @@ def test_the_page_of_much_work_does_not_live_and_says_why() -> None:
     assert "its work would hold more than 20,000 numbers" in page.text
 
 
-def test_all_that_stands_in_a_marked_page_stands_there_without_a_script() -> None:
+def test_a_marked_page_is_complete_without_a_script() -> None:
     marking = marked(SIGN_LOST)
     live = read_page(marking.to_html()).one("main")
     plain = read_page(write_html(marking_document(marking))).one("main")
@@ -141,7 +141,7 @@ def test_all_that_stands_in_a_marked_page_stands_there_without_a_script() -> Non
     assert ids["X-1-4"] == "2"  # what is given stands there, too
 
 
-def test_what_was_written_is_data_wherever_it_stands() -> None:
+def test_text_of_an_answer_is_data_everywhere() -> None:
     hostile = "</script><script>window.hacked=1</script>"
     page = marked({"Q": [[hostile, 3], [-1, 1], [2.5, -2]]}).to_html()
     assert hostile not in page

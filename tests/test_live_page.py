@@ -81,7 +81,7 @@ def downloaded(browser: Browser) -> Problem:
 
 
 def quiet(browser: Browser) -> bool:
-    """Say whether the page asked for nothing but itself, and nothing failed."""
+    """Return whether the page asked for nothing but itself, and nothing failed."""
     return not browser.failed and all(url.startswith(("file:", "blob:")) for url in browser.asked)
 
 
@@ -198,7 +198,7 @@ def test_notes_of_weights_are_those_of_the_edited_file(
 
 
 @pytest.mark.parametrize("step", ["0.01", "2"])
-def test_it_is_said_after_an_edit_that_a_step_was_too_long(
+def test_a_step_that_was_too_long_is_reported_after_an_edit(
     browser: Browser, step: str, tmp_path: Path
 ) -> None:
     """And where it was not, it is not; in either rounding."""

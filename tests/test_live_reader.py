@@ -58,7 +58,7 @@ def place_of(browser: Browser, selector: str) -> dict[str, float]:
     return {side: float(number) for side, number in found.items()}
 
 
-def test_the_work_stands_beside_its_entry_where_there_is_room(browser: Browser, key: Path) -> None:
+def test_the_work_is_beside_its_entry_if_there_is_room(browser: Browser, key: Path) -> None:
     """Nothing of the page moves for it: not the entry, nor what is below."""
     browser.screen(DESK)
     browser.open(key)
@@ -74,9 +74,7 @@ def test_the_work_stands_beside_its_entry_where_there_is_room(browser: Browser, 
 
 
 @pytest.mark.parametrize("width", [PHONE, TABLET])
-def test_the_work_stands_below_where_there_is_none_beside(
-    browser: Browser, key: Path, width: int
-) -> None:
+def test_the_work_is_below_its_entry_otherwise(browser: Browser, key: Path, width: int) -> None:
     browser.screen(width)
     browser.open(key)
     browser.point("#A-2-1")
@@ -115,7 +113,7 @@ def test_a_printed_page_has_no_controls_and_all_of_its_matrices(
     browser.send("Emulation.setEmulatedMedia", media="")
 
 
-def test_a_click_pins_what_is_told_until_it_is_let_go(browser: Browser, key: Path) -> None:
+def test_a_click_pins_the_work_until_it_is_released(browser: Browser, key: Path) -> None:
     browser.screen(DESK)
     browser.open(key)
     line = ".at-hand .line"
@@ -136,7 +134,7 @@ def test_a_click_pins_what_is_told_until_it_is_let_go(browser: Browser, key: Pat
 
 
 def test_the_problem_is_copied_as_it_now_is(browser: Browser, key: Path) -> None:
-    """To the clipboard; where there is none, it stands below to be copied."""
+    """To the clipboard; without one, the text is shown to be copied."""
     browser.open(key, "#X[0]=1/3")
     browser.run(
         "Object.defineProperty(navigator, 'clipboard', { configurable: true, value: { writeText: "
@@ -168,7 +166,7 @@ def test_light_and_dark_are_those_of_the_reader(browser: Browser, key: Path) -> 
 
 
 def test_a_finger_edits_what_it_taps(browser: Browser, key: Path) -> None:
-    """A given number that is tapped is typed over; of any other, its work is told, and stays."""
+    """A given number that is tapped is typed over; of any other, its work is shown, and stays."""
     browser.screen(PHONE, 640, touch=True)
     browser.open(key)
     browser.tap("#X-1-4")

@@ -33,7 +33,7 @@ SCRIPTS = (PAGE, PRACTICE, MARKED)
 BUDGET = 93_000
 """Bytes of script and style in a page, its own numbers aside."""
 DECLARES = {"const", "let", "function", "class", "*", "(", ",", "{", "[", "...", ":", "=", "=>"}
-"""What may stand before a name where it is made known."""
+"""What may precede a name in its declaration."""
 
 
 @pytest.mark.parametrize("practice", [False, True])

@@ -160,7 +160,7 @@ def _fields(problem: Problem) -> dict[str, Any]:
     return {name: getattr(problem, name) for name in names}
 
 
-def test_what_takes_long_is_said_before(capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_computations_are_announced(capsys: pytest.CaptureFixture[str]) -> None:
     problem = Problem(X=[[1]] * 100, W_Q=[[1]], W_K=[[1]], W_V=[[1]])
     how: Any = {"full": True, "remakes": False}
     beforehand.say_of_page(problem, 20_400, "table", work=False, **how)

@@ -87,6 +87,7 @@ def test_all_that_is_drawn_stays_on_the_page(kind: str, size: Any, name: str) ->
     assert len(panels(figure, "heatmap")) == (0 if kind == "map" else heads)
 
 
+@pytest.mark.slow
 def test_a_large_page_is_filled() -> None:
     """The space between the dots grows, not the margin."""
     columns = the(drawn(solved("self"), size=(14, 9)), "map").get_window_extent()
@@ -166,11 +167,11 @@ def test_a_page_too_small_is_refused_with_the_size_that_is_needed(kind: str, siz
 @pytest.mark.campaign(4)
 @pytest.mark.parametrize("kind", mostly_slow(KINDS, 2))
 @pytest.mark.parametrize("dark", [False, True])
-def test_texts_and_lines_stand_out_from_the_paper(kind: str, dark: bool) -> None:
+def test_texts_and_lines_contrast_with_the_paper(kind: str, dark: bool) -> None:
     figure = drawn(solved("heads"), kind=kind, dark=dark)
     paper = to_hex(figure.get_facecolor())
     for text in texts(figure):
-        if text.get_gid() != "value":  # those stand on cells
+        if text.get_gid() != "value":  # those are on cells
             assert contrast(to_hex(text.get_color()), paper) >= 4.5, text.get_text()
     for axes in panels(figure, "map"):
         for line in axes.lines:
@@ -256,7 +257,7 @@ def test_the_command_takes_every_wish(attncalc: Command, tmp_path: Any) -> None:
     assert (tmp_path / "p.svg").read_bytes() == render(solve(problem), "svg", look=look).content
 
 
-def test_notes_of_a_picture_are_told_on_stderr(attncalc: Command) -> None:
+def test_notes_of_a_picture_are_on_stderr(attncalc: Command) -> None:
     run = attncalc("plot", "--kind", "heatmap", "--size", "3", "-d", "9", "-o", "p.png")
     assert "note: 9 weights are not written in the heatmap" in run.err
 
@@ -337,17 +338,18 @@ def test_a_worksheet_shows_hostile_names_as_text() -> None:
     assert root.find(f"{SVG}desc") is not None
 
 
-# On somebody's own axes
+# On given axes
 
 
 @pytest.fixture(params=["constrained", "tight", None])
 def own(request: Any) -> Figure:
-    """Return a figure of somebody's own, with two axes and a curve on the second."""
+    """Return another figure, with two axes and a curve on the second."""
     figure = Figure(figsize=(11, 5), layout=request.param)
     figure.subplots(1, 2)[1].plot([1, 2, 3])
     return figure
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(3)
 def test_a_map_is_drawn_on_axes_of_ones_own_and_nothing_beside_it(own: Figure) -> None:
     axes, other = own.axes
@@ -368,7 +370,7 @@ def test_a_map_is_drawn_on_axes_of_ones_own_and_nothing_beside_it(own: Figure) -
 
 @pytest.mark.slow
 @pytest.mark.campaign(3)
-def test_weights_on_axes_of_ones_own_stand_apart(own: Figure) -> None:
+def test_weights_on_given_axes_do_not_overlap(own: Figure) -> None:
     """Their places are those of the axes as it is laid out, beside names of any length."""
     solution = random_problem(9)
     solution.plot(ax=own.axes[0])
@@ -431,7 +433,7 @@ def test_what_axes_cannot_hold_is_refused_in_one_sentence(wish: Any, message: st
 
 
 @pytest.mark.slow
-def test_panels_of_any_kind_stand_on_one_page_with_title_and_footnote() -> None:
+def test_panels_of_any_kind_share_a_page_with_title_and_footnote() -> None:
     """What studies draw needs no more than a function that takes an axes."""
 
     def curve(axes: Axes, _: Any) -> LeftOut:
@@ -461,6 +463,7 @@ def test_panels_of_any_kind_stand_on_one_page_with_title_and_footnote() -> None:
 # Figures for notebooks
 
 
+@pytest.mark.slow
 def test_plot_returns_a_figure_of_matplotlib_that_shows_itself() -> None:
     """Without pyplot there is nothing else in a notebook that would show it."""
     figure = solved("self").plot()
@@ -517,6 +520,7 @@ def test_a_figure_is_laid_out_the_same_however_often_it_is_drawn(name: str) -> N
     assert again.content("svg") == first
 
 
+@pytest.mark.slow
 def test_a_figure_is_in_our_style_when_others_draw_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook's own backend prints a figure's canvas, and never calls `savefig`."""
     figure = solved("self").plot()
@@ -526,6 +530,7 @@ def test_a_figure_is_in_our_style_when_others_draw_it(monkeypatch: pytest.Monkey
     assert b"<text" not in buffer.getvalue()
 
 
+@pytest.mark.slow
 def test_a_figure_is_saved_to_a_path_and_in_other_forms(tmp_path: Any) -> None:
     figure = solved("self").plot()
     figure.savefig(tmp_path / "map.svg")

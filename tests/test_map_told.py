@@ -1,4 +1,4 @@
-"""What each output attends to, told in words: read as it is meant, listed, or left alone."""
+"""The map described in sentences: read as meant, listed as not read, or ignored."""
 
 import json
 import random
@@ -128,7 +128,7 @@ def test_a_wrong_line_says_how_its_sentence_was_read() -> None:
     ) in said
 
 
-def test_a_statement_that_is_not_read_makes_the_score_provisional_and_accuses_nobody() -> None:
+def test_an_unread_statement_makes_the_score_provisional() -> None:
     marking = marked(MATRICES + "Output 1 attends to the last one.\n")
     said = verdict(marking)
     assert marking.is_provisional
@@ -174,7 +174,7 @@ def test_inputs_without_a_rank_share_the_first_place_only_where_their_weights_do
          "</table><p>Q = [1 3; -1 1; 2.5 -2]</p>", "1>3"),
     ],
 )  # fmt: skip
-def test_the_map_is_told_in_every_form(place: str, text: str, wanted: str) -> None:
+def test_the_map_is_read_in_every_form(place: str, text: str, wanted: str) -> None:
     answer = read_answer_bytes(text.encode(), place, KEYS["self"].expected)
     assert in_short(answer) == wanted
     assert not answer.unread

@@ -51,7 +51,7 @@ def test_the_homework_has_its_tables_and_its_work() -> None:
 
 @pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 9))
 def test_github_reads_its_markdown_before_its_mathematics(name: str) -> None:
-    """So no backslash may stand before punctuation, but at the end of a line, nor _ after it."""
+    """So no backslash may precede punctuation, except at the end of a line, nor _ follow it."""
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))
     for fractions in (None, "plain"):
         for formula in FORMULA.findall(markdown(problem, work=True, fractions=fractions)):
@@ -93,4 +93,4 @@ def test_a_worksheet_has_empty_tables_and_no_answer() -> None:
 def test_markdown_to_a_pipe_says_where_the_map_is(attncalc: Command) -> None:
     run = attncalc("self", "--format", "markdown")
     assert "![" not in run.out
-    assert run.err.endswith("the map is left out: with -o FILE it stands beside the page\n")
+    assert run.err.endswith("the map is left out: -o FILE writes it beside the page\n")

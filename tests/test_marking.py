@@ -1,4 +1,4 @@
-"""Marking: every status, what follows from a mistake, what it costs, and what is said of it."""
+"""Marking: every status, what follows from a mistake, its cost, and its report."""
 
 import importlib.util
 import json
@@ -51,7 +51,7 @@ HOMEWORK_KEY = Key(HOMEWORK, ToTheDigit(2))
 
 
 def marked(answer: Any, problem: Problem = HOMEWORK, **rules: Any) -> Marking:
-    """Mark an answer; where nothing else is said, it is asked for what it holds."""
+    """Mark an answer; by default, the steps that it contains are asked for."""
     is_shared = problem is HOMEWORK and not Rules(**rules).in_tolerance
     key = HOMEWORK_KEY if is_shared else key_of(problem, Rules(**rules))
     held = tuple(name for name in answer if name in (*key.steps, "connections"))
@@ -148,7 +148,7 @@ def test_the_key_in_spite_of_a_mistake_is_credited_and_flagged() -> None:
     ) in said(marking)
 
 
-def test_too_few_decimals_are_told_apart_from_wrong() -> None:
+def test_too_few_decimals_differ_from_wrong() -> None:
     marking = marked(with_entry("A", 3, 1, "0.6"))
     assert status(marking, "A", 3, 1) is Status.PRECISION
     assert not marking.is_right
@@ -207,7 +207,7 @@ def test_blank_and_unreadable_entries_cost_themselves_alone() -> None:
 
 
 def test_what_follows_from_a_blank_entry_follows_from_what_led_to_it() -> None:
-    """Q[3,2] has lost its sign; S[3,1] is left blank, and A is worked out with it all the same."""
+    """Q[3,2] has lost its sign; S[3,1] is left blank, and A is computed with it anyway."""
     Q, K = np.array([[1, 3], [-1, 1], [2.5, 2]]), np.array(HAND["K"])
     scores = Q @ K.T
     weights = planting.cut(planting.softmax(scores), 2, "half-away")
@@ -436,7 +436,7 @@ def test_the_lines_of_the_map_are_marked(
     assert score(marking) == (earned, 1)
 
 
-def test_lines_of_an_output_that_is_not_there_are_told() -> None:
+def test_lines_of_an_unknown_output_are_reported() -> None:
     pairs = [(3, None), (3, None), (1, 2), (1, None)]
     marking = marked({"connections": lines(*pairs)})
     assert said(marking)[0] == "The map has no output 4."
@@ -567,7 +567,7 @@ def test_a_scale_a_transpose_or_the_order_of_heads_explains_a_difference(
     assert [cause.code for cause in wrong.marks.causes] == [code]
 
 
-def test_the_worst_entry_and_the_largest_errors_are_told() -> None:
+def test_the_worst_entry_and_the_largest_errors_are_reported() -> None:
     problem, arrays = layer()
     changed = arrays["A"].copy()
     changed[3, 4, 2] += 0.25
@@ -653,7 +653,7 @@ def test_single_ones_where_the_key_has_them_too_are_nothing_to_look_at() -> None
     assert flags(marking) == ()
 
 
-def test_a_written_matrix_keeps_what_it_holds_when_it_is_arranged_anew() -> None:
+def test_a_written_matrix_keeps_its_entries_when_rearranged() -> None:
     """A field that is added later is not dropped in silence, nor is the kind of matrix."""
     from attncalc.reading.answers.answer import WrittenMatrix
 
@@ -668,7 +668,7 @@ def test_a_written_matrix_keeps_what_it_holds_when_it_is_arranged_anew() -> None
         assert (made.page, made.place) == (7, "p")
 
 
-def test_a_script_with_its_mistakes_mended_keeps_all_else() -> None:
+def test_a_corrected_script_keeps_everything_else() -> None:
     @dataclass(frozen=True, eq=False)
     class Dated(Known):
         day: str = ""
@@ -761,7 +761,7 @@ def test_too_few_decimals_all_over_are_counted_and_one_is_named() -> None:
     )
 
 
-def test_within_a_tolerance_no_range_of_weights_is_worked_out(
+def test_within_a_tolerance_no_range_of_weights_is_computed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The numbers of a program are points; a range costs n · m · d_v, and n · m for each other."""

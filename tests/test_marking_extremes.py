@@ -109,7 +109,7 @@ def test_no_infinity_is_near_a_number(
 
 @pytest.mark.parametrize("decimals", [0, 1, 2, 12, 99, 300])
 def test_what_may_be_any_number_is_no_infinity(decimals: int) -> None:
-    """A share of a sum that may be 0 may be anything; but nobody can write it as an infinity."""
+    """A share of a sum that may be 0 may be anything, but not an infinity."""
     anything = Range(np.full((1, 4), -INF), np.full((1, 4), INF))
     written = np.array([[5.0, INF, -INF, NAN]])
     near = ToTheDigit(2).near(written, np.full((1, 4), decimals), anything)
@@ -133,14 +133,14 @@ def test_what_may_be_any_number_is_no_infinity(decimals: int) -> None:
         (ToTheDigit(12), 0.0, 1e-10, False),
     ],
 )
-def test_huge_and_tiny_numbers_are_told_apart(
+def test_huge_and_tiny_numbers_differ(
     slack: Slack, written: float, right: float, is_near: bool
 ) -> None:
     near = slack.near(np.array([[written]]), np.array([[99]]), Range.at(np.array([[right]])))
     assert near.tolist() == [[is_near]]
 
 
-def test_a_number_that_scores_reach_does_not_stand_for_minus_infinity() -> None:
+def test_a_number_that_scores_reach_is_not_minus_infinity() -> None:
     """Beside scores of 20,000 the number -20,000 is a score that no mask was laid on."""
     right = np.array([[20_000.0, -INF], [-20_000.0, -INF]])
     written = np.array([[20_000.0, -20_000.0], [-20_000.0, -1e9]])

@@ -91,7 +91,7 @@ def test_a_cause_is_held_against_all_decimals_that_are_written() -> None:
         ([0.56, 0.78, 0.4], ["0.2", "0.3", "0.2"], "digits are cut off, not rounded"),
     ],
 )
-def test_a_rule_of_rounding_is_said_where_two_entries_show_it(
+def test_a_rule_of_rounding_is_reported_if_two_entries_show_it(
     tokens: list[float], queries: list[str], says: str
 ) -> None:
     """0.25, 0.35 and 0.45, or 0.28 and 0.39, to one decimal; of one entry nothing is said."""

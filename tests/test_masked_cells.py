@@ -17,7 +17,7 @@ LOW_BIAS = np.where(LATER, -np.inf, 0.5)
 
 
 def hatched(figure: Any, head: int = 0) -> Any:
-    """Return where a heatmap is hatched, and where numbers stand."""
+    """Return where a heatmap is hatched, and where it has numbers."""
     axes = figure.axes[head]
     (stripes,) = [each for each in axes.collections if isinstance(each, PolyCollection)]
     found = np.zeros((4, 4), dtype=bool)
@@ -68,6 +68,7 @@ def test_a_weight_of_zero_is_not_a_masked_one() -> None:
     assert figure.axes[-1].get_ylabel() == "attention weight"
 
 
+@pytest.mark.slow
 def test_of_many_cells_the_image_has_stripes() -> None:
     tokens = np.random.default_rng(0).normal(size=(60, 2))
     figure = solve(Problem(**SELF | {"X": tokens}, causal=True)).plot("heatmap")

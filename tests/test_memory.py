@@ -1,4 +1,4 @@
-"""What follows from the matrices of a long problem is worked out by rows, and never kept whole."""
+"""Results of a long problem are computed by rows, and never kept whole."""
 
 import io
 import json

@@ -44,7 +44,7 @@ def ran(problem: Problem, instead: Mapping[str, Instead] | None = None) -> Dump:
 
 
 def said(**settings: Any) -> Bug:
-    """Return what a layer of other settings gives; a _ of a part stands for its dot."""
+    """Return the results of a layer with other settings; a _ of a part means its dot."""
 
     def run(problem: Problem) -> Dump:
         for name, value in settings.items():
@@ -229,7 +229,7 @@ def test_six_bugs_of_each_family_are_named(family: str, kept: str, tmp_path: Pat
 
 
 def found(key: Key, kept: str, dump: Dump, folder: Path) -> set[str]:
-    """Return what is said of the first step that is wrong; nothing where none is."""
+    """Return the report of the first wrong step, or nothing."""
     kept_steps = {"Y": dump["Y"]} if kept == "Y alone" else dump
     np.savez(folder / "dump.npz", **kept_steps)
     with key.names_at_hand():

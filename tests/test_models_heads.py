@@ -290,7 +290,7 @@ def test_what_is_shown_follows_from_the_architecture(attncalc: Command, tmp_path
     assert found == pytest.approx(dict(zip(("sad", "even", "happy"), shares, strict=True)))
     assert "class 2   happy   0.3749" in attncalc(*ids).out
     assert attncalc(*ids, "--at", "2").err == (
-        "error: --at is for what is probable at each token: this head gives classes of the whole\n"
+        "error: --at is for probabilities at each token: this head classifies the whole input\n"
     )
     model.config.problem_type = "multi_label_classification"
     model.save_pretrained(tmp_path / "m")
@@ -304,8 +304,7 @@ def test_what_is_shown_follows_from_the_architecture(attncalc: Command, tmp_path
     assert (run.code, run.out, run.err) == (
         2,
         "",
-        "error: m: LlamaModel has no head that is known: say which layer is shown, as --layer 0 "
-        "(of 3)\n",
+        "error: m: LlamaModel has no known head: choose a layer, as --layer 0 (of 3)\n",
     )
 
 
@@ -352,8 +351,7 @@ def test_an_encoder_without_its_decoder_is_opened_alone(attncalc: Command, tmp_p
     asked = ("open", "m", "--tokens", "3 7 1")
     assert attncalc(*asked, "--layer", "0", "--only", "A").code == 0
     assert attncalc(*asked).err == (
-        "error: m: T5EncoderModel has no head that is known: say which layer is shown, as "
-        "--layer 0 (of 3)\n"
+        "error: m: T5EncoderModel has no known head: choose a layer, as --layer 0 (of 3)\n"
     )
     assert attncalc(*asked, "--decoder-tokens", "1", "--layer", "0").err == (
         "error: m: T5 has no decoder besides an encoder: omit --decoder-tokens\n"

@@ -63,6 +63,7 @@ def llama(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("layer", [LAYERS - 1, None])

@@ -1,4 +1,4 @@
-"""Tokenizers of strangers: what crashes, never ends or needs all memory ends in one message."""
+"""Untrusted tokenizers: one that crashes, never ends or needs all memory ends in one message."""
 
 import importlib.util
 import json

@@ -143,7 +143,7 @@ WHERE = {
 
 @pytest.fixture(autouse=True)
 def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let float32 stand for float64 inside the package."""
+    """Replace float32 by float64 inside the package."""
     monkeypatch.setattr(torch, "float32", torch.float64)
     monkeypatch.setattr(torch, "float", torch.float64)
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)

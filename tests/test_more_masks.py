@@ -473,8 +473,8 @@ def test_files_of_every_form_hold_them(attncalc: Command, tmp_path: Any) -> None
         assert attncalc("self", f"out.{form}").out == first
 
 
-def test_frequencies_of_ones_own_are_worked_out_exactly() -> None:
-    """A float that nothing was lost of stands beside the exact decimals of the queries."""
+def test_custom_frequencies_are_computed_exactly() -> None:
+    """An exact float is beside the exact decimals of the queries."""
     third = [[Fraction(1, 3), 0], [0, 1]]
     weights = {f"W_{name}": third for name in "QKV"}
     problem = Problem(X=third, **weights, positions="rope", rope_frequencies=[0.5])

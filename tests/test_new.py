@@ -64,7 +64,7 @@ def test_no_value_is_near_a_boundary_no_score_large_and_nothing_ties(
 
 @pytest.mark.campaign(4)
 @pytest.mark.parametrize("seed", some_of(30))
-def test_the_same_digits_come_of_both_roundings(seed: int, attncalc: Command) -> None:
+def test_both_roundings_have_the_same_digits(seed: int, attncalc: Command) -> None:
     problem = made(attncalc, "--seed", str(seed), "--same-digits")
     one, other = (
         solve_by_hand(*given(problem), "sqrt_dk", rounding, 2)
@@ -145,7 +145,7 @@ def test_every_kind_is_made_and_read_back(
         assert attncalc(kind, str(file)).code == 0
 
 
-def test_a_seed_stands_for_one_problem(attncalc: Command) -> None:
+def test_a_seed_determines_one_problem(attncalc: Command) -> None:
     problem = made(attncalc, "--seed", "7")
     assert made(attncalc, "--seed", "7") == problem
     assert made(attncalc, "--seed", "8")["X"] != problem["X"]
@@ -155,7 +155,7 @@ def test_a_seed_stands_for_one_problem(attncalc: Command) -> None:
     assert json.loads(attncalc(*again).out) == problem
 
 
-def test_a_seed_that_is_chosen_is_said(attncalc: Command) -> None:
+def test_a_drawn_seed_is_reported(attncalc: Command) -> None:
     run = attncalc("new")
     seed = re.match(r"note: seed (\d+): ", run.err)
     assert seed is not None
@@ -184,6 +184,7 @@ def test_siblings_have_as_many_ties_seconds_and_negatives(seed: int) -> None:
     assert (sibling.as_given("X") != parent.as_given("X")).any()
 
 
+@pytest.mark.slow
 def test_siblings_of_siblings_and_of_problems_of_ones_own(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -226,7 +227,7 @@ def test_siblings_of_siblings_and_of_problems_of_ones_own(
          'scores: "big" is not a number'),
     ],
 )  # fmt: skip
-def test_what_cannot_be_wished_for_is_said(
+def test_impossible_conditions_are_reported(
     flags: tuple[str, ...], message: str, attncalc: Command
 ) -> None:
     run = attncalc("new", *flags, "--seed", "1")
@@ -273,7 +274,7 @@ def test_a_problem_that_cannot_be_read_is_named_as_the_file_it_is(
 def test_siblings_have_as_many_lines_as_the_problem_has_outputs(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    """Not as one that is made without another has: there three tokens ask."""
+    """A problem made without another one has three query tokens."""
     file = tmp_path / "five.json"
     flags = ("--tokens", "5", "--ties", "any", "--margin", "none", "--seed", "1", "-o", str(file))
     assert attncalc("new", *flags).code == 0
@@ -383,7 +384,7 @@ def test_forty_tokens_are_made_at_once_all_of_them_different(kind: str, attncalc
     assert "--tokens 40 --margin none --ties any --seed 3" in problem["made_by"]
 
 
-def test_a_seed_that_nobody_gives_has_128_bits() -> None:
+def test_a_drawn_seed_has_128_bits() -> None:
     seeds = {int(new(tokens=2).made_by.rpartition(" ")[2]) for _ in range(3)}
     assert len(seeds) == 3
     assert all(seed.bit_length() > 100 for seed in seeds)

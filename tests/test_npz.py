@@ -106,7 +106,7 @@ def test_a_layer_whose_number_of_heads_nothing_says_is_refused(what: str, tmp_pa
 
 
 @pytest.mark.parametrize("what", PARTS_OF_A_LAYER)
-def test_heads_of_a_layer_may_be_said_beside_the_file(what: str, tmp_path: Path) -> None:
+def test_heads_of_a_layer_may_be_given_beside_the_file(what: str, tmp_path: Path) -> None:
     arrays = PARTS_OF_A_LAYER[what]
     heads = 1 if what == "an output projection" else 2
     expected = solve(read_problem(saved(tmp_path, **arrays, num_heads=heads)))["A"]

@@ -1,4 +1,4 @@
-"""Exams for Numbas, marked by the runtime of Numbas itself where NUMBAS says where it lies."""
+"""Exams for Numbas, marked by the runtime of Numbas itself if NUMBAS is its path."""
 
 import json
 import os
@@ -79,7 +79,7 @@ def test_the_right_answer_earns_all(
 def test_a_sign_lost_in_q_and_carried_on_costs_its_entry_alone(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    """What follows is worked out here, from the answer's own Q, by other means than Numbas'."""
+    """Later steps are computed here from the answer's own Q, independently of Numbas."""
     given = problem_with({})
     (tmp_path / "in.json").write_text(json.dumps(given))
     exam = attncalc("export", "in.json", "--to", "numbas", "--points", "12").out
@@ -149,7 +149,7 @@ def test_the_right_answer_of_each_head_earns_all(
 def test_a_sign_lost_in_one_head_and_carried_on_costs_its_entry_alone(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    """What follows is worked out of each head's own Q, K and V, and joined here."""
+    """Later steps are computed from each head's own Q, K and V, and joined here."""
     given = sample_with("heads", {"rounding": "each-step"})
     (tmp_path / "in.json").write_text(json.dumps(given))
     steps = ("Q", "K", "V", "S", "A", "H", "C", "O")
@@ -285,7 +285,7 @@ REFUSED = [
     ),
     (
         "self --rounding-penalty 1/2",
-        "--rounding-penalty: Numbas takes nothing off, and knows no such entries",
+        "--rounding-penalty: Numbas has no deductions, and no such entries",
     ),
     ("self --steps Q,connections", "Numbas takes numbers, not connections: use --steps Q"),
     (
@@ -297,7 +297,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "said"), REFUSED)
-def test_what_numbas_cannot_hold_is_said(
+def test_what_numbas_cannot_contain_is_reported(
     attncalc: Command, tmp_path: Path, words: str, said: str
 ) -> None:
     name, *flags = words.split()

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import many
+from conftest import any_text, many
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,7 +87,7 @@ def test_a_decimal_comes_back_as_it_was_written(value: Decimal) -> None:
 
 
 @many(100)
-@given(st.text(max_size=12))
+@given(any_text(12))
 def test_no_text_brings_down_the_reader(text: str) -> None:
     """Whatever is typed is a finite number or one clear refusal."""
     try:

@@ -120,7 +120,7 @@ def test_so_does_a_mistake_of_our_own(
     monkeypatch.setattr(check, "read_answer" if at == "reading" else "mark", fails)
     code, found = in_class()
     assert code == 1
-    assert "a mistake of attncalc's own" in found["ada.json"]["note"]
+    assert "an internal error" in found["ada.json"]["note"]
     assert "ZeroDivisionError: by nothing" in found["ada.json"]["note"]
     assert found["zoe.json"]["percent"] == "100 %"
 

@@ -402,22 +402,22 @@ ASKED = {
     ),
     "a head of no layer": (
         ("--tokens", "1", "--head", "1"),
-        "--head is of a layer: say which, as --layer 0",
+        "--head requires a layer: choose it, as --layer 0",
     ),
     "a head in data": (
         ("--tokens", "1", "--layer", "0", "--head", "1", "--format", "json"),
-        "json holds all heads: --head is for table, markdown, latex, html, pdf and pictures of the "
-        "map",
+        "json contains all heads: --head is for table, markdown, latex, html, pdf and pictures of "
+        "the map",
     ),
     "a picture of no layer": (
         ("--tokens", "1", "-o", "map.png"),
-        "picture is of a layer: say which, as --layer 0",
+        "picture requires a layer: choose it, as --layer 0",
     ),
 }
 
 
 @pytest.mark.parametrize("what", ASKED)
-def test_what_cannot_be_asked_is_said(what: str, attncalc: Command, model: Path) -> None:
+def test_what_cannot_be_asked_is_reported(what: str, attncalc: Command, model: Path) -> None:
     arguments, why = ASKED[what]
     run = attncalc("open", "model", *arguments)
     assert (run.code, run.out, run.err) == (2, "", f"error: {why}\n")
@@ -431,8 +431,7 @@ def test_an_architecture_is_the_name_of_a_class(attncalc: Command, model: Path) 
     )
     config(architectures=["GPT2Model"])(model)
     assert attncalc("open", "model", "--tokens", IDS).err == (
-        "error: model: GPT2Model has no head that is known: say which layer is shown, as --layer 0 "
-        "(of 2)\n"
+        "error: model: GPT2Model has no known head: choose a layer, as --layer 0 (of 2)\n"
     )
 
 
@@ -465,9 +464,7 @@ def test_the_command_that_converts_a_pickle_runs_nothing_of_its_name(
     assert not (tmp_path / "poison").exists()
 
 
-def test_a_family_that_is_not_known_is_told_with_the_fields_to_fill(
-    attncalc: Command, model: Path
-) -> None:
+def test_an_unknown_family_has_its_missing_fields_named(attncalc: Command, model: Path) -> None:
     config(model_type="falcon")(model)
     run = attncalc("open", "model", "--tokens", "1")
     assert run.code == 2
@@ -482,7 +479,9 @@ def test_a_family_that_is_not_known_is_told_with_the_fields_to_fill(
 
 
 @pytest.mark.parametrize("name", ["model.pt", "none"])
-def test_what_is_no_folder_is_said(name: str, attncalc: Command, tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_is_reported(
+    name: str, attncalc: Command, tmp_path: Path
+) -> None:
     if name == "model.pt":
         (tmp_path / name).write_bytes(b"\x80\x02")
     run = attncalc("open", name, "--tokens", "1")
@@ -596,7 +595,7 @@ def llama(folder: Path, **changes: Any) -> None:
 
 
 SAID: dict[str, tuple[dict[str, Any], str]] = {
-    # what a config of Llama, or of a family that is told as it is, may not say
+    # settings that a config of Llama, or of a given family, may not have
     "no eps": ({"rms_norm_eps": None}, '"rms_norm_eps" is null, where a number is'),
     "an eps that is a text": ({"rms_norm_eps": "1e-6"}, '"rms_norm_eps" is "1e-6", where a number'),
     "an eps below 0": ({"rms_norm_eps": -1}, '"rms_norm_eps" is -1, where a number from 0 is'),
@@ -666,7 +665,7 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", SAID)
-def test_what_a_config_says_is_taken_at_its_word_or_refused(what: str, tmp_path: Path) -> None:
+def test_a_config_is_followed_or_refused(what: str, tmp_path: Path) -> None:
     """Of null no default is made, and of a text no number."""
     changes, why = SAID[what]
     llama(tmp_path / "m", **changes)
@@ -740,8 +739,8 @@ def test_what_is_masked_is_named_at_its_place(attncalc: Command, tmp_path: Path)
     run = attncalc(*asked)
     assert (run.code, run.out) == (2, "")
     assert run.err == (
-        "error: bert: this BERT names what is masked, and it is not known which token is: say its "
-        "place, as --at 2 (from 1 to 3)\n"
+        "error: bert: this BERT predicts masked tokens, and the masked token is unknown: "
+        "give its position, as --at 2 (from 1 to 3)\n"
     )
     shares = solve(open_model(tmp_path / "bert", tokens=[1, 5, 3]))["prob"]
     for place in (1, 2, 3):
@@ -790,8 +789,8 @@ def test_a_decoder_reads_what_its_encoder_gives(attncalc: Command, tmp_path: Pat
     run = attncalc(*asked)
     assert (run.code, run.err) == (
         2,
-        "error: t5: the encoder of this T5 has no head: give --decoder-tokens, or say which layer "
-        "is shown, as --layer 0 (of 1)\n",
+        "error: t5: the encoder of this T5 has no head: give --decoder-tokens, or "
+        "choose a layer, as --layer 0 (of 1)\n",
     )
 
 
@@ -867,7 +866,7 @@ SPECTROGRAMS = {
 
 
 @pytest.mark.parametrize("what", SPECTROGRAMS)
-def test_what_whisper_cannot_read_is_said(what: str, attncalc: Command, tmp_path: Path) -> None:
+def test_what_whisper_cannot_read_is_reported(what: str, attncalc: Command, tmp_path: Path) -> None:
     whisper(tmp_path / "w")
     np.save(tmp_path / "x.npy", np.ones((2, 6)))
     np.save(tmp_path / "short.npy", np.ones((2, 5)))
@@ -925,7 +924,7 @@ IN_PYTHON = {
 
 
 @pytest.mark.parametrize("what", IN_PYTHON)
-def test_python_is_told_what_is_wrong(what: str, model: Path) -> None:
+def test_errors_in_python_state_what_is_wrong(what: str, model: Path) -> None:
     given, why = IN_PYTHON[what]
     with pytest.raises(InputError) as error:
         open_model(model, **given)

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import mostly_slow
 
-from attncalc import Problem, check, read_problem, solve, vary
+from attncalc import Problem, check, read_problem, simulate, solve, vary
 from attncalc.base.errors import InputError, ShapeError
 from attncalc.equations.own import read_line
 from attncalc.equations.tree import EquationError
@@ -186,7 +187,7 @@ REFUSED = [
     ("S[i,j] = 1e2000 * Q[i,0]", "numbers go up to a power of ten of 1,000", 9),
     ("S[i,j] = 9 ** 9 ** 9", "an exponent is at most 1000", 14),
     ("S[i,j] = " + "-" * 200 + "1", "an equation is at most 80 levels deep", 0),
-    ("S[i,j] = (1", "this is not an equation", 9),
+    ("S[i,j] = (1", "this is not an equation; an example is S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k) / sqrt(d_k)", 9),
     ("S[i,j]", "write one equation a line, as S[i,j] = ...", 0),
     ("S[i,i] = 1", "the index i is used twice on the left", 4),
     ("S[a,b,c,e] = 1", "a matrix has at most three indices: heads or time, rows and columns", 0),
@@ -251,7 +252,7 @@ def test_every_equation_that_is_built_in_is_listed(attncalc: Callable[..., Any])
     ]
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(7)
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
 def test_a_sample_is_the_same_by_its_own_equations(name: str) -> None:
     problem = read_problem(sample(name).path)
@@ -429,6 +430,7 @@ def test_rows_that_are_computed_together_are_as_many() -> None:
         solve(Problem(X=X, equations=lines))
 
 
+@pytest.mark.slow
 def test_a_family_of_mutual_recurrences_is_each_of_them() -> None:
     problem = read_problem(sample("lstm").path)
     others: dict[str, Callable[[int], Any]] = {
@@ -444,7 +446,15 @@ def test_a_family_of_mutual_recurrences_is_each_of_them() -> None:
 
 @pytest.mark.parametrize(
     ("name", "queries", "keys", "heads"),
-    [("latent", 3, 3, 2), ("graph", 3, 3, 1), ("hopfield", 2, 3, 1), ("alignment", 2, 3, 1)],
+    mostly_slow(
+        pytest.param(*each)
+        for each in (
+            ("graph", 3, 3, 1),
+            ("latent", 3, 3, 2),
+            ("hopfield", 2, 3, 1),
+            ("alignment", 2, 3, 1),
+        )
+    ),
 )
 def test_rows_of_a_softmax_that_weigh_a_matrix_are_the_weights(
     attncalc: Callable[..., Any], name: str, queries: int, keys: int, heads: int
@@ -518,6 +528,7 @@ def test_a_matrix_is_read_by_the_exact_name_in_an_equation(
     assert solve(read_problem(tmp_path / f"out.{form}"))["Y"].tolist() == [[10, 20], [45, 60]]
 
 
+@pytest.mark.slow
 def test_a_gate_that_is_left_out_is_named() -> None:
     path = sample("lstm").path
     key = read_problem(path)
@@ -540,3 +551,107 @@ def test_the_gradient_of_an_own_equation_has_no_condition_that_always_holds(
     shown = attncalc("self", "in.json", "--backward", "--only", "dg,dK").out
     assert "dg = sum(dS ⊙ Q K_nᵀ)   gradient of g" in shown
     assert "where" not in shown
+
+
+@pytest.mark.parametrize(
+    ("place", "b", "fault"),
+    [
+        ("b[c]", [0, 0.5], "places are whole numbers, but b holds other numbers"),
+        ("b[c]", [0, 2], "column b[0,c] is 2 somewhere, counted from 0, but X has 2 columns"),
+        ("b[c]", [-1, 0], "column b[0,c] is -1 somewhere, counted from 0, but X has 2 columns"),
+        ("c / 2 * b[c]", [0, 1], "c / 2 * b[0,c] may be no whole number; a place is made of"),
+        ("sqrt(b[c])", [0, 1], "sqrt(b[0,c]) may be no whole number; a place is made of"),
+        ("b[c] // c", [0, 1], "b[0,c] // c divides by 0 somewhere"),
+        ("B[c]", [0, 0.25], "Y[1, 2] is not a finite number"),
+        ("min(B[c], 1)", [0, 0.25], "Y[1, 2] is not a finite number"),
+        ("B[c]", [0, 1], "Y[1, 2] is not a finite number"),
+    ],
+)
+def test_places_that_are_no_places_are_refused(place: str, b: list[float], fault: str) -> None:
+    lines = ["B[c in d] = 2 * b[c]"] if "B" in place else []
+    lines.append(f"Y[i,c in d] = X[i, {place}] + 0 * b[c]")
+    with pytest.raises(EquationError) as refused:
+        solve(Problem(X=[[1, 2], [3, 4]], more={"b": b}, equations=lines))
+    assert fault in str(refused.value)
+
+
+@pytest.mark.parametrize("place", ["b[c]", "B[c]", "max(B[c], 0)", "(B[c] if c > 0 else 1)"])
+def test_entries_are_looked_up_at_places_of_a_matrix(place: str) -> None:
+    lines = ["B[c in d] = 1 - b[c]"] if "B" in place else []
+    lines.append(f"Y[i,c in d] = X[i, {place}] + 0 * b[c]")
+    found = solve(Problem(X=[[1, 2], [3, 4]], more={"b": [1, 0]}, equations=lines))
+    expected = {"b[c]": [[2, 1], [4, 3]], "(B[c] if c > 0 else 1)": [[2, 2], [4, 4]]}
+    assert found["Y"].tolist() == expected.get(place, [[1, 2], [3, 4]])
+
+
+def test_typeset_signs_are_read_as_those_that_are_typed() -> None:
+    typeset = "S[i,j] = ∑(Q[i,c]² · (K[j,c] − 1)^3 for c in d_k) ÷ √d_k if j ≤ i else −∞"
+    typed = "S[i,j] = sum(Q[i,c]**2 * (K[j,c] - 1)**3 for c in d_k) / sqrt(d_k) if j <= i else -inf"
+    assert read_line(typeset).text == typed
+
+
+def test_weights_with_a_mask_in_their_softmax_are_weights() -> None:
+    line = "A[i,j] = softmax(S[i,k] if k <= i else -inf for k in m)[j]"
+    own = solve(Problem(X=X, **W, scale="none", equations=[line]))
+    built_in = solve(Problem(X=X, **W, scale="none", causal=True))
+    assert own.connections == built_in.connections
+    assert np.array_equal(own.heads[0].rounded, built_in.heads[0].rounded)
+
+
+def test_a_sum_of_two_outer_parts_is_larger_than_each() -> None:
+    rows = np.random.default_rng(1).integers(-3, 4, (70, 64)).astype(float)
+    line = "E[i,j] = max(2 * X[i,c] + 3 * X[j,c] for c in d)"
+    found = solve(Problem(X=rows, equations=[line]))
+    assert np.array_equal(found["E"], (2 * rows[:, None] + 3 * rows[None]).max(axis=-1))
+
+
+DELTA = {
+    "X": [[1, 0, 1], [0, 2, 1], [1, 1, 0]],
+    "Q": [[1, 0], [0, 1], [1, 1]],
+    "W_K": [[0, 1], [1, 0], [1, 1]],
+    "V": [[1, 2], [0, 1], [1, 0]],
+    "equations": ["M[t,a,b] = (M[t-1,a,b] if t > 0 else 0) + K[t,a] * V[t,b]"],
+}
+
+
+def test_a_recurrence_is_not_computed_from_too_few_rows() -> None:
+    marking = check(Problem(**DELTA), {"K": [[0, 2], [3, 4]]})
+    assert "K has the wrong shape" in " ".join(marking.verdict)
+
+
+def test_rows_that_are_drawn_may_begin_after_the_first() -> None:
+    lines = [
+        "s[i,a in d] = (s[i-1,a] if i > 0 else 0) + (c[i-1,a] if i > 0 else 1)",
+        "c[i,a in d] = s[i,a] + (X[i,a] if i > 0 else 0)",
+    ]
+    problem = Problem(X=[[1, 2], [3, 4]], equations=lines)
+    found = simulate(problem, "X ~ U(0, 1)", count=5, watch="c[2,1], s[2,1]").to_json()
+    own, other = json.loads(found)["watched"]
+    assert own["std"] > 0
+    assert other["std"] == 0
+
+
+def test_a_division_by_0_under_the_other_rounding_is_no_error() -> None:
+    lines = [
+        "S[i,j] = exp(-10 * sum((Q[i,c] - K[j,c])**2 for c in d_k) - 9)",
+        "A[i,j] = S[i,j] / sum(S[i,k] for k in m)",
+    ]
+    problem = Problem(X=X, **W, equations=lines)
+    assert np.isfinite(solve(problem)["A"]).all()
+    with pytest.raises(EquationError, match="A divides by 0"):
+        solve(replace(problem, rounding="each-step"))["A"]
+
+
+def test_an_attention_whose_outputs_have_no_role_is_explained(
+    attncalc: Callable[..., Any], tmp_path: Path
+) -> None:
+    lines = [
+        "S[h,i,j] = sum(U[h,i,c] * U[h,j,c] for c in columns(U))",
+        "A[h,i,j] = softmax(S[h,i,k] for k in columns(S))[j]",
+        "Z[h,i,c] = sum(A[h,i,j] * U[h,j,c] for j in columns(S))",
+    ]
+    place = tmp_path / "in.json"
+    place.write_text(json.dumps({"U": [[[1, 0], [1, 0]], [[0, 2], [1, 1]]], "equations": lines}))
+    assert attncalc("explain", str(place)).code == 0
+    place.write_text(json.dumps({"X": [[1, 0], [1, 2]], "equations": ["Y[i,c in d] = X[i,c] + 1"]}))
+    assert attncalc("simulate", str(place), "X ~ U(0, 1)", "-o", str(tmp_path / "a.svg")).code == 0

@@ -167,6 +167,7 @@ def test_sums_on_several_rows_are_one_line(ending: str, attncalc: Command, tmp_p
     check_flawless(attncalc, "encoder", ending, "--work")
 
 
+@pytest.mark.slow
 def test_a_heading_of_two_heads_in_a_layer_is_no_matrix(attncalc: Command, tmp_path: Path) -> None:
     """2 heads, their outputs side by side: that is a convention, and no C."""
     (tmp_path / "p.json").write_bytes(Path(sample("gpt").path).read_bytes())
@@ -205,7 +206,7 @@ def test_what_is_added_to_a_page_of_ours_is_not_passed_over(
     assert found["score"]["earned"] != found["score"]["possible"]
 
 
-def test_lines_of_a_page_stand_where_they_stand_in_the_file() -> None:
+def test_lines_of_a_page_are_in_the_order_of_the_file() -> None:
     page = "<!DOCTYPE html>\n<html>\n<style>\n p { 1 }\n</style>\n<p>Q</p>\n\n<p>S</p></html>"
     assert is_html(page)
     lines = text_of_html(page).text.split("\n")

@@ -28,7 +28,7 @@ Weights = list[list[int]]
 
 
 class Planted(NamedTuple):
-    """Weights to be planted: those of each head, what they are parts of, and what else is said."""
+    """Weights to plant: those of each head, the fields around them, and other settings."""
 
     heads: tuple[Weights, ...]
     unit: int = 100
@@ -363,7 +363,7 @@ def defined(A: Weights, *, is_self: bool) -> Iterator[str]:
 
 @pytest.mark.campaign(5)
 @pytest.mark.parametrize("seed", some_of(360))
-def test_nothing_else_is_said_than_the_definitions_have(seed: int) -> None:
+def test_only_defined_patterns_are_reported(seed: int) -> None:
     rng = random.Random(seed)
     code = rng.choice(CODES[:13])
     n, m = rng.randint(1, 6), rng.randint(1, 6)
@@ -407,7 +407,7 @@ BORDERS: list[tuple[str, Weights, Weights]] = [
 
 
 @pytest.mark.parametrize(("code", "there", "beyond"), BORDERS, ids=lambda each: str(each)[:12])
-def test_a_threshold_is_where_it_is_said_to_be(code: str, there: Weights, beyond: Weights) -> None:
+def test_a_threshold_is_where_its_text_states(code: str, there: Weights, beyond: Weights) -> None:
     assert code in codes(Planted((there,), unit=1000).solution)
     assert code not in codes(Planted((beyond,), unit=1000).solution)
 
@@ -463,7 +463,7 @@ def test_a_shift_says_by_how_much() -> None:
     assert (found["by"], found["outputs"]) == (-1, [2, 4])
 
 
-def test_what_rounding_hides_moves_the_outputs_as_far_as_is_said() -> None:
+def test_what_rounding_hides_moves_the_outputs_as_far_as_stated() -> None:
     solution = Planted(([[4, 496, 500], [300, 300, 400]],), unit=1000, is_self=False).solution
     found = values(solution, "rounded-away")
     assert (found["count"], found["weights"], found["output"]) == (1, [[1, 1]], 1)
@@ -522,7 +522,7 @@ HOMEWORK = [
 ]
 
 
-def test_the_homework_is_told_as_a_good_student_would() -> None:
+def test_the_homework_is_described_as_by_a_good_student() -> None:
     assert list(solve(read_problem(sample("self").path)).explain()) == HOMEWORK
 
 
@@ -638,7 +638,7 @@ def test_what_was_asked_for_does_not_stop_a_comparison() -> None:
     assert {"scaling", "masked"} <= codes(solve(problem))
 
 
-def test_of_many_outputs_and_sentences_some_are_told_and_the_rest_counted(
+def test_of_many_outputs_and_sentences_some_are_shown_and_the_rest_counted(
     attncalc: Command,
 ) -> None:
     rng = np.random.default_rng(1)
@@ -654,7 +654,7 @@ def test_of_many_outputs_and_sentences_some_are_told_and_the_rest_counted(
     assert len(worth_telling(found)) > 20
 
 
-def test_many_outputs_that_are_alike_are_told_in_one_sentence() -> None:
+def test_many_similar_outputs_share_one_sentence() -> None:
     told = solve(Problem(Q=[[0]] * 30, K=[[1]] * 3, V=[[1], [2], [3]])).explain()
     assert told == (
         "Every output attends equally to all 3 inputs (0.33 each, within 0.5 % of their mean)",
@@ -664,7 +664,7 @@ def test_many_outputs_that_are_alike_are_told_in_one_sentence() -> None:
     )
 
 
-def test_groups_of_equal_rows_and_their_threshold_are_told() -> None:
+def test_groups_of_equal_rows_and_their_threshold_are_reported() -> None:
     A = [[60, 40, 0], [60, 40, 0], [0, 50, 50], [0, 50, 50], [10, 10, 80]]
     (said,) = (each for each in Planted((A,)).solution.explain() if "equal weights" in each)
     assert said == (
@@ -673,7 +673,7 @@ def test_groups_of_equal_rows_and_their_threshold_are_told() -> None:
     )
 
 
-def test_a_small_threshold_is_said_with_all_its_digits() -> None:
+def test_a_small_threshold_is_shown_with_all_its_digits() -> None:
     m = 30000
     K = np.zeros((m, 1))
     K[0] = -20

@@ -1,4 +1,4 @@
-"""A page as a PDF: what typesets it is found and named, and what it says of a fault is told."""
+"""A page as a PDF: the typesetter is found and named, and its errors are reported."""
 
 import os
 import shutil
@@ -55,7 +55,7 @@ def test_a_worksheet_as_a_pdf_tells_no_answer(attncalc: Command, tmp_path: Path)
     assert "map.pdf" not in (tmp_path / "seen").read_text()
 
 
-def test_where_nothing_typesets_it_is_said_what_to_install(
+def test_without_a_typesetter_the_message_names_one_to_install(
     attncalc: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "empty").mkdir()

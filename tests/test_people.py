@@ -1,4 +1,4 @@
-"""What people write beside numbers: words of their languages, sums, work, and what they stand for.
+"""Text beside numbers in answers: words in several languages, sums, work, and their meanings.
 
 Each case was read wrongly, or in part without a word, before.
 """
@@ -120,7 +120,7 @@ def test_decimals_behind_commas_are_known_before_sentences_are_taken_apart() -> 
     assert values(found, "S") == [[1.5, -2.5, 8], [-3.5, -3.5, 6], [8.5, 8, -13.25]]
 
 
-def test_what_is_told_of_one_token_alone_is_listed() -> None:
+def test_patterns_of_a_single_token_are_listed() -> None:
     text = "Q = [3 2; -1 0; 2 1; 0 3]\n\n“upon” attends: once 0.20; upon 0.80\n"
     assert answered("causal", text).has_unread_matrix
 
@@ -135,7 +135,7 @@ def test_the_square_of_a_variance_counts_nothing() -> None:
     assert "var_2" not in answered("encoder", text).matrices
 
 
-def test_arguments_are_put_where_they_stand_and_lines_stay_lines() -> None:
+def test_macro_arguments_are_inserted_and_lines_are_kept() -> None:
     text = "\\newcommand{\\v}[2]{(#1; #2)}\n\\v{1}\n{2{3}} and \\v{4"
     assert without_macros(text) == "\n(1; 2{3})\n and \\v{4"
 

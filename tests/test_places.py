@@ -1,4 +1,4 @@
-"""Where queries stand among the keys: how it is given, said, written out and marked."""
+"""The positions of queries among the keys: given, stated, written out and marked."""
 
 import json
 from pathlib import Path
@@ -50,11 +50,13 @@ def positions_said(fields: dict[str, Any]) -> str:
         (TOKENS | {"causal_alignment": "top-left"}, "the first at place 0"),
     ],
 )
-def test_the_heading_says_where_queries_and_keys_stand(fields: dict[str, Any], said: str) -> None:
+def test_the_heading_states_the_positions_of_queries_and_keys(
+    fields: dict[str, Any], said: str
+) -> None:
     assert positions_said(fields).endswith(f", {said}")
 
 
-def test_tokens_that_only_ask_are_said_to_stand_where_they_do() -> None:
+def test_the_heading_states_the_positions_of_query_tokens() -> None:
     only = {"X": [[1, 2]], "W_Q": [[1, 0], [0, 1]], "K": CACHE["K"], "V": CACHE["V"]}
     fields = only | {"positions": "sinusoidal", "causal_alignment": "bottom-right"}
     assert positions_said(fields).endswith(", the first at place 2")
@@ -62,7 +64,7 @@ def test_tokens_that_only_ask_are_said_to_stand_where_they_do() -> None:
     assert solve(Problem(**fields)).shown("Q") == solve(whole).shown("Q")[-1:]
 
 
-def test_every_form_keeps_a_place_that_is_said(tmp_path: Path) -> None:
+def test_every_form_keeps_a_given_position(tmp_path: Path) -> None:
     problem = Problem(**SAID)
     for again in read_back(page_of(problem), tmp_path):
         assert again.rope_query_offset == problem.rope_query_offset
@@ -107,7 +109,7 @@ def test_the_work_turns_a_query_by_its_own_place() -> None:
 
 @pytest.mark.parametrize("fields", [LAST | {"rope_offset": 7}, SAID], ids=["last", "said"])
 def test_an_answer_is_marked_by_the_queries_own_place(fields: dict[str, Any]) -> None:
-    """The key is right; queries rotated from the keys' place are wrong, and it is said why."""
+    """The key is right; queries rotated from the keys' position are wrong, with the cause."""
     problem = Problem(**fields)
     right = {"Q_rot": solve(problem).shown("Q_rot")}
     assert check(problem, right).score.earned == 1
@@ -118,7 +120,7 @@ def test_an_answer_is_marked_by_the_queries_own_place(fields: dict[str, Any]) ->
     assert [cause.code for cause in marking.steps[0].causes] == ["places-of-keys"]
 
 
-def test_an_answer_with_sinusoids_of_the_keys_places_is_told_so() -> None:
+def test_sinusoids_at_the_positions_of_keys_are_named() -> None:
     problem = Problem(**TOKENS)
     wrong = solve(Problem(**TOKENS | {"causal_alignment": "top-left"})).shown("P1")
     marking = check(problem, {"P1": wrong})

@@ -50,6 +50,7 @@ def test_the_homework_map_has_the_lines_of_its_solution() -> None:
     assert figure.notes == ()
 
 
+@pytest.mark.slow
 def test_the_cross_attention_map_has_two_firsts_for_output_one() -> None:
     figure = drawn(solved("cross"))
     assert connections(figure) == {
@@ -124,7 +125,7 @@ def test_forty_equal_weights_share_one_text_for_each_output() -> None:
 @pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize(("tokens", "step"), [(40, 1), (200, 2)])
-def test_names_of_many_tokens_stand_apart_at_their_dots(tokens: int, step: int) -> None:
+def test_names_of_many_tokens_do_not_overlap(tokens: int, step: int) -> None:
     axes = the(drawn(random_problem(tokens)), "map")
     wanted = [f"token {i % 9} ({i + 1})" for i in range(0, tokens, step)]
     assert names(axes, "inputs") == names(axes, "outputs") == wanted, "repeated ones told apart"
@@ -147,7 +148,7 @@ def test_rank_is_readable_without_colour(palette: Any) -> None:
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
-def test_every_colour_stands_out_from_the_paper(palette: Any) -> None:
+def test_every_colour_contrasts_with_the_paper(palette: Any) -> None:
     for text in (palette.strong, palette.ink, palette.small_print):
         assert contrast(text, palette.paper) >= 4.5
     for rank in palette.ranks:  # weights are written in the colour of their line
@@ -251,7 +252,7 @@ def test_of_too_many_ties_every_output_keeps_some(monkeypatch: pytest.MonkeyPatc
     assert figure.notes[0].startswith("80 smaller weights have no line")
 
 
-def test_weights_are_left_out_where_they_are_not_wanted() -> None:
+def test_weights_can_be_left_out() -> None:
     figure = drawn(solved("self"), values=False)
     assert written(figure, "weight") == []
     assert len(connections(figure)) == 4
@@ -348,7 +349,7 @@ def test_an_svg_of_a_heatmap_tells_its_digits() -> None:
 
 
 @pytest.mark.slow
-def test_nobody_has_to_listen_to_two_hundred_outputs() -> None:
+def test_a_description_does_not_list_two_hundred_outputs() -> None:
     root = ElementTree.fromstring(render(random_problem(200), "svg").content)
     assert str(root[1].text).count("Output ") == 100
     assert str(root[1].text).endswith(". 100 more outputs.")

@@ -82,7 +82,7 @@ def test_the_size_above_a_matrix_of_stata_is_no_entry() -> None:
     assert_is(read(text), Q=Q)
 
 
-def test_what_numpy_leaves_out_is_said_and_is_no_matrix() -> None:
+def test_entries_that_numpy_omits_are_reported() -> None:
     answer = read(f"Q = {Q}\nA:\n[[0.1 ... 0.2]\n ...\n [0.6 ... 0.1]]")
     assert set(answer.matrices) == {"Q"}
     assert [each.line for each in answer.unread if each.could_be_matrix] == [3]
@@ -94,7 +94,7 @@ def test_a_matrix_for_each_head_under_one_name_is_no_correction() -> None:
     assert_is(read(f"Q = {first}\n\nQ = {second}", "heads"), Q=[first, second])
 
 
-def test_outputs_of_each_head_and_then_of_all_are_told_apart() -> None:
+def test_outputs_of_each_head_differ_from_those_of_all() -> None:
     own = [[[1.31, 4.79], [1.5, 4.68], [1.33, 4.69]], [[1.99, 1], [2.18, 0.53], [2.1, 0.6]]]
     last = [[3.55, 5.54], [3.93, 4.96], [3.68, 5.04]]
     text = f"head_1:\n  output: {own[0]}\nhead_2:\n  output: {own[1]}\noutput: {last}"

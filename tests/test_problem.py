@@ -102,7 +102,7 @@ def test_large_scores_do_not_overflow_the_softmax() -> None:
     assert solution.shown("A") == [["1.00", "0.00"], ["0.00", "1.00"]]
 
 
-def test_repeated_labels_are_told_apart_even_from_their_own_marks() -> None:
+def test_repeated_labels_get_distinct_numbers() -> None:
     assert told_apart(["a", "a", "a (1)"]) == ("a (1)", "a (2)", "a (1) (3)")
     assert told_apart(["", "b", ""]) == (" (1)", "b", " (3)")
 
@@ -252,7 +252,7 @@ def test_tensors_are_taken_out_of_their_graph_and_off_their_device() -> None:
     assert Problem(Q=[Tensor(X)] * 2, K=[Tensor(X)] * 2, V=[Tensor(X)] * 2).n_heads == 2
 
 
-def test_what_a_tensor_refuses_is_said_in_one_line() -> None:
+def test_what_a_tensor_refuses_is_one_line() -> None:
     for X in (Tensor(None), [Tensor(None)]):
         with pytest.raises(InputError) as error:
             Problem(**GOOD | {"X": X})

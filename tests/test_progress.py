@@ -1,4 +1,4 @@
-"""The progress bar: for a person who waits, and for nobody else."""
+"""The progress bar: only on a terminal."""
 
 import io
 

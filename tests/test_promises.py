@@ -1,4 +1,4 @@
-"""What docs/promises.md promises does not change unawares."""
+"""The promises of docs/promises.md do not change unintentionally."""
 
 import json
 import re
@@ -44,7 +44,7 @@ def test_what_is_promised_is_as_it_is_written_down() -> None:
     assert not message, message
 
 
-def test_a_change_is_told_with_what_to_do() -> None:
+def test_a_change_is_reported_with_what_to_do() -> None:
     message = told({"flag --a": "self", "exit code right": "0"}, {"flag --a": "cross", "new": ""})
     assert "  exit code right: 0, which is gone\n" in message
     assert "  flag --a: self, which is now cross\n" in message

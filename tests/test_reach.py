@@ -104,7 +104,7 @@ def test_weights_that_sum_to_1_reach_no_further_than_the_values() -> None:
 
 @pytest.mark.parametrize("weight", [0.0, 0.9])
 def test_weights_that_cannot_sum_to_1_are_taken_as_any_others(weight: float) -> None:
-    """A row with no key left, or one that somebody wrote without dividing by its sum."""
+    """A row without unmasked keys, or one written without dividing by its sum."""
     weights, values = np.array([[weight, weight]]), np.array([[50.0], [-60.0]])
     low, high = Weigh(of_shares=True).reach(Range.around(weights, 0.005), Range.at(values))
     assert low == pytest.approx(-10 * weight - 0.005 * 110)

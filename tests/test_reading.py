@@ -28,7 +28,7 @@ def as_json(folder: Path, **changes: Any) -> Path:
 
 
 def message(path: Path) -> str:
-    """Return what is said of a bad file, with the folder's name taken out."""
+    """Return the error of a bad file, without the folder's name."""
     with pytest.raises(InputError) as error:
         read_problem(path)
     return str(error.value).replace(f"{path.parent}/", "")
@@ -404,7 +404,7 @@ def test_csv_with_any_delimiter_reads_back_what_was_written(
     assert problem.as_typed("X").tolist() == rows
 
 
-def test_what_is_asked_may_stand_in_several_cells(tmp_path: Path) -> None:
+def test_asked_may_be_in_several_cells(tmp_path: Path) -> None:
     path = tmp_path / "problem.csv"
     path.write_text("asked,Q,A\n" + BLOCKS, "utf-8")
     assert read_problem(path).asked == ("Q", "A")

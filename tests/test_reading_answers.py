@@ -59,6 +59,7 @@ def test_the_corpus_is_large_and_every_file_in_it_is_known() -> None:
     assert {known["problem"] for known in KNOWN.values()} >= {"self", "cross", "heads"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", mostly_slow(range(6), 6))
 def test_answers_in_any_mixture_of_forms_are_read_whole_or_listed(seed: int) -> None:
     """Of 40 documents drawn at random none is lost without a word, and 97 in 100 are read."""
@@ -204,7 +205,7 @@ def test_a_matrix_that_has_a_name_is_never_written_over_by_one_that_has_none() -
         ("1 3 -1 1 2.5 -2 3 and 4 5", ""),
     ],
 )
-def test_the_numbers_of_a_line_of_words_are_told_apart(line: str, role: str) -> None:
+def test_numbers_in_a_line_of_words_are_separated(line: str, role: str) -> None:
     assert role_of_words(line) == role
 
 
@@ -297,7 +298,7 @@ def test_words_call_no_matrix_given_that_is_another() -> None:
     assert values(answer, "O") == SELF["O"]
 
 
-def test_the_macros_of_a_document_are_read_where_they_stand() -> None:
+def test_the_macros_of_a_document_are_read_in_place() -> None:
     text = "\\newcommand{\\q}{\\mathbf{Q}}\n$\\q = \\begin{pmatrix} 1 & 3 \\\\ -1 & 1 \\\\ 2.5 & -2 \\end{pmatrix}$"
     assert values(read(text), "Q") == SELF["Q"]
 
@@ -365,7 +366,8 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", mostly_slow(HOSTILE, 20))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", mostly_slow(HOSTILE, 40))
 def test_no_text_takes_long(kind: str) -> None:
     """100 kB of anything are read, or refused, in less than two seconds of a core."""
 
@@ -381,7 +383,7 @@ def test_no_text_takes_long(kind: str) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="QKSA=[]{}()|│\\&\n;:,. 12/-_#$?+⎡⎤^qk·→\t%~<>", max_size=120))
 def test_no_text_makes_the_reader_fail(text: str) -> None:
-    """Whatever stands in a text, it is read or refused; beside a problem, too."""
+    """Any text is read or refused, also beside a problem."""
     try:
         answer = read(text)
     except InputError:

@@ -117,7 +117,7 @@ def test_rope_forgotten_in_the_scores_is_named() -> None:
     assert "rope-forgotten" in causes(marking, "S")
 
 
-def test_every_recipe_of_the_house_has_a_planter() -> None:
+def test_every_recipe_has_a_planter() -> None:
     """A recipe that is added without a planter is noticed here."""
     planted = {kind(code) for code in (*PLANTED, *(plan.code for plan in PLANS))}
     problems = [Problem(**plan.fields) for plan in PLANS]
@@ -142,7 +142,7 @@ def test_powers_of_minus_s_are_named_under_a_mask() -> None:
 
 
 def test_a_miscopied_entry_is_found_by_solving_back_and_charged_once() -> None:
-    """X[2,3] is read as 3: all of Q, K and V come of it, and what comes after follows."""
+    """X[2,3] is read as 3: Q, K and V result from it, and later steps follow."""
     other = X.copy()
     other[1, 2] = 3
     script = {name: other @ W for name, W in (("Q", W_Q), ("K", W_K), ("V", W_V))}

@@ -1,4 +1,4 @@
-"""Ways to round within a step that teachers accept: right, told by name, and no cover for slips."""
+"""Accepted ways to round within a step: right, reported by name, and no excuse for slips."""
 
 import json
 import random
@@ -45,7 +45,7 @@ def test_every_accepted_way_to_round_has_a_planter() -> None:
 @pytest.mark.slow
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("kind", mostly_slow(WAYS, 8))
-def test_scripts_that_round_on_the_way_are_right_and_told_so(kind: str) -> None:
+def test_scripts_that_round_on_the_way_are_right_and_reported_so(kind: str) -> None:
     """Done in plain numpy: weights stay near the truth, and some digit is another one."""
     ways, tried = [], 0
     for seed in range(400):

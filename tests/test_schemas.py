@@ -15,7 +15,7 @@ from live_pages import drawn
 from attncalc import InputError, Solution, read_problem
 from attncalc.base.typed import is_number
 from attncalc.problem.fields import GIVEN, NESTED, SETTINGS, TEXTS, WHOLE, read_setting
-from attncalc.problem.samples import ANSWERS, MODELS, SAMPLES, sample
+from attncalc.problem.samples import ANSWERS, KERNELS, MODELS, SAMPLES, sample
 from attncalc.problem.serialising import in_json
 from attncalc.schemas import NAMES, OF, schema
 from attncalc.schemas.problem import NUMBER_TEXT
@@ -141,6 +141,7 @@ PRINTED = [
     ("steps", ("explain", "convolution.json")),
     ("steps", ("open", "model", "--tokens", "2 4", "--layer", "0", "--only", "A,Y")),
     ("next", ("open", "model", "--tokens", "2 4")),
+    ("generation", ("open", "model", "--tokens", "2 4", "--generate", "2", "--beams", "2")),
     ("marking", ("check", "given.json", "answers/hand.json")),
     ("marking", ("check", "given.json", "answers/transposed-scores.txt")),
     ("marking", ("check", "given.json", "answers/full-precision.md", "--atol", "1e-6")),
@@ -156,6 +157,7 @@ PRINTED = [
     ),
     ("aim", ("aim", "average.json", "1/2 v_a + 1/2 v_b", "--within", "0.001")),
     ("aim", ("aim", "average.json", "1/2 v_a + 1/2 v_b", "--heads", "2")),
+    ("conformance", ("conform", "kernels/wrong.py", "--quick", "--only", "additive mask")),
     ("doctor", ("doctor",)),
     ("doctor", ("doctor", "given.json")),
 ]
@@ -169,6 +171,7 @@ def here(tmp_path: Path) -> Path:
         shutil.copy(sample(name).path, tmp_path / f"{place}.json")
     shutil.copytree(sample(MODELS[0].name).path, tmp_path / "model")
     shutil.copytree(sample(ANSWERS[0].name).path, tmp_path / "answers")
+    shutil.copytree(KERNELS[0].path, tmp_path / "kernels")
     return tmp_path
 
 
@@ -232,13 +235,13 @@ def test_schemas_are_listed_and_written_out(attncalc: Command, tmp_path: Path) -
     assert json.loads(written) == schema("problem")
 
 
-def test_a_schema_that_there_is_not_is_told(attncalc: Command) -> None:
+def test_an_unknown_schema_is_reported(attncalc: Command) -> None:
     run = attncalc("schema", "steqs")
     assert (run.code, run.out) == (2, "")
     assert run.err == f'error: there is no schema "steqs": there are {", ".join(NAMES)}\n'
 
 
-def test_schemas_are_told_in_the_docs() -> None:
+def test_the_docs_name_every_schema() -> None:
     page = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
     for name in NAMES:
         assert f"`{name}`" in page, name

@@ -172,7 +172,7 @@ def test_distances_do_not_change_when_queries_and_keys_move_together() -> None:
     assert here.shown("O") == there.shown("O")
 
 
-def test_scores_that_are_given_have_the_weights_of_those_worked_out() -> None:
+def test_given_scores_have_the_weights_of_computed_ones() -> None:
     Q, K, V = [[1, 2], [0.5, -1]], [[2, 1], [1, 0], [0, 3]], [[1], [2], [3]]
     worked = solve(Problem(Q=Q, K=K, V=V, scale="1/2", causal=True, softcap=3))
     S = (np.array(Q) @ np.array(K).T).tolist()
@@ -316,7 +316,7 @@ def test_scores_are_not_scaled_unless_that_is_asked_and_the_heading_says_so() ->
     assert [step.name for step in plan(scaled)] == ["S_scaled", "A"]
 
 
-def test_the_default_scale_is_that_of_the_kind_and_a_scale_that_is_said_holds() -> None:
+def test_the_default_scale_depends_on_the_score_and_a_given_scale_overrides_it() -> None:
     given = {"Q": [[1, 2]], "K": [[0, 1]], "V": [[1]]}
     assert Problem(**given).scale == "sqrt_dk"
     for kind, own in (("distance", {}), ("additive", {"v_S": [1, 1]})):
@@ -348,7 +348,7 @@ def test_an_encoder_takes_every_kind_of_score() -> None:
     assert [step.name for step in layer.plan][:4] == ["Q", "K", "V", "Q_S"]
 
 
-def test_what_scores_forbid_gets_no_weight_and_an_empty_row_is_said() -> None:
+def test_masked_scores_have_no_weight_and_an_empty_row_is_reported() -> None:
     solution = solve(Problem(S=[[1, -np.inf], [-np.inf, -np.inf]], V=[[1], [2]]))
     assert solution.shown("A") == [["1.00", "0.00"], ["0.00", "0.00"]]
     assert "output 2: no key is left to attend to, all weights are 0" in [
@@ -421,7 +421,7 @@ def test_scores_are_read_from_any_form(file: str, text: str, tmp_path: Path) -> 
         assert (problem.queries, problem.keys) == (("a", "b"), ("x", "y"))
 
 
-def test_scores_in_a_text_beside_what_they_come_of_are_results(tmp_path: Path) -> None:
+def test_scores_beside_their_queries_and_keys_are_results(tmp_path: Path) -> None:
     place = tmp_path / "mail.txt"
     place.write_text("Q = [1]\nK = [1; 2]\nV = [1; 2]\nS = [7 7]\nA = [1/2 1/2]\n", "utf-8")
     assert read_problem(place).names == ("Q", "K", "V")
@@ -524,7 +524,7 @@ REFUSED_SCORES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fields", "message"), REFUSED, ids=lambda each: str(each)[:40])
-def test_what_cannot_stand_beside_scores_or_weights_is_named(
+def test_matrices_that_scores_or_weights_exclude_are_named(
     fields: dict[str, Any], message: str
 ) -> None:
     fields = fields | {

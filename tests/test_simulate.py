@@ -243,7 +243,7 @@ def test_json_has_the_keys_that_programs_read(attncalc: Command) -> None:
     assert set(first["shares"]) == {"1", "2", "3"}
 
 
-def test_several_problems_stand_beside_one_another(attncalc: Command, tmp_path: Path) -> None:
+def test_several_problems_are_side_by_side(attncalc: Command, tmp_path: Path) -> None:
     for name, fields in (("one.json", ONE), ("two.json", TWO)):
         (tmp_path / name).write_text(json.dumps(fields), encoding="utf-8")
     run = attncalc("simulate", "one.json", "two.json", LONGER, "--seed", "1")
@@ -353,8 +353,9 @@ def test_fractions_are_read_exactly() -> None:
     assert law.roots[0, 0, 0] == pytest.approx(1 / 3, abs=1e-15)
 
 
+@pytest.mark.slow
 def test_of_many_values_only_those_are_named_that_a_segment_joins() -> None:
-    """Names of forty points stand on one another; those of the two that matter do not."""
+    """Names of forty points would overlap; those of the two that matter do not."""
     keys = [[math.cos(k), math.sin(k)] for k in range(20)]
     problem = Problem(Q=[[1, 1]], K=keys, V=keys, scale="none")
     study = simulate_in_python(problem, "K[1] ~ N(mu, 0.1 I)", count=50, seed=1)

@@ -21,7 +21,7 @@ from conftest import (
 from attncalc.base.sources import refuse_to_write, remember, remembering
 from attncalc.cli import run
 from attncalc.cli.app import COMMANDS
-from attncalc.problem.samples import sample
+from attncalc.problem.samples import KERNELS, sample
 
 ANSWER = '{"Q": [[1, 2], [3, 4]], "S": [[1, 2], [3, 4]]}'
 CROSS = {"X1": GOOD["X"], "X2": GOOD["X"]} | {
@@ -63,6 +63,7 @@ def fill(folder: Path) -> None:
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / place).write_text(ANSWER)
     shutil.copytree(sample("model").path, folder / "model")
+    shutil.copy(KERNELS[0].path / "right.py", folder / "kernel.py")
     (folder / "answers" / "broken.txt").write_bytes(b"\xff\xfe\xff")
     (folder / "roster.csv").write_text("name\nada\n")
     (folder / "spec.json").write_text(json.dumps({"problems": [{}], "seed": 1}))
@@ -132,11 +133,13 @@ READ_AND_WRITTEN = [
     (("samples", "self"), "-o", str(sample("self").path)),
     (("samples", "folder"), "-o", str(sample("folder").path)),
     (("doctor", "self.json"), "-o", "self.json"),
+    (("conform", "kernel.py", "--quick", "--only", "scale"), "-o", "kernel.py"),
+    (("conform", "kernel.py", "--quick", "--only", "scale"), "--badge", "kernel.py"),
 ]
 
 
 def test_no_command_and_no_output_is_left_out() -> None:
-    """An option that takes a FILE or PLACE to write to stands in the list above."""
+    """An option that takes an output FILE or PLACE is in the list above."""
     tried = {(called[0], flag) for called, flag, _ in READ_AND_WRITTEN}
     assert outputs_of_the_command() == tried | {
         ("schema", "-o"),
@@ -190,7 +193,7 @@ def led_to(read: str, way: str) -> str:
             ("check", "self.json", "answers", "--csv", "answers/m.csv"),
             "it would be part of answers",
         ),
-        (("check", "set", "answers", "-o", "answers/pages"), "answers/pages: it lies in answers"),
+        (("check", "set", "answers", "-o", "answers/pages"), "answers/pages: it is in answers"),
         (("check", "set", "answers", "-o", "set"), "set: it is set"),
         (("check", "self.json", "answers", "-o", "away/m.md"), "away/m.md: it would be part of"),
     ],
@@ -240,7 +243,7 @@ def test_what_is_in_a_folder_that_is_read_is_not_written_over(
     assert everything(tmp_path) == before
 
 
-def test_what_a_folder_is_not_read_for_may_stand_in_it(here: Here) -> None:
+def test_a_folder_may_contain_other_files(here: Here) -> None:
     assert here("self", "animals", "-o", "animals/key.md").code == 0
     assert here("self", "animals", "-o", "animals/key.json").code == 0
     assert here("self", "animals", "-o", "key/").code == 0

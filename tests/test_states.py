@@ -149,7 +149,7 @@ def test_a_wrong_number_of_heads_of_keys_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_settings_may_stand_in_the_metadata(tmp_path: Path) -> None:
+def test_settings_may_be_in_the_metadata(tmp_path: Path) -> None:
     said = {"format": "pt", "num_heads": "2", "normalizer": "hardmax", "title": "A layer"}
     of = NAMINGS["Llama"](weights())
     problem = read_problem(saved(tmp_path / "a.safetensors", metadata=said, X=X, **of))
@@ -297,7 +297,7 @@ def test_a_batch_of_one_is_taken_off_and_said(where: str, tmp_path: Path) -> Non
     assert conventions(problem)[-1] == f"query: a batch of one is taken off{behind}"
 
 
-def test_a_layer_of_bfloat16_is_worked_out_in_float32(attncalc: Command, tmp_path: Path) -> None:
+def test_a_layer_of_bfloat16_is_computed_in_float32(attncalc: Command, tmp_path: Path) -> None:
     of = {name: bfloat16(array) for name, array in NAMINGS["Llama"](weights()).items()}
     cut = {
         name: (array.astype("<f4").view("<u4") & 0xFFFF0000).view("<f4").astype(float)

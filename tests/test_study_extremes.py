@@ -120,7 +120,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.campaign(9)
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_no_study_shows_inf_or_nan_or_a_warning(

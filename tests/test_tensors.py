@@ -1,4 +1,4 @@
-"""Safetensors: each type read as it is, and each way in which a header can lie refused in words."""
+"""Safetensors: each type read as it is, and each wrong header refused with a message."""
 
 import importlib.util
 import struct
@@ -163,7 +163,7 @@ LIES: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("what", LIES)
-def test_a_header_that_lies_is_refused_in_words(
+def test_a_header_that_lies_is_refused_with_a_message(
     what: str, attncalc: Command, tmp_path: Path
 ) -> None:
     data, why = LIES[what]

@@ -61,13 +61,14 @@ def test_of_very_many_names_in_json_no_more_are_looked_at_than_are_read() -> Non
     assert "only the first 5,000 names are read" in [each.why for each in found[0].unread]
 
 
-def test_a_line_that_was_read_before_is_not_changed_by_whoever_asked_first() -> None:
+def test_a_cached_line_is_not_changed_by_its_first_caller() -> None:
     first = split_row("1 2 3")
     assert first is not None
     first.append("4")
     assert split_row("1 2 3") == ["1", "2", "3"]
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     "changes", [("decimals=0:12", "softcap=1:5"), ("decimals=8:12:5",), ("X[1,1]=1e-200:1e200:20",)]
@@ -104,7 +105,7 @@ def test_samples_names_no_file_without_a_sample(
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("ending", ["npz", "json", "tex", "html", "md", "csv"])
 def test_a_long_label_takes_its_room_once(ending: str, attncalc: Command, tmp_path: Path) -> None:
-    """It stood in every sentence and heading: 40 tokens made 100 MB of arrays."""
+    """It was in every sentence and heading: 40 tokens made 100 MB of arrays."""
     labels = ["a" * 100_000, "a" * 100_001, *map(str, range(10))]
     tokens = np.random.default_rng(0).normal(size=(12, 4)).round(2).tolist()
     given = json.loads((BUNDLED / "self.json").read_text()) | {"X": tokens, "labels": labels}

@@ -32,7 +32,7 @@ def read(text: str, problem: str = "self", name: str = "a.txt") -> Answer:
         "row 2 of Q should have been [-1, 1]",
     ],
 )
-def test_a_correction_in_a_sentence_counts_and_is_said(said: str) -> None:
+def test_a_correction_in_a_sentence_counts_and_is_reported(said: str) -> None:
     answer = read(WRONG + said + "\n")
     assert answer.matrices["Q"].values.tolist() == RIGHT
     assert any("is corrected here" in remark for remark in answer.remarks)
@@ -52,7 +52,7 @@ def test_a_correction_that_is_not_understood_is_listed(said: str) -> None:
     assert answer.has_unread_matrix
 
 
-def test_what_was_corrected_and_then_written_anew_counts_as_it_was_written_last() -> None:
+def test_the_last_version_of_a_corrected_matrix_counts() -> None:
     answer = read(WRONG + "Q[2,1] should be 7\n\nOnce more:\nQ = [1 3; -1 1; 2.5 -2]\n")
     assert answer.matrices["Q"].values.tolist() == RIGHT
     assert answer.has_unread_matrix
@@ -69,7 +69,7 @@ def test_sentences_without_an_entry_are_no_corrections() -> None:
         assert with_corrections(text) == text
 
 
-def test_numbers_told_of_a_step_are_listed_unless_they_stand_elsewhere() -> None:
+def test_numbers_in_sentences_are_listed_unless_they_are_elsewhere() -> None:
     told = "the score of token 1 with token 1 is 1.5, with token 2 is -2.5, with token 3 is 8\n"
     assert read("Q = [1 3; -1 1; 2.5 -2]\n\n" + told).has_unread_matrix
     scores = "S = [1.5 -2.5 8; -3.5 -3.5 6; 8.5 8 -13.25]\n\n"
@@ -115,7 +115,7 @@ def test_matlabs_factor_is_multiplied_in() -> None:
     assert rows[-2].strip() == "1.5"
 
 
-def test_a_letter_for_powers_of_e_is_no_step() -> None:
+def test_a_letter_for_powers_of_e_is_not_a_step() -> None:
     scores = "S = [1.5 -2.5 8; -3.5 -3.5 6; 8.5 8 -13.25]\n\n"
     powers = "E = exp(S)\n\nE =\n\n 4.48 0.08 2980.96\n 0.03 0.03 403.43\n 4914.77 2980.96 0\n"
     answer = read(scores + powers)

@@ -1,4 +1,4 @@
-"""Rows told within sentences are read as rows; other numbers of sentences are not."""
+"""Rows within sentences are read as rows; other numbers of sentences are not."""
 
 from pathlib import Path
 from typing import Any

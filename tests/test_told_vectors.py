@@ -56,7 +56,7 @@ def found_in(marking: Any) -> dict[str, bool]:
     [("self", each) for each in SELF.values()] + [("cross", each) for each in CROSS.values()],
     ids=[*SELF, *CROSS],
 )
-def test_what_is_told_is_read_whole(problem: str, text: str, tmp_path: Path) -> None:
+def test_sentences_are_read_whole(problem: str, text: str, tmp_path: Path) -> None:
     marking = marking_of(text, read_problem(sample(problem).path), tmp_path)
     found = found_in(marking)
     assert found
@@ -88,7 +88,7 @@ def test_rows_called_a1_to_a3_are_no_cells(tmp_path: Path) -> None:
     assert found_in(marking_of(text, read_problem(sample("self").path), tmp_path)) == {"A": True}
 
 
-def test_tokens_as_columns_are_said_to_look_like_it(tmp_path: Path) -> None:
+def test_tokens_that_look_like_columns_are_reported(tmp_path: Path) -> None:
     text = "Q = [1 -1 2.5; 3 1 -2]\nK = [3 2 -2.5; -0.5 -1.5 3.5]"
     marking = marking_of(text, read_problem(sample("self").path), tmp_path)
     assert marking.is_provisional

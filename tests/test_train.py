@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from attncalc import InputError, Problem, solve, train
 from conftest import Command
+
+from attncalc import InputError, Problem, solve, train
 
 SIZE = 3
 DRAWN = np.random.default_rng(3)
@@ -24,12 +25,16 @@ def problems() -> list[Problem]:
     return [Problem(X=X, target=target, **WEIGHTS) for X, target in EXAMPLES]
 
 
+@pytest.mark.torch
+@pytest.mark.usefixtures("single_threaded")
 @pytest.mark.parametrize("steps", [4, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("optimizer", RULES)
 def test_training_equals_pytorch(optimizer: str, steps: int) -> None:
     torch = pytest.importorskip("torch")
     options = dict(RULES[optimizer])
-    study = train(*problems(), steps=steps, rate=0.05, optimizer=optimizer, watch="O[1,1]", **options)
+    study = train(
+        *problems(), steps=steps, rate=0.05, optimizer=optimizer, watch="O[1,1]", **options
+    )
     own = {name: torch.tensor(W, requires_grad=True) for name, W in WEIGHTS.items()}
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}.get(optimizer, torch.optim.SGD)
     clip, warmup = options.pop("clip", None), int(options.pop("warmup", 0))
@@ -122,9 +127,7 @@ def test_the_first_two_steps_are_written_out(attncalc: Command) -> None:
         (["--rate", "1e100"], "training diverges at step"),
     ],
 )
-def test_what_cannot_be_trained_is_refused(
-    attncalc: Command, flags: list[str], said: str
-) -> None:
+def test_what_cannot_be_trained_is_refused(attncalc: Command, flags: list[str], said: str) -> None:
     run = attncalc("train", *flags)
     assert (run.code, run.out) == (2, "")
     assert said in run.err

@@ -1,4 +1,4 @@
-"""What is said of a problem and read by nothing in it is refused, whatever the field."""
+"""A setting that no step of a problem reads is refused, whatever the field."""
 
 from typing import Any
 
@@ -83,7 +83,7 @@ BASES: dict[str, dict[str, Any]] = {
 
 
 def told(fields: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Return the steps of a problem, with all that their operations hold, and what is said."""
+    """Return the steps of a problem, with the content of their operations, and its texts."""
     problem = Problem(**fields)
     return repr(problem.calculation.steps), conventions(problem)
 
@@ -157,7 +157,7 @@ def test_a_value_that_holds_anyway_is_no_fault() -> None:
     Problem(X=EYE, layers=[TWO | {"heads": 2}, TWO | {"heads": 2}], heads=2)
 
 
-def test_an_alignment_that_nothing_counts_by_is_said_to_be_idle() -> None:
+def test_an_unused_alignment_is_reported() -> None:
     said = conventions(Problem(X=EYE, **TWO, causal_alignment="bottom-right"))
     idle = "the last query is at the last key (bottom-right), which has no effect here"
     assert idle in said

@@ -168,7 +168,7 @@ def test_a_changeover_at_a_root_of_two_is_found_to_its_last_digits() -> None:
     assert [each.at for each in found] == [pytest.approx(math.sqrt(2), abs=1e-12)]
 
 
-def test_inputs_that_tie_all_along_never_change_hands() -> None:
+def test_inputs_that_always_tie_never_change() -> None:
     """Their scores are the same sums in another order: equal, but for the last bit of floats."""
     numbers = [1.1, 0.3, 0.7, 0.9, 0.21]
     K = [numbers[i:] + numbers[:i] for i in range(5)]
@@ -363,7 +363,7 @@ def test_a_billion_solves_are_refused_with_their_count_and_their_time(attncalc: 
     assert "this is 10,000,000,000 solves" in grid.err
 
 
-def test_a_limit_that_hangs_on_a_bias_or_a_cap_is_refused(attncalc: Command) -> None:
+def test_a_limit_that_depends_on_a_bias_or_a_cap_is_refused(attncalc: Command) -> None:
     run = attncalc("vary", AVERAGE, "scale=0:inf", "--softcap", "5")
     assert "with a softcap scores have no limit at inf: give scale a largest value" in run.err
     run = attncalc("vary", AVERAGE, "scale=0:inf", "--bias", "1 0 0")
@@ -474,7 +474,7 @@ def test_what_was_read_is_never_written(attncalc: Command, tmp_path: Path) -> No
     assert mine.read_bytes() == Path(AVERAGE).read_bytes()
 
 
-def test_it_is_told_how_many_solves_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_solves_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = read_problem(AVERAGE)
     told: list[tuple[int, int]] = []
     change = change_of(problem, "scale=1,2,3")
@@ -488,7 +488,7 @@ def test_it_is_told_how_many_solves_are_done(monkeypatch: pytest.MonkeyPatch) ->
     assert len(told) > 2
 
 
-def test_large_problems_are_not_looked_through_for_changeovers_and_that_is_said() -> None:
+def test_large_problems_skip_changeovers_with_a_note() -> None:
     rng = np.random.default_rng(0)
     X, W = rng.standard_normal((120, 2)), np.eye(2)
     found = study(Problem(X=X, W_Q=W, W_K=W, W_V=W), "scale=1,2", watch="A[1,1]")

@@ -127,7 +127,7 @@ def test_the_work_says_which_number_is_taken(attncalc: Command, tmp_path: Path) 
     assert f"patches[4,2] = image[2,1,4] = 8.00   ({said})\n" in run.out
 
 
-def test_what_is_given_of_embeddings_stands_in_order() -> None:
+def test_given_embeddings_are_in_order() -> None:
     more = {
         "class_token": [1, 1],
         "P": [[0, 1], [1, 0], [0, 0], [1, 1]],
@@ -416,7 +416,7 @@ def image_of(solution: Any) -> np.ndarray:
 
 
 def cause_of(problem: Problem, step: str, wrong: np.ndarray) -> str:
-    """Return what is said to explain a step that went wrong, behind right ones."""
+    """Return the reported cause of a wrong step after right ones."""
     solution = solve(problem)
     names = [each.name for each in solution.plan]
     answer: dict[str, Any] = {each: solution.shown(each) for each in names[: names.index(step)]}
@@ -439,7 +439,7 @@ def test_a_wrong_way_to_make_tokens_is_recognised(code: str, step: str, wrong: A
     assert cause_of(problem, step, wrong(solve(problem))) == code
 
 
-def test_channels_that_stand_last_are_recognised() -> None:
+def test_channels_in_the_last_axis_are_recognised() -> None:
     problem = Problem(**vit(5, 2), rounding="each-step", decimals=4)
     last = np.moveaxis(image_of(solve(problem)), 0, -1)
     flat = [last[i : i + 2, j : j + 3].ravel() for i in (0, 2) for j in (0, 3, 6)]
@@ -454,6 +454,7 @@ def test_ids_counted_from_1_are_recognised() -> None:
 OURS = [(name, ending) for name in ("ids", "vit") for ending in ("txt", "md", "tex")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", mostly_slow(OURS, 6), ids=" ".join)
 def test_a_page_of_our_own_is_right(
     page: tuple[str, str], attncalc: Command, tmp_path: Path
@@ -482,7 +483,7 @@ def test_the_map_of_a_class_token_is_drawn_on_the_image(attncalc: Command, tmp_p
     assert picture.count('id="weight"') == 2 * 9
 
 
-def test_frames_stand_where_the_weights_are() -> None:
+def test_frames_are_around_the_weights() -> None:
     from attncalc.writing.plotting.patches import attended_by_class
 
     solution = solve(read_problem(sample("vit").path))
@@ -497,7 +498,7 @@ def test_frames_stand_where_the_weights_are() -> None:
         assert texts == [f"{weight:.2f}" for weight in weights[1:]]
 
 
-def test_a_class_token_that_looks_at_itself_is_said_to() -> None:
+def test_a_class_token_that_attends_to_itself_is_described() -> None:
     from attncalc.writing.plotting.patches import attended_by_class
 
     given = vit(1) | {"W_Q": np.eye(3) * 9, "W_K": np.eye(3), "class_token": [9, 9, 9]}

@@ -19,7 +19,7 @@ from conftest import GOOD, IN_FULL, Command, clean_environment, mostly_slow, out
 from attncalc import OutputError
 from attncalc.base.signals import held_back
 from attncalc.cli import targets
-from attncalc.problem.samples import sample
+from attncalc.problem.samples import KERNELS, sample
 from attncalc.writing import files as writing
 from attncalc.writing.files import Content, write_files
 
@@ -61,6 +61,8 @@ WRITING = [
     ("schema", "problem", "-o", "problem.schema.json"),
     ("equations", "softmax", "-o", "equations.txt"),
     ("doctor", "in.json", "-o", "doctor.txt"),
+    ("conform", "kernel.py", "--quick", "--only", "scale", "-o", "report.xml"),
+    ("conform", "kernel.py", "--quick", "--only", "scale", "--badge", "badge.svg"),
 ]
 
 Calls = list[tuple[dict[Path, list[bytes]], Path | None]]
@@ -89,6 +91,7 @@ def asked(
     (tmp_path / "cross.json").write_text(json.dumps(CROSS))
     (tmp_path / "keys.json").write_text(json.dumps(KEYS))
     shutil.copytree(sample("model").path, tmp_path / "model")
+    shutil.copy(KERNELS[0].path / "right.py", tmp_path / "kernel.py")
     (tmp_path / "roster.csv").write_text("name\nada\n")
     (tmp_path / "spec.json").write_text(json.dumps(SPEC))
     for place in ("mine.json", "class/ada.json", "class/bob.json"):
@@ -211,7 +214,7 @@ def fail_at_each_call(
 
 
 def written(files: Mapping[Path, bytes], folder: Path | None) -> str | None:
-    """Write a set, and return what is said where that fails."""
+    """Write a set, and return the error if that fails."""
     try:
         write_files(files, folder)
     except OutputError as error:
@@ -243,7 +246,7 @@ def test_a_set_of_many_is_put_on_the_disk_before_any_is_moved(
     assert done == ["file", "folder", "move", "folder"]
 
 
-def test_what_could_not_be_put_back_is_said(
+def test_what_could_not_be_restored_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some disks have one name for a file alone, and then nothing can be kept."""

@@ -37,7 +37,7 @@ def rows(step: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("way", FOUND)
-def test_a_step_is_found_by_its_numbers_and_that_is_said(way: str) -> None:
+def test_a_step_is_found_by_its_numbers_with_a_remark(way: str) -> None:
     steps, text = FOUND[way]
     answer = read(text)
     for step in steps:
@@ -51,7 +51,7 @@ def test_a_mistake_among_the_numbers_stays() -> None:
     assert answer.matrices["Q"].values.tolist() == [[1, 3], [-1, 1], [2.5, -3]]
 
 
-def test_letters_that_are_read_as_digits_are_said() -> None:
+def test_letters_that_are_read_as_digits_are_reported() -> None:
     answer = read("K:\n3 -O.5\n2 -1.5\n-2.5 3.5\n")
     assert "lines 2 to 4: read as K, because its numbers are those of K, with -O.5 as -0.5" in (
         answer.remarks
@@ -108,7 +108,7 @@ def test_what_may_be_a_step_that_was_not_read_is_listed(problem: str, line: str)
     assert answer.has_unread_matrix
 
 
-def test_steps_in_one_table_under_words_of_their_own_are_told_apart() -> None:
+def test_steps_in_one_table_under_their_own_words_are_separated() -> None:
     rows = ["| dot product, query 1 | 0 | 1 | 2 | 2 |", "| dot product, query 2 | -1 | 0 | 1 | 2 |"]
     rows += ["| weight, query 1 | 0.05 | 0.15 | 0.40 | 0.40 |"]
     rows += ["| weight, query 2 | 0.03 | 0.09 | 0.24 | 0.64 |"]

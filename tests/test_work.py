@@ -129,7 +129,7 @@ def test_each_kind_says_what_it_does() -> None:
 def test_hardmax_says_which_scores_win() -> None:
     problem = Problem(Q=[[1]], K=[[1], [2], [2]], V=[[1], [1], [1]], normalizer="hardmax")
     assert work(problem, "A") == [
-        "A[1,1] = 0.00   (a larger score stands beside it)",
+        "A[1,1] = 0.00   (another score is larger)",
         "A[1,2] = 1 / 2 = 0.50   (2 scores share the first place)",
         "A[1,3] = 1 / 2 = 0.50   (2 scores share the first place)",
     ]
@@ -216,7 +216,7 @@ def test_what_is_not_zero_and_shows_as_zero_has_a_footnote() -> None:
     ]
 
 
-def test_zero_has_no_footnote_however_it_came_about() -> None:
+def test_zero_has_no_footnote() -> None:
     """A masked weight is 0, and so is 1/3 + 1/3 - 2/3, which decimals cannot hold."""
     third = Fraction(1, 3)
     problem = Problem(Q=[[third, third, -2 * third]], K=[[1, 1, 1], [5, 5, 5]], V=[[1], [-1]])
@@ -302,7 +302,9 @@ def test_a_label_in_quotes_may_hold_anything(attncalc: Command) -> None:
         ),
     ],
 )
-def test_an_entry_outside_is_told_what_would_fit(attncalc: Command, entry: str, error: str) -> None:
+def test_an_entry_outside_is_refused_with_the_valid_range(
+    attncalc: Command, entry: str, error: str
+) -> None:
     run = attncalc("self", "--entry", entry)
     assert (run.code, run.out) == (2, "")
     assert run.err.split("\n")[1] == f"error: --entry {error}"
@@ -334,12 +336,12 @@ def test_work_above_2000_entries_is_asked_for_twice(attncalc: Command) -> None:
 
 def test_flags_that_contradict_one_another_are_refused(attncalc: Command) -> None:
     for flags, error in (
-        (("--blank", "--work"), "--blank and --work together: a worksheet holds no work"),
-        (("--blank", "--entry", "A"), "--blank and --entry together: a worksheet holds no work"),
-        (("--work", "--entry", "A"), "--entry and --work together: --entry says what is shown"),
+        (("--blank", "--work"), "--blank and --work together: a worksheet has no work"),
+        (("--blank", "--entry", "A"), "--blank and --entry together: a worksheet has no work"),
+        (("--work", "--entry", "A"), "--entry and --work together: --entry selects what is shown"),
         (
             ("--only", "Q", "--entry", "A"),
-            "--entry and --only together: --entry says what is shown",
+            "--entry and --only together: --entry selects what is shown",
         ),
     ):
         run = attncalc("self", *flags)
@@ -407,7 +409,7 @@ def test_a_step_with_roots_shows_decimals_throughout() -> None:
 
 
 @pytest.mark.parametrize("layout", ["rows", "columns"])
-def test_a_mask_stands_on_the_page_with_its_tokens_beside_it(layout: str) -> None:
+def test_a_mask_is_on_the_page_with_its_tokens(layout: str) -> None:
     """As many queries as keys, so that no length tells them apart."""
     eye = [[1, 0], [0, 1]]
     labels = {"X1": ["asks", "asks too"], "X2": ["answers", "answers too"]}

@@ -98,7 +98,7 @@ def test_fractions_come_to_what_they_say_exactly(kind: Kind, form: Form) -> None
 
 @many(60)
 @given(kinds(rounding=("display",), decimals=3), st.sampled_from(FORMS))
-def test_a_mark_stands_where_a_weight_is_not_zero_and_shows_as_zero(kind: Kind, form: Form) -> None:
+def test_a_mark_shows_that_a_displayed_zero_is_not_zero(kind: Kind, form: Form) -> None:
     if not is_solvable(form.problem(kind)) or kind.normalizer != "softmax":
         return
     _, lines = written(kind, form)

@@ -7,7 +7,7 @@ import numpy as np
 import planting
 import pytest
 
-from attncalc import Problem
+from attncalc import Problem, check
 from attncalc.grading.credit import score
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
@@ -74,7 +74,7 @@ def test_queries_of_the_other_tokens_are_charged_once(rules: dict[str, Any]) -> 
         assert marks.count(Status.FOLLOWS) == 4 * columns
 
 
-def test_what_is_said_of_a_wrong_shape_that_is_carried_on() -> None:
+def test_a_wrong_shape_that_later_steps_use_is_reported() -> None:
     assert verdict(marked(Q_OF_X2))[:3] == (
         "Q has the wrong shape: 4 × 2 is written, where it is 2 × 2. "
         "Later steps are marked from your Q where possible.",
@@ -135,7 +135,7 @@ def test_who_comes_back_to_the_right_shape_is_marked_by_the_key() -> None:
 
 
 def test_blanks_and_masks_in_other_shapes_are_no_exception() -> None:
-    """A mask for 2 queries says nothing of 4; for a blank stands what should be there."""
+    """A mask for 2 queries does not cover 4; a blank means the value that should be there."""
     problem = Problem(**FIELDS, keep=[[1, 1, 0, 1], [0, 1, 1, 1]])
     script = {name: matrix.copy() for name, matrix in Q_OF_X2.items()}
     script["S"][0, 0] = np.nan
@@ -167,3 +167,10 @@ def test_an_output_wide_of_the_mark_is_marked_where_heads_may_be_out_of_order() 
     problem = Problem(X=[[1, 2]], Q=Q, W_K=of_keys[0], W_V=of_keys[1], heads=3)
     found = marked({"O": np.array([[2.0, 2.0]])}, problem, atol=12.0)
     assert not score(found).earned
+
+
+def test_a_column_is_not_repeated_for_a_product_that_needs_more() -> None:
+    problem = Problem(X1=X1, X2=X2, W_Q=W_Q, W_K=W_K, W_V=W_V, bias=np.zeros((2, 4)))
+    answer = {"Q": [[1], [0]], "S_scaled": [["", "4", "", ""], ["", "", "", ""]]}
+    marking = check(problem, answer)
+    assert "Later steps are marked with the Q of the key." in " ".join(marking.verdict)

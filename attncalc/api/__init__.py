@@ -1,4 +1,4 @@
-"""Attention for people with arrays in hand: one call, a Solution or a Marking back."""
+"""The Python interface: functions that return a Solution, a Marking or a Study."""
 
 from attncalc.api.functions import check, cross_attention, self_attention, solve
 from attncalc.api.solution import Solution

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 IN_A_NOTEBOOK = "width:100%;height:{height}em;border:0;resize:vertical;overflow:auto"
 SHORTEST, TALLEST, OF_PART, OF_ROW = 12, 44, 5, 1.7
-"""Heights of a page in a notebook, in em: at least, at most, of what is said and of a row."""
+"""Heights of a page in a notebook, in em: the minimum, the maximum, the text and a row."""
 
 
 class Displayed:
@@ -82,7 +82,7 @@ def _as_html(document: "Document") -> str:
 
 
 def _height(document: "Document") -> float:
-    """Return about how high a document is: no script in it may say so."""
+    """Return the approximate height of a document, which no script may measure."""
     from attncalc.writing.document import Section, Sheet
 
     rows = 0

@@ -23,15 +23,15 @@ def solve(
     equations: Sequence[str] = (),
     more: Mapping[str, Any] | None = None,
 ) -> Solution:
-    """Work out the steps of a problem.
+    """Compute the steps of a problem.
 
     Parameters
     ----------
     problem
         The matrices and the conventions.
     keep
-        The names of the steps that are wanted, or None for all. What is not wanted is not stored:
-        with `("O",)` alone, memory grows with n, not with n².
+        The names of the steps to keep, or None for all. Other steps are not stored: with
+        `("O",)`, memory grows with n, not with n².
     report
         Called on long inputs with the number of blocks done, and of all.
     equations, more
@@ -86,7 +86,7 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         Queries (n, d_k), keys (n, d_k) and values (n, d_v) themselves, in place of tokens and
         weights; of several heads side by side, or as a list of matrices.
     ids, W_E
-        Token ids (n,), in place of X, which then is None: rows of W_E (d_vocabulary, d).
+        Token ids (n,), instead of X, which is then None: rows of W_E (d_vocabulary, d).
     first_id
         The id of the first row of W_E: 0 (default) or 1.
     W_O
@@ -106,7 +106,8 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     rope_frequencies
         Rope's frequencies themselves, (d_k / 2,): one for each pair of columns that is turned.
     alibi_slopes, sinks
-        Slopes of `alibi`, and numbers whose power of e joins the sum of the softmax: (heads,).
+        Slopes of `alibi`, and attention sinks: exp(sink) is added to the denominator of the
+        softmax, (heads,).
     rel_bias
         T5's biases by distance, (d_buckets, heads): a row for each bucket.
     keep, ignore
@@ -129,7 +130,7 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     asked
         The names of the steps that answers are asked for, for marking alone; by default all.
     heads
-        How many heads stand side by side in W_Q, or in Q; by default 1. Keys and values may have
+        The number of heads, side by side in W_Q or Q; by default 1. Keys and values may have
         fewer.
     combine
         `"concat"` (default) or `"mean"` of the heads.
@@ -146,7 +147,7 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         Whether scores lose a slope times the distance of query and key; by default not.
     rel_max_distance, rel_bidirectional
         Of T5's `rel_bias`: the distance from which on there is one bucket (128), and whether keys
-        behind a query have buckets of their own (where it is not causal).
+        after a query have their own buckets (unless causal).
     softcap
         c, for scores of c · tanh(s / c); by default none.
     qk_norm, qk_eps
@@ -171,14 +172,14 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     weights_layout
         `"in-out"` (default), or `"torch"`: weights stored (out, in).
     backward
-        Whether the gradients of all that is given follow: dO, dV, dA, … dX; each of the next says
-        so too.
+        Whether the gradients of all given matrices follow: dO, dV, dA, … dX. Each of the next
+        arguments implies it.
     dO
         The gradient that arrives at the outputs, (n, d_out); else it is 1 everywhere.
     target
         What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
     step
-        η of a step W − η dW, after which the outputs are worked out again.
+        η of a step W − η dW, after which the outputs are computed again.
     equations
         A list of equations, as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of which
         replaces the step of its name or adds one.
@@ -215,7 +216,7 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     Parameters
     ----------
     X1
-        Tokens that ask, as rows, (n, d_1).
+        Query tokens, as rows, (n, d_1).
     X2
         Tokens attended to, as rows, (m, d_2).
     W_Q, W_K, W_V
@@ -248,7 +249,8 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     rope_frequencies
         Rope's frequencies themselves, (d_k / 2,): one for each pair of columns that is turned.
     alibi_slopes, sinks
-        Slopes of `alibi`, and numbers whose power of e joins the sum of the softmax: (heads,).
+        Slopes of `alibi`, and attention sinks: exp(sink) is added to the denominator of the
+        softmax, (heads,).
     rel_bias
         T5's biases by distance, (d_buckets, heads): a row for each bucket.
     keep, ignore
@@ -271,7 +273,7 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     asked
         The names of the steps that answers are asked for, for marking alone; by default all.
     heads
-        How many heads stand side by side in W_Q, or in Q; by default 1. Keys and values may have
+        The number of heads, side by side in W_Q or Q; by default 1. Keys and values may have
         fewer.
     combine
         `"concat"` (default) or `"mean"` of the heads.
@@ -288,7 +290,7 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         Whether scores lose a slope times the distance of query and key; by default not.
     rel_max_distance, rel_bidirectional
         Of T5's `rel_bias`: the distance from which on there is one bucket (128), and whether keys
-        behind a query have buckets of their own (where it is not causal).
+        after a query have their own buckets (unless causal).
     softcap
         c, for scores of c · tanh(s / c); by default none.
     qk_norm, qk_eps
@@ -313,14 +315,14 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     weights_layout
         `"in-out"` (default), or `"torch"`: weights stored (out, in).
     backward
-        Whether the gradients of all that is given follow: dO, dV, dA, … dX; each of the next says
-        so too.
+        Whether the gradients of all given matrices follow: dO, dV, dA, … dX. Each of the next
+        arguments implies it.
     dO
         The gradient that arrives at the outputs, (n, d_out); else it is 1 everywhere.
     target
         What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
     step
-        η of a step W − η dW, after which the outputs are worked out again.
+        η of a step W − η dW, after which the outputs are computed again.
     equations
         A list of equations, as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of which
         replaces the step of its name or adds one.
@@ -370,9 +372,9 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     Returns
     -------
     Marking
-        `marking.score` is what is earned, of what could be; `marking.verdict` says it in sentences;
-        `marking.steps` holds the status of each entry, and `marking.is_provisional` says whether
-        something that could be a matrix was not read.
+        `marking.score` is the earned and the possible points; `marking.verdict` describes them in
+        sentences; `marking.steps` has the status of each entry; `marking.is_provisional` is true
+        if text that could be a matrix was not read.
 
     Raises
     ------
@@ -400,7 +402,7 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     marked_by = with_known_steps(said, key)
     is_matrices = isinstance(answer, Mapping)
     with key.names_at_hand():
-        # steps of equations have names that the key alone knows
+        # only the key has the names of steps that are equations
         known = key.expected if given.equations or not is_matrices else None
         written = answer_of(answer, known) if is_matrices else read_answer(answer, known)
     return marked(Marking, key, written, marked_by)

@@ -1,6 +1,6 @@
-"""A solution at a glance: every step as a table, and nothing worked out that is not shown.
+"""A solution at a glance: every step as a table, and nothing computed that is not shown.
 
-A page says more (the notes, what each output attends to), and goes through every row for it.
+A page has more (notes, the inputs each output attends to), for which it reads every row.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -18,7 +18,7 @@ def new(
     words: bool = False,
     **wishes: Any,
 ) -> Problem:
-    """Make a new problem: random matrices whose solution is what is wished for.
+    """Make a new problem: random matrices whose solution satisfies conditions.
 
     The same seed and version give the same problem on every machine; `problem.made_by` holds the
     command that makes it again, whatever seed it was.
@@ -26,21 +26,21 @@ def new(
     Parameters
     ----------
     seed
-        Stands for one problem; None for another one each time.
+        The seed of the problem: the same seed makes the same problem. None draws a new one.
     again
         A problem, or the file that holds it, whose sibling is made: as hard, and another one.
     words
         Whether tokens have names, from a short list.
     **wishes
-        What is wished for, by the names of the flags of `attncalc new`, and conventions, by those
-        of `Problem`.
+        Conditions, by the names of the flags of `attncalc new`, and conventions, by those of
+        `Problem`.
 
     Other Parameters
     ----------------
     kind
         `"self"` (default), `"cross"`, `"encoder"` or `"decoder"`.
     tokens, keys
-        How many tokens ask (3), and how many are attended to (as many).
+        The number of query tokens (3), and of key tokens (as many).
     d, d_keys, d_k, d_v, d_ff
         Features: of a token (4), of one attended to (d), of a head's queries and keys (2), of its
         values (d_k), within a feed-forward part (d). X is (tokens, d), W_Q is (d, heads · d_k).
@@ -60,7 +60,7 @@ def new(
     sharp
         Whether all weights may be 0 or 1.
     spread
-        Between which values each row's e^H / n lies, as `(0.3, 0.8)`, with H the row's entropy in
+        Bounds of e^H / n of each row, as `(0.3, 0.8)`, with H the row's entropy in
         nats (Shannon, *A Mathematical Theory of Communication*, 1948, section 6).
     largest_score
         How large a score may be, of either sign; by default 15.
@@ -77,8 +77,8 @@ def new(
     Raises
     ------
     InputError
-        When there is no such wish, it cannot have that value, or nothing fits: the message says
-        which wish is to blame.
+        When a condition or its value does not exist, or no problem satisfies all conditions: the
+        message names the condition.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The marking that people hold: it prints as tables, with its score and what a teacher says."""
+"""The marking in Python: it prints as tables, with its score and a verdict."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from attncalc.writing.verdict import verdict
 
 
 class Marking(Displayed, marks.Marking):
-    """An answer, marked: what a marking is, `attncalc.grading.marks` says; here it shows itself.
+    """A marked answer: `attncalc.grading.marks` defines a marking, and this class displays it.
 
     Printed it is what `attncalc check` prints; in a notebook, its page.
     """
@@ -96,14 +96,14 @@ SHARES = ("follow_penalty", "rounding_penalty", "precision_penalty")
 def rules_from(
     given: Mapping[str, Any], base: Rules = DEFAULT, spelled: Callable[[str], str] = str
 ) -> Rules:
-    """Return the rules that arguments say, or else the base ones; refuse what is none.
+    """Return the rules given as arguments, or else the base ones; refuse unknown rules.
 
     Parameters
     ----------
     given
-        Rules by name; None for what is not said.
+        Rules by name; None for a rule that is not given.
     base
-        What holds where nothing is said. Weights and deductions are added to its own.
+        The rules that apply by default. Weights and deductions are added to them.
     spelled
         How messages name a rule.
 
@@ -127,15 +127,15 @@ def rules_from(
 
 
 def read_rubric(place: str | Path) -> Rules:
-    """Return the rules that a file of JSON says, by the names of `check`'s arguments.
+    """Return the rules in a JSON file, by the names of `check`'s arguments.
 
     Raises
     ------
     InputError
-        When it cannot be read, or holds what is no rule.
+        When it cannot be read, or contains a key that is not a rule.
     """
     said = read_json_object(Path(place), "a rubric")
-    said.pop("$schema", None)  # a file may say which schema it follows
+    said.pop("$schema", None)  # a file may name its schema
     try:
         return rules_from(said)
     except InputError as error:
@@ -143,7 +143,7 @@ def read_rubric(place: str | Path) -> Rules:
 
 
 def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = str) -> Rules:
-    """Return the rules with the steps under their own names; refuse what is no step, or cause."""
+    """Return the rules with the steps under their own names; refuse unknown steps and causes."""
     steps = {name: step for key in keys for name, step in key.steps.items()}
     known = {name.lower(): name for name in steps}
     known |= {step.title: name for name, step in steps.items()}

@@ -26,7 +26,7 @@ from attncalc.reading.cells import Faults
 from attncalc.reading.files import read_bytes
 from attncalc.reading.models.family import MASKED
 from attncalc.reading.models.opening import Model
-from attncalc.reading.models.tokens import ids_of, masked_of, words_of
+from attncalc.reading.models.tokens import ids_of, masked_of, text_of, words_of
 from attncalc.reading.npz_file import read_npy_matrix
 from attncalc.solving.stack import through
 
@@ -88,8 +88,8 @@ def open_model(
     decoder_ignore
         The padding mask of `decoder_tokens`, (n,): 1 where a token is padding.
     layer
-        Which layer, from 0, as files count; None for the last one, with what stands behind it and
-        the head, where there is one.
+        The layer, counted from 0 as in the files; None for the last one, with the final
+        normalization and the head, if there is one.
     report
         Called with the number of layers that are done, and of all.
     **conventions
@@ -124,8 +124,8 @@ def open_model(
         tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore=decoder_ignore
     )
     opened = Opened(Path(folder), given)
-    told = None if report is None else _of(opened.runs_to(layer), report)
-    return opened.problem(layer, conventions, told)
+    after = None if report is None else _of(opened.runs_to(layer), report)
+    return opened.problem(layer, conventions, after)
 
 
 class Given(NamedTuple):
@@ -210,6 +210,10 @@ class Opened:
         """Return what tokens are called."""
         return words_of(self._first.folder, ids, self._told.append)
 
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens; their ids where no tokenizer can be used."""
+        return text_of(self._first.folder, ids)
+
     def _check_reads(self, folder: Path) -> None:
         """Refuse what this model does not read."""
         takes = self._first.takes
@@ -254,11 +258,11 @@ class Opened:
             Called with the number of each layer that is done, from 1.
         """
         number = self.model.count - 1 if layer is None else layer
-        self._take(said)
-        begun, labels = self._begun(told)
+        self.take(said)
+        begun, labels = self.begun(told)
         done = 0 if self.model is self._first else self._first.count
         later = None if told is None else lambda each: told(done + each)
-        own = self._layer(self.model, number)
+        own = self.layer(self.model, number)
         tokens = self._through(self.model, begun, number, later)
         end = self.model.end(own["weights_layout"]) if layer is None else {}
         self._remark_on_padding(end)
@@ -273,7 +277,7 @@ class Opened:
         own |= {"title": f"{title}, {what} ({self.model.folder.name})", "labels": labels}
         return Problem(**(own | tokens | end | {"remarks": self.remarks} | self._alone))
 
-    def _take(self, said: Fields) -> None:
+    def take(self, said: Fields) -> None:
         """Part the fields that hold in every layer from those of the returned problem alone."""
         self._remarks: list[str] = []
         for name in _OF_FILES:
@@ -290,7 +294,7 @@ class Opened:
                     "row, a number for each token of the encoder"
                 )
 
-    def _layer(self, model: Model, number: int) -> Fields:
+    def layer(self, model: Model, number: int) -> Fields:
         """Return the fields of a layer, with the masks and the settings that hold in all of them.
 
         In a decoder, masks are about what it attends to of the encoder.
@@ -319,7 +323,7 @@ class Opened:
         return len(read) - 1 - read[::-1].index(True) if any(read) else len(read) - 1
 
     def _remark_on_padding(self, end: Fields) -> None:
-        """Say what padding changes: which token the head reads, and what places tokens have."""
+        """Add remarks on padding: the token that the head reads, and the positions of tokens."""
         reads_last = end.get("read") == "last" and "read" not in self._alone
         if reads_last and self.last < len(self.asks) - 1:
             end["read"] = "all"
@@ -333,12 +337,12 @@ class Opened:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is to be said of what was read."""
+        """Remarks on the files that were read."""
         both = (*self._first.remarks, *self.model.remarks, *self._remarks, *self._told)
         return tuple(dict.fromkeys(both))
 
     def place_of_mask(self) -> int | None:
-        """Return where the token stands that is masked, from 0; None where nothing tells it."""
+        """Return the position of the masked token, from 0; None if it is unknown."""
         mask = masked_of(self.model.folder)
         places = [place for place, each in enumerate(self.asks) if each == mask]
         return places[0] if len(places) == 1 else None
@@ -348,17 +352,21 @@ class Opened:
         """Whether its head tells what is masked, and not what comes next."""
         return self.model.head is not None and self.model.head.gives == MASKED
 
-    def _begun(self, told: Callable[[int], None] | None) -> tuple[Fields, Any]:
+    def begun(self, told: Callable[[int], None] | None) -> tuple[Fields, Any]:
         """Return what the first layer that is shown reads, and what its tokens are called."""
         begun, labels = self._read(), list(self.words) or None
         if self.model is self._first:
             return begun, labels
         memory = self._through(self._first, begun, self._first.count, told)["X"]
-        asked = self.asks
-        own = self.model.begin(asked, self._said["decoder_tokens"])
-        own = {{"X": "X1", "P": "P1"}.get(name, name): each for name, each in own.items()}
-        names: dict[str, Any] = {"X1": self.named(asked)}
-        return {**own, "X2": memory}, names | ({"X2": labels} if labels else {})
+        names: dict[str, Any] = {"X1": self.named(self.asks)}
+        return {**self.begin(self.asks), "X2": memory}, names | ({"X2": labels} if labels else {})
+
+    def begin(self, ids: Sequence[int]) -> Fields:
+        """Return what stands before the first layer that is shown, for these tokens."""
+        if self.model is self._first:
+            return self.model.begin(ids, self._said[self._what])
+        own = self.model.begin(ids, self._said["decoder_tokens"])
+        return {{"X": "X1", "P": "P1"}.get(name, name): each for name, each in own.items()}
 
     def _read(self) -> Fields:
         """Return what the first layer of all reads."""
@@ -392,13 +400,13 @@ class Opened:
         return through(begun, (self._whole(model, each) for each in range(count)), told)
 
     def _whole(self, model: Model, number: int) -> Fields:
-        """Return a layer; the last one of an encoder with the normalisation behind it."""
+        """Return a layer; the last one of an encoder with the normalization after it."""
         is_last = model.family.decoder is not None and number == model.count - 1
-        return self._layer(model, number) | (model.normalised() if is_last else {})
+        return self.layer(model, number) | (model.normalised() if is_last else {})
 
 
 def _padding(ids: Sequence[int], masks: Mapping[str, Matrix]) -> list[bool]:
-    """Return whether each token is padding, as masks of one row say."""
+    """Return whether each token is padding, by masks of one row."""
     padded = np.zeros(len(ids), bool)
     for name, mask in masks.items():
         row = None if name == "bias" else _row_of(mask)

@@ -1,4 +1,4 @@
-"""The solution that people hold: it prints as tables, becomes a page, a frame or a picture."""
+"""The solution in Python: it prints as tables, and becomes a page, a data frame or a picture."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Solution(Displayed, solving.Solution):
     """The matrices of all steps, by name: `solution["A"]` is an array.
 
-    What a solution is, `attncalc.solving.solution` says; here it can show itself. Printed, or in
+    `attncalc.solving.solution` defines a solution; this class displays it. Printed, or in
     a notebook, it is the tables of its steps, large ones without their middle.
     """
 
@@ -207,8 +207,7 @@ class Solution(Displayed, solving.Solution):
         from attncalc.studies.patterns.finding import worth_telling
         from attncalc.writing.patterns import sentence
 
-        told = worth_telling(self.patterns)
-        return tuple(sentence(self.problem, pattern) for pattern in told)
+        return tuple(sentence(self.problem, each) for each in worth_telling(self.patterns))
 
     def to_frame(self, name: str) -> "DataFrame":
         """Return one step as a frame of pandas, in floats.
@@ -222,7 +221,7 @@ class Solution(Displayed, solving.Solution):
         -------
         pandas.DataFrame
             Rows and columns are named as in the tables: tokens by their labels, and what has no
-            label by its number from 1. Several heads stand below one another: rows then have a
+            label by its number from 1. Several heads are stacked vertically: rows then have a
             `MultiIndex` of the head, from 1, and the row. It holds a copy of the numbers.
 
         Raises
@@ -312,7 +311,7 @@ class Solution(Displayed, solving.Solution):
         -------
         matplotlib.figure.Figure
             It needs no pyplot, and looks the same whatever matplotlib's settings are when it is
-            saved. `figure.notes` says what was left out. With `ax`, that axes is returned, and
+            saved. `figure.notes` lists what was left out. With `ax`, that axes is returned, and
             what was left out is warned of.
 
         Raises

@@ -1,4 +1,4 @@
-"""Studies for people with arrays in hand: one call, a Study back that shows and draws itself."""
+"""Studies in Python: functions that return a Study, which displays and draws itself."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.typed import NotANumber, read_number
 from attncalc.problem.problem import Problem
 from attncalc.studies import aim as aiming
+from attncalc.studies import generate as generating
 from attncalc.studies import simulate as simulating
 from attncalc.studies import train as training
 from attncalc.studies import vary as varying
@@ -33,8 +34,8 @@ class Study(Displayed):
     ----------
     found
         The result itself: an `attncalc.studies.vary.Variation`, a tuple of
-        `attncalc.studies.simulate.Simulation`, an `attncalc.studies.train.Training`, or an
-        `attncalc.studies.aim.Aim`.
+        `attncalc.studies.simulate.Simulation`, an `attncalc.studies.aim.Aim`, an
+        `attncalc.studies.generate.Generation`, or an `attncalc.studies.train.Training`.
     """
 
     found: Any
@@ -59,13 +60,15 @@ class Study(Displayed):
 
     def to_json(self) -> str:
         """Return the JSON that `--format json` prints."""
-        from attncalc.writing.studies import aim, simulation, variation
-        from attncalc.writing.studies.training import training_as_json
+        from attncalc.writing.studies import aim, generation, simulation, variation
+        from attncalc.writing.studies import training as trained
 
         if isinstance(self.found, training.Training):
-            return training_as_json(self.found)
+            return trained.training_as_json(self.found)
         if isinstance(self.found, varying.Variation):
             return variation.variation_as_json(self.found)
+        if isinstance(self.found, generating.Generation):
+            return generation.generation_as_json(self.found)
         if isinstance(self.found, aiming.Aim):
             return aim.aim_as_json(self.found)
         return simulation.simulation_as_json(self.found)
@@ -88,20 +91,25 @@ class Study(Displayed):
         from attncalc.writing.plotting.curves import draw_variation
         from attncalc.writing.plotting.look import Look, read_size
         from attncalc.writing.plotting.spreads import draw_simulations
+        from attncalc.writing.plotting.tree import draw_generation
 
         look = Look(dark=dark, size=read_size(size))
         if isinstance(self.found, varying.Variation):
             return draw_variation(self.found, look)
         if isinstance(self.found, aiming.Aim | training.Training):
             return draw_variation(self.found.curve, look)
+        if isinstance(self.found, generating.Generation):
+            return draw_generation(self.found, look)
         return draw_simulations(self.found, look)
 
     def _page(self, *, full: bool) -> "Document":
-        from attncalc.writing.studies import aim, simulation, variation
-        from attncalc.writing.studies.training import training_document
+        from attncalc.writing.studies import aim, generation, simulation, variation
+        from attncalc.writing.studies import training as trained
 
         if isinstance(self.found, training.Training):
-            return training_document(self.found, full=full)
+            return trained.training_document(self.found, full=full)
+        if isinstance(self.found, generating.Generation):
+            return generation.generation_document(self.found, full=full)
         if isinstance(self.found, varying.Variation):
             return variation.variation_document(self.found, full=full)
         if isinstance(self.found, aiming.Aim):

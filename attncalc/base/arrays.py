@@ -12,7 +12,7 @@ DEEPEST = 3
 
 
 class Owned(NamedTuple):
-    """An array that nobody else can change: it is kept as it is, and not copied.
+    """An array without other references that could change it: it is kept without a copy.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def _is_array(given: object) -> bool:
 
 
 def _holds_arrays(given: Any) -> bool:
-    """Say whether arrays stand in a list, or in the first of its lists."""
+    """Return whether a list, or the first of its lists, contains arrays."""
     for _ in range(DEEPEST):
         if not isinstance(given, list | tuple) or not given:
             return False

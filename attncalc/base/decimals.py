@@ -1,7 +1,7 @@
 """The number systems a plan runs in: floats for speed, exact decimals for every shown digit.
 
 An operation is written once, in numpy; numpy applies it to floats and to arrays of Decimals alike.
-What numpy cannot do with Decimals (tanh, sine, cosine) stands here for both.
+What numpy cannot do with Decimals (tanh, sine, cosine) is implemented here for both.
 """
 
 import math
@@ -49,7 +49,7 @@ def in_system_of(matrix: Matrix, number: Fraction) -> Any:
 
 
 def infinity_of(matrix: Matrix) -> Any:
-    """Return what stands for infinity among the entries of `matrix`."""
+    """Return infinity in the type of the entries of `matrix`."""
     return Decimal("Infinity") if matrix.dtype == object else matrix.dtype.type(np.inf)
 
 

@@ -1,11 +1,11 @@
-"""What can go wrong, each with one message for a person. All of attncalc may import it."""
+"""Exceptions, each with one message for users. All packages may import this module."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class AttncalcError(Exception):
-    """Anything attncalc refuses; its text says what is wrong, where, and what would mend it."""
+    """Anything attncalc refuses; its text states what is wrong, where, and how to fix it."""
 
 
 class InputError(AttncalcError, ValueError):

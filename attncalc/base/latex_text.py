@@ -1,4 +1,4 @@
-"""Text from a person as LaTeX that sets it, letter by letter, and can do nothing else.
+"""Untrusted text as LaTeX that typesets its letters, and has no other effect.
 
 pdfTeX knows the letters of western Europe. Any other one is given to XeTeX and LuaTeX as it is,
 and to pdfTeX as its number, as in U+732B: see `LETTERS`.
@@ -126,8 +126,8 @@ def _letter(character: str) -> str:
         return _LETTERS[character]
     if greek := _greek(character):
         return rf"\(\{greek}\)"
-    parted = unicodedata.normalize("NFD", character)
-    base, accent = parted[0], parted[1:]
+    decomposed = unicodedata.normalize("NFD", character)
+    base, accent = decomposed[0], decomposed[1:]
     if accent in _ACCENTS and base.isascii() and base.isalpha():
         return f"{_ACCENTS[accent]}{{{_DOTLESS.get(base, base)}}}"
     return rf"\attncalcletter{{{character}}}{{{ord(character):04X}}}"

@@ -1,4 +1,4 @@
-"""Half away from zero of the *decimal* value: 2.675 → 2.68, whatever the binary float says.
+"""Half away from zero of the *decimal* value: 2.675 → 2.68, whatever the binary float is.
 
 One rule in two number systems: exact decimals (every small problem) and float64 (the large ones).
 """
@@ -141,7 +141,7 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
     decimals
         How many decimals stay.
     guard
-        The decimal place (say 40) up to which the values can be trusted: what lies beyond is
+        The decimal place (as 40) up to which the values can be trusted: what lies beyond is
         the dust of irrational steps and of thirds, and is cleared before the tie is judged.
 
     Raises

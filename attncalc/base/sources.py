@@ -19,14 +19,14 @@ Identity = tuple[int, int]
 
 
 class Source(NamedTuple):
-    """What was read: its name, where it lies, and of a folder how the names end that are read."""
+    """A file or folder that was read: its name, its path, and the endings read in a folder."""
 
     name: str
     path: Path | None
     endings: tuple[str, ...] = ()
 
     def lies_in(self, folder: Identity | None) -> bool:
-        """Say whether it lies in a folder, by its name or behind its links."""
+        """Return whether it is in a folder, by its name or after following links."""
         if self.path is None or folder is None:
             return False
         ways = (self.path, Path(os.path.realpath(self.path)))
@@ -124,7 +124,7 @@ def identity_of(place: Path) -> Identity | None:
         found = place.stat()
         if found.st_ino:
             return _identity(found)
-        # some disks of Windows number no files: there, the place stands for what lies in it
+        # some disks of Windows do not number files: there, the path identifies the file
         return (-1, hash(as_key(os.path.realpath(place)))) if _keeps(found) else None
     except (OSError, ValueError):
         return None

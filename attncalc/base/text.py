@@ -1,4 +1,4 @@
-"""Text from outside is data: made harmless, cut to fit, repeated names told apart."""
+"""Text from outside is data: escaped, shortened, and repeated names numbered."""
 
 import re
 import unicodedata
@@ -33,7 +33,7 @@ _FORMULA = re.compile(r"[\s']*[=+\-@]")
 
 
 def harmless_cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula; `without_quote` mends it.
+    """Return a text that no spreadsheet reads as a formula; `without_quote` restores it.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def without_quote(cell: str) -> str:
 
 
 def _is_formula(text: str) -> bool:
-    """Say whether a spreadsheet may take a text for a formula, in any width of its signs."""
+    """Return whether a spreadsheet may take a text for a formula, in any width of its signs."""
     return _FORMULA.match(unicodedata.normalize("NFKC", harmless(text))) is not None
 
 
@@ -111,7 +111,7 @@ def on_a_line(text: str) -> str:
 
 
 def _is_visible(character: str) -> bool:
-    """Say whether a character shows, or joins those that do (emoji are joined by U+200D)."""
+    """Return whether a character shows, or joins those that do (emoji are joined by U+200D)."""
     return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") or (
         character == "\u200d"
     )
@@ -125,6 +125,11 @@ _ASCII = str.maketrans(
         "×": "x",
         "·": "*",
         "≈": "~",
+        "├": "|",
+        "│": "|",
+        "└": "`",
+        "─": "-",
+        "\u00a0": " ",
         "†": "'",
         "∞": "inf",
         "…": "...",
@@ -233,7 +238,7 @@ def shown_names(
     write: Callable[[str], str],
     ellipsis: tuple[str, str] = ("…", "…"),
 ) -> list[str]:
-    """Return the names that are shown as a form writes them, long ones cut and still told apart.
+    """Return the shown names as a form writes them, long ones shortened and still distinct.
 
     Parameters
     ----------
@@ -246,7 +251,7 @@ def shown_names(
     write
         Returns a name, made harmless, in the form.
     ellipsis
-        What ends a name that is cut, and what stands for those that are left out, in the form.
+        The text at the end of a shortened name, and in place of omitted names, in the form.
 
     Examples
     --------
@@ -262,7 +267,7 @@ def shown_names(
 
 
 def shortened(labels: Sequence[str], longest: int, ellipsis: str = "…") -> tuple[str, ...]:
-    """Return the labels cut to `longest` characters, and still told apart.
+    """Return the labels shortened to `longest` characters, and still distinct.
 
     Examples
     --------

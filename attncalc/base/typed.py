@@ -58,7 +58,7 @@ def read_number(text: str, *, decimal_comma: bool = False) -> Number:
 
 
 def is_number(text: str, *, decimal_comma: bool = False) -> bool:
-    """Say whether `text` looks like a number, readable or not (`1/0` and `1e400` do)."""
+    """Return whether `text` looks like a number, readable or not (`1/0` and `1e400` do)."""
     clean = text.strip().translate(_MINUS_SIGNS).translate(_SLASHES)
     if decimal_comma:
         clean = clean.replace(",", ".")
@@ -66,7 +66,7 @@ def is_number(text: str, *, decimal_comma: bool = False) -> bool:
 
 
 def exact(value: float | str) -> Decimal:
-    """Return the shortest decimal that stands for a float: 0.1 is meant where 0.1 is stored.
+    """Return the shortest decimal stored as this float: 0.1 for the float nearest to 0.1.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def exact(value: float | str) -> Decimal:
 
 
 def as_written(number: Fraction | Decimal) -> str:
-    """Return a number of the person's own as they would write it: 0.5, 10000, 1/3.
+    """Return a given number in its usual notation: 0.5, 10000, 1/3.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def _parse(clean: str) -> Number | None:
         return above / below
     if vulgar := _VULGAR.fullmatch(clean):
         sign, whole, character = vulgar.groups()
-        # Unicode says 0.333… of ⅓; no such character has a denominator above 10
+        # the value of ⅓ in Unicode is 0.333…; no such character has a denominator above 10
         part = Fraction(unicodedata.numeric(character)).limit_denominator(10)
         return (int(whole or "0") + part) * (-1 if sign == "-" else 1)
     return None

@@ -17,7 +17,7 @@ Place = tuple[int, ...]
 
 
 class Range(NamedTuple):
-    """Between which values each entry of a matrix lies, in floats."""
+    """The lower and upper bounds of each entry of a matrix, in floats."""
 
     low: Matrix
     high: Matrix

@@ -29,7 +29,7 @@ def cores() -> int:
 
 
 def mapped(work: Callable[[T], R], things: Iterable[T], jobs: int = 1) -> Iterator[R]:
-    """Yield what comes of each thing, in their order.
+    """Yield the result of each thing, in their order.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _worked(thing: Any) -> Any:
 
 
 def _as_worker(work: Callable[[Any], Any]) -> None:
-    """Leave what a key or the shell says to the process that shares out the work; end with it."""
+    """Ignore interrupts, which the process that distributes the work handles; end with it."""
     import threading
     from multiprocessing import parent_process
 

@@ -1,14 +1,14 @@
-"""The command line: Typer parses, the rooms work, and here errors become exit codes."""
+"""The command line: Typer parses, other packages work, and errors become exit codes here."""
 
 import os
 import sys
 
 OWN_MISTAKE = 3
-"""How the command ends where attncalc itself is wrong."""
+"""The exit code of an error in attncalc itself."""
 
 
 def run() -> int:
-    """Run the command line and return its exit code: 0, 1, 2, or 3 for our own mistakes."""
+    """Run the command line and return its exit code: 0, 1, 2, or 3 for an internal error."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy then loads 60 ms sooner
     os.environ["MPLBACKEND"] = "agg"  # a notebook's own may not be there, and stops matplotlib
     from attncalc.base.errors import AttncalcError
@@ -17,7 +17,7 @@ def run() -> int:
 
     prepare()
     try:
-        from attncalc.cli.app import app_for  # within: what it needs may not be there
+        from attncalc.cli.app import app_for  # inside `try`: a dependency may be missing
 
         with remembering():
             app_for(sys.argv[1:])(prog_name="attncalc")
@@ -27,13 +27,13 @@ def run() -> int:
     except MemoryError:
         complain("this problem is too large for the memory of this machine")
         return 2
-    except OSError as error:  # help that cannot be printed, say
+    except OSError as error:  # for example, help that cannot be printed
         give_up_on(error)
     except SystemExit as end:
-        if nobody_reads(end.__context__):  # nobody reads on: `--help | head`
+        if nobody_reads(end.__context__):  # the reader of a pipe has ended: `--help | head`
             leave_quietly(0)
         return end.code if isinstance(end.code, int) else 0
-    except Exception as error:  # what nobody foresaw: for `check` 1 would mean "has mistakes"
+    except Exception as error:  # unexpected; 1 would mean "has mistakes" in `check`
         if os.environ.get("ATTNCALC_TRACEBACK"):
             raise
         complain(_own_mistake(error))
@@ -45,7 +45,7 @@ def _own_mistake(error: Exception) -> str:
     what = f"{type(error).__name__}: {error}".partition("\n")[0]
     asked = " ".join(sys.argv[1:])
     return (
-        f"this is a mistake of attncalc's own: {what}\n"
-        f"  please report it with what was asked (attncalc {asked}), the files it names and what "
+        f"internal error: {what}\n"
+        f"  please report it with the command (attncalc {asked}), the files it names and what "
         "attncalc doctor prints; ATTNCALC_TRACEBACK=1 shows where it happened"
     )

@@ -47,7 +47,7 @@ class _Command(TyperCommand):
 
     def format_help(self, _: Any, formatter: Any) -> None:
         """Write the short help."""
-        from attncalc.cli.flags.helping import help_of  # here, for most runs print no help
+        from attncalc.cli.flags.helping import help_of  # most runs print no help
 
         formatter.write(help_of(str(self.name)))
 
@@ -84,7 +84,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
 
 
 def _complete_in_bash() -> None:
-    """Print the values that follow `--set FIELD=`: to bash, = and they are words of their own."""
+    """Print the values that follow `--set FIELD=`: bash splits words at =."""
     if os.environ.get("_ATTNCALC_COMPLETE") != "complete_bash":
         return
     words = os.environ["COMP_WORDS"].split()[: int(os.environ["COMP_CWORD"]) + 1]
@@ -96,7 +96,7 @@ def _complete_in_bash() -> None:
 
 
 def _listed() -> None:
-    """Stand in for a command in the list of all: it is not run, and no flag of it is shown."""
+    """Do nothing, in place of a command in the list of all: it is not run or described."""
 
 
 def _function(name: str) -> Callable[..., None]:

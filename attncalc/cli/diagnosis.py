@@ -1,4 +1,4 @@
-"""What there is on this machine that a report of a mistake needs: no paths, no names of people."""
+"""Facts about this machine for a bug report, without paths and names of people."""
 
 import os
 import platform
@@ -16,13 +16,13 @@ from attncalc.base.workers import cores
 
 LIBRARIES = ("typer", "numpy", "rich", "matplotlib", "threadpoolctl")
 """What attncalc cannot do without."""
-TOLD = (
+REPORTED = (
     *("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "LANG", "LC_ALL", "PYTHONUTF8"),
     *("PYTHONIOENCODING", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
 )
 """Variables of the environment that change what is printed, or how long it takes."""
 LONGEST = 60
-"""Letters of such a variable that are told."""
+"""Letters of such a variable that are reported."""
 _OF_EXTRA = re.compile(r"([A-Za-z0-9._-]++)[^;\n]*+; extra == ['\"]([\w-]+)['\"]")
 
 Facts = dict[str, Any]
@@ -36,7 +36,7 @@ class Stream(NamedTuple):
 
 
 def facts() -> Facts:
-    """Return what can be told without reading anything, as texts, numbers and lists of them."""
+    """Return the facts that need no file, as texts, numbers and lists of them."""
     return {
         "attncalc": __version__,
         "installed": _installed(),
@@ -51,7 +51,7 @@ def facts() -> Facts:
         "extras": extras(),
         "threads": _blas(),
         "terminal": _terminal(),
-        "environment": {name: _short(os.environ[name]) for name in TOLD if name in os.environ},
+        "environment": {name: _short(os.environ[name]) for name in REPORTED if name in os.environ},
         "latex": [name for name in _typesetters() if shutil.which(name)],
     }
 

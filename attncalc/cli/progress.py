@@ -15,7 +15,7 @@ PATIENCE = 1.0
 
 @contextmanager
 def reporting() -> Iterator["Report | None"]:
-    """Yield what a long solve reports its blocks to; nothing, where nobody would see it."""
+    """Yield the function to which a long solve reports its blocks; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,6 +1,6 @@
-"""Standard input, output and error: data on one, words on the other, and `| head` ends quietly.
+"""Standard streams: data on standard output, messages on standard error; `| head` ends quietly.
 
-Where standard error takes nothing more, the words are lost and the data is not.
+If standard error is closed or full, messages are lost and data is not.
 """
 
 import errno
@@ -17,7 +17,7 @@ from attncalc.base.text import on_a_line, within
 
 
 def prepare() -> None:
-    """Make the streams such that nothing a person sets up can make a print fail.
+    """Configure the streams so that no setup can make a print fail.
 
     A stream that is closed writes nowhere; a letter that its encoding lacks is spelled out.
     """
@@ -41,7 +41,7 @@ def receive() -> bytes:
 
     if sys.stdin is None:
         raise InputError("standard input: it is closed")
-    with suppress(OSError):  # a stand-in without a file behind it
+    with suppress(OSError):  # a replacement without a file
         remember_stream(sys.stdin.fileno())
     try:
         return read_within(sys.stdin.buffer, "standard input")
@@ -58,7 +58,7 @@ def emit_bytes(data: bytes) -> None:
 
 
 def emit(text: str | Iterable[str]) -> None:
-    """Write data to standard output, all of it, or end quietly when nobody reads on.
+    """Write all data to standard output, or end quietly when its reader has ended.
 
     Its pieces, where it comes in pieces, are written as they come.
     """
@@ -71,7 +71,7 @@ def emit(text: str | Iterable[str]) -> None:
 
 @contextmanager
 def _printing() -> Iterator[None]:
-    """Print inside: quietly to the end where nobody reads on, and to an error where it is full."""
+    """Print inside: end quietly when the reader has ended, and with an error when it is full."""
     check_printing()
     try:
         yield
@@ -82,29 +82,29 @@ def _printing() -> Iterator[None]:
 
 
 def nobody_reads(error: BaseException | None) -> bool:
-    """Say whether a pipe is closed at its other end: Windows calls that an invalid argument."""
+    """Return whether a pipe is closed at its other end: Windows calls that an invalid argument."""
     is_windows_own = sys.platform == "win32" and getattr(error, "errno", 0) == errno.EINVAL
     return isinstance(error, BrokenPipeError) or is_windows_own
 
 
 def check_printing() -> None:
     """Refuse to print to a file that was read."""
-    with suppress(OSError):  # a stand-in without a file behind it
+    with suppress(OSError):  # a replacement without a file
         refuse_to_print(sys.stdout.fileno())
 
 
 def note(text: str) -> None:
-    """Say something beside the data, on standard error."""
+    """Print a message on standard error."""
     _say(f"note: {text}")
 
 
 def complain(text: str) -> None:
-    """Say what is wrong, on standard error."""
+    """Print an error on standard error."""
     _say("error: " + text)
 
 
 def give_up_on(error: OSError) -> NoReturn:
-    """Say what the system refuses, of a file or of standard output, and end."""
+    """Print an error of the system, of a file or of standard output, and end."""
     place = error.filename or "cannot write to standard output"
     complain(f"{place}: {error.strerror or error}")
     leave_quietly(2)
@@ -116,7 +116,7 @@ def _say(text: str) -> None:
     try:
         sys.stderr.write(within(encoding, lines) + "\n")
         sys.stderr.flush()
-    except OSError:  # full, or nobody reads it: there is no place left to say so
+    except OSError:  # full or without a reader: the error cannot be printed
         sys.stderr = _nowhere()
 
 
@@ -142,6 +142,6 @@ def leave_quietly(code: int) -> NoReturn:
     """End with nothing more to flush: Python would else report the broken stream once more."""
     silence = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # a stand-in without a file behind it
+        with suppress(OSError):  # a replacement without a file
             os.dup2(silence, stream.fileno())
     raise SystemExit(code)

@@ -38,18 +38,18 @@ STDOUT = Target()
 
 
 class Output(NamedTuple):
-    """What goes to a target, and what is said beside it.
+    """Files for a target, and messages about them.
 
     Parameters
     ----------
     target
         Where it goes.
     files
-        What stands there, by path; what is printed stands alone, whatever its path.
+        The content of each file, by path; printed content is the only one, whatever its path.
     notes
-        What should be said of it.
+        Notes about it.
     said
-        What is said when it is written; None for where that is.
+        The message after it is written; None for its path.
     """
 
     target: Target
@@ -100,7 +100,7 @@ def output(target: Target, content: Content, *notes: str, said: str | None = Non
 
 
 def deliver(*outputs: Output) -> None:
-    """Write the files of all outputs, or none; print what is printed; say what is to be said.
+    """Write the files of all outputs, or none; print texts and notes.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Ranges: between which values each entry lies when each input lies within its range.
+"""Ranges: the bounds of each entry if each input is within its range.
 
 The evaluator runs on `Interval`, which answers numpy's functions as an array does. What is known
 exactly stays an ordinary array, so that its values are the evaluator's own.
@@ -130,7 +130,7 @@ class _Frame(Frame):
 
 
 class _Compiler(Compiler):
-    """Knows what ends alone do not tell: functions that turn, and weights that sum to 1."""
+    """Bounds that need more than the ends: non-monotonic functions, and weights that sum to 1."""
 
     def __init__(
         self, indices: frozenset[str], shares: frozenset[str] = frozenset(), turns: bool = True

@@ -7,7 +7,7 @@ or of a family of problems, are carried along as numpy broadcasts them.
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from decimal import getcontext
+from decimal import Decimal, getcontext
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import isqrt
@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from attncalc.base.decimals import cos_sin, erf, in_system_of, infinity_of, ln, pi_of, tanh
+from attncalc.base.errors import ShapeError
 from attncalc.base.types import Matrix
 from attncalc.equations import rows
 from attncalc.equations.algebra import all_of
-from attncalc.equations.extents import Setting, Shape, extents, shapes_together
+from attncalc.equations.extents import Setting, Shape, extents, lead, shapes_together
 from attncalc.equations.tree import (
     COMPARISONS,
     ONE,
@@ -84,7 +85,7 @@ class Frame:
     kept
         What depends on shapes, settings and the number system alone; grows.
     after
-        Of a recurrence: what happens to a row before later ones read it, rounding, say.
+        Of a recurrence: applied to a row before later ones read it, for example rounding.
     """
 
     __slots__ = (
@@ -122,7 +123,7 @@ class Frame:
             return infinity_of(self.like) if value > 0 else -infinity_of(self.like)
         return in_system_of(self.like, Fraction(value))
 
-    # what another kind of number says for itself, as ranges do
+    # another kind of number defines it itself, as ranges do
 
     def array(self, value: Value) -> Matrix:
         """Return a value as an array."""
@@ -265,17 +266,6 @@ def _matrix(equation: Equation, entries: list[Compiled], frame: Frame, shape: Sh
     return _full(entries[0](frame), shape, frame)
 
 
-def value_at(equation: Equation, x: Node, frame: Frame, place: Mapping[str, int]) -> Value:
-    """Return the value of a node where the indices of the equation are fixed.
-
-    The result has the axes before those that the equation names.
-    """
-    numbers = {**frame.numbers, **place}
-    fixed = Frame(frame.matrices, numbers, frame.offsets, shifted=frame.shifted)
-    with np.errstate(all="ignore"):
-        return frame.compiled(x, (), equation.indices - frozenset(place))(fixed)
-
-
 def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
     """Return a value at its full size, where it did not depend on some index."""
     rank = len(shape)
@@ -301,22 +291,22 @@ def _recurrence(equation: Equation, rows: list[Compiled], frame: Frame) -> Matri
         numbers[each.name] = {**frame.numbers, **extents(each, shapes, frame.numbers)}
     made: dict[str, Matrix] = {}
     read = dict(frame.matrices)
+    before = lead(equation, given)
     for each in recurs.order:
-        made[each.name] = frame.zeros(tuple(int(numbers[each.name][i]) for i in each.at))
-        read.setdefault(each.name, made[each.name])
+        name, shape = each.name, tuple(int(numbers[each.name][i]) for i in each.at)
+        if name in given and given[name][-len(shape) :] != shape:
+            raise ShapeError(f"{name} has the shape {given[name]}, not {shape}")
+        made[name] = frame.zeros((*before, *shape))
+        if name not in given:
+            read[name] = made[name] if frame.after is None else made[name].copy()
     order = range(int(frame.numbers[equation.at[recurs.axes[equation.name]]]))
-    for step, number in enumerate(reversed(order) if recurs.is_backward else order):
+    for number in reversed(order) if recurs.is_backward else order:
         for each, row in zip(recurs.order, rows, strict=True):
             name, axis = each.name, recurs.axes[each.name]
             at_index = {**numbers[name], each.at[axis]: number}
             value = frame.array(
                 row(type(frame)(read, at_index, frame.offsets, shifted=frame.shifted))
             )
-            if step == 0 and value.ndim >= len(each.at):
-                lead = value.shape[: value.ndim - len(each.at) + 1]
-                made[name] = frame.zeros((*lead, *made[name].shape))
-            if step == 0 and name not in given:
-                read[name] = made[name] if frame.after is None else made[name].copy()
             at_row: Any = (..., number, *[slice(None)] * (len(each.at) - axis - 1))
             made[name][at_row] = value
             if frame.after is not None and name not in given:
@@ -400,7 +390,8 @@ class Compiler:
         def made(frame: Frame) -> Value:
             x = left(frame)
             y = right(frame)
-            if is_fresh and np.size(x) > SMALL and x.dtype != object and x.size >= np.size(y):
+            may_hold = is_fresh and np.size(x) > SMALL and x.dtype != object
+            if may_hold and np.broadcast_shapes(x.shape, np.shape(y)) == x.shape:
                 return ufunc(x, y, out=x)
             return ufunc(x, y)
 
@@ -504,7 +495,7 @@ class Compiler:
                 return lambda frame: ufunc(left(frame), right(frame))
             case Entry() | Aggregate() | If():
                 entry = self.value(x, axes)
-                return lambda frame: np.asarray(entry(frame)).astype(np.intp)
+                return lambda frame: np.asarray(entry(frame)).astype(float)
         raise TypeError(source(x))
 
     # entries
@@ -547,19 +538,27 @@ class Compiler:
         return view
 
     def _gathered(self, x: Entry, axes: Axes) -> Compiled:
-        """Return an entry whose places are computed; what a condition leaves out is clipped."""
+        """Return an entry whose places are computed; what a condition leaves out is clipped.
+
+        Where a place is read from a matrix and is no place of this one, the entry is nan.
+        """
         name, places = x.name, [self.whole(place, axes) for place in x.at]
 
         def gather(frame: Frame) -> Matrix:
             matrix: Matrix = _of_rank(frame.matrices[name], len(places))
             sides = matrix.shape[matrix.ndim - len(places) :]
-            at = (
-                np.clip(np.asarray(place(frame)), 0, side - 1)
-                for place, side in zip(places, sides, strict=True)
-            )
-            spread = [each.reshape((1,) * (len(axes) - each.ndim) + each.shape) for each in at]
+            at = [
+                (np.asarray(place(frame)), side) for place, side in zip(places, sides, strict=True)
+            ]
+            wrong = [(x % 1 != 0) | (x < 0) | (x >= side) for x, side in at if x.dtype == float]
+            kept = [np.clip(np.nan_to_num(x), 0, side - 1).astype(np.intp) for x, side in at]
+            spread = [each.reshape((1,) * (len(axes) - each.ndim) + each.shape) for each in kept]
             if all(each.ndim == len(axes) for each in spread):
-                return matrix[(..., *spread)]
+                found: Matrix = matrix[(..., *spread)]
+                if any(each.any() for each in wrong) and isinstance(found, np.ndarray):
+                    nan: Any = Decimal("nan") if found.dtype == object else np.nan
+                    return np.where(reduce(np.logical_or, wrong), nan, found)
+                return found
             # places differ from problem to problem of a family
             lead = matrix.shape[: matrix.ndim - len(places)]
             lead = np.broadcast_shapes(lead, *(each.shape[: -len(axes)] for each in spread))
@@ -794,6 +793,8 @@ def _cut(matrix: Matrix, places: Sequence[Any], frame: Frame) -> tuple[Any, ...]
     for place, side in zip(places, matrix.shape[matrix.ndim - len(places) :], strict=True):
         if not isinstance(place, str):
             at: Any = 0 if side == 1 else int(place(frame))
+            if at >= side:
+                raise ShapeError(f"place {at + 1} is read where there are {side}")
         elif side == 1 or (not frame.spans and side == frame.numbers[place]):
             cut.append(slice(None))
             continue

@@ -1,6 +1,6 @@
 """Small arithmetic expressions: what operations explain themselves in, and writers write.
 
-An expression knows no format; and of mathematics it knows only whether its value is rational, and
+An expression does not depend on a format. It only knows whether its value is rational, and
 then which. (Named tuples, for a dozen dataclasses would be felt at every start.)
 """
 
@@ -241,19 +241,19 @@ ROW_SUM, COLUMN_SUM = "rowsum", "colsum"
 MINUS_INFINITY = Number("-∞")
 SMALLEST_PLAIN, LARGEST_PLAIN = -5, 14
 DUSTLESS = 30
-"""Digits behind the last that is written which are 0 where it is all there is."""
+"""Digits after the last written one that must be 0 for an exact value."""
 """Powers of ten between which a number is written without one."""
 
 
 class Explanation(NamedTuple):
-    """How one entry comes about.
+    """How one entry is calculated.
 
     Parameters
     ----------
     forms
-        What it equals: as the equation says, and then further on towards the result.
+        The right-hand sides: that of the equation first, then simpler ones up to the result.
     remark
-        A few words where the arithmetic alone does not say why.
+        A short explanation if the arithmetic is not enough.
     exact
         Its true value, where that is rational and known.
     """
@@ -306,7 +306,7 @@ def whole(number: int) -> Number:
 
 
 def given(number: Fraction) -> "Number | Ratio":
-    """Return a number of the person's own, as they would write it: 0.5, 1/3, 2.5×10^-30.
+    """Return a given number in its usual notation: 0.5, 1/3, 2.5×10^-30.
 
     Examples
     --------
@@ -362,11 +362,11 @@ def _carrying(digits: int) -> Context:
 
 
 DUST_OF_SUMS = Decimal("1e-60")
-"""What thirds leave behind where a sum in Decimals is 0."""
+"""The residue of thirds in a sum of Decimals that should be 0."""
 
 
 class Operand(NamedTuple):
-    """A matrix whose entries can stand in an expression.
+    """A matrix whose entries can appear in an expression.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ class Operand(NamedTuple):
         Returns a value that was computed on the way, with its true value where that is known to
         be rational, as it is written.
     own
-        Returns a number of the person's own, a factor say, as it is written.
+        Returns a given number, for example a factor, as it is written.
     """
 
     name: str

@@ -114,7 +114,7 @@ def _note(
 ) -> None:
     """Note how far the indices of an entry run; of K[i - s] the shift keeps the length.
 
-    Only sides say how far those of `free` run, and all say the same.
+    Only axes determine the ranges of those in `free`, and all agree.
     """
     if (len(shape), len(entry.at)) == (2, 3):  # a matrix without heads serves them all
         shape = (1, *shape)

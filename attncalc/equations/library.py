@@ -17,15 +17,15 @@ _BACK = re.compile(r" back (\w+): ")
 _STEP = re.compile(r"(\w+)\(([^;)]*)(?:; (.*))?\)")
 _REPEATED = re.compile(r"\{(\w+)\*\|([^{}]*)\}")
 TURNED = "T"
-"""The flag of any equation whose result stands with its rows and columns changed over."""
+"""The flag of any equation whose result is transposed."""
 NO_INPUT = "-"
-"""What stands in a way back for an optional input that is not given."""
+"""The name of an optional input of a backward equation that is not given."""
 
 
 class Stated(NamedTuple):
-    """An equation as the library states it: inputs in order, text, notation, ways back, source.
+    """An equation as the library states it: inputs in order, text, notation, gradients, source.
 
-    The notation is empty where it is read off the equation. An input marked + is never negative;
+    The notation is empty if it is derived from the equation. An input marked + is never negative;
     the rows of one marked % are shares, and sum to 1.
     """
 
@@ -57,12 +57,12 @@ class Back(NamedTuple):
 
 
 def is_stated(name: str) -> bool:
-    """Say whether the library states an operation of this name."""
+    """Return whether the library states an operation of this name."""
     return name in stated()
 
 
 def entry_of(name: str) -> Stated:
-    """Return what is stated under a name; an equation that is none of the library states itself."""
+    """Return the statement of a name; an equation outside the library states itself."""
     return stated()[name] if name in stated() else _stated_by_itself(name)
 
 
@@ -95,7 +95,7 @@ def stated() -> dict[str, Stated]:
 
 
 def _written_in(text: str) -> str:
-    """Return an equation with the abbreviations behind its `where` written in."""
+    """Return an equation with the abbreviations after its `where` inserted."""
     right, *abbreviations = _WHERE.split(text)
     meanings: dict[str, str] = {}
     for name, meaning in (each.split(" = ", 1) for each in reversed(abbreviations)):

@@ -168,7 +168,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
     @classmethod
     def typed(cls, matrix: Matrix) -> Self:
         """Return a matrix of numbers as typed: Decimals and Fractions, or floats."""
-        # a float stands for its shortest decimal, which is the text of it
+        # a float means its shortest decimal, which is its text
         values = (matrix.astype(str) if matrix.dtype == np.float32 else matrix).astype(float)
         is_finite = np.isfinite(values)
         if matrix.dtype == object:
@@ -458,7 +458,7 @@ def _compiled(x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
 
 
 class _Compiler(Compiler):
-    """Knows that whole numbers and constants are numbers with bounds, too."""
+    """Also treats integers and constants as numbers with bounds."""
 
     def value(self, x: Node, axes: Axes) -> Compiled:
         if self._is_constant(x):

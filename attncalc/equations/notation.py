@@ -1,7 +1,7 @@
 """Matrix notation of an equation: sum(Q[i,c] * K[j,c] for c in d) is Q Kᵀ.
 
-It is read off the tree, or, where whole matrices have a name of their own for it (rope(Q), [K; V]),
-stated behind `~` in the library, as a Python expression of matrices: `@` writes a product of
+It is derived from the tree, or, if whole matrices have their own notation (rope(Q), [K; V]),
+stated after `~` in the library, as a Python expression of matrices: `@` writes a product of
 matrices, `*` is ⊙, `//` writes factors side by side, `%` puts · between them, `[a, b]` stacks,
 `"words"(X)` is a function of any name, `x if "words" else y` holds where each of the words does.
 """
@@ -81,8 +81,8 @@ def formula(
     is_turned
         Whether a product of matrices that is stated is turned: both transposed.
 
-    Where neither it is stated nor whole matrices say what the equation does, it is the entry that
-    the equation states.
+    If it is not stated, and whole matrices cannot express the equation, it is the entry of the
+    equation.
     """
     if notation:
         tree = ast.parse(notation.strip(), mode="eval").body
@@ -168,7 +168,7 @@ class _Derived(_Notation):
         raise NotMatricesError(source(x), 0, "this has no matrix notation")
 
     def _matrix(self, x: Entry, row: str | None, column: str | None) -> Expression:
-        """Return a matrix that an entry is of, transposed where its places stand so."""
+        """Return the matrix of an entry, transposed if its places are."""
         own = self.operands.get(x.name, Symbol(x.name))
         ends = tuple(each.name if isinstance(each, Name) else each for each in x.at[-2:])
         if len(ends) == 2 and ends[0] in (row, ZERO) and ends[1] in (column, ZERO):
@@ -272,7 +272,7 @@ _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
 
 
 def _in_words(x: Node) -> str:
-    """Return a condition as people write it."""
+    """Return a condition in its usual notation."""
     text = source(x)
     for sign, said in _SIGNS.items():
         text = text.replace(sign, said)

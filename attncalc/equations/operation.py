@@ -45,7 +45,7 @@ from attncalc.equations.tree import (
 Setting = Fraction | int | float
 Shape = tuple[int, ...]
 GRADIENT, RESULT = -1, -2
-"""What a way back may read behind the inputs: the gradient that arrives, and the result.
+"""What a backward equation may read after the inputs: the upstream gradient, and the result.
 
 Results of equations that are computed together with it follow, each one number less."""
 
@@ -70,7 +70,7 @@ class UnstatedError(LookupError):
 
 
 NAMES_HEADS = "names_heads"
-"""The flag of an equation that says which head of each matrix is read."""
+"""The flag of an equation that indexes the head of each matrix."""
 
 
 class Statement(NamedTuple):
@@ -137,10 +137,10 @@ PLAIN = (1, 1)
 
 
 class Operation:
-    """A pure function of matrices that can say its own equation, and explain each entry.
+    """A pure function of matrices that states its equation, and explains each entry.
 
     Most operations do the same to every row of the queries and to every score; those that do not
-    say what they are for a part of them.
+    are methods for a part of the matrices.
     """
 
     @property
@@ -149,12 +149,12 @@ class Operation:
         return ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a process is handed of it: what it knows of shapes is found again."""
+        """Return the state for another process, which computes the cached shapes again."""
         return {name: value for name, value in vars(self).items() if name != "_known"}
 
     @property
     def name(self) -> str:
-        """What it is called: as its equation where that says all of it."""
+        """Its name: that of its equation if the equation defines it completely."""
         return type(self).__name__
 
     @property
@@ -166,7 +166,7 @@ class Operation:
     recurs = False
     """Whether a row of the result reads earlier rows of it."""
     names_heads = False
-    """Whether its equation says which head of each matrix is read, as those of users do."""
+    """Whether its equation indexes the head of each matrix, as those of users do."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step; written into `out` where that saves an array."""
@@ -250,7 +250,7 @@ class Operation:
         Raises
         ------
         InputError
-            When no way back is known, or there is none.
+            When its gradient is unknown, or it has none.
         """
         from attncalc.equations.derive import gradient_name, total_name  # here, as above
         from attncalc.equations.extents import shapes_together
@@ -259,7 +259,7 @@ class Operation:
         inputs = [n for n in inputs_of(found.name, found.given) if n not in found.tables]
         own = equation(found.name, found.given)
         if to >= len(inputs) or inputs[to] not in entry_of(found.name).backs:
-            raise InputError(f"no way back through {type(self).__name__} is known")
+            raise InputError(f"no gradient of {type(self).__name__} is known")
         made = back(found.name, found.given, inputs[to])
         if made is None:
             return None
@@ -315,7 +315,7 @@ class Operation:
         )
 
     def reach(self, *ranges: Range) -> Range:
-        """Return between which values the results lie when each input lies within its range."""
+        """Return the bounds of the results if each input is within its range."""
         from attncalc.equations import bound  # here, and not at every start
 
         known = self._on(*(each.low.shape for each in ranges))
@@ -382,7 +382,7 @@ class Operation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stated(Operation):
-    """An operation of which its equation says all there is.
+    """An operation that its equation defines completely.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ class Stated(Operation):
 
     @property
     def names_heads(self) -> bool:  # type: ignore[override]
-        """Whether its equation says which head of each matrix is read."""
+        """Whether its equation indexes the head of each matrix."""
         return NAMES_HEADS in self.stated.given
 
     @cached_property
@@ -404,7 +404,7 @@ class Stated(Operation):
         return not is_stated(name) and equation(name).recurs is not None
 
     def by_rows(self, after: Callable[[Matrix], Matrix], *matrices: Matrix) -> Matrix:
-        """Return the matrix of a recurrence, whose rows are rounded, say, before others read them.
+        """Return the matrix of a recurrence, whose rows may be rounded before others read them.
 
         Parameters
         ----------
@@ -416,7 +416,7 @@ class Stated(Operation):
         return self._applied(matrices, after=after)
 
     def of_known_rows(self, known: Sequence[bool]) -> Operation:
-        """Return a recurrence that reads rows of some matrices, behind its inputs, as given.
+        """Return a recurrence that reads rows of some matrices, after its inputs, as given.
 
         Parameters
         ----------
@@ -438,12 +438,12 @@ class Stated(Operation):
 
 
 def _results(own: Equation) -> dict[str, int]:
-    """Return by name which results a way back reads: its own, and those computed with it."""
+    """Return the results that a backward equation reads, by name: its own, and those beside it."""
     return {own.name: RESULT} | {name: RESULT - k for k, name in enumerate(own.recurring)}
 
 
 def is_grouped(shapes: Sequence[Shape]) -> bool:
-    """Say whether some matrix has fewer heads than another, each for several of these."""
+    """Return whether some matrix has fewer heads than another, each for several of these."""
     return len({each[-3] for each in shapes if len(each) > 2} - {1}) > 1
 
 

@@ -12,8 +12,10 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import DivisionByZero, InvalidOperation
 from fractions import Fraction
 from functools import reduce
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,6 +117,17 @@ class Line(NamedTuple):
         return EquationError(self.text, column, problem)
 
 
+_SIGNS = "·⋅× *;÷ /;− -;^ **;² **2;³ **3;≤ <=;≥ >=;≠ !=;∞ inf;π pi;√ sqrt;Σ∑ sum"
+
+
+def _in_ascii(text: str) -> str:
+    """Return an equation with typeset signs as they are typed: √d_k as sqrt(d_k), x² as x**2."""
+    text = re.sub(r"√\s*([\w.]+)", r"√(\1)", text)
+    for signs, typed in map(str.split, _SIGNS.split(";")):
+        text = text.translate(dict.fromkeys(map(ord, signs), typed))
+    return text
+
+
 def read_line(text: str) -> Line:
     """Return the equation of a line.
 
@@ -125,7 +138,7 @@ def read_line(text: str) -> Line:
     """
     found = re.match(r'((?:[^"#]|"[^"]*")*)(?:#(.*))?', text, re.DOTALL)
     assert found is not None
-    line, title = " ".join(found[1].split()), " ".join((found[2] or "").split())
+    line, title = " ".join(_in_ascii(found[1]).split()), " ".join((found[2] or "").split())
     if len(line) > MOST_CHARACTERS:
         raise EquationError(
             line[:60] + " …", 0, f"an equation has at most {MOST_CHARACTERS:,} characters"
@@ -314,7 +327,10 @@ class Own(Stated):
         EquationError
             When an entry is not a number, or +∞.
         """
-        made = super()._applied(matrices, out, after)
+        try:
+            made = super()._applied(matrices, out, after)
+        except (DivisionByZero, InvalidOperation):  # of Decimals, which have no nan of their own
+            raise self.line.fault(f"{self.line.name} divides by 0") from None
         if made.dtype.kind == "f" and not (made < np.inf).all():
             place = np.argwhere(~(made < np.inf))[0]
             at = ", ".join(str(int(each) + 1) for each in place)
@@ -340,10 +356,13 @@ class Known(NamedTuple):
         The shape of each matrix: (rows, columns), or (heads, rows, columns).
     sizes
         The sizes that have a value here.
+    given
+        The matrices whose values are known: places of entries that are read from them are checked.
     """
 
     shapes: Mapping[str, Shape]
     sizes: Mapping[str, int]
+    given: Mapping[str, Matrix] = MappingProxyType({})
 
 
 def resolved(
@@ -407,10 +426,10 @@ def _together(lines: Sequence[Line], known: Known) -> tuple[list[Equation], Know
     shapes = {**known.shapes}
     shapes |= {each.name: _stand_in(each.equation) for each in lines}
     for _ in lines:  # heads go from one to the next
-        explicit = [_explicit(each, Known(shapes, known.sizes)) for each in lines]
+        explicit = [_explicit(each, known._replace(shapes=shapes)) for each in lines]
         shapes |= {each.name: _stand_in(each) for each in explicit}
     found: dict[str, Equation] = {}
-    known = Known({**known.shapes}, known.sizes)
+    known = known._replace(shapes={**known.shapes})
     while len(found) < len(lines):
         faults: list[EquationError] = []
         before = len(found)
@@ -426,7 +445,9 @@ def _together(lines: Sequence[Line], known: Known) -> tuple[list[Equation], Know
             sizes = (Number(Fraction(runs[index])) for index in own.at)
             over = tuple(x or size for x, size in zip(own.over, sizes, strict=True))
             found[own.name] = replace(own, over=over)
-            known = Known({**known.shapes, own.name: tuple(runs[i] for i in own.at)}, known.sizes)
+            known = known._replace(
+                shapes={**known.shapes, own.name: tuple(runs[i] for i in own.at)}
+            )
         if len(found) == before:
             raise faults[0]
     equations = [found[each.name] for each in lines]
@@ -628,7 +649,24 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
             side = shapes[entry.name][axis]
             if entry.name in {each.name for each in own.group}:
                 _refuse_later(line, own, entry, axis, tests, numbers)
-            low, high = _reach(own, place, tests, numbers)
+            if not _is_whole(place, numbers):
+                raise line.fault(
+                    f"{source(entry)}: {source(place)} may be no whole number; a place is made of "
+                    "indices, whole numbers and sizes with + - * // % abs min max",
+                    _first_use(line, entry.name),
+                )
+            looked_up = _looked_up(line, place, known)
+            if looked_up is None:
+                continue  # checked when it is computed
+            with np.errstate(divide="raise", invalid="raise"):
+                try:
+                    reached = _reached(own, place, tests, numbers, looked_up)
+                except FloatingPointError:
+                    raise line.fault(
+                        f"{source(entry)}: {source(place)} divides by 0 somewhere",
+                        _first_use(line, entry.name),
+                    ) from None
+            low, high = (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
             size = own.sizes.get(place.name) if isinstance(place, Name) else None
             if isinstance(size, Name) and high + 1 < side and not tests:
                 raise line.fault(
@@ -639,7 +677,7 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
             if low < 0 or high >= side:
                 what = _SIDES[axis - len(entry.at)].removesuffix("s")
                 is_plain = isinstance(place, Name)
-                reached = (
+                beyond = (
                     f"{source(place)} runs to {high + 1}"
                     if is_plain
                     else (
@@ -648,7 +686,7 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
                     )
                 )
                 raise line.fault(
-                    f"{source(entry)}: {reached}, but {entry.name} has {side} {what}s",
+                    f"{source(entry)}: {beyond}, but {entry.name} has {side} {what}s",
                     _first_use(line, entry.name),
                 )
 
@@ -672,7 +710,7 @@ def _refuse_later(
     is_of_rows = axis == recurs.axes[entry.name]
     if is_of_rows and (entry.name == own.name or not recurs.is_of_same_row(own, entry)):
         ahead = Operator("-", (place, Name(own.at[recurs.axes[own.name]])))
-        if _reach(own, ahead, tests, numbers)[1] >= 0:
+        if (_reached(own, ahead, tests, numbers, {}) >= 0).any():
             of = "its own row" if entry.name == own.name else f"{entry.name} in row"
             raise line.fault(
                 f"{own.name} reads {of} {source(place)}: earlier rows alone are known",
@@ -694,24 +732,56 @@ def _entries(x: Node, tests: tuple[Node, ...]) -> Iterator[tuple[Entry, tuple[No
         yield from _entries(part, inside)
 
 
-def _reach(
-    own: Equation, place: Node, tests: Iterable[Node], numbers: Mapping[str, Setting]
-) -> tuple[int, int]:
-    """Return the smallest and the largest value of a place where its conditions hold.
+def _is_whole(place: Node, numbers: Mapping[str, Setting]) -> bool:
+    """Return whether a place is a whole number for all whole numbers that it reads."""
+    match place:
+        case Number(value):
+            return value % 1 == 0
+        case Name(name):
+            return float(numbers.get(name, 0)) % 1 == 0
+        case Entry() | Function("rows" | "columns" | "heads"):
+            return True
+        case Function("abs" | "min" | "max", parts) | Operator(
+            "neg" | "+" | "-" | "*" | "//" | "%", parts
+        ):
+            return all(_is_whole(part, numbers) for part in parts)
+        case If(_, yes, no):
+            return _is_whole(yes, numbers) and _is_whole(no, numbers)
+    return False
 
-    A condition that reads a matrix may hold anywhere, and a place that does is a look-up.
+
+def _looked_up(line: Line, place: Node, known: Known) -> dict[str, Matrix] | None:
+    """Return the given matrices that a place is read from, or None where one is computed."""
+    names = {x.name for x in walk(place) if isinstance(x, Entry)}
+    found = {x: np.asarray(known.given[x], dtype=float) for x in names & {*known.given}}
+    for name, matrix in found.items():
+        if (matrix % 1).any():
+            raise line.fault(
+                f"{source(place)}: places are whole numbers, but {name} holds other numbers",
+                _first_use(line, name),
+            )
+    return found if len(found) == len(names) else None
+
+
+def _reached(
+    own: Equation,
+    place: Node,
+    tests: Iterable[Node],
+    numbers: Mapping[str, Setting],
+    given: Mapping[str, Matrix],
+) -> Matrix:
+    """Return the values of a place where its conditions hold.
+
+    A condition that reads a matrix may hold anywhere.
     """
-    if any(isinstance(y, Entry) for y in walk(place)):
-        return 0, 0
     kept = [each for each in tests if not any(isinstance(y, Entry) for y in walk(each))]
     axes = tuple(sorted(own.indices & names_in(place, *kept)))
-    frame, compiler = Frame({}, dict(numbers)), Compiler(own.indices)
+    frame, compiler = Frame({**given}, dict(numbers)), Compiler(own.indices)
     holds = [compiler.test(each, axes)(frame) for each in kept]
     values, where = np.broadcast_arrays(
         compiler.whole(place, axes)(frame), reduce(np.logical_and, holds, True)
     )
-    reached = values[where]
-    return (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
+    return np.asarray(values[where])
 
 
 def plainly(x: Node) -> Node:

@@ -150,7 +150,7 @@ def _inverse(
 
 
 def _within(value: Node, size: Node, name: str, over: Node | None, rests: Rests) -> list[Node]:
-    """Return the conditions under which an index lies from 0 to below its size."""
+    """Return the conditions for an index from 0 to below its size."""
     tests: list[Node] = [] if _is_natural(value, rests) else [Operator("<=", (ZERO, value))]
     match value:
         case Name(index) if index == name and over in split("+", size):

@@ -91,8 +91,8 @@ def prove(
     stages
         The plan.
     given
-        The matrices it starts from: Decimals and Fractions as typed, or floats that stand for the
-        shortest decimals stored as these floats; conditions as booleans.
+        The given matrices: Decimals and Fractions as typed, or floats, which mean the shortest
+        decimals stored as these floats; conditions as booleans.
     decimals
         How many decimals are shown.
     exactly
@@ -163,7 +163,7 @@ def _whole_digits(
             if not value.is_finite():
                 whole[at] = float(value)
                 continue
-            # thirds and roots leave dust: what lies beyond the guard is no distance from a tie
+            # thirds and roots leave residues: digits beyond the guard are no distance from a tie
             cleared = value.quantize(dust, rounding=ROUND_HALF_EVEN)
             rounded = half_away(cleared, decimals).scaleb(decimals)
             if abs(rounded) >= LARGEST_SHOWN:
@@ -248,7 +248,7 @@ class _Part(_Rows):
 
 
 def _typed(matrix: Matrix, row: Place) -> tuple[Place, Matrix]:
-    """Return a row of numbers as typed; floats stand for their shortest decimals."""
+    """Return a row of numbers as typed; floats mean their shortest decimals."""
     if matrix.dtype == object:
         return row, decimals_of(matrix[row])
     return row, np.array([Decimal(x) for x in matrix[row].astype(str)], object)

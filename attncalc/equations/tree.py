@@ -4,7 +4,7 @@
     A[i in n, j in m] = softmax(S[i,k] for k in m)[j]
     K_all[i in p + n, c in d] = past[i,c] if i < p else K[i - p,c]
 
-`i in n` says what an index runs over. Two marks concern the written-out work alone and change no
+`i in n` defines the range of an index. Two marks concern the written-out work alone and change no
 value: `+x` is shown as a number in the second form, `why(x, "row {i + 1}")` adds a remark.
 """
 
@@ -24,7 +24,7 @@ class EquationError(InputError):
     """An equation that cannot be read or computed; the message shows the place with a caret."""
 
     def __init__(self, text: str, column: int | None = None, problem: str = "") -> None:
-        # the message alone is said again with the place of a file before it
+        # the message is reported again with the place in a file before it
         super().__init__(text if column is None else f"{problem}\n  {text}\n  {' ' * column}^")
 
 
@@ -211,7 +211,7 @@ class Recurrence(NamedTuple):
     order: tuple[Equation, ...]
 
     def is_of_same_row(self, equation: Equation, entry: "Entry") -> bool:
-        """Say whether an equation reads an entry of the row that is being computed."""
+        """Return whether an equation reads an entry of the row that is being computed."""
         index = equation.at[self.axes[equation.name]]
         return entry.at[self.axes[entry.name]] == Name(index)
 
@@ -283,6 +283,8 @@ _PRECEDENCE = {"+": 1, "-": 1, "neg": 1, "*": 2, "/": 2, "//": 2, "%": 2, "**": 
 
 BESIDE = "\n"
 """What separates equations that are computed together."""
+EXAMPLE = "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k) / sqrt(d_k)"
+NO_EQUATION = f"this is not an equation; an example is {EXAMPLE}"
 MOST_DEPTH = 80
 """How deep the expressions of a line may be within one another."""
 LARGEST_EXPONENT = 1_000
@@ -313,7 +315,7 @@ def parse(text: str, given: Iterable[str] | None = ()) -> Equation:
         module = ast.parse(line)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = (getattr(error, "offset", None) or 1) - 1
-        raise EquationError(line, min(column, len(line)), "this is not an equation") from None
+        raise EquationError(line, min(column, len(line)), NO_EQUATION) from None
     level: list[ast.AST] = [module]
     for _ in range(MOST_DEPTH):
         level = [each for node in level for each in ast.iter_child_nodes(node)]
@@ -420,6 +422,8 @@ class _Parser:
                 return self._row(kind, call, place)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._call(node, name, arguments)
+            case ast.BinOp(op=ast.MatMult()) | ast.Attribute(attr="T"):
+                raise self.refused(node, f"a product of matrices is a sum of entries: {EXAMPLE}")
         raise self.refused(node, "equations have no such expression")
 
     def _number(self, node: ast.Constant, value: float) -> Number:
@@ -494,7 +498,7 @@ class _Parser:
 
 
 def dotted(node: ast.AST) -> str:
-    """Return the name of a matrix of a part, as self.Q or L1.W_Q for 1.W_Q; "" for what is none.
+    """Return the name of a matrix of a part, as self.Q or L1.W_Q for 1.W_Q; "" for other names.
 
     Examples
     --------
@@ -526,7 +530,7 @@ def _listed(node: ast.expr) -> list[ast.expr]:
 
 
 def is_side(x: Node) -> bool:
-    """Say whether a node is a side of a matrix: rows(X), columns(X) or heads(X)."""
+    """Return whether a node is a side of a matrix: rows(X), columns(X) or heads(X)."""
     return isinstance(x, Function) and x.name in SIDES and isinstance(x.arguments[0], Name)
 
 
@@ -574,8 +578,8 @@ def rebuilt(x: Node, change: Callable[[Node], Node]) -> Node:
         case Marked(body):
             return Marked(change(body))
         case Remark(body, words, where):
-            told = tuple(w if isinstance(w, str) else change(w) for w in words)
-            return Remark(change(body), told, None if where is None else change(where))
+            changed = tuple(w if isinstance(w, str) else change(w) for w in words)
+            return Remark(change(body), changed, None if where is None else change(where))
         case Aggregate(kind, body, index, size, where):
             held = None if where is None else change(where)
             return Aggregate(kind, change(body), index, change(size), held)
@@ -680,9 +684,9 @@ def source(x: Node, level: int = 0) -> str:
         case Marked(body):
             return put(f"+{source(body, 3)}", 3)
         case Remark(body, words, where):
-            told = "".join(w if isinstance(w, str) else "{" + source(w) + "}" for w in words)
+            text = "".join(w if isinstance(w, str) else "{" + source(w) + "}" for w in words)
             holds = "" if where is None else f", {source(where)}"
-            return f'why({source(body)}, "{told}"{holds})'
+            return f'why({source(body)}, "{text}"{holds})'
     raise TypeError(x)
 
 

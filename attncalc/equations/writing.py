@@ -1,4 +1,4 @@
-"""The written-out work of an equation: how one entry comes about from the entries it reads.
+"""The written-out work of an equation: how one entry is calculated from the entries it reads.
 
     S[1,2] = (1·0) + (2·3) = 6.00
 
@@ -125,7 +125,7 @@ def explanation(
     settings: Mapping[str, Setting] | None = None,
     tables: Mapping[str, Matrix] | None = None,
 ) -> Explanation:
-    """Return how an entry comes about; the parameters are those of `Here`."""
+    """Return how an entry is calculated; the parameters are those of `Here`."""
     here = Here(equation, place, operands, settings or {}, tables or {})
     with np.errstate(all="ignore"):
         return _program(equation)(here)
@@ -184,7 +184,7 @@ class _Writer:
     # the top of an equation
 
     def branch(self, x: Node) -> Callable[[Here, tuple[Expression, ...]], Explanation]:
-        """Return what explains a right-hand side, behind forms that are there already."""
+        """Return the forms of a right-hand side, after the existing ones."""
         match x:
             case If(test, then, otherwise):
                 holds, yes, no = self.test(test), self.branch(then), self.branch(otherwise)
@@ -513,7 +513,7 @@ IRRATIONAL = {"exp", "log", "tanh", "sin", "cos", "erf"}
 
 
 class _Scores:
-    """The row of scores that a weight comes from, with the sinks of its head behind them."""
+    """The row of scores of a weight, followed by the sinks of its head."""
 
     def __init__(self, entries: list[Expression], values: Matrix, keys: int) -> None:
         self.entries, self.values, self.keys = entries, values, keys
@@ -548,7 +548,7 @@ def _hardmax(here: Here, row: _Scores, j: int, is_worked: bool) -> Expression:
     won = rows.winners(row.values)
     count = int(won.sum())
     if not won[j]:
-        here.remark = "a larger score stands beside it"
+        here.remark = "another score is larger"
         return document.ZERO
     here.remark = f"{count} scores share the first place" if count > 1 else "the largest score"
     return document.Quotient(whole(1), whole(count)) if count > 1 else whole(1)

@@ -121,7 +121,7 @@ ready.replace(place)
 
 
 class Autograder(NamedTuple):
-    """The zip, and what its maker should know of it."""
+    """The zip, and remarks for the teacher."""
 
     content: bytes
     notes: tuple[str, ...]

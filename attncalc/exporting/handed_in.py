@@ -1,4 +1,4 @@
-"""What a student handed in, marked as Gradescope has it: a test for each step, never a crash."""
+"""A submission, marked in the format of Gradescope: a test for each step, never a crash."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ NOTHING = (
 
 
 def results(source: Path, submission: Path) -> str:
-    """Return results.json for what lies in a folder.
+    """Return results.json for the files in a folder.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ def results(source: Path, submission: Path) -> str:
     try:
         with key.names_at_hand():
             answer = handed_in(submission, key)
-        told = of_marking(mark(key, answer, course.rules), course)
+        results = of_marking(mark(key, answer, course.rules), course)
     except AttncalcError as error:
-        told = of_none(_without_folder(str(error), submission), course)
-    return in_json(told, indent=2) + "\n"
+        results = of_none(_without_folder(str(error), submission), course)
+    return in_json(results, indent=2) + "\n"
 
 
 def of_marking(marking: Marking, course: Course) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _files(folder: Path, depth: int = 3) -> Iterator[Path]:
 
 
 def _is_theirs(name: str) -> bool:
-    """Say whether a person made it: other names are those of a version control or of a Mac."""
+    """Return whether a file is from the student: others are from version control or from a Mac."""
     return not name.startswith((".", "__"))
 
 

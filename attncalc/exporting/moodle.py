@@ -21,7 +21,7 @@ from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
 
 MOST_GAPS = 900
-"""PHP takes 1,000 fields of a form (max_input_vars), and a page of Moodle's has some of its own."""
+"""PHP accepts 1,000 fields of a form (max_input_vars), some of which are Moodle's own."""
 NOTE = (
     "Moodle marks each gap separately: a mistake costs points in every later step too (Gradescope "
     "and PrairieLearn mark from the student's own values)"
@@ -76,7 +76,7 @@ def category(name: str) -> str:
 
 
 def question(solution: Solution, course: Course, of_whom: str = "") -> str:
-    """Return the XML of a question; its name, which teachers see, says whose it is."""
+    """Return the XML of a question; its name, which teachers see, contains the student."""
     refuse_the_map(course, "Moodle")
     _refuse_what_gaps_cannot_hold(solution, course)
     text = worksheet(solution, course, partial(_gaps, solution))

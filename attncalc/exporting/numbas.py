@@ -169,7 +169,7 @@ class _Jme(MathWriter):
         return f"({' + '.join(map(self._term, total.terms))})"
 
     def _term(self, term: Expression) -> str:
-        """Write a term; a row that is added to each row stands in all of them, for Numbas."""
+        """Write a term; a row that is added to each row is repeated, for Numbas."""
         given = self.solution.problem.given
         if not isinstance(term, Symbol) or term.name not in given:
             return self.write(term)
@@ -244,7 +244,7 @@ def exam(solution: Solution, course: Course) -> str:
     Raises
     ------
     InputError
-        When a step is none that Numbas can work out anew, or a text would be a formula to it.
+        When Numbas cannot compute a step, or would read a text as a formula.
     """
     title = on_a_line(heading(solution.problem))
     return exam_of(title, [[question(solution, course)]])
@@ -362,7 +362,7 @@ def _allowed(solution: Solution, step: Step) -> Matrix:
 
 
 def _value(solution: Solution, place: _Place) -> str:
-    """Return how a step, or a head of it, is worked out."""
+    """Return how a step, or a head of it, is computed."""
     problem, expression = solution.problem, formula(place.step, solution.problem)
     value = _Jme(solution, place).write(expression)
     if problem.rounding == EACH_STEP and not isinstance(expression, Where):

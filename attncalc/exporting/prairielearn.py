@@ -90,7 +90,7 @@ def question(key: Key, course: Course) -> dict[str, str | bytes]:
 
 
 def _info(title: str, content: str) -> str:
-    """Return what a question says of itself; the same problem is the same question."""
+    """Return the metadata of a question; the same problem is the same question."""
     digest = hashlib.sha256(content.encode()).digest()
     said = {
         "uuid": str(uuid.UUID(bytes=digest[:16], version=4)),

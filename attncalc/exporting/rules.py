@@ -53,14 +53,14 @@ class Course:
 
 
 def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
-    """Return how a problem is marked: what is asked is said once, and not by any answer.
+    """Return how a problem is marked: the steps that count do not depend on an answer.
 
-    Where neither the rules nor the problem say it, it is every step but those one may go past.
+    By default, every step counts except those that an answer may skip.
 
     Raises
     ------
     InputError
-        When nothing that is asked for counts, or it is no step of the problem.
+        When none of the requested steps counts, or one is not a step of the problem.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
     if said is None:

@@ -78,7 +78,7 @@ def marked(folder: str, typed: Mapping[str, Any]) -> dict[str, Any]:
     folder
         The question, as `prairielearn` writes it.
     typed
-        What stands in each field, by its name.
+        The content of each field, by its name.
     """
     key, course = _key(folder)
     matrices = _matrices(key, course, typed)

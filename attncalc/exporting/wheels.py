@@ -91,7 +91,7 @@ def _files_of_attncalc() -> Iterator[tuple[str, bytes]]:
 
 
 def _metadata(version: str) -> str:
-    """Return what the package says of itself; of one that is only run from its folder, its name."""
+    """Return the metadata of the package; if it is only run from its folder, its name."""
     try:
         said = metadata.distribution("attncalc").read_text("METADATA")
     except metadata.PackageNotFoundError:

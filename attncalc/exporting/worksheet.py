@@ -1,4 +1,4 @@
-"""A worksheet as HTML for a page of somebody else's, where what a problem says stays text.
+"""A worksheet as HTML for the page of another system, in which texts of a problem stay text.
 
 Systems read more than HTML in a page: gaps between braces, templates, mathematics, filters. So
 every sign of a text is written by its number.
@@ -24,7 +24,7 @@ Asks = Callable[[Grid], str]
 
 
 def inert(text: str) -> str:
-    """Return text as HTML in which nothing but letters, digits and blanks stands for itself.
+    """Return text as HTML in which all characters but letters, digits and blanks are escaped.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class _Html(DocumentWriter[str]):
         self.asks = asks
 
     def field(self, field: parts.Field) -> Iterator[str]:
-        """Leave out the line for a name: the system knows who answers."""
+        """Omit the line for a name: the system knows the student."""
         yield from ()
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:

@@ -149,12 +149,18 @@ class Known:
             is_doubtful = instead or self.slack.digits or step.inputs[0] in self.doubtful
             if isinstance(operation, Weigh) and is_doubtful:
                 operation = replace(operation, of_shares=False)
-            try:
-                return operation.over(*inputs)
-            except ShapeError as error:
-                raise ValueError from error
-            except InputError:  # own scores that sum to 0, say: nothing follows from them
-                return Range.at(np.full(self.key.shown[step.name].shape, np.nan))
+            return self._followed(operation, inputs, step)
+
+    def _followed(self, operation: Operation, inputs: Sequence[Range], step: Step) -> Range:
+        """Return the result of an operation on a script's own values; nan where there is none."""
+        try:
+            if self.misshapen:  # ranges broadcast a single column, where products refuse it
+                operation.apply(*(each.low for each in inputs))
+            return operation.over(*inputs)
+        except ShapeError as error:
+            raise ValueError from error
+        except InputError:  # own scores that sum to 0, say: nothing follows from them
+            return Range.at(np.full(self.key.shown[step.name].shape, np.nan))
 
     def read(
         self,

@@ -1,1 +1,1 @@
-"""Problems made anew: drawn, solved, and kept where they are what was wished for."""
+"""New problems: drawn, solved, and kept if they satisfy the requested conditions."""

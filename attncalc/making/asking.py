@@ -1,4 +1,4 @@
-"""Wishes as they are typed: by flags, by a file of several problems, by a problem's own recipe."""
+"""Conditions as typed: in flags, in a file of several problems, in the recipe of a problem."""
 
 import shlex
 from collections.abc import Callable, Mapping
@@ -15,23 +15,23 @@ from attncalc.problem.fields import SETTINGS, read_setting
 MOST_ENTRIES = 10_001
 """Numbers that entries may be drawn from."""
 NOT_ASKED = ("block", "asked", "read")
-"""Settings that are no wish: the kind says the first."""
+"""Settings that are not conditions: the kind determines the first."""
 
 
 def wishes_of(asked: Mapping[str, Any], **known: Any) -> Wishes:
-    """Return the wishes that are asked for: wishes and conventions, by name.
+    """Return the requested conditions and conventions, by name.
 
     Parameters
     ----------
     asked
         What is asked for, as it was typed.
     **known
-        What is known of wishes, whatever is asked for.
+        Conditions that always apply.
 
     Raises
     ------
     InputError
-        When there is no such wish, or it cannot have that value.
+        When there is no such condition, or it cannot have that value.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def _known() -> str:
 
 
 def recipe(asked: Mapping[str, Any], seed: int | None = None) -> str:
-    """Return the command that makes a problem: what a problem says that it was made by.
+    """Return the command that makes a problem, for its field `made_by`.
 
     With its seed it makes the same problem again; without one, others like it.
 
@@ -81,9 +81,9 @@ def recipe(asked: Mapping[str, Any], seed: int | None = None) -> str:
 
 
 def asked_of_recipe(made_by: str) -> dict[str, Any]:
-    """Return what was asked for, of what a problem says that it was made by.
+    """Return the conditions in the field `made_by` of a problem.
 
-    Nothing of it is run: only its wishes are read. Its seed is not one of them.
+    It is never run: only its conditions are read. Its seed is not one of them.
 
     Raises
     ------
@@ -228,7 +228,7 @@ READ: dict[str, Callable[[str, Any], Any]] = {
     "tell_apart": _yes_or_no,
     "negatives": _whole,
 }
-"""Every wish that is no convention, and what reads it."""
+"""Every condition that is not a convention, and the function that reads it."""
 
 
 def typed_entries(values: set[Fraction]) -> Entries:

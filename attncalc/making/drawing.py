@@ -1,4 +1,4 @@
-"""Candidates: a problem's matrices, drawn from the numbers that are wished for."""
+"""Candidates: the matrices of a problem, drawn from the requested numbers."""
 
 from bisect import bisect
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,11 +26,11 @@ Shapes = dict[str, tuple[int, ...]]
 """The shape of each matrix, upright, by its name: as X, or as cross.W_Q in a decoder."""
 
 MOST_FILLED = 100
-"""Times that rows and columns are drawn anew before those of zeros are said to be unavoidable."""
+"""Number of times that rows and columns are redrawn before rows of zeros count as unavoidable."""
 OF_A_HEAD = ("W_Q", "W_K", "W_V")
 """Weights that each head has columns of."""
 OF_LAYERS = {"encoder": ("",), "decoder": ("self.", "cross.")}
-"""The attentions of a layer, by what stands before the names of their matrices."""
+"""The attentions of a layer, by the prefix of the names of their matrices."""
 
 
 def shapes_of(wishes: Wishes) -> Shapes:
@@ -39,7 +39,7 @@ def shapes_of(wishes: Wishes) -> Shapes:
     Raises
     ------
     InputError
-        When a further matrix is wished for that it does not have.
+        When a matrix is requested that the problem does not have.
     """
     if wishes.like is not None:
         return {name: matrix.shape for name, matrix in given_upright(wishes.like).items()}
@@ -54,7 +54,7 @@ def shapes_of(wishes: Wishes) -> Shapes:
 
 
 def given_upright(problem: Problem) -> dict[str, Matrix]:
-    """Return the matrices of a problem that can be drawn anew, upright: all but its masks.
+    """Return the matrices of a problem that can be redrawn, upright: all but its masks.
 
     Numbers of equations, and what their conditions and places read, stay.
     """
@@ -133,19 +133,19 @@ def with_heads_anew(
     random: Random,
     calm: float,
 ) -> dict[str, Matrix]:
-    """Return matrices of which some heads' weights are drawn anew, and all else is as it was.
+    """Return matrices with the weights of some heads redrawn, and all others unchanged.
 
-    Heads know nothing of one another: those that are as wished for need not be found again. As many
-    entries are below 0 as there were, where that is wished for.
+    Heads are independent: those that satisfy the conditions are kept. The number of entries below 0
+    is unchanged if it is a condition.
 
     Parameters
     ----------
     wishes
-        What is wished for.
+        The conditions.
     matrices
         The matrices, upright.
     heads
-        Which heads, by what stands before the names of their attention's matrices.
+        The heads, by the prefix of the names of their attention's matrices.
     random, calm
         As for `draw`.
     """
@@ -206,7 +206,7 @@ def _filled(
 ) -> Matrix:
     """Return a matrix of which no row and no column is 0, nor, of tokens, any two alike.
 
-    Nothing would be learned of such rows and columns: they are drawn anew, and not the others.
+    Such rows and columns teach nothing: they are redrawn, and the others are kept.
     """
     matrix = np.array([urn.one(random) for urn in urns]).reshape(shape)
     return _cleared(wishes, name, matrix, urns, random)
@@ -215,7 +215,7 @@ def _filled(
 def _cleared(
     wishes: Wishes, name: str, matrix: Matrix, urns: list["_Urn"], random: Random
 ) -> Matrix:
-    """Return a matrix with its rows and columns of zeros, and tokens that are alike, drawn anew."""
+    """Return a matrix with its rows and columns of zeros, and equal tokens, redrawn."""
     for _ in range(MOST_FILLED):
         idle = _of_zeros(matrix)
         if name in TOKENS and matrix.shape[-1] > 1:
@@ -234,7 +234,7 @@ def _cleared(
 
 
 def _of_zeros(matrix: Matrix) -> Matrix:
-    """Return which entries stand in a row or a column of zeros; one row has no columns."""
+    """Return which entries are in a row or a column of zeros; a single row has no columns."""
     there = matrix.astype(bool)
     idle: Matrix = np.zeros_like(there) | ~there.any(axis=-1, keepdims=True)
     if matrix.shape[-2] > 1:
@@ -243,7 +243,7 @@ def _of_zeros(matrix: Matrix) -> Matrix:
 
 
 def _repeated(matrix: Matrix) -> Matrix:
-    """Return which entries stand in a row that is like one above it."""
+    """Return which entries are in a row that equals one above it."""
     rows = list(map(tuple, matrix.tolist()))
     again = [[row in rows[:number]] for number, row in enumerate(rows)]
     return np.array(np.broadcast_to(again, matrix.shape))
@@ -291,7 +291,7 @@ def _size(value: Drawn) -> Drawn:
 
 
 def problem_of(wishes: Wishes, matrices: dict[str, Matrix], made_by: str) -> Problem:
-    """Return the problem with these matrices, as its conventions have them stand."""
+    """Return the problem with these matrices, in the layout of its conventions."""
     like = wishes.like
     fields = _conventions(wishes) if like is None else _nested(like)
     standing = _standing(wishes) if like is None else like.standing

@@ -1,4 +1,4 @@
-"""Whether a candidate is what was wished for: the first wish that it does not meet."""
+"""The judgement of candidates: the first condition that a candidate does not satisfy."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
@@ -29,12 +29,12 @@ MISTAKES = {
 
 
 class Rejected(NamedTuple):
-    """Why a candidate is not what was wished for.
+    """Why a candidate is rejected.
 
     Parameters
     ----------
     wish
-        The flag of the wish that it does not meet, without its dashes.
+        The flag of the condition that it does not satisfy, without its dashes.
     says
         What it is, as a few words: "a zero row".
     """
@@ -57,18 +57,18 @@ MEAN_SPREAD = Rejected("mean-spread", "weights that are spread too little or too
 
 
 Fault = tuple[str, int]
-"""A step's name and its head, from 0, that a wish is not met in."""
+"""The name of a step and a head, from 0, that do not satisfy a condition."""
 
 
 class Judged(NamedTuple):
-    """What is said of a candidate: why it is rejected, if it is, and which heads are to blame."""
+    """The judgement of a candidate: why it is rejected, if it is, and because of which heads."""
 
     rejected: Rejected | None = None
     heads: Mapping[str, Collection[int]] = {}
 
     @property
     def wish(self) -> str:
-        """The wish that it does not meet, or ""."""
+        """The condition that it does not satisfy, or ""."""
         return self.rejected.wish if self.rejected else ""
 
 
@@ -86,7 +86,7 @@ def at_sight(matrices: dict[str, Matrix]) -> Rejected | None:
 
 
 def judged(problem: Problem, wishes: Wishes) -> Judged:
-    """Return the first wish that a problem does not meet, if any, and the heads that do not."""
+    """Return the first condition that a problem does not satisfy, if any, and the heads."""
     try:
         solution = solve(problem)
         for judge in JUDGES:
@@ -98,9 +98,9 @@ def judged(problem: Problem, wishes: Wishes) -> Judged:
 
 
 def _heads_at_fault(solution: Solution, wishes: Wishes, found: Rejected) -> dict[str, set[int]]:
-    """Return which heads are to blame, by what stands before their steps' names.
+    """Return the heads that cause a rejection, by the prefix of their steps' names.
 
-    None where all of an attention's are: then what all of them read is to blame as well.
+    None if all heads of an attention do: then the matrices that all of them read do, too.
     """
     faulty: dict[str, set[int]] = {}
     if wishes.heads == 1:
@@ -138,7 +138,7 @@ def _sharpness(solution: Solution, wishes: Wishes) -> Rejected | None:
 
 
 def _spread(solution: Solution, wishes: Wishes) -> Rejected | None:
-    """Find a row whose effective number of inputs, e^H / n, is outside of what is wished for."""
+    """Find a row whose effective number of inputs, e^H / n, is outside of the condition."""
     if wishes.spread is not None:
         low, high = map(float, wishes.spread)
         if any(((each < low) | (each > high)).any() for each in _spreads(solution)):
@@ -163,7 +163,7 @@ def _spreads(solution: Solution) -> Iterator[Matrix]:
 
 
 def _ties(solution: Solution, wishes: Wishes) -> Rejected | None:
-    """Find another number of ties than is wished for: floats are enough to tell."""
+    """Find a wrong number of ties, for which floats are exact enough."""
     found = _count_ties(_heads(solution.floats[step.name]) for step in solution.all_weights)
     return None if wishes.ties in (None, found) else TIES
 
@@ -289,7 +289,7 @@ def _mistakes(solution: Solution, wishes: Wishes) -> Rejected | None:
 
 
 class Mistake(NamedTuple):
-    """A common mistake in a step: its code, what it is, and what comes of it, where it can be made.
+    """A common mistake in a step: its code, its description, and its result if it is possible.
 
     Shapes need not go together, and a sum may be 0.
     """
@@ -331,7 +331,7 @@ JUDGES: tuple[Callable[[Solution, Wishes], Rejected | None], ...] = (
     _margins,
     _mistakes,
 )
-"""Each looks at one wish, the cheap ones first."""
+"""Each tests one condition, the cheap ones first."""
 FAULTS: Mapping[Rejected, tuple[Callable[[Solution, Wishes], Iterator[Fault]], ...]] = {
     LARGE: (_large, _tied),
     TIES: (_tied,),
@@ -339,4 +339,4 @@ FAULTS: Mapping[Rejected, tuple[Callable[[Solution, Wishes], Iterator[Fault]], .
     NEAR: (_near_heads,),
     DIFFERING: (_differing,),
 }
-"""What finds the heads that are to blame, where it can be some of them."""
+"""The functions that find the failing heads of a condition on single heads."""

@@ -1,4 +1,4 @@
-"""New problems: candidates are drawn and solved until one is what was wished for."""
+"""New problems: candidates are drawn and solved until one satisfies the conditions."""
 
 import secrets
 from collections import Counter
@@ -15,11 +15,11 @@ from attncalc.making.wishes import Wishes
 from attncalc.problem.problem import Problem
 
 MOST_TRIED = 1000
-"""Candidates that are solved before a wish is said to be too much."""
+"""Number of candidates that are solved before the conditions count as impossible."""
 MOST_SCORES = 150_000
-"""Scores of all of them together, after which it is said, too: large problems take their time."""
-MOST_MENDED = 50
-"""Times that the heads of a candidate that are to blame are drawn anew, before all of it is."""
+"""Number of scores of all candidates that has the same effect, for large problems."""
+MOST_REDRAWN = 50
+"""Number of times that single heads of a candidate are redrawn, before all of it is."""
 PER_SOLVED = 100
 """Candidates that are seen through at sight, for each that is solved."""
 MOST_AT_SIGHT = 1000
@@ -33,7 +33,7 @@ WORDS = (
     "long", "books", "rain", "falls", "all", "day", "you", "ask", "me", "why", "fish", "swim",
     "deep", "sun", "sets", "late",
 )  # fmt: skip
-"""More than a problem by hand has tokens; further ones have numbers behind them."""
+"""More words than a problem by hand has tokens; further tokens get numbers."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Made:
     tried
         How many candidates there were, this one among them.
     rejected
-        How many of them were not what was wished for, by why not; the most frequent first.
+        The number of rejected candidates by reason, the most frequent first.
     waived
         Common mistakes that it does not tell apart, for no problem of its kind can.
     """
@@ -72,7 +72,7 @@ class Made:
 
 
 def untold_as(mistakes: Sequence[str]) -> str:
-    """Return what to say of mistakes that no problem of a kind can show.
+    """Return the note on mistakes that no problem of a kind can show.
 
     Examples
     --------
@@ -83,12 +83,12 @@ def untold_as(mistakes: Sequence[str]) -> str:
 
 
 def fresh_seed() -> int:
-    """Return a seed for a problem of which nobody asks for a certain one: 128 bits, unguessable."""
+    """Return a random seed of 128 bits."""
     return secrets.randbits(128)
 
 
 def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
-    """Return the first problem, of those that a seed stands for, that is what is wished for.
+    """Return the first problem drawn from a seed that satisfies the conditions.
 
     The same seed gives the same problem on every machine: Python promises the numbers of its
     generator, and the digits that decide are exact.
@@ -96,7 +96,7 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
     Raises
     ------
     InputError
-        When none of the candidates is: it says which wish is to blame.
+        When no candidate satisfies them; the message names the condition.
     """
     _refuse_one_number(wishes)
     shapes, random = shapes_of(wishes), Random(seed)
@@ -104,12 +104,12 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
     solved = tried = 0
     calm, waived = 1.0, None
     most = max(10, min(MOST_TRIED, MOST_SCORES // wishes.scores))
-    mended, last = 0, Judged()
+    redrawn, last = 0, Judged()
     matrices = dict[str, Matrix]()
     while solved < most and tried < most * PER_SOLVED and (solved or tried < MOST_AT_SIGHT):
         tried += 1
-        mended = mended + 1 if last.heads and mended < MOST_MENDED else 0
-        if mended:
+        redrawn = redrawn + 1 if last.heads and redrawn < MOST_REDRAWN else 0
+        if redrawn:
             matrices = with_heads_anew(wishes, matrices, last.heads, random, calm)
         else:
             matrices = draw(wishes, shapes, random, calm)
@@ -125,7 +125,7 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
         if last.rejected is None:
             said = tuple(f"{says} in {step}" for (step, _), says in (waived or {}).items())
             return Made(problem, tried, dict(rejected.most_common()), said)
-        if last.rejected == LARGE and not mended:
+        if last.rejected == LARGE and not redrawn:
             calm = max(calm * CALMER ** (1 + wishes.scores // 100), CALMEST)
         rejected[last.rejected] += 1
     raise InputError(_blamed(rejected, tried))
@@ -134,14 +134,14 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
 def _refuse_one_number(wishes: Wishes) -> None:
     """Refuse at once what a hundred thousand candidates would all be turned down for."""
     values = set(wishes.entries.values)
-    if len(values) == 1 and values != {0}:  # of zeros, drawing says what is wrong
+    if len(values) == 1 and values != {0}:  # of zeros, drawing raises the error
         raise InputError(
             f"entries: of {wishes.entries.text} all matrices are equal: allow more numbers"
         )
 
 
 def _blamed(rejected: Counter[Rejected], tried: int) -> str:
-    """Return what to say where nothing fits: the wish that turned most candidates down."""
+    """Return the error if nothing fits: the condition that rejected most candidates."""
     worst, count = rejected.most_common(1)[0]
     return (
         f"no problem has the requested properties: of {tried:,} candidates {count:,} had "
@@ -156,7 +156,7 @@ def _counted(rejected: Mapping[Rejected, int]) -> str:
 
 
 def with_words(wishes: Wishes, seed: int) -> Wishes:
-    """Return the wishes with names for tokens, out of the words that are there."""
+    """Return the conditions with names for tokens, from the list of words."""
     count = wishes.tokens
     if wishes.kind in ("cross", "decoder"):
         count += wishes.keys or wishes.tokens

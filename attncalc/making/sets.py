@@ -1,4 +1,4 @@
-"""Problems for a class: what each student is to get, and the seed that stands for it."""
+"""Problems for a class: the version of each student, and its seed."""
 
 import hmac
 import json
@@ -19,15 +19,15 @@ from attncalc.reading.json_values import Typed
 from attncalc.reading.roster import path_name
 
 BYTES_OF_SEED = BYTES_OF_SECRET = 16
-"""128 bits, which nobody can try out."""
+"""128 bits, too many to try out."""
 _SECRET = re.compile(r"(?:[0-9a-f]{2}){16,64}")
 OF_A_SPEC = ("problems", "formats", "seed", "secret")
 OF_A_MANIFEST = ("attncalc", "students")
-"""What the list of a set says beside its specification: the list makes the set again."""
+"""Keys of a set's list beside its specification: the list makes the set again."""
 MOST_PROBLEMS = 100
 DEFAULT_FORMATS = ("markdown", "latex")
 OF_A_PROBLEM = ("name", "asked", "words")
-"""What a specification says of a problem that is no wish."""
+"""Keys of a problem in a specification that are not conditions."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Wanted:
     name
         What it is called, as "1"; and its folder, where there are several.
     asked
-        What was wished for, as it was typed.
+        The conditions, as typed.
     steps
         The steps that answers are asked for; None for all.
     words
@@ -53,7 +53,7 @@ class Wanted:
 
     @property
     def wishes(self) -> Wishes:
-        """What was wished for, read."""
+        """The conditions, parsed."""
         return wishes_of(self.asked)
 
     @property
@@ -72,9 +72,9 @@ class Spec(NamedTuple):
     formats
         The forms that worksheets and keys are written in.
     secret
-        The key of all seeds, in hexadecimal digits: whoever has it can make every problem.
+        The key of all seeds, in hexadecimal digits: it is enough to make every problem.
     seed
-        Tells apart several sets of one secret; None where nothing is said.
+        Distinguishes several sets with one secret; None by default.
     """
 
     problems: tuple[Wanted, ...]
@@ -84,7 +84,7 @@ class Spec(NamedTuple):
 
 
 def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
-    """Return what a specification says; `place` names it in messages.
+    """Return a specification; `place` names it in messages.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
     Raises
     ------
     InputError
-        When it says what there is not, or what no problem can be.
+        When it has unknown keys, or impossible conditions.
     """
     for name in given:
         if name not in (*OF_A_SPEC, *(OF_A_MANIFEST if "students" in given else ())):
@@ -201,15 +201,15 @@ def as_given(spec: Spec) -> dict[str, Any]:
 def seed_of(spec: Spec, student: Sequence[str], problem: str) -> int:
     """Return the seed of one student's version of a problem: it is the same on every machine.
 
-    It is an HMAC (RFC 2104) under the set's secret. No student can work out a seed, of their own
-    or of another version, not even where they know the set's seed, the list and the specification.
+    It is an HMAC (RFC 2104) under the set's secret. No student can compute a seed, of their own
+    or of another version, even if they know the set's seed, the list and the specification.
 
     Parameters
     ----------
     spec
         The set's specification, with its secret.
     student
-        What stands for the student, wherever on the list they are: their id, email or name.
+        What identifies the student, wherever on the list they are: their id, email or name.
     problem
         The problem's name.
 
@@ -221,8 +221,8 @@ def seed_of(spec: Spec, student: Sequence[str], problem: str) -> int:
     >>> seed_of(spec, ("id", "17"), "1") == seed_of(spec, ("name", "17"), "1")
     False
     """
-    told = json.dumps([spec.seed, list(student), problem]).encode()
-    return int.from_bytes(hmac.digest(bytes.fromhex(spec.secret), told, "sha256")[:BYTES_OF_SEED])
+    text = json.dumps([spec.seed, list(student), problem]).encode()
+    return int.from_bytes(hmac.digest(bytes.fromhex(spec.secret), text, "sha256")[:BYTES_OF_SEED])
 
 
 class Version(NamedTuple):
@@ -234,12 +234,12 @@ class Version(NamedTuple):
 
 
 def version(wanted: Wanted, seed: int) -> Version:
-    """Return the version of a problem that a seed stands for.
+    """Return the version of a problem that a seed determines.
 
     Raises
     ------
     InputError
-        When nothing is as wished for, or it asks for what is no step.
+        When no candidate satisfies the conditions, or a requested step does not exist.
     """
     wishes, asked = wanted.wishes, dict(wanted.asked)
     if wanted.words:

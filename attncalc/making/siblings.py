@@ -21,13 +21,13 @@ ANY_SCORE = "1000000"
 
 OF_ALL_SIBLINGS = ("entries", "margin", "same_digits", "sharp", "spread", "largest_score",
                    "tell_apart")  # fmt: skip
-"""Wishes that a problem's siblings take over from what it was made by."""
+"""Conditions that siblings inherit from the recipe of the problem."""
 COUNTED = ("ties", "second_lines", "negatives", "mean_spread")
-"""Wishes that are counted in a problem, where its siblings are not asked for others."""
+"""Conditions that are counted in a problem, unless its siblings have others."""
 
 
 def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> Wishes:
-    """Return the wishes that a problem meets, so that its siblings are as hard.
+    """Return the conditions that a problem satisfies, so that its siblings are as hard.
 
     They have its matrices' shapes and its conventions, numbers of the same kind, and as many ties,
     second lines and entries below 0; their weights are spread as much. Where it says how it was
@@ -38,7 +38,7 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> 
     problem
         The problem.
     asked
-        Wishes for its siblings that differ.
+        Conditions that differ for its siblings.
     place
         Where it was read from, which messages about it begin with.
 
@@ -69,8 +69,8 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> 
 
 
 def wishes_taken_over(problem: Problem) -> dict[str, Any]:
-    """Return the wishes that hold for a problem's siblings, as they were typed."""
-    if not problem.made_by:  # a problem of somebody's own, who wished for nothing
+    """Return the conditions of a problem's siblings, as typed."""
+    if not problem.made_by:  # a problem that was not made by attncalc, and has no conditions
         anything = {"sharp": True, "tell_apart": False, "largest_score": ANY_SCORE}
         return {"entries": _entries(problem), "margin": "none", **anything}
     asked = asked_of_recipe(problem.made_by)
@@ -79,7 +79,7 @@ def wishes_taken_over(problem: Problem) -> dict[str, Any]:
 
 
 def _found(solution: Solution) -> dict[str, Any]:
-    """Return what is found in a problem of what can be wished for."""
+    """Return the countable properties of a problem."""
     problem = solution.problem
     ties, seconds = lines_of(solution)
     has_one = problem.what in ("self", "encoder")

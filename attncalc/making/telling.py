@@ -21,12 +21,12 @@ SAME = 1e-9
 
 
 def untold(wishes: Wishes, shapes: Shapes) -> dict[tuple[str, str], str]:
-    """Return the mistakes that no problem as wished for can show: step and code, and what they are.
+    """Return the mistakes that no such problem can show: step and code, and their descriptions.
 
     Parameters
     ----------
     wishes
-        What is wished for.
+        The conditions.
     shapes
         The shape of each matrix, as `shapes_of` has them.
     """

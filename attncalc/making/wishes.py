@@ -1,4 +1,4 @@
-"""What is wished for in a new problem: its sizes, its numbers, and what should come of them."""
+"""The conditions of a new problem: its sizes, its numbers, and properties of its solution."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class Wishes:
     kind
         "self", "cross", "encoder" or "decoder".
     tokens, keys
-        How many tokens ask, and how many are attended to where those are others.
+        The number of query tokens, and of key tokens if these differ.
     d, d_keys, d_k, d_v, d_ff
         Features of a token, of one that is attended to, of a head's queries and keys, of its
         values, and between the two matrices of a feed-forward part. None for what the others

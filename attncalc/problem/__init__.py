@@ -1,1 +1,1 @@
-"""What is asked: the fields, the matrices as they stand, and the conventions."""
+"""Problems: the fields, the given matrices, and the conventions."""

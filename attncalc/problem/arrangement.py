@@ -256,7 +256,7 @@ def _check(problem: Outer, prefix: str, said: dict[str, Any], parts: Sequence[Pl
         if value is False or value == SETTINGS[name].default_in(problem.block):
             continue  # what is not to be done is not done
         if any(name in _read_by(each) for each in parts):
-            continue  # where each says its own instead, the heading names what that is
+            continue  # if each has its own, the heading names them
         what = f"layer {prefix.rstrip('.')}" if prefix else f"this {IN_WORDS[problem.block]}"
         raise InputError(
             f"{prefix}{name} is {_as_typed(value)}, but {what} does not use it: it needs "

@@ -70,7 +70,7 @@ class Placed(NamedTuple):
         return self.prefix + own
 
     def fault(self, kind: type[AttncalcError], said: str) -> AttncalcError:
-        """Return an error whose every line says where."""
+        """Return an error with the place in every line."""
         return kind("\n".join(f"{self.where}: {line}" for line in said.split("\n")))
 
     @property
@@ -79,7 +79,7 @@ class Placed(NamedTuple):
         return bool(self.fields.standing.by_columns)
 
     def size(self, shape: tuple[int, ...]) -> str:
-        """Return the shape of tokens in words, in the layout of the problem."""
+        """Return the shape of tokens as text, in the layout of the problem."""
         return " × ".join(map(str, shape[::-1] if self.by_columns else shape))
 
     def check_product(self, tokens: Stream, weights: str, of: str = "") -> None:
@@ -175,7 +175,7 @@ Streams = Mapping[str, Stream]
 
 
 class Part(NamedTuple):
-    """A part of a network: its checks of shapes, its steps, what it says of itself.
+    """A part of a network: its checks of shapes, its steps, its conventions.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Part(NamedTuple):
         Returns its steps in a place; raises an `InputError` or a `ShapeError` where its matrices
         are missing or do not fit the tokens that it reads.
     titles
-        Every step that it can have, in order, and what it is in words.
+        Every step that it can have, in order, with its title.
     says
         Returns its conventions, from the fields it takes them from, each in a few words.
     settings

@@ -18,7 +18,7 @@ KINDS = "Attention"
 MORE = "More matrices"
 GRADIENTS = "Gradients"
 PANELS = (FIRST, CONVENTIONS, KINDS, MORE, GRADIENTS)
-"""Under what flags stand, in this order; those of layers behind them."""
+"""Headings of flags, in this order; those of layers follow."""
 LAYERS = "layers"
 """The kind of what an encoder or a decoder alone can have."""
 IMAGE = "image"
@@ -31,7 +31,7 @@ LAYER_PANELS = PATCHES, OF_LAYERS, EMBEDDING, NORMALISATION, FEED_FORWARD, HEAD 
     "Layers: feed-forward",
     "Layers: head",
 )
-"""Under what flags of layers stand, behind the others."""
+"""Headings of flags of layers, after the others."""
 OF_BLOCK = {
     "attention": ("", "self", "cross"),
     "encoder": ("", "self", LAYERS),
@@ -67,7 +67,7 @@ class Whole:
 
     @property
     def takes(self) -> str:
-        """What it takes, in words."""
+        """Its accepted values, as text."""
         if self.high == self.low + 1:
             return f"{self.low} or {self.high}"
         return f"a whole number from {self.low}" + (f" to {self.high}" if self.high < 100 else "")
@@ -97,23 +97,23 @@ class Setting(NamedTuple):
     Parameters
     ----------
     default
-        What holds where nothing is said.
+        The default value.
     read
         Returns the value, or raises `NotANumber` or `ValueError` where it cannot be one.
     takes
-        What it takes, in words.
+        Its accepted values, as text.
     says
-        What it means, as its flag says it.
+        Its meaning, as in the help of its flag.
     panel
-        Under which heading the flag stands, one of `PANELS`.
+        The heading of the flag, one of `PANELS`.
     short
         A second, short flag, as "-d".
     off
-        The value that a switch `--no-…` stands for, where there is one.
+        The value of a switch `--no-…`, if there is one.
     kind
         As of a matrix that can be given.
     in_decoder, in_vit
-        What holds in a decoder, or of an image, where nothing is said, if that is something else.
+        The default in a decoder, or for an image, if it differs.
     is_list
         Whether it takes several values.
     needs
@@ -137,7 +137,7 @@ class Setting(NamedTuple):
     flag: str = ""
 
     def default_in(self, block: str) -> Any:
-        """Return what holds in a block where nothing is said."""
+        """Return the default in a block."""
         other = {"decoder": self.in_decoder, "vit": self.in_vit}.get(block)
         return self.default if other is None else other
 
@@ -302,7 +302,7 @@ TAKES: dict[Callable[[Any], Any], str] = {
     not_negative: "a number from 0",
     yes_or_no: "true or false",
 }
-"""What settings take, in words, by what reads them."""
+"""The accepted values of settings as text, by the function that reads them."""
 
 
 def plain(given: Any) -> str:

@@ -40,7 +40,7 @@ MOST_CHANNELS = 10_000
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class PatchFields:
-    """An image, how it is cut, and what a patch is multiplied by; `Problem` says more."""
+    """An image, its patches, and their projection; see `Problem`."""
 
     image: Any = matrix("image", "Image, or a list of its channels.", PATCHES, IMAGE)
     E: Any = matrix("weights", "Patch projection.", PATCHES, IMAGE)
@@ -65,7 +65,7 @@ class PatchFields:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class EmbeddingFields:
-    """Ids, tables and a class token; `Problem` says what they mean."""
+    """Ids, tables and a class token; `Problem` describes them."""
 
     ids: Any = matrix("ids", "Token ids instead of X: rows of W_E.", MORE, "self")
     W_E: Any = matrix("table", "Embedding table, one row per id.", MORE, "self")
@@ -88,12 +88,12 @@ IN_WORDS = {
 }
 """What each block is called in messages."""
 LAST = "Y"
-"""What the last outputs are called, and those of each layer behind its number."""
+"""The name of the last outputs, and of those of each layer after its number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class LayerFields:
-    """What layers are made of; `Problem` says what it means."""
+    """The parts of layers; `Problem` describes them."""
 
     block: str = choice(
         ALONE,
@@ -120,7 +120,7 @@ class LayerFields:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class ResidualFields:
-    """Whether what a part read is added to what it gives; `Problem` says more."""
+    """Whether the input of a part is added to its output; see `Problem`."""
 
     residual: bool = setting(
         True,
@@ -133,7 +133,7 @@ class ResidualFields:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class NormalisationFields:
-    """Every matrix and every convention of a normalisation; `Problem` says what they mean."""
+    """Every matrix and every convention of a normalization; `Problem` describes them."""
 
     gamma_1: Any = matrix("bias", "Gain of the first normalization.", NORMALISATION, LAYERS)
     beta_1: Any = matrix("bias", "Bias of the first normalization.", NORMALISATION, LAYERS)
@@ -192,7 +192,7 @@ class NormalisationFields:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class FeedForwardFields:
-    """Every matrix and every convention of a feed-forward part; `Problem` says what they mean."""
+    """Every matrix and every convention of a feed-forward part; `Problem` describes them."""
 
     W_1: Any = matrix(
         "weights", "Weights of the first feed-forward projection.", FEED_FORWARD, LAYERS
@@ -219,7 +219,7 @@ class FeedForwardFields:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class HeadFields:
-    """Every matrix and every convention of a head; `Problem` says what they mean."""
+    """Every matrix and every convention of a head; `Problem` describes them."""
 
     W_pre: Any = matrix("weights", "Weights of the head's hidden layer.", HEAD, LAYERS)
     b_pre: Any = matrix("bias", "Bias of the head's hidden layer.", HEAD, LAYERS)
@@ -290,7 +290,7 @@ def read_ids(given: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class GradientFields:
-    """What the way back starts with; `Problem` says what it means."""
+    """The upstream gradient and the targets; `Problem` describes them."""
 
     backward: Any = setting(
         False,
@@ -318,7 +318,7 @@ class GradientFields:
 
 
 _PART = re.compile(r"(?:[1-9]\d{0,3}\.)?(?:(?:self|cross)\.)?")
-"""What stands before the name of a matrix in a part: the layer, and the side of a decoder."""
+"""The prefix of a matrix in a part: the layer, and the side of a decoder."""
 
 
 class Names(tuple[str, ...]):
@@ -380,7 +380,7 @@ def added_lines(before: Any, further: Any) -> Lines:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class EquationFields:
-    """The equations of a problem; `Problem` says what they mean."""
+    """The equations of a problem; `Problem` describes them."""
 
     equations: Any = setting(
         Lines(),
@@ -415,7 +415,7 @@ GIVEN: dict[str, MatrixField] = {
 SETTINGS: dict[str, Setting] = {n: each for o in OWNERS for n, each in declared(o, Setting).items()}
 """Every convention but `labels` and the texts."""
 TEXTS = ("title", "made_by")
-"""What is said of a problem: its heading, and the command that made it."""
+"""Texts of a problem: its title, and the command that made it."""
 NESTED: dict[str, Nested] = declared(LayerFields, Nested)
 """What has fields of its own."""
 
@@ -425,12 +425,12 @@ def _of_role(*roles: str) -> tuple[str, ...]:
 
 
 MATRICES = Names(GIVEN)
-TOKENS, PROJECTED = _of_role("tokens"), _of_role("projected")
+TOKENS = _of_role("tokens")
 WEIGHTS, BIASES = _of_role("weights"), _of_role("bias", "frequencies", "heads")
 POSITIONS, OF_HEADS = _of_role("positions"), _of_role("heads")
 MARKS, MASKS = _of_role("marks"), _of_role("marks", "scores")
 FIXED = _of_role("marks", "ids")
-"""Matrices whose numbers mark or name something: nothing lies between two of them."""
+"""Matrices whose numbers are marks or names: values between two of them have no meaning."""
 
 
 WHOLE = (
@@ -460,7 +460,7 @@ def own_name(name: str) -> str:
 
 
 def role_of(name: str) -> str:
-    """Return the role of a matrix, of whatever part of the calculation; "" for what is none.
+    """Return the role of a matrix, of any part of the calculation; "" for other names.
 
     Examples
     --------
@@ -506,7 +506,7 @@ def read_setting(name: str, given: Any) -> Any:
     Raises
     ------
     InputError
-        When it cannot have that value: its text says what the setting takes.
+        When it cannot have that value; the message lists the accepted values.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """A head as a part: the tokens it reads, a hidden layer, logits = Y W_out + b_out, probabilities.
 
-G_pre = tanh(Y W_pre + b_pre) where there is a hidden layer, which a gain or a bias says is
-normalised (Devlin et al., *BERT*, 2019); W_Eᵀ for W_out where it is tied.
+G_pre = tanh(Y W_pre + b_pre) if there is a hidden layer, which is normalized if a gain or a bias is
+given (Devlin et al., *BERT*, 2019); W_Eᵀ for W_out if it is tied.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ GIVEN = ("W_out", "b_out", "W_pre", "b_pre", "gamma_pre", "beta_pre")
 
 
 def is_there(fields: Any) -> bool:
-    """Say whether fields are those of a head."""
+    """Return whether fields are those of a head."""
     return bool(fields.those_given(*GIVEN)) or fields.tied
 
 
@@ -62,7 +62,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
 
 
 def _is_normalised(fields: Any) -> bool:
-    """Say whether the hidden layer is normalised, which a gain or a bias of it says."""
+    """Return whether the hidden layer is normalised, which a gain or a bias of it says."""
     return bool(fields.those_given("gamma_pre", "beta_pre"))
 
 

@@ -1,6 +1,6 @@
 """The order of the parts in an encoder and a decoder, and what each of them reads.
 
-Vaswani et al., *Attention Is All You Need* (2017), with tokens normalised behind each residual
+Vaswani et al., *Attention Is All You Need* (2017), with tokens normalized after each residual
 connection; Xiong et al., *On Layer Normalization in the Transformer Architecture* (2020), before.
 """
 
@@ -42,7 +42,7 @@ def opening(fields: Scope, tokens: str, earlier: int = 0) -> list[Placed]:
     tokens
         The name of the tokens that are given, or that the first part makes.
     earlier
-        How many tokens a cache holds, behind which these stand.
+        The number of tokens in the cache, which precede these.
     """
     parts: list[Placed] = []
     reads = () if has_made_tokens(fields) else (tokens,)
@@ -54,7 +54,7 @@ def opening(fields: Scope, tokens: str, earlier: int = 0) -> list[Placed]:
 
 
 def has_made_tokens(fields: Scope) -> bool:
-    """Say whether tokens come from an image or from ids, and are not given."""
+    """Return whether tokens come from an image or from ids, and are not given."""
     return bool(fields.those_given("image", "patch", "ids"))
 
 

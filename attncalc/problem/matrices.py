@@ -56,7 +56,7 @@ def read_matrix(
         When it is no matrix, or an entry cannot be one; the message names its place.
     """
     raw = _raw(name, given)
-    is_own = isinstance(given, list | tuple)  # joined here: nobody else has this array
+    is_own = isinstance(given, list | tuple)  # joined here: no other reference to this array
     values = _values(name, raw, is_own=is_own, as_column=as_column)
     return ReadMatrix(values, _typed(raw, values, kept), raw.ndim == 1)
 
@@ -167,7 +167,7 @@ def _typed(raw: Matrix, values: Matrix, kept: Matrix | None) -> Matrix | None:
 
 
 def _holds_long_whole_numbers(raw: Matrix) -> bool:
-    """Say whether there are whole numbers that float64 may not hold."""
+    """Return whether there are whole numbers that float64 may not hold."""
     whole = raw.dtype.kind in "iu" and raw.dtype.itemsize == 8
     return whole and bool(raw.max() > MOST_WHOLE or raw.min() < -MOST_WHOLE)
 

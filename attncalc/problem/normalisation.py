@@ -103,7 +103,7 @@ def with_statistics(
     matrix, *own = last.inputs
 
     def column(name: str, title: str, operation: Operation, *inputs: str) -> Step:
-        # one number for each row, which people go past on the way
+        # one number for each row, which may be skipped
         title = f"{title} of each {normalise.of}"
         return Step(name, title, operation, inputs, last.rows, "values", is_between=True)
 

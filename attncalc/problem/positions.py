@@ -22,7 +22,7 @@ def positions_of(tokens: str) -> str:
 
 
 def is_there(fields: object, tokens: str) -> bool:
-    """Say whether positions are added to these tokens."""
+    """Return whether positions are added to these tokens."""
     given = getattr(fields, positions_of(tokens))
     return given is not None or getattr(fields, "positions", "") == "sinusoidal"
 
@@ -33,7 +33,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
     given = getattr(placed.fields, P)
     steps = []
     if given is None:
-        places = Sinusoids(int(placed.number or 0))  # behind those that a cache holds
+        places = Sinusoids(int(placed.number or 0))  # after those of the cache
         steps.append(Step(P, "positions", places, (name,), "queries", "features"))
     elif placed.fields.positions == "sinusoidal":
         said = f"{P} is given, and positions are sinusoidal: give one of them"

@@ -41,15 +41,15 @@ from attncalc.problem.standing import split_heads
 
 Labels = Sequence[str] | Mapping[str, Sequence[str]] | None
 LONGEST_NAME = 500
-"""Characters of a label in results: each stands there once for every pair of tokens."""
+"""Characters of a label in results, where each label appears once for every pair of tokens."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem(Outer):
-    r"""The matrices a person gives, and the conventions they want.
+    r"""Given matrices and the conventions of a calculation.
 
-    Self-attention has one matrix of tokens, `X`; cross-attention has two: `X1` asks (queries),
-    `X2` answers (keys and values). Or `Q`, `K` and `V` are given themselves. Shapes below are those
+    Self-attention has one matrix of tokens, `X`; cross-attention has two: `X1` (query tokens)
+    and `X2` (key and value tokens). Or `Q`, `K` and `V` are given directly. Shapes below are those
     of the default layout, where tokens are rows and weights are (in, out).
 
     Parameters
@@ -64,7 +64,7 @@ class Problem(Outer):
         several heads side by side, or as a list of matrices.
     W_Q, W_K, W_V
         Weights, (d, d_k), (d, d_k) and (d, d_v); with several heads side by side in one matrix
-        (and `heads` says how many), or as a list of matrices.
+        (with their number in `heads`), or as a list of matrices.
     W_O
         Output projection, (heads · d_v, d_out), or (d_v, d_out) when heads are averaged.
     b_Q, b_K, b_V, b_O
@@ -86,19 +86,19 @@ class Problem(Outer):
     bias
         Numbers added to the scaled scores, of the same shapes; -inf forbids.
     alibi_slopes
-        Slopes of one's own for `alibi`, (heads,).
+        Custom slopes for `alibi`, (heads,).
     rel_bias
         T5's bias, a row for each bucket of distances, (buckets, heads); added to the scores once
         they are scaled and capped.
     sinks
-        A number for each head, (heads,): its power of e joins the sum of every softmax of the head,
-        and goes to no key.
+        An attention sink for each head, (heads,): exp(sink) is added to the denominator of each
+        softmax of the head, and goes to no key.
     labels
         Names of the tokens: a list, or with two matrices `{"X1": [...], "X2": [...]}`.
     title
         What the problem is called in headings and pictures.
     made_by
-        The command that made it, as `attncalc new` says it; "" for a problem of one's own.
+        The command that made it, as written by `attncalc new`; "" for any other problem.
     scale
         `"sqrt_dk"` (scores divided by √d_k of the head), `"none"`, or a number that multiplies; by
         default dot products of queries and keys alone are divided.
@@ -111,26 +111,26 @@ class Problem(Outer):
         The names of the steps that answers are asked for, and `"connections"` for the map; None for
         all that its plan has. Marking asks for it, and nothing else does.
     heads
-        How many heads stand side by side in Q or W_Q. Keys and values may have fewer: each of
+        The number of heads, side by side in Q or W_Q. Keys and values may have fewer: each of
         their heads then serves consecutive query heads.
     combine
         `"concat"` or `"mean"` of the heads.
     causal, causal_alignment
         Whether a query may attend only to keys up to its own place, counted from the
         `"top-left"` corner, or from the `"bottom-right"` (a decoder with earlier keys): then the
-        first query stands m − n places after the first key, for `positions` too.
+        first query is m − n positions after the first key, for `positions` too.
     score
         `"dot"`, `"general"` (qᵀ W_S k), `"additive"` (v_Sᵀ tanh(q W_Sq + k W_Sk + b_S)), `"concat"`
         (v_Sᵀ tanh([q; k] W_S + b_S)) or `"distance"` (−‖q − k‖² / 2). Tokens without weights are
         then the queries, keys or values themselves.
     window
-        How many keys a query sees: the last ones up to its own place, itself included, counted as
-        `causal_alignment` says, and none after it, whether `causal` or not.
+        The number of keys that a query sees: the last ones up to and including its own position,
+        counted by `causal_alignment`, and none after it, whether `causal` or not.
     alibi
         Whether each head's scores lose its slope times the distance of query and key, once
         they are scaled and capped; slopes are those of Press et al. (2022).
     rel_max_distance, rel_bidirectional
-        Of `rel_bias`: from which distance on there is one bucket; and whether keys behind a query
+        Of `rel_bias`: from which distance on there is one bucket; and whether keys after a query
         have buckets of their own, the second half (None: where it is not causal).
     softcap
         c, for scores of c · tanh(s / c).
@@ -149,8 +149,8 @@ class Problem(Outer):
     rope_dims
         How many columns of each head rope turns, the first ones; None for all.
     rope_scaling
-        How its frequencies are slowed down, as configurations of models say it, in a mapping or a
-        text: `"linear factor=4"`, or `"llama3"` with `factor`, `low_freq_factor`,
+        The scaling of its frequencies, as in configurations of models, in a mapping or a text:
+        `"linear factor=4"`, or `"llama3"` with `factor`, `low_freq_factor`,
         `high_freq_factor` and `original_max_position_embeddings`; None where they are not.
     rope_frequencies
         Those frequencies themselves, one for each pair of columns, in place of a base.
@@ -168,7 +168,7 @@ class Problem(Outer):
     residual
         Whether what a part reads is added to what it gives.
     gamma_1, beta_1, gamma_2, beta_2, gamma_3, beta_3, gamma_4, beta_4, gamma_out, beta_out
-        Gain and bias of each normalisation, (d,), and of one more behind all layers.
+        Gain and bias of each normalization, (d,), and of one more after all layers.
     normalization, eps, eps_place, ddof
         `"layer"` or `"rms"`; what is added to the variance, `"inside"` or `"outside"` the root;
         and whether variances are divided by d (0) or d − 1 (1).
@@ -184,9 +184,9 @@ class Problem(Outer):
         A hidden layer before W_out, (d, d_h), and its function, `"tanh"` or one of `activation`;
         and whether the head's weights are those of W_E, transposed.
     gamma_pre, beta_pre
-        Gain and bias, (d_h,), of a normalisation behind that layer, which is there where one is.
+        Gain and bias, (d_h,), of a normalization after that layer, which exists if one is given.
     backward
-        Whether the gradients of all that is given follow the last step; any of the next says so.
+        Whether the gradients of all given matrices follow the last step; implied by the next ones.
     dO, dY, dlogits
         The gradient that arrives at the outputs, of layers, and of a head's logits, of the shape
         that these have. Without any, and without a target, it is 1 everywhere: L is the sum.
@@ -194,7 +194,7 @@ class Problem(Outer):
         What the outputs should be, L = ½ Σ (O − T)²; the class of each row of a head's
         probabilities, from 0, L = −Σ log prob.
     step
-        η of a step W − η dW against the gradients, after which the outputs are worked out again.
+        η of a gradient step W − η dW, after which the outputs are computed again.
     past_K, past_V
         Keys and values of earlier tokens, (t, d_k) and (t, d_v), put before the new ones.
     ids, W_E, first_id
@@ -207,7 +207,7 @@ class Problem(Outer):
         A token, (d,), put before the others.
     image, patch, channels
         An image, (H, W) or a list of channels, in place of X: it is cut into patches, of a side p
-        or of (p, q) rows and columns; and how many channels stand side by side in a matrix.
+        or of (p, q) rows and columns; and the number of channels, side by side in a matrix.
     E, b_E
         What each flattened patch is multiplied by, (channels · p · q, d), and its bias.
     layers
@@ -221,7 +221,7 @@ class Problem(Outer):
     more
         The matrices that only these equations read, by name: lists, arrays, or single numbers.
     remarks
-        What was done to what a file holds as it was read; pages say it with the conventions.
+        Changes to the content of a file when it was read; pages list them with the conventions.
 
     Raises
     ------
@@ -300,7 +300,7 @@ class Problem(Outer):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the matrices that are given, those of layers behind their number."""
+        """The names of the given matrices, those of layers after their number."""
         own = tuple(name for name in MATRICES if getattr(self, name) is not None)
         inner = (
             prefix + name
@@ -342,7 +342,7 @@ class Problem(Outer):
         return bool(self.made_tokens) or super().has_tokens
 
     def tokens_of(self, source: str) -> int:
-        """Return how many tokens a source has, given or made; behind a class token one more."""
+        """Return how many tokens a source has, given or made; with a class token one more."""
         if source == "X2" and self.X2 is None:  # a decoder without an encoder attends to its own
             source = "X1"
         if source in ("X", "X1"):
@@ -357,7 +357,7 @@ class Problem(Outer):
         return cut_of(self).patches if self.ids is None else int(self.ids.size)
 
     def named(self, names: Sequence[str], size: int) -> tuple[str, ...]:
-        """Return the names of so many tokens: of all, or of those behind the class token."""
+        """Return the names of so many tokens: of all, or of those after the class token."""
         if self.class_token is not None and len(names) == size + 1:
             names = names[1:]
         return tuple(names) if len(names) == size else numbered(size)
@@ -380,7 +380,7 @@ class Problem(Outer):
 
     @cached_property
     def unturned(self) -> tuple[str, ...]:
-        """The names of weights that stand as they are given in every layout."""
+        """The names of weights that no layout transposes."""
         inner = (prefix + name for prefix, own in self.inner.items() for name in own.unturned)
         return (*super().unturned, *self.more, *inner)
 
@@ -404,7 +404,7 @@ class Problem(Outer):
         return self.calculation.part_of(step).attention or self
 
     def where(self, step: str) -> str:
-        """Return where the attention of a step stands among several; "" for the only one.
+        """Return the position of a step's attention among several; "" for the only one.
 
         As "cross", "1.self" or "layer 2".
         """
@@ -444,7 +444,7 @@ class Problem(Outer):
         Raises
         ------
         InputError
-            That says which there are.
+            With a message that lists the attentions.
         """
         prefix = name.removesuffix(own_name(name))
         if prefix and prefix not in self.inner:
@@ -454,7 +454,7 @@ class Problem(Outer):
 
     @cached_property
     def queries(self) -> tuple[str, ...]:
-        """The names of the outputs: of the tokens that ask."""
+        """The names of the outputs, which are those of the query tokens."""
         if self.block != ALONE:  # of queries that are given, others may go into a layer
             tokens = "X" if self.kind == "self" else "X1"
             return self._token_names((tokens,), self.tokens_of(tokens))
@@ -475,7 +475,7 @@ class Problem(Outer):
         return self._token_names(("X",) if self.kind == "self" else ("X2", "K"), self.m)
 
     def stored(self, name: str) -> Matrix:
-        """Return a given matrix in floats, as it stands in what was given."""
+        """Return a given matrix in floats, in the orientation in which it was given."""
         if name in self.more:
             own: Matrix = self.more[name]
             return own
@@ -549,7 +549,7 @@ class Problem(Outer):
 
 
 def _block(problem: Problem) -> str:
-    """Return what a problem is of: what it says, or else what its fields are those of."""
+    """Return the block of a problem: the given one, or else the one its fields belong to."""
     if problem.block is not None:
         return str(read_setting("block", problem.block))
     if problem.those_given("self", "cross", "past_K", "past_V"):
@@ -585,7 +585,7 @@ def _as_rows(value: Any) -> Any:
 
 
 def _settle_backward(problem: Problem) -> None:
-    """Find out whether gradients are wanted, and of which matrix the one that arrives is."""
+    """Determine whether gradients are requested, and the matrix of the upstream gradient."""
     said = problem.backward
     given = problem.those_given("dO", "dY", "dlogits", "target", "target_ids", "step")
     wanted = bool(given) if said is None else read_setting("backward", said)
@@ -602,12 +602,12 @@ def _settle_backward(problem: Problem) -> None:
 
 
 Nesting = tuple[str, Mapping[str, Any], str]
-"""What stands before the names in a part, its fields, and the same of what it is in."""
+"""The prefix of the names in a part, its fields, and the prefix of the enclosing part."""
 
 
 @cache
 def _default(name: str, block: str) -> Any:
-    """Return what a setting is where nothing is said, read once for all problems."""
+    """Return the default of a setting, read once for all problems."""
     return read_setting(name, SETTINGS[name].default_in(block))
 
 
@@ -645,7 +645,7 @@ def _inner_of(
         fields |= {"causal": False, "window": None, "alibi": False, "positions": "none"}
     for name, value in given.items():
         fields |= {name: _inner_field(problem, prefix, name, value, typed)}
-    # a scale that nobody said is that of the score here, and not of one further up
+    # the default scale is that of the score here, not that of an enclosing part
     fields["says_scale"] = parent.says_scale or given.get("scale") is not None
     fields["said"] = tuple(n for n, value in given.items() if n in SETTINGS and value is not None)
     made = Inner(fields)
@@ -673,7 +673,7 @@ def _check_nested(where: str, given: object) -> None:
 
 
 def _asked(problem: Problem) -> tuple[str, ...] | None:
-    """Return the steps that are asked for, as the plan names them; refuse what is none of it."""
+    """Return the steps that are asked for, as the plan names them; refuse other names."""
     if problem.asked is None:
         return None
     steps = [step.name for step in problem.calculation.steps]
@@ -689,7 +689,7 @@ def _asked(problem: Problem) -> tuple[str, ...] | None:
 
 
 def _text(name: str, given: object) -> str:
-    """Return a text that is said of a problem, which an array of one may hold."""
+    """Return a text of a problem, which may be in an array with one entry."""
     text = only_value(given[0] if isinstance(given, list) and len(given) == 1 else given)
     if not isinstance(text, str | None):
         raise InputError(f"{name} takes a text, not {quoted(str(given))}")

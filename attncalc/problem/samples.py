@@ -8,7 +8,7 @@ from attncalc.base.errors import InputError
 
 @dataclass(frozen=True)
 class Sample:
-    """What is bundled: the file or folder that holds it, its kind, and what it shows."""
+    """A bundled file or folder: its name, its kind, and what it shows."""
 
     file: str
     kind: str
@@ -21,7 +21,7 @@ class Sample:
 
     @property
     def path(self) -> Path:
-        """Where it lies: inside the installed package, or in the checkout beside it."""
+        """Its path: inside the installed package, or in the checkout beside it."""
         package = Path(__file__).parent.parent
         installed = package / "samples" / self.file
         return installed if installed.exists() else package.parent / "samples" / self.file
@@ -86,58 +86,26 @@ GROUPS = {
     "Equations of papers": (
         Sample("equations/cosine.json", "self", "cosine attention (Swin V2)"),
         Sample(
-            "equations/linear.json",
-            "self",
-            "linear attention: elu + 1 in place of the softmax",
+            "equations/linear.json", "self", "linear attention: elu + 1 in place of the softmax"
         ),
-        Sample(
-            "equations/linear-causal.json",
-            "self",
-            "linear attention with a causal mask",
-        ),
-        Sample(
-            "equations/linear-rnn.json",
-            "self",
-            "the same, token by token",
-        ),
+        Sample("equations/linear-causal.json", "self", "linear attention with a causal mask"),
+        Sample("equations/linear-rnn.json", "self", "the same, token by token"),
         Sample("equations/sigmoid.json", "self", "sigmoid in place of the softmax"),
-        Sample(
-            "equations/differential.json",
-            "self",
-            "the difference of two softmax maps",
-        ),
+        Sample("equations/differential.json", "self", "the difference of two softmax maps"),
         Sample("equations/latent.json", "self", "multi-head latent attention (DeepSeek-V2)"),
         Sample(
-            "equations/talking-heads.json",
-            "self",
-            "heads that mix before and after the softmax",
+            "equations/talking-heads.json", "self", "heads that mix before and after the softmax"
         ),
         Sample("equations/gaussian.json", "self", "a Gaussian kernel of the distance"),
         Sample("equations/off-by-one.json", "self", "a softmax whose sum has one more"),
         Sample("equations/top-k.json", "self", "the two largest scores of each row"),
-        Sample(
-            "equations/lightconv.json",
-            "self",
-            "a normalized kernel over three tokens",
-        ),
+        Sample("equations/lightconv.json", "self", "a normalized kernel over three tokens"),
         Sample("equations/gated-output.json", "self", "outputs times a gate"),
-        Sample(
-            "equations/gated-delta.json",
-            "self",
-            "the gated delta rule (Kimi Linear)",
-        ),
+        Sample("equations/gated-delta.json", "self", "the gated delta rule (Kimi Linear)"),
         Sample("equations/gated-linear.json", "self", "linear attention with gates"),
         Sample("equations/retention.json", "self", "RetNet: weights that decay"),
-        Sample(
-            "equations/retention-rnn.json",
-            "self",
-            "the same, token by token",
-        ),
-        Sample(
-            "equations/mamba.json",
-            "self",
-            "Mamba: a state with steps of its own",
-        ),
+        Sample("equations/retention-rnn.json", "self", "the same, token by token"),
+        Sample("equations/mamba.json", "self", "Mamba: a state with steps of its own"),
         Sample("equations/lstm.json", "self", "an LSTM: gates, cell and hidden state"),
         Sample("equations/gru.json", "self", "a GRU: two gates and a state"),
         Sample("equations/min-gru.json", "self", "a GRU whose gates read the token alone"),
@@ -148,9 +116,7 @@ GROUPS = {
         Sample("equations/aft.json", "self", "the same, with a bias of positions"),
         Sample("equations/rwkv.json", "self", "a mean of values that decays"),
         Sample(
-            "equations/relative.json",
-            "self",
-            "positions relative to the query, in keys and values",
+            "equations/relative.json", "self", "positions relative to the query, in keys and values"
         ),
         Sample("equations/forgetting.json", "self", "a forget gate in the scores"),
         Sample("equations/stick-breaking.json", "self", "weights that break a stick"),
@@ -201,6 +167,12 @@ MODELS = (
 """Models as hubs hand them out: folders, which are opened."""
 
 
+KERNELS = (
+    Sample("kernels", "kernel", "attention in NumPy, right and with a bug, for attncalc conform"),
+)
+"""Attention kernels: folders of Python files."""
+
+
 def sample(name: str) -> Sample:
     """Return the sample of that name, a problem or a worked answer.
 
@@ -214,8 +186,12 @@ def sample(name: str) -> Sample:
     >>> sample("cross").kind
     'cross'
     """
-    for each in (*SAMPLES, *ANSWERS, *MODELS):
+    for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS):
         if each.name == name:
             return each
-    names = ", ".join(each.name for each in (*SAMPLES, *ANSWERS, *MODELS))
-    raise InputError(f'no sample is called "{name}": there are {names}')
+    from difflib import get_close_matches
+
+    names = [each.name for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS)]
+    near = get_close_matches(name, names, 1)
+    among = f"did you mean {near[0]}? (attncalc samples lists all)" if near else ", ".join(names)
+    raise InputError(f'no sample is called "{name}": {among}')

@@ -1,6 +1,6 @@
-"""A problem as what its file would say, in JSON, CSV and arrays: it can be read back from each.
+"""A problem in the form of its file, as JSON, CSV and arrays: each can be read back.
 
-All three say `settings`, `labels` and the matrices as they were given; only the spelling differs.
+All three contain the settings, labels and matrices as they were given; only the spelling differs.
 """
 
 import json
@@ -24,7 +24,7 @@ from attncalc.problem.problem import Problem, nested_fields
 from attncalc.problem.stating import read_by
 
 ROW_NAMES, COLUMN_NAMES = "row names", "column names"
-"""Under what a sheet's own names are kept, until the layout says which of them are tokens."""
+"""The key of a sheet's own names, until the layout determines which of them are tokens."""
 RESULTS = "results"
 """Heads what follows the problem in a CSV file of our own: it is not read back."""
 TOKEN = "token"
@@ -32,7 +32,7 @@ TOKEN = "token"
 OWN_PROBLEM = "problem.csv"
 """The problem in a folder that attncalc wrote, beside a file for each step."""
 ROOM_FOR_TEXTS = 1_000_000
-"""Letters that an array of texts may have room for, however few of them there are."""
+"""Number of letters that an array of texts may always have."""
 ALWAYS_SAID = ("scale", "rounding", "decimals")
 
 Row = Sequence[str]
@@ -72,7 +72,7 @@ def _setting_as_typed(value: Any) -> Any:
 
 
 def as_typed(value: Any) -> str:
-    """Return an entry of a given matrix as a person would type it.
+    """Return an entry of a given matrix in its usual notation.
 
     Examples
     --------
@@ -265,13 +265,13 @@ def _with_both_sides(problem: Problem, texts: list[list[str]]) -> Iterator[Row]:
 
 
 def _line_of_labels(problem: Problem) -> Row | None:
-    """Return the names of tokens that are made, and so have no block that they could stand in."""
+    """Return the names of computed tokens, which have no block of their own."""
     found, tokens = labels(problem), problem.made_tokens
     names = found.get(tokens) if isinstance(found, dict) else found
     if not (tokens and names):
         return None
-    told = (name or f"({place})" for place, name in enumerate(names, start=1))
-    return [f"labels {tokens}", *map(harmless_cell, told)]
+    shown = (name or f"({place})" for place, name in enumerate(names, start=1))
+    return [f"labels {tokens}", *map(harmless_cell, shown)]
 
 
 def _labels_of(problem: Problem, name: str) -> list[str] | None:

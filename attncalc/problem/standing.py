@@ -1,4 +1,4 @@
-"""Layouts: the one place that knows of tokens as columns, and of weights (out, in).
+"""Layouts: the one module that handles tokens as columns, and weights (out, in).
 
 Internally tokens are rows, weights are (in, out), and several heads are a first axis. A person may
 give tokens as columns, weights as (out, in) or heads side by side in one matrix. Here given
@@ -38,19 +38,19 @@ class Standing(NamedTuple):
     unturned: tuple[str, ...] = ()
 
     def is_turned(self, name: str) -> bool:
-        """Say whether a given matrix is transposed."""
+        """Return whether a given matrix is transposed."""
         role = role_of(name)
         if name in self.unturned or role in ALIKE:
             return False
         return self.by_columns or (role == "weights" and self.out_in)
 
     def has_token_columns(self, name: str) -> bool:
-        """Say whether a given matrix has a column, and no row, for each token."""
+        """Return whether a given matrix has a column, and no row, for each token."""
         return self.by_columns and role_of(name) not in ("weights", "ids", *ALIKE)
 
     def upright(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix with tokens as rows, weights (in, out); heads are not split yet."""
-        # a bias, say, is a row here, whether it was typed as a list, a row or a column
+        # for example, a bias is a row here, whether it was typed as a list, a row or a column
         if role_of(name) in LISTS:
             return matrix.reshape(1, -1)
         return matrix.swapaxes(-1, -2) if self.is_turned(name) else matrix
@@ -82,16 +82,16 @@ class Standing(NamedTuple):
         """Return a matrix in an equation: weights stored (out, in) are transposed there."""
         if name in self.unturned:
             return Transposed(Symbol(name)) if self.by_columns else Symbol(name)
-        # with tokens as columns, weights (out, in) stand as the equation wants them: Q = W_Q X
+        # with tokens as columns, weights (out, in) have the orientation of the equation Q = W_Q X
         return Transposed(Symbol(name)) if self.is_transposed(name) else Symbol(name)
 
     def is_transposed(self, name: str) -> bool:
-        """Say whether equations have weights transposed: those (out, in), where tokens are rows."""
+        """Return whether equations transpose weights: those (out, in), if tokens are rows."""
         is_stored = role_of(name) == "weights" and name not in self.unturned
         return is_stored and self.out_in and not self.by_columns
 
     def stands_otherwise(self, name: str) -> bool:
-        """Say whether a given matrix, as it is shown, is the internal one transposed.
+        """Return whether a given matrix, as it is shown, is the internal one transposed.
 
         Weights (out, in) are, where tokens are rows. Where tokens are columns, all that is shown is
         transposed, and so is what has one form in both layouts.

@@ -1,4 +1,4 @@
-"""A problem in words: what it is headed with, and every convention that it keeps."""
+"""A problem as text: its heading, and every convention that it uses."""
 
 from collections.abc import Iterator
 from fractions import Fraction

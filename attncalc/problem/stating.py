@@ -34,10 +34,13 @@ from attncalc.equations.tree import (
     Aggregate,
     Entry,
     Equation,
+    Function,
     If,
     Name,
+    Node,
     Row,
     equation_source,
+    parts,
     recurrence_of,
     walk,
 )
@@ -207,6 +210,7 @@ class _Resolution:
         self._lines = {line.name: line for line in lines}
         self._steps = {step.name: step for step in steps}
         self._heads = problem.heads or 1
+        self._given = problem.given
         self.shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
         self._axes = {name: _axes_of_given(name) for name in self.shapes}
         self.made: dict[str, Step] = {}
@@ -277,7 +281,7 @@ class _Resolution:
         step = self._steps.get(lines[0].name)
         is_known = step is not None and all(name in self.shapes for name in step.inputs)
         shape = self._shape_of(step) if step is not None and is_known else None
-        found = resolved(lines, Known(self.shapes, self._sizes()), shape)
+        found = resolved(lines, Known(self.shapes, self._sizes(), self._given), shape)
         for line, (own, settings) in zip(lines, found, strict=True):
             yield self._step(line, own, settings)
 
@@ -293,7 +297,7 @@ class _Resolution:
             inputs,
             shapes,
         )
-        forbids = any(x == INFINITY for x in own.nodes)
+        forbids = _may_be_infinite(own.right)
         if step is not None:
             is_given = step.name in step.inputs
             title = line.title or (STEP_TITLES["A"] if is_given else step.title)
@@ -340,6 +344,13 @@ class _Resolution:
             "heads": side(-3, "Q", "S", "A") or self._heads,
         }
         return {name: size for name, size in sizes.items() if size}
+
+
+def _may_be_infinite(x: Node) -> bool:
+    """Return whether -inf of a mask reaches the result: softmax, sums and exp make it finite."""
+    if isinstance(x, Row | Aggregate) or (isinstance(x, Function) and x.name not in ("max", "min")):
+        return False
+    return x == INFINITY or any(_may_be_infinite(part) for part in parts(x))
 
 
 def _role(name: str, rows: Axis, columns: Axis, *, forbids: bool) -> Role:

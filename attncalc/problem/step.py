@@ -30,9 +30,9 @@ class Step(NamedTuple):
         What it is to a reader: "masked" scores hold -∞, "weights" connect outputs with inputs,
         "outputs" are the result.
     is_between
-        Whether a person may go past it: from the scores to the weights, without the scaled ones.
+        Whether an answer may skip it, as the scaled scores between the scores and the weights.
     slices
-        What the matrices of several stand for: a "head", or the "token" of a recurrence.
+        The name of each of several matrices: a "head", or the "token" of a recurrence.
     rows_of
         Of a recurrence, the steps whose earlier rows it reads, and that are computed with it: its
         own first.
@@ -65,7 +65,7 @@ def run(
     given
         The matrices the plan starts from, in any one number system.
     after
-        What happens to a step's matrix before the next step reads it: rounding, say.
+        Applied to a step's matrix before the next step reads it, for example rounding.
     made
         Where each step's matrix is kept as it comes out of its operation.
     """
@@ -76,7 +76,7 @@ def run(
             matrix = step.operation.by_rows(after, *inputs)
         else:
             matrix = step.operation.apply(*inputs)
-        # before rounding: marking and the work want what the arithmetic gave, too
+        # before rounding: marking and the written-out work also read the unrounded values
         if made is not None:
             made[step.name] = matrix
         # what is given, and only shown as a step, is read as it was given

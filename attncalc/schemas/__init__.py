@@ -31,10 +31,12 @@ _ALL = {
     "reading": _Described("check --reading", marking.reading),
     "dumps": _Described("check, of two dumps of a program", marking.dumps),
     "lessons": _Described("check --lesson", marking.lessons),
+    "conformance": _Described("conform", marking.conformance),
     "variation": _Described("vary", studies.variation),
     "simulation": _Described("simulate", studies.simulation),
     "training": _Described("train", studies.training),
     "aim": _Described("aim", studies.aim),
+    "generation": _Described("generate, open --generate", studies.generation),
     "next": _Described("open, without a layer", studies.probable),
     "doctor": _Described("doctor", diagnosis.doctor),
 }

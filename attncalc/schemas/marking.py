@@ -77,6 +77,37 @@ def lessons() -> Schema:
     return thing("Lessons, checked.", {"lessons": listed(lesson)})
 
 
+def conformance() -> Schema:
+    """Return the schema of the conformance of a kernel."""
+    cause = thing("A cause.", {"code": TEXT, "says": TEXT})
+    size = dict.fromkeys(("batch", "heads", "queries", "keys", "width"), COUNT)
+    failure = thing(
+        "A case that failed.",
+        {
+            **dict.fromkeys(("feature", "case", "dtype", "why"), TEXT),
+            "smallest": thing("The smallest case that fails.", size),
+            **{name: or_none(TEXT) for name in ("entry", "got", "right", "bound")},
+            "causes": listed(cause),
+        },
+    )
+    statuses = ("passed", "failed", "not_tested")
+    counts = thing("The cases of a feature.", dict.fromkeys(statuses, COUNT))
+    counted = thing("A cause of failures.", {"code": TEXT, "says": TEXT, "explains": COUNT})
+    untested = thing("A case not tested.", {"feature": TEXT, "case": TEXT, "why": TEXT})
+    return thing(
+        "The conformance of an attention kernel.",
+        {
+            "kernel": TEXT,
+            "suite": COUNT,
+            **dict.fromkeys(statuses, COUNT),
+            "causes": listed(counted),
+            "features": {"type": "object", "additionalProperties": counts},
+            "failures": listed(failure),
+            "untested": listed(untested),
+        },
+    )
+
+
 def reading() -> Schema:
     """Return the schema of an answer as it was read: the form of an answer in JSON."""
     line = thing(

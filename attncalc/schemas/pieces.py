@@ -15,7 +15,7 @@ FLOAT: Schema = {"type": "number"}
 YES_NO: Schema = {"type": "boolean"}
 FRACTION: Schema = {"type": "string", "pattern": r"^[0-9]+(/[0-9]+)?$"}
 CODE: Schema = {"type": "string", "pattern": "^[a-z][a-z0-9-]*(:.+)?$"}
-"""A code, and behind a colon what it is about: rows, digits."""
+"""A code, and after a colon its details: rows, digits."""
 
 
 def thing(says: str, needs: Mapping[str, Schema], may: Mapping[str, Schema] = {}) -> Schema:
@@ -56,17 +56,17 @@ def nested(entry: Schema) -> Schema:
 
 
 def shared(name: str) -> Schema:
-    """Return what stands for a schema that several have."""
+    """Return the reference to a schema that several others contain."""
     return {"$ref": f"#/$defs/{name}"}
 
 
 def whole(name: str, body: Schema, title: str, defined: Mapping[str, Schema]) -> Schema:
-    """Return a schema that stands alone: it holds of what is shared all that it needs.
+    """Return a self-contained schema: it includes the shared definitions that it needs.
 
     Parameters
     ----------
     name, title
-        What it is called, by programs and by people.
+        Its name, for programs and for readers.
     body
         What it says.
     defined

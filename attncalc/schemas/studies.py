@@ -79,7 +79,7 @@ def training() -> Schema:
             "step": COUNT,
             "loss": FLOAT,
             "gradient_norm": FLOAT,
-            "watched": named(or_none(FLOAT), "The watched values, by name; null for -inf."),
+            "watched": named(or_none(FLOAT)),
         },
         {"perplexity": FLOAT},
     )
@@ -130,6 +130,51 @@ def probable() -> Schema:
         {"probability": FLOAT, "score": FLOAT},
     )
     return thing("Tokens or classes, the most probable first.", {"next": listed(each)})
+
+
+def generation() -> Schema:
+    """Return the schema of what `attncalc generate` prints."""
+    candidate = thing(
+        "A token that a step may choose.",
+        {
+            "token": COUNT,
+            "text": TEXT,
+            "logit": FLOAT,
+            "probability": FLOAT,
+            "log_probability": or_none(FLOAT),
+        },
+        {
+            "drawn_with": {**FLOAT, "description": "Its probability in the draw."},
+            "sum": {**FLOAT, "description": "The sum of these up to it."},
+            "after": {
+                "type": "integer",
+                "description": "The candidate of the step before that it follows, from 0; or -1.",
+            },
+            "total": {**FLOAT, "description": "The sum of the log probabilities."},
+            "kept": {"type": "boolean"},
+        },
+    )
+    step = thing(
+        "A step; the chosen token is null where the best beam has ended.",
+        {"step": PLACE, "chosen": or_none(COUNT), "candidates": listed(candidate)},
+        {"drawn": FLOAT},
+    )
+    beam = thing(
+        "A finished sequence.",
+        {"tokens": listed(COUNT), "log_probability": FLOAT, "score": FLOAT},
+    )
+    return thing(
+        "Generated tokens.",
+        {
+            "method": TEXT,
+            "prompt": listed(COUNT),
+            "tokens": listed(COUNT),
+            "text": TEXT,
+            "steps": listed(step),
+            "beams": listed(beam),
+        },
+        {"cache": named(listed(listed(NUMBERS)))},
+    )
 
 
 def defined() -> dict[str, Schema]:

@@ -49,7 +49,7 @@ def attention_and_head(
 
 
 def _named(wanted: str, solution: Solution) -> tuple[Step, str]:
-    """Return the weights that are named, and what is said behind their name."""
+    """Return the named weights, and the text after their name."""
     name, _, rest = wanted.partition(",")
     steps = {each.name.lower(): each for each in solution.all_weights}
     if name.strip().lower() in steps:
@@ -75,12 +75,12 @@ def chosen_entries(
     references
         What is asked for, as A[3,1], with places as they are shown.
     steps
-        Its steps, under every name that may stand for one, in small letters.
+        Its steps, by each of their names, in lower case.
 
     Raises
     ------
     InputError
-        When there is no such entry; the message says what there is.
+        When there is no such entry; the message lists the valid ones.
     """
     found: dict[str, dict[Place, None]] = {}
     for reference in references:
@@ -116,7 +116,7 @@ def _parsed(
 
 
 def _indices(text: str) -> list[tuple[str, bool]] | None:
-    """Return what stands between commas, and whether in quotes; None where that is unreadable."""
+    """Return the texts between commas, and whether each is quoted; None if unreadable."""
     found: list[tuple[str, bool]] = []
     text, position = f"{text},", 0
     while position < len(text):
@@ -139,7 +139,7 @@ class _Axis(NamedTuple):
     labels: Sequence[str]
 
     def meant_by(self, index: str, is_label: bool, what: str) -> list[int]:
-        """Return the places that an index stands for, from 0; `what` starts a message."""
+        """Return the places that an index refers to, from 0; `what` starts a message."""
         if index == ":" and not is_label:
             return list(range(self.size))
         if re.fullmatch(r"[+-]?[0-9]{1,12}", index) and not is_label:

@@ -1,4 +1,4 @@
-"""A solution in words: which input influences an output, and what size a step has."""
+"""A solution as text: which input influences an output, and the size of a step."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ from attncalc.solving.solution import Head, Solution
 
 
 def influence(problem: Problem, head: Head, connection: Connection) -> str:
-    """Say which input influences an output most, and which second.
+    """Return a sentence about the inputs that influence an output most and second most.
 
     Examples
     --------

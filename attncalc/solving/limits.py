@@ -53,7 +53,7 @@ def refuse_what_cannot_fit(
 
 
 def available() -> int | None:
-    """Return the bytes of memory that can be had, or None where the system does not say."""
+    """Return the bytes of available memory, or None if the system does not report it."""
     limits = [
         _number_after(Path("/proc/meminfo"), "MemAvailable:", 1024),
         _left_in_group(Path("/sys/fs/cgroup")),
@@ -63,7 +63,7 @@ def available() -> int | None:
 
 
 def in_units(size: int) -> str:
-    """Return a number of bytes as people write it.
+    """Return a number of bytes as text with a unit.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def _run_part(
     report: Report | None,
     seen: Seen | None,
 ) -> dict[str, Matrix]:
-    """Take the steps of one attention, and of what stands before and behind it."""
+    """Compute the steps of one attention, and the steps before and after it."""
     before, core, rest = _parts(steps)
     known = given | run(before, given, after)
     shape = _scores_shape(core, known)
@@ -286,7 +286,7 @@ class _Job:
         d_k = int(self.known[self.core[0].inputs[0]].shape[-1])
         share = max(FEWEST_ROWS, heads * n // _workers())
         height = min(share, max(usual, AREA // (m + d_k + self._d_v)))
-        # whoever sees blocks may compare them with rows that are made again
+        # a caller that sees blocks may compare them with rows that are computed again
         return min(height, height_of(self.shape[2])) if self.seen else height
 
     @property
@@ -318,7 +318,7 @@ class _Job:
     def _places(
         self, head: int, rows: slice, results: dict[str, Matrix], keys: int
     ) -> list[Matrix]:
-        """Return where each step writes its block: where the next matrix that is kept will stand.
+        """Return where each step writes its block: the memory of the next matrix that is kept.
 
         So a step that is not kept needs no memory of its own, and the kept one works in place.
         """
@@ -522,7 +522,7 @@ def _blas() -> Any:
 
 @cache
 def _is_exp2_fast() -> bool:
-    """Say whether numpy's exp2 is vectorised (AVX-512): then it is faster than exp, else slower."""
+    """Return whether numpy's exp2 is vectorized (AVX-512): only then is it faster than exp."""
     try:
         from numpy.lib.introspect import opt_func_info
     except ImportError:  # numpy 2.0

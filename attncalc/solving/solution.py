@@ -65,7 +65,7 @@ class Head:
     weights, rounded
         Its weights, (n, m), and those weights at the shown decimals, row by row.
     attention
-        The attention that it is a head of, which knows what its queries and keys are called.
+        The attention of the head, which has the names of its queries and keys.
     """
 
     number: int
@@ -203,7 +203,7 @@ class Solution:
         return tuple(step for step in self.plan if self.keeps(step.name))
 
     def keeps(self, name: str) -> bool:
-        """Say whether the matrix of a step is kept."""
+        """Return whether the matrix of a step is kept."""
         return self.keep is None or name in self.keep
 
     @cached_property
@@ -217,12 +217,12 @@ class Solution:
         return tuple(step for step in self.steps if step.role == "weights")
 
     def row_labels(self, step: Step) -> tuple[str, ...]:
-        """Return what the rows of a step stand for: tokens, by name, or numbers of features."""
+        """Return the labels of a step's rows: names of tokens, or numbers of features."""
         axis, _ = self.problem.standing.pair(step.rows, step.columns)
         return self._labels(step, axis, self.shape_of(step.name)[-2])
 
     def column_labels(self, step: Step) -> tuple[str, ...]:
-        """Return what the columns of a step stand for: tokens, by name, or numbers of features."""
+        """Return the labels of a step's columns: names of tokens, or numbers of features."""
         _, axis = self.problem.standing.pair(step.rows, step.columns)
         return self._labels(step, axis, self.shape_of(step.name)[-1])
 
@@ -393,7 +393,7 @@ class Solution:
         return fixed(round_floats(np.array([value], dtype=np.float64), decimals)[0], decimals)
 
     def cleared(self, value: Decimal) -> Decimal:
-        """Return a number without what lies beyond the places that can be trusted."""
+        """Return a number without the digits that cannot be trusted."""
         if self._digits is None:
             return value
         return value.quantize(Decimal(1).scaleb(-self._digits.guard), rounding=ROUND_HALF_EVEN)
@@ -448,7 +448,7 @@ class Solution:
 
     @property
     def _is_short(self) -> bool:
-        # the way back reads every matrix whole
+        # backpropagation reads whole matrices
         if self.problem.backward:
             return True
         # scores that are given are there already, all of them: no block of them saves any memory
@@ -456,7 +456,7 @@ class Solution:
 
     @cached_property
     def _in_floats(self) -> Run:
-        # what overflows is found afterwards, and said with its place: numpy's warning says neither
+        # overflows are found afterwards and reported with their place, which numpy's warning lacks
         decimals = self.problem.decimals if self.problem.rounding == EACH_STEP else None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if self._is_short:
@@ -537,7 +537,7 @@ def solve(
     remakes: bool = False,
     proves: bool = True,
 ) -> Solution:
-    """Work out the steps of a problem, those to keep or all: as `attncalc.solve` does."""
+    """Compute the steps of a problem, those to keep or all, as `attncalc.solve` does."""
     return solved(Solution, problem, keep, report, remakes=remakes, proves=proves)
 
 
@@ -550,7 +550,7 @@ def solved(
     remakes: bool = False,
     proves: bool = True,
 ) -> S:
-    """Return a solution of this kind: one that can show itself, say."""
+    """Return a solution of this kind, for example one with displays."""
     steps = plan(problem)
     wanted = None if keep is None else tuple(keep)
     names = [step.name for step in steps]

@@ -19,8 +19,8 @@ def through(
     Parameters
     ----------
     start
-        The fields of the tokens, and of all that stands before the first layer; of a decoder with
-        what all its layers attend to, as X2.
+        The fields of the tokens and of all parts before the first layer; in a decoder with
+        the outputs of the encoder, as X2.
     layers
         The fields of each, made as they are asked for.
     report

@@ -1,4 +1,4 @@
-"""The written-out work: how every entry of every step comes about, in the digits that are shown."""
+"""The written-out work: how each entry of each step is calculated, in the digits shown."""
 
 import operator
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ MOST_MORE_DIGITS = 12
 LARGEST_WRITTEN = 10**7
 """From here on a number on the way is written with a power of ten."""
 DUST_OF_DECIMALS, DUST_OF_FLOATS = DUST_OF_SUMS, Decimal("1e-12")
-"""What thirds, or rounding, leave behind where the true sum is 0."""
+"""The residue of thirds, or of rounding, where the true sum is 0."""
 
 
 class Derivation(NamedTuple):
@@ -56,7 +56,7 @@ class Derivation(NamedTuple):
     step
         The name of the step it belongs to.
     place
-        Where it stands in the plan's matrix, from 0.
+        Its position in the plan's matrix, from 0.
     entry
         Its name, with its place as it is shown, from 1.
     forms
@@ -66,7 +66,7 @@ class Derivation(NamedTuple):
     is_exact
         Whether the result is the true value, and not a rounded one.
     remark
-        A few words where the arithmetic alone does not say why.
+        A short explanation if the arithmetic is not enough.
     hidden
         What it is, where it is not zero and is shown as 0.00.
     """
@@ -136,7 +136,7 @@ class Work:
         is_exact = result == MINUS_INFINITY or (true is not None and _value(result) == true)
         if self.fractions and true is not None and not is_exact and self._is_rational(name):
             forms = (*forms, self._fraction(true))
-        if _is_said_by(result, forms[-1], is_exact=is_exact):  # a score that a mask lets pass, say
+        if _is_said_by(result, forms[-1], is_exact=is_exact):  # as an unmasked score
             forms = forms[:-1]
         hidden = self.hidden(name, place)
         return Derivation(
@@ -144,7 +144,7 @@ class Work:
         )
 
     def reads(self, name: str, place: Place) -> tuple[tuple[str, Place], ...]:
-        """Return which entries an entry is worked out from, in the order of its line, each once.
+        """Return the entries that an entry is calculated from, in the order of its line, each once.
 
         All places are as the plan has them; those of what is given, too.
         """
@@ -204,7 +204,7 @@ class Work:
             return significant(true, FOOTNOTE_DIGITS) if abs(true) > dust else None
 
     def _unrounded(self, name: str, place: Place) -> Any:
-        """Return an entry before it is rounded; of large matrices, no more is worked out."""
+        """Return an entry before rounding; of a large matrix, only this entry is computed."""
         *head, row, column = place
         if self._is_large and self.problem.rounding == EACH_STEP:
             return self._exact_row(name, row)[(*head, column)]
@@ -234,7 +234,7 @@ class Work:
             )
 
     def _comes_out(self, form: Expression, name: str, place: Place) -> bool:
-        """Say whether a quotient of two numbers as they are written is the result, rounded."""
+        """Return whether a quotient of two numbers as they are written is the result, rounded."""
         if not _has_quotient(form):
             return True
         decimals = self.problem.decimals
@@ -267,7 +267,7 @@ class Work:
         return given_in_decimals(self.problem) if exactly else self.problem.given
 
     def _is_made(self, name: str) -> bool:
-        """Say whether a matrix is that of a step, and none that is given, as weights may be."""
+        """Return whether a matrix is that of a step, and none that is given, as weights may be."""
         return name in self._steps and name not in self.problem.names
 
     def entry(self, name: str, place: Place) -> Indexed:
@@ -291,7 +291,7 @@ class Work:
         return self._own(Fraction(value if isinstance(value, Decimal | Fraction) else exact(value)))
 
     def _own(self, number: Fraction) -> Number | Ratio:
-        """Return a number of the person's own, as they would write it."""
+        """Return a given number in its usual notation."""
         return self._fraction(number) if self.fractions else given(number)
 
     def _read_step(self, name: str, place: Place) -> Expression:
@@ -306,7 +306,7 @@ class Work:
         return shown._replace(exact=true)
 
     def _read_rationality(self, name: str) -> bool:
-        """Say whether a matrix holds fractions: no root, no power of e, no rounding before it."""
+        """Return whether a matrix has fractions: no root, no exponential, no rounding before it."""
         if not self._is_made(name):
             return True
         step = self._steps[name]
@@ -353,14 +353,14 @@ def _decimal(value: Any) -> Decimal:
 
 
 def _is_said_by(result: Number | Ratio, form: Expression, *, is_exact: bool) -> bool:
-    """Say whether a form is the result over again: the same digits, or 0 beside 0.00."""
+    """Return whether a form is the result over again: the same digits, or 0 beside 0.00."""
     if not isinstance(form, Number | Ratio):
         return False
     return form[:1] == result[:1] or (is_exact and form.exact == _value(result))
 
 
 def _has_quotient(form: Expression) -> bool:
-    """Say whether a form is a quotient, one times a gain, plus a bias, or a product by a rest."""
+    """Return whether a form is a quotient, possibly with gain and bias, or a product."""
     if isinstance(form, Sum):
         return _has_quotient(form.terms[0])
     if isinstance(form, Product):
@@ -370,7 +370,7 @@ def _has_quotient(form: Expression) -> bool:
 
 
 def _is_difference(form: Expression) -> bool:
-    """Say whether a form is one number less another."""
+    """Return whether a form is one number less another."""
     if not isinstance(form, Sum) or len(form.terms) != 2:
         return False
     first, second = form.terms
@@ -379,7 +379,7 @@ def _is_difference(form: Expression) -> bool:
 
 
 def _value_of_digits(form: Expression) -> Decimal | None:
-    """Return what numbers come to as they are written; nothing where others stand among them."""
+    """Return the value of an expression of numbers as written; None if it has other parts."""
     if isinstance(form, Number):
         return _digits_of(form)
     if isinstance(form, Negative):
@@ -407,5 +407,5 @@ def _digits_of(expression: Expression) -> Decimal | None:
 
 
 def _value(shown: Number | Ratio) -> Fraction:
-    """Return the number that the digits stand for."""
+    """Return the number that the digits represent."""
     return shown.exact if shown.exact is not None else Fraction(shown.text)

@@ -53,7 +53,7 @@ class TargetWeights:
 
 
 class Obstacle(NamedTuple):
-    """Why no query has the scores wanted: a key that is a sum of others, so its score is theirs.
+    """Why no query has the target scores: a key is a sum of others, so its score is fixed.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Obstacle(NamedTuple):
     others
         The keys it is made of, with their shares, which sum to 1.
     makes, wanted
-        What its score becomes for β = 1, where the others have theirs, and what is aimed for.
+        Its score for β = 1 if the others have their targets, and its own target.
     is_passed
         Whether another query reaches the weights for all that.
     """
@@ -221,7 +221,7 @@ def check_aim(problem: Problem) -> None:
     Raises
     ------
     InputError
-        That says what is to be left out.
+        With a message that names what to omit.
     """
     faults = {
         "masks hide keys from a query": problem.is_masked,
@@ -323,7 +323,7 @@ def _of_heads(target: TargetWeights, heads: int) -> list[tuple[Fraction, ...]]:
 
 
 def _wanted(weights: Sequence[Fraction]) -> tuple[Matrix, Matrix]:
-    """Return the scaled scores that are wanted for each unit of β, and what is added to them."""
+    """Return the target of the scaled scores for each unit of β, and their offset."""
     numbers = np.array([float(weight) for weight in weights])
     aimed = numbers > 0
     logs = np.log(np.where(aimed, numbers / numbers.max(), 1.0))
@@ -339,7 +339,7 @@ class _Design(NamedTuple):
 
 
 def _design(keys: Matrix, weights: Sequence[Fraction]) -> _Design:
-    """Return the least-norm query whose scores are those wanted, or all of them moved by a number.
+    """Return the least-norm query with the target scores, or with all of them plus a constant.
 
     Where there is none, that whose scores aimed for are at least β above all others; and where
     there is none of these either, that with the nearest scores.

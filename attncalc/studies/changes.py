@@ -110,7 +110,7 @@ class Change:
     name
         Which field of the problem changes.
     about
-        What changes, as a heading says it: "scale", "K[a] *=".
+        What changes, as in a heading: "scale", "K[a] *=".
     how
         Whether a value replaces the entries, is added to them, or multiplies them.
     values
@@ -219,7 +219,7 @@ def _with_setting(problem: Problem, name: str, value: Value) -> Problem:
         return problem.with_field(name, value)
     prefix = name.removesuffix("scale")
     fields = problem.inner[prefix] if prefix else problem
-    # beyond all scales the largest score takes all, and those that tie share it
+    # at an infinite scale the largest score has all the weight, and ties share it
     normalizer = "hardmax" if fields.normalizer == "softmax" else fields.normalizer
     return problem.with_field(name, NONE).with_field(f"{prefix}normalizer", normalizer)
 

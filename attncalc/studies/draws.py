@@ -118,7 +118,7 @@ def root_of(covariance: Matrix) -> Matrix:
 
 
 def check_covariance(covariance: Matrix) -> None:
-    """Refuse a matrix that is no covariance; the message says why.
+    """Refuse a matrix that is not a covariance; the message states why.
 
     Raises
     ------

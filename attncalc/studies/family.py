@@ -82,7 +82,7 @@ def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> 
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words.
+    """Return a time as text.
 
     Examples
     --------

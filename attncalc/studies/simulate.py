@@ -54,7 +54,7 @@ class First(NamedTuple):
 
 
 class Direction(NamedTuple):
-    """Along which direction the outputs spread most, and what share of their variance lies there.
+    """The direction in which the outputs spread most, and its share of their variance.
 
     Parameters
     ----------

@@ -306,36 +306,11 @@ def train(
     )
     rows, solutions, updates = [], [], []
     for step in range(steps + 1):
-        try:
-            found = [solve(_with(each, weights)) for each in examples]
-            read = Solution.precise if rounds else Solution.__getitem__
-            loss = float(np.mean([read(each, LOSS)[0, 0] for each in found]))
-            if not np.isfinite(loss):
-                raise InputError("the loss is not finite")
-            gradients = {
-                name: np.mean(
-                    [
-                        np.asarray(read(each, gradient_name(name))).reshape(weights[name].shape)
-                        for each in found
-                    ],
-                    axis=0,
-                )
-                for name in learned
-            }
-            flat = np.concatenate([each.ravel() for each in gradients.values()])[np.newaxis]
-            norm = _stated("Norm").apply(flat)
-            if not np.isfinite(norm).all():
-                raise InputError("the gradient is not finite")
-            here = watched_values(tuple(watched), of_solution(found[0], exactly=rounds), 1)[0]
-        except InputError as error:
-            if not step:
-                raise
-            raise InputError(
-                f"training diverges at step {step}: {error} (use a smaller rate)"
-            ) from None
-        rows.append([loss, float(norm[0, 0]), *here])
+        found = _solved_at(step, examples, weights)
+        gradients, row = _measured(found, step, weights, tuple(watched))
+        rows.append(row)
         if step < steps:
-            changes = tuple(descent.updates(weights, gradients, norm))
+            changes = tuple(descent.updates(weights, gradients, np.array([[row[1]]])))
             if step < WRITTEN_OUT:
                 solutions.append(found[0])
                 updates.append(changes)
@@ -353,6 +328,43 @@ def train(
         tuple(solutions),
         tuple(updates),
     )
+
+
+def _solved_at(
+    step: int, examples: Sequence[Problem], weights: Mapping[str, Matrix]
+) -> list[Solution]:
+    try:
+        return [solve(_with(each, weights)) for each in examples]
+    except InputError as error:
+        if not step:
+            raise
+        raise _diverged(step, str(error)) from None
+
+
+def _measured(
+    found: Sequence[Solution],
+    step: int,
+    weights: Mapping[str, Matrix],
+    watched: tuple[Watched, ...],
+) -> tuple[dict[str, Matrix], list[float]]:
+    """Return the gradients, and the loss, their norm and what is watched."""
+    rounds = found[0].problem.rounding == EACH_STEP
+    read = Solution.precise if rounds else Solution.__getitem__
+    loss = float(np.mean([read(each, LOSS)[0, 0] for each in found]))
+    gradients: dict[str, Matrix] = {}
+    for name, W in weights.items():
+        each_own = [np.asarray(read(each, gradient_name(name))).reshape(W.shape) for each in found]
+        gradients[name] = np.mean(each_own, axis=0)
+    flat = np.concatenate([each.ravel() for each in gradients.values()])[np.newaxis]
+    norm = float(_stated("Norm").apply(flat)[0, 0])
+    if not np.isfinite([loss, norm]).all():
+        raise _diverged(step, "the loss or its gradient is not finite")
+    here = watched_values(watched, of_solution(found[0], exactly=rounds), 1)[0]
+    return gradients, [loss, norm, *here]
+
+
+def _diverged(step: int, reason: str) -> InputError:
+    return InputError(f"training diverges at step {step}: {reason} (use a smaller rate)")
 
 
 def _with(problem: Problem, weights: Mapping[str, Matrix]) -> Problem:

@@ -94,9 +94,9 @@ class _Bracket(NamedTuple):
 
 
 def changeovers(problem: Problem, change: Change) -> tuple[Changeover, ...]:
-    """Return where the largest weight of an output changes hands, in the order of the values.
+    """Return where the largest weight of an output moves to another input, in order of the values.
 
-    Nothing where there are no values between those given, as of words and whole numbers.
+    The result is empty if there are no values between those given, as with words and integers.
     """
     if not change.is_smooth:
         return ()
@@ -105,7 +105,7 @@ def changeovers(problem: Problem, change: Change) -> tuple[Changeover, ...]:
 
 
 class _Sought(NamedTuple):
-    """Weights, and what changes: where they change hands is looked for."""
+    """Weights, and the change that may move their largest one."""
 
     problem: Problem
     change: Change
@@ -180,15 +180,15 @@ def _found(sought: _Sought, brackets: list[_Bracket], splits: int) -> list[Chang
         low, high = np.where(is_over, low, middle), np.where(is_over, middle, high)
     at = (low + high) / 2
     rows = _rows_at(sought, at, brackets)
-    found, parted = [], []
+    found, halves = [], []
     for bracket, value, row in zip(brackets, at, rows, strict=True):
         third = tuple(map(int, np.flatnonzero(leading(row))))
         if splits and not {*third} & {*bracket.before, *bracket.after}:
-            parted.append(bracket._replace(high=float(value), after=third))
-            parted.append(bracket._replace(low=float(value), before=third))
+            halves.append(bracket._replace(high=float(value), after=third))
+            halves.append(bracket._replace(low=float(value), before=third))
         else:
             found.append(Changeover(float(value), *bracket[2:], sought.weights))
-    return found + _found(sought, parted, splits - 1)
+    return found + _found(sought, halves, splits - 1)
 
 
 def _rows_at(sought: _Sought, values: Matrix, brackets: list[_Bracket]) -> Matrix:
@@ -216,7 +216,7 @@ class Variation:
     digits
         The same at the shown decimals, (points, watched) texts.
     changeovers
-        Where the largest weight of an output changes hands; of one change alone.
+        Where the largest weight of an output moves to another input; of a single change only.
     is_exact
         Whether the digits of entries are those of exact decimals.
     is_sought

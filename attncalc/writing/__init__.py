@@ -12,7 +12,7 @@ A document is made by one of
 and any of them is written by
 
     terminal.write_tables(document, screen) -> texts for frames.on_screen(console, texts, screen)
-    terminal.write_notes(document) -> what should be said beside the tables
+    terminal.write_notes(document) -> the notes beside the tables
     markdown.write_markdown(document, picture=) -> str
     latex.write_latex(document, standalone=, picture=) -> str
 

@@ -1,6 +1,6 @@
 """A document: what is handed in, handed out or handed back, as values; a form is one visitor.
 
-The parts say what is there and in which order; how each looks, only the forms know.
+The parts define the content and its order; the forms define how each looks.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -305,7 +305,7 @@ class Connections(NamedTuple):
         """For each head the sentences that are shown, of very many without the middle."""
         for index in kept(len(self.heads), full=self.full, most=MOST_HEADS):
             if index is None:
-                continue  # the notes say so
+                continue  # the notes report it
             head, texts = self.heads[index]
             places = kept(len(texts), full=self.full, most=MOST_SENTENCES)
             yield head, [LEFT_OUT if place is None else texts[place] for place in places]
@@ -342,7 +342,7 @@ class Legend(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of texts under their headings, with a title; and each row in words."""
+    """Rows of texts under their headings, with a title; and each row as sentences."""
 
     title: str
     headings: tuple[str, ...]
@@ -358,7 +358,7 @@ class Sheet(NamedTuple):
 
 
 class Appendix(NamedTuple):
-    """Documents of their own that follow where there is paper for them."""
+    """Separate documents that follow on paper."""
 
     documents: "tuple[Document, ...]"
 

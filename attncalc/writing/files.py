@@ -23,7 +23,7 @@ Writer = Callable[[IO[bytes]], None]
 Content = str | bytes | Writer | Iterator[str]
 """All of it, what writes it, or its text piece by piece."""
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
-"""How a file system says that it cannot be asked to put something on its disk."""
+"""Errors of file systems that cannot write a file through to the disk."""
 FEW, AT_ONCE = 2, 16
 """From so many files on, so many are put on the disk at once: a thousand take a tenth the time."""
 LONGEST = 20
@@ -36,7 +36,7 @@ def check_places(*places: Path) -> None:
     Raises
     ------
     OutputError
-        When one is a folder, lies in one that does not exist or was read, or two are one file.
+        When one is a folder, is in a folder that does not exist or was read, or two are one file.
     """
     for path in places:
         with naming(path):
@@ -52,7 +52,7 @@ def check_folder(folder: Path) -> None:
     Raises
     ------
     OutputError
-        When it lies in one that does not exist, is a file, or what it holds was read.
+        When its folder does not exist, when it is a file, or when its content was read.
     """
     refuse_to_fill(folder)
     if ON_WINDOWS:
@@ -68,7 +68,7 @@ def check_folder(folder: Path) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Say of what the system refuses which place it is about."""
+    """Add the path to errors of the system."""
     try:
         yield
     except OSError as error:
@@ -118,7 +118,7 @@ def _check_place(path: Path) -> None:
     if path.is_dir():
         raise OutputError(f"cannot write {path}: it is a folder")
     if (descriptor := descriptor_of(path)) is not None:
-        os.fstat(descriptor)  # says where nothing is open
+        os.fstat(descriptor)  # the error if nothing is open
     elif not is_straight(path):
         _check_file(path)
     refuse_to_write(path)
@@ -258,7 +258,7 @@ def _folder_beside(folder: Path, moves: list[_Move]) -> Path:
 
 
 def _write(path: Path, ready: Path, content: Content, came: Sequence[int]) -> None:
-    """Write a file that nobody else can read until it has the rights of the one it replaces."""
+    """Write a private file, and then give it the permissions of the one it replaces."""
     rights = 0o600 if path.exists() else 0o666
     with naming(path), open(ready, "xb", opener=lambda at, how: os.open(at, how, rights)) as file:
         _fill(file, content, came)

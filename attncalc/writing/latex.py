@@ -1,4 +1,4 @@
-r"""A document as LaTeX: a body to \input into a document with amsmath, or a document of its own.
+r"""A document as LaTeX: a body to \input into a document with amsmath, or a complete document.
 
 No line is wider than the narrowest of LaTeX's own pages: wide matrices are in blocks of columns,
 long sums are broken. The widths are those of Computer Modern at 10 points, rounded up.
@@ -66,9 +66,9 @@ def write_latex(
     document
         What to write.
     standalone
-        Whether it is a file of its own, and not the body of one.
+        Whether it is a complete file, not the body of one.
     picture
-        For a file of its own, the name of the file with the map.
+        For a complete file, the name of the file with the map.
     """
     if standalone:
         return "".join(write_together([write_sheet(document, picture=picture)]))
@@ -77,12 +77,12 @@ def write_latex(
 
 
 def write_sheet(document: parts.Document, *, picture: str | None = None) -> str:
-    """Return one of the documents that `write_together` puts into a file of its own."""
+    """Return one of the documents that `write_together` puts into one file."""
     return _body(document, picture, LINE_OF_OWN)
 
 
 def write_together(sheets: Iterable[str]) -> Iterator[str]:
-    """Yield a file of its own with several documents, each of which begins a page."""
+    """Yield a complete file with several documents, each on a new page."""
     yield _DOCUMENT
     for place, sheet in enumerate(sheets):
         if place:

@@ -72,7 +72,7 @@ def text_width(tex: str) -> float:
 
 
 def _of_group(tokens: Iterator[str]) -> float:
-    """Return the width up to the brace that closes a group; its scripts share their room."""
+    """Return the width up to the brace that closes a group; its scripts overlap."""
     total, scripts = 0.0, [0.0]
     for token in tokens:
         if token == "}":
@@ -152,7 +152,7 @@ def in_rows(line: Derivation, room: float) -> str:
 
 
 def _rows_of(parts: Sequence[tuple[str, list[str], str]], room: float) -> list[str]:
-    """Lay equal things out in rows: side by side, below, or broken, as there is room.
+    """Arrange equal things in rows: side by side, stacked, or broken, as space permits.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def matrix_blocks(grid: Grid, room: float) -> Iterator[MatrixBlock]:
 
 
 def fits_beside(equation: str, block: MatrixBlock, room: float) -> bool:
-    """Return whether a matrix fits on the line of its equation, with nothing to say above it."""
+    """Return whether a matrix fits on the line of its equation, without labels above it."""
     return not block.caption and set_width(f"{equation} =") + block.width <= room
 
 
@@ -334,7 +334,7 @@ def _entry(cell: Cell) -> str:
     content = cell.content
     if content is None:
         return _EMPTY
-    if isinstance(content, str):  # what a person wrote, and the sign of its mark
+    if isinstance(content, str):  # the answer, and the sign of its mark
         sign, look = (cell.mark.sign, cell.mark.look) if cell.mark else ("", "")
         return LOOKS.get(look, r"\text{%s}") % in_latex(f"{content} {sign}".strip())
     text = in_tex(content)

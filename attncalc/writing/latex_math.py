@@ -35,13 +35,13 @@ _NAME = re.compile(
 )
 _GREEK = ("alpha", "beta", "gamma", "mu")
 _OF_ONE = ("beta", "gamma", "mu", "var", "ms")
-"""What a normalisation has, whose index says of which."""
+"""Matrices of a normalization, with its number as their index."""
 _LETTERS = {"ε": r"\varepsilon", "π": r"\pi"}
 """Letters that denote a number."""
 _SUBSCRIPTED = ("W", "b", "d", "v")
 """Letters whose index is a subscript: W_Q, b_Q, d_k; that of a later step is a superscript."""
 _NEW = "_new"
-"""What the names of matrices end in that are worked out once more, after a step."""
+"""The ending of the names of matrices that are computed again after a gradient step."""
 _FUNCTIONS = {
     "tanh": r"\tanh",
     "sin": r"\sin",
@@ -69,7 +69,7 @@ class _Name(NamedTuple):
     number, word
         Its index.
     mark
-        What else is said of it: "new", of a matrix after a step against its gradient.
+        A mark of the symbol: "new" for a matrix after a gradient step.
     """
 
     part: str
@@ -207,7 +207,7 @@ class TexMath(MathWriter):
         match power.exponent:
             case Quotient(top, bottom):
                 exponent = f"{self.write(top)}/{self.write(bottom)}"
-            case Ratio(exact):  # a fraction with a line of its own would be too high
+            case Ratio(exact):  # a fraction on its own line would be too high
                 exponent = str(exact)
             case other:
                 exponent = self.write(other)
@@ -325,7 +325,7 @@ def name_in_tex(name: str, head: int = 0) -> str:
 
 
 def _gradient_in_tex(gradient: Gradient, whole: str) -> str:
-    """Return ∂L/∂Q; of a part of it with the step that it comes by."""
+    """Return ∂L/∂Q; of a part of it with the step that it passes through."""
     return rf"{whole} \text{{ via }} {name_in_tex(gradient.by)}" if gradient.by else whole
 
 
@@ -352,5 +352,5 @@ def parts_of(name: str) -> _Name:
 
 
 def is_subscripted(parts: _Name) -> bool:
-    """Say whether the index of a name is below its letters: W_Q, b_Q, d_k."""
+    """Return whether the index of a name is below its letters: W_Q, b_Q, d_k."""
     return parts.letters in _SUBSCRIPTED

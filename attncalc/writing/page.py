@@ -112,7 +112,7 @@ class Contents(NamedTuple):
     Parameters
     ----------
     steps
-        The steps that are wanted.
+        The requested steps.
     given
         Whether the problem's own matrices come first.
     work
@@ -127,9 +127,9 @@ class Contents(NamedTuple):
     blank
         Whether answers are left out.
     patterns
-        Whether it says what the weights show.
+        Whether it describes the patterns of the weights.
     head
-        Of which attention, or which head, it says so; None for all.
+        The described attention or head; None for all.
     only_head
         The one head that is shown, from 1, of matrices that have several; None for all.
     """
@@ -188,7 +188,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
 
 
 def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
-    """Say whether the work of these steps is so little that a page which folds it has it unasked.
+    """Return whether the work of these steps is short enough to be folded into every page.
 
     What each entry is made of is counted as the longest side of a given matrix.
     """
@@ -283,8 +283,8 @@ def _patterns(
         worth = worth_telling(found)
         if not contents.full:
             worth = leading(worth, parts.LEADING)
-        told = tuple(sentence(problem, pattern) for pattern in worth)
-        yield parts.Patterns(told, contents.full)
+        sentences = tuple(sentence(problem, pattern) for pattern in worth)
+        yield parts.Patterns(sentences, contents.full)
 
 
 def _check_length(solution: Solution, contents: Contents) -> None:

@@ -1,7 +1,7 @@
 """A page as data: CSV (one file of blocks, or a file for each step), JSON, and NumPy's `.npz`.
 
 Each of them holds the problem and can be read back as that. In CSV the problem comes first; what
-follows the line "results" is for people and spreadsheets, and is recomputed when it is read back.
+follows the line "results" is for readers and spreadsheets, and is recomputed when it is read back.
 """
 
 from collections.abc import Iterator, Sequence
@@ -67,7 +67,7 @@ def _blocks(page: Page) -> Iterator[Row]:
 
 
 def write_csv_files(page: Page) -> dict[str, Iterator[str]]:
-    """Return the page as files by name: the problem, one for each step, and what is said."""
+    """Return the page as files by name: the problem, one for each step, and the notes."""
     files = {OWN_PROBLEM: as_lines(in_csv(page.problem))}
     for section in page.sections:
         files[f"{section.step.name}.csv"] = as_lines(_section(section))

@@ -1,4 +1,4 @@
-"""What the patterns of a solution say in sentences: each with its numbers and its threshold.
+"""The patterns of a solution as sentences: each with its numbers and its threshold.
 
 Names in them are made harmless: a sentence can be shown as it is.
 """

@@ -42,7 +42,7 @@ def typesetter(place: Path) -> str:
     Raises
     ------
     OutputError
-        When none is installed; the message says what to install, and what needs nothing.
+        When none is installed; the message names one to install, and forms that need none.
     """
     for name in TYPESETTERS:
         if shutil.which(name):
@@ -87,7 +87,7 @@ def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
 
 
 def _run(name: str, folder: Path, place: Path, came: Sequence[int]) -> str | None:
-    """Run a program on the page in a folder; return what it said where it failed."""
+    """Run a program on the page in a folder; return its output if it failed."""
     # the same page gives the same bytes, and a line of the log is one however long
     settings = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1", "max_print_line": "1000"}
     try:
@@ -111,7 +111,7 @@ def _run(name: str, folder: Path, place: Path, came: Sequence[int]) -> str | Non
 
 
 def _waited(running: "subprocess.Popen[bytes]", came: Sequence[int]) -> bytes:
-    """Return what a program says until it is done; end it where it takes long, or we are ended."""
+    """Return the output of a program; end it if it takes long, or when this process ends."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -123,7 +123,7 @@ def _waited(running: "subprocess.Popen[bytes]", came: Sequence[int]) -> bytes:
 
 
 def _stuck(log: Path) -> str:
-    """Return the lines of a log that say what is wrong, and where."""
+    """Return the lines of a log with an error and its place."""
     if not log.is_file():
         return ""
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n")

@@ -36,7 +36,7 @@ def json_pieces(value: Any, margin: str = "\n", *, rows_in_a_line: bool = False)
     margin
         A line break and the blanks before the line that the value begins in.
     rows_in_a_line
-        Whether a list of numbers is one line, as people write the rows of matrices.
+        Whether a list of numbers is one line, as in rows of matrices.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from attncalc.writing.document import DAGGER, Cell, Grid, Section
 from attncalc.writing.mathematics import PlainText, in_text
 
 MOST_NAMED = 12
-"""Values in a footnote; of more it says how many there are."""
+"""Number of values in a footnote; of more, only the count is shown."""
 
 
 def line_in_text(line: Derivation) -> str:

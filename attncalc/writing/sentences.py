@@ -1,4 +1,4 @@
-"""What every output says in sentences: the conventions, the connections, and the notes.
+"""The sentences of every output: the conventions, the connections, and the notes.
 
 Names and titles in them are made harmless: a sentence can be shown as it is.
 """
@@ -29,7 +29,7 @@ from attncalc.studies.patterns.view import counted
 IN_FLOATS = "too large for exact decimals: the digits shown come from float64 arithmetic"
 IN_WORK = "every result is proven; numbers within its work come from float64 arithmetic"
 MOST_HEADS_TOLD = 20
-"""Heads that have a note each; of more it says how many."""
+"""Number of heads that have a note each; of more, only the count is noted."""
 BLANK = "_____"
 """The room for an answer on a worksheet."""
 
@@ -38,7 +38,7 @@ BLANK = "_____"
 class Note:
     """Something a reader should know: of one step, or of the whole solution (`step` is "").
 
-    Advice is for the person who solves it, and is no part of a page that is handed in.
+    Advice is for the user, and is not part of a page to hand in.
     """
 
     text: str
@@ -68,9 +68,9 @@ def notes(solution: Solution) -> tuple[Note, ...]:
     )
 
 
-def _each(told: Iterable[list[str]], more: str) -> Iterator[str]:
+def _each(texts: Iterable[list[str]], more: str) -> Iterator[str]:
     """Yield the sentences on each head, and of very many heads how many more there are."""
-    heads = [said for said in told if said]
+    heads = [text for text in texts if text]
     yield from (text for said in heads[:MOST_HEADS_TOLD] for text in said)
     if len(heads) > MOST_HEADS_TOLD:
         yield f"in {len(heads) - MOST_HEADS_TOLD} more heads, too, {more}"
@@ -172,7 +172,7 @@ def _risen(solution: Solution) -> Iterator[Note]:
 
 
 def _on_digits(solution: Solution) -> Iterator[Note]:
-    """Say which digits are not proven: all of them, or those of values that cannot be decided."""
+    """Return the note on unproven digits: all of them, or those of undecidable values."""
     if not solution.is_proven:
         yield Note(IN_FLOATS.replace("float64", solution.problem.dtype.name))
     for name, places in solution.undecided.items():

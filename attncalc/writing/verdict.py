@@ -25,7 +25,7 @@ MOST_REASONS = 5
 Said = Callable[..., str]
 """Writes points, with no decimals where `least` is 0 and they are whole."""
 MOST_UNREAD = 10
-"""Of what was not read, and of faults and remarks, a verdict says no more of each."""
+"""Number of unread texts, of faults and of remarks that a verdict lists."""
 LONGEST = 60
 """Characters that are shown of what was not read."""
 
@@ -50,7 +50,7 @@ def points_text(points: Fraction, decimals: int = 2, least: int = 1) -> str:
 
 
 def verdict(marking: Marking, said: Said = points_text) -> tuple[str, ...]:
-    """Return what is to be said of an answer, a sentence or a few in each text.
+    """Return the verdict on an answer, with one or a few sentences in each text.
 
     The first mistake and why comes first, then what follows, then the rest; `said` writes points.
     """
@@ -71,17 +71,17 @@ def verdict(marking: Marking, said: Said = points_text) -> tuple[str, ...]:
 
 
 def verdict_of_step(marking: Marking, marks: StepMarks) -> tuple[str, ...]:
-    """Return what is to be said of one step, where it stands alone: on a test of its own."""
+    """Return the verdict on one step, for a test of its own."""
     return tuple(_of_step(marking, marks))
 
 
 def verdict_of_lines(marking: Marking) -> tuple[str, ...]:
-    """Return what is to be said of the lines of the map."""
+    """Return the verdict on the lines of the map."""
     return tuple(_lines(marking))
 
 
 class Named(NamedTuple):
-    """One entry as a sentence names it: S[2,3], and where that is in words."""
+    """One entry as a sentence names it: S[2,3], and its row and column as text."""
 
     name: str
     where: str
@@ -101,7 +101,7 @@ def entry_named(marking: Marking, marks: StepMarks, place: Place) -> Named:
 
 
 def labels_of(marking: Marking, marks: StepMarks) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what rows and columns of a step stand for; numbers, where it has another shape."""
+    """Return the labels of a step's rows and columns; numbers, if it has another shape."""
     solution, shape = marking.key.solution, marks.statuses.shape
     if shape == marking.key.shown[marks.step.name].shape:
         return solution.row_labels(marks.step), solution.column_labels(marks.step)
@@ -283,7 +283,7 @@ def _later_mistakes(marking: Marking) -> Iterator[str]:
 
 
 def _is_own(marking: Marking, marks: StepMarks, place: Place) -> bool:
-    """Say whether an entry should be another than the key's, for own values lead there."""
+    """Return whether an entry should be another than the key's, for own values lead there."""
     shown = marking.key.shown[marks.step.name]
     return marks.expected.shape != shown.shape or bool(marks.expected[place] != shown[place])
 
@@ -373,7 +373,7 @@ def _where_unread(marking: Marking) -> str:
 
 
 def _names(steps: Sequence[str]) -> str:
-    """Return all names of steps in a row, and the map in words."""
+    """Return the names of steps as a list in a sentence, with the map as text."""
     words = ["the lines of the map" if name == LINES else name for name in steps]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
@@ -396,7 +396,7 @@ def _counted(marking: Marking, said: Said) -> Iterator[str]:
 
 
 def _style_in_words(marking: Marking, style: Style) -> str:
-    """Say what is done otherwise than in the key."""
+    """Yield the conventions that differ from the key."""
     if style.digits:
         return f"numbers are kept to {style.digits} significant digits"
     cut = {
@@ -457,7 +457,7 @@ def _lines(marking: Marking) -> Iterator[str]:
         dashed = f"its dashed line to {of_each(second)}" if second else "it has no dashed line"
         missing = "no lines were found for" if line.written is None else "the lines are wrong of"
         if line.written is None and (marking.unread_lines or LINES in marking.not_found):
-            continue  # it may be said in what was not read; and no lines at all are said at once
+            continue  # it may be in text that was not read; no lines at all are reported at once
         of = f"{output}{of_head}{_as_read(line)}"
         yield f"On the map{where} {missing} output {of}: {solid}, {dashed}."
     following = [each for each in marking.lines if each.status is Status.FOLLOWS]

@@ -16,14 +16,14 @@ def functions() -> str:
 
 def classes() -> str:
     """Return the page of classes."""
-    parts = [*map(_directive, _names(_is_class)), *map(_directive, RETURNED)]
+    parts = [*map(_section, _names(_is_class)), *map(_section, RETURNED)]
     return "\n".join(["# Python classes\n", *parts])
 
 
 def _functions() -> Iterator[str]:
     yield "# Python functions\n"
-    yield "What `attncalc` exports. [Python](../python.md) has examples.\n"
-    yield from map(_directive, _names(inspect.isfunction))
+    yield "The functions of `attncalc`. [Python](../python.md) has examples.\n"
+    yield from map(_section, _names(inspect.isfunction))
     yield "## Errors\n"
     yield from map(_directive, _names(_is_error))
 
@@ -38,6 +38,10 @@ def _is_error(thing: object) -> bool:
 
 def _is_class(thing: object) -> bool:
     return isinstance(thing, type) and not _is_error(thing)
+
+
+def _section(name: str) -> str:
+    return f"## {name}\n\n{_directive(name)}"
 
 
 def _directive(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The tables of fields.md: a row for each declared field, in the words of its declaration.
+"""The tables of the pages of fields: a row for each field, with the text of its declaration.
 
 A comment above a table says whose fields it lists: `<!-- matrices: PatchFields -->`. The last
 column (of matrices the last two) is the page's own, and is kept.

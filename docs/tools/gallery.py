@@ -1,4 +1,4 @@
-"""Adds the output of each command to gallery.md when the site is built."""
+"""Adds the output of each command to the pages of the gallery when the site is built."""
 
 import html
 import re
@@ -14,7 +14,6 @@ BLOCK = re.compile(
 )
 SHOWN_LINES = 24
 LANGUAGES = {".md": "markdown", ".tex": "latex", ".json": "json"}
-PAGES = "gallery/pages"
 
 
 def with_results(text: str, folder: Path) -> str:
@@ -48,9 +47,9 @@ def _shown(says: str, made: Path, folder: Path) -> str:
     """Return the Markdown that shows an output."""
     if made.suffix in (".png", ".svg"):
         (folder / made.name).write_bytes(made.read_bytes())
-        return f"![{says}](gallery/{made.name})\n"
+        return f"![{says}]({made.name})\n"
     (folder / "pages" / made.name).write_bytes(made.read_bytes())
-    link = f'<a href="{PAGES}/{made.name}">{html.escape(made.name)}</a>'
+    link = f'<a href="pages/{made.name}">{html.escape(made.name)}</a>'
     return f"Open {link}.\n{_beginning(made)}"
 
 

@@ -11,7 +11,10 @@ const SYNONYMS = {
   grades: "marking",
   grading: "marking",
   scheme: "rubric",
-  normalization: "normalisation",
+  normalisation: "normalization",
+  gqa: "heads",
+  mqa: "heads",
+  marks: "marking",
   chart: "plot",
   visualize: "plot",
 };

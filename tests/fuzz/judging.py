@@ -43,7 +43,7 @@ def _ending(seen: Outcome):
     if seen.raised and not seen.raised.startswith("TooSlow"):
         yield "raised", seen.raised
     elif seen.code not in CODES and not seen.raised:
-        said = re.search(r"attncalc's own: (.*)", seen.err)
+        said = re.search(r"internal error: (.*)", seen.err)
         yield "exit", f"{seen.code}: {said[1] if said else seen.err[-200:]}"
     if "Traceback (most recent call last)" in seen.err:
         yield "traceback", seen.err.strip().splitlines()[-1]
@@ -88,7 +88,7 @@ def _texts(case: Case, seen: Outcome):
 
 
 def is_raw(character: str) -> bool:
-    """Say whether a character does something to a terminal or to the order of what is read."""
+    """Return whether a character does something to a terminal or to the order of what is read."""
     if character in f"\n\t{_OWN_MARKS}":
         return False
     return unicodedata.category(character) in ("Cc", "Zl", "Zp", "Cs") or (

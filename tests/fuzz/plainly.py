@@ -202,6 +202,11 @@ def _open(some: Random, files: Files) -> list[str]:
     return line + (["--layer", some.choice(["0", "0", "9"])] if some.random() < 0.7 else [])
 
 
+def _generate(some: Random, files: Files) -> list[str]:
+    line = [each for each in _open(some, files) if each not in ("--layer", "9")]
+    return [*line[:3], "--count", some.choice(["1", "2", "0"])]
+
+
 def _samples_command(some: Random, files: Files) -> list[str]:
     name = some.choice([each.name for each in (*SAMPLES, *ANSWERS)])
     return [name, "-o", "out"] if some.random() < 0.7 else [name]
@@ -217,6 +222,7 @@ BASES: dict[str, Callable[[Random, Files], list[str]]] = {
     "export": _export,
     "new": _new,
     "open": _open,
+    "generate": _generate,
     "samples": _samples_command,
     "schema": lambda some, _: [some.choice(NAMES)],
 }

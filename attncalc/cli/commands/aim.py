@@ -37,7 +37,7 @@ def aim(flags: Mapping[str, Any]) -> None:
     own = {**flags, "file": file, "heads": None}
     problem = problem_from(own, fallback=FALLBACK, needs_query=False)
     if flags["within"] is not None and not flags["within"] > 0:
-        raise InputError(f"--within {flags['within']:g}: an error is above 0, as 0.001")
+        raise InputError(f"--within {flags['within']:g}: an error must be above 0, as 0.001")
     target = read_target(things[-1], problem)
     found = design(problem, target, beta=beta, heads=heads, within=flags["within"])
     more = [] if flags["save"] is None else [output(saved, _problem(found))]

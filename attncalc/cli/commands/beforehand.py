@@ -1,4 +1,4 @@
-"""What takes longer than people expect, or much memory: said before it is begun."""
+"""Estimates of long times and large memory, printed before a computation starts."""
 
 from math import prod
 from typing import TYPE_CHECKING
@@ -14,9 +14,9 @@ if TYPE_CHECKING:  # it belongs to what draws
 MOST_LINES = 10_000
 """Lines that a picture draws."""
 PATIENCE = 2.0
-"""Seconds that nobody needs to be told of."""
+"""Seconds below which no estimate is printed."""
 NO_MATTER = 300 * 2**20
-"""Bytes that nobody needs to be told of."""
+"""Bytes below which no estimate is printed."""
 PER_SCORE, PER_MARKED = 2e-7, 1e-6
 """Seconds for a score on a page, with its notes, and for an entry of a key, with its recipes."""
 PER_ENTRY = {"csv": 1.2e-6, "json": 2.5e-6, "npz": 1e-7}
@@ -32,7 +32,7 @@ BLOCKS = 150 * 2**20
 
 
 def sizes_of(problem: Problem, steps: Plan) -> dict[str, int]:
-    """Return how many entries the matrix of each step has, before any is worked out."""
+    """Return how many entries the matrix of each step has, before any is computed."""
     shapes = {name: matrix.shape for name, matrix in problem.given.items()}
     for step in steps:
         shapes[step.name] = step.operation.shape(*(shapes[name] for name in step.inputs))
@@ -42,7 +42,7 @@ def sizes_of(problem: Problem, steps: Plan) -> dict[str, int]:
 def say_of_page(
     problem: Problem, entries: int, form: str, *, full: bool, work: bool, remakes: bool
 ) -> None:
-    """Say what a page takes where that is much.
+    """Print an estimate for a page if it is large.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ def say_of_page(
         seconds, size = seconds + entries * PER_CELL, size + entries * BYTES_OF_CELL
     if work:
         seconds += entries * (PER_LINE_OF_WORK + problem.m * PER_TERM)
-    what = "written out" if work else "written" if shown else "worked out, of which few are shown"
+    what = "written out" if work else "written" if shown else "computed, of which few are shown"
     _say(f"{entries:,} entries are {what}", seconds, size)
 
 
 def say_of_marking(problem: Problem, steps: Plan) -> None:
-    """Say what the key to a long problem takes where that is much; refuse what cannot fit."""
+    """Print an estimate for the key to a long problem; refuse one that cannot fit."""
     entries = sum(sizes_of(problem, steps).values())
     size = entries * BYTES_OF_MARKED
     way_out = "mark answers to a shorter problem, or on a larger machine"
@@ -80,7 +80,7 @@ def say_of_marking(problem: Problem, steps: Plan) -> None:
 
 
 def say_of_picture(problem: Problem, look: "Look", heads: int) -> None:
-    """Say what a picture of so many heads takes where that is much; refuse what cannot fit."""
+    """Print an estimate for a picture of many heads; refuse one that cannot fit."""
     weights = problem.most_scores
     size = weights * BYTES_OF_DRAWN
     way_out = "attncalc self --only A shows the first and the last of them"
@@ -98,7 +98,7 @@ def _say(what: str, seconds: float, size: int) -> None:
 
 
 def _in_time(seconds: float) -> str:
-    """Return a time as people say it: nobody knows how fast a machine is.
+    """Return a rounded time as text, because the speed of the machine is unknown.
 
     Examples
     --------

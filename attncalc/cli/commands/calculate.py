@@ -55,12 +55,12 @@ def _check_combinations(flags: Flags) -> None:
     writes_out = "--work" if flags["work"] else "--entry" if flags["entry"] else ""
     empties = "--practice" if flags["practice"] else "--blank" if flags["blank"] else ""
     if empties and writes_out:
-        raise InputError(f"{empties} and {writes_out} together: a worksheet holds no work")
+        raise InputError(f"{empties} and {writes_out} together: a worksheet has no work")
     if empties and flags["explain"]:
-        raise InputError(f"{empties} and --explain together: a worksheet holds no answers")
+        raise InputError(f"{empties} and --explain together: a worksheet has no answers")
     if flags["entry"] and (flags["work"] or flags["only"]):
         other = "--work" if flags["work"] else "--only"
-        raise InputError(f"--entry and {other} together: --entry says what is shown")
+        raise InputError(f"--entry and {other} together: --entry selects what is shown")
 
 
 def _say_beforehand(
@@ -74,7 +74,7 @@ def _say_beforehand(
 
 
 def _remakes(problem: Problem, form: Form) -> bool:
-    """Say whether scores and weights are better made again, row by row, than kept.
+    """Return whether scores and weights are better made again, row by row, than kept.
 
     Arrays are written whole, and columns would each ask for all rows.
     """
@@ -128,7 +128,7 @@ def _entries(solution: Solution, references: list[str]) -> dict[str, tuple[Place
 
 
 def _by_name(steps: Plan) -> dict[str, Step]:
-    """Return the steps under all that a person may call them, in small letters."""
+    """Return the steps by all of their names, in lower case."""
     return {step.title: step for step in steps} | {step.name.lower(): step for step in steps}
 
 

@@ -1,4 +1,4 @@
-"""`attncalc check`: mark worked answers, and say where and why they went wrong."""
+"""`attncalc check`: mark worked answers, and report where and why they went wrong."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +77,7 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
         raise InputError("--csv and the marks both go to standard output: give one of them a file")
     check_targets(page, table)
     if flags["file"] == "-" and "-" in answers:
-        raise InputError("- stands for the problem and for an answer: one of them can be")
+        raise InputError("- is given for the problem and for an answer: use it for one of them")
     problem = problem_from(flags, fallback="self")
     rules = rules_from(flags)
     say_of_marking(problem, plan(problem))
@@ -122,9 +122,7 @@ def _form(form: str | None, page: Target) -> str:
     """Return the form of the output: as asked, or as the ending of the file has it."""
     if page.is_folder:
         if form not in (None, "markdown", "html"):
-            raise OutputError(
-                f"{page.place} is a folder: pages in markdown or html are written to one"
-            )
+            raise OutputError(f"{page.place} is a folder: it can contain pages in markdown or html")
         return form or "markdown"
     if form is not None or page.place is None:
         return form or "table"
@@ -146,7 +144,7 @@ def _places(answers: Sequence[str]) -> list[str] | None:
         except AttncalcError:
             if len(answers) == 1:
                 raise
-            inside = None  # reading it says once more what is wrong, in its row
+            inside = None  # reading it again reports the error in its row
         found += [answer] if inside is None else map(str, inside)
         if inside is not None:
             _say_of_others(answer, inside)
@@ -156,16 +154,16 @@ def _places(answers: Sequence[str]) -> list[str] | None:
 
 
 def _say_of_others(folder: str, answers: list[Path]) -> None:
-    """Say what stands in a folder of answers and is not marked: somebody may have handed it in."""
+    """List the files of a folder of answers that are not marked: one may be a submission."""
     others = passed_over(Path(folder), answers)
     if others:
         more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
         names = ", ".join(map(quoted, others[:MOST_NAMED]))
-        note(f"{folder}: not marked, for no answers are called so: {names}{more}")
+        note(f"{folder}: not marked, because no answers have these names: {names}{more}")
 
 
 def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Output:
-    """Return what was read of each answer, for a person, or as an answer to be corrected."""
+    """Return what was read of each answer, as text, or as an answer to be corrected."""
     from attncalc.cli.commands.reading import reading_as_json, reading_in_text
 
     as_json = form == "json" or (page.place is not None and page.place.suffix == ".json")
@@ -297,7 +295,7 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
 
 
 def _written(answer: Marked | None, document: Document, form: str, shown: Shown) -> str:
-    """Return a document in a form; in HTML, the page of one marked answer lives."""
+    """Return a document in a form; in HTML, the page of one marked answer is interactive."""
     if form == "markdown":
         from attncalc.writing.markdown import write_markdown
 

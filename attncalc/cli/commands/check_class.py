@@ -43,11 +43,11 @@ from attncalc.writing.reports.many import Marked, Shown, page_of
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")
 NOTHING = Marked("", None, class_rows.NO_ANSWER)
-"""What stands for an answer that was not handed in."""
+"""The result of an answer that was not handed in."""
 
 
 class _Way(NamedTuple):
-    """How answers are marked and told of."""
+    """How answers are marked and reported."""
 
     rules: Rules
     shown: Shown
@@ -63,11 +63,11 @@ class _Work(NamedTuple):
     handed: tuple[tuple[str, Path], ...]
     answers: tuple[Paired | None, ...]
     known: str
-    """What stands for all of it, of an earlier run whose page is there still."""
+    """The digest of an earlier run whose page still exists."""
 
 
 class _Done(NamedTuple):
-    """What comes of it: the row of each problem, the page, and what stands for it."""
+    """Its results: the row of each problem, the page, and its digest."""
 
     outcomes: tuple[Outcome, ...]
     page: str
@@ -113,16 +113,16 @@ def _page(flags: Mapping[str, Any]) -> Target:
 
 def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
     if flags["reading"]:
-        raise InputError("--reading takes one problem: give it in place of the set")
+        raise InputError("--reading requires one problem: give it instead of the set")
     if "-" in flags["answers"]:
-        raise InputError("the answers of a class are files, named after who wrote them")
+        raise InputError("the answers of a class are files, named after their students")
     refuse_of_a_set(flags)
     form = flags["format"]
     if page.place is not None and form is not None and form not in FORMS:
         known = " or ".join(FORMS)
-        raise OutputError(f"{page.place} is a folder: pages in {known} are written to one")
+        raise OutputError(f"{page.place} is a folder: it can contain pages in {known}")
     if page.place is None and form not in (None, *TABLES):
-        raise InputError(f"{form}: say where the pages of a class go, as -o marked/")
+        raise InputError(f"{form}: choose a folder for the pages of a class, as -o marked/")
 
 
 def _form(flags: Mapping[str, Any], page: Target) -> str:
@@ -134,7 +134,7 @@ def _rules(flags: Mapping[str, Any], samples: Sequence[Key]) -> Rules:
 
 
 def _of(key: Key, rules: Rules) -> Rules:
-    """Return the rules for one problem: of several, each has steps of its own."""
+    """Return the rules for one problem: each of several has its own steps."""
     if rules.asked is None:
         return replace(rules, same_for_all=key.problem.asked is None)
     return replace(rules_of_one(rules, key), same_for_all=False)
@@ -145,7 +145,7 @@ def _steps(samples: Sequence[Key]) -> list[str]:
 
 
 def _remember(given: ClassSet, paired: Sequence[Paired], unpaired: Sequence[Unpaired]) -> None:
-    """Remember what is read, for what reads it has a memory of its own."""
+    """Remember the files that other processes read."""
     for row in given.handed:
         for handed in row:
             remember(handed.file)
@@ -158,7 +158,7 @@ def _refuse_within(page: Path, read: Sequence[str]) -> None:
     for place in read:
         if page.resolve().is_relative_to(Path(place).resolve()):
             raise OutputError(
-                f"cannot write {page}: it lies in {place}, which was read: name another place"
+                f"cannot write {page}: it is in {place}, which was read: choose another place"
             )
 
 
@@ -192,10 +192,10 @@ def _marked(
 
 def _say(before: int, fresh: int, folder: Path, others: Sequence[str]) -> None:
     if before:
-        note(f"{_pages(before)} of an earlier run: the answers are as they were")
+        note(f"{_pages(before)} from an earlier run: the answers have not changed")
     note(f"{_pages(fresh)} written to {folder}")
     for name in others:
-        note(f"{folder / name}: of an earlier run: there is no such answer now")
+        note(f"{folder / name}: from an earlier run: this answer no longer exists")
 
 
 def _pages(count: int) -> str:
@@ -234,14 +234,14 @@ def _mark(way: _Way, work: _Work) -> _Done | None:
 
 
 def _digest(way: _Way, work: _Work) -> str:
-    """Return what stands for an answer, its problem and how it is marked: it changes with them."""
-    told = sha256(repr((__version__, way, work.name, work.handed, work.answers)).encode())
+    """Return a digest of an answer, its problem and how it is marked."""
+    digest = sha256(repr((__version__, way, work.name, work.handed, work.answers)).encode())
     for _, file in work.handed:
-        told.update(_content(file))
+        digest.update(_content(file))
     for answer in work.answers:
         if answer is not None:
-            told.update(_content(answer.place))
-    return told.hexdigest()
+            digest.update(_content(answer.place))
+    return digest.hexdigest()
 
 
 def _content(place: Path) -> bytes:

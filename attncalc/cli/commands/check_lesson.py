@@ -134,7 +134,7 @@ Placed = tuple[Finding, int, int]
 def _of_example(
     lesson: Lesson, example: Example, said: Mapping[str, Any], seen: set[int]
 ) -> Iterator[Placed]:
-    """Yield what is said of an example: its results, its given matrices, and what is not read."""
+    """Yield the report of an example: its results, its given matrices, and text not read."""
     size = sum(len(line) for line in lesson.lines[example.first - 1 : example.last])
     read = partial(lesson.read, example)
     checked = check_example(example.matrices, example.own, read, said, by_one=size > LONG)
@@ -168,6 +168,6 @@ def _of_example(
 
 
 def _rows(written: WrittenMatrix) -> list[list[str]]:
-    """Return the entries of a matrix as typed, row by row, those of each head behind another."""
+    """Return the entries of a matrix as typed, row by row, head after head."""
     texts = written.values.astype(str) if written.texts is None else written.texts
     return [list(map(str, row)) for row in texts.reshape(-1, written.shape[-1])]

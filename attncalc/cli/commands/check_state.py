@@ -34,7 +34,7 @@ class State:
         self._waiting: list[tuple[Path, str, str]] = []
 
     def digest_of(self, name: str) -> str:
-        """Return what stood for a page's answer when it was written; "" where it is not there."""
+        """Return the digest of a page's answer when the page was written; "" if it is unknown."""
         known = self._known.get(name)
         if known is None or self.folder is None:
             return ""
@@ -57,7 +57,7 @@ class State:
         return [] if folder is None else [each for each in pages if (folder / each).is_file()]
 
     def keep(self, name: str, page: str, digest: str, rows: Sequence[Any]) -> None:
-        """Write a page, soon, and then a line that says so."""
+        """Write a page soon, and then a line that records it."""
         if self.folder is None:
             return
         told = {
@@ -86,7 +86,7 @@ class State:
 
 
 def _read(folder: Path | None) -> dict[str, Any]:
-    """Return the lines by name, the last of each; one that was cut off is passed over."""
+    """Return the lines by name, the last of each; one that was cut off is skipped."""
     if folder is None:
         return {}
     refuse_found(folder / LINES)  # lines are added to it: what it leads to would be changed
@@ -106,7 +106,7 @@ def _read(folder: Path | None) -> dict[str, Any]:
 
 
 def _is_whole(told: Any) -> bool:
-    """Say whether a line holds what this version writes."""
+    """Return whether a line holds what this version writes."""
     if not isinstance(told, dict) or not isinstance(told.get("rows"), list):
         return False
     texts = all(isinstance(told.get(name), str) for name in ("folder", "digest", "page"))

@@ -11,7 +11,7 @@ from attncalc.cli.diagnosis import Facts, facts, of_labels
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
 
 INDENT = 14
-"""Where what is told begins."""
+"""The column where the facts begin."""
 NARROWEST = INDENT + 20
 
 
@@ -51,10 +51,10 @@ def _lines(found: Facts, width: int | None) -> Iterator[str]:
 
 
 def _told(found: Facts) -> Iterator[tuple[str, str]]:
-    """Yield what each line is about, and what it says."""
+    """Yield the label and the text of each line."""
     python, system, terminal = (found[name] for name in ("python", "system", "terminal"))
     yield "attncalc", f"{found['attncalc']}, {found['installed']}"
-    within = ", in an environment of its own" if python["virtual"] else ""
+    within = ", in a virtual environment" if python["virtual"] else ""
     kind = f"{python['implementation']}, {python['bits']} bit"
     yield "Python", f"{python['version']} ({kind}){within}"
     yield "system", f"{system['name']} {system['release']}, {system['machine']}"
@@ -93,7 +93,7 @@ def _blas(found: Any) -> str:
     if isinstance(found, str):
         return found
     each = (f"{one['library']} {one['version'] or ''} on {one['threads']}" for one in found)
-    return ", ".join(each) or "no library of matrices found"
+    return ", ".join(each) or "no matrix library found"
 
 
 def _stream(stream: Mapping[str, Any]) -> str:

@@ -25,13 +25,13 @@ def equations(flags: Mapping[str, Any]) -> None:
     wanted = [word.lower() for word in flags["words"] or ()]
     names = [n for n in stated() if not wanted or any(word in n.lower() for word in wanted)]
     if not names:
-        raise InputError(f"no equation is called so: {', '.join(stated())}")
+        raise InputError(f"no equation has this name: {', '.join(stated())}")
     deliver(output(target, "\n".join(line for name in names for line in _built_in(name)) + "\n"))
 
 
 def _built_in(name: str) -> Iterator[str]:
     optional = [each[:-1] for each in stated()[name].inputs if each.endswith("?")]
-    # an optional input may stand in place of something else, and a sum is over heads or rows
+    # an optional input may replace something else, and a sum is over heads or rows
     for given in ((*optional, *SHOWN), SHOWN, (*SHOWN, "rows"), (*SHOWN, "heads")):
         with suppress(EquationError):
             own = equation(name, frozenset(given))

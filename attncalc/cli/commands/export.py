@@ -30,7 +30,7 @@ OF_MARKING = {
     "rounding_penalty": "0",
     "precision_penalty": "1/2",
 }
-"""What only a system can heed in which attncalc marks, and what it is where nobody says it."""
+"""Rules that only systems with attncalc can follow, and their defaults."""
 
 
 def export(flags: Mapping[str, Any]) -> None:
@@ -38,7 +38,7 @@ def export(flags: Mapping[str, Any]) -> None:
     system = flags["to"]
     target = _target(flags["out"], system)
     check_targets(target)
-    _refuse_what_nobody_heeds(flags, system)
+    _refuse_ignored_rules(flags, system)
     points = None if flags["points"] is None else _points(flags["points"])
     if flags["file"] is not None and is_set(flags["file"]):
         from attncalc.cli.commands.export_class import export_class
@@ -66,7 +66,7 @@ def _target(out: str | None, system: str) -> Target:
 
 
 def _refuse_another_ending(target: Target, system: str) -> None:
-    """Refuse a name that says it is what a system's file is not: nothing would open it."""
+    """Refuse a name with the ending of another form: no program would open the file."""
     ending, known = "" if target.place is None else target.place.suffix, ENDINGS.get(system)
     if target.place is None or not ending or known is None or ending.lower() == known:
         return
@@ -82,14 +82,14 @@ def _points(given: str) -> Fraction:
     return points
 
 
-def _refuse_what_nobody_heeds(flags: Mapping[str, Any], system: str) -> None:
+def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
     """Refuse flags that would change nothing."""
     if system in ("moodle", "prairielearn") and flags["points"] is not None:
         raise InputError(f"--points: in {NAMES[system]} they are set where the question is used")
     for name, default in OF_MARKING.items():
         flag = f"--{name.replace('_', '-')}"
         if system == "numbas" and name != "weight" and flags[name] not in (None, default):
-            raise InputError(f"{flag}: Numbas takes nothing off, and knows no such entries")
+            raise InputError(f"{flag}: Numbas has no deductions, and no such entries")
         if system == "moodle" and (flags[name] or None) not in (None, default):
             raise InputError(f"{flag}: Moodle marks each entry alone, and counts it as 1")
 

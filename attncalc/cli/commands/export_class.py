@@ -43,15 +43,15 @@ class _Way(NamedTuple):
 
 
 def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | None) -> None:
-    """Write all versions of a set's problems, and say how they are given out."""
+    """Write all versions of a set's problems, and print how to distribute them."""
     system = flags["to"]
     refuse_of_a_set(flags)
     given = read_set(Path(flags["file"]))
     if system not in WRITERS:
         one = given.handed[0][0].file
         raise InputError(
-            f"{flags['file']}: a set for a class goes to Moodle or Numbas; for this system give "
-            f"one problem, as {one}"
+            f"{flags['file']}: class sets go to Moodle or Numbas; for this system, export one "
+            f"problem, as {one}"
         )
     for row in given.handed:
         for handed in row:
@@ -122,6 +122,6 @@ WRITERS: Mapping[str, Callable[[Sequence[str], Sequence[Sequence[Any]]], str]] =
 NOTES = {"moodle": OF_MOODLE, "numbas": OF_NUMBAS}
 GIVEN_OUT = {
     "moodle": "a category for each problem, of which a quiz can take a random question",
-    "numbas": "each student gets one of each problem, which is left to chance",
+    "numbas": "each student gets a random one of each problem",
 }
 """Who gets which version: these systems do not know the list of a class."""

@@ -1,4 +1,4 @@
-"""What the flags of `attncalc check` say of how answers are marked, and of what is shown."""
+"""The flags of `attncalc check` for marking answers and showing results."""
 
 import math
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ RULES = {
     **{"asked": "steps", "weights": "weight", "require": "require", "points": "points"},
     **{name: name for name in (*SHARES, "atol", "rtol")},
 }
-"""Which flag says which rule."""
+"""The flag of each rule."""
 
 
 def _flag(name: str) -> str:
@@ -46,7 +46,7 @@ def _weight(text: str) -> tuple[str, str]:
 
 
 def with_known_steps(rules: Rules, *keys: Key) -> Rules:
-    """Return the rules with the steps under their own names; refuse what is no step."""
+    """Return the rules with the steps under their own names; refuse unknown steps."""
     return under_own_names(rules, *keys, spelled=_flag)
 
 
@@ -65,9 +65,9 @@ def keys_of_one_student(given: ClassSet, rules: Rules) -> list[Key]:
 
 
 def unforeseen(place: str, error: Exception) -> str:
-    """Return what stands in the row of an answer in which a mistake of our own came to light."""
+    """Return the row of an answer that revealed an internal error."""
     what = f"{type(error).__name__}: {error}".partition("\n")[0]
-    return f"{place}: not marked for a mistake of attncalc's own, please report it: {what}"
+    return f"{place}: not marked because of an internal error, please report it: {what}"
 
 
 def shown_from(flags: Mapping[str, Any], form: str | None = None) -> Shown:

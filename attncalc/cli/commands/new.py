@@ -1,4 +1,4 @@
-"""`attncalc new`: a problem made anew."""
+"""`attncalc new`: a new problem."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,11 +18,11 @@ from attncalc.reading import read_problem
 from attncalc.writing.problem_file import FORMS, write_problem
 
 _NAMES = {"again", *READ, *SETTINGS}
-"""What wishes are called: what is refused of a problem that is read begins with its file."""
+"""The prefix of errors in conditions; errors in a file start with its name."""
 
 
 def new(flags: Mapping[str, Any]) -> None:
-    """Make a problem, or a set for a class, write it, and say what it took."""
+    """Make and write a problem, or a set for a class, and print how many candidates it took."""
     if flags["class_"] is not None or flags["problems"] is not None:
         from attncalc.cli.commands.new_class import new_class  # here, for few make a set
 
@@ -53,7 +53,7 @@ def new(flags: Mapping[str, Any]) -> None:
 
 
 def _asked(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the flags ask for, by the names of wishes and conventions."""
+    """Return the conditions and conventions in the flags, by name."""
     wishes = {name: flags[name] for name in READ if flags.get(name) is not None}
     settings = conventions_of({**flags, "title": None}) | fields_set(flags)
     for name in settings:

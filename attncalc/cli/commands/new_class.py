@@ -24,8 +24,6 @@ from attncalc.reading.roster import Roster, Student, read_roster
 from attncalc.writing.classes import FORMS, MANIFEST, PROBLEM, TOGETHER, handout, manifest
 from attncalc.writing.latex import write_together
 
-SEEDS = 1_000_000
-
 
 class _Share(NamedTuple):
     """What is made of one problem for one student."""
@@ -38,10 +36,10 @@ class _Share(NamedTuple):
 
 
 def new_class(flags: Mapping[str, Any]) -> None:
-    """Make the set, write it whole or not at all, and say what it holds."""
+    """Make the set, write it completely or not at all, and print its content."""
     _check_flags(flags)
     roster = read_roster(flags["class_"])
-    given = read_json_object(Path(flags["problems"]), "what a class gets")
+    given = read_json_object(Path(flags["problems"]), "the specification")
     spec = spec_of(given, flags["problems"], tuple(FORMS))
     if flags["seed"] is not None:
         spec = spec._replace(seed=flags["seed"])
@@ -49,7 +47,7 @@ def new_class(flags: Mapping[str, Any]) -> None:
     assert target.place is not None
     check_targets(target)
     if target.place.exists():
-        raise OutputError(f"{target.place}: it is there already: make the set in a new folder")
+        raise OutputError(f"{target.place}: it already exists: make the set in a new folder")
     for text in roster.notes:
         note(text)
     shares = _made(spec, roster, flags["jobs"] or cores())
@@ -62,15 +60,15 @@ def new_class(flags: Mapping[str, Any]) -> None:
 
 
 def _check_flags(flags: Mapping[str, Any]) -> None:
-    """Refuse flags that a set has no use for: what is wished for stands in its specification."""
+    """Refuse flags that a set does not use: its specification contains the conditions."""
     for name in ("class_", "problems"):
         if flags[name] is None:
             shown = "--class" if name == "class_" else "--problems"
             raise InputError(f"a set for a class takes --class and --problems: {shown} is missing")
     if flags["out"] is None or target_of("--out", flags["out"]).place is None:
-        raise InputError("a set for a class is a folder: say where, as -o set/")
+        raise InputError("a set for a class is a folder: choose one, as -o set/")
     for flag in typed(flags, (*READ, *SETTINGS, "again", "words")):
-        raise InputError(f"{flag}: what a class gets stands in the file of --problems")
+        raise InputError(f"{flag}: the file of --problems defines the problems of a class")
 
 
 def _made(spec: Spec, roster: Roster, jobs: int) -> list[_Share]:
@@ -106,7 +104,7 @@ def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
 
 
 def _say_of_twins(shares: Sequence[_Share], roster: Roster, spec: Spec) -> None:
-    """Say who got the same problem: there are too few numbers to draw from, then."""
+    """Print which students have the same problem, because there are too few numbers."""
     alike: dict[tuple[int, str], list[str]] = defaultdict(list)
     for place, share in enumerate(shares):
         student, problem = divmod(place, len(spec.problems))

@@ -8,7 +8,9 @@ import numpy as np
 
 from attncalc.api.models import Given, Opened
 from attncalc.base.errors import InputError
+from attncalc.base.text import on_a_line
 from attncalc.cli.commands.calculate import show_page
+from attncalc.cli.commands.generate import generate, refuse_alone
 from attncalc.cli.commands.pages import form_from
 from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.cli.progress import reporting
@@ -35,6 +37,10 @@ PAGES = ("table", "markdown", "latex", "html", "pdf")
 
 def open_model(flags: Flags) -> None:
     """Run a model up to a layer and show that, or all of it and show what is most probable."""
+    if flags["generate"] is not None:
+        _generate(flags)
+        return
+    refuse_alone(flags)
     _check_flags(flags)
     for switch in ("fractions", "mixed", "explain", "practice"):
         flags = {**flags, switch: False}
@@ -55,6 +61,16 @@ def open_model(flags: Flags) -> None:
         show_page(problem, flags)
 
 
+def _generate(flags: Flags) -> None:
+    """Generate tokens in place of showing a layer or the next token."""
+    own = ("layer", "at", "head", "only", "work", "blank", "image", "type_ids", "title")
+    for name in (*own, "ignore", "decoder_ignore", "standalone"):
+        if flags[name]:
+            flag = name.replace("_", "-")
+            raise InputError(f"--{flag} and --generate together: give one of them")
+    generate({**flags, "source": flags["folder"], "count": flags["generate"]})
+
+
 def _check_flags(flags: Flags) -> None:
     given = [name for name in Given._fields[:4] if flags[name] is not None]
     if len(given) > 1:
@@ -71,19 +87,19 @@ def _check_layer(flags: Flags) -> None:
     """Refuse what is of a layer alone, or of none."""
     if flags["layer"] is not None:
         if flags["at"] is not None:
-            raise InputError("--at is for what is probable, of no layer: leave out --layer")
+            raise InputError("--at is for probabilities, not for layers: omit --layer")
         return
     if flags["at"] is not None and flags["at"] < 1:
         raise InputError(f"--at {flags['at']}: tokens count from 1")
     for name in ("head", "only", "work", "blank"):
         if flags[name]:
-            raise InputError(f"--{name} is of a layer: say which, as --layer 0")
+            raise InputError(f"--{name} requires a layer: choose it, as --layer 0")
 
 
 def _check_head_in(form: str, flags: Flags) -> None:
     if flags["head"] is not None and form not in PAGES:
         raise InputError(
-            f"{form} holds all heads: --head is for {', '.join(PAGES)} and pictures of the map"
+            f"{form} contains all heads: --head is for {', '.join(PAGES)} and pictures of the map"
         )
 
 
@@ -118,8 +134,8 @@ def _problem(opened: Opened, flags: Flags) -> Problem:
         said["read"] = "all"
     count = opened.runs_to(flags["layer"])
     with reporting() as report:
-        told = None if report is None else lambda done: report(done, count)
-        return opened.problem(flags["layer"], said, told)
+        after = None if report is None else lambda done: report(done, count)
+        return opened.problem(flags["layer"], said, after)
 
 
 def _draw(problem: Problem, flags: Flags) -> None:
@@ -140,7 +156,7 @@ def _show_next(flags: Flags) -> None:
     """Run all layers and the head, and show what is most probable."""
     wanted = wanted_from(flags)
     if wanted.form in ("picture", "npz"):
-        raise InputError(f"{wanted.form} is of a layer: say which, as --layer 0")
+        raise InputError(f"{wanted.form} requires a layer: choose it, as --layer 0")
     opened = _opened(flags)
     _check_head_of(opened, flags)
     problem = _problem(opened, flags)
@@ -157,16 +173,15 @@ def _check_head_of(opened: Opened, flags: Flags) -> None:
     model = opened.model
     if model.head is None:
         name = model.architecture or f"this {model.family.title}"
-        what, more = f"{name} has no head that is known", ""
+        what, more = f"{name} has no known head", ""
         if model.decoder is not None:
             what, more = f"the encoder of {name} has no head", "give --decoder-tokens, or "
         raise InputError(
-            f"{flags['folder']}: {what}: {more}say which layer is shown, as --layer 0 (of "
-            f"{model.count})"
+            f"{flags['folder']}: {what}: {more}choose a layer, as --layer 0 (of {model.count})"
         )
     if flags["at"] is not None and model.has_classes and model.head.reads != "all":
         raise InputError(
-            "--at is for what is probable at each token: this head gives classes of the whole"
+            "--at is for probabilities at each token: this head classifies the whole input"
         )
 
 
@@ -182,14 +197,14 @@ def _place(opened: Opened, count: int, flags: Flags) -> int:
         return opened.last
     if not opened.is_masked:
         raise InputError(
-            f"{flags['folder']}: its head gives classes of each token: say which, as --at 2 (from "
+            f"{flags['folder']}: its head classifies each token: choose one, as --at 2 (from "
             f"1 to {count})"
         )
     place = opened.place_of_mask()
     if place is None:
         raise InputError(
-            f"{flags['folder']}: this {opened.model.family.title} names what is masked, and it is "
-            f"not known which token is: say its place, as --at 2 (from 1 to {count})"
+            f"{flags['folder']}: this {opened.model.family.title} predicts masked tokens, and "
+            f"the masked token is unknown: give its position, as --at 2 (from 1 to {count})"
         )
     return place
 
@@ -204,12 +219,12 @@ def _write_next(
     words = (model.classes if model.has_classes else opened.named)(best.tolist())
     rows = [(int(i), word, float(shares[i])) for i, word in zip(best, words, strict=True)]
     decimals = 4 if flags["decimals"] is None else flags["decimals"]
-    title = flags["title"] or f"{model.family.title} ({model.folder.name})"
+    title = on_a_line(flags["title"] or f"{model.family.title} ({model.folder.name})")
     remarks = opened.remarks
     if place is not None:
-        what = "what is probable behind"
+        what = "probable tokens after"
         if opened.is_masked:
-            what = "what is probable in place of"
+            what = "probable tokens in place of"
         elif model.has_classes:
             what = "classes of"
         remarks = (f"{what} token {place} of {len(opened.asks)}", *remarks)

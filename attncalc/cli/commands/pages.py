@@ -1,4 +1,4 @@
-"""The form a page is wanted in, and what it becomes in it."""
+"""The requested form of a page, and the page in this form."""
 
 import os
 import re
@@ -26,7 +26,7 @@ MAP = "map.pdf"
 
 
 class Form(NamedTuple):
-    """The form a page is wanted in.
+    """The requested form of a page.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Form(NamedTuple):
     target
         Where it goes.
     standalone
-        Whether LaTeX is a document of its own.
+        Whether LaTeX is a complete document.
     unfolded
         Whether the work of a page of HTML is open.
     practice
@@ -50,7 +50,7 @@ class Form(NamedTuple):
 
     @property
     def picture(self) -> str | None:
-        """The name of the picture that stands beside the page, where there is a place for one."""
+        """The name of the picture beside the page, if there is a place for one."""
         place = self.target.place
         if place is None:
             return None
@@ -68,7 +68,7 @@ def form_from(flags: Mapping[str, Any]) -> Form:
     OutputError
         When there can be no such file or folder, or nothing is installed that makes it.
     InputError
-        When the form cannot hold what is asked for; the message says which can.
+        When the form cannot contain a part; the message lists forms that can.
     """
     target = target_of("--out", flags["out"])
     if target.place is not None and (
@@ -97,25 +97,25 @@ def _implied_form(target: Target, flags: Mapping[str, Any]) -> str:
     if form is None:
         endings = [*(endings[0] for endings in FORMS.values()), PDF]
         raise OutputError(
-            f"{place}: {quoted(place.suffix)} is no form of output: end the name in "
+            f"{place}: {quoted(place.suffix)} is not an output format: end the name in "
             f"{', '.join(endings[:-1])} or {endings[-1]}, or say --format"
         )
     return form
 
 
 def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
-    """Refuse what a form cannot hold, and say which can."""
+    """Refuse a part that a form cannot contain, with the forms that can."""
     name, target = form.name, form.target
     if name == "npz" and target.place is None and (flags["out"] is None or sys.stdout.isatty()):
-        raise InputError("npz is no text: say where to write it, as -o steps.npz")
+        raise InputError("npz is binary: pass a file, as -o steps.npz")
     if form.standalone and name == "html":
-        raise InputError("html always is a document of its own: --standalone is for latex")
+        raise InputError("html is always a complete document: --standalone is for latex")
     if form.practice and name != "html":
         raise InputError(
             "--practice is for a page of HTML: end the name in .html, or say --format html"
         )
     if form.standalone and name not in ("latex", "pdf"):
-        raise InputError(f"{name} has no documents of its own: --standalone is for --format latex")
+        raise InputError(f"{name} has no complete documents: --standalone is for --format latex")
     if name == "npz" and (flags["blank"] or flags["fractions"] or flags["mixed"]):
         what = "a worksheet" if flags["blank"] else "fractions"
         raise InputError(
@@ -130,7 +130,7 @@ def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
 
 
 def output_of(page: Page, form: Form) -> Output:
-    """Return what a page becomes in a form: its text or its files, and what is said of it."""
+    """Return a page in a form: its text or its files, and notes."""
     return _WRITERS[form.name](page, form)
 
 
@@ -213,7 +213,7 @@ def _csv(page: Page, form: Form) -> Output:
 
 
 def _on_map(page: Page) -> tuple[str, ...]:
-    """Return what to say where a page goes without its map."""
+    """Return the note on a page without its map."""
     if not page.lacks_map:
         return ()
     return ("the map is left out, with more weights than a page shows: attncalc plot draws it",)
@@ -222,7 +222,7 @@ def _on_map(page: Page) -> tuple[str, ...]:
 def _with_picture(page: Page, target: Target, text: Content, name: str | None) -> Output:
     """Return a page and beside it, where there is a place for one, the picture that it shows."""
     if target.place is None and page.has_map:
-        left_out = "the map is left out: with -o FILE it stands beside the page"
+        left_out = "the map is left out: -o FILE writes it beside the page"
         return output(target, text, *page.advice, left_out)
     if target.place is None or name is None:
         return output(target, text, *page.advice, *_on_map(page))

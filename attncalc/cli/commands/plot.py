@@ -73,21 +73,21 @@ def _check_gradient(flags: Mapping[str, Any]) -> None:
             raise InputError(f"--of and --{name} together: --of draws all of a gradient")
 
 
-def _deliver(target: Target, picture: Picture, told: str) -> None:
+def _deliver(target: Target, picture: Picture, text: str) -> None:
     drawn = output(target, picture.content, *picture.notes, said="")
     if not drawn.is_printed:
-        deliver(drawn, output(STDOUT, f"{target.place}\n{told}"))
+        deliver(drawn, output(STDOUT, f"{target.place}\n{text}"))
         return
-    if told:
-        note(told.strip())
+    if text:
+        note(text.strip())
     deliver(drawn)
 
 
 def _form(target: Target) -> str:
-    """Return the form of the picture: what its ending says, and PNG through a pipe without one."""
+    """Return the form of the picture: by its ending, or PNG through a pipe."""
     place = target.place
     if place is None and sys.stdout.isatty():
-        raise OutputError("a picture is no text: say where to write it, as -o map.png")
+        raise OutputError("a picture is binary: pass a file, as -o map.png")
     if place is None or (is_straight(place) and not place.suffix):
         return "png"
     return check_ending(place)

@@ -62,7 +62,7 @@ def problem_from(
     if is_given and not needs_query:
         changes["Q"] = ANY_QUERY
     if not is_given:
-        from attncalc.problem.samples import sample  # here, for most bring a problem of their own
+        from attncalc.problem.samples import sample  # most runs have their own problem
 
         note(
             f'no file given: this is the bundled sample "{fallback}" (attncalc samples {fallback})'
@@ -111,7 +111,7 @@ def _add(fields: Fields, more: Fields) -> None:
 
 
 def conventions_of(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the flags say of conventions; each is read here, so that a fault names it."""
+    """Return the conventions in the flags; each is read here, so that an error names its flag."""
     names = (*SETTINGS, "title")
     given = {name: flags[name] for name in names if flags.get(name) is not None}
     for name, setting in SETTINGS.items():

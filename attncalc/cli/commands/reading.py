@@ -1,4 +1,4 @@
-"""What was read of an answer: for a person to look over, and as an answer to be corrected."""
+"""The report of what was read of an answer, as text, and as an answer to be corrected."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from attncalc.base.text import in_json, on_a_line
 from attncalc.reading.answers.answer import Answer, Taken, WrittenMatrix
 
 WIDEST = 44
-"""Characters that are shown of what stands on a line."""
+"""Characters of a line that are shown."""
 
 
 def reading_in_text(answer: Answer) -> str:

@@ -1,4 +1,4 @@
-"""What is refused of an option says what its flag is called."""
+"""Errors of options, with the names of their flags."""
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ _NAME = re.compile(r"\w+")
 
 @contextmanager
 def as_flags(names: Container[str] | None = None) -> Iterator[None]:
-    """Say of an option that is refused what its flag is called.
+    """Add the name of the flag to the error of an option.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ def as_flags(names: Container[str] | None = None) -> Iterator[None]:
 def refuse_of_a_set(flags: Mapping[str, Any]) -> None:
     """Refuse matrices and conventions where a set is given, of which each problem has its own."""
     for flag in typed(flags, (*GIVEN, *(name for name in SETTINGS if name != "asked"), "title")):
-        raise InputError(f"{flag}: each problem of a set says that itself: leave it out")
+        raise InputError(f"{flag}: each problem of a set defines it: omit the flag")
 
 
 def typed(flags: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
-    """Yield the options that somebody typed, as their flags are called: --no-scale, too.
+    """Yield the options that were typed, by the names of their flags: --no-scale, too.
 
     Examples
     --------

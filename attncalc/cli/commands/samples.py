@@ -14,6 +14,7 @@ from attncalc.problem.samples import (
     ANSWERS,
     COMMANDS,
     GROUPS,
+    KERNELS,
     MODELS,
     SAMPLES,
     Sample,
@@ -21,7 +22,7 @@ from attncalc.problem.samples import (
 )
 
 NARROWEST = 20
-"""Letters of a description that stand beside a name on even the narrowest screen."""
+"""Letters of a description beside a name on the narrowest screen."""
 
 
 def samples(flags: Mapping[str, Any]) -> None:
@@ -41,7 +42,7 @@ def samples(flags: Mapping[str, Any]) -> None:
         deliver(output(target, _content(chosen.path), *_to_try(chosen, target), said=said))
         return
     if target.place is None:
-        raise InputError(f"{name} is a folder of files: say where to write it, as -o my-{name}")
+        raise InputError(f"{name} is a folder of files: choose a folder, as -o my-{name}")
     remember(chosen.path)
     files = sorted(path for path in chosen.path.iterdir() if path.is_file())
     copies = {target.place / file.name: _content(file) for file in files}
@@ -49,16 +50,17 @@ def samples(flags: Mapping[str, Any]) -> None:
 
 
 def _to_try(chosen: Sample, target: Target) -> Iterator[str]:
-    """Say what to run on a sample that is written, where its point is more than its page."""
+    """Yield the command to run on a written sample, if it shows more than a page."""
     if target.place is not None and chosen.name in COMMANDS:
-        yield f"to see its point: {COMMANDS[chosen.name]}"
+        yield f"try: {COMMANDS[chosen.name]}"
 
 
 def listing(width: int | None) -> str:
     """Return a line for each sample, broken between words where a screen is narrower."""
-    each_name = max(len(each.name) for each in (*SAMPLES, *ANSWERS, *MODELS))
+    each_name = max(len(each.name) for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS))
     lines: list[str] = []
-    for title, group in {**GROUPS, "Answers to mark": ANSWERS, "Models to open": MODELS}.items():
+    others = {"Answers to mark": ANSWERS, "Models to open": MODELS, "Kernels to test": KERNELS}
+    for title, group in {**GROUPS, **others}.items():
         lines += [*([""] if lines else []), f"{title}:"]
         for each in group:
             start = f"{each.name:{each_name}}  {each.kind:7}  "

@@ -26,7 +26,7 @@ def simulate(flags: Mapping[str, Any]) -> None:
     wanted = wanted_from(flags)
     with as_flags():
         check_draws(flags["draws"], flags["until"])
-    files, texts = parted(flags["things"])
+    files, texts = files_and_texts(flags["things"])
     problems = [problem_from({**flags, "file": file}, fallback="self") for file in files]
     with reporting() as report:
         found = [
@@ -52,7 +52,7 @@ def _watched(flags: Mapping[str, Any], problem: Problem, *, alone: bool) -> Any:
     return read_outputs(problem, weights_too=alone)
 
 
-def parted(things: list[str]) -> tuple[Sequence[str | None], list[str]]:
+def files_and_texts(things: list[str]) -> tuple[Sequence[str | None], list[str]]:
     """Return the files, or None for the bundled sample, and what is drawn.
 
     Raises

@@ -23,7 +23,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 class Shown(NamedTuple):
-    """A study in each of the forms that it can have; only the one that is wanted is made.
+    """A study in each possible form; only the requested one is made.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def wanted_from(flags: Flags) -> Wanted:
     Raises
     ------
     OutputError, InputError
-        When there can be no such file, or its ending is none that is known.
+        When there can be no such file, or its ending is unknown.
     """
     target = target_of("--out", flags["out"])
     ending = "" if target.place is None else target.place.suffix.lower()
@@ -73,7 +73,7 @@ def wanted_from(flags: Flags) -> Wanted:
                 f"{' and '.join(given)} and no picture: name one, as -o study.png, or leave it out"
             )
     if form == "npz" and target.place is None:
-        raise InputError("npz is no text: say where to write it, as -o study.npz")
+        raise InputError("npz is binary: pass a file, as -o study.npz")
     check_targets(target)
     return Wanted(form, target)
 
@@ -85,19 +85,19 @@ def _implied(place: Path | None, ending: str) -> str:
     if form is None:
         endings = [*PICTURES, *(endings[0] for endings in FORMS.values())]
         raise OutputError(
-            f"{place}: {quoted(ending)} is no form of output: end the name in "
+            f"{place}: {quoted(ending)} is not an output format: end the name in "
             f"{', '.join(endings[:-1])} or {endings[-1]}, or say --format"
         )
     return form
 
 
 def show(shown: Shown, wanted: Wanted, flags: Flags, *more: Output) -> None:
-    """Write a study in the form that is wanted; beside a picture the table is printed.
+    """Write a study in the requested form; beside a picture, print the table.
 
     Parameters
     ----------
     shown, wanted, flags
-        The study, and how it is wanted.
+        The study, and its requested form.
     *more
         What else is written.
     """

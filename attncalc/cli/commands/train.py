@@ -46,7 +46,9 @@ def train(flags: Mapping[str, Any]) -> None:
             examples, watched, rule, steps=flags["steps"], report=report, agreed=flags["yes"]
         )
     more = [] if flags["save"] is None else [output(saved, written.trained_as_json(found.trained))]
-    show(_shown(found, full=flags["full"], work=flags["work"]), wanted, flags, *more)
+    apart = wanted.form not in ("table", "picture")
+    page = {"full": flags["full"], "work": flags["work"], "apart": apart}
+    show(_shown(found, page), wanted, flags, *more)
 
 
 def _number(name: str, text: str) -> Fraction:
@@ -56,9 +58,9 @@ def _number(name: str, text: str) -> Fraction:
         raise InputError(f"--{name.replace('_', '-')} takes a number: {reason}") from None
 
 
-def _shown(found: Training, *, full: bool, work: bool) -> Shown:
+def _shown(found: Training, page: Mapping[str, bool]) -> Shown:
     return Shown(
-        partial(written.training_document, found, full=full, work=work),
+        partial(written.training_document, found, **page),
         partial(written.training_as_json, found),
         partial(variation.variation_as_csv, found.curve),
         partial(variation.write_variation_npz, found.curve),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def vary(flags: Mapping[str, Any]) -> None:
     """Solve at each value, and write what is watched to where it is asked for."""
     wanted = wanted_from(flags)
-    file, texts = parted(flags["things"])
+    file, texts = file_and_texts(flags["things"])
     problem = problem_from({**flags, "file": file}, fallback="self")
     changes = [read_change(text, problem) for text in texts]
     watched = read_watched(flags["watch"] or (), problem)
@@ -32,7 +32,7 @@ def vary(flags: Mapping[str, Any]) -> None:
     show(_shown(found, full=flags["full"]), wanted, flags)
 
 
-def parted(things: list[str]) -> tuple[str | None, list[str]]:
+def file_and_texts(things: list[str]) -> tuple[str | None, list[str]]:
     """Return the file, where one is named, and the changes.
 
     Raises

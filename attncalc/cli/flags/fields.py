@@ -90,7 +90,7 @@ def _suggesting(name: str) -> Callable[[], list[str]]:
 
 
 def default_of(setting: Setting) -> str:
-    """Return the default of a setting as a person types it; "" if there is none."""
+    """Return the default of a setting as it is typed; "" without one."""
     if setting.default in (None, ()):
         return ""
     default = str(setting.default).lower()

@@ -26,7 +26,7 @@ class Flag(NamedTuple):
     default
         The value if it is not given; `...` if it is required.
     unsaid
-        The default in words.
+        The default as text.
     low, high
         The smallest and the largest number.
     name
@@ -69,7 +69,7 @@ class Flag(NamedTuple):
 
     @property
     def shown_default(self) -> str:
-        """The default as help shows it; "" if there is nothing to say."""
+        """The default as help shows it; "" without one."""
         plain = "" if self.default in (None, False, True, ...) else str(self.default)
         return self.unsaid or plain
 

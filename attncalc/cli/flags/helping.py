@@ -30,7 +30,7 @@ def help_of(name: str, *, everything: bool = False) -> str:
     name
         The command.
     everything
-        Whether all flags are shown, and not only those that people use most.
+        Whether to show all flags, not only the most common ones.
     """
     command = COMMANDS[name]
     first, *rest = command.text.split("\n\n")

@@ -8,7 +8,8 @@ from attncalc.cli.flags.fields import completed, flags_for, settings_of_new
 from attncalc.cli.flags.flag import OUTPUT, Flag
 
 MARKING, TOLERANCE, CLASS, STUDY = "Marking", "Tolerance", "For a class", "Study"
-MODEL, LAYER = "Model input", "Layer and head"
+KERNEL = "Kernel"
+MODEL, LAYER, GENERATION = "Model input", "Layer and head", "Generating tokens"
 SIZES, WISHES = "Sizes and entries", "Properties of the solution"
 
 
@@ -29,7 +30,7 @@ def _names_of_schemas() -> list[str]:
 
 
 def topics() -> dict[str, str]:
-    """Return the text of each topic by its name; the first line says what it is about."""
+    """Return the text of each topic by its name; the first line is its title."""
     from pkgutil import get_data  # here, for most runs need no topic
 
     text = (get_data("attncalc.cli", "topics.md") or b"").decode()
@@ -152,6 +153,17 @@ WATCH = Flag(
     unsaid="the weights",
 )
 YES = Flag("--yes", "Run even if it takes long.", STUDY, bool, default=False)
+GENERATING = (
+    Flag("--temperature NUMBER", "Draw tokens; divide logits by this.", GENERATION, float),
+    Flag("--top-k NUMBER", "Draw from the k most probable tokens.", GENERATION, int),
+    Flag("--top-p NUMBER", "Draw from the fewest tokens that sum to p.", GENERATION, float),
+    Flag("--seed NUMBER", "Draw tokens, with this seed.", GENERATION, int, low=0),
+    Flag("--beams NUMBER", "Beam search with this many sequences.", GENERATION, int, 1),
+    Flag("--length-penalty NUMBER", "Exponent of the length.", GENERATION, float, 1.0),
+    Flag("--eos IDS", "Tokens that end a sequence, or none.", GENERATION, unsaid="the model's"),
+    _switch("--cache", "Show the cached keys and values.", GENERATION),
+)
+"""How tokens are generated."""
 WISHED = (
     Flag("--kind KIND", "self, cross, encoder or decoder.", SIZES, unsaid="self"),
     Flag("--tokens NUMBER", "Number of tokens (queries).", SIZES, unsaid="3"),
@@ -176,7 +188,7 @@ WISHED = (
     Flag("--sharp", "Allow weights that are all 0 or 1.", WISHES, bool),
     Flag("--tell-apart/--no-tell-apart", "Every common mistake changes a digit.", WISHES, bool),
 )
-"""Wishes for a new problem."""
+"""Conditions of a new problem."""
 
 
 class Command(NamedTuple):
@@ -394,7 +406,7 @@ Several files are a batch: L is the mean of their losses, and the weights are th
 
     attncalc train in.json --steps 20 --rate 0.1 -o loss.png
     attncalc train in.json --steps 2 --watch "dW_Q[1,1]" --work --full
-    attncalc train in.json --optimizer adamw --weight-decay 0.01 --save trained.json
+    attncalc train in.json --optimizer adam --clip 1 --save trained.json
 """,
         (
             Flag("[FILE...]", "Problems with a target.", OUTPUT, list, name="things"),
@@ -413,6 +425,67 @@ Several files are a batch: L is the mean of their losses, and the weights are th
         ),
         "",
         rare="dark size yes momentum warmup clip",
+    ),
+    "conform": Command(
+        "conform",
+        """Test an attention kernel: error bounds for every result, causes of every failure.
+
+KERNEL is a Python file with a function attention(query, key, value, ...), on arrays (batch, heads,
+tokens, width), or file.py:function. Its signature tells which features it offers: attn_mask,
+is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes, query_offset.
+
+    attncalc conform kernel.py
+    attncalc conform kernel.py:fused --backend torch --dtype float16
+    attncalc conform kernel.py -o report.xml          JUnit XML for CI
+""",
+        (
+            Flag("[KERNEL]", "Kernel: file.py or file.py:function.", name="file"),
+            Flag(
+                "--backend NAME",
+                "Arrays it gets: numpy, torch or jax.",
+                KERNEL,
+                ("numpy", "torch", "jax"),
+                "numpy",
+            ),
+            Flag("--device NAME", "Device of torch arrays.", KERNEL, str, "cpu"),
+            Flag(
+                "--dtype NAME",
+                "Type of all cases but those of types.",
+                KERNEL,
+                ("float64", "float32", "float16", "bfloat16"),
+                "float32",
+            ),
+            Flag(
+                "--causal-alignment NAME",
+                "Convention of is_causal: top-left or bottom-right.",
+                KERNEL,
+                ("top-left", "bottom-right"),
+                "top-left",
+                name="alignment",
+            ),
+            Flag(
+                "--command PROGRAM",
+                "Test a program that reads and writes .npz files.",
+                KERNEL,
+                name="program",
+            ),
+            Flag("--offers NAMES", "Keyword arguments that the program offers.", KERNEL),
+            Flag("--timeout SECONDS", "Time limit of a call.", KERNEL, float, 60.0),
+            Flag("--only FEATURES", "Test only these features, e.g. causal,window."),
+            Flag("--seed NUMBER", "Seed of all numbers.", STUDY, int, 0, low=0),
+            _switch("--quick", "Leave out large shapes."),
+            _switch("--list", "List the cases."),
+            Flag("--write FOLDER", "Write the cases with their results, as .npz files."),
+            Flag("--badge FILE", "Also write a badge, as SVG."),
+            _switch("--full", "List all failures."),
+            Flag(
+                "--format FORM",
+                "table, markdown, latex, html, json or junit.",
+                OUTPUT,
+                ("table", "markdown", "latex", "html", "json", "junit"),
+            ),
+            OUT,
+        ),
     ),
     "aim": Command(
         "aim",
@@ -464,6 +537,10 @@ Qwen3, Gemma 2, BERT, ViT, BART, mBART, Whisper and T5.
             Flag("--layer NUMBER", "Layer to show, from 0.", LAYER, int),
             Flag("--head NUMBER", "Head to show, from 1.", LAYER, int, unsaid="all"),
             Flag("--at NUMBER", "Token to predict at, from 1.", LAYER, int, unsaid="the last"),
+            Flag("--generate NUMBER", "Generate at most this many tokens.", GENERATION, int),
+            *GENERATING,
+            DARK,
+            SIZE,
             ONLY,
             WORK,
             BLANK,
@@ -475,6 +552,30 @@ Qwen3, Gemma 2, BERT, ViT, BART, mBART, Whisper and T5.
             OUT,
         ),
         function="open_model",
+        rare="temperature top_k top_p seed beams length_penalty eos cache dark size",
+    ),
+    "generate": Command(
+        "generate",
+        """Generate tokens with a decoder, and show the candidates of each step.
+
+SOURCE is the folder of a model, or a problem with ids, W_E and a head. Without more flags the
+most probable token is taken; with --temperature, --top-k, --top-p or --seed tokens are drawn.
+
+    attncalc generate gpt2 --text "The cat" --count 5
+    attncalc generate in.json --tokens "0" --count 2 --top-p 0.9 --seed 1
+    attncalc generate gpt2 --text "The cat" --beams 3 -o tree.png
+""",
+        (
+            Flag("SOURCE", "Folder of a model, or a problem.", OUTPUT, default=...),
+            Flag("--count NUMBER", "Generate at most this many tokens.", GENERATION, int, 20),
+            Flag("--tokens IDS", 'Token ids of the prompt, e.g. "3, 7".', MODEL),
+            Flag("--text TEXT", "Text of the prompt; needs attncalc[models].", MODEL),
+            Flag("--spectrogram MATRIX", "Spectrogram (.npy): bands, frames.", MODEL),
+            Flag("--decoder-tokens IDS", "First tokens of the decoder.", MODEL, unsaid="start"),
+            *GENERATING,
+            Flag("--decimals -d VALUE", "Decimals shown, 0 to 12.", OUTPUT, int),
+            *OF_STUDIES,
+        ),
     ),
     "new": Command(
         "new",

@@ -1,4 +1,4 @@
-"""Biases of scores by how far apart query and key stand: slopes of ALiBi, buckets of T5.
+"""Biases of scores by the distance between query and key: slopes of ALiBi, buckets of T5.
 
 Neither makes a matrix of distances beyond the rows and keys that it is asked for.
 """
@@ -47,12 +47,12 @@ def exponents_of_slopes(heads: int) -> tuple[Fraction, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _ByDistance(Operation):
-    """A bias that depends on how many places a key stands before a query.
+    """A bias that depends on the distance of a key before its query.
 
     Parameters
     ----------
     place
-        How many places after the first key the first query stands.
+        The position of the first query, counted from the first key.
     """
 
     place: int = 0
@@ -62,7 +62,7 @@ class _ByDistance(Operation):
         return replace(self, place=self.place + (rows.start or 0) - (keys.start or 0))
 
     def before(self, n: int, m: int) -> Matrix:
-        """Return how many places a key can stand before a query, of m and n: the most first."""
+        """Return the distances of m keys before n queries, the largest first."""
         before: Matrix = self.place + n - 1 - np.arange(n + m - 1)
         return before
 
@@ -134,7 +134,7 @@ class Alibi(_ByDistance):
         """Return the bound plus the largest bias, or as much of it as a softmax can tell."""
         slopes = matrices[0] if matrices else self.slopes(np.empty(0))
         most = float(np.abs(slopes).max()) * self.farthest
-        # with a key at distance 0 in each row, those too far to be told from 0 beside it may be 0
+        # with a key at distance 0 in each row, weights too small to differ from 0 may be 0
         if self.is_near and float(slopes.min()) >= 0:
             most = min(most, ENOUGH)
         return largest + most
@@ -216,11 +216,11 @@ class RelativeBias(_ByDistance):
     longest
         From which distance on all are in the last one.
     both_ways
-        Whether keys behind the query have buckets of their own, the second half of all; else they
+        Whether keys after the query have their own buckets, the second half of all; otherwise they
         are in the first one.
     stands
-        How the table stands where it is a step's: `"rows"` with a row for each bucket, as it is
-        given, `"columns"` with one for each head. That which is given is a row in each head.
+        The orientation of a table that is a step: `"rows"` with a row for each bucket, as it is
+        given, `"columns"` with one for each head. A given table is a row in each head.
     """
 
     buckets: int = 32
@@ -249,7 +249,7 @@ class RelativeBias(_ByDistance):
         return np.asarray(own if own.ndim == axes - 1 else own[0])
 
     def buckets_of(self, before: Matrix) -> Matrix:
-        """Return the bucket, from 0, of keys that stand so many places before their query."""
+        """Return the bucket, from 0, of keys at these distances before their query."""
         sizes = np.abs(before) if self.both_ways else np.maximum(before, 0)
         bucket: Matrix = np.searchsorted(self._starts, sizes, side="right")
         return bucket + (before < 0) * (self.buckets // 2) if self.both_ways else bucket

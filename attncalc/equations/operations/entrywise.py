@@ -83,7 +83,7 @@ class DivideBySqrt(Operation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Multiply(Operation):
-    """Multiplication by a number of the person's own choice, kept exactly: 1/3 stays a third."""
+    """Multiplication by a given number, kept exactly: 1/3 stays a third."""
 
     factor: Fraction
 
@@ -142,7 +142,7 @@ class Mask(Operation):
         How many of these it may attend to, the last ones; None for all of them. Beltagy et al.,
         *Longformer* (2020), section 3.1, looking back alone; Jiang et al., *Mistral 7B* (2023).
     is_causal
-        Whether it is a causal mask that forbids what is behind, and not the window itself.
+        Whether a causal mask, and not the window, masks the later keys.
     """
 
     masks: tuple[str, ...] = ()
@@ -221,7 +221,7 @@ class Mask(Operation):
         return slice(min(max(first, 0), stop), stop)
 
     def _out_of_band(self, n: int, m: int, first: int) -> dict[str, Matrix]:
-        """Return where keys lie behind the edge, which starts so far along, or too far before."""
+        """Return which keys are after the edge, which starts at this offset, or too far before."""
         out: dict[str, Matrix] = {}
         name = "causal" if self.is_causal else "window"
         if first < m:  # else all keys are in sight

@@ -22,7 +22,7 @@ def ones(shape: Shape) -> Stated:
 
 
 def less_one_hot(ids: Sequence[int]) -> Stated:
-    """Return what takes 1 off where each id stands in its row, from 0.
+    """Return the operation that subtracts 1 at the column of each id, from 0.
 
     It is the gradient of the cross-entropy, through the softmax, in the logits.
     """

@@ -1,6 +1,6 @@
 """Rows normalised: scores that become weights, and tokens over their features.
 
-Ioffe and Szegedy, *Batch Normalization* (2015), section 3, writes the chain of the way back.
+Ioffe and Szegedy, *Batch Normalization* (2015), section 3, derives the gradients.
 """
 
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ class Softmax(Operation):
     shifted
         Whether the maximum is subtracted; not needed where scores are known to be small.
     has_sink
-        Whether a second matrix follows, (1, 1) or (heads, 1, 1): e to each head's sink joins the
-        sum of each of its rows, and goes to no key (OpenAI, *gpt-oss* model card, 2025; Xiao et
-        al., *Efficient Streaming Language Models with Attention Sinks*, 2023).
+        Whether attention sinks follow as a second matrix, (1, 1) or (heads, 1, 1): exp(sink) is
+        added to the denominator of each row, and goes to no key (OpenAI, *gpt-oss* model card,
+        2025; Xiao et al., *Efficient Streaming Language Models with Attention Sinks*, 2023).
     """
 
     masked: bool = False
@@ -130,9 +130,9 @@ class Normalise(Operation):
     Parameters
     ----------
     eps
-        What is added, so that nothing is divided by 0.
+        A small number that avoids a division by 0.
     is_inside
-        Whether that stands inside the root, or is added to it.
+        Whether eps is added inside the root, or to the root.
     is_centred
         Whether the mean is taken off.
     has_gain, has_bias

@@ -33,7 +33,7 @@ LARGEST_KEPT = 4_000_000
 
 
 def size_of(matrix: Matrix) -> str:
-    """Return a shape as people write it: "3 × 4"."""
+    """Return a shape as text: "3 × 4"."""
     return " × ".join(str(length) for length in matrix.shape)
 
 
@@ -66,11 +66,11 @@ class Attention(AttentionFields):
 
     @property
     def default_scale(self) -> str:
-        """What scores are scaled by where nothing is said: dot products alone by 1/√d_k."""
+        """The default scale of scores: 1/√d_k for dot products, 1 for the other scores."""
         return SQRT_DK if self.score == DOT and not self.start else NONE
 
     def is_bare(self, name: str) -> bool:
-        """Say whether tokens are the queries, the keys or the values themselves, by Q, K or V."""
+        """Return whether tokens are used directly as the queries, keys or values, by Q, K or V."""
         return (
             self.score != DOT
             and not self.start
@@ -100,7 +100,7 @@ class Attention(AttentionFields):
 
     @property
     def query_source(self) -> str:
-        """The name of the tokens that ask, or "Q" where the queries themselves are given."""
+        """The name of the query tokens, or "Q" if the queries themselves are given."""
         return "Q" if self.Q is not None or self.start else "X" if self.kind == "self" else "X1"
 
     @property
@@ -117,19 +117,19 @@ class Attention(AttentionFields):
 
     @cached_property
     def n(self) -> int:
-        """The number of queries, hence of outputs."""
+        """The number of queries, which is the number of outputs."""
         return self.tokens_of(self.start or self.query_source)
 
     @cached_property
     def m(self) -> int:
-        """The number of keys, hence of inputs that can be attended to."""
+        """The number of keys, which is the number of inputs that can be attended to."""
         if self.start:
             return self.width_of(self.start)
         return self.n_past + self.tokens_of(self.key_source)
 
     @cached_property
     def queries(self) -> tuple[str, ...]:
-        """The names of the outputs: of the tokens that ask."""
+        """The names of the outputs, which are those of the query tokens."""
         return numbered(self.n)
 
     @cached_property
@@ -161,7 +161,7 @@ class Attention(AttentionFields):
 
     @property
     def query_place(self) -> int:
-        """How many places after the first key the first query stands."""
+        """The position of the first query, counted from the first key."""
         if self.past_K is not None:
             return self.n_past
         return self.m - self.n if self.causal_alignment == "bottom-right" else 0
@@ -173,7 +173,7 @@ class Attention(AttentionFields):
 
     @property
     def counts_places(self) -> bool:
-        """Whether it matters where the queries stand among the keys."""
+        """Whether the positions of the queries among the keys matter."""
         in_scores = self.causal or self.window is not None or self.has_alibi
         return in_scores or self.rel_bias is not None or self.positions != "none"
 
@@ -184,12 +184,12 @@ class Attention(AttentionFields):
 
     @property
     def rel_both_ways(self) -> bool:
-        """Whether keys behind a query have buckets of `rel_bias` of their own."""
+        """Whether keys after a query have their own buckets of `rel_bias`."""
         return not self.causal if self.rel_bidirectional is None else self.rel_bidirectional
 
     @property
     def farthest(self) -> int:
-        """How many places a query and a key that it may attend to stand apart at most."""
+        """The largest distance between a query and a key that it may attend to."""
         first, last = self.query_place, self.query_place + self.n - 1
         behind = max(0, self.m - 1 - first)
         if self.window is not None:
@@ -206,7 +206,7 @@ class Attention(AttentionFields):
     @property
     def norm_eps(self) -> Fraction:
         """What is added to the mean squares, or variances, of queries and keys."""
-        # that of the layer, if it says none of its own: models have one number for both
+        # by default that of the layer: models have one number for both
         return self.eps if self.qk_eps is None else Fraction(self.qk_eps)
 
     @property
@@ -219,7 +219,7 @@ class Attention(AttentionFields):
 
     @cached_property
     def n_heads(self) -> int:
-        """The number of heads that ask: as `heads` says, or as many matrices as are listed."""
+        """The number of query heads: the field `heads`, or the number of listed matrices."""
         listed = self.W_Q if self.Q is None else self.Q
         if self.start:
             listed = getattr(self, self.start)
@@ -244,7 +244,7 @@ class Attention(AttentionFields):
 
     @property
     def _n_heads_of_values(self) -> int:
-        """The number of heads of values, where keys do not say it."""
+        """The number of value heads, if keys do not determine it."""
         for name in self.those_given("V", "W_V"):
             if getattr(self, name).ndim == 3:
                 return int(getattr(self, name).shape[0])
@@ -266,7 +266,7 @@ class Attention(AttentionFields):
             return self.d_q
         if self.n_heads > 1:
             return self._d_k_of_score
-        # asked before shapes are checked, hence without splitting heads: there may be too many
+        # read before shapes are checked, so without splitting heads: there may be too many
         return self.width_of(*(self.those_given("K", "W_K") or [self.key_source]))
 
     @property
@@ -360,7 +360,7 @@ class Attention(AttentionFields):
         return self.n_heads if name.endswith("Q") else self.n_kv_heads
 
     def stored(self, name: str) -> Matrix:
-        """Return a given matrix in floats, as it stands in what was given."""
+        """Return a given matrix in floats, in the orientation in which it was given."""
         matrix: Matrix = getattr(self, name)
         return matrix
 
@@ -369,21 +369,21 @@ class Attention(AttentionFields):
         return [name for name in names if getattr(self, name) is not None]
 
     def width_of(self, name: str) -> int:
-        """Return the columns of a given matrix that stands upright, all of its heads together."""
+        """Return the columns of a given matrix in the internal layout, all heads together."""
         return int(self.standing.upright(name, getattr(self, name)).shape[-1])
 
     def tokens_of(self, name: str) -> int:
         """Return how many tokens a matrix holds: none where it is not given."""
         if not self.those_given(name):  # of equations without an attention
             return 0
-        # asked before the rules of shape, hence of rows alone: heads may not part the columns
+        # read before shapes are checked, so only the rows: heads may not divide the columns
         return int(self.standing.upright(name, getattr(self, name)).shape[-2])
 
     def _shape_of(self, name: str) -> tuple[int, ...]:
         return self.stood_up(name).shape
 
     def stood_up(self, name: str) -> Matrix:
-        """Return a given matrix in floats as the house knows it, turned once."""
+        """Return a given matrix in floats in the internal layout, transposed only once."""
         if name not in self._upright:
             self._upright[name] = self.turned(name, self.stored(name))
         return self._upright[name]

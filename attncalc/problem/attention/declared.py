@@ -41,7 +41,7 @@ OF_SCORE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """The matrices that each kind of score needs, and those that it can have."""
 IN_ORDER = ("Q", "K", "V", "S", "S_scaled", "S_masked", "A", "H", "C", "O")
-"""The results of an attention by itself, each behind those that it follows from."""
+"""The results of an attention by itself, each after those that it depends on."""
 MOST_DECIMALS = 12
 
 
@@ -63,7 +63,7 @@ def even(given: Any) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)  # a Problem makes these of its own
 class AttentionFields:
-    """Every matrix and every convention of an attention; what they mean is said in `Problem`."""
+    """Every matrix and every convention of an attention; `Problem` describes them."""
 
     X: Any = matrix("tokens", "Tokens of self-attention, one per row.", FIRST, "self")
     X1: Any = matrix("tokens", "Query tokens of cross-attention, one per row.", FIRST, "cross")

@@ -23,7 +23,7 @@ _NOT_HERE = ("X", "X1", "X2", "X3", "P", "P1", "P2", "P3")
 
 
 def is_there(fields: Attention) -> bool:
-    """Say whether fields are those of an attention."""
+    """Return whether fields are those of an attention."""
     return bool(fields.those_given(*GIVEN))
 
 
@@ -80,7 +80,7 @@ def _of_tokens(fields: Any, read: list[Stream]) -> Attention:
 
 
 def _with_earlier(count: int, labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of keys behind earlier ones that have none."""
+    """Return the names of keys after earlier ones without names."""
     if not count:
         return labels
     earlier = tuple(str(number) for number in range(1, count + 1))
@@ -93,7 +93,7 @@ def _settings(placed: Placed) -> Iterator[str]:
     """Yield the settings that an attention reads, alone or in a layer."""
     fields, alone = placed.fields, not placed.reads
     yield from ("heads", "scale", "causal", "score", "window", "alibi", "softcap")
-    # where nothing counts places, pages say that the alignment is idle
+    # if positions do not matter, pages state that the alignment has no effect
     yield from ("qk_norm", "normalizer", "causal_alignment")
     if fields.has_values:
         yield "combine"

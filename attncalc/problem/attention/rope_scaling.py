@@ -1,4 +1,4 @@
-"""How rope's frequencies are slowed down, as the configuration of a model says it."""
+"""Scaling of RoPE frequencies, as in the configuration of a model."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ TAKES = "an object with rope_type linear or llama3 and its parameters, or text: 
 
 
 def read_rope_scaling(given: Any) -> "RopeScaling | None":
-    """Read how rope is scaled, as Hugging Face's configurations say it.
+    """Read the scaling of RoPE frequencies, in the form of Hugging Face's configurations.
 
     Raises
     ------
@@ -73,13 +73,13 @@ def scaling_as_typed(scaling: "RopeScaling") -> str:
 
 
 def scaling_as_object(scaling: "RopeScaling") -> dict[str, Any]:
-    """Return it as a configuration says it."""
+    """Return it in the form of a configuration."""
     numbers = zip(NEEDS[scaling.kind], scaling[1:], strict=False)
     return {"rope_type": scaling.kind} | {name: float(each) for name, each in numbers}
 
 
 def _said(given: Any) -> dict[str, Any]:
-    """Return what is said, by name, of an object or of a text."""
+    """Return the parameters of an object or a text, by name."""
     if isinstance(given, Mapping):
         return {plain(name).replace("-", "_"): value for name, value in given.items()}
     text = str(given).strip()
@@ -93,8 +93,8 @@ def _said(given: Any) -> dict[str, Any]:
         except (json.JSONDecodeError, RecursionError):
             raise ValueError from None
     kind, *pairs = text.replace(",", " ").split()
-    parted = [pair.partition("=") for pair in pairs]
-    return {"rope_type": kind} | {name.lower(): value for name, _, value in parted}
+    split = [pair.partition("=") for pair in pairs]
+    return {"rope_type": kind} | {name.lower(): value for name, _, value in split}
 
 
 def _kind(said: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What each kind of score takes, and what may stand beside scores or weights that are given."""
+"""The matrices of each kind of score, and those allowed beside given scores or weights."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -14,7 +14,7 @@ _MADE_OF = (
     *("X1", "Q", "W_Q", "b_Q", "P", "P1", "K", "W_K", "b_K", "past_K", "past_V"),
     *("W_S", "W_Sq", "W_Sk", "v_S", "b_S"),
 )
-"""What scores come from, or what stands before them: beside scores it would be read by nothing."""
+"""Matrices that scores are computed from: no step would read them beside given scores."""
 
 
 def check_score(problem: Attention) -> None:
@@ -23,7 +23,7 @@ def check_score(problem: Attention) -> None:
     Raises
     ------
     InputError
-        That names what is missing, or what nothing would read.
+        With a message that names missing matrices, or matrices that no step reads.
     """
     needed, _ = OF_SCORE[problem.score]
     for name in problem.those_given("W_S", "W_Sq", "W_Sk", "v_S", "b_S"):
@@ -41,12 +41,12 @@ def check_score(problem: Attention) -> None:
 
 
 def check_start(problem: Attention) -> None:
-    """Check that nothing stands beside scores or weights that are given which nothing would read.
+    """Check that every matrix beside given scores or weights is read by a step.
 
     Raises
     ------
     InputError
-        That names it.
+        If a matrix is not read; the message names it.
     """
     start = problem.start
     if not start:

@@ -157,7 +157,7 @@ def _source_faults(problem: Attention, source: str, weights: list[str]) -> Itera
 def _how_all_fit(
     problem: Attention, source: str, weights: list[str], width: int, *, looks_turned: bool
 ) -> str:
-    """Say which way of giving matrices would make tokens and all of their weights fit."""
+    """Return the layout in which tokens and all of their weights would fit."""
     if looks_turned:
         return f". {source} looks transposed: tokens are {problem.layout}"
     standing = problem.standing
@@ -175,7 +175,7 @@ def _product(problem: Attention, source: str, weights: str) -> str:
 
 
 def _head_faults(problem: Attention) -> Iterator[str]:
-    """Find the matrices that do not part into heads."""
+    """Find the matrices that cannot be split into heads."""
     standing = problem.standing
     heads = problem.n_heads
     if problem.is_bare("Q"):
@@ -213,7 +213,7 @@ def _kv_head_faults(problem: Attention, standing: Standing) -> Iterator[str]:
     keys_d = width if getattr(problem, answering).ndim == 3 else width // max(groups, 1)
     is_one_width = problem.score in SAME_WIDTH
     if heads == 1 and not is_one_width:
-        keys_d = problem.d_k  # what their width is to be, the matrices of the score say
+        keys_d = problem.d_k  # the matrices of the score determine their width
     if keys_d != problem.d_k or groups < 1 or (groups * problem.d_k != width and keys_d != width):
         for_each = " for each head" if heads > 1 else ""
         yield (
@@ -242,7 +242,7 @@ def _widest(problem: Attention, name: str) -> str:
 
 
 def value_head_faults(problem: Attention) -> Iterator[str]:
-    """Find values that do not part into heads as keys do."""
+    """Find values that cannot be split into heads as keys are."""
     giving, groups = _widest(problem, "V"), problem.n_kv_heads
     answering, standing = _widest(problem, "K"), problem.standing
     if problem.start:

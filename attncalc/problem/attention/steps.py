@@ -76,11 +76,11 @@ TITLES: dict[str, str] = {
     "C": "heads side by side",
     "O": "outputs",
 }
-"""Every step that an attention can have, in order, and what it is in words."""
+"""Every step that an attention can have, in order, with its title."""
 
 
 BETWEEN = ("Q_S", "K_S", "S_scaled", "S_alibi", "S_rel", "S_masked", "H", "C")
-"""Steps that people go past where they write a later one: they are not asked for then."""
+"""Steps that may be skipped if a later one is written: they are not asked for then."""
 
 
 def attention_steps(attention: Attention) -> Iterator[Step]:
@@ -254,7 +254,7 @@ OPERATIONS: dict[str, type[Scoring]] = {
 
 
 def _may_leave_dust(attention: Attention) -> bool:
-    """Say whether scores of 0 may come out as a last digit, and would be divided by their sum."""
+    """Return whether scores may be 0 except for a last digit, and are divided by their sum."""
     if attention.normalizer != "sum":
         return False
     # decimals as typed are multiplied and added exactly

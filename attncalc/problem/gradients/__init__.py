@@ -1,1 +1,1 @@
-"""Backpropagation: gradients of all that is given, as steps behind those of the other parts."""
+"""Backpropagation: gradients of all given matrices, as steps after those of the other parts."""

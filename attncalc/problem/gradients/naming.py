@@ -13,9 +13,9 @@ OUTSIDE = (
     *("N_E", "mu_out", "var_out", "ms_out", "N_out", "Y_first", "Y_last", "Y_mean", "F_pre"),
     *("G_pre", "mu_pre", "var_pre", "ms_pre", "N_pre", "logits", "logits_capped", "prob"),
 )
-"""Steps before all layers, and behind them: no number of one stands before their names."""
+"""Steps before and after all layers: their names have no number of a layer."""
 _OF_A_LAYER = re.compile(r"(?:R|N|F|mu|var|ms)_\d|G")
-"""Steps of a layer that stand in none of its attentions."""
+"""Steps of a layer outside its attentions."""
 
 
 def gradient_name(name: str) -> str:
@@ -43,7 +43,7 @@ def part_name(name: str, by: str) -> str:
 
 
 def title_of(name: str, made: Mapping[str, Step], by: str = "") -> str:
-    """Return what a gradient is in words.
+    """Return the title of a gradient.
 
     Examples
     --------
@@ -71,9 +71,9 @@ class Gradient(NamedTuple):
 
 @cache
 def gradient_from(name: str) -> Gradient | None:
-    """Return what a matrix of this name is the gradient of; None where it is none.
+    """Return the gradient that this name denotes; None for other names.
 
-    The last outputs, Y, are those of their layer: a part that comes by them is one by 2.Y.
+    The last outputs, Y, belong to their layer: a part that passes through them is one by 2.Y.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def given_matrix_of(name: str) -> str:
 
 
 def is_of_the_way_back(name: str) -> bool:
-    """Say whether a step is a gradient, the loss, or follows a step of gradient descent.
+    """Return whether a step is a gradient, the loss, or follows a step of gradient descent.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def is_of_the_way_back(name: str) -> bool:
 
 
 def _is_known(name: str) -> bool:
-    """Say whether a gradient can be of a matrix of this name."""
+    """Return whether a gradient can be of a matrix of this name."""
     return _is_step(name) or (name in MATRICES and role_of(name) not in ("marks", "arriving"))
 
 

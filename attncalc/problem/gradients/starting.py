@@ -1,4 +1,4 @@
-"""The start of the way back: the loss L, and its gradient in the outputs."""
+"""The start of backpropagation: the loss L, and its gradient in the outputs."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -18,7 +18,7 @@ LOSS_TITLE = "what is made small"
 
 
 class Start(NamedTuple):
-    """The loss, and the gradient that the way back starts with.
+    """The loss, and the upstream gradient.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Start(NamedTuple):
     steps
         The steps that make the gradient, and L where it is shown.
     says
-        The definition of L, in words.
+        The definition of L, as text.
     """
 
     of: str
@@ -42,7 +42,7 @@ class Start(NamedTuple):
 
 
 def started(problem: Scope, calculation: Calculation, shapes: Mapping[str, Shape]) -> Start:
-    """Return the loss, and the gradient that the way back starts with.
+    """Return the loss, and the upstream gradient.
 
     Raises
     ------

@@ -75,7 +75,7 @@ def _refuse_long(problem: Scope, calculation: Calculation) -> None:
 
 
 def _told_with(forward: Plan, steps: list[Step]) -> dict[str, str]:
-    """Return for each step of the way back the forward step that names its rows."""
+    """Return for each backward step the forward step that names its rows."""
     names = {step.name for step in forward}
     last = forward[-1].name
     of = {gradient_name(step.name): step.name for step in forward}
@@ -228,7 +228,7 @@ class _WayBack:
 def _uses(
     problem: Scope, forward: Plan, shapes: Mapping[str, Shape], end: str
 ) -> dict[str, list[_Use]]:
-    """Return, by the step that reads them, the matrices whose gradient is wanted.
+    """Return, by the step that reads them, the matrices whose gradient is required.
 
     Of steps up to `end`, those alone that lead there.
     """

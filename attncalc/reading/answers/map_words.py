@@ -146,12 +146,16 @@ def lexemes_in(text: str, labels: Mapping[str, str]) -> list[Lexeme]:
 
 def _found(text: str, known: Mapping[str, str]) -> Iterator[Lexeme]:
     end = 0
+    begins = {label.split(" ")[0].rstrip(_AFTER) for label in known}
     for match in _LEXEME.finditer(text):
         if match.start() < end:
             continue
         said, kind = match[0], match.lastgroup or ""
-        if kind == "word" or (kind == "symbol" and known):
+        if known and kind in ("word", "symbol"):
             pieces = text[match.start() : match.start() + 80].split(" ", LONGEST_LABEL)
+            if plain_word(pieces[0].rstrip(_AFTER)) not in begins:
+                yield _lexeme(kind, said)
+                continue
             for count in range(len(pieces[:LONGEST_LABEL]), 0, -1):
                 label = plain_word(" ".join(pieces[:count]).rstrip(_AFTER))
                 if label in known:

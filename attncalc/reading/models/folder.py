@@ -204,6 +204,12 @@ def read_config(folder: Path) -> Config:
     return Config(str(path), _parsed(path))
 
 
+def read_generation_config(folder: Path) -> Config:
+    """Return what the generation_config.json of a folder says; nothing where there is none."""
+    path = folder / "generation_config.json"
+    return Config(str(path), _parsed(path) if path.exists() else {})
+
+
 def find_weights(folder: Path) -> Weights:
     """Return the tensors of a folder, none of them read yet.
 

@@ -17,7 +17,13 @@ from attncalc.problem.fields import GIVEN
 from attncalc.reading.cells import in_place
 from attncalc.reading.models.families import FAMILIES, family_of
 from attncalc.reading.models.family import CLASSES, Family, Head, check_config
-from attncalc.reading.models.folder import Config, Weights, find_weights, read_config
+from attncalc.reading.models.folder import (
+    Config,
+    Weights,
+    find_weights,
+    read_config,
+    read_generation_config,
+)
 from attncalc.reading.models.frames import convolved
 from attncalc.reading.models.layer import Heads, layer_fields, named
 from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, meaning_of, renamed
@@ -331,9 +337,28 @@ class Model:
             raise self.config.wrong("id2label", names, "an object, a name for each class,")
         return [str(names.get(str(each), each)) for each in ids]
 
+    def said_of_tokens(self, key: str) -> tuple[int, ...]:
+        """Return the token or the tokens that generation_config.json or config.json names."""
+        for config in (read_generation_config(self.folder), self.config):
+            found = config.get(key, None)
+            if found is not None:
+                ids = found if isinstance(found, list) else [found]
+                if not all(type(each) is int for each in ids):
+                    raise config.wrong(key, found, "a token id, or a list of them,")
+                return tuple(ids)
+        return ()
+
     def is_padding(self, token: int) -> bool:
         """Say whether a head of classes passes over a token at the end, as it is for padding."""
         return self.has_classes and token == self.config.get("pad_token_id", None)
+
+    @property
+    def places(self) -> int | None:
+        """How many tokens it has positions for; None for any number."""
+        name = self.root + self.family.begins.get(self.family.positions, "")
+        if not self.family.positions or name not in self.weights:
+            return None
+        return int(self.weights.shape(name)[0]) - self.family.offset
 
     @property
     def is_tied(self) -> bool:

@@ -1,7 +1,8 @@
 """A tokenizer in a process of its own, with limits: `tokens` starts it, and nothing imports it.
 
 The first line of standard input is JSON: the search path of modules, the limits, and a text or
-token ids. The rest is a tokenizer.json. JSON goes to standard output: ids and words, or an error.
+token ids. The rest is a tokenizer.json. JSON goes to standard output: ids, words and text, or an
+error.
 """
 
 import json
@@ -49,7 +50,8 @@ def _answer(asked: dict[str, Any], content: bytes) -> dict[str, Any]:
     ids = asked["ids"]
     if ids is None:
         ids = tokenizer.encode(asked["text"]).ids
-    return {"ids": ids, "words": [_word(tokenizer, each) for each in ids]}
+    words = [_word(tokenizer, each) for each in ids]
+    return {"ids": ids, "words": words, "text": tokenizer.decode(ids)}
 
 
 def _word(tokenizer: Any, token: int) -> str:

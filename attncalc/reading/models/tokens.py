@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,15 @@ def words_of(folder: Path, ids: Sequence[int], tell: Callable[[str], None]) -> l
         else:
             return words
     return [str(each) for each in ids]
+
+
+def text_of(folder: Path, ids: Sequence[int]) -> str:
+    """Return the text of tokens; their ids with spaces where no tokenizer can be used."""
+    path = folder / TOKENIZER
+    if path.exists() and find_spec("tokenizers") is not None:
+        with suppress(InputError):  # which `words_of` has told
+            return str(_tokenized(path, ids=ids)["text"])
+    return " ".join(str(each) for each in ids)
 
 
 def masked_of(folder: Path) -> int | None:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 MOST_WORDS = 40
 MOST_BESIDE = 5
@@ -75,6 +76,7 @@ _OTHERS = "最大值 数值 键值对 阈值"
 """Words in which others stand and mean something else: a mean is no value."""
 
 
+@lru_cache(maxsize=4096)
 def plain_word(text: str) -> str:
     """Return a text in small letters, without accents."""
     plain = unicodedata.normalize("NFKD", text.casefold())

@@ -149,7 +149,7 @@ def masked(attended: SolvedAttention) -> Iterator[Pattern]:
     """Yield how many weights a mask forbids, and how large they would be without it."""
     where = attended.forbidden
     if where is None or not (where.any() or attended.fields.bias is not None):
-        return  # nothing is forbidden to a last query, say, and nothing added
+        return  # for example, the last query has no masked keys and no biases
     open_to_all: dict[str, Any] = {
         "causal": False,
         "window": None,
@@ -165,13 +165,13 @@ def masked(attended: SolvedAttention) -> Iterator[Pattern]:
     if free is None:
         return
     heads = [head.weights for head in attended.heads]
-    parted = [where] * len(heads) if where.ndim == 2 else list(where)
-    pairs = zip(parted, free, strict=True)
+    by_head = [where] * len(heads) if where.ndim == 2 else list(where)
+    pairs = zip(by_head, free, strict=True)
     taken = np.array([np.where(at, head, 0).sum(axis=1) for at, head in pairs])
     moved = [np.abs(own - head).sum(axis=1) / 2 for own, head in zip(heads, free, strict=True)]
     number, output = np.unravel_index(int(taken.argmax()), taken.shape)
     values = {
-        "forbidden": sum(int(np.broadcast_to(at, heads[0].shape).sum()) for at in parted),
+        "forbidden": sum(int(np.broadcast_to(at, heads[0].shape).sum()) for at in by_head),
         "of": sum(each.size for each in heads),
         "mean": attended.amount(taken.mean()),
         "most": {
@@ -317,7 +317,7 @@ def of_head(
 
 
 def worth_telling(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
-    """Return the patterns without those that only repeat what an earlier one of the head says."""
+    """Return the patterns without those that only repeat an earlier one of the head."""
     return tuple(each for each in patterns if not any(_says(other, each) for other in patterns))
 
 

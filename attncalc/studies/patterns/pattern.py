@@ -47,7 +47,7 @@ ONE_DIGIT = Context(prec=1, rounding=ROUND_DOWN)
 MOST_ROWS = 20
 """Outputs, of all heads together, up to which each has a pattern of its own."""
 MOST_LISTED = 100
-"""Places, and inputs that tie, that are listed; of more it is said how many there are."""
+"""Number of places, and of tied inputs, that are listed; of more, only the count is given."""
 
 
 class Amount(NamedTuple):
@@ -59,7 +59,7 @@ class Amount(NamedTuple):
 
 @dataclass(frozen=True)
 class Pattern:
-    """A fact about the weights; `docs/patterns.md` says what each code means and holds.
+    """A fact about the weights; `docs/patterns.md` describes each code and its values.
 
     Parameters
     ----------

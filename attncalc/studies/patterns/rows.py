@@ -137,7 +137,7 @@ def uniform(view: View) -> Iterator[Pattern]:
 
 
 def _is_even(weights: Matrix, forbidden: Matrix | None) -> Matrix:
-    """Say of each row whether its weights, where they are not forbidden, are near their mean."""
+    """Return for each row whether its unmasked weights are near their mean."""
     if forbidden is None:
         low, high, mean = weights.min(axis=1), weights.max(axis=1), weights.mean(axis=1)
     else:
@@ -283,17 +283,16 @@ def _equal(view: View) -> list[list[int]]:
 
 
 def _shown_alike(view: View, group: list[int]) -> bool:
-    """Say whether the outputs of a group have the same digits; of several heads, they need not."""
+    """Return whether the outputs of a group have the same digits; not so with several heads."""
     outputs = view.attended.outputs
     if not view.solution.keeps(outputs.name):
         return False
-    digits = view.solution.digits[outputs.name]
-    first = np.asarray(digits[group[0]])
-    return all(bool((np.asarray(digits[row]) == first).all()) for row in group[1:])
+    digits = np.asarray(view.solution.digits[outputs.name])
+    return bool((digits[..., group[1:], :] == digits[..., group[:1], :]).all())
 
 
 def spread(view: View) -> Iterator[Pattern]:
-    """Yield between which values the spread of the rows lies, or where these are few, each's."""
+    """Yield the bounds of the spread of the rows, or of each row if these are few."""
     effective = view.rows.effective
     known = np.flatnonzero(np.isfinite(effective))
     if view.m == 1 or not len(known):
@@ -329,7 +328,7 @@ def _of_output(view: View, output: int) -> Pattern:
 
 
 def margin(view: View) -> Iterator[Pattern]:
-    """Yield between which values the lead of the first input over the second lies."""
+    """Yield the bounds of the lead of the first input over the second."""
     known = np.flatnonzero(view.rows.total > 0)
     if view.m == 1 or not len(known):
         return

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,8 +74,10 @@ class SolvedAttention:
 
     @property
     def outputs(self) -> Step:
-        """The step of its outputs."""
-        return next(step for step in self.steps if step.role == "outputs")
+        """The step of its outputs; of equations, the one that reads the weights."""
+        own = (step for step in self.steps if step.role == "outputs")
+        readers = (step for step in self.solution.plan if self.weights.name in step.inputs)
+        return next(chain(own, readers, (self.weights,)))
 
     def amount(self, value: Any) -> Amount:
         """Return a number that follows from the solution, with the digits that are shown of it."""
@@ -217,7 +220,7 @@ class View:
 
     @cached_property
     def forbidden(self) -> Matrix | None:
-        """Where a mask forbids, (n, m), or None where there is none that does."""
+        """The masked positions, (n, m), or None without any."""
         found = self.attended.forbidden
         if found is None:
             return None

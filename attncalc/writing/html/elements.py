@@ -48,7 +48,7 @@ def element(tag: str, /, *content: object, **attributes: Any) -> Html:
     tag
         Its name.
     *content
-        What stands in it.
+        Its content.
     **attributes
         By name, as `data_row` for data-row; None and False leave one out, True needs no value.
 

@@ -244,7 +244,7 @@ def _is_long(expression: Expression) -> bool:
 
 
 def _is_negative(expression: Expression) -> bool:
-    """Say whether what is written begins with a minus."""
+    """Return whether what is written begins with a minus."""
     if isinstance(expression, Number):
         return expression.text.startswith("-")
     if isinstance(expression, Ratio):
@@ -259,7 +259,7 @@ def _slope_of(of: Html) -> Html:
 
 
 def _gradient(gradient: Gradient, whole: Html) -> Html:
-    """Return ∂L/∂Q; of a part of it with the step that it comes by."""
+    """Return ∂L/∂Q; of a part of it with the step that it passes through."""
     if not gradient.by:
         return whole
     return _row(whole, _text("\u00a0via\u00a0"), name_in_mathml(gradient.by))

@@ -1,8 +1,8 @@
-"""Documents as pages of HTML that are whole without JavaScript, and what makes them live.
+"""Documents as HTML pages that are complete without JavaScript, and the data of interactive pages.
 
 A page loads nothing: it contains its style, and its policy allows only what it contains.
 
-What a live page may count on, in every page:
+The structure that interactive pages rely on:
 
 - A matrix is a `<table data-step="S">`, a given one `<table data-given="X">`; where there are
   several heads it has `data-head="1"`. A study's numbers have neither.
@@ -46,7 +46,7 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote
 
 MOST_WHOLE = 50_000
-"""Entries of a page that does not live before its large matrices go without their middle."""
+"""Entries of a static page above which the middle of large matrices is omitted."""
 RANKS = {"most": element("strong", "bold"), "second": element("em", "slanted")}
 TO_DRAW = (
     "For each output, draw a solid line to the input of its largest weight, and a dashed line to "
@@ -58,7 +58,7 @@ NOT_DRAWN = "the {} of {} is left out, because the page is full: attncalc plot d
 
 
 class Live(NamedTuple):
-    """What makes a page live.
+    """The data and the script of an interactive page.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def write_html(
     document
         What to write.
     live
-        What makes it live; without it, it has no script.
+        Its data and script; without them, the page is static.
     unfolded
         Whether the work is open, and so printed; else a reader opens it.
     compact
@@ -150,7 +150,7 @@ def _own(text: str) -> Html:
 def _as_whole_as_fits(document: parts.Document, *, is_sure: bool = False) -> parts.Document:
     """Return a document whose matrices are shown whole, where that makes no page too large.
 
-    It is sure to fit where it lives: what would be too large does not.
+    An interactive page always fits: larger pages are static.
     """
     grids = [grid for part in document.parts for grid in _grids(part)]
     if not is_sure and sum(len(grid.rows) * len(grid.columns) for grid in grids) > MOST_WHOLE:

@@ -36,7 +36,7 @@ FULL_FROM = 0.5
 DEEP, MIDDLE = 0.69, 0.49
 """Shades on which numbers have another colour, on light paper and on dark."""
 MOST_TOLD = 100
-"""Weights that a description lists; nobody listens to more."""
+"""Number of weights that a description lists; more are too many to listen to."""
 
 
 class Panel(NamedTuple):

@@ -43,7 +43,7 @@ def squeezed(text: str) -> str:
 
 
 def needed(text: str, page: str) -> str:
-    """Return of a squeezed style the rules that a page may need: those of classes it knows.
+    """Return the rules of a minified style that a page may need: those of its classes.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: st
 
 
 def _scrolling(table: Html, name: str) -> Html:
-    """Return a table in a room of its own, which arrow keys move where it is too wide."""
+    """Return a table in its own container, which arrow keys scroll if it is too wide."""
     return element("div", table, class_="wide", role="group", tabindex=0, aria_label=name)
 
 
@@ -121,7 +121,7 @@ def _cells(
 
 
 def _class(cell: Cell) -> str | None:
-    """Return what an entry is, for how it looks and for what makes the page live."""
+    """Return the attributes of an entry, for its style and for the script of the page."""
     look = cell.mark.look if cell.mark else cell.rank
     return "empty" if cell.content is None else look or None
 

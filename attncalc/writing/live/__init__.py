@@ -1,1 +1,1 @@
-"""What makes a page live: the plan as data, and the script that works it out where it is read."""
+"""Interactive pages: the plan as data, and the script that computes it in the browser."""

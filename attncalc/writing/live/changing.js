@@ -8,7 +8,7 @@ import { render } from "./rendering.js";
 
 const past = [], listeners = [];
 export const hasPast = () => past.length > 0;
-/** Act after every change, told whether the page is that of before; and after one that was refused. */
+/** Act after every change, with whether the page is the previous one, and after a refused change. */
 export const afterChange = (act) => void listeners.push(act);
 const tell = (isSame) => listeners.forEach((act) => act(isSame));
 
@@ -24,7 +24,7 @@ export function tried(act, said = (reason) => say(`Not changed: ${reason}.`)) {
   }
 }
 
-/** Take up another state, if it can be worked out; say why not. */
+/** Apply another state if it can be computed; otherwise report why not. */
 export function change(next, { remembers = true, said } = {}) {
   const before = state, isChange = JSON.stringify(next) !== JSON.stringify(before);
   let isSame = true;

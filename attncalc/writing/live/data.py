@@ -35,7 +35,7 @@ from attncalc.writing.mathematics import in_text
 
 NO_NUMBER = ("sqrt_dk", "none")
 ANY_NUMBER = "2"
-"""Stands in a plan for a number that a reader is going to choose."""
+"""A placeholder in a plan for a number that the reader chooses."""
 HARDMAX = "hardmax"
 CHOSEN = Fraction(987654321)
 """A number to find in an equation, where a number that a reader chooses is."""
@@ -66,10 +66,10 @@ TOLD: Mapping[str, Mapping[str, Any]] = {
     "SoftCap": {"written": True},
     "SoftmaxBack": {"exact": "A"},
 }
-"""What `explain` of some operations says otherwise than their equations.
+"""The remarks of `explain` that differ from the equations, for some operations.
 
-Among fractions, whether numbers of the person's own, or numbers that are worked out, are decimals;
-and the input that has to be rational for an entry to count as rational, or None where none does.
+Among fractions, whether given numbers, or computed numbers, are decimals; and the input that must
+be rational for an entry to count as rational, or None.
 """
 
 
@@ -106,7 +106,7 @@ def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str,
 
 
 def page_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
-    """Return the same with what a reader may change, and what is said then."""
+    """Return the same with the settings that a reader may change, and their texts."""
     known: dict[str, int] = {}
     texts: dict[str, int] = {}
     plans = {
@@ -175,7 +175,7 @@ def _step_in_data(step: Step, problem: Problem, shapes: list[Shape]) -> dict[str
         "title": step.title,
         "role": step.role,
         "equation": equation_source(own),
-        "inputs": dict(zip(inputs, step.inputs, strict=False)),  # tables are behind the inputs
+        "inputs": dict(zip(inputs, step.inputs, strict=False)),  # tables follow the inputs
         **({"rows": dict(zip(own.recurring, step.rows_of, strict=True))} if step.rows_of else {}),
         "settings": {name: as_written(Fraction(n)) for name, n in stated.settings.items()},
         **({"tables": {name: _table(held) for name, held in tables.items()}} if tables else {}),
@@ -186,7 +186,7 @@ def _step_in_data(step: Step, problem: Problem, shapes: list[Shape]) -> dict[str
 
 
 def _slopes(operation: Operation, shapes: list[Shape]) -> dict[str, Matrix]:
-    """Return the slopes of ALiBi that its paper has, as 2^-1/2: nobody gives them."""
+    """Return the slopes of ALiBi as in its paper, as 2^-1/2: a problem does not give them."""
     if not isinstance(operation, Alibi) or operation.has_own:
         return {}
     slopes = np.array([f"2^{-x}" for x in exponents_of_slopes(operation.heads)], object)
@@ -217,7 +217,7 @@ def _shown(step: Step, problem: Problem) -> dict[str, Any]:
 
 
 def _conventions(problem: Problem) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what is said of a plan under either rounding: not only that line depends on it."""
+    """Yield the conventions of a plan under each rounding: several lines depend on it."""
     for rounding in (DISPLAY, EACH_STEP):
         is_own = rounding == problem.rounding
         yield rounding, conventions(problem if is_own else replace(problem, rounding=rounding))
@@ -248,14 +248,14 @@ def _plans(problem: Problem) -> Iterator[tuple[str, Problem, Plan, list[dict[str
             other = replace(problem, **dict(zip(names, choice, strict=True)), asked=None)
             steps = plan(other)
             said = stated_steps(other, steps)
-        except (AttncalcError, UnstatedError):  # a mask that leaves nothing to a query, say
+        except (AttncalcError, UnstatedError):  # for example, a mask that leaves no key to a query
             continue
         if key_of(other) != key_of(problem) and _are_of_all(other):
             yield key_of(other), other, steps, said
 
 
 def _are_of_all(problem: Problem) -> bool:
-    """Say whether the conventions of a problem are those of all its attentions.
+    """Return whether the conventions of a problem are those of all its attentions.
 
     One may have its own. A causal mask is not of those that read what another one gives.
     """
@@ -292,7 +292,7 @@ def settings_data(problem: Problem) -> dict[str, Any]:
 
 
 def given_data(problem: Problem, name: str) -> dict[str, Any]:
-    """Return a given matrix as the plan reads it, and where each entry stands in what was given."""
+    """Return a given matrix as the plan reads it, and the place of each entry as it was given."""
     as_given = problem.as_given(name)
     places = np.arange(as_given.size).reshape(as_given.shape)
     read = problem.given_as_typed[name]

@@ -67,7 +67,7 @@ function givenNow(name, given) {
   return last[name].matrix;
 }
 
-/** What the script works out. */
+/** What the script computes. */
 export function problemNow() {
   const given = Object.fromEntries(Object.entries(data.given).map(([name, each]) => [name, givenNow(name, each)]));
   const settings = { ...data.settings, ...state.settings }, steps = stepsNow(), { most, longest } = planNow();

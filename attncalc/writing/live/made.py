@@ -1,4 +1,4 @@
-"""What makes the page of a solution live, or why that page is not."""
+"""The interactive page of a solution, or why the page is static."""
 
 import json
 from dataclasses import replace
@@ -21,12 +21,12 @@ With so many, Chromium opens a page in some 5 s, and an edit takes up to half a 
 
 
 def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) -> str:
-    """Return the page of a solution as HTML: live, or with a note that says why it is not.
+    """Return the page of a solution as HTML: interactive, or with a note that states why not.
 
     Parameters
     ----------
     page
-        The page; a worksheet lives for practice alone.
+        The page; a worksheet is interactive only for practice.
     unfolded
         Whether the work is open.
     practice
@@ -37,7 +37,7 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
     InputError
         When it is to be for practice, and cannot be computed in the page.
     """
-    if page.is_blank and not practice:  # no word of what would make it live: it is handed out
+    if page.is_blank and not practice:  # static without a note, because it is handed out
         return write_html(page)
     what, live = PRACTICE if practice else PAGE, None
     if (why := _why_not(page, practice=practice)) is None:
@@ -54,7 +54,7 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
 
 
 def live_for(page: Page, what: str = PAGE) -> Live:
-    """Return what makes a page live: that of a key, or of a worksheet for practice."""
+    """Return the data and script of a page: of a key, or of a worksheet for practice."""
     data = page_data if what == PAGE else practice_data
     said = json.dumps(data(page.problem, page.fractions), ensure_ascii=True, separators=(",", ":"))
     looks = ("page.css", "practice.css") if what == PRACTICE else ("page.css",)

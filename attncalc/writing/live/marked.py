@@ -1,4 +1,4 @@
-"""What makes the page of a marked answer live: what is said of each entry, with its work."""
+"""The data of the page of a marked answer: the mark of each entry, with its work."""
 
 import json
 from collections.abc import Iterator
@@ -25,11 +25,11 @@ from attncalc.writing.verdict import Said, entry_named, expected_text, found_tex
 MOST_NUMBERS = 20_000
 """Numbers in the work of a page: of more, it would grow large."""
 SHOULD_BE = frozenset({Status.WRONG, Status.PRECISION, Status.UNREADABLE, Status.BLANK})
-"""What is said of entries that should be something else."""
+"""Marks of entries that need a correction."""
 
 
 def write_marking(marking: Marking, extent: Extent = "elided", said: Said = points_text) -> str:
-    """Return the page of a marked answer as HTML: live, or with a note that says why it is not."""
+    """Return the HTML page of a marked answer: interactive, or with a note that states why not."""
     document = marking_document(marking, extent, said)
     if not document.sections:  # the verdict alone is asked for
         return write_html(document)
@@ -42,7 +42,7 @@ def write_marking(marking: Marking, extent: Extent = "elided", said: Said = poin
 
 
 def marked_data(marking: Marking) -> dict[str, Any]:
-    """Return what is said of each entry of the page, and which entries made it, by their names."""
+    """Return the mark of each entry of the page and the entries it was made from, by name."""
     own, on_page = OwnWork(marking), {marks.step.name for marks in _shown(marking)}
     entries: dict[str, Any] = {}
     for marks in _shown(marking):

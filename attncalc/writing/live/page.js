@@ -1,4 +1,4 @@
-// The page lives: what is pointed at is explained, what is edited is worked out at once.
+// The interactive page: it explains the entry under the pointer, and computes edits at once.
 
 import { readAddress } from "./address.js";
 import { change, tried } from "./changing.js";
@@ -18,7 +18,7 @@ function readAgain() {
   if (wrong) say(`${wrong} of the changes in the address cannot be read, and ${wrong === 1 ? "is" : "are"} left out.`);
 }
 
-/** What takes a moment, and what nobody needs before the page is seen. */
+/** Work that takes a moment and can wait until the page is visible. */
 function prepare() {
   const isKnown = tried(solved, (reason) =>
     main.prepend(make("p", { class: "live" }, `This page is not interactive: ${reason}.`)));

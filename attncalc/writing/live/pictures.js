@@ -19,7 +19,7 @@ const isOf = (name) => (each) => each.dataset.weights === name;
 const headOf = (each) => Number(each.dataset.head ?? 1) - 1;
 const pictures = (name) => all("svg[data-weights]").filter(isOf(name));
 
-/** What is told of weights, and drawn. */
+/** Sentences and pictures of weights. */
 export function renderConnections(name) {
   const drawn = pictures(name);
   for (const list of all("ul[data-weights]").filter(isOf(name))) {
@@ -118,7 +118,7 @@ function renderHeatmap(picture, name, h) {
   }
 }
 
-/** The cell that a line of the map, or a cell of the heatmap, stands for. */
+/** The cell that a line of the map, or a cell of the heatmap, represents. */
 export function cellOfPicture(target) {
   const picture = target?.closest?.("svg[data-weights]");
   const { output, input, row, column } = target?.closest?.("[data-output], [data-row]")?.dataset ?? {};
@@ -129,7 +129,7 @@ export function cellOfPicture(target) {
   return cellsOf(name)[(headOf(picture) * r + (i - 1)) * c + (j - 1)];
 }
 
-/** The lines, and the cells, that stand for an entry. */
+/** The lines and cells of the pictures that represent an entry. */
 export function marksOf({ name, h, i, j }) {
   const [row, column] = byColumns ? [j, i] : [i, j];
   return pictures(name).filter((each) => headOf(each) === h).flatMap((picture) => [...picture.querySelectorAll(

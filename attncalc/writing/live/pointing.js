@@ -7,8 +7,8 @@ const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 const ENDS = { Home: ENTRY, End: `${ENTRY}:last-child` };
 let focused = null, pinned = null, trail = [], lit = [];
 /**
- * What a page tells: which cells it knows, which of them something stands for, what of one is said (with
- * what lights up), what one was made of, and what typing at one does (true where it was taken).
+ * The functions of a page: its cells, the cell that an element represents, the text about a cell (with the
+ * cells to highlight), the cells that a cell was computed from, and typing at a cell (true if accepted).
  */
 let teller;
 
@@ -38,7 +38,7 @@ function light(cell) {
 
 const relight = () => light(atHand());
 
-/** The cell that something on the page stands for, if it does. */
+/** The cell that an element of the page represents, if any. */
 function cellOfTarget(target) {
   const cell = target?.closest?.(ENTRY) ?? teller.cellOf(target);
   return cell && teller.knows(cell) ? cell : null;
@@ -106,7 +106,7 @@ function onKey(event) {
 
 // ---------------------------------------------------------------- all together
 
-/** Light the entry at hand anew: on the page as it was before a change, or on another one. */
+/** Highlight the current entry again: on the page before a change, or on another one. */
 export function relit(isSame) {
   if (!isSame) {
     focused = cellOfTarget(document.activeElement);

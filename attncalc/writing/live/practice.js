@@ -1,4 +1,4 @@
-// A worksheet that is filled in where it is read: the key is worked out here, and stands nowhere.
+// A worksheet to fill in on the page: the script computes the key, and the page does not contain it.
 
 import { all, button, byId, ENTRY, main, make, own, save, say, whereItIsSaid } from "./elements.js";
 import { mark, withPoint } from "./equations/marks.js";

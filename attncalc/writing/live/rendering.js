@@ -13,7 +13,7 @@ const WORN = ["lit", "at", "pinned", "not-shown"];
 let untouched = null, lastPlan = planNow();
 let rendered = {}; // what the cells of each step show: what is read again is not written again
 let arrange = () => {};
-/** Have sections and equations be those of the steps, by something that is told whether they are others. */
+/** Replace sections and equations by those of the steps; a callback gets whether they changed. */
 export const arrangeBy = (act) => void (arrange = act);
 let changed = new Map(); // cells of given entries that were edited, what they say now, and said
 

@@ -47,7 +47,7 @@ GLOBALS = frozenset((
 _LETTERS = frozenset(ascii_letters + digits + "_$")
 _ONE_NAME = re.compile(r"(?<![\w$)])\(([\w$]+)\)=>")
 _SHORTER = {"true": "!0", "false": "!1", "undefined": "void 0", "const": "let"}
-"""Words of the language that say the same in fewer letters."""
+"""Shorter equivalents of words of the language."""
 
 
 class Token(NamedTuple):
@@ -220,7 +220,7 @@ def imports(name: str) -> Mapping[str, str]:
 
 
 def _in_order(name: str) -> list[str]:
-    """Return a module and those that it imports from, each behind its own."""
+    """Return a module and those that it imports from, each after its own imports."""
     found: dict[str, None] = {}
 
     def visit(name: str, above: tuple[str, ...] = ()) -> None:

@@ -1,4 +1,4 @@
-// What the problem comes to as it now is, and how every entry of it comes about.
+// The solution of the edited problem, and how each entry is calculated.
 
 import { data, problemNow } from "./edited.js";
 import { sidesOf, solve as solutionOf } from "./equations/solve.js";
@@ -13,10 +13,10 @@ export function solve() {
   work = new Work(solution, data.fractions);
 }
 
-/** Work it out where nobody did so yet. */
+/** Compute it on first use. */
 export const solved = () => solution ?? solve();
 
-/** A step as it was worked out: whole numbers of the last shown place (`digits`), its matrix. */
+/** A computed step: whole numbers of the last shown place (`digits`), its matrix. */
 export const workedOf = (name) => solution.steps[name].worked;
 
 /** Heads (0 for none), rows and columns of a matrix. */

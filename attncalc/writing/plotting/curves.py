@@ -222,7 +222,7 @@ def _tens(low: float, high: float) -> list[float]:
 
 
 def _found(variation: Variation, places: Sequence[int]) -> list[float]:
-    """Return where first places change hands: of a panel of weights, that of its output alone."""
+    """Return where the largest weight moves: in a panel of weights, only that of its output."""
     watched = [variation.watched[i] for i in places if variation.watched[i].is_weight]
     rows = {(each.step, *each.place[:-1]) for each in watched}
     found = set()
@@ -237,7 +237,7 @@ def _found(variation: Variation, places: Sequence[int]) -> list[float]:
 def _mark_changeovers(
     axes: Axes, variation: Variation, found: Sequence[float], axis: Axis, palette: Palette
 ) -> None:
-    """Draw a line where the largest weight changes hands, with the value above it."""
+    """Draw a line where the largest weight moves to another input, with the value above it."""
     decimals, last = variation.problem.decimals, -np.inf
     width = axes.get_xlim()[1] - axes.get_xlim()[0]
     for value in found:
@@ -279,7 +279,7 @@ def _name_ends(
 
 
 def apart(wanted: Matrix, pitch: float, low: float, high: float) -> Matrix:
-    """Return places near those wanted, which rise, at least a pitch from one another.
+    """Return increasing places near the wanted ones, at least a pitch apart.
 
     Examples
     --------

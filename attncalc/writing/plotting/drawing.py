@@ -40,7 +40,7 @@ FULL_FROM = 0.5
 
 
 def draw(problem: Problem, heads: Sequence[Head], look: Look) -> figure.HouseFigure:
-    """Draw a picture of these heads; its `notes` say what was left out.
+    """Draw a picture of these heads; its `notes` list what was left out.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def draw(problem: Problem, heads: Sequence[Head], look: Look) -> figure.HouseFig
 
 
 def _left_out(heads: int) -> tuple[str, ...]:
-    """Return what to say where one picture cannot show all heads."""
+    """Return the message if one picture cannot show all heads."""
     if heads <= MOST_HEADS:
         return ()
     return (
@@ -71,7 +71,7 @@ def _left_out(heads: int) -> tuple[str, ...]:
 
 
 def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFigure:
-    """Draw a gradient as a heatmap, with white at 0; its `notes` say what was left out.
+    """Draw a gradient as a heatmap, with white at 0; its `notes` list what was left out.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def draw_blank(problem: Problem, look: Look) -> figure.HouseFigure:
 
 
 def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, ...]:
-    """Draw the map of a head, or its heatmap, on an axes; return what should be said about it."""
+    """Draw the map of a head, or its heatmap, on an axes; return notes about it."""
     palette, scale = _palette(look), scale_of([head])
     with house_style(texts_of(problem)):
         if look.has_heatmap:
@@ -197,7 +197,7 @@ def _maps(
 
 
 def _is_of_class(problem: Problem, head: Head, look: Look) -> bool:
-    """Say whether the map is that of the class token, on the image; all lines are between all."""
+    """Return whether the map shows the class token on the image, not lines between all tokens."""
     return look.has_map and not look.every_line and patches.has_class_map(problem)
 
 
@@ -269,7 +269,7 @@ def _coloured(
     label: str,
     look: Look,
 ) -> figure.Mosaic:
-    """Return the heatmaps of all heads, four in a row, with a bar that says what colours mean."""
+    """Return the heatmaps of all heads, four in a row, with a colour bar."""
     palette = _palette(look)
     rows, columns = every[0].values.shape
     least = maps.natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots
@@ -343,7 +343,7 @@ def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[heatmap.
 
 
 def _notes(problem: Problem, chosen: Sequence[maps.DrawnLines]) -> list[str]:
-    """Return what should be said about lines that are left out."""
+    """Return notes about lines that are left out."""
     drawn = sum(len(lines.texts) for lines in chosen)
     left_out = sum(lines.left_out for lines in chosen)
     too_small = sum(lines.too_small for lines in chosen)

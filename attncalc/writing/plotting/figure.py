@@ -60,7 +60,7 @@ FORMS = tuple(_METADATA)
 Room = tuple[float, float]
 """The width and the height of an axes, in inches."""
 LeftOut = Counter[str]
-"""How often something was left out, by the note that says so, with {} for the count."""
+"""How often something was left out, by its note, with {} for the count."""
 Draw = Callable[[Axes, Room], LeftOut]
 Rooms = tuple[list[float], list[float]]
 """The inches of all columns and of all rows of a mosaic."""
@@ -113,7 +113,7 @@ class Mosaic:
 
 @dataclass(frozen=True)
 class Caption:
-    """What a figure says of itself.
+    """The texts of a figure.
 
     Parameters
     ----------
@@ -198,14 +198,14 @@ class HouseFigure(Figure):
     Parameters
     ----------
     caption
-        What it says of itself.
+        Its texts.
     palette
         Its colours.
 
     Attributes
     ----------
     notes
-        What should be said about it: what was left out, and why.
+        Notes about it: what was left out, and why.
     """
 
     def __init__(self, caption: Caption, palette: Palette) -> None:
@@ -388,7 +388,7 @@ def _page(figure: HouseFigure, rooms: Rooms) -> Room:
 
 
 def _too_small(fit: Callable[[Size], tuple[Any, Room]], size: Size, needed: Room) -> str:
-    """Say that a size is too small, and which one is not."""
+    """Raise an error for a size that is too small, with one that is not."""
     width = _rounded_up(max(size[0], needed[0]))
     _, needed = fit((width, size[1]))  # on a wider page the title takes fewer lines
     height = _rounded_up(max(size[1] or 0, needed[1]))

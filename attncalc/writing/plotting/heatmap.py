@@ -83,7 +83,7 @@ class Cells:
     names
         The names of the rows, and of the columns.
     titles
-        What the rows are, and the columns; "" where that is not said.
+        The names of the rows and the columns; "" without a name.
     unwritten
         How many values are not written, for they are too many.
     colours

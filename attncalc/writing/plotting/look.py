@@ -21,7 +21,7 @@ Size = tuple[float, float | None]
 
 @dataclass(frozen=True)
 class Look:
-    """How a picture is wanted; the default is the map that homework asks for.
+    """The appearance of a picture; the default is the map that homework requires.
 
     Parameters
     ----------

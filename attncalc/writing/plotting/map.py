@@ -385,7 +385,7 @@ def _ends(columns: Columns, lines: DrawnLines) -> NDArray[np.float64]:
 
 
 def _spots(columns: Columns, lines: DrawnLines, room: Room) -> dict[int, Point | None]:
-    """Return where each weight is written, in inches, by line; None where there is no room."""
+    """Return where each weight is written, in inches, by line; None without space."""
     labelled = list(compress(range(len(lines.texts)), lines.texts))
     size = _weight_size(columns, room)
     if size < SMALLEST_TEXT or not labelled:

@@ -34,7 +34,7 @@ from attncalc.writing.plotting.patches import has_class_map
 from attncalc.writing.plotting.style import undrawable
 
 MOST_SPOKEN = 100
-"""Outputs whose connections, and weights, a description lists; nobody listens to more."""
+"""Number of outputs, and of weights, that a description lists."""
 
 _KINDS = {
     "map": "Connection map",
@@ -48,7 +48,7 @@ _BLANK = "Connection map without its lines, to be drawn by hand"
 
 @dataclass(frozen=True)
 class Picture:
-    """The bytes of a picture, and what should be said about it."""
+    """The bytes of a picture, and notes about it."""
 
     content: bytes
     notes: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ..
 
 
 def _of_several(solution: Solution, heads: Sequence[Head]) -> tuple[str, ...]:
-    """Return what to say where a picture shows one attention of several."""
+    """Return the note on a picture that shows one attention of several."""
     names = [each.name for each in solution.all_weights]
     if len(names) < 2:
         return ()
@@ -135,7 +135,7 @@ def render(
     heads
         The heads that are shown, or None for all.
     look
-        How the picture is wanted, or None for the map that homework asks for.
+        The appearance of the picture, or None for the map that homework requires.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def gradient_step(solution: Solution, name: str, look: Look) -> Step:
     Raises
     ------
     InputError
-        When it is none of this problem's, or not a heatmap is asked for.
+        When it is not a gradient of this problem, or another kind than a heatmap is requested.
     """
     if look.kind != "heatmap":
         raise InputError("of draws a gradient as a heatmap: ask for the kind heatmap")
@@ -207,7 +207,7 @@ def render_blank(
     Raises
     ------
     InputError
-        For a size that is none, or too small.
+        For an invalid size, or one that is too small.
     """
     look = Look(dark=dark, size=read_size(size))
     attention = problem.attentions[0]
@@ -216,7 +216,7 @@ def render_blank(
 
 
 def figure_for(solution: Solution, head: str | int | None, look: Look) -> HouseFigure:
-    """Draw a solution as a Figure, for a person to show, change or save.
+    """Draw a solution as a Figure, which can be shown, changed or saved.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def figure_of_gradient(solution: Solution, name: str, look: Look) -> HouseFigure
 
 
 def plot_on(axes: Axes, solution: Solution, head: str | int | None, look: Look) -> Axes:
-    """Draw a solution on an axes of somebody else's figure; what is left out is warned of.
+    """Draw a solution on an axes of another figure; a warning lists what is left out.
 
     Raises
     ------
@@ -306,7 +306,7 @@ def _described(svg: str, heading: str, sentences: Sequence[str]) -> bytes:
 
 
 def _told(problem: Problem, heads: Sequence[Head], look: Look) -> Iterator[str]:
-    """Yield what a picture shows, in sentences: who attends to whom, and a heatmap's digits."""
+    """Yield sentences about a picture: the inputs each output attends to, a heatmap's digits."""
     few = look.has_heatmap and sum(head.weights.size for head in heads) <= MOST_SPOKEN
     for head in heads:
         queries = (head.attention or problem).queries

@@ -54,7 +54,7 @@ def row_text_size(wanted: float, pitch: float) -> float:
 
 
 def name_step(pitch: float) -> int:
-    """Return which rows have room for a name: every one, every second or every fifth, say.
+    """Return which rows have room for a name: every one, every second, every fifth, and so on.
 
     Examples
     --------

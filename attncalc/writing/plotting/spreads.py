@@ -154,14 +154,19 @@ def _cloud_limits(simulations: Sequence[Simulation]) -> tuple[Limits, Limits] | 
 
 
 def values_of(simulation: Simulation) -> Matrix | None:
-    """Return the values of the problem as it is given, (m, 2); None where heads have their own."""
+    """Return the values of the problem as it is given, (m, 2); None where heads have their own.
+
+    None, too, where equations weigh no values.
+    """
     if not simulation.problem.is_alone:  # the outputs of layers are no mixtures of values
         return None
     solution = solve(simulation.problem)
-    weights = next(step.name for step in solution.plan if step.role == "weights")
+    weights = [step.name for step in solution.plan if step.role == "weights"][:1]
     # what is weighed are the values
-    name = next(step.inputs[1] for step in solution.plan if step.inputs[:1] == (weights,))
-    values = of_solution(solution, exactly=False)[name]
+    weighed = [step.inputs[1] for step in solution.plan if [*step.inputs[:1]] == weights]
+    if not weights or not weighed:
+        return None
+    values = of_solution(solution, exactly=False)[weighed[0]]
     if values.shape[1] > 1 or values.shape[-1] != simulation.outputs.shape[-1]:
         return None
     return np.asarray(values[0, 0])

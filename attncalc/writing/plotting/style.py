@@ -135,7 +135,8 @@ def house_style(texts: Iterable[str]) -> Iterator[None]:
         "pdf.fonttype": 42,
     }
     with mpl.rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # our own note says so
+        # attncalc reports them in a note
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         mpl.rcdefaults()
         mpl.rcParams.update(settings)
         yield
@@ -191,7 +192,7 @@ def contrast(one: Any, other: Any) -> float:
 
 
 def dark_enough_for_white(rgb: Any) -> Any:
-    """Say on which colours white reads better than black; the better one has at least 4.5:1.
+    """Return on which colours white is more readable than black, with a contrast of at least 4.5:1.
 
     Black and white are equally far from a luminance of √(0.05 · 1.05) − 0.05 ≈ 0.179.
     """

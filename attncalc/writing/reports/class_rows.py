@@ -26,7 +26,7 @@ from attncalc.writing.verdict import Said
 OF_A_CLASS = ("student", "id", "email", "folder", "problem", "answer", "paired by")
 NO_ANSWER = "no answer"
 EARNED, POSSIBLE, SHARE = 1, 2, 3
-"""Where these stand in a row."""
+"""The columns of these in a row."""
 
 
 class Outcome(NamedTuple):
@@ -35,13 +35,13 @@ class Outcome(NamedTuple):
     Parameters
     ----------
     place, how
-        The answer, and how it is known whose it is; "" where there is none.
+        The answer, and how its student was found; "" if there is none.
     cells
         Its row, points as fractions, from the answer's name on.
     shares
         What it earns in each step, as fractions; and for the map.
     fact
-        What a summary tells of it; None where it was not marked.
+        Its line of the summary; None if it was not marked.
     """
 
     place: str
@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
 
     @property
     def marked(self) -> Fact | None:
-        """What a summary tells of it."""
+        """Its facts for the summary."""
         return None if self.fact is None else Fact(*self.fact)
 
 
@@ -67,7 +67,7 @@ def outcome(answer: Marked, how: str, possible: Fraction) -> Outcome:
 
 
 class ClassRow(NamedTuple):
-    """A row of the class: a student, by name, id, email and folder; a problem; what came of it."""
+    """A row of the class: a student, by name, id, email and folder; a problem; the outcome."""
 
     student: tuple[str, str, str, str]
     problem: str
@@ -87,7 +87,7 @@ def as_csv(
     entries
         The class, in the order of its list.
     strays
-        Answers that are nobody's, and why.
+        Answers without a student, and why.
     steps
         The steps that have a column.
     said
@@ -104,7 +104,7 @@ def as_csv(
     for place, why in strays:
         blank = [""] * (len(COLUMNS) - 2 + len(columns))
         where = len(COLUMNS) - 2
-        row = ["", "", "", "", "", place, "nobody's", *blank[:where], why, *blank[where:]]
+        row = ["", "", "", "", "", place, "unmatched", *blank[:where], why, *blank[where:]]
         yield _line(row)
 
 
@@ -129,7 +129,7 @@ def class_document(
     *,
     several: bool,
 ) -> Document:
-    """Return the table of the class for a person, which mistakes were common, and what is unpaired.
+    """Return the table of the class, its common mistakes, and the unpaired answers.
 
     Parameters
     ----------
@@ -166,5 +166,5 @@ def feedback(student: str, pages: Sequence[Document]) -> Document:
 
 
 def not_marked(problem: str, why: str) -> Document:
-    """Return what stands on a page for an answer that was not marked, or not handed in."""
+    """Return the text of a page for an answer that was not marked, or not handed in."""
     return Document(f"Problem {problem}: not marked", (Bullets((on_a_line(why),)),))

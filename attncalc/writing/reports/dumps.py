@@ -13,10 +13,10 @@ def dumps_document(
 ) -> Document:
     """Return a table of all arrays that both have, and the first that differs."""
     rows = tuple(_row(each) for each in found)
-    told = tuple((each.name, *row[1:]) for each, row in zip(found, rows, strict=True))
+    texts = tuple((each.name, *row[1:]) for each, row in zip(found, rows, strict=True))
     headings = ("array", "shape", "differ", "largest error", "at", "how")
     facts = Facts((f"{on_a_line(key)} is the key", tolerance))
-    table = Table("Arrays in both files, in the order of the first", headings, rows, told)
+    table = Table("Arrays in both files, in the order of the first", headings, rows, texts)
     notes = (f"only in one file: {', '.join(map(on_a_line, alone))}",) if alone else ()
     return Document(f"{other} beside {key}", (facts, Bullets((_verdict(found),)), table), notes)
 

@@ -14,7 +14,7 @@ from attncalc.writing.document import Extent
 from attncalc.writing.verdict import expected_text, found_text, verdict
 
 MOST_LISTED = 10_000
-"""Entries of a step that are listed unasked; of more, it is said how many have which code."""
+"""Entries of a step that are listed by default; of more, only the counts of codes are."""
 
 
 def marking_as_json(marking: Marking, extent: Extent = "elided") -> str:

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 
-from attncalc.base.text import in_json, on_a_line
+from attncalc.base.text import in_json, on_a_line, shortened
 from attncalc.grading.lesson import Finding, Read
 from attncalc.writing.document import Bullets, Document, Facts, Part, Table
 
+LONGEST = 80
+"""Characters that are shown of a text that was not read."""
+MOST_PLACES = 20
+"""Places of other numbers that are listed."""
 HEADINGS = ("where", "what", "printed", "right", "why")
 
 
 def lessons_document(read: Sequence[Read]) -> Document:
-    """Return the document: of each lesson its wrong numbers, then all else that is said of it."""
+    """Return the document: for each lesson its wrong numbers, then the rest of its report."""
     parts = tuple(part for each in read for part in _parts(each))
     return Document("Lessons, checked by their own numbers", parts)
 
@@ -44,7 +48,7 @@ def _row(each: Finding) -> tuple[str, ...]:
 
 
 def _under(each: Finding) -> str:
-    """Say under which convention a result is right; "" for the usual ones."""
+    """Return the convention under which a result is right; "" for the usual ones."""
     return f"under this convention: {' and '.join(each.under)}" if each.under else ""
 
 
@@ -56,9 +60,13 @@ def _sentences(read: Read) -> Iterator[str]:
     if plain:
         yield f"right: {', '.join(f'{each.name} ({each.where})' for each in plain)}."
     for each in read.of("unchecked"):
-        yield f"{each.where}: not checked: {each.name}: {each.why}."
+        (name,) = shortened([each.name], LONGEST)
+        yield f"{each.where}: not checked: {name}: {each.why}."
     if others := read.of("other"):
-        yield f"other numbers, not checked: {', '.join(each.where for each in others)}."
+        places = [each.where for each in others[:MOST_PLACES]]
+        if more := others[MOST_PLACES:]:
+            places.append(f"and {len(more):,} more places, listed with -o report.json")
+        yield f"other numbers, not checked: {', '.join(places)}."
 
 
 def lessons_as_json(read: Sequence[Read]) -> str:

@@ -26,13 +26,13 @@ COLUMNS = (
 )
 MOST_COMMON = 10
 MOST_FAULTS = 3
-"""What cannot be read in an answer, of which a row says no more."""
+"""Number of unread texts of an answer that a row lists."""
 LONGEST_PLACE = 36
 DECIMALS = 4
 
 
 class Marked(NamedTuple):
-    """One of many answers: its marking, or why there is none."""
+    """One of many answers: its marking, or why it was not marked."""
 
     place: str
     marking: Marking | None
@@ -56,7 +56,7 @@ class Shown(NamedTuple):
     decimals: int | None = None
 
     def in_words(self, points: Fraction, least: int = 1) -> str:
-        """Return points for a person."""
+        """Return points as text."""
         return self._text(points, 2, least)
 
     def in_cell(self, points: Fraction, least: int = 0) -> str:
@@ -112,7 +112,7 @@ def answers_document(
 
 
 def told(row: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what there is to say in a row, in words."""
+    """Return a row as sentences."""
     place, earned, possible, share, provisional, first, causes, flagged, missing, unread, note = row
     said = f"{earned} of {possible} ({share})" if earned else "not marked"
     said += ", provisional" if provisional else ""
@@ -126,12 +126,12 @@ def told(row: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Fact(NamedTuple):
-    """What a summary tells of one answer that was marked: plain values, as JSON has them.
+    """The facts about a marked answer for the summary: plain values, as JSON has them.
 
     Parameters
     ----------
     right
-        Whether nothing is to be said against it.
+        Whether it has no mistake.
     provisional
         Whether something was not read.
     share
@@ -150,7 +150,7 @@ class Fact(NamedTuple):
 
 
 def fact(marking: Marking) -> Fact:
-    """Return what a summary tells of a marking."""
+    """Return the facts of a marking for the summary."""
     wrong, (earned, possible) = marking.first_wrong, score(marking)
     return Fact(
         marking.is_done,
@@ -231,7 +231,7 @@ def _credits(answer: Marked, names: Sequence[str], said: Said) -> Iterator[str]:
 
 
 def has_mistakes(answers: Sequence[Marked]) -> bool:
-    """Say whether any answer was not marked, is not right, or was not wholly read."""
+    """Return whether any answer was not marked, is not right, or was not wholly read."""
     return any(each.marking is None or not each.marking.is_done for each in answers)
 
 

@@ -45,7 +45,7 @@ def _heads_of(marks: StepMarks) -> list[tuple[int, ...]]:
 
 
 def place_of(marking: Marking, shown: Place) -> Place:
-    """Return where an entry stands in the plan's matrix that is shown at a place."""
+    """Return the place in the plan's matrix of an entry that is shown at a place."""
     return marking.key.work.turned(shown)
 
 
@@ -96,7 +96,7 @@ def _section(marking: Marking, marks: StepMarks, said: Said, *, full: bool) -> S
 
 
 def _followed(marks: StepMarks) -> str:
-    """Say where the shape of a step comes from that is another one than the key's."""
+    """Return the cause of a step's shape that differs from the key's."""
     return f"{marks.problem}: so it follows from {of_each(list(marks.misread))}"
 
 

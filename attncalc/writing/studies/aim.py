@@ -40,11 +40,11 @@ def _said(aim: Aim) -> Iterator[str]:
         yield obstacle_text(aim, aim.obstacle)
     yield f"The error ‖c - target‖ is {_error(aim.error)}."
     if aim.within:
-        wanted, beta = aim.within
+        least, beta = aim.within
         if beta is None:
-            yield f"No β brings the error to {_short(wanted)}."
+            yield f"No β brings the error to {_short(least)}."
         else:
-            yield f"From β = {_short(beta)} on the error is {_short(wanted)} or less."
+            yield f"From β = {_short(beta)} on the error is {_short(least)} or less."
 
 
 def query_names(aim: Aim) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def _first(simulation: Simulation, weights: str, *, full: bool) -> Sheet:
 
 
 def _directions(simulation: Simulation) -> Iterator[str]:
-    """Say along which direction each output spreads most; one number has no direction."""
+    """Yield the direction in which each output spreads most; one number has no direction."""
     problem = simulation.problem
     decimals = problem.decimals + MORE
     for each in simulation.directions:

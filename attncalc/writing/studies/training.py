@@ -1,17 +1,18 @@
 """Training, as a document and data: a row for each step, and the first two steps in full."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from attncalc.equations.expressions import Expression, Indexed, Number, Operand, given
+from attncalc.equations.expressions import Expression, Indexed, Number, Operand, given, significant
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.train import Training, Update
-from attncalc.writing.document import Bullets, Document, Facts, Part
+from attncalc.writing.document import Appendix, Bullets, Document, Facts, Part
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.page_data import write_json
@@ -28,11 +29,23 @@ RULES = {
 }
 
 
-def training_document(training: Training, *, full: bool = False, work: bool = False) -> Document:
-    """Return the document: conventions, a table of all steps, and the work of the first two."""
+def training_document(
+    training: Training, *, full: bool = False, work: bool = False, apart: bool = False
+) -> Document:
+    """Return the document: conventions, a table of all steps, and the work of the first two.
+
+    The work of each step is a document `apart` where a form needs its own names for each.
+    """
     table = variation_document(training.curve, full=full).parts[1:]
     facts = Facts((*_rule(training), *said_of(training.curve)))
-    parts: tuple[Part, ...] = (facts, *table, *(_worked(training, full=full) if work else ()))
+    worked = tuple(_worked(training, full=full)) if work else ()
+    if apart and worked:
+        worked_parts: tuple[Part, ...] = (Appendix(worked),)
+    else:
+        worked_parts = tuple(
+            part for each in worked for part in (Bullets((each.title,)), *each.parts)
+        )
+    parts: tuple[Part, ...] = (facts, *table, *worked_parts)
     return Document(heading(training.examples[0]), parts, tuple(_notes(training)))
 
 
@@ -70,12 +83,12 @@ def _notes(training: Training) -> Iterator[str]:
         yield "watched values are those of the first example"
 
 
-def _worked(training: Training, *, full: bool) -> Iterator[Part]:
+def _worked(training: Training, *, full: bool) -> Iterator[Document]:
     for number, solution in enumerate(training.solutions):
         example = " of the first example" if len(training.examples) > 1 else ""
-        yield Bullets((f"Step {number + 1}: forward, loss and backward{example}",))
+        title = f"Step {number + 1}: forward, loss and backward{example}"
         contents = Contents(solution.plan, given=False, work=True, full=full)
-        yield from make_page(solution, contents).sections
+        sections = make_page(solution, contents).sections
         norm, places = training.values[number, 1], training.decimals
         lines = [f"norm of all gradients = √(sum of their squares) = {shown(norm, places)}"]
         for update in training.updates[number]:
@@ -83,7 +96,7 @@ def _worked(training: Training, *, full: bool) -> Iterator[Part]:
         most = len(lines) if full else MOST_UPDATED
         if len(lines) > most:
             lines[most:] = [f"… {len(lines) - most} more (--full shows all)"]
-        yield Bullets((f"Step {number + 1}: the update", *lines))
+        yield Document(title, (*sections, Bullets((f"Step {number + 1}: the update", *lines))))
 
 
 def _lines(update: Update, decimals: int) -> Iterator[str]:
@@ -92,10 +105,10 @@ def _lines(update: Update, decimals: int) -> Iterator[str]:
             return Indexed(name, tuple(index + 1 for index in place))
 
         def quote(place: tuple[int, ...]) -> Expression:
-            return Number(shown(matrix[place], decimals))
+            return _number(matrix[place], decimals)
 
         def write(value: Any, rational: Fraction | None) -> Expression:
-            return Number(shown(float(value), decimals))
+            return _number(value, decimals)
 
         return Operand(name, matrix, quote, entry, write, given)
 
@@ -103,8 +116,16 @@ def _lines(update: Update, decimals: int) -> Iterator[str]:
     for place in np.ndindex(update.value.shape):
         forms = update.operation.explain(place, *operands).forms
         where = ",".join(str(index + 1) for index in place)
-        texts = dict.fromkeys([*map(in_text, forms), shown(update.value[place], decimals)])
+        result = _number(update.value[place], decimals)
+        texts = dict.fromkeys(map(in_text, (*forms, result)))
         yield f"{update.name}[{where}] = {' = '.join(texts)}"
+
+
+def _number(value: Any, decimals: int) -> Number:
+    """Return a number as the work shows it: a small one by its first digits, for it is not 0."""
+    if 0 < abs(value) < 10.0 ** (2 - decimals):
+        return significant(Decimal(float(value)), decimals - 1)
+    return Number(shown(float(value), decimals))
 
 
 def training_as_json(training: Training) -> str:

@@ -1,4 +1,4 @@
-"""A problem at many values: a row for each, and where the largest weight changes hands."""
+"""A problem at many values: a row for each, and where the largest weight moves."""
 
 from collections.abc import Iterator
 from typing import IO, Any
@@ -75,7 +75,7 @@ def _changeover_bullets(variation: Variation, *, full: bool) -> Iterator[Bullets
 
 
 def changeover_text(problem: Problem, change: Change, found: Changeover) -> str:
-    """Return where the first place of an output changes hands, and between whom."""
+    """Return where the largest weight of an output moves, and between which inputs."""
     at = shown(found.at, problem.decimals)
     attention, place = problem.attention_of(found.weights), problem.where(found.weights)
     head = f", head {found.head + 1}" if attention.n_heads > 1 else ""

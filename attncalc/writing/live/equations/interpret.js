@@ -26,7 +26,7 @@ export class Program {
    * @param equation as parse.js gives it
    * @param world { shape(name), setting(name), settings, integers(name) }
    * @param A the kind of number
-   * @param keeps whether values that depend on few indices are worked out once
+   * @param keeps whether values that depend on few indices are computed once
    */
   constructor(equation, world, A, keeps = true) {
     Object.assign(this, { equation, world, A, keeps, I: [], slots: new Map() });
@@ -213,7 +213,7 @@ export class Program {
     return scope.filter((index) => found.has(index));
   }
 
-  /** A value that few of the indices in scope decide is worked out once for these. */
+  /** A value that depends on few of the indices in scope is computed once for these. */
   kept(f, x, scope) {
     const { I, numbers } = this, used = this.uses(x, scope);
     if (!this.keeps || this.isCurve || used.length === scope.length || some(x, (y) => this.computed.has(y.name))) return f;

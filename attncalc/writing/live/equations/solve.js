@@ -1,4 +1,4 @@
-// A problem worked out: every shown digit is proven by a bound, or computed exactly.
+// Solves a problem: every shown digit is proven by a bound, or computed exactly.
 //
 // whole.js first (exact in doubles), else near.js (doubles with a bound), and exact.js for each entry
 // whose digit the bound leaves open.

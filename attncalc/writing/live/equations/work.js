@@ -1,4 +1,4 @@
-// How each entry comes about, written from its equation, in the digits that are shown.
+// How each entry is calculated, written from its equation, in the digits shown.
 //
 // A node is turned once into a function of a level: at level 0 all is written out, at level 1 the
 // innermost marked parts (+x) are numbers, at level 2 those around them. A level is a form of the work.
@@ -303,7 +303,7 @@ class Writer {
   /** 1 for the largest score, or its share where several are. */
   hardmax({ values }, j) {
     const won = this.A.of.winners(values), count = won.filter(Boolean).length;
-    this.remark = !won[j] ? "a larger score stands beside it" : count > 1 ? `${count} scores share the first place` : "the largest score";
+    this.remark = !won[j] ? "another score is larger" : count > 1 ? `${count} scores share the first place` : "the largest score";
     return won[j] ? (count > 1 ? quotient(whole(1), whole(count)) : whole(1)) : ZERO;
   }
 

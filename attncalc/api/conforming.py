@@ -1,0 +1,69 @@
+"""`conform`: the conformance tests of attention kernels."""
+
+from collections.abc import Callable
+from typing import Any
+
+from attncalc.conforming.case import suite
+from attncalc.conforming.running import Inside, Kernel
+from attncalc.conforming.suite import Report
+from attncalc.conforming.suite import conform as run
+
+
+def conform(
+    kernel: str | Callable[..., Any],
+    *,
+    backend: str = "numpy",
+    dtype: str = "float32",
+    causal_alignment: str = "top-left",
+    seed: int = 0,
+    quick: bool = False,
+    timeout: float = 60.0,
+) -> Report:
+    """Test an attention kernel.
+
+    Parameters
+    ----------
+    kernel
+        A function `attention(query, key, value, ...)` on arrays (batch, heads, tokens, width),
+        called in this process; or its place, as "kernel.py:function", called in a process of its
+        own with a time limit.
+    backend
+        The arrays that it gets: "numpy", "torch" or "jax".
+    dtype
+        The type of all cases, but of those that test a type.
+    causal_alignment
+        The convention of `is_causal` for other numbers of queries than keys: "top-left" or
+        "bottom-right".
+    seed, quick, timeout
+        The seed of all numbers; whether large shapes are left out; the seconds of a call.
+
+    Returns
+    -------
+    Report
+        `report.of("failed")` are the failed cases, each with its failure: the smallest failing
+        case, the first wrong entry and its causes; `report.causes` counts the causes.
+
+    Raises
+    ------
+    InputError
+        When the kernel cannot be loaded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def attention(query, key, value):
+    ...     scores = query @ key.swapaxes(-1, -2)  # not scaled
+    ...     weights = np.exp(scores - scores.max(-1, keepdims=True))
+    ...     return weights / weights.sum(-1, keepdims=True) @ value
+    >>> report = conform(attention, quick=True)
+    >>> report.causes[0][0].says
+    'the scores are not scaled'
+    """
+    cases = list(suite(seed, alignment=causal_alignment, dtype=dtype, quick=quick))
+    if callable(kernel):
+        return run(Inside(kernel, backend), cases, getattr(kernel, "__name__", "kernel"))
+    one = Kernel(kernel, backend, seconds=timeout)
+    try:
+        return run(one, cases, kernel)
+    finally:
+        one.close()

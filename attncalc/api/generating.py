@@ -1,0 +1,201 @@
+"""The call that generates tokens: by a problem with token ids, or by a model's folder."""
+
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attncalc.api.models import Given, Opened
+from attncalc.api.studies import Study
+from attncalc.base.arrays import Owned
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
+from attncalc.problem.fields import LAST
+from attncalc.problem.problem import Problem
+from attncalc.reading.models.opening import Model
+from attncalc.solving.limits import refuse_what_cannot_fit
+from attncalc.solving.plan import plan
+from attncalc.solving.solution import solve
+from attncalc.studies import generate as generating
+from attncalc.studies.generate import Cache, Ids, OfProblem, Settings, Source, as_past, grown
+
+BYTES = 4
+"""Bytes of a weight: narrower ones are widened."""
+
+
+def generate(
+    source: Problem | str | Path,
+    count: int = 20,
+    *,
+    tokens: Sequence[int] | None = None,
+    text: str | None = None,
+    decoder_tokens: Sequence[int] | None = None,
+    spectrogram: Any = None,
+    temperature: float | None = None,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int | None = None,
+    beams: int = 1,
+    length_penalty: float = 1.0,
+    eos: int | Sequence[int] | None = None,
+) -> Study:
+    """Generate tokens: greedily, at random, or by a beam search.
+
+    Parameters
+    ----------
+    source
+        A problem with `ids`, `W_E` and a head, or its file; or a model's folder.
+    count
+        How many tokens, at most.
+    tokens, text, decoder_tokens, spectrogram
+        What a model reads, as `open_model` takes it; of a problem `tokens` replaces `ids`.
+    temperature, top_k, top_p, seed
+        With any of these tokens are drawn: from the softmax of the logits over the temperature, of
+        the k most probable, and of these the fewest whose probabilities sum to p. The seed is that
+        of numpy's `default_rng`.
+    beams, length_penalty
+        With more than one beam, that many sequences are kept. The score of a finished one is the
+        sum of its ln p over its number of new tokens to the power of the penalty.
+    eos
+        The token, or tokens, that end a sequence; None for those of the model, () for none.
+
+    Returns
+    -------
+    Study
+        `study.found.tokens` are the new tokens, `study.found.steps` the candidates of each step.
+
+    Raises
+    ------
+    InputError
+        When there is no head that gives the next token, or a setting cannot be.
+
+    Examples
+    --------
+    >>> from attncalc.problem.samples import sample
+    >>> generate(sample("model").path, 2, tokens=[2, 4, 7]).found.tokens
+    (10, 2)
+    """
+    given = Given(tokens, text, None, spectrogram, decoder_tokens)
+    end: tuple[int, ...] = ()
+    if isinstance(source, Problem) or not is_model(source):
+        made = of_problem(source, given)
+    else:
+        made, end = of_model(Opened(Path(source), with_start(Path(source), given)))
+    if eos is not None:
+        end = (eos,) if isinstance(eos, int) else tuple(eos)
+    chosen = Settings(count, temperature, top_k, top_p, seed, beams, length_penalty, end)
+    return Study(generating.generate(made, chosen))
+
+
+def is_model(source: str | Path) -> bool:
+    """Return whether this is the folder of a model, and not a problem."""
+    return (Path(source) / "config.json").exists()
+
+
+def of_problem(source: Problem | str | Path, given: Given) -> Source:
+    """Return what generates by a problem.
+
+    Raises
+    ------
+    InputError
+        When it does not give probabilities of the next token, or is given what a model reads.
+    """
+    from attncalc.reading import read_problem
+
+    for name, value in given._asdict().items():
+        if name != "tokens" and value is not None:
+            raise InputError(f"{name} is for models: a problem takes tokens")
+    problem = source if isinstance(source, Problem) else read_problem(source)
+    return OfProblem(problem, given.tokens)
+
+
+def with_start(folder: Path, given: Given) -> Given:
+    """Return what is given, with the token that starts the decoder of a model with an encoder.
+
+    Raises
+    ------
+    InputError
+        When its config names no such token.
+    """
+    model = Model(folder)
+    if given.decoder_tokens is not None or model.decoder is None:
+        return given
+    start = model.said_of_tokens("decoder_start_token_id") or model.said_of_tokens("bos_token_id")
+    if not start:
+        raise InputError(f"{folder}: its config has no decoder_start_token_id: give decoder tokens")
+    return given._replace(decoder_tokens=start[:1])
+
+
+def of_model(opened: Opened) -> tuple[Source, tuple[int, ...]]:
+    """Return what generates by a model, and the tokens that end its sequences."""
+    return _OfModel(opened), opened.model.said_of_tokens("eos_token_id")
+
+
+class _OfModel:
+    """The logits of a model, as a Source: its layers are read once, and its keys and values kept.
+
+    Raises
+    ------
+    InputError
+        When its head does not give the next token, or its weights do not fit into memory.
+    """
+
+    decimals = 4
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened, model = opened, opened.model
+        if model.head is None or model.has_classes or opened.is_masked:
+            what = "no head that is known" if model.head is None else "a head of classes"
+            what = "a head for masked tokens" if opened.is_masked else what
+            raise InputError(
+                f"{model.folder}: {model.family.title} has {what}: generating needs a head that "
+                "gives probabilities of the next token"
+            )
+        shapes = (model.weights.shape(name) for name in model.weights)
+        sizes = {"the weights": BYTES * sum(map(prod, shapes))}
+        refuse_what_cannot_fit(sizes, set(), "all layers are kept: open a smaller model")
+        opened.take({})
+        begun, _ = opened.begun(None)
+        self._memory = {"X2": begun["X2"]} if "X2" in begun else {}
+        self._layers = [opened.layer(model, each) for each in range(model.count)]
+        end = model.end(self._layers[-1]["weights_layout"])
+        self._layers[-1] = {**self._layers[-1], **end, "read": "last"}
+        self.prompt: Ids = tuple(opened.asks)
+        self.places = model.places
+        self.title = f"{model.family.title} ({model.folder.name})"
+        self.remarks: tuple[str, ...] = opened.remarks
+
+    def logits(self, ids: Ids, cache: Cache) -> tuple[Matrix, Cache]:
+        """Return the logits behind these tokens, and the cache that then holds all of them."""
+        past = next(iter(cache.values())).shape[1] if cache else 0
+        tokens = self._opened.begin(ids)
+        for name in {"X", "X1", "P", "P1"} & {*tokens}:
+            each = tokens[name]
+            tokens[name] = Owned((each.array if isinstance(each, Owned) else each)[past:])
+        side, kept = "self." if self._memory else "", dict[str, Matrix]()
+        for number, layer in enumerate(self._layers, start=1):
+            start = f"{number}."
+            own = {name: each for name, each in cache.items() if name.startswith(start)}
+            problem = Problem(**_with_past(layer, as_past(own)), **tokens, **self._memory)
+            last = LAST if number < len(self._layers) else plan(problem)[-2].name
+            names = [f"{side}K", f"{side}V"]
+            solution = solve(problem, keep=(last, *names), proves=False)
+            kept |= grown(own, solution.floats, names, start)
+            tokens = {"X1" if self._memory else "X": Owned(solution[last])}
+        return solution[last].reshape(-1).astype(float), kept
+
+    def names(self, ids: Sequence[int]) -> list[str]:
+        """Return the texts of tokens, or their ids."""
+        return self._opened.named(ids)
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens, or their ids."""
+        return self._opened.text(ids)
+
+
+def _with_past(layer: dict[str, Any], past: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer with the keys and values of earlier tokens."""
+    own = {name.rpartition(".")[2]: np.asarray(each) for name, each in past.items()}
+    return {**layer, "self": {**layer["self"], **own}} if "self" in layer else {**layer, **own}

@@ -1,0 +1,172 @@
+"""`attncalc conform`: the conformance tests of attention kernels."""
+
+import io
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attncalc.base.errors import InputError
+from attncalc.base.sources import remember
+from attncalc.base.text import in_json
+from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.progress import reporting
+from attncalc.cli.targets import (
+    Output,
+    Target,
+    check_targets,
+    deliver,
+    output,
+    target_of,
+)
+from attncalc.conforming.case import VERSION, Case, suite
+from attncalc.conforming.reference import expected
+from attncalc.conforming.running import PLAIN, Inside, Kernel, command
+from attncalc.conforming.suite import Report
+from attncalc.conforming.suite import conform as run
+from attncalc.writing.forms import form_of
+from attncalc.writing.reports.conform import (
+    conform_as_json,
+    conform_as_junit,
+    conform_badge,
+    conform_document,
+)
+
+FORMS = ("table", "markdown", "latex", "html", "json", "junit")
+
+
+def conform(flags: Mapping[str, Any]) -> int:
+    """Run the suite on a kernel, write the report, and return 1 where a case fails."""
+    cases = _cases(flags)
+    if flags["list"]:
+        text = "".join(f"{each.feature}: {each.name}\n" for each in cases)
+        deliver(output(target_of("--out", flags["out"]), text))
+        return 0
+    if flags["write"]:
+        _write(flags, cases)
+        return 0
+    target = target_of("--out", flags["out"])
+    badge = target_of("--badge", flags["badge"]) if flags["badge"] else None
+    form = flags["format"] or _form(target)
+    kernel, name = _kernel(flags)
+    check_targets(target, *([badge] if badge else []))
+    try:
+        with reporting() as report:
+            watch = report or (lambda done, count: None)
+            found = run(kernel, cases, name, watch)
+    finally:
+        kernel.close()
+    if not any(each.status != "not tested" for each in found.results):
+        raise InputError(f"{name}: no case could be tested: {found.results[0].why}")
+    outputs = [output(target, _written(found, form, target, full=flags["full"]))]
+    if badge:
+        outputs.append(output(badge, conform_badge(found)))
+    deliver(*outputs)
+    return 1 if found.of("failed") else 0
+
+
+def _form(target: Target) -> str:
+    if target.place is None:
+        return "table"
+    return "junit" if target.place.suffix == ".xml" else form_of(target.place.suffix) or "table"
+
+
+def _cases(flags: Mapping[str, Any]) -> list[Case]:
+    cases = list(
+        suite(
+            flags["seed"],
+            alignment=flags["alignment"],
+            dtype=flags["dtype"],
+            quick=flags["quick"],
+        )
+    )
+    if flags["only"]:
+        features = dict.fromkeys(each.feature for each in cases)
+        wanted = [each.strip() for each in flags["only"].split(",")]
+        for each in wanted:
+            if each not in features:
+                known = "; ".join(features)
+                raise InputError(f'--only: there is no feature "{each}": there are {known}')
+        cases = [each for each in cases if each.feature in wanted]
+    return cases
+
+
+def _kernel(flags: Mapping[str, Any]) -> tuple[Kernel | Inside, str]:
+    """Return the kernel that is asked for, and its name."""
+    if flags["program"]:
+        arguments = shlex.split(flags["program"])
+        takes = [each.strip() for each in (flags["offers"] or "").split(",") if each.strip()]
+        for each in takes:
+            if each not in PLAIN:
+                raise InputError(f"--offers: unknown {each}: there are {', '.join(PLAIN)}")
+        kernel = Inside(command(arguments, flags["timeout"]), takes=frozenset(takes))
+        return kernel, flags["program"]
+    if not flags["file"]:
+        raise InputError("name the kernel: kernel.py, kernel.py:function, or --command")
+    place = flags["file"]
+    path = Path(place if place.endswith(".py") else place.rpartition(":")[0] or place)
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    remember(path)
+    return Kernel(place, flags["backend"], flags["device"], flags["timeout"]), place
+
+
+def _written(report: Report, form: str, target: Target, *, full: bool) -> str:
+    if form == "json":
+        return conform_as_json(report)
+    if form == "junit":
+        return conform_as_junit(report)
+    document = conform_document(report, full=full)
+    if form == "markdown":
+        from attncalc.writing.markdown import write_markdown
+
+        return write_markdown(document)
+    if form == "latex":
+        from attncalc.writing.latex import write_latex
+
+        return write_latex(document)
+    if form == "html":
+        from attncalc.writing.html.page import write_html
+
+        return write_html(document)
+    return tables_of(document, target)
+
+
+def _write(flags: Mapping[str, Any], cases: Sequence[Case]) -> None:
+    """Write the cases, with their results and bounds, for kernels in other languages."""
+    folder = Path(flags["write"])
+    files: dict[Path, bytes | str] = {}
+    index = []
+    for number, case in enumerate(cases):
+        name = f"case-{number:03d}.npz"
+        held = io.BytesIO()
+        np.savez(held, **dict(_arrays(case)))
+        files[folder / name] = held.getvalue()
+        named = {n: _plain(v) for n, v in case.call.items()}
+        index.append({"file": name, "feature": case.feature, "case": case.name,
+                      "dtype": case.dtype, "arguments": named})  # fmt: skip
+    held_index = {"suite": VERSION, "causal_alignment": flags["alignment"], "cases": index}
+    files[folder / "cases.json"] = in_json(held_index, indent=2) + "\n"
+    target = Target(folder, is_folder=True)
+    check_targets(target)
+    deliver(Output(target, files))
+
+
+def _arrays(case: Case) -> Iterator[tuple[str, Any]]:
+    """Yield the arrays of a case by name, in float64: each is a number of its type."""
+    yield from (("query", case.q), ("key", case.k), ("value", case.v))
+    for name, value in case.call.items():
+        if isinstance(value, np.ndarray):
+            yield name, value
+    if case.upstream is not None:
+        yield "upstream", case.upstream
+    right = expected(case)
+    for name, matrix in right.values.items():
+        yield name, matrix
+        yield f"{name}_bound", right.bounds[name]
+
+
+def _plain(value: Any) -> Any:
+    return "array" if isinstance(value, np.ndarray) else value

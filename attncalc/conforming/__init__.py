@@ -1,0 +1,1 @@
+"""Conformance tests of attention kernels: cases, references with error bounds, and causes."""

@@ -1,0 +1,356 @@
+"""Cases: inputs of an attention kernel, and the problem that states the right result.
+
+A kernel is called as PyTorch's `scaled_dot_product_attention`: `kernel(query, key, value, ...)` on
+arrays (batch, heads, tokens, width). What a case needs beyond the three arrays is named by the
+keyword arguments of its call.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
+
+VERSION = 1
+"""Of the suite: grows whenever the cases change."""
+ALIGNMENTS = ("top-left", "bottom-right")
+ROUNDING = {
+    "float64": (2.0**-53, 2.0**-53),
+    "float32": (2.0**-24, 2.0**-24),
+    "float16": (2.0**-11, 2.0**-24),
+    "bfloat16": (2.0**-8, 2.0**-24),
+}
+"""Relative error of one rounding when a result is stored, and when a sum is accumulated."""
+EXTRA = ("softcap", "window", "sinks", "alibi_slopes", "query_offset")
+"""Keyword arguments beyond those of PyTorch; a kernel supports those that it takes."""
+
+
+def _listed(values: Matrix) -> list[float]:
+    return [float(each) for each in values]
+
+
+_FIELDS: Mapping[str, Callable[[Any], Any]] = {
+    "scale": Fraction,
+    "softcap": lambda value: value,
+    "window": lambda value: value,
+    "sinks": _listed,
+    "alibi_slopes": _listed,
+}
+"""Keyword arguments that are fields of a problem, and how they are given there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A call of a kernel.
+
+    Parameters
+    ----------
+    feature, name
+        What is tested, and the case within it.
+    q, k, v
+        Queries, keys and values in float64, (batch, heads, tokens, width); each is a number of
+        `dtype`.
+    dtype
+        The type in which the kernel gets them.
+    call
+        The keyword arguments.
+    alignment
+        The convention of `is_causal` where there are fewer queries than keys.
+    upstream
+        The gradient of the outputs, where gradients are tested.
+    layout
+        "" for arrays in C order, "strided" for views of larger ones.
+    """
+
+    feature: str
+    name: str
+    q: Matrix
+    k: Matrix
+    v: Matrix
+    dtype: str = "float32"
+    call: Mapping[str, Any] = field(default_factory=dict)
+    alignment: str = ALIGNMENTS[0]
+    upstream: Matrix | None = None
+    layout: str = ""
+
+    @property
+    def size(self) -> tuple[int, int, int, int, int]:
+        """Batch, heads, queries, keys and width."""
+        return (*self.q.shape[:3], self.k.shape[2], self.q.shape[3])
+
+    def mask(self, batch: int) -> Matrix | None:
+        """Return the mask of one element of the batch, (heads, queries, keys)."""
+        given = self.call.get("attn_mask")
+        if given is None:
+            return None
+        full: Matrix = np.broadcast_to(given, (*self.q.shape[:3], self.k.shape[2]))[batch]
+        return full
+
+    def fields(self, batch: int) -> dict[str, Any]:
+        """Return the fields of the problem that one element of the batch is."""
+        call = {name: value for name, value in self.call.items() if value is not None}
+        found: dict[str, Any] = {"Q": self.q[batch], "K": self.k[batch], "V": self.v[batch]}
+        mask = self.mask(batch)
+        if mask is not None:
+            found["keep" if mask.dtype == bool else "bias"] = np.asarray(mask, dtype=float)
+        if call.get("is_causal") and "query_offset" in call:
+            found["keep"] = found.get("keep", 1.0) * self.allowed(call["query_offset"])
+        elif call.get("is_causal"):
+            found |= {"causal": True, "causal_alignment": self.alignment}
+        found |= {name: make(call[name]) for name, make in _FIELDS.items() if name in call}
+        if "alibi_slopes" in call:
+            found["alibi"] = True
+        if self.upstream is not None:
+            found |= {"backward": True, "dO": beside(self.upstream[batch])}
+        return found
+
+    def allowed(self, offset: int, *, strict: bool = False) -> Matrix:
+        """Return 1 where a causal mask allows a key, for queries from a position on."""
+        rows, keys = self.q.shape[2], self.k.shape[2]
+        last = np.arange(rows)[:, None] + offset - strict
+        return (np.arange(keys) <= last).astype(float)
+
+    def cut(self, batch: int, heads: int, queries: int, keys: int, width: int) -> "Case":
+        """Return the case with the first elements of each axis alone."""
+        groups = self.q.shape[1] // self.k.shape[1]
+        if heads % groups:
+            raise InputError("heads are cut in whole groups")
+        call = dict(self.call)
+        if (mask := call.get("attn_mask")) is not None:
+            sizes = (batch, heads, queries, keys)[4 - np.ndim(mask) :]
+            call["attn_mask"] = mask[
+                tuple(slice(None if n == 1 else s) for n, s in zip(mask.shape, sizes, strict=True))
+            ]
+        for name in ("sinks", "alibi_slopes"):
+            if call.get(name) is not None:
+                call[name] = call[name][:heads]
+        of_keys = (slice(batch), slice(heads // groups), slice(keys))
+        up = self.upstream
+        return replace(
+            self,
+            q=self.q[:batch, :heads, :queries, :width],
+            k=self.k[*of_keys, :width],
+            v=self.v[of_keys],
+            call=call,
+            upstream=None if up is None else up[:batch, :heads, :queries],
+        )
+
+
+def beside(heads: Matrix) -> Matrix:
+    """Return the heads (heads, tokens, width) side by side, as problems have them."""
+    joined: Matrix = heads.swapaxes(0, 1).reshape(heads.shape[1], -1)
+    return joined
+
+
+def as_of(dtype: str, values: Matrix) -> Matrix:
+    """Return float64 values rounded to a type."""
+    if dtype == "bfloat16":
+        bits = np.asarray(values, dtype=np.float32).view(np.uint32)
+        even = (bits >> 16) & 1
+        rounded = ((bits + 0x7FFF + even) >> 16 << 16).astype(np.uint32)
+        return rounded.view(np.float32).astype(float)
+    with np.errstate(over="ignore"):
+        return values.astype(dtype).astype(float)
+
+
+# -- the suite ------------------------------------------------------------------------------------
+
+SHAPES = (
+    (1, 1, 1, 1, 1),
+    (1, 1, 1, 5, 2),
+    (1, 1, 5, 1, 2),
+    (2, 1, 3, 3, 4),
+    (1, 2, 4, 7, 3),
+    (1, 2, 7, 4, 8),
+    (2, 3, 13, 17, 5),
+    (1, 1, 64, 64, 16),
+    (1, 2, 65, 129, 32),
+    (1, 1, 3, 257, 64),
+)
+"""Batch, heads, queries, keys and width."""
+USUAL = (2, 2, 5, 5, 4)
+UNEVEN = (1, 2, 3, 7, 4)
+
+
+class _Maker:
+    """Makes cases; the numbers of each depend on the seed and on its name alone."""
+
+    def __init__(self, seed: int, alignment: str) -> None:
+        self.seed, self.alignment = seed, alignment
+
+    def draw(self, *words: str) -> np.random.Generator:
+        return np.random.default_rng([self.seed, *"/".join(words).encode()])
+
+    def case(
+        self,
+        feature: str,
+        name: str,
+        size: Sequence[int] = USUAL,
+        dtype: str = "float32",
+        *,
+        groups: int = 1,
+        times: float = 1.0,
+        v_width: int = 0,
+        backward: bool = False,
+        layout: str = "",
+        **call: Any,
+    ) -> Case:
+        batch, heads, queries, keys, width = size
+        rng = self.draw(feature, name)
+        q = rng.normal(size=(batch, heads, queries, width)) * times
+        k = rng.normal(size=(batch, heads // groups, keys, width))
+        v = rng.normal(size=(batch, heads // groups, keys, v_width or width))
+        up = rng.normal(size=(batch, heads, queries, v_width or width)) if backward else None
+        return Case(
+            feature,
+            name,
+            as_of(dtype, q),
+            as_of(dtype, k),
+            as_of(dtype, v),
+            dtype,
+            call,
+            self.alignment,
+            None if up is None else as_of(dtype, up),
+            layout,
+        )
+
+
+Make = Callable[..., Case]
+
+
+def suite(
+    seed: int = 0, *, alignment: str = ALIGNMENTS[0], dtype: str = "float32", quick: bool = False
+) -> Iterator[Case]:
+    """Yield the cases of the suite.
+
+    Parameters
+    ----------
+    seed
+        The numbers of all cases depend on it.
+    alignment
+        The convention of `is_causal` for fewer queries than keys: top-left or bottom-right.
+    dtype
+        The type of all cases, but of those that test a type.
+    quick
+        Leave out the large shapes.
+    """
+    make = _Maker(seed, alignment)
+    for case in _cases(make, dtype):
+        if not quick or max(case.size) <= 32:
+            yield case
+
+
+def _cases(make: _Maker, dtype: str) -> Iterator[Case]:
+    def case(feature: str, name: str, *args: Any, **named: Any) -> Case:
+        return make.case(feature, name, *args, **{"dtype": dtype} | named)
+
+    yield from _shapes(case)
+    yield from _causal(case)
+    yield from _masks(make, case)
+    yield from _scores(case)
+    yield from _numbers(case)
+    yield case("memory layout", "views of larger arrays", layout="strided")
+    yield case("memory layout", "tokens before heads", layout="tokens first")
+    for each in ROUNDING:
+        yield make.case("dtypes", each, (2, 2, 9, 12, 16), each)
+        yield make.case("dtypes", f"{each}, causal", (1, 2, 12, 12, 16), each, is_causal=True)
+    gradient = partial(case, "gradients", backward=True)
+    yield gradient("plain")
+    yield gradient("uneven", UNEVEN)
+    yield gradient("causal", is_causal=True)
+    yield gradient("grouped heads", (1, 4, 3, 5, 4), groups=2, enable_gqa=True)
+    yield gradient("scale", scale=0.25)
+    yield gradient("softcap", softcap=2.0)
+
+
+def _shapes(case: Make) -> Iterator[Case]:
+    for size in SHAPES:
+        batch, heads, queries, keys, width = size
+        name = f"batch {batch}, heads {heads}, {queries} queries, {keys} keys, width {width}"
+        yield case("shapes", name, size)
+    yield case("shapes", "values wider than keys", UNEVEN, v_width=6)
+    for heads, groups in ((4, 2), (6, 3), (8, 8)):
+        size = (2, heads, 4, 6, 4)
+        name = f"{heads} query heads, {heads // groups} key heads"
+        yield case("grouped heads", name, size, groups=groups, enable_gqa=True)
+
+
+def _causal(case: Make) -> Iterator[Case]:
+    for size in (USUAL, (1, 1, 1, 1, 2), (1, 2, 33, 33, 8)):
+        yield case("causal", f"{size[2]} tokens", size, is_causal=True)
+    for size in (UNEVEN, (1, 2, 7, 3, 4), (2, 2, 1, 6, 4)):
+        name = f"{size[2]} queries, {size[3]} keys"
+        yield case("causal, rectangular", name, size, is_causal=True)
+    for size, offset in ((UNEVEN, 4), (UNEVEN, 2), ((2, 2, 1, 6, 4), 5)):
+        name = f"{size[2]} queries from position {offset}, {size[3]} keys"
+        yield case("query offset", name, size, is_causal=True, query_offset=offset)
+    for window in (1, 2, 4, 9):
+        name, size = f"{window} keys, 7 tokens", (1, 2, 7, 7, 4)
+        yield case("window", name, size, window=window, is_causal=True)
+
+
+def _scores(case: Make) -> Iterator[Case]:
+    for scale in (1.0, 0.25, 2.0**-0.5, 0.0):
+        yield case("scale", f"{scale:.3g}", scale=scale)
+    for softcap in (0.5, 5.0):
+        yield case("softcap", f"{softcap:g}", times=3.0, softcap=softcap)
+    yield case("softcap", "with a causal mask", times=3.0, softcap=2.0, is_causal=True)
+    yield case("sinks", "2 heads", sinks=np.array([0.5, -1.0]))
+    yield case("sinks", "with a causal mask", sinks=np.array([2.0, 0.0]), is_causal=True)
+    yield case("ALiBi", "2 heads", alibi_slopes=np.array([0.5, 0.25]), is_causal=True)
+
+
+def _masks(make: _Maker, case: Make) -> Iterator[Case]:
+    """Yield cases of masks: what may be attended to, or what is added to the scaled scores."""
+    rng = make.draw("masks")
+    batch, heads, queries, keys, _ = size = (2, 2, 4, 6, 4)
+    allowed = rng.random((batch, heads, queries, keys)) < 0.6
+    allowed[..., 0] = True
+    padding = np.arange(keys) < np.array([6, 3])[:, None]
+    none = allowed.copy()
+    none[0, 1, 2] = False
+    added = np.round(rng.normal(size=allowed.shape), 2)
+    boolean = {
+        "per head": allowed,
+        "one for all heads": allowed[:, :1],
+        "one for the batch": allowed[0, 0],
+        "padding at the end": padding[:, None, None],
+        "padding at the start": padding[:, None, None, ::-1],
+        "a row without a key": none,
+    }
+    for name, mask in boolean.items():
+        yield case("boolean mask", name, size, attn_mask=mask)
+    additive = {
+        "per head": added,
+        "one for the batch": added[0, 0],
+        "with -inf": np.where(allowed, added, -np.inf),
+        "with -10000": np.where(allowed, 0.0, -1e4),
+        "padding at the end": np.where(padding[:, None, None], 0.0, -np.inf),
+    }
+    for name, mask in additive.items():
+        yield case("additive mask", name, size, attn_mask=mask)
+    square = np.where(padding[:, None, None, :5], True, False)
+    yield case("mask and causal", "padding", USUAL, attn_mask=square, is_causal=True)
+
+
+def _numbers(case: Make) -> Iterator[Case]:
+    """Yield cases of values that overflow or cancel in careless code."""
+    yield case("extreme values", "scores of several hundred", times=200.0)
+    plain = case("extreme values", "all scores below -100")
+    yield replace(plain, q=np.abs(plain.q) * 100, k=-np.abs(plain.k) - 1)
+    plain = case("extreme values", "equal scores")
+    yield replace(plain, q=np.zeros_like(plain.q))
+    plain = case("extreme values", "one huge value")
+    huge = plain.v.copy()
+    huge[..., 1, :] = 2.0**12
+    yield replace(plain, v=huge)
+    plain = case("extreme values", "tiny values")
+    yield replace(plain, v=plain.v * 2.0**-100 if plain.dtype != "float16" else plain.v * 2.0**-6)
+    plain = case("extreme values", "scores that overflow float16 before they are scaled",
+                 (1, 2, 4, 4, 16), dtype="float16")  # fmt: skip
+    yield replace(plain, q=as_of("float16", plain.q * 64), k=as_of("float16", plain.k * 64))

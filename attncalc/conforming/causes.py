@@ -1,0 +1,516 @@
+"""Causes: what else a kernel may have computed, as another problem than that of the case.
+
+Each cause changes the fields of the problem: another convention, other matrices, or an equation in
+place of a step. No result is computed twice: the changed problem is solved like any other.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.base.errors import AttncalcError
+from attncalc.base.types import Matrix
+from attncalc.conforming.case import ALIGNMENTS, Case
+from attncalc.conforming.reference import Expected, expected, outputs
+
+Fields = dict[str, Any]
+Change = Callable[[Fields], Fields | None]
+"""Returns changed fields, or None where the change does not apply."""
+BLOCKS = (2, 4, 8, 16, 32, 64, 128)
+
+
+class Cause(NamedTuple):
+    """A wrong way that gives what a kernel returned.
+
+    Parameters
+    ----------
+    code, says
+        Its name in JSON, and as a sentence.
+    """
+
+    code: str
+    says: str
+
+
+def causes_of(
+    case: Case, got: Mapping[str, Matrix], right: Expected, most: int = 3
+) -> tuple[Cause, ...]:
+    """Return the causes that give every entry that a kernel returned; none where no cause does.
+
+    Parameters
+    ----------
+    case, right
+        The case that failed, and its right results.
+    got
+        What the kernel returned, by name, (batch, heads, tokens, width).
+    most
+        How many causes are returned, the nearest first.
+    """
+    if not np.isfinite(got["O"]).all():
+        return tuple(_not_finite(case, got["O"], right))
+    heads: Matrix = np.asarray(_wrong(got["O"], right, "O").any(axis=(0, 2, 3)))
+    found: dict[str, tuple[float, Cause]] = {}
+    for code, says, fields in _candidates(case):
+        off = _explained(case, got, right, fields)
+        if off is not None and (code not in found or off < found[code][0]):
+            found[code] = off, Cause(code, _in_heads(says, heads))
+    ranked = sorted(found.values(), key=lambda each: each[0])
+    return tuple(cause for _, cause in ranked[:most])
+
+
+def _explained(
+    case: Case, got: Mapping[str, Matrix], right: Expected, fields: list[Fields]
+) -> float | None:
+    """Return the largest error beside other problems, in their bounds; None beyond them.
+
+    Heads that are right may stay right.
+    """
+    heads = {name: _wrong(each, right, name).any(axis=(0, 2, 3)) for name, each in got.items()}
+    try:
+        rough = outputs(case, fields)
+        if any(rough[name].shape != each.shape for name, each in got.items()):
+            return None
+        # a cause is nearer than the right results; bounds take longer
+        if not any(
+            np.abs(x - rough[n])[:, heads[n]].sum() < np.abs(x - right.values[n])[:, heads[n]].sum()
+            for n, x in got.items()
+        ):
+            return None
+        made = expected(case, fields)
+    except (AttncalcError, ValueError):
+        return None  # the change does not apply to these sizes
+    largest, is_seen = 0.0, False
+    for name, each in got.items():
+        off = np.abs(each - made.values[name]) / np.maximum(made.bounds[name], 1e-300)
+        off = np.where(each == made.values[name], 0.0, off)[:, heads[name]]
+        if not (off <= 1).all():
+            return None
+        largest = max(largest, float(off.max(initial=0.0)))
+        differs = np.abs(made.values[name] - right.values[name]) > right.bounds[name]
+        is_seen = is_seen or bool((differs & _wrong(each, right, name)).any())
+    return largest if is_seen else None
+
+
+def _wrong(got: Matrix, right: Expected, name: str) -> Matrix:
+    wrong: Matrix = np.abs(got - right.values[name]) > right.bounds[name]
+    return wrong
+
+
+def _in_heads(says: str, heads: Matrix) -> str:
+    if heads.all() or not heads.any():
+        return says
+    wrong = [str(1 + head) for head in np.flatnonzero(heads)]
+    return f"in head{'s' * (len(wrong) > 1)} {', '.join(wrong)} of {len(heads)} only: {says}"
+
+
+def _not_finite(case: Case, got: Matrix, right: Expected) -> Iterator[Cause]:
+    """Yield why results are nan or infinite."""
+    bad = ~np.isfinite(got)
+    if (bad.any(axis=-1) <= right.empty).all():
+        yield Cause("empty-row", "a query without any key gives nan; 0 is expected")
+        return
+    groups = case.q.shape[1] // case.k.shape[1]
+    scores = np.abs(case.q @ np.repeat(case.k, groups, axis=1).swapaxes(-1, -2))
+    scale = case.call.get("scale")
+    scaled = scores.max() * (case.q.shape[-1] ** -0.5 if scale is None else scale)
+    largest = 65504.0 if case.dtype == "float16" else 3.4e38
+    exponent = np.log(1.7e308 if case.dtype == "float64" else largest)
+    if scores.max() > largest >= scaled:
+        yield Cause("scores-overflow", f"the scores reach {scores.max():.3g} before they are "
+                    f"scaled, and {case.dtype} ends at {largest:.5g}")  # fmt: skip
+    elif scaled > exponent:
+        yield Cause("exp-overflow", "exp overflows: the largest score of a row is not subtracted "
+                    f"(scores reach {scaled:.3g})")  # fmt: skip
+
+
+def within_lower_precision(case: Case, got: Mapping[str, Matrix]) -> str:
+    """Return the type whose roundings explain results; "" for none."""
+    finer = ("float64", "float32", "float16", "bfloat16")
+    for dtype in finer[finer.index(case.dtype) + 1 :]:
+        found = expected(replace(case, dtype=dtype))
+        if all((np.abs(got[n] - x) <= found.bounds[n]).all() for n, x in found.values.items()):
+            return dtype
+    return ""
+
+
+def _candidates(case: Case) -> Iterator[tuple[str, str, list[Fields]]]:
+    """Yield each cause with the fields of its problems, one for each element of the batch."""
+    own = [case.fields(batch) for batch in range(len(case.q))]
+    for code, says, change in chain.from_iterable(of(case) for of in TABLES):
+        changed = [change(dict(fields)) for fields in own]
+        fields = [each for each in changed if each is not None]
+        if len(fields) == len(own):
+            yield code, says, fields
+            if any(_empty_rows(each).any() for each in fields):
+                also = f"{says}; {AVERAGED}"
+                yield code, also, [_averaged_where_empty(each) for each in fields]
+    if any(_empty_rows(each).any() for each in own):
+        yield "empty-row", AVERAGED, [_averaged_where_empty(each) for each in own]
+    yield from _of_batches(own)
+
+
+AVERAGED = "a query without any key averages all values, because masked scores are finite"
+
+
+def _empty_rows(fields: Fields) -> Matrix:
+    """Return where no key is allowed by the mask: (heads, queries), or (queries,)."""
+    keep = fields.get("keep")
+    if keep is None or keep.shape[-2] != fields["Q"].shape[-2]:
+        return np.zeros(1, bool)
+    empty: Matrix = keep.sum(axis=-1) == 0
+    return empty
+
+
+def _averaged_where_empty(fields: Fields) -> Fields:
+    """Give every key the same score where none is allowed."""
+    empty = _empty_rows(fields)[..., None]
+    keep = np.where(empty, 1.0, fields.get("keep", 1.0))
+    return fields | {"keep": keep, "Q": np.where(empty, 0.0, fields["Q"])}
+
+
+Named = tuple[str, str, Change]
+
+
+# -- changes --------------------------------------------------------------------------------------
+
+
+def _dropped(*names: str) -> Change:
+    """Drop the fields of these names that are given, and what depends on them."""
+    depends = {"causal": "causal_alignment", "alibi": "alibi_slopes"}
+
+    def change(fields: Fields) -> Fields | None:
+        found = {each for name in names if name in fields for each in (name, depends.get(name))}
+        return {n: value for n, value in fields.items() if n not in found} if found else None
+
+    return change
+
+
+def _set(**changed: Any) -> Change:
+    return lambda fields: fields | changed
+
+
+def _changed(name: str, change: Callable[[Any], Any]) -> Change:
+    """Change one field, where it is given and keeps its shape."""
+
+    def made(fields: Fields) -> Fields | None:
+        if name not in fields:
+            return None
+        new = change(fields[name])
+        return fields | {name: new} if np.shape(new) == np.shape(fields[name]) else None
+
+    return made
+
+
+def _causal(case: Case, allowed: Matrix) -> Change:
+    """Put another mask in the place of the causal one, beside attn_mask."""
+
+    def change(fields: Fields) -> Fields:
+        plain = {**fields, **_own_masks(case, fields)}
+        for name in ("causal", "causal_alignment"):
+            plain.pop(name, None)
+        return plain | {"keep": plain.get("keep", 1.0) * allowed}
+
+    return change
+
+
+def _own_masks(case: Case, fields: Fields) -> Fields:
+    """Return the mask of attn_mask alone, where a query offset is part of the mask, too."""
+    if case.call.get("query_offset") is None:
+        return {}
+    return {"keep": np.ones((case.q.shape[2], case.k.shape[2]))}
+
+
+def _by(step: str, right: str, **matrices: Any) -> Change:
+    """Replace a step by an equation; {last} is the step that it reads."""
+
+    def change(fields: Fields) -> Fields:
+        scale = fields.get("scale")
+        scaled = "S[h,i,j] / sqrt(d_k)" if scale is None else f"S[h,i,j] * {float(scale)!r}"
+        last = f"({scaled})" if step == "S_scaled" else "S_scaled[h,i,j]"
+        line = f"{step}[h,i,j] = {right.format(last=last)}"
+        return fields | {"equations": [_for_heads(fields, line)], "more": matrices}
+
+    return change
+
+
+def _weights(right: str) -> Change:
+    """Replace the softmax; {last} is the last step of the scores."""
+
+    def change(fields: Fields) -> Fields | None:
+        steps = {"S_masked": {"causal", "keep", "bias", "window"}, "S_alibi": {"alibi"}}
+        steps |= {"S_capped": {"softcap"}, "S_scaled": {*fields}}
+        last = next(step for step, made_by in steps.items() if made_by & fields.keys())
+        line = f"A[h,i,j] = {right.format(last=last)}"
+        return None if "sinks" in fields else fields | {"equations": [_for_heads(fields, line)]}
+
+    return change
+
+
+def _for_heads(fields: Fields, line: str) -> str:
+    """Return an equation without its index of heads where there is a single one."""
+    return line if len(fields["Q"]) > 1 else line.replace("h,", "")
+
+
+def _both(first: Change, second: Change) -> Change:
+    def change(fields: Fields) -> Fields | None:
+        made = first(fields)
+        return None if made is None else second(made)
+
+    return change
+
+
+def _keys(allowed: Matrix) -> Change:
+    """Allow some keys alone."""
+    return lambda fields: (
+        fields
+        | {
+            "keep": fields.get("keep", 1.0)
+            * np.broadcast_to(allowed.astype(float), (fields["Q"].shape[1], len(allowed)))
+        }
+    )
+
+
+def _key_heads(order: Matrix) -> Change:
+    return lambda fields: fields | {"K": fields["K"][order], "V": fields["V"][order]}
+
+
+def _rolled(names: str, by: int) -> Change:
+    return lambda fields: fields | {each: np.roll(fields[each], by, axis=1) for each in names}
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+
+def _of_causal(case: Case) -> Iterator[Named]:
+    if not case.call.get("is_causal"):
+        says = "a causal mask is applied that is not asked for"
+        yield "causal-not-asked", says, _set(causal=True)
+        says = "a causal mask, aligned bottom-right, is applied that is not asked for"
+        yield "causal-not-asked", says, _set(causal=True, causal_alignment=ALIGNMENTS[1])
+        return
+    rows, keys = case.q.shape[2], case.k.shape[2]
+    offset = case.call.get("query_offset")
+    is_last = case.alignment == ALIGNMENTS[1]
+    right = int(offset) if offset is not None else (keys - rows) * is_last
+    none, allowed = np.ones((rows, keys)), case.allowed(right)
+    others = (
+        ("causal-forgotten", "is_causal is not applied", none),
+        ("causal-alignment", "the mask is aligned top-left: query i sees keys up to i",
+         case.allowed(0)),
+        ("causal-alignment", "the mask is aligned bottom-right: the last query sees all keys",
+         case.allowed(keys - rows)),
+        ("mask-strict", "a query does not see the key at its own position",
+         case.allowed(right - 1)),
+        ("mask-loose", "a query sees one key after its own position", case.allowed(right + 1)),
+        ("mask-reversed", "keys before the query are masked, not those after it",
+         1 - case.allowed(right - 1)),
+    )  # fmt: skip
+    for code, says, mask in others:
+        if not np.array_equal(mask, allowed):
+            yield code, says, _causal(case, mask)
+    for other, where in ((right + 1, "later"), (right - 1, "earlier")) if right else ():
+        says = f"the queries are one place {where}: query_offset {other}, not {right}"
+        yield "offset-off-by-one", says, _causal(case, case.allowed(other))
+    without = _causal(case, none)
+    says = "the causal mask is added to the scores as 1 and 0"
+    yield "mask-added", says, _both(without, _set(bias=allowed))
+    says = "masked scores become 0, not -inf, before the softmax"
+    by_zero = _by("S_scaled", "{last} * allowed[i,j]", allowed=allowed)
+    yield "mask-finite", says, _both(without, by_zero)
+    if (cap := case.call.get("softcap")) is not None:
+        says = "softcap is applied after the mask: masked scores become -softcap"
+        capped = f"{cap!r} * tanh({{last}} / {cap!r}) if allowed[i,j] == 1 else -{cap!r}"
+        by_cap = _both(_dropped("softcap"), _by("S_scaled", capped, allowed=allowed))
+        yield "cap-after-mask", says, _both(without, by_cap)
+
+
+def _of_masks(case: Case) -> Iterator[Named]:
+    if (window := case.call.get("window")) is not None:
+        yield "window-forgotten", "the window is not applied", _dropped("window")
+        for other in (window - 1, window + 1):
+            if other:
+                says = f"the window holds {other} keys, not {window}"
+                yield "window-size", says, _set(window=other)
+    if (mask := case.call.get("attn_mask")) is None:
+        return
+    scale = case.call.get("scale")
+    factor = case.q.shape[3] ** -0.5 if scale is None else scale
+    yield "mask-forgotten", "attn_mask is not applied", _dropped("keep", "bias")
+    if np.asarray(mask).dtype == bool:
+        name = "keep"
+        says = "keys are masked where attn_mask is true"
+        yield "mask-inverted", says, _changed("keep", lambda keep: 1 - keep)
+        says = "attn_mask is added to the scores as 1 and 0"
+        yield (
+            "mask-added",
+            says,
+            lambda f: ({**f, "bias": f["keep"], "keep": np.ones_like(f["keep"])}),
+        )
+        says = "the scores are multiplied by attn_mask"
+        yield (
+            "mask-multiplied",
+            says,
+            lambda f: _by("S_scaled", "{last} * allowed[h,i,j]", allowed=f["keep"])(
+                {**f, "keep": np.ones_like(f["keep"])}
+            ),
+        )
+    else:
+        name = "bias"
+        sign = _changed("bias", lambda bias: np.where(np.isneginf(bias), bias, -bias))
+        yield "mask-sign", "attn_mask is subtracted", sign
+        says = "attn_mask is added before the scores are scaled"
+        yield "mask-before-scale", says, _changed("bias", lambda bias: bias * factor)
+        yield (
+            "mask-as-boolean",
+            "attn_mask is read as true and false",
+            lambda f: (
+                {**f, "keep": (f["bias"] != 0).astype(float), "bias": np.zeros_like(f["bias"])}
+            ),
+        )
+    says = "the mask is on the other side of the keys"
+    yield "mask-side", says, _changed(name, lambda own: own[..., ::-1])
+    says = "queries and keys of the mask are exchanged"
+    yield "mask-transposed", says, _changed(name, lambda own: own.swapaxes(-1, -2))
+    says = "every head has the mask of the first"
+    yield "mask-of-head", says, _changed(name, lambda own: np.broadcast_to(own[:1], own.shape))
+
+
+def _of_scales(case: Case) -> Iterator[Named]:
+    width, heads = case.q.shape[3], case.q.shape[1]
+    given = case.call.get("scale")
+    right = width**-0.5 if given is None else given
+    others = (
+        (1.0, "scale-none", "the scores are not scaled"),
+        (1.0 / width, "scale-dk", f"the scores are divided by d_k = {width}, not by its root"),
+        (right * right, "scale-twice", "the scores are scaled twice"),
+        (width**0.5, "scale-times", "the scores are multiplied by the root of d_k"),
+        ((width * heads) ** -0.5, "scale-model",
+         "the scores are divided by the root of the width of all heads"),
+        (width**-0.5, "scale-ignored",
+         "scale is not read: the scores are divided by the root of d_k"),
+        (case.k.shape[2] ** -0.5, "scale-keys",
+         "the scores are divided by the root of the number of keys"),
+    )  # fmt: skip
+    for scale, code, says in others:
+        if abs(scale - right) > 1e-12:
+            yield code, says, _set(scale=scale)
+    cap = case.call.get("softcap")
+    if cap is None:
+        return
+    yield "cap-forgotten", "softcap is not applied", _dropped("softcap")
+    formulas = (
+        ("cap-undivided", "the scores are not divided by softcap before tanh", "{c} * tanh({s})"),
+        ("cap-unmultiplied", "tanh is not multiplied by softcap", "tanh({s} / {c})"),
+        ("cap-product", "each score is multiplied by its tanh", "{s} * tanh({s})"),
+        ("cap-clipped", "the scores are clipped, not capped by tanh", "max(min({s}, {c}), -{c})"),
+        ("cap-before-scale", "softcap is applied before the scale",
+         "{c} * tanh(S[h,i,j] / {c}) * {scale}"),
+    )  # fmt: skip
+    for code, says, formula in formulas:
+        text = formula.format(c=repr(cap), s="{last}", scale=repr(right))
+        yield code, says, _by("S_capped", text)
+
+
+def _of_weights(case: Case) -> Iterator[Named]:
+    if case.call.get("sinks") is not None:
+        yield "sinks-forgotten", "sinks are not applied", _dropped("sinks")
+        says = "sinks are applied to the heads in reverse order"
+        yield "sinks-of-head", says, _changed("sinks", lambda sinks: sinks[::-1])
+    if case.call.get("alibi_slopes") is not None:
+        yield "alibi-forgotten", "alibi_slopes are not applied", _dropped("alibi")
+        says = "distances are added, not subtracted"
+        negative = _changed("alibi_slopes", lambda slopes: [-each for each in slopes])
+        yield "alibi-sign", says, negative
+        says = "slopes are applied to the heads in reverse order"
+        yield "alibi-of-head", says, _changed("alibi_slopes", lambda slopes: slopes[::-1])
+    others = (
+        ("softmax-columns", "each column of the weights sums to 1, not each row",
+         "softmax({last}[h,k,j] for k in n)[i]"),
+        ("softmax-heads", "the weights sum to 1 over the heads, not over the keys",
+         "softmax({last}[k,i,j] for k in heads)[h]"),
+        ("softmax-missing", "no softmax: the scores are the weights", "{last}[h,i,j]"),
+        ("softmax-sum", "exp is not divided by its sum", "exp({last}[h,i,j])"),
+        ("softmax-plus-one", "the sum of the softmax has one more",
+         "exp({last}[h,i,j]) / (1 + sum(exp({last}[h,i,k]) for k in m))"),
+        ("softmax-base", "the base of the softmax is 2, not e",
+         "2 ** {last}[h,i,j] / sum(2 ** {last}[h,i,k] for k in m)"),
+    )  # fmt: skip
+    for code, says, right in others:
+        yield code, says, _weights(right)
+
+
+def _of_heads(case: Case) -> Iterator[Named]:
+    heads, of_keys = case.q.shape[1], case.k.shape[1]
+    places = np.arange(heads)
+    orders = [("heads-first", "every query head reads the first key head", 0 * places)]
+    if heads > of_keys:
+        says = "key heads are repeated as a whole (1 2 1 2), not each in turn (1 1 2 2)"
+        orders.append(("heads-tiled", says, places % of_keys))
+    else:
+        says = "query heads read the key heads in reverse order"
+        orders.append(("heads-reversed", says, places[::-1]))
+        says = "each query head reads the key head of the one before"
+        orders.append(("heads-shifted", says, (places - 1) % heads))
+    for code, says, order in orders:
+        if heads > 1:
+            yield code, says, _key_heads(order)
+    yield from _of_blocks(np.arange(case.k.shape[2]))
+
+
+def _of_blocks(keys: Matrix) -> Iterator[Named]:
+    """Yield keys that a loop leaves out."""
+    count = len(keys)
+    if count > 1:
+        yield "key-left-out", "the last key is left out", _keys(keys < count - 1)
+        yield "key-left-out", "the first key is left out", _keys(keys > 0)
+    for block in BLOCKS:
+        if block >= count:
+            return
+        if count % block:
+            says = f"keys after the last full block of {block} are left out"
+            yield "block-rest", says, _keys(keys < count // block * block)
+        yield "block-first", f"only the first {block} keys are read", _keys(keys < block)
+        first = (count - 1) // block * block
+        says = f"only the last block is read: keys from {first + 1} on"
+        yield "block-last", says, _keys(keys >= first)
+
+
+def _of_matrices(case: Case) -> Iterator[Named]:
+    yield (
+        "q-k-swapped",
+        "queries and keys are exchanged",
+        lambda f: ({**f, "Q": f["K"], "K": f["Q"]}),
+    )
+    yield "k-for-v", "keys are used as values", lambda f: f | {"V": f["K"]}
+    yield "v-for-k", "values are used as keys", lambda f: f | {"K": f["V"]}
+    words = {"V": "the values are", "K": "the keys are", "Q": "the queries are"}
+    for names, says in ({"KV": "keys and values are"} | words).items():
+        code = {"KV": "keys"}.get(names, names.lower())
+        yield f"{code}-shifted", f"{says} one token late", _rolled(names, 1)
+        yield f"{code}-shifted", f"{says} one token early", _rolled(names, -1)
+    for name, says in words.items():
+        backwards = _changed(name, lambda each: each[:, ::-1])
+        yield f"{name.lower()}-reversed", f"{says} in reverse order", backwards
+
+
+TABLES = (_of_causal, _of_masks, _of_scales, _of_weights, _of_heads, _of_matrices)
+
+
+def _of_batches(own: list[Fields]) -> Iterator[tuple[str, str, list[Fields]]]:
+    """Yield mistakes in what belongs to which element of the batch."""
+    if len(own) < 2:
+        return
+    for code, says, other in (
+        ("batch-first", "every element of the batch is computed as the first", own[0]),
+        ("batch-last", "every element of the batch is computed as the last", own[-1]),
+    ):
+        yield code, says, [other] * len(own)
+        matrices = {name: other[name] for name in ("Q", "K", "V")}
+        yield code, says, [fields | matrices for fields in own]
+    first = {name: own[0][name] for name in ("keep", "bias") if name in own[0]}
+    if first:
+        says = "every element of the batch has the mask of the first"
+        yield "mask-of-batch", says, [fields | first for fields in own]

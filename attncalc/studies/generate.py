@@ -1,0 +1,536 @@
+"""Tokens generated one after another: greedily, at random, or by a search with several beams.
+
+Each step is a problem one token longer. Its self-attentions read the keys and values of earlier
+tokens from a cache. Holtzman et al., *The Curious Case of Neural Text Degeneration* (2020), for
+top-p; Wu et al., *Google's Neural Machine Translation System* (2016), for beams.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
+from attncalc.equations.operations import Softmax
+from attncalc.problem.head import is_there as has_head
+from attncalc.problem.problem import Problem
+from attncalc.problem.step import Report
+from attncalc.solving.plan import plan
+from attncalc.solving.solution import solve
+
+SHOWN = 5
+"""Candidates of a step that are listed, beside the one that is chosen."""
+MOST_PASSES = 10_000
+"""Tokens times beams: the passes that a study may take."""
+MOST_BEAMS, MOST_PENALTY = 100, 50
+Ids = tuple[int, ...]
+Cache = Mapping[str, Matrix]
+"""Keys and values of earlier tokens, (heads, tokens, features), by the names of their steps."""
+
+
+class Settings(NamedTuple):
+    """How tokens are chosen.
+
+    Parameters
+    ----------
+    steps
+        How many tokens, at most.
+    temperature, top_k, top_p
+        Logits are divided by the temperature; of the tokens, the k most probable are kept, and of
+        these the fewest whose probabilities sum to p.
+    seed
+        That of numpy's `default_rng`, which draws one number for each token.
+    beams, length_penalty
+        How many sequences are kept; a finished one scores the sum of its ln p over its number of
+        new tokens to this power.
+    end
+        The tokens that end a sequence.
+    """
+
+    steps: int = 20
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    beams: int = 1
+    length_penalty: float = 1.0
+    end: tuple[int, ...] = ()
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether tokens are drawn at random."""
+        return self[1:5] != (None,) * 4
+
+    @property
+    def method(self) -> str:
+        """What the method is called."""
+        if self.beams > 1:
+            return "beam search"
+        return "sampling" if self.is_drawn else "greedy"
+
+    def check(self) -> None:
+        """Refuse values that cannot be.
+
+        Raises
+        ------
+        InputError
+            The text starts with the name of the setting.
+        """
+        t, k, p = self.temperature, self.top_k, self.top_p
+        e, passes = self.length_penalty, self.steps * self.beams
+        faults = {
+            f"count {self.steps}: generate at least 1 token": self.steps < 1,
+            "temperature 0 divides by 0: omit it to take the most probable token": t == 0,
+            f"temperature {t}: it must be above 0": t is not None and not 0 < t < np.inf,
+            f"top_k {k}: keep at least 1 token": k is not None and k < 1,
+            f"top_p {p}: it must be above 0, and at most 1": p is not None and not 0 < p <= 1,
+            f"beams {self.beams}: from 1 to {MOST_BEAMS}": not 1 <= self.beams <= MOST_BEAMS,
+            f"length_penalty {e}: from -{MOST_PENALTY} to {MOST_PENALTY}": not abs(e)
+            <= MOST_PENALTY,
+            "beams with temperature, top-k, top-p or a seed: beam search draws nothing; omit one "
+            "of them": self.beams > 1 and self.is_drawn,
+            f"count {self.steps:,} with {self.beams} beams: {passes:,} passes through all layers; "
+            f"at most {MOST_PASSES:,}": passes > MOST_PASSES,
+        }
+        for fault, is_there in faults.items():
+            if is_there:
+                raise InputError(fault)
+
+
+class Source(Protocol):
+    """What gives the logits of the next token: a problem or a model.
+
+    Attributes
+    ----------
+    title, remarks, decimals
+        What pages say of it, and to how many decimals they show probabilities.
+    prompt
+        The tokens that are there before any is generated.
+    places
+        How many tokens it can read; None for any number.
+    """
+
+    title: str
+    remarks: tuple[str, ...]
+    decimals: int
+    prompt: Ids
+    places: int | None
+
+    def logits(self, ids: Ids, cache: Cache) -> tuple[Matrix, Cache]:
+        """Return the logits behind these tokens, and the cache that then holds all of them."""
+
+    def names(self, ids: Sequence[int]) -> list[str]:
+        """Return what tokens are called."""
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens."""
+
+
+class Candidate(NamedTuple):
+    """A token that a step may choose.
+
+    Parameters
+    ----------
+    token
+        Its id.
+    logit, probability
+        Its logit, and the softmax of all logits.
+    share, cumulative
+        The probability with which it is drawn, and the sum of it and those before it.
+    parent
+        Which candidate of the step before it follows; -1 for the prompt.
+    total
+        The sum of ln p of all new tokens up to it.
+    is_kept, is_chosen
+        Whether it is continued or ends a beam, and whether the result contains it.
+    """
+
+    token: int
+    logit: float
+    probability: float
+    share: float
+    cumulative: float
+    parent: int
+    total: float
+    is_kept: bool = False
+    is_chosen: bool = False
+
+
+class Step(NamedTuple):
+    """The candidates of a step, the most probable first, and the number that was drawn."""
+
+    candidates: tuple[Candidate, ...]
+    drawn: float | None = None
+
+
+class Beam(NamedTuple):
+    """A finished sequence: its new tokens, the sum of their ln p, its score, its end and its cache.
+
+    `end` is the number of its last step, from 0, and its place among the candidates there.
+    """
+
+    tokens: Ids
+    total: float
+    score: float
+    end: tuple[int, int]
+    cache: Cache
+
+
+@dataclass(frozen=True, eq=False)
+class Generation:
+    """What was generated.
+
+    Parameters
+    ----------
+    source, settings
+        What generated it, and how.
+    steps
+        The steps; of a beam search, each with the candidates of all beams.
+    beams
+        The finished sequences, the best first: the result.
+    names
+        What tokens are called, by id.
+    text
+        The new tokens as a text.
+    """
+
+    source: Source
+    settings: Settings
+    steps: tuple[Step, ...]
+    beams: tuple[Beam, ...]
+    names: Mapping[int, str]
+    text: str
+
+    @property
+    def tokens(self) -> Ids:
+        """The ids of the new tokens."""
+        return self.beams[0].tokens
+
+    @property
+    def cache(self) -> Cache:
+        """The keys and values of all tokens of the result but the last, which no layer has read."""
+        return self.beams[0].cache
+
+
+class _Running(NamedTuple):
+    """A sequence that is continued: its new tokens, the sum of their ln p, and its last place."""
+
+    tokens: Ids = ()
+    total: float = 0.0
+    at: int = -1
+    cache: Cache = {}
+
+
+def generate(source: Source, settings: Settings, report: Report | None = None) -> Generation:
+    """Generate tokens, until one ends the sequence or there are as many as asked for.
+
+    Raises
+    ------
+    InputError
+        When a setting cannot be, or there would be more tokens than places.
+    """
+    settings.check()
+    most = None if source.places is None else source.places - len(source.prompt) + 1
+    if most is not None and settings.steps > most:
+        raise InputError(
+            f"count {settings.steps}: the prompt has {len(source.prompt)} tokens, and there are "
+            f"positions for {source.places}: generate at most {max(most, 0)}"
+        )
+    steps: list[Step] = []
+    rng = np.random.default_rng(settings.seed or 0)
+    running, finished = [_Running()], list[Beam]()
+    for number in range(1, settings.steps + 1):
+        read = [source.logits(source.prompt + each.tokens, each.cache) for each in running]
+        logits = [each for each, _ in read]
+        for token in settings.end:
+            if not 0 <= token < len(logits[0]):
+                raise InputError(
+                    f"eos {token}: there is no such token: ids are from 0 to {len(logits[0]) - 1:,}"
+                )
+        if settings.beams > 1:
+            step = _searched(running, logits, settings)
+        else:
+            step = _alone(running[0], logits[0], settings, rng)
+        pairs = zip(running, read, strict=True)
+        by_place = {of.at: (of, cache) for of, (_, cache) in pairs}
+        running, ended = _continued(step, by_place, settings, number)
+        finished = sorted([*finished, *ended], key=lambda each: -each.score)[: settings.beams]
+        kept = {*(each.at for each in running), *(each.end[1] for each in ended)}
+        each_kept = [c._replace(is_kept=i in kept) for i, c in enumerate(step.candidates)]
+        steps.append(step._replace(candidates=tuple(each_kept)))
+        if report is not None:
+            report(number, settings.steps)
+        if not running or _is_decided(running, finished, number, settings):
+            break
+    return _generation(source, settings, steps, finished)
+
+
+def _alone(of: _Running, logits: Matrix, settings: Settings, rng: np.random.Generator) -> Step:
+    """Return the most probable tokens, with the one that is chosen or drawn."""
+    prob = shares_of(logits)
+    order = np.argsort(-logits, kind="stable")
+    kept, shares, place, drawn = order, prob[order], 0, None
+    if settings.is_drawn:
+        kept, shares = filtered(logits, settings)
+        drawn = float(rng.random())
+        place = min(int(np.searchsorted(np.cumsum(shares), drawn, side="right")), len(kept) - 1)
+    sums = np.cumsum(shares)
+    shown = sorted({*range(min(SHOWN, len(order))), place})
+    rows = []
+    for i in shown:
+        token, is_in = int(order[i]), i < len(kept)
+        share, total = (float(shares[i]), float(sums[i])) if is_in else (0.0, 1.0)
+        found = float(logits[token]), float(prob[token])
+        sum_of = of.total + float(_ln(prob[token]))
+        rows.append(Candidate(token, *found, share, total, of.at, sum_of, is_chosen=i == place))
+    return Step(tuple(rows), drawn)
+
+
+def shares_of(logits: Matrix) -> Matrix:
+    """Return the softmax of logits."""
+    shares: Matrix = Softmax().apply(logits[np.newaxis])[0]
+    return shares
+
+
+def filtered(logits: Matrix, settings: Settings) -> tuple[Matrix, Matrix]:
+    """Return the tokens that may be drawn, the most probable first, and their probabilities.
+
+    Examples
+    --------
+    >>> kept, shares = filtered(np.log([0.5, 0.3, 0.2]), Settings(top_p=0.6))
+    >>> kept.tolist(), shares.round(3).tolist()
+    ([0, 1], [0.625, 0.375])
+    """
+    scaled = logits / (settings.temperature or 1.0)
+    kept = np.argsort(-logits, kind="stable")[: settings.top_k]
+    shares = shares_of(scaled[kept])
+    if settings.top_p is not None:
+        kept = kept[np.cumsum(shares) - shares < settings.top_p]
+        shares = shares_of(scaled[kept])
+    return kept, shares
+
+
+@np.errstate(divide="ignore")
+def _ln(prob: Matrix) -> Matrix:
+    return np.log(prob)
+
+
+def _searched(running: Sequence[_Running], logits: Sequence[Matrix], settings: Settings) -> Step:
+    """Return the best continuations of all beams: twice as many as beams, or one more per end.
+
+    So at least as many as there are beams do not end.
+    """
+    probs = [shares_of(each) for each in logits]
+    totals = np.array([of.total + _ln(prob) for of, prob in zip(running, probs, strict=True)])
+    most = max(2, 1 + len(settings.end)) * settings.beams
+    best = np.argsort(-totals, axis=None, kind="stable")[:most]
+    rows = []
+    for row, token in (divmod(int(each), totals.shape[1]) for each in best):
+        found = float(logits[row][token]), float(probs[row][token])
+        total = float(totals[row, token])
+        if np.isfinite(total):
+            rows.append(Candidate(token, *found, found[1], 0.0, running[row].at, total))
+    return Step(tuple(rows))
+
+
+def _continued(
+    step: Step, read: Mapping[int, tuple[_Running, Cache]], settings: Settings, number: int
+) -> tuple[list[_Running], list[Beam]]:
+    """Return the sequences to continue, and those that end; `read` has them by their last place."""
+    going, ended = list[_Running](), list[Beam]()
+    for place, each in enumerate(step.candidates):
+        of, cache = read[each.parent]
+        tokens = (*of.tokens, each.token)
+        if settings.beams == 1 and not each.is_chosen:
+            continue
+        if number < settings.steps and each.token not in settings.end:
+            going.append(_Running(tokens, each.total, place, cache))
+        elif place < settings.beams or settings.beams == 1:  # a later one is only a reserve
+            score = each.total / number**settings.length_penalty
+            ended.append(Beam(tokens, each.total, score, (number - 1, place), cache))
+    return going[: settings.beams], ended
+
+
+def _is_decided(
+    running: Sequence[_Running], finished: Sequence[Beam], length: int, settings: Settings
+) -> bool:
+    """Return whether no running beam, at its present length, scores above a finished one."""
+    if len(finished) < settings.beams:
+        return False
+    best = running[0].total / length**settings.length_penalty
+    return bool(best <= finished[-1].score)
+
+
+def _generation(
+    source: Source,
+    settings: Settings,
+    steps: Sequence[Step],
+    finished: Sequence[Beam],
+) -> Generation:
+    number, place = finished[0].end
+    found = list(steps)
+    while number >= 0:
+        rows = list(found[number].candidates)
+        rows[place] = rows[place]._replace(is_chosen=True)
+        found[number] = found[number]._replace(candidates=tuple(rows))
+        number, place = number - 1, rows[place].parent
+    ids = [*source.prompt, *(each.token for step in found for each in step.candidates)]
+    ids = list(dict.fromkeys([*ids, *(token for beam in finished for token in beam.tokens)]))
+    names = dict(zip(ids, source.names(ids), strict=True))
+    text = source.text(finished[0].tokens)
+    return Generation(source, settings, tuple(found), tuple(finished), names, text)
+
+
+def grown(cache: Cache, made: Mapping[str, Matrix], names: Iterable[str], of: str = "") -> Cache:
+    """Return a cache, of names behind a prefix, with the new keys and values behind its own."""
+    new = {}
+    for name in names:
+        rows = made[name] if made[name].ndim == 3 else made[name][np.newaxis]
+        past = [cache[of + name]] if of + name in cache else []
+        new[of + name] = np.concatenate([*past, rows], axis=1)
+    return new
+
+
+def as_past(cache: Cache) -> dict[str, Any]:
+    """Return a cache as the fields past_K and past_V of each attention.
+
+    Examples
+    --------
+    >>> list(as_past({"1.self.K": np.zeros((2, 1, 3))}))
+    ['1.self.past_K']
+    """
+    pairs = {}
+    for name, each in cache.items():
+        prefix, own = name[:-1], name[-1]
+        pairs[f"{prefix}past_{own}"] = each if len(each) > 1 else each[0]
+    return pairs
+
+
+class OfProblem:
+    """The logits of a problem with token ids and a head, as a Source.
+
+    Parameters
+    ----------
+    problem
+        The problem: `ids`, a table `W_E`, layers, and a head over the tokens of the table.
+    prompt
+        Token ids in place of those of the problem.
+
+    Raises
+    ------
+    InputError
+        When it gives no probabilities of a next token, or what it gives depends on its length.
+    """
+
+    places: int | None = None
+
+    def __init__(self, problem: Problem, prompt: Sequence[int] | None = None) -> None:
+        _check_generates(problem)
+        self._problem, self._first = problem, problem.first_id
+        own = [int(each) - self._first for each in problem.ids.ravel()]
+        size = problem.turned("W_E", problem.W_E).shape[-2]
+        given = own if prompt is None else [each - self._first for each in prompt]
+        for each in given:
+            if not 0 <= each < size:
+                raise InputError(
+                    f"tokens: there is no token {each + self._first}: W_E has ids from "
+                    f"{self._first} to {size - 1 + self._first}"
+                )
+        self.prompt: Ids = tuple(given)
+        self.title, self.decimals = problem.title or "Generated tokens", problem.decimals
+        labels = problem.labels or ()
+        if isinstance(labels, Mapping):
+            labels = labels.get("X1", labels.get("X", ()))
+        self._names = dict(zip(own, map(str, labels), strict=False))
+        self._positions = "P" if problem.X2 is None else "P1"
+        P = getattr(problem, self._positions)
+        self._P = None if P is None else problem.turned(self._positions, P)
+        self.places = None if self._P is None else self._P.shape[-2]
+        self._cached = _cached(problem)
+        self.remarks: tuple[str, ...] = () if self._cached else (NO_CACHE,)
+
+    def logits(self, ids: Ids, cache: Cache) -> tuple[Matrix, Cache]:
+        """Return the logits behind these tokens, and the cache that then holds all of them."""
+        past = next(iter(cache.values())).shape[1] if cache else 0
+        fields = self._fields(np.array(ids[past:]) + self._first)
+        if self._P is not None:
+            rows = self._P.reshape(-1, self._P.shape[-1])[past : len(ids)]
+            fields[self._positions] = self._stood(rows)
+        for name, each in as_past(cache).items():
+            self._put(fields, name, self._stood(each))
+        problem = replace(self._problem, **fields)
+        last = plan(problem)[-2].name  # the logits, capped or not: before the probabilities
+        solution = solve(problem, keep=(last, *self._cached))
+        logits = solution.floats[last]
+        return logits.reshape(-1), grown(cache, solution.floats, self._cached)
+
+    def _fields(self, ids: Matrix) -> dict[str, Any]:
+        fields = {"ids": ids[np.newaxis], "labels": None, "read": "last"}
+        return fields | {"typed": {n: e for n, e in self._problem.typed.items() if n != "ids"}}
+
+    def _stood(self, rows: Matrix) -> Matrix:
+        return rows.swapaxes(-1, -2) if self._problem.layout == "columns" else rows
+
+    def _put(self, fields: dict[str, Any], name: str, value: Matrix) -> None:
+        """Set a field of the problem, of a layer, or of an attention in one."""
+        *place, own = name.split(".")
+        at = fields
+        if place and place[0].isdigit():
+            fields.setdefault("layers", [dict(each) for each in self._problem.layers])
+            at = fields["layers"][int(place.pop(0)) - 1]
+        if place:
+            above = at if at is not fields or place[0] in at else vars(self._problem)
+            at[place[0]] = at = dict(above[place[0]])
+        at[own] = value
+
+    def names(self, ids: Sequence[int]) -> list[str]:
+        """Return the labels of tokens that have one in the problem, else their ids."""
+        return [self._names.get(each, str(each + self._first)) for each in ids]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the names of tokens with spaces between them."""
+        return " ".join(self.names(ids))
+
+
+NO_CACHE = "without a cache: each step computes all tokens again"
+
+
+def _check_generates(problem: Problem) -> None:
+    if not has_head(problem):
+        raise InputError(
+            "nothing gives probabilities of the next token: a head is needed: W_out, or tied"
+        )
+    if problem.ids is None or problem.W_E is None:
+        raise InputError(
+            "generating needs the vector of each token: give ids and their table W_E in place of X"
+        )
+    size = problem.turned("W_E", problem.W_E).shape[-2]
+    width = size if problem.tied else problem.width_of("W_out")
+    if width != size:
+        raise InputError(
+            f"the head gives {width} probabilities, and W_E has {size} tokens: it needs one for "
+            "each token"
+        )
+    for name in (*("ignore", "keep", "bias"), "class_token", "type_ids", "past_K"):
+        if any(each.rpartition(".")[2] == name for each in problem.names):
+            raise InputError(f"{name} is about the given tokens alone: omit it to generate more")
+    if problem.read not in ("all", "last"):
+        raise InputError(f"read {problem.read}: the next token follows from the last: read last")
+    if problem.backward:
+        raise InputError("a problem with gradients: omit what asks for them to generate tokens")
+
+
+def _cached(problem: Problem) -> tuple[str, ...]:
+    """Return the steps of keys and values that can be kept; none where one must be recomputed."""
+    names = {step.name for step in plan(problem)}
+    found: list[str] = []
+    for placed in problem.calculation.parts:
+        if placed.attention is None or placed.prefix.endswith("cross."):
+            continue
+        own = [f"{placed.prefix}{each}" for each in "KV"]
+        if not placed.attention.causal or not {*own} <= names or problem.equations:
+            return ()
+        found += own
+    return tuple(found)

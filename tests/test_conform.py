@@ -1,0 +1,272 @@
+"""`attncalc conform`: kernels that are right pass, planted bugs are found and named."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from attncalc import InputError, conform
+from attncalc.conforming.case import Case, as_of, suite
+from attncalc.conforming.reference import expected
+from attncalc.conforming.running import Inside, Kernel
+from attncalc.conforming.suite import Report
+from attncalc.conforming.suite import conform as run
+from attncalc.problem.samples import KERNELS
+from tests.conform_kernels import attention_with, blocked
+from tests.conftest import mostly_slow
+
+RIGHT, WRONG = (str(KERNELS[0].path / f"{name}.py") for name in ("right", "wrong"))
+BUGS = {
+    "heads tiled": ("grouped heads", "heads-tiled"),
+    "first head": ("causal", "heads-first"),
+    "swapped": ("scale", "q-k-swapped"),
+    "v shifted": ("sinks", "v-shifted"),
+    "q shifted": ("window", "q-shifted"),
+    "k for v": ("causal", "k-for-v"),
+    "batch first": ("scale", "batch-first"),
+    "scale ignored": ("scale", "scale-ignored"),
+    "1/d": ("grouped heads", "scale-dk"),
+    "no scale": ("causal", "scale-none"),
+    "twice": ("causal", "scale-twice"),
+    "cap before scale": ("softcap", "cap-before-scale"),
+    "mask before scale": ("additive mask", "mask-before-scale"),
+    "one head": ("boolean mask", "scale-none"),
+    "offset": ("query offset", "offset-off-by-one"),
+    "bottom-right": ("causal, rectangular", "causal-alignment"),
+    "no cap": ("softcap", "cap-forgotten"),
+    "cap undivided": ("softcap", "cap-undivided"),
+    "cap product": ("softcap", "cap-product"),
+    "cap clipped": ("softcap", "cap-clipped"),
+    "cap after mask": ("softcap", "cap-after-mask"),
+    "no alibi": ("ALiBi", "alibi-forgotten"),
+    "alibi sign": ("ALiBi", "alibi-sign"),
+    "one mask": ("mask and causal", "mask-forgotten"),
+    "mask side": ("boolean mask", "mask-side"),
+    "mask of batch": ("boolean mask", "mask-of-batch"),
+    "mask of head": ("boolean mask", "mask-of-head"),
+    "mask inverted": ("boolean mask", "mask-inverted"),
+    "no mask": ("additive mask", "mask-forgotten"),
+    "mask added": ("boolean mask", "mask-added"),
+    "strict": ("causal", "mask-strict"),
+    "strict -1e9": ("causal", "mask-strict"),
+    "-1e9": ("boolean mask", "empty-row"),
+    "loose": ("causal", "mask-loose"),
+    "no causal": ("causal", "causal-forgotten"),
+    "always causal": ("shapes", "causal-not-asked"),
+    "causal added": ("causal", "mask-added"),
+    "no window": ("window", "window-forgotten"),
+    "window": ("window", "window-size"),
+    "last key": ("causal", "key-left-out"),
+    "block": ("window", "block-rest"),
+    "columns": ("causal", "softmax-columns"),
+    "softmax heads": ("causal", "softmax-heads"),
+    "no maximum": ("extreme values", "exp-overflow"),
+    "base 2": ("causal", "softmax-base"),
+    "no sinks": ("sinks", "sinks-forgotten"),
+    "plus one": ("causal", "softmax-plus-one"),
+}
+
+
+def of_feature(feature: str) -> list[Case]:
+    return [each for each in suite(quick=True) if each.feature == feature]
+
+
+@pytest.mark.parametrize("bug", mostly_slow(BUGS, 6))
+def test_a_planted_bug_is_found_and_named(bug: str) -> None:
+    feature, code = BUGS[bug]
+    report = run(Inside(attention_with(bug)), of_feature(feature))
+    most = report.causes[0][1]
+    assert code in [cause.code for cause, count in report.causes if count == most]
+
+
+@pytest.mark.parametrize("bug", ["noise", "typo", "float16 inside"])
+def test_errors_without_a_cause_get_no_name(bug: str) -> None:
+    report = run(Inside(attention_with(bug)), of_feature("causal"))
+    assert report.of("failed")
+    assert not report.causes
+
+
+@pytest.mark.parametrize("kernel", [attention_with(""), blocked], ids=["plain", "blocked"])
+@pytest.mark.parametrize("seed", mostly_slow(range(5), 5))
+def test_right_kernels_pass(kernel: Callable[..., Any], seed: int) -> None:
+    report = run(Inside(kernel), list(suite(seed)))
+    assert report.of("passed")
+    assert not report.of("failed")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_attention_of_torch_passes(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+
+    def attention(query, key, value, attn_mask=None, is_causal=False, scale=None, enable_gqa=False):  # type: ignore[no-untyped-def]
+        return torch.nn.functional.scaled_dot_product_attention(
+            query, key, value, attn_mask=attn_mask, is_causal=is_causal, scale=scale,
+            enable_gqa=enable_gqa,
+        )  # fmt: skip
+
+    report = run(Inside(attention, "torch"), list(suite(dtype=dtype)))
+    assert {each.case.feature for each in report.of("passed")} >= {"gradients", "dtypes", "shapes"}
+    assert not report.of("failed"), [(each.case.name, each.why) for each in report.of("failed")]
+
+
+@pytest.mark.parametrize(("times", "status"), [(0.99, "passed"), (1.5, "failed")])
+def test_the_bound_separates_passing_from_failing(times: float, status: str) -> None:
+    (case,) = [each for each in of_feature("dtypes") if each.name == "float64"]
+    right = expected(case)
+    off = right.values["O"] + times * right.bounds["O"]
+    (result,) = run(Inside(lambda query, key, value: off), [case]).results
+    assert result.status == status
+    assert result.units == pytest.approx(times, rel=0.1)
+
+
+def test_a_bound_holds_for_arithmetic_in_its_type() -> None:
+    case = next(each for each in suite(3) if each.name.startswith("batch 2, heads 3"))
+    right = expected(case)
+    q, k, v = (each[0, 0].astype(np.float32) for each in (case.q, case.k, case.v))
+    scores = [
+        [sum((a * b for a, b in zip(x, y, strict=True)), np.float32(0)) for y in k] for x in q
+    ]
+    weights = np.exp(np.array(scores) * np.float32(5**-0.5))
+    outputs = weights / weights.sum(axis=1, keepdims=True) @ v
+    assert (np.abs(outputs - right.values["O"][0, 0]) <= right.bounds["O"][0, 0]).all()
+
+
+@pytest.mark.parametrize(("value", "rounded"), [(1 + 2**-8, 1.0), (1 + 3 * 2**-8, 1 + 2**-6)])
+def test_bfloat16_rounds_to_nearest_even(value: float, rounded: float) -> None:
+    assert as_of("bfloat16", np.array([value, -value])).tolist() == [rounded, -rounded]
+    assert Fraction(rounded).denominator <= 128
+
+
+def kernel_file(folder: Path, body: str) -> str:
+    place = folder / "kernel.py"
+    place.write_text(f"import os, time\ndef attention(query, key, value):\n    {body}\n")
+    return str(place)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("os.abort()", "the process ended with signal 6"),
+        ("time.sleep(60)", "no result after 1 s"),
+        ("raise ValueError('no')", "ValueError: no"),
+        ("query *= 0; return query", "the kernel writes to its inputs"),
+        ("return query[:, 0]", "O has the shape (1, 1, 1), not (1, 1, 1, 1)"),
+        ("print(1); return query.tolist()", "differs"),
+    ],
+)
+def test_what_a_kernel_does_wrong_fails_its_case_alone(tmp_path: Path, body: str, why: str) -> None:
+    kernel = Kernel(kernel_file(tmp_path, body), seconds=1)
+    try:
+        report = run(kernel, of_feature("shapes")[:1])
+    finally:
+        kernel.close()
+    (result,) = report.results
+    assert (result.status, result.why) == ("failed", why)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("x = 1", "it has no function attention"),
+        ("import nothing_of_this_name", "ModuleNotFoundError"),
+        ("def attention(:", "SyntaxError"),
+    ],
+)
+def test_files_without_a_kernel_are_refused(
+    tmp_path: Path, attncalc: Callable[..., Any], text: str, fault: str
+) -> None:
+    place = tmp_path / "kernel.py"
+    place.write_text(text)
+    refused = attncalc("conform", str(place))
+    assert refused.code == 2
+    assert fault in refused.err
+
+
+def test_a_report_is_written_in_each_form(tmp_path: Path, attncalc: Callable[..., Any]) -> None:
+    names = ["report.json", "report.xml", "report.md", "report.html", "badge.svg"]
+    for name in names[:4]:
+        badge = ("--badge", str(tmp_path / names[4])) if name == names[0] else ()
+        done = attncalc("conform", WRONG, "--quick", "-o", str(tmp_path / name), *badge)
+        assert done.code == 1, done.err
+    found = json.loads((tmp_path / "report.json").read_text())
+    assert found["failed"] == len(found["failures"]) == 3
+    assert found["passed"] == 40
+    assert found["failures"][0]["feature"] == "additive mask"
+    assert found["causes"] == [{
+        "code": "mask-before-scale",
+        "says": "attn_mask is added before the scores are scaled",
+        "explains": 3,
+    }]  # fmt: skip
+    suite_ = ElementTree.parse(tmp_path / "report.xml").getroot()
+    assert suite_.get("failures") == "3"
+    assert len(suite_.findall("testcase/failure")) == 3
+    assert ">3 failed<" in (tmp_path / "badge.svg").read_text()
+    assert attncalc("conform", RIGHT, "--quick").code == 0
+
+
+def test_a_program_is_tested_by_its_files(tmp_path: Path, attncalc: Callable[..., Any]) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys, numpy as np\n"
+        "x = np.load(sys.argv[1])\n"
+        "s = x['query'] @ x['key'].swapaxes(-1, -2) * x['query'].shape[-1] ** -0.5\n"
+        "e = np.exp(s - s.max(-1, keepdims=True))\n"
+        "np.savez(sys.argv[2], output=e / e.sum(-1, keepdims=True) @ x['value'])\n"
+    )
+    said = ("--command", f"{sys.executable} {program}", "--only", "memory layout")
+    done = attncalc("conform", *said)
+    assert done.code == 0, done.out + done.err
+    refused = attncalc("conform", *said, "--offers", "causal")
+    assert "--offers: unknown causal: there are attn_mask, is_causal" in refused.err
+
+
+def test_cases_are_written_with_results_and_bounds(
+    tmp_path: Path, attncalc: Callable[..., Any]
+) -> None:
+    done = attncalc("conform", "--quick", "--only", "gradients", "--write", str(tmp_path / "cases"))
+    assert done.code == 0, done.err
+    index = json.loads((tmp_path / "cases" / "cases.json").read_text())
+    case = next(each for each in suite(quick=True) if each.feature == "gradients")
+    with np.load(tmp_path / "cases" / index["cases"][0]["file"]) as found:
+        assert np.array_equal(found["query"], case.q)
+        assert np.array_equal(found["dK"], expected(case).values["dK"])
+        assert (found["O_bound"] > 0).all()
+
+
+def test_features_that_do_not_exist_are_refused(attncalc: Callable[..., Any]) -> None:
+    refused = attncalc("conform", RIGHT, "--only", "masks")
+    assert 'there is no feature "masks": there are shapes; grouped heads; causal' in refused.err
+    assert "no such file" in attncalc("conform", "nothing.py").err
+    assert "name the kernel" in attncalc("conform").err
+
+
+def test_a_function_is_tested_from_python() -> None:
+    def attention(query: Any, key: Any, value: Any) -> Any:
+        scores = query @ key.swapaxes(-1, -2)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return weights / weights.sum(-1, keepdims=True) @ value
+
+    report = conform(attention, quick=True)
+    assert isinstance(report, Report)
+    assert report.causes[0][0].code == "scale-none"
+    with pytest.raises(InputError, match="FileNotFoundError"):
+        conform("nothing.py")
+
+
+@pytest.mark.slow
+def test_the_plugin_of_pytest_runs_each_case(tmp_path: Path) -> None:
+    asked = ("-m", "pytest", "-rA", "-p", "no:cacheprovider", "--attncalc", WRONG)
+    done = subprocess.run(
+        [sys.executable, *asked], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "3 failed, 44 passed, 24 skipped" in done.stdout
+    assert "attn_mask is added before the scores are scaled" in done.stdout
+    assert done.returncode == 1
