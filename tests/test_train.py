@@ -123,6 +123,7 @@ def test_the_first_two_steps_are_written_out(attncalc: Command) -> None:
         (["--rate", "x"], "--rate takes a number"),
         (["--steps", "0"], "from 1 to 10,000"),
         (["--optimizer", "rms"], "use sgd, momentum, adam, adamw"),
+        (["--momentum", "0.5"], "--momentum is for --optimizer momentum"),
         (["--clip", "-1"], "the largest norm must be above 0"),
         (["--rate", "1e100"], "training diverges at step"),
     ],

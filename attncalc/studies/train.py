@@ -200,7 +200,9 @@ class Training:
 
     @property
     def targets(self) -> int:
-        """The number of target classes in all examples; 0 if the loss is no cross-entropy."""
+        """The number of target classes in all examples; 0 if a loss is no cross-entropy."""
+        if any(each.target_ids is None for each in self.examples):
+            return 0
         return sum(len(each.target_ids or ()) for each in self.examples)
 
     @cached_property

@@ -36,6 +36,8 @@ def train(flags: Mapping[str, Any]) -> None:
     ]
     examples = [ready(problem) for problem in read]
     given = {name: _number(name, text) for name in NUMBERS if (text := flags[name]) is not None}
+    if "momentum" in given and flags["optimizer"] != "momentum":
+        raise InputError("--momentum is for --optimizer momentum")
     if read[0].step is not None:
         given.setdefault("rate", read[0].step)
     rule = Optimizer(flags["optimizer"], **given, warmup=flags["warmup"])
