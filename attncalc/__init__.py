@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from attncalc.api.generating import generate
     from attncalc.api.making import new
     from attncalc.api.models import open_model
-    from attncalc.api.studies import Study, aim, simulate, vary
+    from attncalc.api.studies import Study, aim, simulate, train, vary
     from attncalc.base.errors import AttncalcError, InputError, OutputError, ShapeError
     from attncalc.problem.problem import Problem
     from attncalc.reading import read_problem
@@ -42,6 +42,7 @@ __all__ = [
     "self_attention",
     "simulate",
     "solve",
+    "train",
     "vary",
 ]
 
@@ -65,6 +66,7 @@ _HOMES = {
     "self_attention": "api",
     "simulate": "api.studies",
     "solve": "api",
+    "train": "api.studies",
     "vary": "api.studies",
 }
 

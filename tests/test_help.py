@@ -129,6 +129,8 @@ def run(attncalc: Command, line: str, folder: Path) -> None:
 @pytest.mark.parametrize("command", mostly_slow(COMMANDS, 20))
 def test_the_examples_of_a_command_run(attncalc: Command, command: str, files: Path) -> None:
     kind = "average" if command in ("vary", "simulate", "aim") else command
+    if command == "train":
+        run(attncalc, "attncalc samples train-copy -o in.json", files)
     if (files / f"{kind}.json").exists():
         shutil.copy(files / f"{kind}.json", files / "in.json")
     if command in ("check", "export"):

@@ -155,6 +155,7 @@ PRINTED = [
         "simulation",
         ("simulate", "average.json", "two.json", "K[a] ~ N(mu, 0.01 I)", "--draws", "5"),
     ),
+    ("training", ("train", "--steps", "2")),
     ("aim", ("aim", "average.json", "1/2 v_a + 1/2 v_b", "--within", "0.001")),
     ("aim", ("aim", "average.json", "1/2 v_a + 1/2 v_b", "--heads", "2")),
     ("conformance", ("conform", "kernels/wrong.py", "--quick", "--only", "additive mask")),

@@ -13,6 +13,7 @@ from attncalc.problem.problem import Problem
 from attncalc.studies import aim as aiming
 from attncalc.studies import generate as generating
 from attncalc.studies import simulate as simulating
+from attncalc.studies import train as training
 from attncalc.studies import vary as varying
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ Source = Problem | str | Path
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Displayed):
-    """What was found at many values, in many draws, or for a target.
+    """What was found at many values, in many draws, in training, or for a target.
 
     Printed, or in a notebook, it is what the command prints.
 
@@ -33,8 +34,8 @@ class Study(Displayed):
     ----------
     found
         The result itself: an `attncalc.studies.vary.Variation`, a tuple of
-        `attncalc.studies.simulate.Simulation`, an `attncalc.studies.aim.Aim`, or an
-        `attncalc.studies.generate.Generation`.
+        `attncalc.studies.simulate.Simulation`, an `attncalc.studies.aim.Aim`, an
+        `attncalc.studies.generate.Generation`, or an `attncalc.studies.train.Training`.
     """
 
     found: Any
@@ -60,7 +61,10 @@ class Study(Displayed):
     def to_json(self) -> str:
         """Return the JSON that `--format json` prints."""
         from attncalc.writing.studies import aim, generation, simulation, variation
+        from attncalc.writing.studies import training as trained
 
+        if isinstance(self.found, training.Training):
+            return trained.training_as_json(self.found)
         if isinstance(self.found, varying.Variation):
             return variation.variation_as_json(self.found)
         if isinstance(self.found, generating.Generation):
@@ -92,7 +96,7 @@ class Study(Displayed):
         look = Look(dark=dark, size=read_size(size))
         if isinstance(self.found, varying.Variation):
             return draw_variation(self.found, look)
-        if isinstance(self.found, aiming.Aim):
+        if isinstance(self.found, aiming.Aim | training.Training):
             return draw_variation(self.found.curve, look)
         if isinstance(self.found, generating.Generation):
             return draw_generation(self.found, look)
@@ -100,7 +104,10 @@ class Study(Displayed):
 
     def _page(self, *, full: bool) -> "Document":
         from attncalc.writing.studies import aim, generation, simulation, variation
+        from attncalc.writing.studies import training as trained
 
+        if isinstance(self.found, training.Training):
+            return trained.training_document(self.found, full=full)
         if isinstance(self.found, generating.Generation):
             return generation.generation_document(self.found, full=full)
         if isinstance(self.found, varying.Variation):
@@ -274,6 +281,79 @@ def aim(
     return Study(aiming.aim(given, read, beta=length, heads=heads, within=within))
 
 
+def train(
+    *problems: Source,
+    steps: int = 20,
+    rate: float | str | Fraction = "0.1",
+    optimizer: str = "sgd",
+    momentum: float | str | Fraction = "0.9",
+    weight_decay: float | str | Fraction = 0,
+    clip: float | str | Fraction | None = None,
+    warmup: int = 0,
+    watch: str | Iterable[str] = (),
+    agreed: bool = False,
+) -> Study:
+    """Train the weights of a problem: repeat forward, loss, backward and step.
+
+    Parameters
+    ----------
+    *problems
+        The examples of the batch, or the files that hold them; L is the mean of their losses. The
+        weights of the first are trained.
+    steps
+        How many steps.
+    rate
+        The learning rate.
+    optimizer
+        `"sgd"`, `"momentum"`, `"adam"` or `"adamw"`.
+    momentum
+        β of momentum.
+    weight_decay
+        λ: λ W is added to the gradient; AdamW multiplies W by 1 - rate λ instead.
+    clip
+        The largest norm of the gradient.
+    warmup
+        Steps over which the rate grows linearly.
+    watch
+        What is recorded at each step, as `"A[1,:]"`; by default the weights.
+    agreed
+        Whether it may take very long.
+
+    Returns
+    -------
+    Study
+        `study.found.values` has the loss, the norm of the gradient and what is watched at each
+        step; `study.found.trained` is the problem with its new matrices.
+
+    Raises
+    ------
+    InputError
+        When there is no target or nothing to train, or the loss diverges.
+
+    Examples
+    --------
+    >>> given = {name: [[1, 0], [0, 1]] for name in ("X", "W_Q", "W_K", "W_V")}
+    >>> study = train(Problem(**given, target=[[1, 0], [0, 1]]), steps=2)
+    >>> study.found.values[:, 0].round(3).tolist()
+    [0.218, 0.205, 0.191]
+    """
+    from attncalc.reading.studies.watched import read_watched
+
+    if not problems:
+        raise InputError("nothing to train: give a problem with a target")
+    examples = [training.ready(_problem(each)) for each in problems]
+    rule = training.Optimizer(
+        optimizer,
+        _number(rate, "rate"),
+        _number(momentum, "momentum"),
+        _number(weight_decay, "weight_decay"),
+        None if clip is None else _number(clip, "clip"),
+        warmup,
+    )
+    watched = read_watched(_texts(watch), examples[0])
+    return Study(training.train(examples, watched, rule, steps=steps, agreed=agreed))
+
+
 def _problem(source: Source) -> Problem:
     from attncalc.reading import read_problem
 
@@ -284,8 +364,9 @@ def _texts(given: str | Iterable[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _number(given: object) -> Fraction:
+def _number(given: object, name: str = "beta") -> Fraction:
     try:
         return given if isinstance(given, Fraction) else Fraction(read_number(str(given)))
     except NotANumber as reason:
-        raise InputError(f"beta takes a number above 0: {reason}") from None
+        what = "number above 0" if name == "beta" else "number"
+        raise InputError(f"{name} takes a {what}: {reason}") from None

@@ -237,6 +237,18 @@ Difference(a, b):         Y[i in n, j in m] = a[i,j] - b[i,j]
 Descend(W, G):            Y[i in n, j in m] = {!heads|{!turned|W[i,j]}{turned|W[j,i]}}{heads|{!turned|W[i,0,j]}{turned|W[j,0,i]}} - rate * G[i,j]
     ~ W{turned|.stored} - rate // G
 
+# Training: the gradient's norm, clipping, weight decay, momentum, and Adam
+Norm(G):                  Y[y in 1, z in 1] = sqrt(sum(G[i,j] ** 2 for i in n for j in m))
+Clip(G, N):               Y[i in n, j in m] = G[i,j] * limit / (N[0,0] + eps)
+    paper Pascanu et al., On the Difficulty of Training Recurrent Neural Networks (2013)
+Decay(G, W):              Y[i in n, j in m] = G[i,j] + decay * W[i,j]
+Momentum(G, V):           Y[i in n, j in m] = beta * V[i,j] + G[i,j]
+    paper Polyak, Some Methods of Speeding Up the Convergence of Iteration Methods (1964)
+FirstMoment(G, M):        Y[i in n, j in m] = first * M[i,j] + (1 - first) * G[i,j]
+SecondMoment(G, V):       Y[i in n, j in m] = second * V[i,j] + (1 - second) * G[i,j] ** 2
+AdamStep(W, M, V):        Y[i in n, j in m] = {shrinks|(1 - rate * decay) * }W[i,j] - rate * (M[i,j] / (1 - first ** t)) / (sqrt(V[i,j] / (1 - second ** t)) + eps)
+    paper Kingma and Ba, Adam (2015); Loshchilov and Hutter, Decoupled Weight Decay Regularization (2019)
+
 # Gradients in the form that is taught; the derived gradient is the test of each
 TransposedTimes(X, G):
     Y[{grouped|g in heads(X) // sharing, }a in d, o in w] = sum({!turned|X[{heads|h,}{grouped|g * sharing + h,}i,a] * G[{heads|h,}{grouped|g * sharing + h,}i,o]}{turned|G[{heads|h,}{grouped|g * sharing + h,}i,a] * X[{heads|h,}{grouped|g * sharing + h,}i,o]}{heads| for h in H}{grouped| for h in sharing} for i in n)

@@ -68,6 +68,8 @@ GROUPS = {
             "cross",
             "homework 2 with a target: L, its gradients, a gradient step",
         ),
+        Sample("train-copy.json", "self", "two tokens that learn to be copied"),
+        Sample("train-translation.json", "decoder", "three words and their translation"),
     ),
     "Questions of theory": (
         Sample("temperature.json", "cross", "effect of the scale on the weights"),

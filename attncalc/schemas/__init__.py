@@ -34,6 +34,7 @@ _ALL = {
     "conformance": _Described("conform", marking.conformance),
     "variation": _Described("vary", studies.variation),
     "simulation": _Described("simulate", studies.simulation),
+    "training": _Described("train", studies.training),
     "aim": _Described("aim", studies.aim),
     "generation": _Described("generate, open --generate", studies.generation),
     "next": _Described("open, without a layer", studies.probable),

@@ -71,6 +71,30 @@ def _drawn(more: dict[str, Schema]) -> Schema:
     )
 
 
+def training() -> Schema:
+    """Return the schema of what `attncalc train` finds."""
+    step = thing(
+        "The loss and the watched values after so many steps.",
+        {
+            "step": COUNT,
+            "loss": FLOAT,
+            "gradient_norm": FLOAT,
+            "watched": named(or_none(FLOAT)),
+        },
+        {"perplexity": FLOAT},
+    )
+    return thing(
+        "A problem trained by gradient descent.",
+        {
+            "optimizer": TEXT,
+            "rate": FLOAT,
+            "examples": PLACE,
+            "trained": LIST_OF_TEXTS,
+            "steps": listed(step),
+        },
+    )
+
+
 def aim() -> Schema:
     """Return the schema of what `attncalc aim` designs."""
     each = either(NUMBERS, listed(NUMBERS))

@@ -154,7 +154,7 @@ def watched_values(watched: tuple[Watched, ...], family: Matrices, count: int) -
     for each, column in zip(watched, columns, strict=True):
         if not (np.isfinite(column) | (np.isneginf(column) & each.is_masked)).all():
             raise beyond_floats(each.name)
-    return np.stack(columns, axis=-1)
+    return np.stack(columns, axis=-1) if columns else np.empty((count, 0))
 
 
 def beyond_floats(name: str) -> InputError:

@@ -398,6 +398,34 @@ mu is the given value. The same seed gives the same digits.
         ),
         "",
     ),
+    "train": Command(
+        "train",
+        """Train by hand: repeat forward, loss, backward and step.
+
+Several files are a batch: L is the mean of their losses, and the weights are those of the first.
+
+    attncalc train in.json --steps 20 --rate 0.1 -o loss.png
+    attncalc train in.json --steps 2 --watch "dW_Q[1,1]" --work --full
+    attncalc train in.json --optimizer adam --clip 1 --save trained.json
+""",
+        (
+            Flag("[FILE...]", "Problems with a target.", OUTPUT, list, name="things"),
+            Flag("--steps NUMBER", "Number of steps.", STUDY, int, 20),
+            Flag("--rate NUMBER", "Learning rate.", STUDY, unsaid="0.1"),
+            Flag("--optimizer NAME", "sgd, momentum, adam or adamw.", STUDY, str, "sgd"),
+            Flag("--momentum NUMBER", "Beta of momentum.", STUDY, unsaid="0.9"),
+            Flag("--weight-decay NUMBER", "Weight decay.", STUDY, unsaid="0"),
+            Flag("--clip NORM", "Largest norm of the gradient.", STUDY, unsaid="none"),
+            Flag("--warmup STEPS", "Steps in which the rate grows.", STUDY, int, 0, low=0),
+            Flag("--save FILE", "Write the problem with its new matrices, as JSON."),
+            WATCH,
+            WORK,
+            YES,
+            *OF_STUDIES,
+        ),
+        "",
+        rare="dark size yes momentum warmup clip",
+    ),
     "conform": Command(
         "conform",
         """Test an attention kernel: error bounds for every result, causes of every failure.

@@ -1,0 +1,387 @@
+"""Training by hand: forward, loss, backward, step, repeated."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from math import exp
+
+import numpy as np
+
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import fixed, round_floats
+from attncalc.base.types import Matrix
+from attncalc.equations.operation import Stated, Statement
+from attncalc.equations.operations.losses import descend
+from attncalc.problem.attention.declared import EACH_STEP
+from attncalc.problem.fields import role_of
+from attncalc.problem.gradients.naming import gradient_name
+from attncalc.problem.gradients.starting import LOSS
+from attncalc.problem.gradients.way_back import LEARNED
+from attncalc.problem.problem import Problem
+from attncalc.problem.step import Report
+from attncalc.solving.solution import Solution, solve
+from attncalc.studies.changes import Change, Listed, Value
+from attncalc.studies.family import OF_PROBLEM, check_count, of_solution
+from attncalc.studies.vary import Variation
+from attncalc.studies.watched import Watched, watched_values
+
+OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
+MOST_STEPS = 10_000
+LEAST_DECIMALS = 4
+"""Decimals that tables show at least: a loss often falls by less than 0.01."""
+OF_CLIP, OF_ADAM = Fraction(1, 10**6), Fraction(1, 10**8)
+"""The ε of clipping and of Adam, as in PyTorch."""
+FIRST, SECOND = Fraction(9, 10), Fraction(999, 1000)
+"""The β of Adam."""
+WRITTEN_OUT = 2
+"""Steps whose updates are kept for the work."""
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """The rule that changes the matrices.
+
+    Parameters
+    ----------
+    name
+        `"sgd"`, `"momentum"`, `"adam"` or `"adamw"`.
+    rate
+        The learning rate.
+    momentum
+        β of momentum.
+    weight_decay
+        λ: λ W is added to the gradient; AdamW multiplies W by 1 - rate λ instead.
+    clip
+        The largest norm of the gradient, or None.
+    warmup
+        Steps over which the rate grows linearly to its value.
+    """
+
+    name: str = "sgd"
+    rate: Fraction = Fraction(1, 10)
+    momentum: Fraction = Fraction(9, 10)
+    weight_decay: Fraction = Fraction(0)
+    clip: Fraction | None = None
+    warmup: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse settings outside their range."""
+        if self.name not in OPTIMIZERS:
+            raise InputError(f"optimizer {self.name!r}: use {', '.join(OPTIMIZERS)}")
+        if not self.rate > 0:
+            raise InputError(f"rate {float(self.rate):g}: it must be above 0, for example 0.1")
+        if not 0 <= self.momentum < 1:
+            raise InputError(f"momentum {float(self.momentum):g}: it must be at least 0, below 1")
+        if self.weight_decay < 0:
+            raise InputError(f"weight decay {float(self.weight_decay):g}: it must not be negative")
+        if self.clip is not None and not self.clip > 0:
+            raise InputError(f"clip {float(self.clip):g}: the largest norm must be above 0")
+        if self.warmup < 0:
+            raise InputError(f"warmup {self.warmup}: the number of steps must not be negative")
+
+    def rate_at(self, t: int) -> Fraction:
+        """Return the rate of step t, from 1."""
+        return self.rate * min(Fraction(1), Fraction(t, self.warmup or 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """One matrix of an update: its name, its operation, the matrices that it reads, its value."""
+
+    name: str
+    operation: Stated
+    inputs: tuple[str, ...]
+    matrices: tuple[Matrix, ...]
+    value: Matrix
+
+
+@dataclass(eq=False)
+class _Descent:
+    """The state of an optimizer: its moments, and what happens to each result."""
+
+    rule: Optimizer
+    after: Callable[[Matrix], Matrix]
+    kept: dict[str, Matrix] = field(default_factory=dict)
+    t: int = 0
+
+    def updates(
+        self, weights: Mapping[str, Matrix], gradients: Mapping[str, Matrix], norm: Matrix
+    ) -> Iterator[Update]:
+        """Yield the matrices of the next step; those of a new weight are called W_new."""
+        rule, self.t = self.rule, self.t + 1
+        rate = rule.rate_at(self.t)
+        clips = rule.clip is not None and float(norm[0, 0]) + float(OF_CLIP) > rule.clip
+        for name, W in weights.items():
+            gradient = gradient_name(name)
+            at = {name: W, gradient: gradients[name], "norm": norm}
+
+            def made(result: str, what: Stated, *reads: str, at: dict[str, Matrix] = at) -> Update:
+                matrices = tuple(at[each] for each in reads)
+                at[result] = self.after(what.apply(*matrices))
+                return Update(result, what, reads, matrices, at[result])
+
+            g = gradient
+            if clips:
+                clip = _stated("Clip", limit=rule.clip, eps=OF_CLIP)
+                yield made(f"{gradient}_clipped", clip, g, "norm")
+                g = f"{gradient}_clipped"
+            if rule.weight_decay and rule.name != "adamw":
+                yield made(f"{gradient}_decay", _stated("Decay", decay=rule.weight_decay), g, name)
+                g = f"{gradient}_decay"
+            moments = {
+                "momentum": {"v": _stated("Momentum", beta=rule.momentum)},
+                "sgd": {},
+            }.get(
+                rule.name,
+                {
+                    "m": _stated("FirstMoment", first=FIRST),
+                    "v": _stated("SecondMoment", second=SECOND),
+                },
+            )
+            results = [f"{each}_{name}" for each in moments]
+            for result, moment in zip(results, moments.values(), strict=True):
+                at[f"{result}_old"] = self.kept.get(result, np.zeros(W.shape))
+                yield made(result, moment, g, f"{result}_old")
+                self.kept[result] = at[result]
+            if rule.name in ("adam", "adamw"):
+                numbers = {"rate": rate, "first": FIRST, "second": SECOND, "t": Fraction(self.t)}
+                if shrinks := rule.name == "adamw" and rule.weight_decay > 0:
+                    numbers["decay"] = rule.weight_decay
+                adam = _stated("AdamStep", **numbers, eps=OF_ADAM).stated
+                yield made(f"{name}_new", Stated(adam.with_flags(shrinks=shrinks)), name, *results)
+            else:
+                step = descend(rate, W.shape, is_turned=False, of_heads=False)
+                yield made(f"{name}_new", step, name, *(results or [g]))
+
+
+def _stated(name: str, **numbers: Fraction | None) -> Stated:
+    return Stated(Statement(name, settings={k: v for k, v in numbers.items() if v is not None}))
+
+
+class _Steps(Change):
+    """The number of steps, as the axis of a study."""
+
+    def applied(self, problem: Problem, value: Value) -> Problem:
+        """Return the problem: its conventions are those of all steps."""
+        return problem
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What was found in training.
+
+    Parameters
+    ----------
+    examples
+        The problems of the batch, with the matrices at the start.
+    rule
+        The optimizer.
+    learned
+        The names of the matrices that change.
+    watched
+        What is watched, of the first example.
+    values
+        Loss, norm of the gradient and what is watched before each step and after the last.
+    trained
+        The first problem with its new matrices.
+    solutions, updates
+        The first example before the first two steps, and what these steps compute.
+    """
+
+    examples: tuple[Problem, ...]
+    rule: Optimizer
+    learned: tuple[str, ...]
+    watched: tuple[Watched, ...]
+    values: Matrix
+    trained: Problem
+    solutions: tuple[Solution, ...]
+    updates: tuple[tuple[Update, ...], ...]
+
+    @property
+    def targets(self) -> int:
+        """The number of target classes in all examples; 0 if a loss is no cross-entropy."""
+        if any(each.target_ids is None for each in self.examples):
+            return 0
+        return sum(len(each.target_ids or ()) for each in self.examples)
+
+    @cached_property
+    def perplexities(self) -> Matrix | None:
+        """The perplexity at each step, e to the mean cross-entropy of a target."""
+        if not self.targets:
+            return None
+        sums = self.values[:, 0] * len(self.examples)
+        return np.array([exp(min(each / self.targets, 700.0)) for each in sums])
+
+    @cached_property
+    def curve(self) -> Variation:
+        """The same as a study of the number of steps."""
+        columns = [self.values[:, 0], *self.values[:, 1:].T]
+        names = [Watched("loss", _never), Watched("gradient norm", _never), *self.watched]
+        if self.perplexities is not None:
+            columns.insert(1, self.perplexities)
+            names.insert(1, Watched("perplexity", _never))
+        points = tuple((Fraction(step),) for step in range(len(self.values)))
+        text = f"{self.rule.name}, rate {float(self.rule.rate):g}"
+        listed = Listed(tuple(value for (value,) in points))
+        change = _Steps(text, "step", "step", "set", listed)
+        values, places = np.stack(columns, axis=-1), self.decimals
+        digits = tuple(tuple(fixed(x, places) for x in round_floats(row, places)) for row in values)
+        return Variation(self.examples[0], (change,), tuple(names), points, values, digits)
+
+    @property
+    def decimals(self) -> int:
+        """The decimals of its table."""
+        return max(LEAST_DECIMALS, self.examples[0].decimals)
+
+
+def _never(family: Mapping[str, Matrix]) -> Matrix:
+    raise NotImplementedError  # recorded while training
+
+
+def ready(problem: Problem) -> Problem:
+    """Return a problem with its gradients, to be trained.
+
+    Raises
+    ------
+    InputError
+        When it has no target.
+    """
+    if not problem.those_given("target", "target_ids"):
+        raise InputError(
+            "train needs a target: give target (L = 1/2 Σ (output - target)²), or target_ids for "
+            "the classes of a head (cross-entropy)"
+        )
+    return replace(problem, backward=True, step=None)
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
+def train(
+    problems: Sequence[Problem],
+    watched: Sequence[Watched],
+    rule: Optimizer,
+    *,
+    steps: int = 20,
+    report: Report | None = None,
+    agreed: bool = False,
+) -> Training:
+    """Repeat forward, loss, backward and step.
+
+    Parameters
+    ----------
+    problems
+        The examples, each as `ready` returns it. The matrices of the first are trained.
+    watched
+        What is recorded at each step, of the first example.
+    rule
+        The optimizer.
+    steps
+        How many steps.
+    report
+        Called with how many steps of how many are done.
+    agreed
+        Whether it may take very long.
+
+    Raises
+    ------
+    InputError
+        When there are no matrices to train, examples do not fit, or the loss diverges.
+    """
+    if not 1 <= steps <= MOST_STEPS:
+        raise InputError(f"steps {steps}: the number of steps is from 1 to {MOST_STEPS:,}")
+    first = problems[0]
+    check_count(first, (steps + 1) * len(problems), OF_PROBLEM, agreed=agreed)
+    made = {step.name for step in first.calculation.steps}
+    own = first.more or ()
+    learned = tuple(
+        name
+        for name in first.given
+        if gradient_name(name) in made and (role_of(name) in LEARNED or name in own)
+    )
+    if not learned:
+        raise InputError("there are no weights or biases to train")
+    weights = {name: np.asarray(first.stored(name), np.float64) for name in learned}
+    examples = tuple(_with(each, weights) for each in problems)
+    rounds = first.rounding == EACH_STEP
+    descent = _Descent(
+        rule, lambda matrix: round_floats(matrix, first.decimals) if rounds else matrix
+    )
+    rows, solutions, updates = [], [], []
+    for step in range(steps + 1):
+        found = _solved_at(step, examples, weights)
+        gradients, row = _measured(found, step, weights, tuple(watched))
+        rows.append(row)
+        if step < steps:
+            changes = tuple(descent.updates(weights, gradients, np.array([[row[1]]])))
+            if step < WRITTEN_OUT:
+                solutions.append(found[0])
+                updates.append(changes)
+            new = {each.name: each.value for each in changes}
+            weights = {name: new[f"{name}_new"] for name in learned}
+        if report:
+            report(step + 1, steps + 1)
+    return Training(
+        examples,
+        rule,
+        learned,
+        tuple(watched),
+        np.array(rows),
+        _with(first, weights),
+        tuple(solutions),
+        tuple(updates),
+    )
+
+
+def _solved_at(
+    step: int, examples: Sequence[Problem], weights: Mapping[str, Matrix]
+) -> list[Solution]:
+    try:
+        return [solve(_with(each, weights)) for each in examples]
+    except InputError as error:
+        if not step:
+            raise
+        raise _diverged(step, str(error)) from None
+
+
+def _measured(
+    found: Sequence[Solution],
+    step: int,
+    weights: Mapping[str, Matrix],
+    watched: tuple[Watched, ...],
+) -> tuple[dict[str, Matrix], list[float]]:
+    """Return the gradients, and the loss, their norm and what is watched."""
+    rounds = found[0].problem.rounding == EACH_STEP
+    read = Solution.precise if rounds else Solution.__getitem__
+    loss = float(np.mean([read(each, LOSS)[0, 0] for each in found]))
+    gradients: dict[str, Matrix] = {}
+    for name, W in weights.items():
+        each_own = [np.asarray(read(each, gradient_name(name))).reshape(W.shape) for each in found]
+        gradients[name] = np.mean(each_own, axis=0)
+    flat = np.concatenate([each.ravel() for each in gradients.values()])[np.newaxis]
+    norm = float(_stated("Norm").apply(flat)[0, 0])
+    if not np.isfinite([loss, norm]).all():
+        raise _diverged(step, "the loss or its gradient is not finite")
+    here = watched_values(watched, of_solution(found[0], exactly=rounds), 1)[0]
+    return gradients, [loss, norm, *here]
+
+
+def _diverged(step: int, reason: str) -> InputError:
+    return InputError(f"training diverges at step {step}: {reason} (use a smaller rate)")
+
+
+def _with(problem: Problem, weights: Mapping[str, Matrix]) -> Problem:
+    """Return a problem with these matrices.
+
+    Raises
+    ------
+    InputError
+        When an example does not have such matrices.
+    """
+    for name, matrix in weights.items():
+        if name not in problem.names or problem.stored(name).shape != matrix.shape:
+            raise InputError(
+                f"the examples must have the same matrices, and one has another {name}: give all "
+                "of them weights of the same names and shapes"
+            )
+        problem = problem.with_field(name, problem.as_listed(name, matrix))
+    return problem
