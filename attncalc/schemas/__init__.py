@@ -35,6 +35,7 @@ _ALL = {
     "variation": _Described("vary", studies.variation),
     "simulation": _Described("simulate", studies.simulation),
     "aim": _Described("aim", studies.aim),
+    "counts": _Described("count", studies.counts),
     "generation": _Described("generate, open --generate", studies.generation),
     "next": _Described("open, without a layer", studies.probable),
     "doctor": _Described("doctor", diagnosis.doctor),
