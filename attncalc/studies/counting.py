@@ -5,6 +5,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.problem import Problem
 
@@ -71,7 +72,7 @@ class Load(NamedTuple):
             if value is not None and not 1 <= value <= MOST:
                 raise InputError(f"--{name} {value}: from 1 to {MOST:,}")
         if self.dtype not in BYTES:
-            raise InputError(f"--dtype {self.dtype!r}: one of {', '.join(BYTES)}")
+            raise InputError(f"--dtype {quoted(self.dtype)}: one of {', '.join(BYTES)}")
 
 
 class Count(NamedTuple):
@@ -202,6 +203,5 @@ def count_problem(problem: Problem, load: Load) -> Count:
         or own_name(name) == "sinks"
         or (not role_of(name) and name.startswith("W"))  # of a user's own equations
     )
-    return Count(
-        load._replace(tokens=tokens), trained, *map(tuple, (work, results, weights, cached))
-    )
+    own = load._replace(tokens=tokens)
+    return Count(own, trained, tuple(work), tuple(results), tuple(weights), tuple(cached))

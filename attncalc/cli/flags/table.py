@@ -492,8 +492,8 @@ q = beta (k_a + k_b). With --heads, each head gets a query for one value; the ou
 SOURCE is a problem, a model's folder or its config.json; weights are not read.
 
     attncalc count in.json
-    attncalc count config.json --tokens 1024 --batch 8 --dtype bf16
-    attncalc count my-model/ --format json
+    attncalc count gpt2/config.json --tokens 1024 --batch 8 --dtype bf16
+    attncalc count gpt2/ --format json
 """,
         (
             Flag("SOURCE", "Problem, model's folder or config.json.", default=...),
