@@ -72,6 +72,19 @@ def test_products_counted_one_by_one():
     assert {name: found[name] for name in made} == made
 
 
+def test_what_grows_with_the_square_of_the_tokens(tmp_path):
+    one, two = (count(config(tmp_path, GPT2), tokens=n)["multiply_adds"] for n in (100, 200))
+    ratios = {name: value / one["by_step"][name] for name, value in two["by_step"].items()}
+    assert {name for name, ratio in ratios.items() if ratio == 4} == {"S", "H"}
+    assert all(ratio == 2 for name, ratio in ratios.items() if name not in ("S", "H"))
+
+
+@pytest.mark.parametrize("name", ["GPT2DoubleHeadsModel", "GPT2ForOther"])
+def test_an_unknown_head_is_refused(name, tmp_path):
+    with pytest.raises(InputError, match="architectures"):
+        count(config(tmp_path, {**GPT2, "architectures": [name]}))
+
+
 def test_wrong_input_is_refused(tmp_path):
     folder = config(tmp_path, GPT2)
     for wrong in ({"tokens": 0}, {"batch": 0}, {"dtype": "fp7"}):

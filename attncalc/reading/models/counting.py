@@ -2,6 +2,7 @@
 
 from attncalc.base.errors import InputError
 from attncalc.reading.models.families import family_of
+from attncalc.reading.models.family import check_config
 from attncalc.reading.models.folder import Config
 from attncalc.studies.counting import Count, Load, Term
 
@@ -25,8 +26,10 @@ def count_config(config: Config, load: Load) -> Count:
         When the family or the head is not known, or a size is missing or wrong.
     """
     load.check()
-    if family_of(config) is None:
+    family = family_of(config)
+    if family is None:
         raise config.wrong("model_type", config.get("model_type"), "a family that attncalc opens")
+    check_config(config, family.asks, family.title)
     return _Counting(config, load).count()
 
 
@@ -137,7 +140,8 @@ class _Counting:
             self._refuse_head()
 
     def _refuse_head(self) -> None:
-        if not self._ends("Model"):
+        others = "Head", "Encoder", "Decoder"
+        if not self._ends("Model") or any(each in self.architecture for each in others):
             raise self.config.wrong("architectures", self.architecture, "a model or known head")
 
     def _gpt2(self) -> None:
