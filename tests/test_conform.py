@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from conftest import mostly_slow
 
 from attncalc import InputError, conform
 from attncalc.conforming.case import Case, as_of, suite
@@ -20,7 +21,6 @@ from attncalc.conforming.suite import Report
 from attncalc.conforming.suite import conform as run
 from attncalc.problem.samples import KERNELS
 from tests.conform_kernels import attention_with, blocked
-from tests.conftest import mostly_slow
 
 RIGHT, WRONG = (str(KERNELS[0].path / f"{name}.py") for name in ("right", "wrong"))
 BUGS = {
@@ -78,7 +78,7 @@ def of_feature(feature: str) -> list[Case]:
     return [each for each in suite(quick=True) if each.feature == feature]
 
 
-@pytest.mark.parametrize("bug", mostly_slow(BUGS, 6))
+@pytest.mark.parametrize("bug", mostly_slow(BUGS, 24))
 def test_a_planted_bug_is_found_and_named(bug: str) -> None:
     feature, code = BUGS[bug]
     report = run(Inside(attention_with(bug)), of_feature(feature))
@@ -190,6 +190,7 @@ def test_files_without_a_kernel_are_refused(
     assert fault in refused.err
 
 
+@pytest.mark.slow
 def test_a_report_is_written_in_each_form(tmp_path: Path, attncalc: Callable[..., Any]) -> None:
     names = ["report.json", "report.xml", "report.md", "report.html", "badge.svg"]
     for name in names[:4]:
@@ -248,6 +249,7 @@ def test_features_that_do_not_exist_are_refused(attncalc: Callable[..., Any]) ->
     assert "name the kernel" in attncalc("conform").err
 
 
+@pytest.mark.slow
 def test_a_function_is_tested_from_python() -> None:
     def attention(query: Any, key: Any, value: Any) -> Any:
         scores = query @ key.swapaxes(-1, -2)

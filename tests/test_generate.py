@@ -102,7 +102,7 @@ def check_full_passes(seed: int, kind: str) -> None:
 
 
 def test_a_model_with_its_cache_is_a_model_without() -> None:
-    made = generate(MODEL, 4, tokens=[2, 4, 7]).found
+    made = generate(MODEL, tokens=[2, 4, 7]).found
     assert made.tokens == (10, 2, 6, 1)
     assert {name: each.shape for name, each in made.cache.items()} == {
         f"{layer}.{name}": (2, 6, 4) for layer in (1, 2) for name in "KV"
@@ -210,6 +210,7 @@ REFUSED = [
     (("generate", "MODEL", "--tokens", "99", "--count", "2"), "there is no token 99"),
     (("generate", "MODEL", "--count", "2"), "needs an input"),
     (("generate", "IDS", "--tokens", "7", "--count", "1"), "--tokens: there is no token 7"),
+    (("open", "MODEL", "--tokens", "2", "--generate", "9"), "--generate 9: the prompt has 1 token"),
     (("generate", "IDS", "--count", "2"), "generate at most 1"),
     (("generate", "IDS", "--text", "a"), "--text is for models"),
     (("generate", "HOMEWORK"), "a head is needed"),

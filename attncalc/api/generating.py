@@ -19,7 +19,17 @@ from attncalc.solving.limits import refuse_what_cannot_fit
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
 from attncalc.studies import generate as generating
-from attncalc.studies.generate import Cache, Ids, OfProblem, Settings, Source, as_past, grown
+from attncalc.studies.generate import (
+    USUAL,
+    Cache,
+    Ids,
+    OfProblem,
+    Settings,
+    Source,
+    as_past,
+    grown,
+    room,
+)
 
 BYTES = 4
 """Bytes of a weight: narrower ones are widened."""
@@ -27,7 +37,7 @@ BYTES = 4
 
 def generate(
     source: Problem | str | Path,
-    count: int = 20,
+    count: int | None = None,
     *,
     tokens: Sequence[int] | None = None,
     text: str | None = None,
@@ -48,7 +58,7 @@ def generate(
     source
         A problem with `ids`, `W_E` and a head, or its file; or a model's folder.
     count
-        How many tokens, at most.
+        How many tokens, at most; None for 20, or fewer where positions are fewer.
     tokens, text, decoder_tokens, spectrogram
         What a model reads, as `open_model` takes it; of a problem `tokens` replaces `ids`.
     temperature, top_k, top_p, seed
@@ -85,6 +95,7 @@ def generate(
         made, end = of_model(Opened(Path(source), with_start(Path(source), given)))
     if eos is not None:
         end = (eos,) if isinstance(eos, int) else tuple(eos)
+    count = min(USUAL, max(room(made), 1)) if count is None else count
     chosen = Settings(count, temperature, top_k, top_p, seed, beams, length_penalty, end)
     return Study(generating.generate(made, chosen))
 

@@ -14,7 +14,7 @@ from attncalc.cli.flags.table import GENERATING
 from attncalc.cli.progress import reporting
 from attncalc.problem.fields import read_setting
 from attncalc.reading.models.tokens import read_ids
-from attncalc.studies.generate import Generation, Settings, Source
+from attncalc.studies.generate import USUAL, Generation, Settings, Source, room
 from attncalc.studies.generate import generate as generate_tokens
 from attncalc.writing.studies import generation as written
 
@@ -34,8 +34,9 @@ def generate(flags: Mapping[str, Any]) -> None:
     """Generate tokens, and write the candidates of each step."""
     wanted = wanted_from(flags)
     own = {name: flags[name] for name in _SETTINGS}
-    with as_flags():
-        Settings(flags["count"], **own).check()  # before a model is read
+    count = flags["count"]
+    with as_flags():  # before a model is read
+        Settings(1 if count is None else count, **own).check()
     with as_flags(("decimals",)):
         if flags["decimals"] is not None:
             read_setting("decimals", flags["decimals"])
@@ -44,9 +45,10 @@ def generate(flags: Mapping[str, Any]) -> None:
         source.decimals = flags["decimals"]
     if flags["eos"] is not None:
         end = () if flags["eos"] == "none" else tuple(read_ids(flags["eos"], "--eos"))
+    count = min(USUAL, max(room(source), 1)) if count is None else count
     names = ("count", "eos")
     with reporting() as report, as_flags(names):
-        found = generate_tokens(source, Settings(flags["count"], **own, end=end), report)
+        found = generate_tokens(source, Settings(count, **own, end=end), report)
     show(_shown(found, full=flags["full"], cache=flags["cache"]), wanted, flags)
 
 

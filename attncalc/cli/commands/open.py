@@ -65,10 +65,13 @@ def _generate(flags: Flags) -> None:
     """Generate tokens in place of showing a layer or the next token."""
     own = ("layer", "at", "head", "only", "work", "blank", "image", "type_ids", "title")
     for name in (*own, "ignore", "decoder_ignore", "standalone"):
-        if flags[name]:
+        if flags[name] is not None and flags[name] is not False:
             flag = name.replace("_", "-")
             raise InputError(f"--{flag} and --generate together: give one of them")
-    generate({**flags, "source": flags["folder"], "count": flags["generate"]})
+    try:
+        generate({**flags, "source": flags["folder"], "count": flags["generate"]})
+    except InputError as error:  # its text may start with the flag of the other command
+        raise InputError(str(error).replace("--count", "--generate", 1)) from None
 
 
 def _check_flags(flags: Flags) -> None:

@@ -559,7 +559,9 @@ most probable token is taken; with --temperature, --top-k, --top-p or --seed tok
 """,
         (
             Flag("SOURCE", "Folder of a model, or a problem.", OUTPUT, default=...),
-            Flag("--count NUMBER", "Generate at most this many tokens.", GENERATION, int, 20),
+            Flag(
+                "--count NUMBER", "Generate up to this many tokens.", GENERATION, int, unsaid="20"
+            ),
             Flag("--tokens IDS", 'Token ids of the prompt, e.g. "3, 7".', MODEL),
             Flag("--text TEXT", "Text of the prompt; needs attncalc[models].", MODEL),
             Flag("--spectrogram MATRIX", "Spectrogram (.npy): bands, frames.", MODEL),

@@ -99,13 +99,14 @@ def _draw(
     axes.set_xlim(-0.5, len(columns) + 0.5)
     axes.set_ylim(max(3, *map(len, columns)) - 0.5, -0.5)
     start = _short(made.names[made.source.prompt[-1]])
-    axes.text(0, 0, f"… {start}", ha="center", va="center", color=palette.ink, size=NAME_SIZE)
+    look: dict[str, Any] = {"color": palette.ink, "size": NAME_SIZE, "parse_math": False}
+    axes.text(0, 0, f"… {start}", ha="center", va="center", **look)
     before = {-1: 0.0}
     for number, column in enumerate(columns, start=1):
         for place, y in column.items():
             each = made.steps[number - 1].candidates[place]
             best, _, other = palette.ranks
-            look: dict[str, Any] = {"color": best.color, "linewidth": 2.4}
+            look = {"color": best.color, "linewidth": 2.4}
             if not each.is_chosen:
                 style = "solid" if each.is_kept else other.linestyle
                 look = {"color": other.color, "linewidth": 0.9, "linestyle": style}
