@@ -28,6 +28,7 @@ from attncalc.writing.reports.many import _apart
 CONSOLES = ("cp1252", "cp437", "ascii")
 PRINTED = [
     ("conform", "right.py", "--quick", "--only", "scale"),
+    ("generate", "model", "--tokens", "2 4", "--count", "1"),
     ("self", "in.json"),
     ("self", "in.json", "--work", "--explain", "--backward"),
     ("self", "in.json", "--format", "html"),

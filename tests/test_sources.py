@@ -133,6 +133,7 @@ READ_AND_WRITTEN = [
     (("samples", "self"), "-o", str(sample("self").path)),
     (("samples", "folder"), "-o", str(sample("folder").path)),
     (("doctor", "self.json"), "-o", "self.json"),
+    (("generate", "model", "--tokens", "2 4"), "-o", "model/config.json"),
     (("conform", "kernel.py", "--quick", "--only", "scale"), "-o", "kernel.py"),
     (("conform", "kernel.py", "--quick", "--only", "scale"), "--badge", "kernel.py"),
 ]

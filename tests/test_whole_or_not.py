@@ -61,6 +61,7 @@ WRITING = [
     ("schema", "problem", "-o", "problem.schema.json"),
     ("equations", "softmax", "-o", "equations.txt"),
     ("doctor", "in.json", "-o", "doctor.txt"),
+    ("generate", "model", "--tokens", "2 4", "--count", "2", "-o", "tokens.md"),
     ("conform", "kernel.py", "--quick", "--only", "scale", "-o", "report.xml"),
     ("conform", "kernel.py", "--quick", "--only", "scale", "--badge", "badge.svg"),
 ]

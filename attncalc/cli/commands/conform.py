@@ -44,11 +44,11 @@ def conform(flags: Mapping[str, Any]) -> int:
         text = "".join(f"{each.feature}: {each.name}\n" for each in cases)
         deliver(output(target_of("--out", flags["out"]), text))
         return 0
-    if flags["write"]:
+    if flags["write"] is not None:
         _write(flags, cases)
         return 0
     target = target_of("--out", flags["out"])
-    badge = target_of("--badge", flags["badge"]) if flags["badge"] else None
+    badge = None if flags["badge"] is None else target_of("--badge", flags["badge"])
     form = flags["format"] or _form(target)
     kernel, name = _kernel(flags)
     check_targets(target, *([badge] if badge else []))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from attncalc.base.errors import InputError
 from attncalc.problem.serialising import RESULTS
@@ -156,7 +156,14 @@ def read_csv_answer(text: str, place: str, expected: Expected | None = None) -> 
     blocks = _blocks(rows, decimal_comma=delimiter != ",")
     if not blocks:
         raise InputError(f"{place}: no step is named: head each block with its name, as Q")
-    return _answer(place, blocks, expected=expected)
+    taken = {id(row) for block in blocks for row in block.rows}
+    before = takewhile(lambda row: id(row) not in taken, rows)
+    lost = [
+        Unread(row.line, " ".join(row.filled), "no name of a step is above it", True)
+        for row in before
+        if any(is_number_cell(_with_point(cell)) for cell in row.filled)
+    ]
+    return _answer(place, blocks, lost, expected)
 
 
 def read_csv_folder(
