@@ -11,6 +11,7 @@ from attncalc.base import __version__
 if TYPE_CHECKING:
     from attncalc.api import Solution, check, cross_attention, self_attention, solve
     from attncalc.api.conforming import conform
+    from attncalc.api.counting import count
     from attncalc.api.generating import generate
     from attncalc.api.making import new
     from attncalc.api.models import open_model
@@ -34,6 +35,7 @@ __all__ = [
     "aim",
     "check",
     "conform",
+    "count",
     "cross_attention",
     "generate",
     "new",
@@ -57,6 +59,7 @@ _HOMES = {
     "Study": "api.studies",
     "aim": "api.studies",
     "check": "api",
+    "count": "api.counting",
     "conform": "api.conforming",
     "cross_attention": "api",
     "generate": "api.generating",

@@ -58,7 +58,7 @@ def test_unexpected_error_prints_one_line_in_every_command(
     (tmp_path / "a.txt").write_text("Q = [1]")
     exported = {"export": ["in.json", "--to", "moodle"]}
     studied = {"vary": ["scale=1"], "simulate": ["X ~ U(0, 1)"], "aim": ["v_1"], "open": ["a"]}
-    studied["generate"] = ["a"]
+    studied["generate"] = studied["count"] = ["a"]
     words = {"check": ["a.txt", "a.txt"], **studied, **exported}.get(command, [])
     name = "calculate" if command in ("self", "cross", "encoder", "decoder", "vit") else command
     monkeypatch.setitem(sys.modules, f"attncalc.cli.commands.{name}", None)

@@ -158,6 +158,7 @@ PRINTED = [
     ("training", ("train", "--steps", "2")),
     ("aim", ("aim", "average.json", "1/2 v_a + 1/2 v_b", "--within", "0.001")),
     ("aim", ("aim", "average.json", "1/2 v_a + 1/2 v_b", "--heads", "2")),
+    ("counts", ("count", "causal.json")),
     ("conformance", ("conform", "kernels/wrong.py", "--quick", "--only", "additive mask")),
     ("doctor", ("doctor",)),
     ("doctor", ("doctor", "given.json")),

@@ -36,6 +36,7 @@ _ALL = {
     "simulation": _Described("simulate", studies.simulation),
     "training": _Described("train", studies.training),
     "aim": _Described("aim", studies.aim),
+    "counts": _Described("count", studies.counts),
     "generation": _Described("generate, open --generate", studies.generation),
     "next": _Described("open, without a layer", studies.probable),
     "doctor": _Described("doctor", diagnosis.doctor),

@@ -122,6 +122,27 @@ def aim() -> Schema:
     )
 
 
+def counts() -> Schema:
+    """Return the schema of what `attncalc count` prints."""
+    each = named(COUNT)
+    size = thing("Bytes, and their formula.", {"bytes": COUNT, "formula": TEXT})
+    total = {"total": COUNT, "formula": TEXT}
+    by = {"by_matrix": each, "by_part": each, "by_layer": each}
+    return thing(
+        "The counts of a problem or a model.",
+        {
+            "tokens": or_none(PLACE),
+            "batch": PLACE,
+            "dtype": TEXT,
+            "parameters": thing("By_layer counts one layer of each part.", {**total, **by}),
+            "multiply_adds": thing("Of a batch.", {**total, "by_step": each, "flops": COUNT}),
+            "kv_cache": size,
+            "attention_matrix": size,
+            "activations": size,
+        },
+    )
+
+
 def probable() -> Schema:
     """Return the schema of what `attncalc open --next` prints."""
     each = thing(

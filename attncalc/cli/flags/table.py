@@ -513,6 +513,26 @@ q = beta (k_a + k_b). With --heads, each head gets a query for one value; the ou
         ),
         "attention",
     ),
+    "count": Command(
+        "count",
+        """Count parameters, multiply-adds and bytes, without solving.
+
+SOURCE is a problem, a model's folder or its config.json; weights are not read.
+
+    attncalc count in.json
+    attncalc count gpt2/config.json --tokens 1024 --batch 8 --dtype bf16
+    attncalc count gpt2/ --format json
+""",
+        (
+            Flag("SOURCE", "Problem, model's folder or config.json.", default=...),
+            Flag("--tokens NUMBER", "Tokens of a sequence of a model.", STUDY, int, unsaid="1024"),
+            Flag("--batch NUMBER", "Sequences computed together.", STUDY, int, 1),
+            Flag("--dtype TYPE", "fp64, fp32, bf16, fp16 or int8.", STUDY, str, "fp32"),
+            FULL,
+            FORMAT,
+            TO_FILE,
+        ),
+    ),
     "open": Command(
         "open",
         """Open a trained model and show every number of one of its layers.

@@ -186,9 +186,9 @@ def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
     rest = _SEPARATOR.sub("", after.strip(_EDGES)).strip(" ?!")
     if not before and not rest:
         return "grid", text, ""
-    is_next = _LETTER.match(rest) and not _TURNED.match(rest)
-    if after.lstrip()[:1] in (",", ";") and not _IN_BRACKETS.fullmatch(rest):
-        is_next = is_next or _LETTER.match(rest, 1)  # (S)/√2 = …
+    starts = _LETTER.match(rest) and not _TURNED.match(rest)
+    is_parted = after.lstrip()[:1] in (",", ";") and not _IN_BRACKETS.fullmatch(rest)
+    is_next = starts or (is_parted and _LETTER.match(rest, 1))  # (S)/√2 = …
     if not before and len(grids) == 1 and is_next:
         return "grid", text, rest
     if not before and len(grids) == 1 and (rest.startswith("#") or _IN_BRACKETS.fullmatch(rest)):

@@ -1,0 +1,69 @@
+"""Parameters counted from a config, against those of transformers for every family."""
+
+import json
+
+import pytest
+
+from attncalc.api.counting import count
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytestmark = pytest.mark.slow
+
+_ROTARY = {
+    "vocab_size": 31, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "pad_token_id": 0,
+}  # fmt: skip
+_SIDES = {
+    "vocab_size": 31, "d_model": 16, "encoder_layers": 2, "decoder_layers": 3,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 2, "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 20, "max_position_embeddings": 12, "pad_token_id": 0,
+}  # fmt: skip
+_BERT = {
+    "vocab_size": 31, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "max_position_embeddings": 12,
+}  # fmt: skip
+_T5 = {
+    "vocab_size": 31, "d_model": 16, "d_kv": 6, "d_ff": 24, "num_layers": 2,
+    "num_decoder_layers": 3, "num_heads": 4, "relative_attention_num_buckets": 8,
+}  # fmt: skip
+_GPT2 = {"vocab_size": 31, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 12}
+_VIT = {**_BERT, "image_size": 8, "patch_size": 4}
+_WHISPER = {
+    **_SIDES, "num_mel_bins": 5, "max_source_positions": 9, "max_target_positions": 7,
+    "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1,
+}  # fmt: skip
+
+CASES = [
+    ("GPT2Model", _GPT2), ("GPT2LMHeadModel", _GPT2), ("GPT2LMHeadModel", {**_GPT2, "n_inner": 20}),
+    ("LlamaModel", _ROTARY), ("LlamaForCausalLM", _ROTARY),
+    ("LlamaForCausalLM", {**_ROTARY, "attention_bias": True, "mlp_bias": True, "head_dim": 6}),
+    ("LlamaForSequenceClassification", _ROTARY), ("LlamaForTokenClassification", _ROTARY),
+    ("MistralForCausalLM", _ROTARY), ("Qwen2ForCausalLM", _ROTARY),
+    ("Qwen2ForCausalLM", {**_ROTARY, "tie_word_embeddings": True}),
+    ("Qwen3ForCausalLM", _ROTARY), ("Qwen3ForCausalLM", {**_ROTARY, "attention_bias": True}),
+    ("Gemma2ForCausalLM", _ROTARY), ("Gemma2Model", {**_ROTARY, "head_dim": 6}),
+    ("BertModel", _BERT), ("BertForMaskedLM", _BERT), ("BertForPreTraining", _BERT),
+    ("BertForSequenceClassification", _BERT), ("BertForTokenClassification", _BERT),
+    ("BertForNextSentencePrediction", _BERT),
+    ("ViTModel", _VIT), ("ViTForImageClassification", _VIT),
+    ("BartModel", _SIDES), ("BartForConditionalGeneration", _SIDES),
+    ("MBartForConditionalGeneration", _SIDES),
+    ("WhisperModel", _WHISPER), ("WhisperForConditionalGeneration", _WHISPER),
+    ("T5Model", _T5), ("T5ForConditionalGeneration", _T5),
+    ("T5ForConditionalGeneration", {**_T5, "feed_forward_proj": "gated-gelu"}),
+    ("MT5ForConditionalGeneration", _T5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "sizes"), CASES)
+def test_parameters_equal_numel(name, sizes, tmp_path):
+    made = getattr(transformers, name)
+    config = made.config_class(**sizes)
+    config.architectures = [name]
+    with torch.device("meta"):
+        model = made(config)
+    model.tie_weights()
+    (tmp_path / "config.json").write_text(json.dumps(config.to_dict(), default=str))
+    expected = sum(each.numel() for each in model.parameters())
+    assert count(tmp_path)["parameters"]["total"] == expected
