@@ -28,7 +28,7 @@ from attncalc.writing.reports.many import _apart
 CONSOLES = ("cp1252", "cp437", "ascii")
 PRINTED = [
     ("conform", "right.py", "--quick", "--only", "scale"),
-    ("generate", "model", "--tokens", "2 4", "--count", "1"),
+    ("train", "target.json", "--steps", "1"),
     ("self", "in.json"),
     ("self", "in.json", "--work", "--explain", "--backward"),
     ("self", "in.json", "--format", "html"),
@@ -78,6 +78,7 @@ def here(tmp_path: Path) -> Path:
     shutil.copy(BUNDLED / "average.json", tmp_path)
     shutil.copytree(BUNDLED / "model", tmp_path / "model")
     shutil.copy(KERNELS[0].path / "right.py", tmp_path)
+    shutil.copy(BUNDLED / "gradients-target.json", tmp_path / "target.json")
     return tmp_path
 
 

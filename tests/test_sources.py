@@ -64,6 +64,7 @@ def fill(folder: Path) -> None:
         (folder / place).write_text(ANSWER)
     shutil.copytree(sample("model").path, folder / "model")
     shutil.copy(KERNELS[0].path / "right.py", folder / "kernel.py")
+    shutil.copy(sample("gradients-target").path, folder / "target.json")
     (folder / "answers" / "broken.txt").write_bytes(b"\xff\xfe\xff")
     (folder / "roster.csv").write_text("name\nada\n")
     (folder / "spec.json").write_text(json.dumps({"problems": [{}], "seed": 1}))
@@ -134,6 +135,9 @@ READ_AND_WRITTEN = [
     (("samples", "folder"), "-o", str(sample("folder").path)),
     (("doctor", "self.json"), "-o", "self.json"),
     (("generate", "model", "--tokens", "2 4"), "-o", "model/config.json"),
+    (("train", "target.json", "--steps", "1"), "-o", "target.json"),
+    (("train", "target.json", "--steps", "1"), "--save", "target.json"),
+    (("count", "self.json"), "-o", "self.json"),
     (("conform", "kernel.py", "--quick", "--only", "scale"), "-o", "kernel.py"),
     (("conform", "kernel.py", "--quick", "--only", "scale"), "--badge", "kernel.py"),
 ]

@@ -62,6 +62,8 @@ WRITING = [
     ("equations", "softmax", "-o", "equations.txt"),
     ("doctor", "in.json", "-o", "doctor.txt"),
     ("generate", "model", "--tokens", "2 4", "--count", "2", "-o", "tokens.md"),
+    ("train", "target.json", "--steps", "1", "-o", "loss.csv", "--save", "trained.json"),
+    ("count", "in.json", "-o", "counts.md"),
     ("conform", "kernel.py", "--quick", "--only", "scale", "-o", "report.xml"),
     ("conform", "kernel.py", "--quick", "--only", "scale", "--badge", "badge.svg"),
 ]
@@ -93,6 +95,7 @@ def asked(
     (tmp_path / "keys.json").write_text(json.dumps(KEYS))
     shutil.copytree(sample("model").path, tmp_path / "model")
     shutil.copy(KERNELS[0].path / "right.py", tmp_path / "kernel.py")
+    shutil.copy(sample("gradients-target").path, tmp_path / "target.json")
     (tmp_path / "roster.csv").write_text("name\nada\n")
     (tmp_path / "spec.json").write_text(json.dumps(SPEC))
     for place in ("mine.json", "class/ada.json", "class/bob.json"):

@@ -122,7 +122,24 @@ class Key:
             Tokens(_words(self.tokens.queries), _words(self.tokens.keys)),
             problem.standing.by_columns,
             tuple(n for each in problem.attentions for n in (*each.queries, *each.keys)),
+            self.following,
         )
+
+    def following(self, own: Mapping[str, Matrix]) -> dict[str, Matrix]:
+        """Return the steps that follow from an answer's own matrices, in the problem's layout.
+
+        Steps that nothing follows for, because a sum is 0, say, are left out.
+        """
+        standing, found = self.problem.standing, dict[str, Matrix]()
+        known: dict[str, Matrix] = {n: np.asarray(x) for n, x in self.problem.given.items()}
+        for name, step in self.steps.items():
+            if name in own:
+                known[name] = standing.shown(own[name])
+            elif all(each in known for each in step.inputs):
+                with suppress(InputError, ValueError), np.errstate(all="ignore"):
+                    known[name] = step.operation.apply(*(known[each] for each in step.inputs))
+                    found[name] = standing.shown(known[name])
+        return found
 
     @cached_property
     def work(self) -> Work:

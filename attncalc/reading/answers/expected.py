@@ -1,6 +1,6 @@
 """What a caller expects in an answer, as plain values: reading knows nothing of solving."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,6 +30,8 @@ class Expected:
         Whether tokens are columns.
     names
         What all tokens are called, as our own pages have it.
+    follows
+        Returns the steps that follow from matrices of an answer, as `steps` has them.
     """
 
     steps: Mapping[str, Matrix] = field(default_factory=dict)
@@ -37,6 +39,7 @@ class Expected:
     labels: Tokens = NO_TOKENS
     by_columns: bool = False
     names: tuple[str, ...] = ()
+    follows: Callable[[Mapping[str, Matrix]], Mapping[str, Matrix]] | None = None
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a step; () for one that it does not have."""

@@ -128,7 +128,11 @@ class Witness:
         guesses = {name for name in doubtful if self._is_guess(name)}
         for name in guesses:
             self.free[[*self.own.get(name, ())]] = True
-        while found := [each for name in doubtful if (each := self._best(name, read.get(name)))]:
+        while found := [
+            each
+            for name, key in self._keys(doubtful, read)
+            if (each := self._best(name, read.get(name), key))
+        ]:
             _, name, cut = max(found, key=lambda each: each[0])
             doubtful.remove(name)
             read[name] = self._taken(name, cut)
@@ -139,6 +143,24 @@ class Witness:
         self.found.remarks += [remark for _, remark in sorted(self.said)]
         order = [*self.expected.steps]
         return dict(sorted(read.items(), key=lambda e: order.index(e[0]) if e[0] in order else -1))
+
+    def _keys(
+        self, names: list[str], read: Mapping[str, WrittenMatrix]
+    ) -> Iterator[tuple[str, Matrix]]:
+        """Yield the values that steps may have: the key's, and what follows from the answer's."""
+        steps, followed = self.expected.steps, dict[str, Matrix]()
+        if self.expected.follows is not None:
+            own = {n: each.values for n, each in read.items() if n in steps}
+            fitting = {n: x for n, x in own.items() if x.shape == steps[n].shape}
+            whole = {n: x for n, x in fitting.items() if not np.isnan(x).any()}
+            followed = {**self.expected.follows(whole)}
+        for name in names:
+            yield name, steps[name]
+            other = followed.get(name)
+            if other is None or other.shape != steps[name].shape or not np.isfinite(other).all():
+                continue
+            if not near(other, steps[name]).all():
+                yield name, other
 
     def _is_settled(self, written: WrittenMatrix | None, key: Matrix) -> bool:
         """Say whether a step was read in its shape, and no other cut can be better."""
@@ -192,9 +214,11 @@ class Witness:
                 self.own.setdefault(name, set()).update(places.tolist())
                 self.free[places] = False
 
-    def _best(self, name: str, written: WrittenMatrix | None) -> tuple[float, str, Cut] | None:
-        """Return the cut for a step that is surest, where it is sure enough."""
-        key, free = self.expected.steps[name], self.free.copy()
+    def _best(
+        self, name: str, written: WrittenMatrix | None, key: Matrix
+    ) -> tuple[float, str, Cut] | None:
+        """Return the cut for a step of these values that is surest, where it is sure enough."""
+        free = self.free.copy()
         if self._is_guess(name):
             written = None
         else:

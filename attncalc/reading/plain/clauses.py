@@ -15,7 +15,8 @@ LONGEST = 4000
 _RELATION = re.compile(r":=|=>|->|<-|[=≈→←]|:(?![\d/])|(?<!\d):(?=\d)|(?<=\d):(?!0\d)(?=\d+\D+\d)")
 _UNEQUAL = re.compile(r"[<>!]=")
 _ASIDE = re.compile(
-    r"\([^()\d]{0,60}\)|\(\d{1,4} ?[×x] ?\d{1,4}\)|\((?:rounded|gerundet|arrondi)[^()]{0,40}\)"
+    r"\([^()\d]{0,60}\)(?! ?/)|\(\d{1,4} ?[×x] ?\d{1,4}\)|"
+    r"\((?:rounded|gerundet|arrondi)[^()]{0,40}\)"
 )
 _TURN = re.compile(r"^\s*(?:\^\{?T\}?|')")
 _TURNED = re.compile(r"T(?![^\W_])|√")
@@ -33,7 +34,7 @@ _LIST_NUMBER = re.compile(
 _BEFORE = re.compile(
     r"([^\W\d][\w' ^{}/()√@·-]{0,80}(?:\.(?:grad|T))?"
     r"(?<!softmax)(?<!exp)(?<!mask)(?<!norm)(?<!sqrt))"
-    rf"\s({GRID.pattern})[\s.;]*",
+    rf"\s({GRID.pattern})(?:[\s.;]*|,(?=\s)[^,=≈{GRID.pattern[1:-1]}]{{0,80}}(?:,[^,=≈{GRID.pattern[1:-1]}]{{0,80}})?)",
     re.IGNORECASE,
 )
 """A name, and its matrix behind it, with no sign between them."""
