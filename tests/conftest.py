@@ -203,7 +203,7 @@ def browser(chromium: Browser) -> Iterator[Browser]:
 @pytest.fixture
 def single_threaded() -> Iterator[None]:
     """Run PyTorch on one core: the other tests need theirs."""
-    import torch
+    torch = pytest.importorskip("torch")
 
     before = torch.get_num_threads()
     torch.set_num_threads(1)

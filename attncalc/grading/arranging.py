@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.base.types import Matrix
 from attncalc.grading.key import Key
 from attncalc.problem.standing import split_heads
 from attncalc.problem.step import Step
@@ -38,6 +39,37 @@ def arranged(
     if written.shape != shape:
         return None, f"{_size(key, given.shape)} is written, where it is {_size(key, shape, True)}"
     return written, ""
+
+
+def with_masked(key: Key, step: Step, given: WrittenMatrix) -> WrittenMatrix:
+    """Return a matrix with the entries that the mask forbids, where they are left out."""
+    right = np.asarray(key.problem.standing.shown(key.shown[step.name]))
+    missing = np.isnan(given.values)
+    if step.columns != "keys" or given.values.shape != right.shape or not missing.any():
+        return given
+    forbidden = _forbidden(key, step, right)
+    if given.problem:  # rows that end where the mask begins
+        forbidden |= (right == 0) | np.isneginf(right)
+    are_ends = (np.sort(missing, axis=-1) == missing).all()
+    if (missing & ~forbidden).any() or (given.problem and not are_ends):
+        return given
+    texts = given.texts
+    if texts is not None:
+        texts = np.where(missing, np.vectorize(lambda x: f"{x:g}")(right).astype(object), texts)
+    decimals = np.where(missing, key.problem.decimals, given.decimals)
+    values = np.where(missing, right, given.values)
+    return replace(given, values=values, decimals=decimals, texts=texts, problem="")
+
+
+def _forbidden(key: Key, step: Step, right: Matrix) -> Matrix:
+    """Return where a mask of the step's own attention forbids a key."""
+    calculation = key.problem.calculation
+    own = calculation.part_of(step.name).plan
+    masked = [each.name for each in own if each.role == "masked" and each.name in key.shown]
+    shown = (key.problem.standing.shown(key.shown[name]) for name in masked)
+    found = [np.isneginf(each) for each in shown if each.shape == right.shape]
+    forbidden: Matrix = np.logical_or.reduce([np.zeros(right.shape, bool), *found])
+    return forbidden
 
 
 def _without_one_head(written: WrittenMatrix) -> WrittenMatrix:

@@ -16,6 +16,7 @@ from attncalc.grading.arranging import (
     in_own_shape,
     other_size,
     turned,
+    with_masked,
     with_plain_whole_numbers,
 )
 from attncalc.grading.causes import recipes_that_fit
@@ -89,7 +90,7 @@ class Walk:
         if given is None:
             nowhere = np.full(shown.shape, NUMBER_OF[Status.NOT_FOUND], dtype=np.int8)
             return StepMarks(step, None, nowhere, shown)
-        problem = ""
+        given, problem = with_masked(self.key, step, given), ""
         for known in self._grounds(step):
             written, problem = arranged(self.key, known.shape_of(step), given)
             if written is not None:

@@ -25,6 +25,8 @@ _LABEL = re.compile(
     r"(?:\s*+(?P<sign>[:=|→]|->)|[^\S\t]*+\t)\s*+(?P<rest>\S.*)",
     re.IGNORECASE,
 )
+_REMARK = re.compile(r"(?<=\d)\s++\([^()\d=]{2,60}\)\s*+$")
+"""Words in brackets behind a row: tok 1 → 1 (only sees itself)."""
 _BARE_LABEL = re.compile(
     r"\s*(?P<label>(?:row|line|zeile|fila|ligne|token|tok|input|output|query|key|word) ?\d{1,3}"
     r"|[^\W\d_][\w'()-]{0,30})[:.)]?\s+(?P<rest>[^\s=≈].*)",
@@ -177,7 +179,8 @@ def labelled_row(text: str, labels: Container[str] = ()) -> tuple[str, list[str]
     if len(text) > LONGEST_ROW:
         return None
     if (match := _LABEL.fullmatch(text)) and match["sign"] != "=":
-        cells = listed_row(match["rest"]) or row_of_equations(match["rest"])
+        rest = _REMARK.sub("", match["rest"])
+        cells = listed_row(rest) or row_of_equations(rest)
         if cells:
             return match["label"].strip(), cells
     if match := _COUNTED.fullmatch(text):
