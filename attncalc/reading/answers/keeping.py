@@ -245,10 +245,12 @@ class Keeper(Labels):
 
     def with_number(self, name: Name, grid: Grid) -> Name:
         """Settle what a bare number behind a capital is: a head, or a row."""
-        if not name.number:
-            return name
         is_row = len(grid.rows) == 1 or all(len(row) == 1 for row in grid.rows)
         heads = self.expected.heads(name.matrix)
+        if heads and name.row and not (name.column or name.head or is_row):
+            return name._replace(head=name.row, row=0)  # q_2, of several rows
+        if not name.number:
+            return name
         known = name.matrix in self.expected.steps
         if is_row and not heads and (known or name.how == "words" or len(grid.heads) == 1):
             return name._replace(row=name.number, number=0)
