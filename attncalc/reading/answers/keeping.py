@@ -299,8 +299,11 @@ class Keeper(Labels):
         shapes = {np.atleast_2d(matrix).shape[-2:] for matrix in known}
         if name and self.expected.shape(name.matrix):
             shapes = {self.expected.shape(name.matrix)[-2:]}
+        own = size_of(grid)
+        if own in shapes or own[::-1] in shapes:  # as it is, or turned
+            return grid
         for rows in both:
-            if rows and size_of(grid) not in shapes and (len(rows), len(rows[0])) in shapes:
+            if rows and (len(rows), len(rows[0])) in shapes:
                 return grid._replace(heads=(rows,))
         return grid
 

@@ -59,8 +59,8 @@ class Labels:
             self.head, self.head_is_new, self.head_is_wide = 0, False, False
             self.heads_beside = [head_in(part) for part in parts]
             return True
-        says_head = _HEAD_ALONE.match(block.text) or head_in(block.text)
-        if says_head and self.name(block.names) is None:
+        alone = _HEAD_ALONE.match(block.text) and block.text.rstrip().endswith(":")
+        if alone or (head_in(block.text) and self.name(block.names) is None):
             self.head, self.head_is_new = head_in(block.text), True
             self.heads_beside = []
             self.is_fresh = self.label is not None
