@@ -83,6 +83,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
     matrices = witnessed(plain, found, expected, partial(_step_called, expected), matrices)
+    matrices = _turned_alike(matrices, expected, found)
     _tell_columns(matrices, expected, found)
     faults += found.faults
     for name, matrix in matrices.items():
@@ -130,6 +131,24 @@ def _names_a_row(expected: Expected, label: str) -> bool:
         return True
     name = name_in(label, expected.labels)
     return name is not None and name.matrix not in ("X", "X1", "X2", "X3")
+
+
+def _turned_alike(
+    matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
+) -> dict[str, WrittenMatrix]:
+    """Return the matrices with each turned that has only the turned shape, where Qᵀ and Kᵀ are."""
+    turned = {part.name for part in found.parts if part.turned}
+    made, said = dict(matrices), " and ".join(sorted(turned.intersection("QKV")))
+    if len(turned.intersection("QKV")) < ENOUGH_COLUMNS:
+        return made
+    for name, written in matrices.items():
+        shape = expected.shape(name)
+        if name not in turned and written.shape[::-1] == shape != written.shape:
+            made[name] = written.arranged(np.transpose)
+            found.remarks.append(
+                f"{name} is read transposed, as {' and '.join(sorted(turned.intersection('QKV')))} are"
+            )
+    return made
 
 
 def _tell_columns(
