@@ -136,18 +136,17 @@ def _names_a_row(expected: Expected, label: str) -> bool:
 def _turned_alike(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> dict[str, WrittenMatrix]:
-    """Return the matrices with each turned that has only the turned shape, where Qᵀ and Kᵀ are."""
+    """Return the matrices, with those transposed that have this shape alone, as Qᵀ and Kᵀ."""
     turned = {part.name for part in found.parts if part.turned}
-    made, said = dict(matrices), " and ".join(sorted(turned.intersection("QKV")))
-    if len(turned.intersection("QKV")) < ENOUGH_COLUMNS:
+    others = sorted(turned.intersection("QKV"))
+    made = dict(matrices)
+    if len(others) < ENOUGH_COLUMNS:
         return made
     for name, written in matrices.items():
         shape = expected.shape(name)
         if name not in turned and written.shape[::-1] == shape != written.shape:
             made[name] = written.arranged(np.transpose)
-            found.remarks.append(
-                f"{name} is read transposed, as {' and '.join(sorted(turned.intersection('QKV')))} are"
-            )
+            found.remarks.append(f"{name} is read transposed, as {' and '.join(others)} are")
     return made
 
 
