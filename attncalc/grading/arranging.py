@@ -45,19 +45,21 @@ def with_masked(key: Key, step: Step, given: WrittenMatrix) -> WrittenMatrix:
     """Return a matrix with the entries that the mask forbids, where they are left out."""
     right = np.asarray(key.problem.standing.shown(key.shown[step.name]))
     missing = np.isnan(given.values)
-    if step.columns != "keys" or given.values.shape != right.shape or not missing.any():
+    texts = given.texts
+    if texts is None or step.columns != "keys" or texts.shape != right.shape or not missing.any():
         return given
+    if (texts[missing] != "").any() or (step.role == "masked" and not given.problem):
+        return given  # ? is no entry that is left out
     forbidden = _forbidden(key, step, right)
     if given.problem:  # rows that end where the mask begins
         forbidden |= (right == 0) | np.isneginf(right)
     are_ends = (np.sort(missing, axis=-1) == missing).all()
     if (missing & ~forbidden).any() or (given.problem and not are_ends):
         return given
-    texts = given.texts
-    if texts is not None:
-        texts = np.where(missing, np.vectorize(lambda x: f"{x:g}")(right).astype(object), texts)
+    shown = np.vectorize(lambda x: f"{x:g}")(right).astype(object)
     decimals = np.where(missing, key.problem.decimals, given.decimals)
     values = np.where(missing, right, given.values)
+    texts = np.where(missing, shown, texts)
     return replace(given, values=values, decimals=decimals, texts=texts, problem="")
 
 

@@ -73,7 +73,8 @@ class _Reader(HTMLParser):
         self.rows: list[list[str]] | None = None
         self.named_rows = False
         self.whose: tuple[str, str] = ("", "")
-        self.in_cell = self.is_pre = False
+        self.in_cell = self.is_pre = self.in_caption = False
+        self.caption = ""
 
     # -- what begins and ends ---------------------------------------------------------------------
 
@@ -104,6 +105,7 @@ class _Reader(HTMLParser):
             self._end_table()
         elif self.rows is not None:
             self.in_cell = self.in_cell and tag not in ("td", "th", "tr")
+            self.in_caption = self.in_caption and tag != "caption"
         elif tag == "mtable":
             self.piece.append("] ")
         elif tag in (*_BLOCKS, *_HEADINGS):
@@ -122,6 +124,8 @@ class _Reader(HTMLParser):
         if self.rows is not None:
             if self.in_cell:
                 self.rows[-1][-1] += data
+            elif self.in_caption:
+                self.caption += data
         elif self.is_pre:
             self._pre(data)
         else:
@@ -184,7 +188,9 @@ class _Reader(HTMLParser):
 
     def _in_table(self, tag: str, said: dict[str, str]) -> None:
         assert self.rows is not None
-        if tag == "tr":
+        if tag == "caption":
+            self.caption, self.in_caption = "", True
+        elif tag == "tr":
             self.rows.append([])
             self.rows_at.append(self.getpos()[0])
         elif tag in ("td", "th"):
@@ -204,6 +210,9 @@ class _Reader(HTMLParser):
         self.rows, self.rows_at, self.in_cell = None, [], False
         name, head = self.whose
         lines = [f"## `{name}`"] if name else []
+        if caption := _BLANKS.sub(" ", self.caption).strip():
+            lines += ["", caption]
+        self.caption = ""
         lines += ["", f"Head {head}"] if head else []
         lines += [""] if lines else []
         self._write([*lines, *_piped(rows, is_own=bool(name))])

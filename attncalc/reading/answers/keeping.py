@@ -245,10 +245,12 @@ class Keeper(Labels):
 
     def with_number(self, name: Name, grid: Grid) -> Name:
         """Settle what a bare number behind a capital is: a head, or a row."""
-        if not name.number:
-            return name
         is_row = len(grid.rows) == 1 or all(len(row) == 1 for row in grid.rows)
         heads = self.expected.heads(name.matrix)
+        if heads and name.row and not (name.column or name.head or is_row):
+            return name._replace(head=name.row, row=0)  # q_2, of several rows
+        if not name.number:
+            return name
         known = name.matrix in self.expected.steps
         if is_row and not heads and (known or name.how == "words" or len(grid.heads) == 1):
             return name._replace(row=name.number, number=0)
@@ -297,8 +299,11 @@ class Keeper(Labels):
         shapes = {np.atleast_2d(matrix).shape[-2:] for matrix in known}
         if name and self.expected.shape(name.matrix):
             shapes = {self.expected.shape(name.matrix)[-2:]}
+        own = size_of(grid)
+        if own in shapes or own[::-1] in shapes:  # as it is, or turned
+            return grid
         for rows in both:
-            if rows and size_of(grid) not in shapes and (len(rows), len(rows[0])) in shapes:
+            if rows and (len(rows), len(rows[0])) in shapes:
                 return grid._replace(heads=(rows,))
         return grid
 

@@ -59,7 +59,7 @@ class Labels:
             self.head, self.head_is_new, self.head_is_wide = 0, False, False
             self.heads_beside = [head_in(part) for part in parts]
             return True
-        alone = _HEAD_ALONE.match(block.text) is not None
+        alone = _HEAD_ALONE.match(block.text) and block.text.rstrip().endswith(":")
         if alone or (head_in(block.text) and self.name(block.names) is None):
             self.head, self.head_is_new = head_in(block.text), True
             self.heads_beside = []

@@ -83,6 +83,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
     matrices = witnessed(plain, found, expected, partial(_step_called, expected), matrices)
+    matrices = _turned_alike(matrices, expected, found)
     _tell_columns(matrices, expected, found)
     faults += found.faults
     for name, matrix in matrices.items():
@@ -130,6 +131,23 @@ def _names_a_row(expected: Expected, label: str) -> bool:
         return True
     name = name_in(label, expected.labels)
     return name is not None and name.matrix not in ("X", "X1", "X2", "X3")
+
+
+def _turned_alike(
+    matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
+) -> dict[str, WrittenMatrix]:
+    """Return the matrices, with those transposed that have this shape alone, as Qᵀ and Kᵀ."""
+    turned = {part.name for part in found.parts if part.turned}
+    others = sorted(turned.intersection("QKV"))
+    made = dict(matrices)
+    if len(others) < ENOUGH_COLUMNS:
+        return made
+    for name, written in matrices.items():
+        shape = expected.shape(name)
+        if name not in turned and written.shape[::-1] == shape != written.shape:
+            made[name] = written.arranged(np.transpose)
+            found.remarks.append(f"{name} is read transposed, as {' and '.join(others)} are")
+    return made
 
 
 def _tell_columns(

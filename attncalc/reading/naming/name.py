@@ -140,6 +140,10 @@ class Name(NamedTuple):
         return (self.row != 0) != (self.column != 0)
 
 
+_OUTPUT = re.compile(r"\\?(?:text|mathrm)?\{?head\}?_\{?(\d{1,2})\}?")
+"""The outputs of a head, as in Concat(head_1, head_2); "Head 1" is a heading."""
+
+
 def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     """Return what a text names, if it names anything.
 
@@ -172,6 +176,8 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
         return None
     if product := _OF_TOKEN.fullmatch(clean):
         return Name(product[2].upper(), row=int(product[1]), how="expression")
+    if own := _OUTPUT.fullmatch(clean):
+        return Name("H", head=int(own[1]))
     head = head_in(clean)
     if head:
         clean = _HEAD.sub(" ", clean).strip(" ,:()-")

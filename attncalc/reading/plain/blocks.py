@@ -112,6 +112,8 @@ class Block:
     is_other: bool = False
 
 
+_SENTENCES = re.compile(rf"(?<={GRID.pattern})\.\s+(?=[A-ZÀ-Ý])")
+"""Between sentences, where one ends with numbers."""
 Named = Callable[[str], bool]
 Other = Callable[[Sequence[Line], int], bool]
 
@@ -133,7 +135,11 @@ def blocks_of(
         The tokens, which may stand before rows.
     """
     document = document_of(text)
-    document.lines = stacked(document)
+    document.lines = [
+        Line(line.number, part)
+        for line in stacked(document)
+        for part in _SENTENCES.split(line.text)
+    ]
     parter = _Parter(document, names_a_row, is_other, labels)
     parter.run()
     return parter.blocks, document
