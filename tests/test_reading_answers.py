@@ -174,7 +174,7 @@ def test_a_matrix_without_a_name_is_placed_and_said_to_be_guessed() -> None:
     text = "V = [2.5 -1.5; -1 3; -2 -3]\n\n1.5 -2.5 8\n-3.5 -3.5 6\n8.5 8 -13.25\n\nA = [0 0 1; 0 0 1; 1 0 0]"
     answer = read(text)
     assert values(answer, "S") == SELF["S"]
-    assert answer.remarks == ("line 3: taken as S: it stands after V and is 3 × 3",)
+    assert answer.remarks == ("line 3: taken as S: it follows V and is 3 × 3",)
 
 
 def test_a_matrix_that_is_like_no_step_is_not_taken_for_one() -> None:
@@ -289,7 +289,7 @@ def test_in_round_brackets_semicolons_part_a_row() -> None:
 def test_a_matrix_of_its_steps_size_is_not_replaced_by_one_of_another() -> None:
     answer = read("Q = [1 3; -1 1; 2.5 -2]\n\nQ = [1 2 3 4; 5 6 7 8]\n")
     assert values(answer, "Q") == SELF["Q"]
-    assert [each.why for each in answer.unread] == ["Q stands on line 1 too, in another size"]
+    assert [each.why for each in answer.unread] == ["Q is on line 1 too, in another size"]
 
 
 def test_words_call_no_matrix_given_that_is_another() -> None:

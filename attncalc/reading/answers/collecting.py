@@ -208,7 +208,7 @@ class _Collector(Keeper):
         elif role and not self._holds_rows(block):
             self.note(block, "", role)
         else:
-            self.leave(block, "these numbers stand among words")
+            self.leave(block, "these numbers are in a sentence")
 
     def _tells_of_tokens(self, text: str) -> bool:
         """Say whether a decimal stands behind the word of a token: upon gets once 0.20."""
@@ -247,7 +247,7 @@ class _Collector(Keeper):
             if role and not (role == PROSE and self._are_vectors(block, others)):
                 self.note(block, "", role)
             else:
-                self.leave(block, "these numbers stand among words")
+                self.leave(block, "these numbers are in a sentence")
 
     def _finish_told(self) -> None:
         """Say of sentences with many numbers whether they say again what stands elsewhere."""
@@ -262,7 +262,7 @@ class _Collector(Keeper):
             if are_known or self.name(_SENTENCES.split(block.text[:LONGEST_PROSE])) is None:
                 self.note(block, "", PROSE)
             else:
-                self.leave(block, "these numbers stand among words")
+                self.leave(block, "these numbers are in a sentence")
 
     def _are_vectors(self, block: Block, grids: list[Grid]) -> bool:
         """Say whether what stands in brackets among words may be rows of a step, and no sizes."""
@@ -273,7 +273,7 @@ class _Collector(Keeper):
 
     def _valued(self, block: Block, name: Name) -> None:
         """Take an entry that was left as a calculation."""
-        self.keep_part(block, name, [[block.work[-1]]], "its calculation, which is worked out")
+        self.keep_part(block, name, [[block.work[-1]]], "its calculation, which is evaluated")
 
     def _numbers(self, block: Block, grid: Grid) -> None:
         """Take numbers: by their own name, as what goes on, by what was said above, or unnamed."""
@@ -284,7 +284,7 @@ class _Collector(Keeper):
             if match := _TOKEN.fullmatch(text.strip()):
                 self.token, self.token_is_inline = (block.line, int(match[1])), True
         if any(_LISTED.search(name) or _PAIR.search(name) for name in block.names):
-            self.leave(block, "numbers stand before its name, too", could_be=True)
+            self.leave(block, "there are numbers before its name, too", could_be=True)
         if self._by_own_name(block, grid) or self._by_going_on(block, grid):
             return
         if block.names and (not block.is_table or is_of_powers(block.names)):

@@ -151,9 +151,7 @@ def _why(loose: Loose, found: Collected, values: Matrix, count: int) -> str:
     size = f"is {values.shape[-2]} × {values.shape[-1]}"
     before = found.parts[loose.after - 1].name if loose.after and found.parts else ""
     after = found.parts[loose.after].name if loose.after < len(found.parts) else ""
-    where = (
-        f"it stands after {before}" if before else f"it stands before {after}" if after else "it"
-    )
+    where = f"it follows {before}" if before else f"it precedes {after}" if after else "it"
     by_values = ", and its numbers are nearest to it" if count > 1 else ""
     return f"{where} and {size}{by_values}" if where != "it" else f"it {size}{by_values}"
 

@@ -71,7 +71,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     faults = said + [_at(line, fault) for line, fault in document.faults[:MOST_FAULTS]]
     faults = list(dict.fromkeys(faults))
     for line, left in document.shortened[:MOST_FAULTS]:
-        why = "numbers are left out of it, where … stands: print all of them"
+        why = "numbers are left out of it, where it has …: print all of them"
         found.unread.append(Unread(line, left, why, could_be_matrix=True))
     if document.cut_at:
         why = "there is too much before it: what follows is not read"
@@ -178,7 +178,7 @@ def _take_comment(comment: Comment, found: Collected) -> None:
         how = "a comment" if role == "words" else f"a comment: {role}"
         found.taken.append(Taken(line, line, "", how, text))
     else:
-        why = "these numbers stand in a comment"
+        why = "these numbers are in a comment"
         found.unread.append(Unread(line, text, why, "=" not in text or "[" in text))
 
 
@@ -196,7 +196,7 @@ def _matrices(
             if part.corrects:
                 found.remarks.append(f"line {part.line}: {part.what} is corrected here")
         for part in contradicting(latest, expected.by_columns):
-            why = f"all of {name} stands elsewhere, with other numbers here"
+            why = f"all of {name} is elsewhere, with other numbers here"
             found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
         latest = _of_one_width(latest, expected, found)
         if not (latest := _within(latest, expected, found)):
@@ -224,7 +224,7 @@ def _of_one_width(parts: list[Part], expected: Expected, found: Collected) -> li
     right = {(part.head, part.row) for part in rows if len(part.rows[0]) == width}
     wrong = [p for p in rows if len(p.rows[0]) != width and (p.head, p.row) in right]
     for part in wrong:
-        why = f"{part.what} stands elsewhere, with {width} numbers"
+        why = f"{part.what} is elsewhere, with {width} numbers"
         found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
     return [part for part in parts if part not in wrong]
 
@@ -320,7 +320,7 @@ def _with_outputs_of_heads(parts: list[Part], expected: Expected, found: Collect
         return [named.get(id(part), part) for part in parts]
     for part in own:
         if _differ([part], last):
-            why = f"outputs stand on line {last.line} too: say which are those of a head"
+            why = f"there are outputs on line {last.line} too: say which are those of a head"
             found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
     return parts
 
@@ -361,7 +361,7 @@ def _is_other(before: Part, part: Part, expected: Expected) -> bool:
 
 def _list(lost: Part, kept: Part, found: Collected) -> None:
     """List a matrix of another size than the one of its name that counts."""
-    why = f"{lost.what} stands on line {kept.line} too"
+    why = f"{lost.what} is on line {kept.line} too"
     why += "" if lost.size == kept.size else ", in another size"
     found.unread.append(Unread(lost.line, typed(_text(lost)), why, could_be_matrix=True))
 

@@ -1,4 +1,4 @@
-"""Rows told by the words of tokens: "why -> why 80%, fish 20%", "Q: le 2 0 | chat 0 2"."""
+"""Rows told by the words of tokens: "why -> why 80%, fish 20%"."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,6 @@ _SHARES = re.compile(r" ?[,;|] ?")
 _SHARE = re.compile(
     rf"(?P<word>[^\s:=]{{1,40}}) ?[:=]? ?(?P<share>\d{{0,6}}(?:[.{COMMA}]\d{{1,6}})? ?%?)"
 )
-_NAMED = re.compile(r"(?P<name>[^:=|\d]{1,40})[:=](?P<rest>[^:=]{3,600})")
 _SUM = re.compile(r"(?:sum|total|Σ|∑|summe|somme|suma|check)\.?", re.IGNORECASE)
 _CELLS = re.compile(r"[|\t=:;]")
 _DIGITS = re.compile(r"[-+.]?\d")
@@ -26,10 +25,6 @@ _PAIR = re.compile(
     rf"[:=] ?(?P<value>[-+−–]?(?:\d{{1,9}}(?:[.{COMMA}]\d{{1,9}})?|\.\d{{1,9}})%?)[ .,;]{{0,3}}"
 )
 """What a query and a key come to: s1 with cat: 0.73."""
-_BARS = re.compile(r" ?[|;] ?")
-_NUMBERS = re.compile(
-    rf"(?:[-+−–]?(?:\d{{1,12}}(?:[.{COMMA}]\d{{1,12}})?|\.\d{{1,12}})(?:, ?| +|$))+"
-)
 
 
 def with_rows_of_tokens(text: str, labels: Tokens) -> str:
@@ -96,7 +91,7 @@ def _ends_in_sum(words: Sequence[str], width: int) -> bool:
 def _line(line: str, labels: Tokens) -> str:
     if len(line) > LONGEST or not any(map(str.isdigit, line)):
         return line
-    return _shares(line, labels) or _named(line, labels) or line
+    return _shares(line, labels) or line
 
 
 def _shares(line: str, labels: Tokens) -> str:
@@ -109,27 +104,3 @@ def _shares(line: str, labels: Tokens) -> str:
     if len(told) < len(found) or len(found) < 2 or {*told} != {*labels.keys}:
         return ""
     return f"{match['row']}: {', '.join(told[key] for key in labels.keys)}"
-
-
-def _named(line: str, labels: Tokens) -> str:
-    """Return a line that holds a matrix row by row, each behind its token, as a matrix."""
-    match = _NAMED.fullmatch(line)
-    pieces = _BARS.split(match["rest"].strip()) if match else []
-    side = _side(pieces, labels)
-    if match is None or not side:
-        return ""
-    rows = [piece[len(word) :].strip(" :") for piece, word in zip(pieces, side, strict=True)]
-    if not all(map(_NUMBERS.fullmatch, rows)):
-        return ""
-    return f"{match['name'].strip()} = [{'; '.join(row.replace(',', ' ') for row in rows)}]"
-
-
-def _side(pieces: Sequence[str], labels: Tokens) -> Sequence[str]:
-    """Return the tokens that stand before pieces of a line, all of one side in their order."""
-    for side in (labels.queries, labels.keys):
-        if len(side) == len(pieces) > 1 and all(
-            piece.startswith((f"{word} ", f"{word}: "))
-            for piece, word in zip(pieces, side, strict=True)
-        ):
-            return side
-    return ()

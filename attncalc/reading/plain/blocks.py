@@ -50,7 +50,6 @@ _ENDS_PATTERNS = re.compile(rf"^\s*+#{{1,6}}\s|[=≈:]\s?{GRID.pattern}|\t|\||[=
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _SIGN = re.compile(r"[=≈:+·×*/@\d^]")
 _LISTED = re.compile(r" ?, ?(?:and\s|und\s|et\s|y\s)?|\s(?:and|und|et|y|&)\s")
-_LIST_VERB = re.compile(r"\s(?:are|sind|sont|son|is)$")
 _ANDS = re.compile(
     r"^(?:[,;.\s]*(?:and|then|und|dann|et|puis|y|respectively)\b)?[,;.\s]*", re.IGNORECASE
 )
@@ -554,7 +553,7 @@ def _with_signs(text: str, names_a_row: Named) -> str:
         return text
     before, *between = GRID.split(text)
     words = [piece.strip(" .,;:$") for piece in [before, *between[:-1]]]
-    listed = [each.strip() for each in _LISTED.split(_LIST_VERB.sub("", words[0])) if each.strip()]
+    listed = [each.strip() for each in _LISTED.split(words[0]) if each.strip()]
     if not any(_ANDS.sub("", each).strip(" ,") for each in words[1:]):
         is_list = len(listed) == len(marks) and all(map(names_a_row, listed))
         pairs = zip(listed, marks, strict=True) if is_list else None

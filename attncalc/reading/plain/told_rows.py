@@ -39,16 +39,6 @@ _CHAT = re.compile(
     r"(?:\[[\d:/., ]{4,22}(?:[AP]M)?\]|\d{1,2}:\d\d(?::\d\d)?)\s(?=[^\W\d])(?:[\w.]{1,20} ?){1,3}: "
 )
 """Who says something, and when: [10:02] ana: …."""
-_HEAD = re.compile(r"\s*h(?:ead|d)? ?(?P<head>\d)\s?[:.)] (?P<rest>[^\n]{5,900})", re.IGNORECASE)
-_VECTORS = re.compile(
-    rf"(?P<name>[^\[\](){{}}|=:]{{1,30}}[^\[\](){{}}|=:\s]|[A-Z])\s?[=:]?\s?"
-    rf"(?P<rows>[(\[]{_LIST}[)\]](?:, ?[(\[]{_LIST}[)\]]){{1,30}})"
-)
-_ROW = re.compile(rf"[(\[]({_LIST})[)\]]")
-_MEANS = re.compile(
-    rf"(?:and |, ?|; ?| )?(?P<of>μ|mu|σ²|σ\^2|var)_?\{{?(?P<place>\d{{1,2}})\}}?"
-    rf" ?[=≈:] ?(?P<value>{_NUMBER})"
-)
 _SHORT = rf"[-+−–]?(?:\d{{1,6}}(?:[.{COMMA}]\d{{1,6}})?|\.\d{{1,6}})(?![\w.{COMMA}]*\w)"
 _IN_LINE = rf"{_SHORT}(?:(?:, ?| ){_SHORT}){{1,8}}+"
 _SLASHED = re.compile(rf"(?<![\w.,/{COMMA}]){_IN_LINE}(?: / {_IN_LINE}){{1,9}}+")
@@ -83,22 +73,6 @@ def with_rows(text: str, named: Named) -> str:
     return "\n".join(_line(line, named) for line in _without_lists(text.split("\n")))
 
 
-def _of_head(match: "re.Match[str]") -> str:
-    """Return the matrices of one head, each as an equation: h1: Q [0, 4], [2, 1] | K ….
-
-    A line in which anything else stands is left as it is.
-    """
-    found = [_VECTORS.fullmatch(piece.strip()) for piece in match["rest"].split("|")]
-    if None in found:
-        return match[0]
-    said = ((each["name"].strip(), _ROW.findall(each["rows"])) for each in found if each)
-    made = (
-        f"head {match['head']} {name} = [{'; '.join(' '.join(_PARTED.split(r)) for r in rows)}]"
-        for name, rows in said
-    )
-    return ", ".join(made)
-
-
 def _with_slashes(match: "re.Match[str]") -> str:
     """Return rows that slashes part as a matrix, where they are of one width: 5 2 / -2 -1."""
     rows = [_PARTED.split(row) for row in match[0].split(" / ")]
@@ -110,10 +84,6 @@ def _with_slashes(match: "re.Match[str]") -> str:
 
 
 def _line(line: str, named: Named) -> str:
-    if len(line) <= LONGEST and (match := _HEAD.fullmatch(line)):
-        line = _of_head(match)
-    if len(line) <= LONGEST and "_" in line:
-        line = _means(line, named)
     if len(line) <= LONGEST and "|" not in line:
         line = _CHAT.sub("", line, count=1) if _CHAT.match(line) else line
         line = _SLASHED.sub(_with_slashes, line) if " / " in line else line
@@ -123,24 +93,6 @@ def _line(line: str, named: Named) -> str:
     if len(sentences) > 1 and (whole := _sentence(line, named)) != line:
         return whole
     return " ".join(_sentence(each, named) for each in sentences)
-
-
-def _means(line: str, named: Named) -> str:
-    """Return numbers that are counted by tokens as one vector: μ_1 = 2, μ_2 = -1.
-
-    Of a normalisation each mean is a vector, so that one number for each is of a token.
-    """
-    found = list(_MEANS.finditer(line.strip()))
-    if len(found) < 2 or _MEANS.sub("", line).strip(" .;,"):
-        return line
-    places = [int(each["place"]) for each in found]
-    kinds = {each["of"] for each in found}
-    word = "mean" if kinds <= {"μ", "mu"} else "variance"
-    if places != [*range(1, len(places) + 1)] or len(kinds) > 1:
-        return line
-    if named(f"{word} 1")[1] != (len(places), 1):
-        return line
-    return f"{word} = ({', '.join(each['value'] for each in found)})"
 
 
 def _sentence(sentence: str, named: Named) -> str:
