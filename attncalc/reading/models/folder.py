@@ -124,7 +124,7 @@ class Config:
 
     def wrong(self, key: str, found: Any, needed: str) -> InputError:
         """Return what to say of a value that cannot be."""
-        return InputError(f"{self.place}: {quoted(key)} is {said(found)}, where {needed} is")
+        return InputError(f"{self.place}: {quoted(key)} is {said(found)}, where {needed} is needed")
 
 
 class Weights(Mapping[str, Matrix]):
