@@ -276,7 +276,7 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     ),
     "heads that are a text": (
         config(n_head="2"),
-        'model/config.json: "n_head" is "2", where a number is',
+        'model/config.json: "n_head" is "2", where a number is needed',
     ),
     "heads that do not part the queries": (
         config(n_head=3),
@@ -427,7 +427,7 @@ def test_an_architecture_is_the_name_of_a_class(attncalc: Command, model: Path) 
     config(architectures=["x\nerror: y"])(model)
     assert attncalc("open", "model", "--tokens", IDS).err == (
         'error: model/config.json: "architectures" is "["x\\nerror: y"]", where a list of names '
-        "of classes is\n"
+        "of classes is needed\n"
     )
     config(architectures=["GPT2Model"])(model)
     assert attncalc("open", "model", "--tokens", IDS).err == (
@@ -610,7 +610,7 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "heads of keys as a text": (
         {"num_key_value_heads": "1"},
-        '"num_key_value_heads" is "1", where a number is',
+        '"num_key_value_heads" is "1", where a number is needed',
     ),
     "a base of rope that is null": ({"rope_theta": None}, '"rope_theta" is null, where a number'),
     "a base of rope of 0": ({"rope_theta": 0}, '"rope_theta" is 0, where a number above 0 is'),
@@ -635,11 +635,11 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a window that is a text": (
         {"model_type": "mistral", "sliding_window": "4"},
-        '"sliding_window" is "4", where a number is',
+        '"sliding_window" is "4", where a number is needed',
     ),
     "a first window that is null": (
         {"model_type": "qwen2", "sliding_window": 4, "max_window_layers": None},
-        '"max_window_layers" is null, where a number is',
+        '"max_window_layers" is null, where a number is needed',
     ),
     "a cap of 0": (
         {
