@@ -285,7 +285,7 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     "a function that is not known": (
         config(activation_function="mish"),
         'model/config.json: "activation_function" is "mish", where one of gelu, gelu_new, '
-        "gelu_pytorch_tanh, gelu_fast, relu, silu, swish is",
+        "gelu_pytorch_tanh, gelu_fast, relu, silu, swish is needed",
     ),
     "what is not built here": (
         config(add_cross_attention=True),
@@ -618,7 +618,7 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
     "an activation that is null": (
         {"hidden_act": None},
         '"hidden_act" is null, where one of gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, relu, '
-        "silu, swish is",
+        "silu, swish is needed",
     ),
     "an activation that is a list": ({"hidden_act": ["silu"]}, '"hidden_act" is "[\\"silu\\"]"'),
     "a switch that is null": (
