@@ -191,7 +191,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_kept() -> None:
     assert numbers(answer, "Q") == [[1.0, None], [3.0, None]]
     assert answer.faults == ('Q[1,2]: "x" is not a number',)
     assert answer.unread == (
-        Unread(2, "M = [1 2]", 'unknown name "M": it is no step', could_be_matrix=True),
+        Unread(2, "M = [1 2]", 'unknown name "M": it is not a step', could_be_matrix=True),
     )
     assert answer.matrices["A"].problem == "row 1 has 2 entries, row 2 has 1"
 
@@ -259,7 +259,7 @@ def test_arrays_of_a_program_are_read(tmp_path: Path) -> None:
     assert answer.matrices["S"].shape == (2, 2)
     assert answer.faults == ()
     assert [(each.text, each.why, each.could_be_matrix) for each in answer.unread] == [
-        ("extra: one of int64", 'unknown name "extra": it is no step', False)
+        ("extra: one of int64", 'unknown name "extra": it is not a step', False)
     ]
     assert (answer.matrices["Q"].decimals == 0).all()
     np.savez(tmp_path / "dump.npz", A=np.array([[0.62, 1 / 3]], dtype=np.float64))

@@ -629,10 +629,10 @@ def test_pages_are_written_in_the_form_that_is_asked_for(attncalc: Command, tmp_
     ("roster", "spec", "message"),
     [
         ("", "{}", "roster.csv: empty"),
-        ("name,id\n", "{}", "roster.csv: nobody is on this list"),
+        ("name,id\n", "{}", "roster.csv: this list is empty"),
         ("Ada,1\nBob,2\n", "{}", "roster.csv: head its columns with what they hold, in a first "
          "row: name, id, email"),
-        ("name,id\nAda,1\n,2\n", "{}", "roster.csv: line 3: no name stands in it"),
+        ("name,id\nAda,1\n,2\n", "{}", "roster.csv: line 3: it has no name"),
         ("name,id\nAda,1\nBob,1\n", "{}", 'roster.csv: line 3: the id "1" is that of line 2 too: '
          "leave one of them out"),
         ("name\nAda\n", "[]", "spec.json: the specification is one JSON object, between { and }"),

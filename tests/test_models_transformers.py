@@ -303,4 +303,4 @@ def test_bfloat16_is_widened_as_the_package_widens_it(tmp_path: Path) -> None:
     tokens = through(opened.begin(IDS, "--tokens"), map(opened.layer, range(2)))
     assert tokens["X"].array.dtype == np.float32
     assert np.abs(tokens["X"].array - out.hidden_states[2][0].numpy()).max() < 1e-4
-    assert opened.remarks == ("weights are given in bfloat16, worked out in float32",)
+    assert opened.remarks == ("weights are given in bfloat16, computed in float32",)

@@ -326,7 +326,7 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     ),
     "a shard outside": (
         outside,
-        'model/model.safetensors.index.json: "transformer.h.0.attn.c_attn.bias" is said to be in '
+        'model/model.safetensors.index.json: "transformer.h.0.attn.c_attn.bias" should be in '
         '"../secret.safetensors", which is no name of a file that ends in .safetensors, beside '
         "the index",
     ),

@@ -74,7 +74,7 @@ def test_halves_are_read_as_float32_and_said(kind: str, tmp_path: Path) -> None:
     assert problem.X[0, 0] == (1.1953125 if kind == "bfloat16" else 1.2001953125)
     assert problem.dtype == np.float32
     assert problem.remarks == (
-        f"given in {kind}, read as float32, and worked out so where nothing else is wider",
+        f"given in {kind}, read as float32, and computed in it where nothing else is wider",
     )
 
 
@@ -84,22 +84,22 @@ LIES: dict[str, tuple[bytes, str]] = {
     "no header": (b"12345678", "its 8 bytes hold no header: it is cut off"),
     "a header longer than the file": (
         packed({"a": SMALL}, bytes(16), length=2**20),
-        "its header is said to have 1,048,576 bytes, and the file has 86 bytes: it is damaged or "
+        "its header should have 1,048,576 bytes, and the file has 86 bytes: it is damaged or "
         "cut off",
     ),
     "a header of 1 GB": (
         packed({"a": SMALL}, bytes(16), length=10**9),
-        "its header is said to have 1,000,000,000 bytes, and the file has 86 bytes: it is damaged "
+        "its header should have 1,000,000,000 bytes, and the file has 86 bytes: it is damaged "
         "or cut off",
     ),
     "a header of more than 4 GB": (
         packed({"a": SMALL}, bytes(16), length=2**63),
-        "its header is said to have 9,223,372,036,854,775,808 bytes, and the file has 86 bytes: "
+        "its header should have 9,223,372,036,854,775,808 bytes, and the file has 86 bytes: "
         "it is damaged or cut off",
     ),
     "no JSON": (packed(b"{nothing}"), "its header is not JSON"),
     "JSON in JSON": (packed(b"[" * 9999), "its header is not JSON"),
-    "no text": (packed(b"{\xff\xfe}"), "its header is no text in UTF-8"),
+    "no text": (packed(b"{\xff\xfe}"), "its header is not UTF-8 text"),
     "a list": (packed([SMALL]), "its header is no JSON object"),
     "a name twice": (
         packed(
@@ -126,22 +126,22 @@ LIES: dict[str, tuple[bytes, str]] = {
     ),
     "offsets beyond the file": (
         packed({"a": SMALL}, bytes(8)),
-        '"a" is said to be bytes 0 to 16, and 8 follow the header: it is damaged or cut off',
+        '"a" should be bytes 0 to 16, and 8 follow the header: it is damaged or cut off',
     ),
     "10 GB claimed in 1 kB": (
         packed(
             {"a": {"dtype": "F64", "shape": [1250000000], "data_offsets": [0, 10**10]}}, bytes(900)
         ),
-        '"a" is said to be bytes 0 to 10,000,000,000, and 900 follow the header: it is damaged or '
+        '"a" should be bytes 0 to 10,000,000,000, and 900 follow the header: it is damaged or '
         "cut off",
     ),
     "10 GB claimed in offsets of 16 bytes": (
         packed({"a": SMALL | {"shape": [1250000000]}}, bytes(16)),
-        '"a" is 1250000000 of F64, which takes 10,000,000,000 bytes, and is said to have 16 bytes',
+        '"a" is 1250000000 of F64, which takes 10,000,000,000 bytes, and should have 16 bytes',
     ),
     "offsets the wrong way round": (
         packed({"a": SMALL | {"data_offsets": [16, 0]}}, bytes(16)),
-        '"a" is said to be bytes 16 to 0, and 16 follow the header: it is damaged or cut off',
+        '"a" should be bytes 16 to 0, and 16 follow the header: it is damaged or cut off',
     ),
     "tensors that overlap": (
         packed({"a": SMALL, "b": SMALL | {"data_offsets": [8, 24]}}, bytes(24)),

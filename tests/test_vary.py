@@ -273,7 +273,7 @@ REFUSED = [
         "X[1] = 0:1",
         "this problem has no X, and only what is given can change: there are Q, K and V",
     ),
-    ("A[1,1] = 0:1", "A is worked out here, and only what is given can change: there are Q, K"),
+    ("A[1,1] = 0:1", "A is computed here, and only what is given can change: there are Q, K"),
     ("scale=3:1", '"3:1" goes backward: write 1:3'),
     ("scale=3:1:log", '"3:1:log" goes backward: write 1:3:log'),
     ("scale=2:2", '"2:2" is empty: it begins where it ends'),
@@ -367,7 +367,7 @@ def test_a_limit_that_depends_on_a_bias_or_a_cap_is_refused(attncalc: Command) -
     run = attncalc("vary", AVERAGE, "scale=0:inf", "--softcap", "5")
     assert "with a softcap scores have no limit at inf: give scale a largest value" in run.err
     run = attncalc("vary", AVERAGE, "scale=0:inf", "--bias", "1 0 0")
-    assert "a bias is added to the scaled scores, so ties at inf would hang on it" in run.err
+    assert "a bias is added to the scaled scores, so ties at inf would depend on it" in run.err
     assert attncalc("vary", AVERAGE, "scale=0:inf", "--bias", "0 -inf 0").code == 0
 
 

@@ -69,7 +69,7 @@ def _of_all_numbers(known: Known, step: Step, written: WrittenMatrix) -> Iterato
     if theirs.ndim == 3 and (order := _order(known, theirs, ours)):
         named = ", ".join(str(head + 1) for head in order)
         code = f"heads-order:{named.replace(' ', '')}"
-        yield Cause(code, f"the heads stand in the order {named}", step.name)
+        yield Cause(code, f"the heads are in the order {named}", step.name)
 
 
 def _factor(known: Known, written: WrittenMatrix, right: Matrix) -> float | None:

@@ -128,7 +128,7 @@ class _Compared(NamedTuple):
         return [_Compared(self.slack, a, b, Range(low, high)) for a, b, low, high in each]
 
     def sources(self) -> list[int]:
-        """Return which right row stands in the place of each; none where one is not to be found."""
+        """Return which right row is in the place of each; none where one is not to be found."""
         found: list[int] = []
         for number in range(len(self.values)):
             rows = sorted(range(len(self.values)), key=lambda row: row != number)
@@ -167,7 +167,7 @@ def _beside(known: Known, step: Step, compared: _Compared) -> Iterator[Found]:
 
 
 def _of_rows(step: Step, compared: _Compared, code: str, word: str) -> Iterator[Found]:
-    """Yield which two rows are exchanged, or which one stands in the place of another, too.
+    """Yield which two rows are exchanged, or which one is in the place of another, too.
 
     In one head alone, or in all of them alike.
     """
@@ -192,7 +192,7 @@ def _said(sources: Sequence[int], places: Sequence[int], word: str) -> Iterator[
         yield "s-swapped", f"{word}s {places[0] + 1} and {places[1] + 1} are exchanged"
     elif len(places) == 1:
         (place,) = places
-        says = f"{word} {sources[place] + 1} stands in the place of {word} {place + 1}, too"
+        says = f"{word} {sources[place] + 1} is in the place of {word} {place + 1}, too"
         yield "-repeated", says
 
 

@@ -32,7 +32,7 @@ def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
     for name in (*(said or ()), *rules.require):
         if name not in known:
             listed = ", ".join(known)
-            raise InputError(f"asked names {quoted(name)}, which is no step (known: {listed})")
+            raise InputError(f"asked names {quoted(name)}, which is not a step (known: {listed})")
     wanted = {*key.steps} if said is None else {*said}
     if said is None and rules.in_tolerance:
         wanted &= {*answer.matrices}

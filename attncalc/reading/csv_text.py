@@ -231,7 +231,7 @@ def _why_no_name(heading: str, faults: Faults) -> str:
     if faults.enough:
         return "unknown name"
     if all(is_number(word) for word in heading.replace("|", " ").split()):
-        return f"{quoted(heading)}: cells are parted by commas, semicolons or tabs"
+        return f"{quoted(heading)}: cells are separated by commas, semicolons or tabs"
     return unknown(heading, MATRICES)
 
 

@@ -82,7 +82,7 @@ def read_roster(source: str | Path) -> Roster:
 def roster_of(rows: Sequence[Row], place: str) -> Roster:
     """Return the class list that rows make; `place` names it in messages."""
     if not rows:
-        raise InputError(f"{place}: nobody is on this list")
+        raise InputError(f"{place}: this list is empty")
     columns = _columns(rows[0])
     below = rows[1:] if columns else rows
     if not columns and any(len(row.filled) > 1 for row in rows):
@@ -91,7 +91,7 @@ def roster_of(rows: Sequence[Row], place: str) -> Roster:
         )
     students = [_student(row, columns or {"name": 0}, place) for row in below]
     if not students:
-        raise InputError(f"{place}: nobody is on this list")
+        raise InputError(f"{place}: this list is empty")
     _refuse_twins(below, students, place)
     passed = [
         cell
@@ -120,7 +120,7 @@ def _student(row: Row, columns: Mapping[str, int], place: str) -> Student:
 
     name = cell("name") or " ".join(filter(None, (cell("first"), cell("last"))))
     if not name:
-        raise InputError(f"{place}: line {row.line}: no name stands in it")
+        raise InputError(f"{place}: line {row.line}: it has no name")
     return Student(name, cell("id"), cell("email"))
 
 

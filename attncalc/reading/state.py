@@ -224,7 +224,7 @@ def _check_said(found: Mapping[str, Any], said: set[str], faults: Faults) -> Non
 def _remarks(halves: Sequence[str], remarks: list[str]) -> Fields:
     if halves:
         said = f"given in {' and '.join(halves)}, read as float32"
-        remarks = [*remarks, f"{said}, and worked out so where nothing else is wider"]
+        remarks = [*remarks, f"{said}, and computed in it where nothing else is wider"]
     return {"remarks": tuple(remarks)} if remarks else {}
 
 

@@ -171,7 +171,7 @@ def _read_header(place: str, content: "bytes | mmap.mmap") -> _Read:
     if length > size - LENGTH:
         raise _wrong(
             place,
-            f"its header is said to have {_bytes(length)}, and the file has {_bytes(size)}: it is "
+            f"its header should have {_bytes(length)}, and the file has {_bytes(size)}: it is "
             "damaged or cut off",
         )
     if length > MOST_HEADER:
@@ -198,7 +198,7 @@ def _parsed(place: str, header: bytes) -> list[tuple[str, Any]]:
     try:
         content = json.loads(header.decode("utf-8"), object_pairs_hook=_Pairs)
     except UnicodeDecodeError:
-        raise _wrong(place, "its header is no text in UTF-8") from None
+        raise _wrong(place, "its header is not UTF-8 text") from None
     except (ValueError, RecursionError):
         raise _wrong(place, "its header is not JSON") from None
     if not isinstance(content, _Pairs):
@@ -240,14 +240,14 @@ def _entry(place: str, name: str, said: Any, size: int) -> Entry:
     if not start <= end <= size:
         raise _wrong(
             place,
-            f"{quoted(name)} is said to be bytes {start:,} to {end:,}, and {size:,} follow the "
+            f"{quoted(name)} should be bytes {start:,} to {end:,}, and {size:,} follow the "
             "header: it is damaged or cut off",
         )
     if end - start != needed:
         raise _wrong(
             place,
-            f"{quoted(name)} is {_size(shape)} of {dtype}, which takes {_bytes(needed)}, and is "
-            f"said to have {_bytes(end - start)}",
+            f"{quoted(name)} is {_size(shape)} of {dtype}, which takes {_bytes(needed)}, and "
+            f"should have {_bytes(end - start)}",
         )
     return Entry(dtype, tuple(shape), start, end)
 

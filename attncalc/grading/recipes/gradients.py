@@ -212,9 +212,9 @@ def _of_times(step: Step) -> Iterator[Wrong]:
 def _of_scale(step: Step) -> Iterator[Wrong]:
     """Yield what comes of no scale on the way back, or of it twice."""
     (gradient,) = step.inputs
-    says = "the scale is forgotten on the way back"
+    says = "the scale is forgotten in the backward pass"
     yield "scale-back-forgotten", says, lambda read: read(gradient)
-    says = "the scale is used twice on the way back"
+    says = "the scale is used twice in the backward pass"
 
     def twice(read: Read) -> Range:
         return step.operation.over(done_right(step, read))

@@ -105,7 +105,7 @@ def of_others(step: Step, problem: Attention) -> Iterator[Wrong]:
         yield "mean-for-concat", mean, lambda read: Mean().over(read(first))
         total = "the heads are added, not set side by side"
         yield "sum-for-concat", total, lambda read: times(Mean().over(read(first)), problem.n_heads)
-        turns = "the heads take turns column by column, and do not stand side by side"
+        turns = "the heads alternate column by column, and are not side by side"
         yield "heads-interleaved", turns, lambda read: read(first).map(_taking_turns)
         merged = "the heads are merged by a view alone, without exchanging rows and heads"
         yield "heads-viewed", merged, lambda read: read(first).map(_viewed)
@@ -202,7 +202,7 @@ def of_the_whole(step: Step, problem: Attention) -> Iterator[Wrong]:
         yield f"head-repeated:{head + 1}", says, partial(_reordered, step, [head] * heads)
     for order in _orders(heads):
         named = ", ".join(str(head + 1) for head in order)
-        says = f"the heads stand in the order {named}"
+        says = f"the heads are in the order {named}"
         yield f"heads-order:{named.replace(' ', '')}", says, partial(_reordered, step, list(order))
 
 

@@ -48,7 +48,7 @@ def _of_splitting(step: Step, problem: Attention) -> Iterator[Wrong]:
     """Yield what comes of parting heads in other ways."""
     heads = problem.n_heads if step.rows == "queries" else problem.n_kv_heads
     if heads > 1 and step.role != "outputs":
-        says = "the heads take turns column by column, and do not stand side by side"
+        says = "the heads alternate column by column, and are not side by side"
         yield "heads-interleaved", says, partial(_split, step, _interleaved)
         says = "the heads are split by a view alone, without exchanging rows and heads"
         yield "heads-viewed", says, partial(_split, step, _viewed)

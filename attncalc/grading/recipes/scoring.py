@@ -98,7 +98,7 @@ def _of_tanh(step: Step) -> Iterator[Wrong]:
     says = "the numbers that tanh gives are added up: v_S is left out"
     yield "v_S-forgotten", says, partial(_with_ones, step)
     if isinstance(operation, ConcatScores):
-        swapped = f"{K} stands before {Q}, and not behind it"
+        swapped = f"{K} is before {Q}, and not behind it"
         yield "concat-order", swapped, partial(_swapped, step)
         says = "W_S is transposed"
         yield "score-weights-transposed", says, partial(_with_turned, step)

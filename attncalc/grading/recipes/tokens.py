@@ -19,7 +19,7 @@ ORDERS = {
     ),
     "channels-last": (
         ("row", "column", "channel"),
-        "the channels of a pixel stand side by side, and not one channel behind the other",
+        "the channels of a pixel are side by side, not one channel after the other",
     ),
 }
 
@@ -81,7 +81,7 @@ def _of_class_token(step: Step) -> Iterator[Wrong]:
     def behind(read: Read) -> Range:
         return step.operation.over(read(others), read(token))
 
-    yield "class-token-behind", f"{token} stands behind the others, and not before them", behind
+    yield "class-token-behind", f"{token} is after the others, not before them", behind
     says = f"{token} is forgotten"
     yield "class-token-forgotten", says, lambda read: read(others)
 

@@ -206,7 +206,7 @@ def _note(found: Collected, loose: Loose, what: str, how: str) -> None:
 
 def _leave(loose: Loose, found: Collected, fits: list[_Fit], like: str) -> None:
     own = loose.own_name.strip()
-    why = f'unknown name "{own[:40]}": it is no step' if own else "it has no name"
+    why = f'unknown name "{own[:40]}": it is not a step' if own else "it has no name"
     if like:
         why += f"; it looks like {like}, with other numbers"
     elif len(fits) == 1:

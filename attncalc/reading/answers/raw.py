@@ -47,7 +47,7 @@ def unread(name: str, what: str, line: int = 0, *, is_step: bool = False) -> Unr
     return Unread(
         line,
         text,
-        f"unknown name {quoted(name)}: it is no step",
+        f"unknown name {quoted(name)}: it is not a step",
         len(numbers_in(what)) > 1 and not is_of_sums(name),
     )
 

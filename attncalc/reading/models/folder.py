@@ -241,7 +241,7 @@ def _files_of(path: Path) -> dict[str, str]:
         is_name = isinstance(file, str) and Path(file).name == file and file.endswith(TENSORS)
         if not is_name:
             raise InputError(
-                f"{path}: {quoted(name)} is said to be in {quoted(str(file))}, which is no name of "
+                f"{path}: {quoted(name)} should be in {quoted(str(file))}, which is no name of "
                 f"a file that ends in {TENSORS}, beside the index"
             )
     return files

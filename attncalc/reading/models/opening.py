@@ -369,7 +369,7 @@ class Model:
     def remarks(self) -> tuple[str, ...]:
         """What is to be said of what was read."""
         kinds = dict.fromkeys(_HALVES[k] for k in self.weights.read.values() if k in _HALVES)
-        wide = [f"weights are given in {' and '.join(kinds)}, worked out in float32"]
+        wide = [f"weights are given in {' and '.join(kinds)}, computed in float32"]
         return (*(wide if kinds else ()), *dict.fromkeys(self._notes))
 
     def _beginnings(self, tokens: int, place: str) -> Fields:

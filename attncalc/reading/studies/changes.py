@@ -88,7 +88,7 @@ def _check_setting(name: str, problem: Problem) -> None:
     if name != own and own in WHOLE:
         raise InputError(f"{own} belongs to the whole, and not to a part of it: write {own}=…")
     if own in ("block", "asked"):
-        raise InputError(f"{own} is no setting that changes what is worked out")
+        raise InputError(f"{own} is not a setting that changes the calculation")
 
 
 def _check_limit(problem: Problem, name: str) -> None:
@@ -101,7 +101,7 @@ def _check_limit(problem: Problem, name: str) -> None:
     if len(met) > 1:
         one = f"{parts[0].prefix}scale"
         raise InputError(
-            "several attentions have this scale, and at inf ties in a later one would hang on "
+            "several attentions have this scale, and at inf ties in a later one would depend on "
             f"how fast the others get there: name one, as {one}, or give a largest value"
         )
     if any(each.softcap is not None for each in met):
@@ -109,7 +109,7 @@ def _check_limit(problem: Problem, name: str) -> None:
     biases = [each.bias for each in met if each.bias is not None]
     if any(np.any(np.isfinite(bias) & (bias != 0)) for bias in biases):
         raise InputError(
-            "a bias is added to the scaled scores, so ties at inf would hang on it: "
+            "a bias is added to the scaled scores, so ties at inf would depend on it: "
             "give scale a largest value"
         )
 

@@ -189,7 +189,7 @@ def check_given(name: str, problem: Problem, *, among_steps: bool = False) -> No
     if among_steps and name not in steps:
         return
     given = of_each([each for each in problem.names if each not in FIXED])
-    how = f"{name} is worked out here" if name in steps else f"this problem has no {name}"
+    how = f"{name} is computed here" if name in steps else f"this problem has no {name}"
     raise InputError(f"{how}, and only what is given can change: there are {given}")
 
 
