@@ -147,7 +147,10 @@ def place_of(entry: str) -> str:
     """Return the numbers of an entry's name in the order of its mathematics: heads come last."""
     name, _, place = entry.rstrip("]").partition("[")
     *head, row, column = place.split(",")
-    return " ".join([*NUMBERS.findall(name), row, column, *head])
+    through = re.search(r"(?<=\w)_(?:var|mu)_\d+$", name)  # ∂L/∂R_2 via var_2
+    via = through[0] if through and name.startswith("d") else ""
+    first = NUMBERS.findall(name.removesuffix(via))
+    return " ".join([*first, row, column, *head, *NUMBERS.findall(via)])
 
 
 def test_mixed_numbers_are_shown_beside_their_fractions() -> None:

@@ -188,7 +188,7 @@ class _Reader(HTMLParser):
 
     def _in_table(self, tag: str, said: dict[str, str]) -> None:
         assert self.rows is not None
-        if tag == "caption":
+        if tag == "caption" and not self.is_own:
             self.caption, self.in_caption = "", True
         elif tag == "tr":
             self.rows.append([])
