@@ -147,7 +147,7 @@ def place_of(entry: str) -> str:
     """Return the numbers of an entry's name in the order of its mathematics: heads come last."""
     name, _, place = entry.rstrip("]").partition("[")
     *head, row, column = place.split(",")
-    through = re.search(r"(?<=\w)_(?:var|mu)_\d+$", name)  # ∂L/∂R_2 via var_2
+    through = re.search(r"(?<=\w)_(?:var|mu|F|N|R)_\d+$", name)  # ∂L/∂R_2 via var_2
     via = through[0] if through and name.startswith("d") else ""
     first = NUMBERS.findall(name.removesuffix(via))
     return " ".join([*first, row, column, *head, *NUMBERS.findall(via)])
