@@ -426,11 +426,23 @@ class Witness:
     def _left_over(self) -> Iterator[Unread]:
         """Yield the numbers that were read as part of a step, and are of none where it is cut."""
         left = [self.numbers[place] for place in sorted(self.left) if self.free[place]]
+        counted = {line for line, own in self._by_line(self.numbers) if _are_counts(own)}
+        left = [number for number in left if number.line not in counted]
         behind = [n for n in left if self.lines[n.line - 1][: n.start].strip(STARTS)]
         could_be = len({each.line for each in behind}) > 1  # a column, and no count of rows
-        for line, numbers in groupby(left, key=lambda each: each.line):
+        for line, numbers in self._by_line(left):
             text = " ".join(each.entry.text for each in numbers)
             yield Unread(line, text, "beside a step, which is whole without it", could_be)
+
+    @staticmethod
+    def _by_line(numbers: list[Number]) -> Iterator[tuple[int, list[Number]]]:
+        return ((line, [*own]) for line, own in groupby(numbers, key=lambda each: each.line))
+
+
+def _are_counts(numbers: list[Number]) -> bool:
+    """Say whether the numbers of a line count columns: 0 1 2, or 1 2."""
+    values = [each.value for each in numbers]
+    return any(values == [*range(start, start + len(values))] for start in (0, 1))
 
 
 def _says(numbers: list[Number], matrix: WrittenMatrix) -> bool:
