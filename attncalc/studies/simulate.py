@@ -2,15 +2,16 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
@@ -18,6 +19,7 @@ from attncalc.solving.plan import outputs_of, plan
 from attncalc.studies.draws import Draw, generators
 from attncalc.studies.family import OF_DRAW, ProblemFamily, check_count
 from attncalc.studies.watched import (
+    Condition,
     Matrices,
     Watched,
     beyond_floats,
@@ -28,6 +30,8 @@ from attncalc.studies.watched import (
 
 QUANTILES = (5, 50, 95)
 USUAL_DRAWS = 1000
+LEAST_KEPT = 10
+"""Draws that must meet a condition: statistics of fewer say nothing."""
 MOST_KEPT = 2000
 """Draws whose outputs are kept, for a picture of their cloud."""
 STEP = 1000
@@ -85,13 +89,17 @@ class Simulation:
     seed
         That of the generator.
     values
-        What is watched, (draws, watched).
+        What is watched in the draws that meet every condition, (draws, watched).
     first, directions
         Of each output.
     outputs
-        The outputs of the first draws, (draws, n, d_v).
+        The outputs of the first of these draws, (draws, n, d_v).
     until
         The standard error that was asked for, if one was.
+    given
+        The conditions.
+    thrown, thrown_outputs
+        What is watched, and the outputs, in draws that do not meet every condition.
     """
 
     problem: Problem
@@ -103,17 +111,33 @@ class Simulation:
     directions: tuple[Direction, ...]
     outputs: Matrix
     until: float | None = None
+    given: tuple[Condition, ...] = ()
+    thrown: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+    thrown_outputs: Matrix = field(default_factory=lambda: np.empty((0, 0, 0)))
 
     @property
     def count(self) -> int:
-        """How many draws there were."""
+        """How many draws there were that meet every condition."""
         return len(self.values)
+
+    @property
+    def made(self) -> int:
+        """How many draws there were, with those that were thrown away."""
+        return len(self.values) + len(self.thrown)
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
         """Mean, standard deviation, standard error and quantiles of each that is watched."""
-        means, stds = mean(self.values), spread(self.values)
-        small, power = scaled(self.values, 0)
+        return self._statistics_of(self.values)
+
+    @cached_property
+    def statistics_of_all(self) -> tuple[Statistic, ...]:
+        """The same of all draws, with those that were thrown away."""
+        return self._statistics_of(np.concatenate([self.values, self.thrown]))
+
+    def _statistics_of(self, values: Matrix) -> tuple[Statistic, ...]:
+        means, stds = mean(values), spread(values)
+        small, power = scaled(values, 0)
         shares = [share / 100 for share in QUANTILES]
         quantiles = np.ldexp(np.quantile(small, shares, axis=0), power)
         return tuple(
@@ -121,7 +145,7 @@ class Simulation:
                 each.name,
                 float(means[i]),
                 float(stds[i]),
-                float(stds[i]) / sqrt(self.count),
+                float(stds[i]) / sqrt(len(values)),
                 tuple(map(float, quantiles[:, i])),
             )
             for i, each in enumerate(self.watched)
@@ -137,6 +161,7 @@ def simulate(
     count: int = USUAL_DRAWS,
     seed: int = 0,
     until: float | None = None,
+    given: Sequence[Condition] = (),
     report: Report | None = None,
     agreed: bool = False,
 ) -> Simulation:
@@ -154,6 +179,8 @@ def simulate(
         The same seed gives the same draws.
     until
         A standard error: it is drawn until that of each mean is as small.
+    given
+        Conditions: draws that do not meet all of them are thrown away, and counted.
     report
         Called with how many draws of how many are done.
     agreed
@@ -162,14 +189,16 @@ def simulate(
     Raises
     ------
     InputError
-        When it would take very long and that is not agreed, or numbers grow beyond floats.
+        When it would take very long and that is not agreed, numbers grow beyond floats, or hardly
+        any draw meets the conditions.
     """
     check_count(problem, count, OF_DRAW, agreed=agreed)
-    run = _Run(problem, tuple(draws), tuple(watched), seed)
+    run = _Run(problem, tuple(draws), tuple(watched), tuple(given), seed)
     run.draw(count, report)
-    while until is not None and (needed := run.needed(until)) > run.count:
+    run.refuse_few()
+    while until is not None and (needed := run.needed(until)) > run.made:
         check_count(problem, needed, OF_DRAW, agreed=agreed)
-        run.draw(STEP * ceil((needed - run.count) / STEP), report)
+        run.draw(STEP * ceil((needed - run.made) / STEP), report)
     return Simulation(
         problem,
         run.draws,
@@ -180,6 +209,9 @@ def simulate(
         run.directions(),
         np.concatenate(run.kept)[:MOST_KEPT],
         until,
+        run.given,
+        np.concatenate(run.thrown),
+        np.concatenate(run.thrown_outputs)[:MOST_KEPT],
     )
 
 
@@ -187,12 +219,19 @@ class _Run:
     """Draws as they are made, and their sums so far."""
 
     def __init__(
-        self, problem: Problem, draws: tuple[Draw, ...], watched: tuple[Watched, ...], seed: int
+        self,
+        problem: Problem,
+        draws: tuple[Draw, ...],
+        watched: tuple[Watched, ...],
+        given: tuple[Condition, ...],
+        seed: int,
     ) -> None:
-        self.draws, self.watched = draws, watched
-        self.count = 0
+        self.draws, self.watched, self.given = draws, watched, given
+        self.count = self.made = 0
         self.values: list[Matrix] = []
         self.kept: list[Matrix] = []
+        self.thrown: list[Matrix] = []
+        self.thrown_outputs: list[Matrix] = []
         self._problem, self._family = problem, ProblemFamily(problem)
         self._generators = generators(seed, len(draws))
         steps = plan(problem)
@@ -222,14 +261,27 @@ class _Run:
         return self._family.solve(matrices)
 
     def _take(self, family: Matrices, count: int) -> None:
-        self.values.append(watched_values(self.watched, family, count))
-        for name, shares in self._shares.items():
-            weights = np.broadcast_to(family[name], (count, *family[name].shape[1:]))
-            self._shares[name] = shares + first_shares(weights).sum(axis=0)
+        kept: Any = slice(None)
+        thrown: Any = slice(0)
+        if self.given:
+            kept = np.logical_and.reduce([each.holds(family, count) for each in self.given])
+            thrown = ~kept
+        values = watched_values(self.watched, family, count)
         outputs = family[self._outputs][:, 0]
         outputs = np.broadcast_to(outputs, (count, *outputs.shape[1:]))
+        self.values.append(values[kept])
+        self.thrown.append(values[thrown])
+        if self.made - self.count < MOST_KEPT:
+            self.thrown_outputs.append(outputs[thrown].copy())
+        self.made += count
+        count, outputs = len(values[kept]), outputs[kept]
         if self.count < MOST_KEPT:
             self.kept.append(outputs[: MOST_KEPT - self.count].copy())
+        if not count:
+            return
+        for name, shares in self._shares.items():
+            weights = np.broadcast_to(family[name], (len(values), *family[name].shape[1:]))
+            self._shares[name] = shares + first_shares(weights[kept]).sum(axis=0)
         if self._origin is None:  # near the mean: else squares would cancel
             self._origin = mean(outputs)
             # the size of the spread, so that its squares are floats
@@ -243,7 +295,16 @@ class _Run:
     def needed(self, until: float) -> int:
         """Return how many draws make the standard error of each mean as small, by those made."""
         worst = float(spread(np.concatenate(self.values)).max())
-        return ceil((Fraction(worst) / Fraction(until)) ** 2)
+        return ceil((Fraction(worst) / Fraction(until)) ** 2 * self.made / self.count)
+
+    def refuse_few(self) -> None:
+        """Refuse conditions that hardly any draw meets."""
+        if self.given and self.count < LEAST_KEPT:
+            texts = " and ".join(quoted(each.text) for each in self.given)
+            raise InputError(
+                f"{self.count:,} of {self.made:,} draws meet {texts}, and at least {LEAST_KEPT} "
+                "must: make more draws, or a weaker condition"
+            )
 
     def first(self) -> tuple[First, ...]:
         """Return in what share of the draws each input came first."""

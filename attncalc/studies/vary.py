@@ -329,7 +329,12 @@ def _one_by_one(
         digits.append(
             tuple(
                 # only an entry has digits of its own; a measure is computed from floats
-                fixed(solution.digits[each.step][each.place] if each.step else number, decimals)
+                fixed(
+                    solution.digits[each.step][each.place]
+                    if each.step in solution.digits
+                    else number,
+                    decimals,
+                )
                 for each, number in zip(watched, rounded, strict=True)
             )
         )

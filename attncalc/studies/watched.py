@@ -5,6 +5,8 @@ Everything is asked of a family: matrices of (problems, heads, rows, columns), t
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +45,37 @@ class Watched:
     is_masked: bool = False
 
 
+COMPARISONS: Mapping[str, Any] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """A comparison that a problem of a family meets or not.
+
+    Parameters
+    ----------
+    text
+        As it was typed.
+    sides, signs
+        What is compared, and the keys of COMPARISONS between these.
+    """
+
+    text: str
+    sides: tuple[Watched, ...]
+    signs: tuple[str, ...]
+
+    def holds(self, family: Matrices, count: int) -> Matrix:
+        """Return which problems meet it, (problems,)."""
+        values = watched_values(self.sides, family, count).T
+        triples = zip(self.signs, values[:-1], values[1:], strict=True)
+        return np.asarray(reduce(np.logical_and, (COMPARISONS[s](a, b) for s, a, b in triples)))
+
+
 def entry_of(step: str, place: Place) -> Measure:
     """Return the measure of one entry, at a place of the plan's matrix."""
     *head, row, column = place
@@ -64,11 +97,11 @@ def distance_of(step: str, head: int, row: int, target: Callable[[Matrices], Mat
     return lambda family: distance(family[step][:, head, row, :], target(family))
 
 
-def mean_of_rows(name: str, rows: tuple[int, ...]) -> Callable[[Matrices], Matrix]:
+def mean_of_rows(name: str, rows: tuple[int, ...], head: int = 0) -> Callable[[Matrices], Matrix]:
     """Return what gives the mean of some rows of a matrix, (problems, columns)."""
 
     def mean(family: Matrices) -> Matrix:
-        small, power = scaled(family[name][:, 0, list(rows), :], 1)
+        small, power = scaled(family[name][:, head, list(rows), :], 1)
         return np.asarray(np.ldexp(small.mean(axis=1), power[:, 0]))
 
     return mean

@@ -392,6 +392,12 @@ mu is the given value. The same seed gives the same digits.
             Flag("--draws NUMBER", "Number of draws.", STUDY, int, 1000),
             Flag("--seed NUMBER", "Seed of the random generator.", STUDY, int, 0, low=0),
             Flag("--until ERROR", "Draw until the standard error is this small.", STUDY, float),
+            Flag(
+                "--given COMPARISON",
+                'Keep only draws with e.g. "q·k_a > 0"; repeatable.',
+                STUDY,
+                list,
+            ),
             WATCH,
             YES,
             *OF_STUDIES,
