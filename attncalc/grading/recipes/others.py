@@ -90,9 +90,8 @@ def of_others(step: Step, problem: Attention) -> Iterator[Wrong]:
         yield from _of_sum(step)
     elif isinstance(operation, Rotate):
         yield from _of_rotation(step, operation, problem)
-    elif isinstance(operation, Sinusoids) and operation.offset:
-        says = "places are counted from 0, as those of keys"
-        yield "places-of-keys", says, lambda read: replace(operation, offset=0).over(read(first))
+    elif isinstance(operation, Sinusoids):
+        yield from _of_sinusoids(operation, first)
     elif isinstance(operation, Stack):
         earlier, new = step.inputs
         says = f"{new} is put before {earlier}: a cache comes first"
@@ -139,6 +138,18 @@ def _taking_turns(heads: Matrix) -> Matrix:
 
 def _viewed(heads: Matrix) -> Matrix:
     return heads.reshape(heads.shape[1], -1)
+
+
+def _of_sinusoids(operation: Sinusoids, tokens: str) -> Iterator[Wrong]:
+    """Yield what comes of other places and of the usual base."""
+    if operation.offset:
+        of_keys = replace(operation, offset=0)
+        says = "places are counted from 0, as those of keys"
+        yield "places-of-keys", says, lambda read: of_keys.over(read(tokens))
+    if operation.base != Sinusoids.base:
+        usual = replace(operation, base=Sinusoids.base)
+        says = f"the base of the angles is 10000, not {as_written(operation.base)}"
+        yield "positions-base", says, lambda read: usual.over(read(tokens))
 
 
 def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[Wrong]:
