@@ -496,6 +496,8 @@ ALIASES = {
     "∂L/∂O": "dO",
     "grad_O": "dO",
     "targets": "target",
+    "alpha": "A",
+    "α": "A",
 }
 """Other names for fields, beside those that case, spaces and underscores make."""
 

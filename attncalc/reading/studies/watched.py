@@ -20,7 +20,7 @@ from attncalc.reading.studies.names import (
     split_outside,
     tokens_of,
 )
-from attncalc.solving.choosing import chosen_entries
+from attncalc.solving.choosing import by_name, chosen_entries
 from attncalc.solving.plan import outputs_of
 from attncalc.solving.solution import Solution, solve
 from attncalc.studies.watched import (
@@ -210,9 +210,7 @@ def _entries(text: str, solution: Solution) -> Iterator[Watched]:
     if found and not found["mean"] and (name := given.get(found["name"].lower())):
         yield from _given_entries(name, found["rows"], problem)
         return
-    by_name = {step.name.lower(): step for step in solution.plan}
-    by_name = {step.title: step for step in solution.plan} | by_name
-    for name, places in chosen_entries(solution, [text], by_name).items():
+    for name, places in chosen_entries(solution, [text], by_name(solution.plan)).items():
         is_weight = name in [step.name for step in solution.all_weights]
         is_masked = _is_masked(name, solution)
         for shown in places:
@@ -239,11 +237,13 @@ class _Rows(NamedTuple):
 def _rows(text: str, whole: str, solution: Solution) -> _Rows:
     found = _ROWS.fullmatch(text)
     problem = solution.problem
-    steps = {step.name.lower(): step.name for step in solution.plan}
+    steps = {name: step.name for name, step in by_name(solution.plan).items()}
     known = steps | {name.lower(): name for name in problem.names if name not in MARKS}
     name = known.get(found["name"].lower()) if found else None
     if found is None or name is None:
-        raise InputError(f"{quoted(whole)}: {unknown(text.strip(), list(known.values()))}")
+        raise InputError(
+            f"{quoted(whole)}: {unknown(text.strip(), list(dict.fromkeys(known.values())))}"
+        )
     matrix = solution.floats[name] if name in steps.values() else problem.given[name]
     heads = tuple(range(matrix.shape[0] if matrix.ndim == 3 else 1))
     count = matrix.shape[-2]
