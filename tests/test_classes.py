@@ -865,7 +865,8 @@ def test_an_interrupted_marking_goes_on(tmp_path: Path, attncalc: Command) -> No
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     )
-    while run.poll() is None and not (tmp_path / "marked").exists():
+    recorded = tmp_path / "marked" / ".attncalc-marked.jsonl"  # it is written after the pages
+    while run.poll() is None and not (recorded.exists() and recorded.stat().st_size):
         time.sleep(0.05)
     run.send_signal(signal.SIGINT)
     run.communicate(timeout=60)
