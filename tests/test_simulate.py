@@ -307,14 +307,12 @@ def test_under_a_condition_the_weight_has_the_moments_of_a_normal_cut_off() -> N
     mean = sum(map(math.prod, zip(of, density, strict=True))) / sum(density)
     square = sum(x * x * p for x, p in zip(of, density, strict=True)) / sum(density)
     weight, kept = found.statistics[0], normal.cdf(math.sqrt(2))
-    assert found.made == 20_000
-    assert abs(found.count / found.made - kept) < 5 * math.sqrt(kept * (1 - kept) / found.made)
+    assert found.everything.count == 20_000
+    assert abs(found.count / 20_000 - kept) < 5 * math.sqrt(kept * (1 - kept) / 20_000)
     assert abs(weight.mean - mean) < 5 * weight.standard_error
     assert weight.std**2 == pytest.approx(square - mean**2, rel=5 * math.sqrt(2 / found.count))
     everything = drawn(Problem(**TWO), LONGER, watch="A[1,1,1], O, K[a]", count=20_000)
-    assert [each.mean for each in found.statistics_of_all] == pytest.approx(
-        [each.mean for each in everything.statistics]
-    )
+    assert found.everything.statistics == everything.statistics
 
 
 def test_a_condition_keeps_those_of_the_same_draws_that_meet_it() -> None:
@@ -326,9 +324,8 @@ def test_a_condition_keeps_those_of_the_same_draws_that_meet_it() -> None:
     ):  # fmt: skip
         found = conditioned(*given)
         assert np.array_equal(found.values, everything.values[everything.values[:, 3] > 0])
-        assert np.array_equal(found.thrown, everything.values[everything.values[:, 3] <= 0])
+        assert np.array_equal(found.everything.values, everything.values)
         assert np.array_equal(found.outputs[:, 0], found.values[:, 1:3])
-        assert np.array_equal(found.thrown_outputs[:, 0], found.thrown[:, 1:3])
         assert found.first[0].shares == (1.0, 0.0)
     both = conditioned("q_1·k_a > 0", "norm(K[a]) <= 1")
     length = everything.values[:, 3]
@@ -369,7 +366,7 @@ def test_what_is_thrown_away_is_counted_in_every_form(attncalc: Command, tmp_pat
     assert [line.split(",")[:2] for line in lines[1:]] == [["1", "all"], ["1", "kept"]]
     assert attncalc(*run, "100", "-o", "s.npz").code == 0
     arrays = np.load(tmp_path / "s.npz")
-    assert (len(arrays["values"]), len(arrays["thrown"])) == (92, 8)
+    assert (len(arrays["values"]), len(arrays["all"])) == (92, 100)
     until = json.loads(attncalc(*run, "100", "--until", "0.005", "--format", "json").out)
     assert until["watched"][0]["standard_error"] <= 0.005
     assert until["kept"] + until["thrown_away"] == until["draws"]
@@ -406,12 +403,12 @@ def test_the_picture_shows_kept_draws_all_draws_and_the_range_of_a_key() -> None
     found = conditioned("q_1·k_a > 0", watch="O, K[a]")
     histogram, outputs, keys = draw_simulations([found], Look()).axes
     bars = [patch for patch in histogram.patches if hasattr(patch, "get_height")]
-    assert sum(bar.get_height() for bar in bars) == pytest.approx(found.count / found.made)
+    assert sum(bar.get_height() for bar in bars) == pytest.approx(found.count / 1000)
     assert "all draws (dotted outline)" in histogram.get_xlabel()
     for axes, columns in ((outputs, [0, 1]), (keys, [2, 3])):
-        kept, thrown, *_ = (each.get_offsets() for each in axes.collections)
-        assert np.array_equal(kept, found.values[:, columns])
-        assert np.array_equal(thrown, found.thrown[:, columns])
+        rings, dots, *_ = (each.get_offsets() for each in axes.collections)
+        assert np.array_equal(rings, found.everything.values[:, columns])
+        assert np.array_equal(dots, found.values[:, columns])
     assert [line.get_xydata().tolist() for line in keys.lines] == [[[0, 0], [1, 0]]]
 
 

@@ -2,11 +2,11 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,17 +89,15 @@ class Simulation:
     seed
         That of the generator.
     values
-        What is watched in the draws that meet every condition, (draws, watched).
+        What is watched, (draws, watched).
     first, directions
         Of each output.
     outputs
-        The outputs of the first of these draws, (draws, n, d_v).
+        The outputs of the first draws, (draws, n, d_v).
     until
         The standard error that was asked for, if one was.
-    given
-        The conditions.
-    thrown, thrown_outputs
-        What is watched, and the outputs, in draws that do not meet every condition.
+    given, of_all
+        The conditions that these draws meet, and all draws; none, and None, without conditions.
     """
 
     problem: Problem
@@ -112,32 +110,23 @@ class Simulation:
     outputs: Matrix
     until: float | None = None
     given: tuple[Condition, ...] = ()
-    thrown: Matrix = field(default_factory=lambda: np.empty((0, 0)))
-    thrown_outputs: Matrix = field(default_factory=lambda: np.empty((0, 0, 0)))
+    of_all: "Simulation | None" = None
 
     @property
     def count(self) -> int:
-        """How many draws there were that meet every condition."""
+        """How many draws there were."""
         return len(self.values)
 
     @property
-    def made(self) -> int:
-        """How many draws there were, with those that were thrown away."""
-        return len(self.values) + len(self.thrown)
+    def everything(self) -> "Simulation":
+        """All draws, whether they meet the conditions or not."""
+        return self.of_all or self
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
         """Mean, standard deviation, standard error and quantiles of each that is watched."""
-        return self._statistics_of(self.values)
-
-    @cached_property
-    def statistics_of_all(self) -> tuple[Statistic, ...]:
-        """The same of all draws, with those that were thrown away."""
-        return self._statistics_of(np.concatenate([self.values, self.thrown]))
-
-    def _statistics_of(self, values: Matrix) -> tuple[Statistic, ...]:
-        means, stds = mean(values), spread(values)
-        small, power = scaled(values, 0)
+        means, stds = mean(self.values), spread(self.values)
+        small, power = scaled(self.values, 0)
         shares = [share / 100 for share in QUANTILES]
         quantiles = np.ldexp(np.quantile(small, shares, axis=0), power)
         return tuple(
@@ -145,7 +134,7 @@ class Simulation:
                 each.name,
                 float(means[i]),
                 float(stds[i]),
-                float(stds[i]) / sqrt(len(values)),
+                float(stds[i]) / sqrt(self.count),
                 tuple(map(float, quantiles[:, i])),
             )
             for i, each in enumerate(self.watched)
@@ -180,7 +169,7 @@ def simulate(
     until
         A standard error: it is drawn until that of each mean is as small.
     given
-        Conditions: draws that do not meet all of them are thrown away, and counted.
+        Conditions: draws that do not meet all of them are left out.
     report
         Called with how many draws of how many are done.
     agreed
@@ -193,45 +182,31 @@ def simulate(
         any draw meets the conditions.
     """
     check_count(problem, count, OF_DRAW, agreed=agreed)
-    run = _Run(problem, tuple(draws), tuple(watched), tuple(given), seed)
+    run = _Run(problem, tuple(draws), tuple(watched), seed, tuple(given))
     run.draw(count, report)
     run.refuse_few()
-    while until is not None and (needed := run.needed(until)) > run.made:
+    while until is not None and (needed := run.needed(until)) > run.count:
         check_count(problem, needed, OF_DRAW, agreed=agreed)
-        run.draw(STEP * ceil((needed - run.made) / STEP), report)
-    return Simulation(
-        problem,
-        run.draws,
-        run.watched,
-        seed,
-        np.concatenate(run.values),
-        run.first(),
-        run.directions(),
-        np.concatenate(run.kept)[:MOST_KEPT],
-        until,
-        run.given,
-        np.concatenate(run.thrown),
-        np.concatenate(run.thrown_outputs)[:MOST_KEPT],
-    )
+        run.draw(STEP * ceil((needed - run.count) / STEP), report)
+    return run.simulation(until)
 
 
 class _Run:
-    """Draws as they are made, and their sums so far."""
+    """Draws as they are made, and their sums so far; with conditions, also those that meet them."""
 
     def __init__(
         self,
         problem: Problem,
         draws: tuple[Draw, ...],
         watched: tuple[Watched, ...],
-        given: tuple[Condition, ...],
         seed: int,
+        given: tuple[Condition, ...] = (),
     ) -> None:
-        self.draws, self.watched, self.given = draws, watched, given
-        self.count = self.made = 0
+        self.draws, self.watched, self.seed, self.given = draws, watched, seed, given
+        self.met = _Run(problem, draws, watched, seed) if given else self
+        self.count = 0
         self.values: list[Matrix] = []
         self.kept: list[Matrix] = []
-        self.thrown: list[Matrix] = []
-        self.thrown_outputs: list[Matrix] = []
         self._problem, self._family = problem, ProblemFamily(problem)
         self._generators = generators(seed, len(draws))
         steps = plan(problem)
@@ -261,27 +236,20 @@ class _Run:
         return self._family.solve(matrices)
 
     def _take(self, family: Matrices, count: int) -> None:
-        kept: Any = slice(None)
-        thrown: Any = slice(0)
-        if self.given:
-            kept = np.logical_and.reduce([each.holds(family, count) for each in self.given])
-            thrown = ~kept
-        values = watched_values(self.watched, family, count)
-        outputs = family[self._outputs][:, 0]
-        outputs = np.broadcast_to(outputs, (count, *outputs.shape[1:]))
-        self.values.append(values[kept])
-        self.thrown.append(values[thrown])
-        if self.made - self.count < MOST_KEPT:
-            self.thrown_outputs.append(outputs[thrown].copy())
-        self.made += count
-        count, outputs = len(values[kept]), outputs[kept]
-        if self.count < MOST_KEPT:
-            self.kept.append(outputs[: MOST_KEPT - self.count].copy())
         if not count:
             return
+        if self.given:
+            met = np.logical_and.reduce([each.holds(family, count) for each in self.given])
+            those = {name: each if len(each) == 1 else each[met] for name, each in family.items()}
+            self.met._take(those, int(met.sum()))
+        self.values.append(watched_values(self.watched, family, count))
         for name, shares in self._shares.items():
-            weights = np.broadcast_to(family[name], (len(values), *family[name].shape[1:]))
-            self._shares[name] = shares + first_shares(weights[kept]).sum(axis=0)
+            weights = np.broadcast_to(family[name], (count, *family[name].shape[1:]))
+            self._shares[name] = shares + first_shares(weights).sum(axis=0)
+        outputs = family[self._outputs][:, 0]
+        outputs = np.broadcast_to(outputs, (count, *outputs.shape[1:]))
+        if self.count < MOST_KEPT:
+            self.kept.append(outputs[: MOST_KEPT - self.count].copy())
         if self._origin is None:  # near the mean: else squares would cancel
             self._origin = mean(outputs)
             # the size of the spread, so that its squares are floats
@@ -294,17 +262,34 @@ class _Run:
 
     def needed(self, until: float) -> int:
         """Return how many draws make the standard error of each mean as small, by those made."""
-        worst = float(spread(np.concatenate(self.values)).max())
-        return ceil((Fraction(worst) / Fraction(until)) ** 2 * self.made / self.count)
+        worst = float(spread(np.concatenate(self.met.values)).max())
+        return ceil((Fraction(worst) / Fraction(until)) ** 2 * self.count / self.met.count)
 
     def refuse_few(self) -> None:
         """Refuse conditions that hardly any draw meets."""
-        if self.given and self.count < LEAST_KEPT:
+        if self.given and self.met.count < LEAST_KEPT:
             texts = " and ".join(quoted(each.text) for each in self.given)
             raise InputError(
-                f"{self.count:,} of {self.made:,} draws meet {texts}, and at least {LEAST_KEPT} "
+                f"{self.met.count} of {self.count:,} draws meet {texts}, and at least {LEAST_KEPT} "
                 "must: make more draws, or a weaker condition"
             )
+
+    def simulation(self, until: float | None) -> Simulation:
+        """Return the draws that were made."""
+        found = Simulation(
+            self._problem,
+            self.draws,
+            self.watched,
+            self.seed,
+            np.concatenate(self.values),
+            self.first(),
+            self.directions(),
+            np.concatenate(self.kept)[:MOST_KEPT],
+            until,
+        )
+        if not self.given:
+            return found
+        return replace(self.met.simulation(until), given=self.given, of_all=found)
 
     def first(self) -> tuple[First, ...]:
         """Return in what share of the draws each input came first."""

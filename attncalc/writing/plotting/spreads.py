@@ -17,7 +17,7 @@ from attncalc.problem.stated import heading
 from attncalc.solving.plan import outputs_of
 from attncalc.solving.solution import solve
 from attncalc.studies.family import of_solution
-from attncalc.studies.simulate import MOST_KEPT, Simulation, Statistic, variance_ratios
+from attncalc.studies.simulate import MOST_KEPT, Simulation, variance_ratios
 from attncalc.writing.plotting import figure
 from attncalc.writing.plotting.drawing import HEAD_GAP
 from attncalc.writing.plotting.look import Look, check_drawn
@@ -60,19 +60,20 @@ def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) 
         When the size that is asked for is too small.
     """
     drawn = draw_simulations(simulations, look)
+    parts = [part for each in simulations for part in _parts(each)]
     means = (
         f"{which}{each.name}: mean {significant(each.mean, 4)}, std {significant(each.std, 4)}"
-        for simulation in simulations
-        for which, each in _firsts(simulation)
+        for which, each in ((which, draws.statistics[0]) for which, draws in parts)
     )
     told = [*said_of(simulations), *means, *_ratios(simulations)]
     return picture_of(drawn, form, _title(simulations), told, _texts(simulations))
 
 
-def _firsts(simulation: Simulation) -> Iterator[tuple[str, Statistic]]:
-    if simulation.given:
-        yield "all draws, ", simulation.statistics_of_all[0]
-    yield "kept draws, " if simulation.given else "", simulation.statistics[0]
+def _parts(simulation: Simulation) -> list[tuple[str, Simulation]]:
+    """Return all draws and those that meet the conditions, with their names."""
+    if simulation.of_all is None:
+        return [("", simulation)]
+    return [("all draws: ", simulation.of_all), ("kept draws: ", simulation)]
 
 
 def draw_simulations(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
@@ -124,20 +125,15 @@ def _counted(simulations: Sequence[Simulation]) -> str:
     return max(weights, key=lambda name: round(stds[name], 6)) if weights else known[0].name
 
 
-def _values(simulation: Simulation, name: str, *, thrown: bool = False) -> Matrix:
+def _values(simulation: Simulation, name: str) -> Matrix:
     names = [each.name for each in simulation.watched]
-    values = simulation.thrown if thrown else simulation.values
-    column: Matrix = values[:, names.index(name) if name in names else 0]
+    column: Matrix = simulation.values[:, names.index(name) if name in names else 0]
     return column
 
 
 def _shared(simulations: Sequence[Simulation]) -> _Shared:
     name = _counted(simulations)
-    thrown = [_values(each, name, thrown=True) for each in simulations]
-    columns = [
-        np.concatenate([_values(each, name), others])
-        for each, others in zip(simulations, thrown, strict=True)
-    ]
+    columns = [_values(each.everything, name) for each in simulations]
     check_drawn(max(float(np.abs(each).max()) for each in columns))
     low, high = min(map(np.min, columns)), max(map(np.max, columns))
     is_weight = any(each.name == name and each.is_weight for each in simulations[0].watched)
@@ -154,11 +150,7 @@ def _cloud_limits(simulations: Sequence[Simulation]) -> tuple[Limits, Limits] | 
     """Return how far clouds reach, with the values; None where outputs are in no plane."""
     if any(each.outputs.shape[-1] != 2 for each in simulations):
         return None
-    points = [
-        outputs.reshape(-1, 2)
-        for each in simulations
-        for outputs in (each.outputs, each.thrown_outputs)
-    ]
+    points = [each.everything.outputs.reshape(-1, 2) for each in simulations]
     points += [value for each in simulations if (value := values_of(each)) is not None]
     return _around(points)
 
@@ -199,15 +191,14 @@ def _column(
     draw = partial(_histogram, simulation, shared, title, palette)
     mosaic = figure.panel_of(f"histogram {place}", width, figure.Track(HISTOGRAM, LEAST), draw)
     joined = figure.below if is_one_of_many else figure.beside
-    clouds: dict[str, Any] = {}
-    if shared.cloud:
-        for output in _moving(simulation)[:MOST_CLOUDS]:
-            clouds[str(output)] = partial(_cloud, simulation, output, shared.cloud)
-    for row, (first, second) in _rows_in_a_plane(simulation)[:MOST_CLOUDS]:
-        clouds[f"row {row}"] = partial(_row_cloud, simulation, row, (first, second))
-    for name, cloud in clouds.items():
-        draw = partial(cloud, palette)
-        part = figure.panel_of(f"cloud {place} {name}", width, figure.Track(CLOUD, LEAST), draw)
+    clouds: list[Any] = []
+    if shared.cloud is not None:
+        moving = _moving(simulation)[:MOST_CLOUDS]
+        clouds += [partial(_cloud, simulation, each, shared.cloud, palette) for each in moving]
+    rows = _rows_in_a_plane(simulation).items()
+    clouds += [partial(_row_cloud, simulation, *row, palette) for row in rows][:MOST_CLOUDS]
+    for number, cloud in enumerate(clouds):
+        part = figure.panel_of(f"cloud {place} {number}", width, figure.Track(CLOUD, LEAST), cloud)
         mosaic = joined(mosaic, part)
     return mosaic
 
@@ -230,79 +221,72 @@ def _histogram(
     """Draw in what share of the draws a value lies between two ends, and the mean."""
     values = _values(simulation, shared.name)
     solid, dashed, others = palette.ranks
-    edges = shared.edges.tolist()
-    weights = np.full(len(values), 1 / simulation.made)
-    axes.hist(values, edges, weights=weights, color=solid.color, edgecolor=palette.paper)
+    weights = np.full(len(values), 1 / simulation.everything.count)
+    axes.hist(
+        values, shared.edges.tolist(), weights=weights, color=solid.color, edgecolor=palette.paper
+    )
     axes.axvline(float(values.mean()), color=dashed.color, linestyle=dashed.linestyle)
     axes.set_xlim(shared.edges[0], shared.edges[-1])
     axes.set_ylim(0, 1.08 * shared.tallest)
     if title:
         wide = wrapped(title, TEXT_SIZE, room[0], most_lines=2)
         axes.set_title(wide, size=TEXT_SIZE, color=palette.strong, pad=HEAD_GAP, parse_math=False)
-    std = significant(float(values.std(ddof=1)), 3)
-    mean = significant(float(values.mean()), 3)
-    told = f"{shared.name}: mean {mean} (dashed), std {std}"
-    if simulation.given:
-        every = np.concatenate([values, _values(simulation, shared.name, thrown=True)])
+    told = f"{shared.name}: {_moments(values, ' (dashed)')}"
+    if simulation.of_all:
+        every = _values(simulation.of_all, shared.name)
         weights = np.full(len(every), 1 / len(every))
-        outline: Any = {"histtype": "step", "color": others.color, "linestyle": others.linestyle}
-        axes.hist(every, edges, weights=weights, linewidth=1.4, **outline)
-        mean, std = (significant(float(each), 3) for each in (every.mean(), every.std(ddof=1)))
-        told += f"\nall draws (dotted outline): mean {mean}, std {std}"
+        look: Any = {"color": others.color, "linestyle": others.linestyle, "linewidth": 1.4}
+        axes.hist(every, shared.edges.tolist(), weights=weights, histtype="step", **look)
+        told += f"\nall draws (dotted outline): {_moments(every)}"
     _label(axes, told, "share of draws", palette)
     return figure.LeftOut()
 
 
-def _rows_in_a_plane(simulation: Simulation) -> list[tuple[str, tuple[int, int]]]:
+def _moments(values: Matrix, looks: str = "") -> str:
+    mean, std = (significant(float(each), 3) for each in (values.mean(), values.std(ddof=1)))
+    return f"mean {mean}{looks}, std {std}"
+
+
+def _rows_in_a_plane(simulation: Simulation) -> dict[str, list[int]]:
     """Return rows of two numbers of given matrices that are watched, and where they are watched."""
-    given = simulation.problem.given
-    found: dict[tuple[Any, ...], dict[int, int]] = {}
+    given, found = simulation.problem.given, dict[str, list[int]]()
     for place, each in enumerate(simulation.watched):
         if each.step in given and given[each.step].shape[-1] == 2:
-            found.setdefault((each.step, *each.place[:-1]), {})[each.place[-1]] = place
-    return [
-        (f"{name}[{','.join(str(index + 1) for index in row)},:]", (columns[0], columns[1]))
-        for (name, *row), columns in found.items()
-        if len(columns) == 2
-    ]
+            row = ",".join(str(index + 1) for index in each.place[:-1])
+            found.setdefault(f"{each.step}[{row},:]", []).append(place)
+    return {name: places for name, places in found.items() if len(places) == 2}
 
 
 def _row_cloud(
     simulation: Simulation,
     name: str,
-    columns: tuple[int, int],
+    places: list[int],
     palette: Palette,
     axes: Axes,
     room: figure.Room,
 ) -> figure.LeftOut:
     """Draw a given row in all draws, and the row as it is given as a line from the origin."""
-    kept, thrown = (
-        each[:MOST_KEPT, list(columns)] for each in (simulation.values, simulation.thrown)
-    )
-    first = simulation.watched[columns[0]]
-    mean = of_solution(solve(simulation.problem), exactly=False)[first.step]
-    *head, row, _ = first.place
-    end = mean[0, head[0] if head else 0, row]
-    limits = _around([kept, thrown, np.stack([0 * end, end])])
-    _scatter(axes, kept, thrown, limits, palette)
-    dashed = palette.ranks[1]
-    axes.plot([0, end[0]], [0, end[1]], color=dashed.color, linestyle=dashed.linestyle, zorder=3)
-    axes.scatter(end[0], end[1], s=34, color=dashed.color, zorder=3)
+    given = of_solution(solve(simulation.problem), exactly=False)
+    end = np.array([simulation.watched[place].measure(given)[0] for place in places])
+    points = [each.values[:MOST_KEPT, places] for _, each in _parts(simulation)]
+    _scatter(axes, points, _around([*points, np.stack([0 * end, end])]), palette)
+    look: Any = {"color": palette.ranks[1].color, "zorder": 3}
+    axes.plot([0, end[0]], [0, end[1]], linestyle=palette.ranks[1].linestyle, **look)
+    axes.scatter(end[0], end[1], s=34, **look)
     _label(axes, f"{name}, first number (as given: the dot)", "second number", palette)
     return figure.LeftOut()
 
 
 def _scatter(
-    axes: Axes, kept: Matrix, thrown: Matrix, limits: tuple[Limits, Limits], palette: Palette
+    axes: Axes, points: list[Matrix], limits: tuple[Limits, Limits], palette: Palette
 ) -> None:
-    """Draw the points of draws: those kept as dots, those thrown away as crosses."""
+    """Draw the points of draws as dots; those of all draws, below, as rings."""
     solid, _, others = palette.ranks
     axes.set_aspect("equal", adjustable="datalim")
-    look: Any = {"color": solid.color, "alpha": 0.35, "linewidths": 0, "zorder": 2}
-    axes.scatter(kept[:, 0], kept[:, 1], s=9, rasterized=len(kept) > 500, **look)
-    if len(thrown):
-        look = {"color": others.color, "marker": "x", "linewidths": 0.8, "zorder": 2}
-        axes.scatter(thrown[:, 0], thrown[:, 1], s=9, rasterized=len(thrown) > 500, **look)
+    rings: Any = {"facecolors": "none", "edgecolors": others.color, "linewidths": 0.5}
+    dots: Any = {"color": solid.color, "alpha": 0.35, "linewidths": 0}
+    for each, look in zip(points, [rings, dots][-len(points) :], strict=True):
+        axes.scatter(each[:, 0], each[:, 1], s=9, zorder=2, rasterized=len(each) > 500, **look)
     axes.set(xlim=limits[0], ylim=limits[1])
 
 
@@ -315,10 +299,9 @@ def _cloud(
     room: figure.Room,
 ) -> figure.LeftOut:
     """Draw an output in all draws, the values as named points, and a segment between two."""
-    dashed = palette.ranks[1]
-    thrown = simulation.thrown_outputs[:, output] if simulation.given else np.empty((0, 2))
-    _scatter(axes, simulation.outputs[:, output], thrown, limits, palette)
-    values = values_of(simulation)
+    dashed, values = palette.ranks[1], values_of(simulation)
+    points = [each.outputs[:, output] for _, each in _parts(simulation)]
+    _scatter(axes, points, limits, palette)
     nameless = 0
     if values is not None:
         one, other = _ends(simulation, output)

@@ -8,7 +8,7 @@ import numpy as np
 from attncalc.base.text import on_a_line
 from attncalc.problem.stated import heading
 from attncalc.studies.draws import GENERATOR
-from attncalc.studies.simulate import QUANTILES, Simulation, Statistic, variance_ratios
+from attncalc.studies.simulate import QUANTILES, Simulation, variance_ratios
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
 from attncalc.writing.studies.common import in_json, in_rows, lasting, sheet, shown
 
@@ -31,44 +31,47 @@ def simulation_document(simulations: Sequence[Simulation], *, full: bool = False
 def said_of(simulations: Sequence[Simulation]) -> tuple[str, ...]:
     """Return what was drawn, how often, by which generator, and which conventions hold."""
     first = simulations[0]
-    counts = sorted({f"{each.made:,}" for each in simulations}, key=len)
-    met = " and ".join(
-        f"{each.count:,} kept, {each.made - each.count:,} thrown away" for each in simulations
-    )
+    counts = sorted({f"{each.everything.count:,}" for each in simulations}, key=len)
+    kept = (f"{each.count:,} kept, {_thrown(each):,} thrown away" for each in simulations)
     texts = " and ".join(on_a_line(each.text) for each in first.given)
     return (
         *(on_a_line(draw.text) for draw in first.draws),
         f"{' and '.join(counts)} draws",
-        *([f"given {texts}: {met}"] if first.given else ()),
+        *([f"given {texts}: {' and '.join(kept)}"] if texts else ()),
         f"{GENERATOR}({first.seed})",
         f"statistics to {first.problem.decimals + MORE} decimals",
         *lasting(first.problem, [each.problem for each in simulations]),
     )
 
 
+def _thrown(simulation: Simulation) -> int:
+    """Return how many draws do not meet the conditions."""
+    return simulation.everything.count - simulation.count
+
+
 def _of_problem(simulation: Simulation, number: int, *, full: bool) -> Iterator[Part]:
     name = f"{number}: {heading(simulation.problem)}" if number else "Watched quantities"
-    decimals = simulation.problem.decimals + MORE
-    if simulation.given:
-        yield _statistics(simulation.statistics_of_all, f"{name}, all draws", decimals, full=full)
+    if simulation.of_all:
+        yield _statistics(simulation.of_all, f"{name}, all draws", full=full)
         name += ", kept draws"
-    yield _statistics(simulation.statistics, name, decimals, full=full)
+    yield _statistics(simulation, name, full=full)
     for name in dict.fromkeys(each.weights for each in simulation.first):
         yield _first(simulation, name, full=full)
     if directions := tuple(_directions(simulation)):
         yield Bullets(directions)
 
 
-def _statistics(statistics: Sequence[Statistic], title: str, decimals: int, *, full: bool) -> Sheet:
+def _statistics(simulation: Simulation, title: str, *, full: bool) -> Sheet:
+    decimals = simulation.problem.decimals + MORE
     rows = [
         [
             *(shown(value, decimals) for value in (each.mean, each.std)),
             significant(each.standard_error),
             *(shown(value, decimals) for value in each.quantiles),
         ]
-        for each in statistics
+        for each in simulation.statistics
     ]
-    names = [each.name for each in statistics]
+    names = [each.name for each in simulation.statistics]
     return sheet(title, names, HEADINGS, lambda i, j: rows[i][j], full=full)
 
 
@@ -163,11 +166,22 @@ def _content(simulation: Simulation) -> dict[str, Any]:
     problem = simulation.problem
     names = {each.weights for each in simulation.first}
     several = {name: problem.attention_of(name).n_heads > 1 for name in names}
+    of_all, given = simulation.of_all, [each.text for each in simulation.given]
+    counts = {"given": given, "kept": simulation.count, "thrown_away": _thrown(simulation)}
     return {
-        "draws": simulation.made,
+        "draws": simulation.everything.count,
         "seed": simulation.seed,
-        **(_conditioned(simulation) if simulation.given else {}),
-        "watched": _of_statistics(simulation.statistics),
+        **({**counts, "watched_in_all": _content(of_all)["watched"]} if of_all else {}),
+        "watched": [
+            {
+                "name": each.name,
+                "mean": each.mean,
+                "std": each.std,
+                "standard_error": each.standard_error,
+                "quantiles": dict(zip(map(str, QUANTILES), each.quantiles, strict=True)),
+            }
+            for each in simulation.statistics
+        ],
         "first": [
             {
                 **({"weights": each.weights} if problem.where(each.weights) else {}),
@@ -180,45 +194,23 @@ def _content(simulation: Simulation) -> dict[str, Any]:
     }
 
 
-def _conditioned(simulation: Simulation) -> dict[str, Any]:
-    return {
-        "given": [each.text for each in simulation.given],
-        "kept": simulation.count,
-        "thrown_away": simulation.made - simulation.count,
-        "watched_in_all": _of_statistics(simulation.statistics_of_all),
-    }
-
-
-def _of_statistics(statistics: Sequence[Statistic]) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": each.name,
-            "mean": each.mean,
-            "std": each.std,
-            "standard_error": each.standard_error,
-            "quantiles": dict(zip(map(str, QUANTILES), each.quantiles, strict=True)),
-        }
-        for each in statistics
-    ]
-
-
 def simulation_as_csv(simulations: Sequence[Simulation]) -> str:
     """Return a row for each that is watched, in each problem; with conditions, of all draws too."""
     rows = [
-        [str(place), *which, each.name, *map(repr, (each.mean, each.std, each.standard_error))]
-        + [repr(value) for value in each.quantiles]
+        [str(place), *which, each.name]
+        + [repr(value) for value in (each.mean, each.std, each.standard_error, *each.quantiles)]
         for place, simulation in enumerate(simulations, start=1)
-        for which, statistics in _of_draws(simulation)
-        for each in statistics
+        for which, draws in _csv_parts(simulation)
+        for each in draws.statistics
     ]
     draws = ["draws"] if simulations[0].given else []
     return in_rows([["problem", *draws, "watched", *HEADINGS], *rows])
 
 
-def _of_draws(simulation: Simulation) -> Iterator[tuple[list[str], Sequence[Statistic]]]:
-    if simulation.given:
-        yield ["all"], simulation.statistics_of_all
-    yield ["kept"] if simulation.given else [], simulation.statistics
+def _csv_parts(simulation: Simulation) -> Iterator[tuple[list[str], Simulation]]:
+    if simulation.of_all:
+        yield ["all"], simulation.of_all
+    yield ["kept"] if simulation.of_all else [], simulation
 
 
 def write_simulation_npz(simulations: Sequence[Simulation], file: IO[bytes]) -> None:
@@ -227,7 +219,7 @@ def write_simulation_npz(simulations: Sequence[Simulation], file: IO[bytes]) -> 
     for place, simulation in enumerate(simulations, start=1):
         end = f"_{place}" if len(simulations) > 1 else ""
         arrays[f"values{end}"] = simulation.values
-        if simulation.given:
-            arrays[f"thrown{end}"] = simulation.thrown
+        if simulation.of_all:
+            arrays[f"all{end}"] = simulation.of_all.values
         arrays[f"watched{end}"] = np.array([each.name for each in simulation.watched])
     np.savez(file, **arrays)
