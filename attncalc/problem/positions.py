@@ -31,8 +31,8 @@ def is_there(fields: object, tokens: str) -> bool:
 
 def base_of(fields: Any) -> str:
     """Return the base of sinusoids in words, where it is not the usual one."""
-    base = Fraction(fields.positions_base)
-    return "" if base == Sinusoids.base else f", base {as_written(base)}"
+    base = fields.positions_base
+    return "" if base == Sinusoids.base else f", base {as_written(Fraction(base))}"
 
 
 def _built(placed: Placed, streams: Streams) -> Built:

@@ -43,8 +43,8 @@ def read_vectors(path: Path, text: str) -> tuple[dict[str, object], str]:
         raise InputError(f"{path}: {'; '.join(_missing(path, missing))}")
     rows = {word: _row(path, *found[each]) for word, each in wanted.items()}
     tokens: dict[str, object] = {"X": [rows[word] for word in words], ROW_NAMES: {"X": words}}
-    said = of_each([*again.values()]) if again else ""
-    return tokens, f"{path}: more than one vector of {said}: the first is used" if again else ""
+    said = f"more than one vector of {of_each([*again.values()])}" if again else ""
+    return tokens, said and f"{path}: {said}: the first is used"
 
 
 def _lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes, bytes]]:
@@ -81,16 +81,14 @@ def _row(path: Path, number: int, numbers: bytes) -> list[object]:
 
 def _missing(path: Path, words: Sequence[str]) -> Iterator[str]:
     """Yield each word that has no vector, with the words of the file that are most like it."""
-    near: dict[str, set[str]] = {word: set() for word in words}
-    with opened(path) as file:
-        for _, each, _ in _lines(file, path):
+    near: dict[str, dict[str, str]] = {word: {} for word in words}
+    with opened(path) as file:  # once more, but no pipe
+        for _, each, _ in _lines(file, path) if path.is_file() else ():
             known = each.decode(errors="replace")
             for word, others in near.items():
                 few = len(set(word.lower()) ^ set(known.lower())) <= 2
                 if few and abs(len(known) - len(word)) <= 2:
-                    others.add(known)
+                    others.setdefault(known.lower(), known)
     for word, others in near.items():
-        alike = {other.lower(): other for other in sorted(others, reverse=True)}
-        close = get_close_matches(word.lower(), alike)
-        meant = [quoted(alike[each]) for each in close]
+        meant = [quoted(others[each]) for each in get_close_matches(word.lower(), others)]
         yield f"no vector of {quoted(word)}" + (f": try {of_each(meant)}" if meant else "")

@@ -118,6 +118,11 @@ class Simulation:
         return len(self.values)
 
     @property
+    def parts(self) -> "dict[str, Simulation]":
+        """All draws and those that meet the conditions, by name; without conditions "" alone."""
+        return {"all": self.of_all, "kept": self} if self.of_all else {"": self}
+
+    @property
     def everything(self) -> "Simulation":
         """All draws, whether they meet the conditions or not."""
         return self.of_all or self

@@ -5,8 +5,7 @@ Everything is asked of a family: matrices of (problems, heads, rows, columns), t
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,34 +45,22 @@ class Watched:
 
 
 COMPARISONS: Mapping[str, Any] = {
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
+    **{"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater},
+    **{"≤": np.less_equal, "≥": np.greater_equal},
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Condition:
-    """A comparison that a problem of a family meets or not.
-
-    Parameters
-    ----------
-    text
-        As it was typed.
-    sides, signs
-        What is compared, and the keys of COMPARISONS between these.
-    """
+class Condition(NamedTuple):
+    """A comparison of two quantities: as it was typed, the key of COMPARISONS, and the sides."""
 
     text: str
-    sides: tuple[Watched, ...]
-    signs: tuple[str, ...]
+    sign: str
+    sides: tuple[Watched, Watched]
 
     def holds(self, family: Matrices, count: int) -> Matrix:
         """Return which problems meet it, (problems,)."""
-        values = watched_values(self.sides, family, count).T
-        triples = zip(self.signs, values[:-1], values[1:], strict=True)
-        return np.asarray(reduce(np.logical_and, (COMPARISONS[s](a, b) for s, a, b in triples)))
+        found: Matrix = COMPARISONS[self.sign](*watched_values(self.sides, family, count).T)
+        return found
 
 
 def entry_of(step: str, place: Place) -> Measure:

@@ -80,7 +80,8 @@ def read_outputs(problem: Problem, *, weights_too: bool) -> tuple[Watched, ...]:
     return read_watched([*(weights if weights_too else []), outputs], problem)
 
 
-_SIDE = re.compile(r"(<=|>=|[<>≤≥])|((?:\[[^\]]*+\]|\{[^}]*+\}|[^<>≤≥\[{]|[\[{])++)")
+_SIDE = r"((?:\[[^\]]*+\]|\{[^}]*+\}|[^<>≤≥])++)"
+_COMPARED = re.compile(rf"{_SIDE}({'|'.join(COMPARISONS)}){_SIDE}")
 
 
 def read_conditions(texts: Sequence[str], problem: Problem) -> tuple[Condition, ...]:
@@ -96,26 +97,22 @@ def read_conditions(texts: Sequence[str], problem: Problem) -> tuple[Condition, 
 
 
 def _condition(text: str, solution: Solution) -> Condition:
-    pieces = _SIDE.findall(text)
-    signs = tuple({"≤": "<=", "≥": ">="}.get(sign, sign) for sign, _ in pieces[1::2])
-    if not signs or len(pieces) % 2 == 0 or not all(sign in COMPARISONS for sign in signs):
+    found = _COMPARED.fullmatch(text)
+    sides = [_side(found[side].strip(), text, solution) for side in (1, 3)] if found else []
+    if found is None or not any(each.name for each in sides):
         raise InputError(f"{quoted(text)} is no comparison: {HOW_TO_COMPARE}")
-    sides = tuple(_side(side.strip(), text, solution) for _, side in pieces[::2])
-    if all(not each.name for each in sides):
-        raise InputError(f"{quoted(text)} compares numbers alone: {HOW_TO_COMPARE}")
-    return Condition(text, sides, signs)
+    return Condition(text, found[2], (sides[0], sides[1]))
 
 
 def _side(side: str, text: str, solution: Solution) -> Watched:
     try:
         number = np.array(float(number_of(side)))
     except (InputError, OverflowError):
-        found = tuple(_watched(side, solution))
-        if len(found) > 1:
-            names = f"{found[0].name} to {found[-1].name}"
-            how = f"is {len(found)} numbers ({names}), and one is compared"
+        first, *others = _watched(side, solution)
+        if others:
+            how = f"is {len(others) + 1} numbers, {first.name} to {others[-1].name}: compare one"
             raise InputError(f"{quoted(text)}: {side} {how}") from None
-        return found[0]
+        return first
     return Watched("", lambda _: number)
 
 
@@ -183,24 +180,9 @@ def _as_rows(text: str, solution: Solution) -> str:
     if found is None:
         return text
     name, row = found[1].upper(), found[2] or found[3]
-    if row is None:
-        return name
-    given = solution.problem.given
-    matrix = given[name] if name in given else solution.floats.get(name)
-    is_head = matrix is not None and matrix.ndim == 3 and matrix.shape[-2] == 1
-    return f"{name}[{row},1,:]" if is_head else f"{name}[{row}]"
-
-
-def _given_entries(name: str, which: str | None, problem: Problem) -> Iterator[Watched]:
-    """Yield entries of a given matrix, in the layout in which it is given."""
-    stored = problem.stored(name)
-    flat = np.arange(stored.size).reshape(stored.shape)
-    internal = problem.turned(name, flat)  # where the plan has each entry
-    masked = bool(np.isneginf(np.asarray(stored, dtype=np.float64)).any())
-    for entry in np.ravel(flat[place_of(name, which, problem)]):
-        shown = ",".join(str(index + 1) for index in np.unravel_index(entry, stored.shape))
-        place = tuple(map(int, np.argwhere(internal == entry)[0]))
-        yield Watched(f"{name}[{shown}]", entry_of(name, place), name, place, is_masked=masked)
+    matrices = {**solution.problem.given, **solution.floats}
+    is_head = name in matrices and matrices[name].ndim == 3 and matrices[name].shape[-2] == 1
+    return f"{name}[{row}{',1,:' if is_head else ''}]" if row else name
 
 
 def _entries(text: str, solution: Solution) -> Iterator[Watched]:
@@ -208,7 +190,14 @@ def _entries(text: str, solution: Solution) -> Iterator[Watched]:
     given = {each.lower(): each for each in problem.names if each not in MARKS}
     found = _ROWS.fullmatch(text)
     if found and not found["mean"] and (name := given.get(found["name"].lower())):
-        yield from _given_entries(name, found["rows"], problem)
+        stored = problem.stored(name)
+        flat = np.arange(stored.size).reshape(stored.shape)
+        internal = problem.turned(name, flat)  # where the plan has each entry
+        for entry in np.ravel(flat[place_of(name, found["rows"], problem)]):
+            index = ",".join(str(each + 1) for each in np.unravel_index(entry, stored.shape))
+            place = tuple(map(int, np.argwhere(internal == entry)[0]))
+            measure, masked = entry_of(name, place), _is_masked(name, solution)
+            yield Watched(f"{name}[{index}]", measure, name, place, is_masked=masked)
         return
     for name, places in chosen_entries(solution, [text], by_name(solution.plan)).items():
         is_weight = name in [step.name for step in solution.all_weights]
@@ -249,14 +238,12 @@ def _rows(text: str, whole: str, solution: Solution) -> _Rows:
     count = matrix.shape[-2]
     labels = _labels(name, count, solution)
     indices = split_list(found["rows"]) if found["rows"] else []
-    what = f"{quoted(whole)}: {name} has {{}}"
-    if len(heads) > 1 and len(indices) == 3 and ":" in indices[1:]:  # H[2,1,:]
-        head = indices.pop(0)
-        if head != ":":
-            heads = (index_of(head, "head", len(heads), (), what.format(f"{len(heads)} heads")),)
-    counted = what.format(f"{count} row{'s' * (count > 1)}")
+    has = f"{quoted(whole)}: {name} has"
+    if len(heads) > 1 and len(indices) == 3 and indices[0] != ":":  # H[2,1,:]
+        heads = (index_of(indices.pop(0), "head", len(heads), (), f"{has} {len(heads)} heads"),)
+    what = f"{has} {count} row{'s' * (count > 1)}"
     wanted = [each for each in indices if each != ":"]
-    rows = tuple(index_of(each, "row", count, labels, counted) for each in wanted)
+    rows = tuple(index_of(each, "row", count, labels, what) for each in wanted)
     has_heads = matrix.ndim == 3 and len(matrix) > 1
     rows = rows or tuple(range(count))
     return _Rows(name, heads, has_heads, rows, bool(found["mean"]), matrix.shape[-1])

@@ -60,20 +60,15 @@ def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) 
         When the size that is asked for is too small.
     """
     drawn = draw_simulations(simulations, look)
-    parts = [part for each in simulations for part in _parts(each)]
     means = (
-        f"{which}{each.name}: mean {significant(each.mean, 4)}, std {significant(each.std, 4)}"
-        for which, each in ((which, draws.statistics[0]) for which, draws in parts)
+        f"{which and f'{which} draws: '}{each.name}: mean {significant(each.mean, 4)}, "
+        f"std {significant(each.std, 4)}"
+        for simulation in simulations
+        for which, draws in simulation.parts.items()
+        for each in draws.statistics[:1]
     )
     told = [*said_of(simulations), *means, *_ratios(simulations)]
     return picture_of(drawn, form, _title(simulations), told, _texts(simulations))
-
-
-def _parts(simulation: Simulation) -> list[tuple[str, Simulation]]:
-    """Return all draws and those that meet the conditions, with their names."""
-    if simulation.of_all is None:
-        return [("", simulation)]
-    return [("all draws: ", simulation.of_all), ("kept draws: ", simulation)]
 
 
 def draw_simulations(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
@@ -268,7 +263,7 @@ def _row_cloud(
     """Draw a given row in all draws, and the row as it is given as a line from the origin."""
     given = of_solution(solve(simulation.problem), exactly=False)
     end = np.array([simulation.watched[place].measure(given)[0] for place in places])
-    points = [each.values[:MOST_KEPT, places] for _, each in _parts(simulation)]
+    points = [each.values[:MOST_KEPT, places] for each in simulation.parts.values()]
     _scatter(axes, points, _around([*points, np.stack([0 * end, end])]), palette)
     look: Any = {"color": palette.ranks[1].color, "zorder": 3}
     axes.plot([0, end[0]], [0, end[1]], linestyle=palette.ranks[1].linestyle, **look)
@@ -300,7 +295,7 @@ def _cloud(
 ) -> figure.LeftOut:
     """Draw an output in all draws, the values as named points, and a segment between two."""
     dashed, values = palette.ranks[1], values_of(simulation)
-    points = [each.outputs[:, output] for _, each in _parts(simulation)]
+    points = [each.outputs[:, output] for each in simulation.parts.values()]
     _scatter(axes, points, limits, palette)
     nameless = 0
     if values is not None:

@@ -51,10 +51,8 @@ def _thrown(simulation: Simulation) -> int:
 
 def _of_problem(simulation: Simulation, number: int, *, full: bool) -> Iterator[Part]:
     name = f"{number}: {heading(simulation.problem)}" if number else "Watched quantities"
-    if simulation.of_all:
-        yield _statistics(simulation.of_all, f"{name}, all draws", full=full)
-        name += ", kept draws"
-    yield _statistics(simulation, name, full=full)
+    for which, draws in simulation.parts.items():
+        yield _statistics(draws, f"{name}, {which} draws" if which else name, full=full)
     for name in dict.fromkeys(each.weights for each in simulation.first):
         yield _first(simulation, name, full=full)
     if directions := tuple(_directions(simulation)):
@@ -197,20 +195,14 @@ def _content(simulation: Simulation) -> dict[str, Any]:
 def simulation_as_csv(simulations: Sequence[Simulation]) -> str:
     """Return a row for each that is watched, in each problem; with conditions, of all draws too."""
     rows = [
-        [str(place), *which, each.name]
+        [str(place), *filter(None, [which]), each.name]
         + [repr(value) for value in (each.mean, each.std, each.standard_error, *each.quantiles)]
         for place, simulation in enumerate(simulations, start=1)
-        for which, draws in _csv_parts(simulation)
+        for which, draws in simulation.parts.items()
         for each in draws.statistics
     ]
     draws = ["draws"] if simulations[0].given else []
     return in_rows([["problem", *draws, "watched", *HEADINGS], *rows])
-
-
-def _csv_parts(simulation: Simulation) -> Iterator[tuple[list[str], Simulation]]:
-    if simulation.of_all:
-        yield ["all"], simulation.of_all
-    yield ["kept"] if simulation.of_all else [], simulation
 
 
 def write_simulation_npz(simulations: Sequence[Simulation], file: IO[bytes]) -> None:
