@@ -556,10 +556,8 @@ def test_a_step_of_ones_own_named_c_is_not_the_output() -> None:
     assert values(answer, "O") == [[0.5, 2.5]]
 
 
-def test_problems_and_flags_know_the_names_of_course_notes(
-    attncalc: Command, tmp_path: Path
-) -> None:
-    weights = {"alpha": [[0.5, 0.5]], "V": [[1, 2], [3, 4]]}
+def test_flags_know_the_names_of_course_notes(attncalc: Command, tmp_path: Path) -> None:
+    weights = {"A": [[0.5, 0.5]], "V": [[1, 2], [3, 4]]}
     (tmp_path / "in.json").write_text(json.dumps(weights), encoding="utf-8")
     entry = attncalc("cross", "in.json", "--entry", "c[1,1]").out
     assert "O[1,1] = (0.5·1) + (0.5·3) = 2.00" in entry

@@ -496,8 +496,6 @@ ALIASES = {
     "∂L/∂O": "dO",
     "grad_O": "dO",
     "targets": "target",
-    "alpha": "A",
-    "α": "A",
 }
 """Other names for fields, beside those that case, spaces and underscores make."""
 
