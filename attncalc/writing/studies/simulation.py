@@ -37,7 +37,7 @@ def said_of(simulations: Sequence[Simulation]) -> tuple[str, ...]:
     return (
         *(on_a_line(draw.text) for draw in first.draws),
         f"{' and '.join(counts)} draws",
-        *([f"given {texts}: {' and '.join(kept)}"] if texts else ()),
+        *([f"given {texts}: {' and '.join(dict.fromkeys(kept))}"] if texts else ()),
         f"{GENERATOR}({first.seed})",
         f"statistics to {first.problem.decimals + MORE} decimals",
         *lasting(first.problem, [each.problem for each in simulations]),
