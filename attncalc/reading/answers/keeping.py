@@ -99,10 +99,11 @@ class Keeper(Labels):
         """Return the name of a single number with one index, which is the key if one query asks."""
         index, shape = name.row or name.number, self.expected.shape(name.matrix)
         is_of_keys = own_name(name.matrix)[:1] in ("S", "A") and not (name.column or name.head)
-        row, column = (index, 1) if self.expected.by_columns else (1, index)
-        if not (is_of_keys and len(shape) == 2 and min(shape) == 1 < max(shape) >= index > 0):
+        first, last = (index, 1) if self.expected.by_columns else (1, index)
+        is_there = len(shape) == 2 and 0 < first <= shape[0] and 0 < last <= shape[1]
+        if not is_of_keys or not is_there or shape[self.expected.by_columns] != 1:
             return name
-        return name._replace(row=row, column=column, number=0)
+        return name._replace(row=first, column=last, number=0)
 
     def _copied(self, name: Name, grid: Grid) -> str | None:
         """Return the given matrix that a grid is, where it cannot be what its name says.
