@@ -522,6 +522,7 @@ NOTES: dict[str, object] = {
 }
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize(
     "text",
     [

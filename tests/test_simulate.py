@@ -374,6 +374,7 @@ def test_what_is_thrown_away_is_counted_in_every_form(attncalc: Command, tmp_pat
     assert study.found[0].count == 92
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize(
     ("given", "said"),
     [
