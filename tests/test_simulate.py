@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import BUNDLED, Command
+from conftest import BUNDLED, Command, mostly_slow
 
 from attncalc import Problem, read_problem
 from attncalc import simulate as simulate_in_python
+from attncalc.problem.fields import MARKS
 from attncalc.reading.studies.draws import read_draw
 from attncalc.reading.studies.watched import read_conditions, read_watched
 from attncalc.solving.solution import solve
@@ -348,6 +349,14 @@ def test_drawn_rows_are_watched_in_the_layout_in_which_they_are_given() -> None:
     of_head = read_watched(["K[2,1,2], norm(K[2,1,:])"], heads)
     assert [each.name for each in of_head] == ["K[2,1,2]", "norm(K[2,1,:])"]
     assert simulate(heads, [], of_head, count=2).values[0].tolist() == [4, 5]
+
+
+@pytest.mark.parametrize("name", mostly_slow(["columns", "torch", "grouped", "decoder", "vit"]))
+def test_every_given_matrix_of_a_sample_is_watched_as_it_is_given(name: str) -> None:
+    problem = read_problem(BUNDLED / f"{name}.json")
+    for given in (each for each in problem.names if each not in MARKS):
+        (values,) = simulate(problem, [], read_watched([given], problem), count=1).values
+        assert np.array_equal(values, np.ravel(problem.stored(given)).astype(float))
 
 
 def test_what_is_thrown_away_is_counted_in_every_form(attncalc: Command, tmp_path: Path) -> None:
