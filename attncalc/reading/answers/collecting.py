@@ -368,7 +368,12 @@ class _Collector(Keeper):
             return None
         last = block.names[-1].strip(_BESIDE_TOKEN)
         if last in self.expected.labels and (base := self.name(block.names[:-1]) or self.label):
-            return base._replace(row=self.expected.labels.row(base.matrix, last), number=0)
+            row, shape = (
+                self.expected.labels.row(base.matrix, last),
+                self.expected.shape(base.matrix),
+            )
+            if not shape or row <= shape[-1 if self.expected.by_columns else -2]:  # else c = A V
+                return base._replace(row=row, number=0)
         line, row = self.token
         base = self.name(block.names[-1:])
         if line != block.line:
