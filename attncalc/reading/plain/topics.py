@@ -34,12 +34,14 @@ def with_topics(text: str, named: Named) -> str:
     'Q[2,:] = [1 2]'
     """
     topic, lines = 0, []
-    if COMMA in text:  # also before another comma: 0,5, 0,2
-        text = _DECIMAL.sub(COMMA, text)
+    has_commas = COMMA in text
     for line in text.split("\n"):
         if not line.strip():
             topic = 0
-        made, topic = _line(line, topic, named) if len(line) < LONGEST else (line, 0)
+        # a comma may be a decimal one also before another: 0,5, 0,2
+        plain = _DECIMAL.sub(COMMA, line) if has_commas else line
+        made, topic = _line(plain, topic, named) if len(line) < LONGEST else (line, 0)
+        made = line if made == plain else made
         lines.append(made)
     return "\n".join(lines)
 
