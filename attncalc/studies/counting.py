@@ -1,11 +1,16 @@
 """Counts of a problem or a model: parameters, multiply-adds and bytes, each with its formula."""
 
-from collections.abc import Iterable, Sequence
-from math import prod
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count as count_from
+from math import log, prod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
+from attncalc.equations.operations import Mask
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.problem import Problem
 
@@ -13,10 +18,16 @@ BYTES = {"fp64": 8, "fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
 """Bytes of a number, by the name of its type."""
 TRAINED = {"weights", "bias", "table", "buckets", "positions"}
 """The roles of matrices that are parameters."""
+BY_TOKEN = {"tokens", "projected", "positions", "ids", "arriving"}
+"""The roles of matrices with a row for each token."""
 FLOPS = 2
 """Floating-point operations of a multiply-add."""
 MOST = 10**12
 """The largest number of tokens or sequences."""
+MOST_REPEATED = 1_000_000
+"""The largest number of tokens of a problem."""
+KERNEL = 3
+"""Kernel of the convolution, and neighbours without a window, in the comparison of layers."""
 
 
 class Term(NamedTuple):
@@ -75,13 +86,16 @@ class Load(NamedTuple):
             raise InputError(f"--dtype {quoted(self.dtype)}: one of {', '.join(BYTES)}")
 
 
-class Count(NamedTuple):
+@dataclass(frozen=True)
+class Count:
     """What a problem or a model takes.
 
     Parameters
     ----------
     load
         How it is used.
+    width, window
+        The features of a token, and how many keys a query attends to; None for all.
     parameters
         The sizes of its trained matrices.
     multiply_adds
@@ -89,21 +103,32 @@ class Count(NamedTuple):
     results, weights, cached
         The sizes of the results of its steps, of its attention matrices, and of its cached keys
         and values, for one sequence.
+    hidden, masked
+        The entries of attention matrices that masks hide, and the multiply-adds of the scores and
+        weighed values of these.
     """
 
+    TERMS: ClassVar = (
+        "parameters", "multiply_adds", "results", "weights", "cached", "hidden", "masked"
+    )  # fmt: skip
     load: Load
+    width: int
+    window: int | None
     parameters: tuple[Term, ...]
     multiply_adds: tuple[Term, ...]
     results: tuple[Term, ...]
     weights: tuple[Term, ...]
     cached: tuple[Term, ...]
+    hidden: tuple[Term, ...]
+    masked: tuple[Term, ...]
 
     def as_json(self) -> dict[str, Any]:
         """Return all counts and their formulas."""
         of_layers = [each for each in self.parameters if each.layers]
+        batch = self.load.batch
         return {
             "tokens": self.load.tokens,
-            "batch": self.load.batch,
+            "batch": batch,
             "dtype": self.load.dtype,
             "parameters": {
                 "total": _total(self.parameters),
@@ -116,17 +141,21 @@ class Count(NamedTuple):
                 },
             },
             "multiply_adds": {
-                "total": self.load.batch * _total(self.multiply_adds),
-                "formula": _formula(self.multiply_adds, self.load.batch),
-                "by_step": {
-                    name: self.load.batch * value
-                    for name, value in _by(self.multiply_adds, "name").items()
-                },
-                "flops": FLOPS * self.load.batch * _total(self.multiply_adds),
+                "total": batch * _total(self.multiply_adds),
+                "formula": _formula(self.multiply_adds, batch),
+                "by_step": _by(self.multiply_adds, "name", batch),
+                "flops": FLOPS * batch * _total(self.multiply_adds),
+                "masked": batch * _total(self.masked),
+                "masked_formula": _formula(self.masked, batch),
             },
             "kv_cache": self._bytes(self.cached),
-            "attention_matrix": self._bytes(self.weights),
+            "attention_matrix": {
+                **self._bytes(self.weights),
+                "entries": batch * _total(self.weights),
+                "masked": batch * _total(self.hidden),
+            },
             "activations": self._bytes(self.results),
+            "layers": [each._asdict() for each in layers(self)],
         }
 
     def _bytes(self, terms: Sequence[Term]) -> dict[str, Any]:
@@ -134,15 +163,81 @@ class Count(NamedTuple):
         return {"bytes": prod(times) * _total(terms), "formula": _formula(terms, *times)}
 
 
+class Layer(NamedTuple):
+    """A kind of layer in the comparison of Vaswani et al., *Attention Is All You Need*, table 1.
+
+    Parameters
+    ----------
+    layer, formula
+        What it is called, and its multiply-adds as a product; n tokens of d features.
+    multiply_adds, sequential, path
+        Its multiply-adds, the operations that must follow one another, and the longest path
+        between two tokens; without constant factors.
+    """
+
+    layer: str
+    formula: str
+    multiply_adds: int
+    sequential: int
+    path: int
+
+
+def layers(count: Count) -> list[Layer]:
+    """Return kinds of layers for the tokens and the width of a problem or a model."""
+    n, d, k, r = count.load.tokens, count.width, KERNEL, count.window or KERNEL
+    if not n or not d:
+        return []
+    steps = next(steps for steps in count_from(1) if k**steps >= n)
+    rows = (
+        ("self-attention", "n² · d", (n, n, d), 1, 1),
+        ("recurrent", "n · d²", (n, d, d), n, n),
+        (f"convolution, k = {k}", "k · n · d²", (k, n, d, d), 1, steps),
+        (f"restricted self-attention, r = {r}", "r · n · d", (r, n, d), 1, -(-n // r)),
+    )
+    return [
+        Layer(name, f"{text} = {Term('', '', sizes).formula}", prod(sizes), *others)
+        for name, text, sizes, *others in rows
+    ]
+
+
+def visible(n: int, m: int, window: int | None = None, first: int = 1) -> int:
+    """Return how many pairs of a query and a key a causal mask leaves.
+
+    Parameters
+    ----------
+    n, m
+        How many queries and keys.
+    window
+        How many keys a query attends to at most, the last ones; None for all.
+    first
+        How many keys the first query attends to.
+
+    Examples
+    --------
+    >>> visible(4, 4), visible(4, 4, window=2)
+    (10, 7)
+    """
+
+    def up_to(keys: int) -> int:
+        """Return the sum of all numbers to this one, those above m as m, those below 0 as 0."""
+        low = min(max(keys, 0), m)
+        return low * (low + 1) // 2 + m * max(keys - m, 0)
+
+    def ramp(start: int) -> int:
+        return up_to(start + n - 1) - up_to(start - 1)
+
+    return ramp(first) - (0 if window is None else ramp(first - window))
+
+
 def _total(terms: Iterable[Term]) -> int:
     return sum(each.total for each in terms)
 
 
-def _by(terms: Iterable[Term], key: str) -> dict[str, int]:
+def _by(terms: Iterable[Term], key: str, batch: int = 1) -> dict[str, int]:
     found: dict[str, int] = {}
     for each in terms:
         name = getattr(each, key)
-        found[name] = found.get(name, 0) + each.total
+        found[name] = found.get(name, 0) + batch * each.total
     return found
 
 
@@ -167,7 +262,7 @@ def count_problem(problem: Problem, load: Load) -> Count:
     problem
         The problem; its numbers are not used.
     load
-        How it is used; the tokens are those of the problem.
+        How it is used; with other tokens than its own, as if these were repeated.
 
     Raises
     ------
@@ -175,33 +270,141 @@ def count_problem(problem: Problem, load: Load) -> Count:
         When the tokens of this problem cannot be changed.
     """
     load.check()
-    given = {name: matrix.shape for name, matrix in problem.given.items()}
-    tokens = problem.attentions[0].n if problem.attentions else None
-    if load.tokens not in (None, tokens):
-        raise InputError(
-            f"--tokens {load.tokens}: the tokens of a problem are its own; a model's config.json "
-            "can be counted for any number of tokens"
-        )
-    shapes = dict(given)
-    work, results, weights, cached = [], [], [], []
+    if load.tokens not in (None, _tokens(problem)):
+        problem = with_tokens(problem, load.tokens or 0)
+    shapes = {name: matrix.shape for name, matrix in problem.given.items()}
+    terms: dict[str, list[Term]] = {name: [] for name in Count.TERMS}
+
+    def add(what: str, name: str, *factors: int) -> None:
+        terms[what].append(Term("", name, factors))
+
+    for name, shape in shapes.items():
+        is_own = not role_of(name) and name.startswith("W")  # of a user's own equations
+        if role_of(name) in TRAINED or own_name(name) == "sinks" or is_own:
+            add("parameters", name, *shape)
     for step in problem.calculation.steps:
         inputs = [shapes[name] for name in step.inputs]
-        shape = step.operation.shape(*inputs)
-        work.append(Term("", step.name, step.operation.cost(*inputs)[:1]))
-        shapes[step.name] = shape
-        results.append(Term("", step.name, shape))
+        shapes[step.name] = shape = step.operation.shape(*inputs)
+        add("multiply_adds", step.name, *step.operation.cost(*inputs)[:1])
+        add("results", step.name, *shape)
         if step.role == "weights":
-            weights.append(results[-1])
-    for attention in problem.attentions:
-        if attention.has_values:
-            rows = attention.n_kv_heads, attention.m
-            cached += [Term("", "K", (*rows, attention.d_k)), Term("", "V", (*rows, attention.d_v))]
-    trained = tuple(
-        Term("", name, shape)
-        for name, shape in given.items()
-        if role_of(name) in TRAINED
-        or own_name(name) == "sinks"
-        or (not role_of(name) and name.startswith("W"))  # of a user's own equations
-    )
-    own = load._replace(tokens=tokens)
-    return Count(own, trained, tuple(work), tuple(results), tuple(weights), tuple(cached))
+            add("weights", step.name, *shape)
+        if isinstance(step.operation, Mask):
+            attention = problem.attention_of(step.name)
+            hidden = _hidden(step.operation, shape, [problem.given[x] for x in step.inputs[1:]])
+            add("hidden", step.name, hidden)
+            add("masked", step.name, hidden, attention.d_k + attention.d_v * attention.has_values)
+    for each in problem.attentions:
+        if each.has_values:
+            rows = each.n_kv_heads, min(each.m, each.window or each.m)
+            add("cached", "K", *rows, each.d_k)
+            add("cached", "V", *rows, each.d_v)
+    own = load._replace(tokens=_tokens(problem))
+    made = {name: tuple(each) for name, each in terms.items()}
+    for each in problem.attentions[:1]:
+        width = shapes[each.query_source][-1] if each.query_source in shapes else 0
+        return Count(own, width, each.window, **made)
+    return Count(own, 0, None, **made)
+
+
+def _tokens(problem: Problem) -> int | None:
+    return problem.attentions[0].n if problem.attentions else None
+
+
+def with_tokens(problem: Problem, tokens: int) -> Problem:
+    """Return a problem with so many tokens, those that it has repeated.
+
+    Raises
+    ------
+    InputError
+        When other tokens do not fit its matrices, as those of masks.
+    """
+    if tokens > MOST_REPEATED:
+        raise InputError(f"--tokens {tokens}: at most {MOST_REPEATED:,} for a problem")
+    made: dict[str, Any] = {"labels": None}
+    for name in problem.given:
+        if (role := role_of(name)) in BY_TOKEN:
+            matrix = problem.stored(name)
+            is_last = problem.standing.has_token_columns(name) or matrix.ndim == 1 or role == "ids"
+            axis = -1 if is_last else -2
+            rows = tokens - (name in ("X", "ids") and problem.class_token is not None)
+            made[name] = matrix.take(np.arange(rows) % matrix.shape[axis], axis)
+    if problem.target_ids is not None:
+        made["target_ids"] = [problem.target_ids[i % len(problem.target_ids)] for i in range(tokens)]
+    try:
+        found = replace(problem, **made)
+        if _tokens(found) == tokens:
+            return found
+        reason = "its equations do not tell which of its matrices have a row for each token"
+    except InputError as error:
+        reason = str(error)
+    raise InputError(f"--tokens {tokens}: this problem is for {_tokens(problem)} tokens: {reason}")
+
+
+def _hidden(mask: Mask, shape: tuple[int, ...], given: Sequence[Any]) -> int:
+    """Return how many entries a mask hides."""
+    if not given and mask.causal_from is not None:
+        *heads, n, m = shape
+        return prod(heads) * (n * m - visible(n, m, mask.window, mask.causal_from))
+    found = mask.forbidden(shape, dict(zip(mask.masks, given, strict=True))).values()
+    return int(np.broadcast_to(np.logical_or.reduce([*np.broadcast_arrays(*found)]), shape).sum())
+
+
+QUANTITIES = {
+    "parameters": ("parameters", "total"),
+    "multiply-adds": ("multiply_adds", "total"),
+    "masked multiply-adds": ("multiply_adds", "masked"),
+    "bytes of the KV cache": ("kv_cache", "bytes"),
+    "bytes of the attention weights": ("attention_matrix", "bytes"),
+    "bytes of activations": ("activations", "bytes"),
+}
+"""The counts that are compared, by their place in JSON."""
+
+
+def quantities(count: Count) -> dict[str, int]:
+    """Return the totals, the parameters of each matrix and the multiply-adds of each step."""
+    found = count.as_json()
+    return {
+        **{name: found[what][key] for name, (what, key) in QUANTITIES.items()},
+        **{f"parameters of {name}": n for name, n in found["parameters"]["by_matrix"].items()},
+        **{f"multiply-adds of {name}": n for name, n in found["multiply_adds"]["by_step"].items()},
+    }
+
+
+def compared(count: Count, other: Count) -> dict[str, dict[str, float | None]]:
+    """Return each quantity of two counts, their difference and their ratio; None for no ratio."""
+    one, two = quantities(count), quantities(other)
+    found = {}
+    for name in dict.fromkeys((*one, *two)):
+        a, b = one.get(name, 0), two.get(name, 0)
+        found[name] = {"count": a, "other": b, "difference": b - a, "ratio": b / a if a else None}
+    return found
+
+
+class Growth(NamedTuple):
+    """Counts for several values of a size: its name, its values, and the counts at each."""
+
+    size: str
+    values: tuple[int, ...]
+    counts: tuple[Count, ...]
+
+    def curves(self) -> dict[str, list[int]]:
+        """Return the totals at each value, and the multiply-adds that grow with the same power.
+
+        The power is the slope between the last two values on logarithmic axes, rounded.
+        """
+        rows = [quantities(count) for count in self.counts]
+        found = {name: [row.get(name, 0) for row in rows] for name in rows[-1]}
+        curves = {name: values for name, values in found.items() if name in QUANTITIES}
+        ratio = log(self.values[-1] / self.values[-2])
+        for name, values in found.items():
+            kind, _, step = name.partition(" of ")
+            if kind == "multiply-adds" and values[-2] and values[-1]:
+                power = round(log(values[-1] / values[-2]) / ratio)
+                group = f"multiply-adds, {self.size}^{power}"
+                curves[group] = [a + b for a, b in zip(curves.get(group, [0] * len(rows)), values)]
+        return curves
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the size, its values, and the curves over it."""
+        return {"size": self.size, "values": list(self.values), "curves": self.curves()}
