@@ -33,6 +33,12 @@ _WHISPER = {
     **_SIDES, "num_mel_bins": 5, "max_source_positions": 9, "max_target_positions": 7,
     "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1,
 }  # fmt: skip
+_LATENT = {
+    **_ROTARY, "num_key_value_heads": 4, "num_hidden_layers": 3, "q_lora_rank": 6,
+    "kv_lora_rank": 5, "qk_rope_head_dim": 2, "qk_nope_head_dim": 4, "v_head_dim": 3,
+    "moe_intermediate_size": 7, "n_routed_experts": 8, "num_experts_per_tok": 2,
+    "n_shared_experts": 2, "first_k_dense_replace": 1, "n_group": 2, "topk_group": 1,
+}  # fmt: skip
 
 CASES = [
     ("GPT2Model", _GPT2), ("GPT2LMHeadModel", _GPT2), ("GPT2LMHeadModel", {**_GPT2, "n_inner": 20}),
@@ -53,6 +59,15 @@ CASES = [
     ("T5Model", _T5), ("T5ForConditionalGeneration", _T5),
     ("T5ForConditionalGeneration", {**_T5, "feed_forward_proj": "gated-gelu"}),
     ("MT5ForConditionalGeneration", _T5),
+    ("GPT2ForSequenceClassification", _GPT2), ("GPT2ForTokenClassification", _GPT2),
+    ("BartForSequenceClassification", _SIDES), ("T5ForSequenceClassification", _T5),
+    ("T5ForTokenClassification", _T5),
+    ("WhisperForAudioClassification", {**_WHISPER, "classifier_proj_size": 6}),
+    ("DeepseekV3Model", _LATENT), ("DeepseekV3ForCausalLM", _LATENT),
+    ("DeepseekV3ForCausalLM", {**_LATENT, "q_lora_rank": None, "attention_bias": True}),
+    ("DeepseekV3ForCausalLM", {**_LATENT, "tie_word_embeddings": True}),
+    ("DeepseekV3ForSequenceClassification", _LATENT),
+    ("DeepseekV2ForCausalLM", _LATENT), ("DeepseekV2Model", {**_LATENT, "mlp_bias": True}),
 ]  # fmt: skip
 
 

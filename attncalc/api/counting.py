@@ -84,15 +84,13 @@ def growth(source: Source, load: Load, sizes: Mapping[str, Sequence[int]]) -> Gr
     if len(values) < 2 or list(values) != sorted({*values}) or values[0] < 1:
         raise InputError(f"{quoted(size)} takes at least two increasing whole numbers from 1")
     if size in ("tokens", "batch"):
-        counts = [counted(source, load._replace(**{size: value})) for value in values]
+        counts = [counted(source, Load(**{**load._asdict(), size: value})) for value in values]
     else:
         counts = [counted(source, load, {size: value}) for value in values]
     return Growth(size, values, tuple(counts))
 
 
-def counted(
-    source: Source, load: Load, sizes: Mapping[str, int] = MappingProxyType({})
-) -> Count:
+def counted(source: Source, load: Load, sizes: Mapping[str, int] = MappingProxyType({})) -> Count:
     """Return the counts of a problem, a file, a model's folder or its config.
 
     Parameters

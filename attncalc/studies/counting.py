@@ -122,6 +122,11 @@ class Count:
     hidden: tuple[Term, ...]
     masked: tuple[Term, ...]
 
+    @property
+    def by_step(self) -> dict[str, int]:
+        """The multiply-adds of each step, of a batch."""
+        return _by(self.multiply_adds, "name", self.load.batch)
+
     def as_json(self) -> dict[str, Any]:
         """Return all counts and their formulas."""
         of_layers = [each for each in self.parameters if each.layers]
@@ -143,7 +148,7 @@ class Count:
             "multiply_adds": {
                 "total": batch * _total(self.multiply_adds),
                 "formula": _formula(self.multiply_adds, batch),
-                "by_step": _by(self.multiply_adds, "name", batch),
+                "by_step": self.by_step,
                 "flops": FLOPS * batch * _total(self.multiply_adds),
                 "masked": batch * _total(self.masked),
                 "masked_formula": _formula(self.masked, batch),
@@ -192,7 +197,7 @@ def layers(count: Count) -> list[Layer]:
         ("self-attention", "n² · d", (n, n, d), 1, 1),
         ("recurrent", "n · d²", (n, d, d), n, n),
         (f"convolution, k = {k}", "k · n · d²", (k, n, d, d), 1, steps),
-        (f"restricted self-attention, r = {r}", "r · n · d", (r, n, d), 1, -(-n // r)),
+        (f"restricted, r = {r}", "r · n · d", (r, n, d), 1, -(-n // r)),
     )
     return [
         Layer(name, f"{text} = {Term('', '', sizes).formula}", prod(sizes), *others)
@@ -270,18 +275,15 @@ def count_problem(problem: Problem, load: Load) -> Count:
         When the tokens of this problem cannot be changed.
     """
     load.check()
-    if load.tokens not in (None, _tokens(problem)):
-        problem = with_tokens(problem, load.tokens or 0)
+    problem = with_tokens(problem, load.tokens)
     shapes = {name: matrix.shape for name, matrix in problem.given.items()}
     terms: dict[str, list[Term]] = {name: [] for name in Count.TERMS}
 
     def add(what: str, name: str, *factors: int) -> None:
         terms[what].append(Term("", name, factors))
 
-    for name, shape in shapes.items():
-        is_own = not role_of(name) and name.startswith("W")  # of a user's own equations
-        if role_of(name) in TRAINED or own_name(name) == "sinks" or is_own:
-            add("parameters", name, *shape)
+    for name in filter(_is_trained, shapes):
+        add("parameters", name, *shapes[name])
     for step in problem.calculation.steps:
         inputs = [shapes[name] for name in step.inputs]
         shapes[step.name] = shape = step.operation.shape(*inputs)
@@ -290,35 +292,44 @@ def count_problem(problem: Problem, load: Load) -> Count:
         if step.role == "weights":
             add("weights", step.name, *shape)
         if isinstance(step.operation, Mask):
-            attention = problem.attention_of(step.name)
             hidden = _hidden(step.operation, shape, [problem.given[x] for x in step.inputs[1:]])
+            each = problem.attention_of(step.name)
             add("hidden", step.name, hidden)
-            add("masked", step.name, hidden, attention.d_k + attention.d_v * attention.has_values)
-    for each in problem.attentions:
-        if each.has_values:
-            rows = each.n_kv_heads, min(each.m, each.window or each.m)
-            add("cached", "K", *rows, each.d_k)
-            add("cached", "V", *rows, each.d_v)
+            add("masked", step.name, hidden, each.d_k + (each.d_v if each.has_values else 0))
+    widths = [shapes[name][-1] for name in ("X", "X1", "Q") if name in shapes]
+    window = problem.attentions[0].window if problem.attentions else None
     own = load._replace(tokens=_tokens(problem))
+    terms["cached"] = [*_cached(problem)]
     made = {name: tuple(each) for name, each in terms.items()}
-    for each in problem.attentions[:1]:
-        width = shapes[each.query_source][-1] if each.query_source in shapes else 0
-        return Count(own, width, each.window, **made)
-    return Count(own, 0, None, **made)
+    return Count(own, next(iter(widths), 0), window, **made)
+
+
+def _cached(problem: Problem) -> Iterator[Term]:
+    for each in problem.attentions:
+        rows = each.n_kv_heads, min(each.m, each.window or each.m)
+        for name, width in (("K", each.d_k), ("V", each.d_v)) if each.has_values else ():
+            yield Term("", name, (*rows, width))
+
+
+def _is_trained(name: str) -> bool:
+    is_own = not role_of(name) and name.startswith("W")  # of a user's own equations
+    return role_of(name) in TRAINED or own_name(name) == "sinks" or is_own
 
 
 def _tokens(problem: Problem) -> int | None:
     return problem.attentions[0].n if problem.attentions else None
 
 
-def with_tokens(problem: Problem, tokens: int) -> Problem:
-    """Return a problem with so many tokens, those that it has repeated.
+def with_tokens(problem: Problem, tokens: int | None) -> Problem:
+    """Return a problem with so many tokens, those that it has repeated; None for its own.
 
     Raises
     ------
     InputError
         When other tokens do not fit its matrices, as those of masks.
     """
+    if tokens in (None, _tokens(problem)):
+        return problem
     if tokens > MOST_REPEATED:
         raise InputError(f"--tokens {tokens}: at most {MOST_REPEATED:,} for a problem")
     made: dict[str, Any] = {"labels": None}
@@ -330,7 +341,9 @@ def with_tokens(problem: Problem, tokens: int) -> Problem:
             rows = tokens - (name in ("X", "ids") and problem.class_token is not None)
             made[name] = matrix.take(np.arange(rows) % matrix.shape[axis], axis)
     if problem.target_ids is not None:
-        made["target_ids"] = [problem.target_ids[i % len(problem.target_ids)] for i in range(tokens)]
+        made["target_ids"] = [
+            problem.target_ids[i % len(problem.target_ids)] for i in range(tokens)
+        ]
     try:
         found = replace(problem, **made)
         if _tokens(found) == tokens:
@@ -354,31 +367,38 @@ QUANTITIES = {
     "parameters": ("parameters", "total"),
     "multiply-adds": ("multiply_adds", "total"),
     "masked multiply-adds": ("multiply_adds", "masked"),
-    "bytes of the KV cache": ("kv_cache", "bytes"),
-    "bytes of the attention weights": ("attention_matrix", "bytes"),
-    "bytes of activations": ("activations", "bytes"),
+    "KV cache bytes": ("kv_cache", "bytes"),
+    "attention matrix bytes": ("attention_matrix", "bytes"),
+    "activation bytes": ("activations", "bytes"),
 }
 """The counts that are compared, by their place in JSON."""
+Pairs = dict[str, dict[str, float | None]]
 
 
-def quantities(count: Count) -> dict[str, int]:
-    """Return the totals, the parameters of each matrix and the multiply-adds of each step."""
+def totals(count: Count) -> dict[str, int]:
+    """Return the counts that are compared, by their names."""
     found = count.as_json()
+    return {name: found[what][key] for name, (what, key) in QUANTITIES.items()}
+
+
+def compared(count: Count, other: Count) -> dict[str, Pairs]:
+    """Return totals, parameters and multiply-adds of two counts with differences and ratios.
+
+    Ratios are those of the other to the first; None if the first is 0.
+    """
+
+    def pairs(one: Mapping[str, int], two: Mapping[str, int]) -> Pairs:
+        both = {name: (one.get(name, 0), two.get(name, 0)) for name in (*one, *two)}
+        return {
+            name: {"count": a, "other": b, "difference": b - a, "ratio": b / a if a else None}
+            for name, (a, b) in both.items()
+        }
+
     return {
-        **{name: found[what][key] for name, (what, key) in QUANTITIES.items()},
-        **{f"parameters of {name}": n for name, n in found["parameters"]["by_matrix"].items()},
-        **{f"multiply-adds of {name}": n for name, n in found["multiply_adds"]["by_step"].items()},
+        "totals": pairs(totals(count), totals(other)),
+        "by_matrix": pairs(_by(count.parameters, "name"), _by(other.parameters, "name")),
+        "by_step": pairs(count.by_step, other.by_step),
     }
-
-
-def compared(count: Count, other: Count) -> dict[str, dict[str, float | None]]:
-    """Return each quantity of two counts, their difference and their ratio; None for no ratio."""
-    one, two = quantities(count), quantities(other)
-    found = {}
-    for name in dict.fromkeys((*one, *two)):
-        a, b = one.get(name, 0), two.get(name, 0)
-        found[name] = {"count": a, "other": b, "difference": b - a, "ratio": b / a if a else None}
-    return found
 
 
 class Growth(NamedTuple):
@@ -388,23 +408,32 @@ class Growth(NamedTuple):
     values: tuple[int, ...]
     counts: tuple[Count, ...]
 
-    def curves(self) -> dict[str, list[int]]:
-        """Return the totals at each value, and the multiply-adds that grow with the same power.
+    def powers(self) -> dict[str, int]:
+        """Return the power with which the multiply-adds of each step grow.
 
-        The power is the slope between the last two values on logarithmic axes, rounded.
+        It is the slope between the last two values on logarithmic axes, rounded.
         """
-        rows = [quantities(count) for count in self.counts]
-        found = {name: [row.get(name, 0) for row in rows] for name in rows[-1]}
-        curves = {name: values for name, values in found.items() if name in QUANTITIES}
+        before, last = (count.by_step for count in self.counts[-2:])
         ratio = log(self.values[-1] / self.values[-2])
-        for name, values in found.items():
-            kind, _, step = name.partition(" of ")
-            if kind == "multiply-adds" and values[-2] and values[-1]:
-                power = round(log(values[-1] / values[-2]) / ratio)
-                group = f"multiply-adds, {self.size}^{power}"
-                curves[group] = [a + b for a, b in zip(curves.get(group, [0] * len(rows)), values)]
+        both = {name: (before.get(name), value) for name, value in last.items()}
+        return {name: round(log(b / a) / ratio) for name, (a, b) in both.items() if a and b}
+
+    def curves(self) -> dict[str, list[int]]:
+        """Return the totals at each value, and the multiply-adds by their power."""
+        rows, powers = [totals(count) for count in self.counts], self.powers()
+        curves = {name: [row[name] for row in rows] for name in QUANTITIES}
+        for power in sorted({*powers.values()}, reverse=True):
+            names = [name for name in powers if powers[name] == power]
+            curves[f"as {self.size}^{power}"] = [
+                sum(count.by_step.get(name, 0) for name in names) for count in self.counts
+            ]
         return curves
 
     def as_json(self) -> dict[str, Any]:
-        """Return the size, its values, and the curves over it."""
-        return {"size": self.size, "values": list(self.values), "curves": self.curves()}
+        """Return the size, its values, the curves over it and the power of each step."""
+        return {
+            "size": self.size,
+            "values": list(self.values),
+            "curves": self.curves(),
+            "powers": self.powers(),
+        }

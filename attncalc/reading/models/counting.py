@@ -198,7 +198,7 @@ class _Counting:
         is_gated = family.is_gated(self.config, 0)
         inner = self._size((f"{fixed['block']}_ffn_dim", *_INNER), 4 * self.d)
         if is_routed:
-            self._experts()
+            self._experts(biases)
         else:
             self._feed_forward("", inner, biases, is_gated=is_gated)
 
@@ -258,16 +258,19 @@ class _Counting:
                 has_bias = name in biases
                 self._project(own + name, ins, outs, bias=has_bias, step=f"{own}F_{name}")
 
-    def _experts(self) -> None:
+    def _experts(self, biases: str) -> None:
         """Add a router, its experts, of which each token uses some, and those that all share."""
         experts, used = map(self.config.count, ("n_routed_experts", "num_experts_per_tok"))
-        inner, shared = self.config.count("moe_intermediate_size"), self.config.count_or_none("n_shared_experts")
+        inner, shared = (
+            self.config.count("moe_intermediate_size"),
+            self.config.count_or_none("n_shared_experts"),
+        )
         self._project("router", self.d, experts)
         for name, ins, outs in (("1", self.d, inner), ("3", self.d, inner), ("2", inner, self.d)):
             self._add("parameters", f"experts.W_{name}", experts, ins, outs)
             self._step(f"experts.F_{name}", (self.n, used, ins, outs), (self.n, used, outs))
         if shared:
-            self._feed_forward("shared.", shared * inner, "", is_gated=True)
+            self._feed_forward("shared.", shared * inner, biases, is_gated=True)
 
     def _outputs(self, head: Head, has_words: bool) -> None:
         """Add the head: what gives logits of words or classes."""

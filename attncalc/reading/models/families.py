@@ -188,8 +188,8 @@ def _t5(side: str, count: Said) -> dict[str, Any]:
         "ends": {"gamma_out": f"{side}.final_layer_norm.weight"},
         "shared": {"rel_bias" if side == "encoder" else "self.rel_bias": f"layer.0.{own}"},
         "biases": _biased(""),
-        "is_gated": lambda config, layer: (
-            str(config.get("feed_forward_proj", "relu")).startswith("gated")
+        "is_gated": lambda config, layer: str(config.get("feed_forward_proj", "relu")).startswith(
+            "gated"
         ),
     }
 
