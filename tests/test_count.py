@@ -5,12 +5,12 @@ import subprocess
 import sys
 from collections import Counter
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from attncalc import InputError, Problem, count, open_model, solve
+from attncalc import InputError, Problem, check, count, new, open_model, read_problem, solve
+from attncalc.problem.samples import sample
 
 GPT2 = {
     "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 50257,
@@ -126,7 +126,7 @@ def test_masked_entries_are_those_without_weight(fields):
 
 
 def test_a_model_is_counted_as_its_opened_layer():
-    folder = Path(__file__).parent.parent / "samples" / "model"
+    folder = sample("model").path
     layer = count(open_model(folder, tokens=[2, 4, 7], layer=0))
     model, layers = count(folder, tokens=3), 2
     for name in ("kv_cache", "attention_matrix"):
@@ -317,3 +317,15 @@ def test_growth_and_comparison_on_the_command_line(form, tmp_path):
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert "as tokens^2" in run.stdout
+
+
+def test_the_sample_asks_for_its_counts():
+    problem = read_problem(sample("counts").path)
+    found, solution = count(problem), solve(problem)
+    assert solution["N_params"].item() == found["parameters"]["total"]
+    assert solution["N_scores"].item() == found["multiply_adds"]["by_step"]["S"]
+    assert solution["N_cache"].item() == found["kv_cache"]["bytes"] / 4
+    key = {name: solution[name].tolist() for name in problem.asked}
+    assert check(problem, key).score == (3, 3)
+    another = new(again=problem, seed=1)
+    assert count(another)["parameters"] == found["parameters"]
