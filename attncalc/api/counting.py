@@ -108,6 +108,8 @@ def counted(source: Source, load: Load, sizes: Mapping[str, int] = MappingProxyT
 
             config = read_config(path.parent if path.is_file() else path)
             for key in sizes:
+                if key not in config.values:
+                    raise InputError(f"{config.place}: it has no {quoted(key)}")
                 config.number(key)
             return count_config(Config(config.place, {**config.values, **sizes}), load)
         from attncalc.reading import read_problem

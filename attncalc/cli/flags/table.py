@@ -519,9 +519,8 @@ q = beta (k_a + k_b). With --heads, each head gets a query for one value; the ou
 
 SOURCE is a problem, a model's folder or its config.json; weights are not read.
 
-    attncalc count in.json
+    attncalc count in.json --compare other.json
     attncalc count gpt2/config.json --tokens 1024 --batch 8 --dtype bf16
-    attncalc count in.json --compare other.json --format json
     attncalc count gpt2/ --vary tokens=8:1024:log -o growth.png
 """,
         (

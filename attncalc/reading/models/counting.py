@@ -7,7 +7,7 @@ from attncalc.base.typed import quoted
 from attncalc.reading.models.families import COUNTED, family_of
 from attncalc.reading.models.family import CLASSES, Family, Head, check_config
 from attncalc.reading.models.folder import Config
-from attncalc.studies.counting import Count, Load, Term, visible
+from attncalc.studies.counting import MOST, Count, Load, Term, visible
 
 USUAL_TOKENS = 1024
 MOST_LAYERS = 100_000
@@ -121,6 +121,8 @@ class _Counting:
                 f"{self.config.place}: it has no {' or '.join(map(quoted, keys))}, which its "
                 "model needs"
             )
+        if size > MOST:
+            raise InputError(f"{self.config.place}: a size of {size:.0e}: at most {MOST:,}")
         return size
 
     def _side(self, family: Family) -> None:
@@ -236,7 +238,7 @@ class _Counting:
     def _latent(self, heads: int, seen: int) -> None:
         """Add multi-head latent attention: keys and values from a vector that is cached."""
         rank, turned, plain, d_v = (
-            self.config.count(key)
+            self._size((key,))
             for key in ("kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
         )
         has_bias = self.config.is_so("attention_bias", False)
