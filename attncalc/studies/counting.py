@@ -1,10 +1,11 @@
 """Counts of a problem or a model: parameters, multiply-adds and bytes, each with its formula."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count as count_from
 from math import log, prod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,7 +87,7 @@ class Load(NamedTuple):
             raise InputError(f"--dtype {quoted(self.dtype)}: one of {', '.join(BYTES)}")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Count:
     """What a problem or a model takes.
 
@@ -96,113 +97,105 @@ class Count:
         How it is used.
     width, window
         The features of a token, and how many keys a query attends to; None for all.
-    parameters
-        The sizes of its trained matrices.
-    multiply_adds
-        The multiply-adds of its steps, for one sequence.
-    results, weights, cached
-        The sizes of the results of its steps, of its attention matrices, and of its cached keys
-        and values, for one sequence.
-    hidden, masked
-        The entries of attention matrices that masks hide, and the multiply-adds of the scores and
-        weighed values of these.
+    terms
+        For one sequence: the sizes of its parameters, the multiply_adds of its steps, the sizes
+        of their results, of its attention weights and of its cached keys and values; the hidden
+        entries of masked weights, and the masked multiply-adds of their scores and values.
     """
 
-    TERMS: ClassVar = (
-        "parameters", "multiply_adds", "results", "weights", "cached", "hidden", "masked"
-    )  # fmt: skip
     load: Load
-    width: int
-    window: int | None
-    parameters: tuple[Term, ...]
-    multiply_adds: tuple[Term, ...]
-    results: tuple[Term, ...]
-    weights: tuple[Term, ...]
-    cached: tuple[Term, ...]
-    hidden: tuple[Term, ...]
-    masked: tuple[Term, ...]
+    width: int = 0
+    window: int | None = None
+    terms: defaultdict[str, list[Term]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, what: str, name: str, *factors: int, part: str = "", layers: int = 0) -> None:
+        """Add a product to the terms of a kind."""
+        self.terms[what].append(Term(part, name, factors, layers))
 
     @property
     def by_step(self) -> dict[str, int]:
         """The multiply-adds of each step, of a batch."""
-        return _by(self.multiply_adds, "name", self.load.batch)
+        return self._by("multiply_adds", "name", self.load.batch)
 
     def as_json(self) -> dict[str, Any]:
         """Return all counts and their formulas."""
-        of_layers = [each for each in self.parameters if each.layers]
         batch = self.load.batch
+        work, masked = (self._sum(what, batch) for what in ("multiply_adds", "masked"))
+        by_layer: Counter[str] = Counter()
+        for each in self.terms["parameters"]:
+            by_layer.update({each.part: each.each} if each.layers else {})
         return {
-            "tokens": self.load.tokens,
-            "batch": batch,
-            "dtype": self.load.dtype,
+            **self.load._asdict(),
             "parameters": {
-                "total": _total(self.parameters),
-                "formula": _formula(self.parameters),
-                "by_matrix": _by(self.parameters, "name"),
-                "by_part": _by(self.parameters, "part"),
-                "by_layer": {
-                    part: sum(each.each for each in of_layers if each.part == part)
-                    for part in dict.fromkeys(each.part for each in of_layers)
-                },
+                **self._sum("parameters"),
+                "by_matrix": self.by_matrix,
+                "by_part": self._by("parameters", "part"),
+                "by_layer": by_layer,
             },
             "multiply_adds": {
-                "total": batch * _total(self.multiply_adds),
-                "formula": _formula(self.multiply_adds, batch),
+                **work,
                 "by_step": self.by_step,
-                "flops": FLOPS * batch * _total(self.multiply_adds),
-                "masked": batch * _total(self.masked),
-                "masked_formula": _formula(self.masked, batch),
+                "flops": FLOPS * work["total"],
+                "masked": masked["total"],
+                "masked_formula": masked["formula"],
             },
-            "kv_cache": self._bytes(self.cached),
+            "kv_cache": self._bytes("cached"),
             "attention_matrix": {
-                **self._bytes(self.weights),
-                "entries": batch * _total(self.weights),
-                "masked": batch * _total(self.hidden),
+                **self._bytes("weights"),
+                "entries": self._sum("weights", batch)["total"],
+                "masked": self._sum("hidden", batch)["total"],
             },
-            "activations": self._bytes(self.results),
-            "layers": [each._asdict() for each in layers(self)],
+            "activations": self._bytes("results"),
+            "layers": [*kinds_of_layers(self)],
         }
 
-    def _bytes(self, terms: Sequence[Term]) -> dict[str, Any]:
-        times = self.load.batch, BYTES[self.load.dtype]
-        return {"bytes": prod(times) * _total(terms), "formula": _formula(terms, *times)}
+    @property
+    def by_matrix(self) -> dict[str, int]:
+        """The parameters of each matrix."""
+        return self._by("parameters", "name")
+
+    def _by(self, what: str, key: str, batch: int = 1) -> dict[str, int]:
+        found: Counter[str] = Counter()
+        for each in self.terms[what]:
+            found[getattr(each, key)] += batch * each.total
+        return dict(found)
+
+    def _sum(self, what: str, *times: int) -> dict[str, Any]:
+        """Return a total, and its formula: a sum of products with its value."""
+        text = " + ".join(each.formula for each in self.terms[what] if each.total) or "0"
+        total = sum(each.total for each in self.terms[what]) * prod(times)
+        if times:
+            text = " · ".join([*map(str, times), f"({text})"])
+        return {"total": total, "formula": f"{text} = {total:,}"}
+
+    def _bytes(self, what: str) -> dict[str, Any]:
+        total, formula = self._sum(what, self.load.batch, BYTES[self.load.dtype]).values()
+        return {"bytes": total, "formula": formula}
 
 
-class Layer(NamedTuple):
-    """A kind of layer in the comparison of Vaswani et al., *Attention Is All You Need*, table 1.
+def kinds_of_layers(count: Count) -> Iterator[dict[str, str | int]]:
+    """Yield kinds of layers for the tokens and the width of a problem or a model.
 
-    Parameters
-    ----------
-    layer, formula
-        What it is called, and its multiply-adds as a product; n tokens of d features.
-    multiply_adds, sequential, path
-        Its multiply-adds, the operations that must follow one another, and the longest path
-        between two tokens; without constant factors.
+    The multiply-adds, the operations that follow one another and the longest path between two
+    tokens are those of Vaswani et al., *Attention Is All You Need* (2017), table 1.
     """
-
-    layer: str
-    formula: str
-    multiply_adds: int
-    sequential: int
-    path: int
-
-
-def layers(count: Count) -> list[Layer]:
-    """Return kinds of layers for the tokens and the width of a problem or a model."""
     n, d, k, r = count.load.tokens, count.width, KERNEL, count.window or KERNEL
     if not n or not d:
-        return []
+        return
     steps = next(steps for steps in count_from(1) if k**steps >= n)
-    rows = (
+    for name, text, sizes, sequential, path in (
         ("self-attention", "n² · d", (n, n, d), 1, 1),
         ("recurrent", "n · d²", (n, d, d), n, n),
         (f"convolution, k = {k}", "k · n · d²", (k, n, d, d), 1, steps),
         (f"restricted, r = {r}", "r · n · d", (r, n, d), 1, -(-n // r)),
-    )
-    return [
-        Layer(name, f"{text} = {Term('', '', sizes).formula}", prod(sizes), *others)
-        for name, text, sizes, *others in rows
-    ]
+    ):
+        yield {
+            "layer": name,
+            "formula": f"{text} = {' · '.join(map(str, sizes))}",
+            "multiply_adds": prod(sizes),
+            "sequential": sequential,
+            "path": path,
+        }
 
 
 def visible(n: int, m: int, window: int | None = None, first: int = 1) -> int:
@@ -234,27 +227,6 @@ def visible(n: int, m: int, window: int | None = None, first: int = 1) -> int:
     return ramp(first) - (0 if window is None else ramp(first - window))
 
 
-def _total(terms: Iterable[Term]) -> int:
-    return sum(each.total for each in terms)
-
-
-def _by(terms: Iterable[Term], key: str, batch: int = 1) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for each in terms:
-        name = getattr(each, key)
-        found[name] = found.get(name, 0) + batch * each.total
-    return found
-
-
-def _formula(terms: Sequence[Term], *times: int) -> str:
-    """Return a sum of products with its value."""
-    text = " + ".join(each.formula for each in terms if each.total) or "0"
-    total = _total(terms) * prod(times)
-    if times:
-        text = " · ".join([*map(str, times), f"({text})"])
-    return f"{text} = {total:,}"
-
-
 def count_problem(problem: Problem, load: Load) -> Count:
     """Return the counts of a problem, from the equations of its steps and the shapes alone.
 
@@ -277,38 +249,28 @@ def count_problem(problem: Problem, load: Load) -> Count:
     load.check()
     problem = with_tokens(problem, load.tokens)
     shapes = {name: matrix.shape for name, matrix in problem.given.items()}
-    terms: dict[str, list[Term]] = {name: [] for name in Count.TERMS}
-
-    def add(what: str, name: str, *factors: int) -> None:
-        terms[what].append(Term("", name, factors))
-
+    found = Count(load._replace(tokens=_tokens(problem)))
     for name in filter(_is_trained, shapes):
-        add("parameters", name, *shapes[name])
+        found.add("parameters", name, *shapes[name])
     for step in problem.calculation.steps:
         inputs = [shapes[name] for name in step.inputs]
         shapes[step.name] = shape = step.operation.shape(*inputs)
-        add("multiply_adds", step.name, *step.operation.cost(*inputs)[:1])
-        add("results", step.name, *shape)
+        found.add("multiply_adds", step.name, *step.operation.cost(*inputs)[:1])
+        found.add("results", step.name, *shape)
         if step.role == "weights":
-            add("weights", step.name, *shape)
+            found.add("weights", step.name, *shape)
         if isinstance(step.operation, Mask):
             hidden = _hidden(step.operation, shape, [problem.given[x] for x in step.inputs[1:]])
             each = problem.attention_of(step.name)
-            add("hidden", step.name, hidden)
-            add("masked", step.name, hidden, each.d_k + (each.d_v if each.has_values else 0))
-    widths = [shapes[name][-1] for name in ("X", "X1", "Q") if name in shapes]
-    window = problem.attentions[0].window if problem.attentions else None
-    own = load._replace(tokens=_tokens(problem))
-    terms["cached"] = [*_cached(problem)]
-    made = {name: tuple(each) for name, each in terms.items()}
-    return Count(own, next(iter(widths), 0), window, **made)
-
-
-def _cached(problem: Problem) -> Iterator[Term]:
+            found.add("hidden", step.name, hidden)
+            found.add("masked", step.name, hidden, each.d_k + (each.d_v if each.has_values else 0))
     for each in problem.attentions:
         rows = each.n_kv_heads, min(each.m, each.window or each.m)
         for name, width in (("K", each.d_k), ("V", each.d_v)) if each.has_values else ():
-            yield Term("", name, (*rows, width))
+            found.add("cached", name, *rows, width)
+    found.width = next((shapes[name][-1] for name in ("X", "X1", "Q") if name in shapes), 0)
+    found.window = problem.attentions[0].window if problem.attentions else None
+    return found
 
 
 def _is_trained(name: str) -> bool:
@@ -396,7 +358,7 @@ def compared(count: Count, other: Count) -> dict[str, Pairs]:
 
     return {
         "totals": pairs(totals(count), totals(other)),
-        "by_matrix": pairs(_by(count.parameters, "name"), _by(other.parameters, "name")),
+        "by_matrix": pairs(count.by_matrix, other.by_matrix),
         "by_step": pairs(count.by_step, other.by_step),
     }
 

@@ -7,13 +7,10 @@ from attncalc.base.typed import quoted
 from attncalc.reading.models.families import COUNTED, family_of
 from attncalc.reading.models.family import CLASSES, Family, Head, check_config
 from attncalc.reading.models.folder import Config
-from attncalc.studies.counting import MOST, Count, Load, Term, visible
+from attncalc.studies.counting import MOST, Count, Load, visible
 
 USUAL_TOKENS = 1024
 MOST_LAYERS = 100_000
-_D, _WORDS = ("hidden_size", "d_model", "n_embd"), ("vocab_size",)
-_INNER = "intermediate_size", "d_ff", "n_inner"
-_PLACES = "max_position_embeddings", "n_positions"
 _WIDTHS = {"qwen3": 128, "gemma2": 256}
 """The width of a head, if the config has none; that of others follows from the heads."""
 _UNTIED = ("llama", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
@@ -50,27 +47,28 @@ class _Counting:
         self.config, self.family, self.load = config, family, load
         self.n = load.tokens or USUAL_TOKENS
         self.part, self.layers = "", 0
-        self.terms: dict[str, list[Term]] = {name: [] for name in Count.TERMS}
         names = config.get("architectures", None) or ["Model"]
         if not isinstance(names, list) or not isinstance(names[0], str):
             raise config.wrong("architectures", names, "a list of names")
         self.architecture = names[0]
-        self.d = self._size(_D)
+        self.d = self._size("hidden_size", "d_model", "n_embd")
+        self.found = Count(load, self.d)
 
     def count(self) -> Count:
         last, head = self._head()
         for family in (self.family, last)[: 1 + (last is not self.family)]:
             self._side(family)
-        self._in("head")
+        self.part, self.layers = "head", 0
         if head is not None:
             self._outputs(head, bool(last.tokens))
-        if self._has_pooler(head):
+        is_of_both = self.architecture.endswith("ForPreTraining")
+        if self.family.title in ("BERT", "ViT") and (head is None or is_of_both):
             self._project("pool", self.d, self.d, 1, bias=True)
-        if self.architecture.endswith("ForPreTraining"):
+        if is_of_both:
             self._project("next", self.d, 2, 1, bias=True)
-        window = last.said["window"](self.config, 0) if "window" in last.said else None
-        terms = {name: tuple(each) for name, each in self.terms.items()}
-        return Count(self.load._replace(tokens=self.n), self.d, window, **terms)
+        self.found.load = self.load._replace(tokens=self.n)
+        self.found.window = last.said["window"](self.config, 0) if "window" in last.said else None
+        return self.found
 
     def _head(self) -> tuple[Family, Head | None]:
         """Return the last side of the model, and its head."""
@@ -84,15 +82,8 @@ class _Counting:
             raise self.config.wrong("architectures", name, "a model or known head")
         return last, None
 
-    def _has_pooler(self, head: Head | None) -> bool:
-        pools = self.family.title == "BERT" or self.family.takes == "image"
-        return pools and (head is None or self.architecture.endswith("ForPreTraining"))
-
-    def _in(self, part: str, layers: int = 0) -> None:
-        self.part, self.layers = part, layers
-
     def _add(self, what: str, name: str, *factors: int) -> None:
-        self.terms[what].append(Term(self.part, name, factors, self.layers))
+        self.found.add(what, name, *factors, part=self.part, layers=self.layers)
 
     def _vectors(self, *names: str, width: int = 0) -> None:
         for name in names:
@@ -103,24 +94,23 @@ class _Counting:
         self._add("results", name, *result)
 
     def _project(
-        self, name: str, ins: int, outs: int, rows: int = 0, *, bias: bool = False, step: str = ""
-    ) -> None:
-        """Add a projection: its weights, its bias and its step."""
+        self, name: str, ins: int, outs: int, rows: int = 0,
+        *, bias: bool = False, step: str = "", experts: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        """Add a projection: its weights, its bias and its step; of experts, all and those used."""
         own, dot, letter = name.rpartition(".")
-        self._add("parameters", f"{own}{dot}W_{letter}", ins, outs)
+        self._add("parameters", f"{own}{dot}W_{letter}", *experts[:1], ins, outs)
         if bias:
             self._add("parameters", f"{own}{dot}b_{letter}", outs)
-        rows = rows or self.n
-        self._step(step or name, (rows, ins, outs), (rows, outs))
+        rows_of_each = (rows or self.n, *experts[1:])
+        self._step(step or name, (*rows_of_each, ins, outs), (*rows_of_each, outs))
 
-    def _size(self, keys: tuple[str, ...], default: int = 0) -> int:
+    def _size(self, *keys: str, default: int = 0) -> int:
         found = (self.config.count_or_none(key) for key in keys)
         size = next(filter(None, found), default)
         if not size:
-            raise InputError(
-                f"{self.config.place}: it has no {' or '.join(map(quoted, keys))}, which its "
-                "model needs"
-            )
+            names = " or ".join(map(quoted, keys))
+            raise InputError(f"{self.config.place}: it has no {names}, which its model needs")
         if size > MOST:
             raise InputError(f"{self.config.place}: a size of {size:.0e}: at most {MOST:,}")
         return size
@@ -130,45 +120,43 @@ class _Counting:
         side = str(family.fixed["block"])
         own, dot = (f"{side} ", f"{side}.") if self.family.decoder else ("", "")
         heads = family.said["heads"](self.config, 0)
-        self._in(f"{own}embedding")
+        self.part, self.layers = f"{own}embedding", 0
         if family.tokens and (family is self.family or not self.family.tokens):
-            self._add("parameters", "W_E", self._size(_WORDS), self.d)
-        self._begin(family, dot)
+            self._add("parameters", "W_E", self._size("vocab_size"), self.d)
+        for number, (name, stride) in enumerate(family.convolutions):
+            ins, rows = self.d if number else self._size("num_mel_bins"), self.n * (3 - stride)
+            self._project(name.rpartition(".")[2], 3 * ins, self.d, rows, bias=True)
+        for name in family.begins:
+            self._begin(family, name, dot)
         for name in family.shared:
-            buckets = self._size(("relative_attention_num_buckets",), 32)
+            buckets = self._size("relative_attention_num_buckets", default=32)
             self._add("parameters", dot + name.rpartition(".")[2], buckets, heads)
-        for (window, is_routed), layers in self._kinds(family).items():
+        for (window, is_routed), count in self._kinds(family).items():
             kinds = f"window {window}" if window else "", "experts" if is_routed else ""
-            self._in(", ".join(filter(None, (f"{own}layers", *kinds))), layers)
+            self.part, self.layers = ", ".join(filter(None, (f"{own}layers", *kinds))), count
             self._layer(family, heads, window, is_routed=is_routed)
-        self._in(f"{own}end")
+        self.part, self.layers = f"{own}end", 0
         self._vectors(*family.ends)
 
-    def _begin(self, family: Family, dot: str) -> None:
-        """Add what precedes the layers of a side."""
-        side = str(family.fixed["block"])
-        for number, (name, stride) in enumerate(family.convolutions):
-            ins = self.d if number else self._size(("num_mel_bins",))
-            rows = self.n * (1 if stride > 1 else 2)
-            self._project(name.rpartition(".")[2], 3 * ins, self.d, rows, bias=True)
-        places = {"encoder": "max_source_positions", "decoder": "max_target_positions"}[side]
-        for name in family.begins:
-            if name == "E":
-                size, patch = self._size(("image_size",)), self._size(("patch_size",))
-                count = (size // patch) ** 2
-                if self.load.tokens not in (None, count + 1):
-                    given = self.load.tokens
-                    raise InputError(f"--tokens {given}: this model has {count + 1} of them")
-                self.n = count + 1
-                channels = self._size(("num_channels",), 3)
-                self._project("E", channels * patch**2, self.d, count, bias=True)
-            elif name == "P":
-                rows = self.n if "E" in family.begins else self._size((places, *_PLACES))
-                self._add("parameters", f"{dot}P", rows + family.offset, self.d)
-            elif name == "W_type":
-                self._add("parameters", name, self._size(("type_vocab_size",)), self.d)
-            elif name != "b_E":
-                self._vectors(name)
+    def _begin(self, family: Family, name: str, dot: str) -> None:
+        """Add a tensor that precedes the layers of a side."""
+        if name == "E":
+            patch = self._size("patch_size")
+            count = (self._size("image_size") // patch) ** 2
+            if self.load.tokens not in (None, count + 1):
+                raise InputError(f"--tokens {self.load.tokens}: this model has {count + 1} of them")
+            self.n = count + 1
+            channels = self._size("num_channels", default=3)
+            self._project("E", channels * patch**2, self.d, count, bias=True)
+        elif name == "P":
+            source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
+            keys = source[family.fixed["block"]], "max_position_embeddings", "n_positions"
+            rows = self.n if "E" in family.begins else self._size(*keys)
+            self._add("parameters", f"{dot}P", rows + family.offset, self.d)
+        elif name == "W_type":
+            self._add("parameters", name, self._size("type_vocab_size"), self.d)
+        elif name != "b_E":
+            self._vectors(name)
 
     def _kinds(self, family: Family) -> dict[tuple[int | None, bool], int]:
         """Return how many layers have each window, with or without routed experts."""
@@ -183,111 +171,104 @@ class _Counting:
         )
 
     def _layer(self, family: Family, heads: int, window: int | None, *, is_routed: bool) -> None:
-        fixed, biases = family.fixed, family.biases(self.config, 0)
-        seen = visible(self.n, self.n, window) if fixed.get("causal") else self.n**2
+        fixed, biases, n = family.fixed, family.biases(self.config, 0), self.n
+        hidden = n * n - visible(n, n, window) if fixed.get("causal") else 0
         if self.config.says("kv_lora_rank"):
-            self._latent(heads, seen)
+            self._latent(heads, hidden)
         else:
-            for own in ("", "cross.") if family.sides else ("",):
-                rows = min(self.n, window or self.n) if fixed.get("causal") else 0
-                self._attention(own, heads, biases, self.n**2 if own else seen, rows)
-        width = self._width(heads)
-        if "qk_norm" in fixed:
-            self._vectors("gamma_Q", "gamma_K", width=width)
+            width = self._width(heads)
+            cached = min(n, window or n) if fixed.get("causal") else 0
+            self._attention("", (heads, width), biases, hidden, cached)
+            if family.sides:
+                self._attention("cross.", (heads, width), biases, 0, n)
+            if "qk_norm" in fixed:
+                self._vectors("gamma_Q", "gamma_K", width=width)
         norms = 4 if fixed["norm"] == "around" else 3 if family.sides else 2
         kinds = ("gamma", "beta") if fixed["normalization"] == "layer" else ("gamma",)
         self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
         is_gated = family.is_gated(self.config, 0)
-        inner = self._size((f"{fixed['block']}_ffn_dim", *_INNER), 4 * self.d)
-        if is_routed:
-            self._experts(biases)
-        else:
+        if not is_routed:
+            keys = f"{fixed['block']}_ffn_dim", "intermediate_size", "d_ff", "n_inner"
+            inner = self._size(*keys, default=4 * self.d)
             self._feed_forward("", inner, biases, is_gated=is_gated)
+            return
+        inner, shared = self._size("moe_intermediate_size"), self.config.get("n_shared_experts", 0)
+        experts = self._size("n_routed_experts"), self._size("num_experts_per_tok")
+        self._project("router", self.d, experts[0])
+        self._feed_forward("experts.", inner, "", is_gated=is_gated, experts=experts)
+        if shared:
+            inner *= self._size("n_shared_experts")
+            self._feed_forward("shared.", inner, biases, is_gated=is_gated)
 
     def _width(self, heads: int) -> int:
         """Return the width of a head."""
         of_type = _WIDTHS.get(self.config.get("model_type"), 0)
-        found = self.config.count_or_none("head_dim") or self.config.count_or_none("d_kv")
-        if not (found or of_type) and self.d % heads:
-            raise InputError(
-                f"{self.config.place}: {heads} heads do not divide a width of {self.d}"
-            )
-        return found or of_type or self.d // heads
+        if not of_type and self.d % heads and not any(map(self.config.says, ("head_dim", "d_kv"))):
+            where = self.config.place
+            raise InputError(f"{where}: {heads} heads do not divide a width of {self.d}")
+        return self._size("head_dim", "d_kv", default=of_type or self.d // heads)
 
-    def _attention(self, own: str, heads: int, biases: str, seen: int, cached: int) -> None:
-        """Add an attention with its projections; `seen` pairs are not masked."""
-        width = self._width(heads)
-        kv = self._size(("num_key_value_heads",), heads)
-        for name, outs in (("Q", heads), ("K", kv), ("V", kv)):
+    def _attention(
+        self, own: str, heads: tuple[int, int], biases: str, hidden: int, cached: int
+    ) -> None:
+        """Add an attention of heads of a width, of which masks hide pairs of queries and keys."""
+        count, width = heads
+        kv = self._size("num_key_value_heads", default=count)
+        for name, outs in (("Q", count), ("K", kv), ("V", kv)):
             self._project(own + name, self.d, outs * width, bias=name in biases)
-        self._weigh(own, heads, width, width, seen)
-        self._project(f"{own}O", heads * width, self.d, bias="O" in biases)
+        self._weigh(own, count, width, width, hidden)
+        self._project(f"{own}O", count * width, self.d, bias="O" in biases)
         if cached:
-            self._add("cached", f"{own}K, {own}V", 2, kv, self.n if own else cached, width)
+            self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
 
-    def _weigh(self, own: str, heads: int, d_k: int, d_v: int, seen: int) -> None:
+    def _weigh(self, own: str, heads: int, d_k: int, d_v: int, hidden: int) -> None:
         """Add scores, weights and weighed values."""
-        n = self.n
-        self._step(f"{own}S", (heads, n, n, d_k), (heads, n, n))
+        pairs = heads, self.n, self.n
+        self._step(f"{own}S", (*pairs, d_k), pairs)
         for what in ("results", "weights"):
-            self._add(what, f"{own}A", heads, n, n)
-        self._step(f"{own}H", (heads, n, n, d_v), (heads, n, d_v))
-        self._add("hidden", f"{own}A", heads, n * n - seen)
-        self._add("masked", f"{own}S, {own}H", heads, n * n - seen, d_k + d_v)
+            self._add(what, f"{own}A", *pairs)
+        self._step(f"{own}H", (*pairs, d_v), (heads, self.n, d_v))
+        self._add("hidden", f"{own}A", heads, hidden)
+        self._add("masked", f"{own}S, {own}H", heads, hidden, d_k + d_v)
 
-    def _latent(self, heads: int, seen: int) -> None:
+    def _latent(self, heads: int, hidden: int) -> None:
         """Add multi-head latent attention: keys and values from a vector that is cached."""
-        rank, turned, plain, d_v = (
-            self._size((key,))
-            for key in ("kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
-        )
-        has_bias = self.config.is_so("attention_bias", False)
-        queries, ins = heads * (plain + turned), self.config.count_or_none("q_lora_rank")
-        if ins:
-            self._project("DQ", self.d, ins, bias=has_bias)
+        keys = "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"
+        rank, turned, plain, d_v = map(self._size, keys)
+        bias, ins = self.config.is_so("attention_bias", False), self.d
+        if self.config.get("q_lora_rank", None) is not None:
+            ins = self._size("q_lora_rank")
+            self._project("DQ", self.d, ins, bias=bias)
             self._vectors("gamma_DQ", width=ins)
-        self._project("UQ" if ins else "Q", ins or self.d, queries)
-        self._project("DKV", self.d, rank + turned, bias=has_bias)
+        self._project("Q", ins, heads * (plain + turned))
+        self._project("DKV", self.d, rank + turned, bias=bias)
         self._vectors("gamma_DKV", width=rank)
         self._project("UKV", rank, heads * (plain + d_v))
-        self._weigh("", heads, plain + turned, d_v, seen)
-        self._project("O", heads * d_v, self.d, bias=has_bias)
+        self._weigh("", heads, plain + turned, d_v, hidden)
+        self._project("O", heads * d_v, self.d, bias=bias)
         self._add("cached", "C_KV, K_R", self.n, rank + turned)
 
-    def _feed_forward(self, own: str, inner: int, biases: str, *, is_gated: bool) -> None:
-        for name, ins, outs in (("1", self.d, inner), ("3", self.d, inner), ("2", inner, self.d)):
-            if is_gated or name != "3":
-                has_bias = name in biases
-                self._project(own + name, ins, outs, bias=has_bias, step=f"{own}F_{name}")
-
-    def _experts(self, biases: str) -> None:
-        """Add a router, its experts, of which each token uses some, and those that all share."""
-        experts, used = map(self.config.count, ("n_routed_experts", "num_experts_per_tok"))
-        inner, shared = (
-            self.config.count("moe_intermediate_size"),
-            self.config.count_or_none("n_shared_experts"),
-        )
-        self._project("router", self.d, experts)
-        for name, ins, outs in (("1", self.d, inner), ("3", self.d, inner), ("2", inner, self.d)):
-            self._add("parameters", f"experts.W_{name}", experts, ins, outs)
-            self._step(f"experts.F_{name}", (self.n, used, ins, outs), (self.n, used, outs))
-        if shared:
-            self._feed_forward("shared.", shared * inner, biases, is_gated=True)
+    def _feed_forward(
+        self, own: str, inner: int, biases: str, *, is_gated: bool, experts: tuple[int, ...] = ()
+    ) -> None:
+        for name in ("1", "3", "2") if is_gated else ("1", "2"):
+            ins, outs = (inner, self.d) if name == "2" else (self.d, inner)
+            bias, step = name in biases, f"{own}F_{name}"
+            self._project(own + name, ins, outs, bias=bias, step=step, experts=experts)
 
     def _outputs(self, head: Head, has_words: bool) -> None:
         """Add the head: what gives logits of words or classes."""
         d, is_of_classes = self.d, head.gives == CLASSES
         tensors = {name: names[0] for name, names in head.tensors.items()}
-        is_each = not is_of_classes or head.reads == "all"
-        rows = self.n if is_each or (head.reads == "last" and "W_pre" not in tensors) else 1
+        reads = {"all", "last"} - {"last" if "W_pre" in tensors else ""}
+        rows = self.n if not is_of_classes or head.reads in reads else 1
         if head.behind:
-            width = self.config.count("classifier_proj_size")
-            self._project("pre", d, width, self.n, bias=True)
-            d = width
+            d = self._size("classifier_proj_size")
+            self._project("pre", self.d, d, bias=True)
         if "W_pre" in tensors:
             self._project("pre", d, d, rows, bias=True)
             self._vectors(*(name for name in ("gamma_pre", "beta_pre") if name in tensors))
-        outs = self._labels(tensors["W_out"]) if is_of_classes else self._size(_WORDS)
+        outs = self._labels(tensors["W_out"]) if is_of_classes else self._size("vocab_size")
         usual = self.config.get("model_type") not in _UNTIED
         if not (head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)):
             self._add("parameters", "W_out", d, outs)
@@ -299,4 +280,4 @@ class _Counting:
         if "seq_relationship" in tensor:
             return 2
         names = self.config.get("id2label", None)
-        return len(names) if isinstance(names, dict) else self._size(("num_labels",), 2)
+        return len(names) if isinstance(names, dict) else self._size("num_labels", default=2)
