@@ -1,13 +1,12 @@
-"""What a wrong recipe is, and what recipes are made with."""
+"""What a recipe is, and what recipes are made with."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from attncalc.base.types import Matrix, Range
-from attncalc.problem.attention.attention import Attention
 from attncalc.problem.calculation import Built
 from attncalc.problem.step import Step
 
@@ -18,18 +17,18 @@ Read = Callable[[str], Range]
 
 
 class Recipe(NamedTuple):
-    """A wrong way to come by a step.
+    """A mistake in a step.
 
     Parameters
     ----------
     code
-        What it is called in JSON.
+        Its name in JSON.
     says
         What was done, as a clause: "K was not transposed".
     step
-        The step it stands in for.
+        The step.
     make
-        Returns what it comes to, from what it reads; None where shapes do not allow it.
+        Returns the result, from what it reads; None where shapes do not allow it.
     """
 
     code: str
@@ -39,9 +38,9 @@ class Recipe(NamedTuple):
 
 
 def in_place(recipe: Recipe, part: Built) -> Recipe:
-    """Return the recipe of a step of a part in its place: with the names that all have there.
+    """Return the recipe of a step of a part with the names of the whole calculation.
 
-    Recipes know a part by its own names: what its attention reads is X, though N_1 may stand there.
+    Recipes know a part by its own names: its attention reads X, which may be N_1 in the whole.
     """
     step = part.name(recipe.step)
     if not (part.prefix or part.names):
@@ -60,7 +59,7 @@ def _in_words(says: str, part: Built) -> str:
 
 Make = Callable[[Read], Range | None]
 Wrong = tuple[str, str, Make]
-"""A code, what is done, and what comes of it."""
+"""A code, what is done, and what returns the result."""
 
 
 def transposed(values: Range) -> Range:
@@ -89,21 +88,6 @@ def less(left: Range, right: Range) -> Range:
 def total(values: Range, axis: int) -> Range:
     """Return the sums along an axis, which stays."""
     return values.map(lambda end: end.sum(axis=axis, keepdims=True))
-
-
-def of_tiled_heads(step: Step, problem: Attention) -> Iterator[Wrong]:
-    """Yield what comes of the fewer heads of keys or values over and over again: 1, 2, 1, 2."""
-    asking, shared = step.inputs
-    if not 1 < problem.n_kv_heads < problem.n_heads:
-        return
-
-    def of_tiled(read: Read) -> Range:
-        times = problem.n_heads // problem.n_kv_heads
-        heads = read(shared).map(lambda end: np.tile(end, (times, 1, 1)))
-        return step.operation.over(read(asking), heads)
-
-    says = f"the shared heads of {shared} are tiled (1, 2, 1, 2), and not repeated (1, 1, 2, 2)"
-    yield "heads-tiled", says, of_tiled
 
 
 def beside_sinks(step: Step, make: Make) -> Make:

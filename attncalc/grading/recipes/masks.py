@@ -46,8 +46,6 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
     for by, way in ((1, "further"), (-1, "less")):
         says = f"the mask is shifted by one: each query sees one key {way}"
         yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
-    if operation.window is not None:
-        yield from _of_window(step, operation, operation.window)
     if operation.masks and operation.masks != ("bias",):
         says = "the window is off by one: each query sees one key {} into the past"
         yield "window-off", says.format("further"), partial(masked, _wider)
@@ -61,21 +59,6 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
         if scale != 1:
             says = f"{masks[-1]} is added before the scores are scaled"
             yield "bias-before-scale", says, partial(_biased, operation, step, scale)
-
-
-def _of_window(step: Step, operation: Mask, window: int) -> Iterator[Wrong]:
-    """Yield what comes of a window of one key more or less, of one that looks ahead, of none."""
-
-    def otherwise(changed: Mask, read: Read) -> Range:
-        return changed.over(*map(read, step.inputs))
-
-    for by in (1, -1) if window > 1 else (1,):
-        width = window + by
-        keys = "one key" if width == 1 else f"{width} keys"
-        says = f"the window is off by one: each query sees {keys}, not {window}"
-        yield "window-off", says, partial(otherwise, replace(operation, window=width))
-    says = "the window is left out: each query sees all keys up to its own place"
-    yield "window-forgotten", says, partial(otherwise, replace(operation, window=None))
 
 
 def _right_with_zeros(step: Step, read: Read) -> Range:
