@@ -125,6 +125,14 @@ def test_masked_entries_are_those_without_weight(fields):
     assert found["attention_matrix"]["entries"] == weights.size
 
 
+@pytest.mark.parametrize("name", ["masks", "gpt", "causal", "decoder"])
+def test_masked_entries_of_samples(name):
+    solution = solve(read_problem(sample(name).path))
+    masked = [step.name for step in solution.problem.calculation.steps if step.role == "masked"]
+    hidden = sum(int(np.isneginf(solution[name].astype(float)).sum()) for name in masked)
+    assert count(solution.problem)["attention_matrix"]["masked"] == hidden > 0
+
+
 def test_a_model_is_counted_as_its_opened_layer():
     folder = sample("model").path
     layer = count(open_model(folder, tokens=[2, 4, 7], layer=0))

@@ -295,7 +295,7 @@ def with_tokens(problem: Problem, tokens: int | None) -> Problem:
     if tokens > MOST_REPEATED:
         raise InputError(f"--tokens {tokens}: at most {MOST_REPEATED:,} for a problem")
     made: dict[str, Any] = {"labels": None}
-    for name in problem.given:
+    for name in problem.given if problem.image is None else ():
         if (role := role_of(name)) in BY_TOKEN:
             matrix = problem.stored(name)
             is_last = problem.standing.has_token_columns(name) or matrix.ndim == 1 or role == "ids"
@@ -310,7 +310,7 @@ def with_tokens(problem: Problem, tokens: int | None) -> Problem:
         found = replace(problem, **made)
         if _tokens(found) == tokens:
             return found
-        reason = "its equations do not tell which of its matrices have a row for each token"
+        reason = "none of its matrices is known to have a row for each token"
     except InputError as error:
         reason = str(error)
     raise InputError(f"--tokens {tokens}: this problem is for {_tokens(problem)} tokens: {reason}")
