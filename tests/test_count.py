@@ -1,8 +1,6 @@
 """`attncalc count`: published sizes, formulas, and products counted one by one."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from decimal import Decimal
 
@@ -305,26 +303,51 @@ def test_kinds_of_layers_are_those_of_the_paper(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex", "html", "csv", "json"])
-def test_forms(form, tmp_path):
-    folder = config(tmp_path, GPT2)
-    run = subprocess.run(
-        [sys.executable, "-m", "attncalc", "count", str(folder), "--format", form],
-        capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    assert "124439808" in run.stdout.replace(",", "").replace("{}", "")
+def test_forms(form, attncalc, tmp_path):
+    run = attncalc("count", str(config(tmp_path, GPT2)), "--format", form)
+    assert run.code == 0, run.err
+    assert "124439808" in run.out.replace(",", "").replace("{}", "")
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
-def test_growth_and_comparison_on_the_command_line(form, tmp_path):
-    folder = config(tmp_path, GPT2)
-    command = [sys.executable, "-m", "attncalc", "count", str(folder), "--format", form]
-    run = subprocess.run(
-        [*command, "--vary", "tokens=8:64:log", "--compare", str(folder)],
-        capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    assert "as tokens^2" in run.stdout
+def test_growth_and_comparison_on_the_command_line(form, attncalc, tmp_path):
+    folder = str(config(tmp_path, GPT2))
+    more = "--vary", "tokens=8:64:log", "--compare", folder
+    run = attncalc("count", folder, "--format", form, *more)
+    assert run.code == 0, run.err
+    assert "as tokens^2" in run.out
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("-o", "growth.png"), "a picture shows growth"),
+        (("--vary", "tokens"), "a size and 2 to 1,000 values"),
+        (("--vary", "tokens=1:inf"), "a size and 2 to 1,000 values"),
+        (("--vary", "tokens=a,b"), "not a number"),
+        (("--vary", "other=1,2"), 'it has no "other"'),
+        (("--compare", "missing.json"), "missing.json: no such file"),
+        (("--format", "npz", "-o", "counts.npz"), "not written as npz"),
+    ],
+)
+def test_wrong_flags_are_refused(more, said, attncalc, tmp_path):
+    run = attncalc("count", str(config(tmp_path, GPT2)), *more)
+    assert run.code == 2
+    assert said in run.err
+    assert not run.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+def test_growth_is_drawn(form, attncalc, tmp_path):
+    place = tmp_path / f"growth.{form}"
+    more = "--vary", "tokens=8:64:log", "-o", str(place)
+    run = attncalc("count", str(config(tmp_path, GPT2)), *more)
+    assert run.code == 0, run.err
+    assert "At each value of tokens" in run.out
+    assert place.stat().st_size > 5000
+    if form == "svg":
+        assert "multiply-adds: 989,435,904 to 7,981,547,520" in place.read_text("utf-8")
 
 
 def test_the_sample_asks_for_its_counts():
