@@ -303,9 +303,7 @@ def with_tokens(problem: Problem, tokens: int | None) -> Problem:
             rows = tokens - (name in ("X", "ids") and problem.class_token is not None)
             made[name] = matrix.take(np.arange(rows) % matrix.shape[axis], axis)
     if problem.target_ids is not None:
-        made["target_ids"] = [
-            problem.target_ids[i % len(problem.target_ids)] for i in range(tokens)
-        ]
+        made["target_ids"] = np.resize(problem.target_ids, tokens).tolist()
     try:
         found = replace(problem, **made)
         if _tokens(found) == tokens:

@@ -110,9 +110,10 @@ def counting_as_csv(counted: Counted) -> str:
     found = counted.as_json()
     if counted.other is not None or counted.growth is not None:
         _, columns, content = next(_tables(found))
-        rows = [["", *columns]]
-        rows += [[str(name), *map(str, values)] for name, values in content.items()]
-        return in_rows(rows)
+        first = "quantity" if counted.growth is None else counted.growth.size
+        rows = [[name, *values] for name, values in content.items()]
+        texts = [["" if each is None else str(each) for each in row] for row in rows]
+        return in_rows([[first, *columns], *texts])
     rows = [["quantity", "name", "count"]]
     for what, content in found.items():
         if isinstance(content, dict):
