@@ -8,7 +8,7 @@ from typing import Any
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.problem.problem import Problem
-from attncalc.studies.counting import Count, Growth, Load, compared, count_problem
+from attncalc.studies.counting import Count, Counted, Growth, Load, count_problem
 
 Source = Problem | str | Path
 
@@ -59,24 +59,21 @@ def count(
     >>> count(problem, tokens=6)["multiply_adds"]["by_step"]["S"]
     72
     """
-    load = Load(tokens, batch, dtype)
-    one = counted(source, load)
-    found = one.as_json()
-    if compare is not None:
-        found["compared"] = compared(one, counted(compare, load))
-    if vary is not None:
-        found["growth"] = growth(source, load, vary).as_json()
-    return found
+    return counted(source, Load(tokens, batch, dtype), compare, vary).as_json()
 
 
-def growth(source: Source, load: Load, sizes: Mapping[str, Sequence[int]]) -> Growth:
-    """Return the counts for each value of one size.
+def counted(
+    source: Source, load: Load, compare: Source | None, vary: Mapping[str, Sequence[int]] | None
+) -> Counted:
+    """Return the counts of a source, of one to compare with, and for each value of a size."""
+    return Counted(
+        count_of(source, load),
+        None if compare is None else count_of(compare, load),
+        None if vary is None else _growth(source, load, vary),
+    )
 
-    Raises
-    ------
-    InputError
-        When there is not one size, or fewer than two increasing values.
-    """
+
+def _growth(source: Source, load: Load, sizes: Mapping[str, Sequence[int]]) -> Growth:
     if len(sizes) != 1:
         raise InputError(f"{len(sizes)} sizes vary: give one, as tokens=8:1024:log")
     ((size, given),) = sizes.items()
@@ -84,22 +81,14 @@ def growth(source: Source, load: Load, sizes: Mapping[str, Sequence[int]]) -> Gr
     if len(values) < 2 or list(values) != sorted({*values}) or values[0] < 1:
         raise InputError(f"{quoted(size)} takes at least two increasing whole numbers from 1")
     if size in ("tokens", "batch"):
-        counts = [counted(source, Load(**{**load._asdict(), size: value})) for value in values]
+        counts = [count_of(source, Load(**{**load._asdict(), size: value})) for value in values]
     else:
-        counts = [counted(source, load, {size: value}) for value in values]
+        counts = [count_of(source, load, {size: value}) for value in values]
     return Growth(size, values, tuple(counts))
 
 
-def counted(source: Source, load: Load, sizes: Mapping[str, int] = MappingProxyType({})) -> Count:
-    """Return the counts of a problem, a file, a model's folder or its config.
-
-    Parameters
-    ----------
-    source, load
-        What is counted, and how it is used.
-    sizes
-        Other values of keys of the config.
-    """
+def count_of(source: Source, load: Load, sizes: Mapping[str, int] = MappingProxyType({})) -> Count:
+    """Return the counts of a problem, a file or a model; with other values of its config's keys."""
     if not isinstance(source, Problem):
         path = Path(source)
         if path.name == "config.json" or (path / "config.json").exists():

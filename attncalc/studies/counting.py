@@ -397,3 +397,20 @@ class Growth(NamedTuple):
             "curves": self.curves(),
             "powers": self.powers(),
         }
+
+
+class Counted(NamedTuple):
+    """Counts, those to compare with, and how they grow."""
+
+    first: Count
+    other: Count | None = None
+    growth: Growth | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of them."""
+        found = self.first.as_json()
+        if self.other is not None:
+            found["compared"] = compared(self.first, self.other)
+        if self.growth is not None:
+            found["growth"] = self.growth.as_json()
+        return found

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
-from attncalc.api.counting import counted, growth
+from attncalc.api.counting import counted
 from attncalc.base.errors import InputError
 from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.reading.studies.changes import read_values
@@ -22,14 +22,10 @@ def count(flags: Mapping[str, Any]) -> None:
     """Count, and write the counts to where they are asked for."""
     wanted = wanted_from(flags)
     load = Load(flags["tokens"], flags["batch"], flags["dtype"])
-    source, other, sizes = flags["source"], flags["compare"], flags["vary"]
-    if wanted.form == "picture" and sizes is None:
+    if wanted.form == "picture" and flags["vary"] is None:
         raise InputError("a picture shows growth: vary a size, as --vary tokens=8:1024:log")
-    found = written.Counted(
-        counted(source, load),
-        None if other is None else counted(other, load),
-        None if sizes is None else growth(source, load, _sizes(sizes)),
-    )
+    vary = None if flags["vary"] is None else _sizes(flags["vary"])
+    found = counted(flags["source"], load, flags["compare"], vary)
     shown = Shown(
         partial(written.counting_document, found, full=flags["full"]),
         partial(written.counting_as_json, found),

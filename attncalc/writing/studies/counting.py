@@ -1,9 +1,9 @@
 """Counts as a document, as JSON and as CSV."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from attncalc.studies.counting import FLOPS, Count, Growth, compared
+from attncalc.studies.counting import FLOPS, Counted
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
 from attncalc.writing.studies.common import in_json, in_rows, sheet
 
@@ -24,23 +24,6 @@ _NOTES = (
     "masked entries are counted, as matrix products compute them",
 )
 Table = tuple[str, Sequence[str], Mapping[Any, Sequence[Any]]]
-
-
-class Counted(NamedTuple):
-    """Counts, those to compare with, and how they grow."""
-
-    first: Count
-    other: Count | None = None
-    growth: Growth | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of them."""
-        found = self.first.as_json()
-        if self.other is not None:
-            found["compared"] = compared(self.first, self.other)
-        if self.growth is not None:
-            found["growth"] = self.growth.as_json()
-        return found
 
 
 def counting_document(counted: Counted, *, full: bool = False) -> Document:
