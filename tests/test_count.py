@@ -293,7 +293,9 @@ def test_wrong_sizes_are_refused(sizes, tmp_path):
 
 def test_kinds_of_layers_are_those_of_the_paper(tmp_path):
     n, d, k, r = 2048, 768, 3, 3
-    rows = {each["layer"]: each for each in count(config(tmp_path, GPT2), tokens=n)["layers"]}
+    rows = {
+        each["layer"]: each for each in count(config(tmp_path, GPT2), tokens=n)["kinds_of_layers"]
+    }
     found = [(each["multiply_adds"], each["sequential"], each["path"]) for each in rows.values()]
     assert found == [
         (n * n * d, 1, 1), (n * d * d, n, n), (k * n * d * d, 1, 7), (r * n * d, 1, 683)
@@ -335,6 +337,14 @@ def test_wrong_flags_are_refused(more, said, attncalc, tmp_path):
     assert run.code == 2
     assert said in run.err
     assert not run.out
+
+
+@pytest.mark.slow
+def test_growth_beyond_the_integers_of_numpy_is_drawn(attncalc, tmp_path):
+    more = "--vary", "tokens=8:1000000000000:log", "-o", str(tmp_path / "growth.png")
+    folder = tmp_path / "model"
+    folder.mkdir()
+    assert attncalc("count", str(config(folder, GPT2)), *more).code == 0
 
 
 @pytest.mark.slow

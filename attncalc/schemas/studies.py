@@ -162,7 +162,7 @@ def counts() -> Schema:
             "kv_cache": size,
             "attention_matrix": thing("Bytes and entries; masks hide some.", matrix),
             "activations": size,
-            "layers": listed(thing("A kind of layer of this size.", layer)),
+            "kinds_of_layers": listed(thing("A kind of layer of this size.", layer)),
         },
         {
             "compared": thing(

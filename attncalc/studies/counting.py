@@ -29,6 +29,7 @@ MOST_REPEATED = 1_000_000
 """The largest number of tokens of a problem."""
 KERNEL = 3
 """Kernel of the convolution, and neighbours without a window, in the comparison of layers."""
+OF_A_KIND = "layer", "formula", "multiply_adds", "sequential", "path"
 
 
 class Term(NamedTuple):
@@ -146,7 +147,7 @@ class Count:
                 "masked": self._sum("hidden", batch)["total"],
             },
             "activations": self._bytes("results"),
-            "layers": [*kinds_of_layers(self)],
+            "kinds_of_layers": [*kinds_of_layers(self)],
         }
 
     @property
@@ -189,13 +190,9 @@ def kinds_of_layers(count: Count) -> Iterator[dict[str, str | int]]:
         (f"convolution, k = {k}", "k · n · d²", (k, n, d, d), 1, steps),
         (f"restricted, r = {r}", "r · n · d", (r, n, d), 1, -(-n // r)),
     ):
-        yield {
-            "layer": name,
-            "formula": f"{text} = {' · '.join(map(str, sizes))}",
-            "multiply_adds": prod(sizes),
-            "sequential": sequential,
-            "path": path,
-        }
+        formula = f"{text} = {' · '.join(map(str, sizes))}"
+        values = name, formula, prod(sizes), sequential, path
+        yield dict(zip(OF_A_KIND, values, strict=True))
 
 
 def visible(n: int, m: int, window: int | None = None, first: int = 1) -> int:

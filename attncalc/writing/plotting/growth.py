@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial, reduce
+from math import log10
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,9 @@ def _lines(
     axes: Axes, room: figure.Room, growth: Growth, group: Mapping[str, Sequence[int]],
     margin: float, palette: Palette,
 ) -> figure.LeftOut:  # fmt: skip
-    at, values = np.log10(growth.values), np.log10([*group.values()])
+    # counts may be larger than any integer of numpy
+    at, *lines = (np.array([*map(log10, each)]) for each in (growth.values, *group.values()))
+    values = np.stack(lines)
     for line, look in zip(values, line_looks(palette), strict=False):
         axes.plot(at, line, linewidth=1.6, marker="o", markersize=3, **look)
     figure.furnish(axes, palette)
@@ -66,12 +69,12 @@ def _lines(
     axes.set_xlim(at[0], at[0] + (at[-1] - at[0]) * room[0] / (room[0] - margin))
     axes.set_ylim(values.min() - 0.2, values.max() + 0.2)
     ticks = tens(float(at[0]), float(at[-1]))
+    ticks = ticks[:: len(ticks) // 8 + 1]
     names = tuple(f"{tick:g}" for tick in ticks)
     axes.set_xticks(np.log10(ticks), names, parse_math=False)
-    powers = range(int(values.min()), int(values.max()) + 1)
-    axes.set_yticks(
-        [*powers][:: len(powers) // 8 + 1], [f"1e{n}" for n in powers][:: len(powers) // 8 + 1]
-    )
+    low, high = int(values.min()), int(values.max())
+    powers = range(low, high + 1, (high - low) // 8 + 1)
+    axes.set_yticks([*powers], [f"1e{power}" for power in powers])
     label: dict[str, Any] = {"size": TEXT_SIZE, "color": palette.strong, "parse_math": False}
     axes.set_xlabel(harmless(growth.size), **label)
     name_ends(axes, Axis(at, None, (), True), [*group], values[:, -1], room, palette)

@@ -71,8 +71,8 @@ def _tables(found: Mapping[str, Any]) -> Iterator[Table]:
     for what, by, title in _TABLES:
         if found[what][by]:
             yield title, ["count"], {name: [n] for name, n in found[what][by].items()}
-    if found["layers"]:
-        named = ([*each.values()] for each in found["layers"])
+    if found["kinds_of_layers"]:
+        named = ([*each.values()] for each in found["kinds_of_layers"])
         yield _LAYERS, _OF_LAYERS, {name: others for name, *others in named}
 
 
