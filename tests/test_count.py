@@ -181,6 +181,12 @@ DEEPSEEK = {
     "qk_rope_head_dim": 64, "v_head_dim": 128, "qk_nope_head_dim": 128, "num_experts_per_tok": 8,
     "first_k_dense_replace": 3,
 }  # fmt: skip
+DEEPSEEK_LITE = {
+    **DEEPSEEK, "model_type": "deepseek_v2", "vocab_size": 102400, "hidden_size": 2048,
+    "intermediate_size": 10944, "moe_intermediate_size": 1408, "num_hidden_layers": 27,
+    "num_attention_heads": 16, "n_shared_experts": 2, "n_routed_experts": 64, "q_lora_rank": None,
+    "num_experts_per_tok": 6, "first_k_dense_replace": 1,
+}  # fmt: skip
 QWEN_72B = {
     **LLAMA, "hidden_size": 8192, "num_hidden_layers": 80, "num_attention_heads": 64,
     "intermediate_size": 29568, "vocab_size": 152064, "model_type": "qwen2",
@@ -201,7 +207,8 @@ def test_published_caches_of_a_token(values, kilobytes, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("values", "billions"), [(DEEPSEEK, 671), (QWEN_72B, 72.7), (LLAMA_405B, 406)]
+    ("values", "billions"),
+    [(DEEPSEEK, 671), (DEEPSEEK_LITE, 15.7), (QWEN_72B, 72.7), (LLAMA_405B, 406)],
 )
 def test_published_parameters_of_large_models(values, billions, tmp_path):
     found = count(config(tmp_path, values))["parameters"]["total"]
