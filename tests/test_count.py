@@ -327,6 +327,13 @@ def test_growth_and_comparison_on_the_command_line(form, attncalc, tmp_path):
     assert "as tokens^2" in run.out
 
 
+def test_problems_without_parameters_are_compared(attncalc):
+    place = str(sample("softmax").path)
+    run = attncalc("count", place, "--compare", place)
+    assert run.code == 0, run.err
+    assert "Parameters compared" not in run.out
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -66,8 +66,9 @@ def _tables(found: Mapping[str, Any]) -> Iterator[Table]:
         yield f"At each value of {size}", [*curves], dict(rows)
         yield f"Powers of {size}", ["power"], {n: [p] for n, p in growth["powers"].items()}
     for kind, title in _COMPARED.items() if "compared" in found else ():
-        pairs = found["compared"][kind]
-        yield title, [*pairs[next(iter(pairs))]], {n: [*p.values()] for n, p in pairs.items()}
+        rows_of = {name: [*each.values()] for name, each in found["compared"][kind].items()}
+        if rows_of:
+            yield title, ("count", "other", "difference", "ratio"), rows_of
     for what, by, title in _TABLES:
         if found[what][by]:
             yield title, ["count"], {name: [n] for name, n in found[what][by].items()}
