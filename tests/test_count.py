@@ -384,3 +384,9 @@ def test_the_sample_asks_for_its_counts():
     assert check(problem, key).score == (3, 3)
     another = new(again=problem, seed=1)
     assert count(another)["parameters"] == found["parameters"]
+
+
+def test_too_many_tokens_are_refused():
+    for name, most in (("causal", 1_000_000), ("forgetting", 200)):
+        with pytest.raises(InputError, match=f"at most {most:,} for a problem"):
+            count(read_problem(sample(name).path), tokens=most + 1)

@@ -25,8 +25,8 @@ FLOPS = 2
 """Floating-point operations of a multiply-add."""
 MOST = 10**12
 """The largest number of tokens or sequences."""
-MOST_REPEATED = 1_000_000
-"""The largest number of tokens of a problem."""
+MOST_REPEATED, MOST_STATED = 1_000_000, 200
+"""The largest numbers of tokens of a problem, without and with its own equations."""
 KERNEL = 3
 """Kernel of the convolution, and neighbours without a window, in the comparison of layers."""
 OF_A_KIND = "layer", "formula", "multiply_adds", "sequential", "path"
@@ -289,8 +289,9 @@ def with_tokens(problem: Problem, tokens: int | None) -> Problem:
     """
     if tokens in (None, _tokens(problem)):
         return problem
-    if tokens > MOST_REPEATED:
-        raise InputError(f"--tokens {tokens}: at most {MOST_REPEATED:,} for a problem")
+    most, what = (MOST_STATED, " with equations") if problem.equations else (MOST_REPEATED, "")
+    if tokens > most:
+        raise InputError(f"--tokens {tokens}: at most {most:,} for a problem{what}")
     made: dict[str, Any] = {"labels": None}
     for name in problem.given if problem.image is None else ():
         if (role := role_of(name)) in BY_TOKEN:
