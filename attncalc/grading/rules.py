@@ -37,6 +37,7 @@ CONCEPTUAL, COPYING = "conceptual", "copying"
 
 OF_COPYING = (
     *("miscopied", "rows-swapped", "columns-swapped", "row-repeated", "column-repeated"),
+    *("rows-permuted", "columns-permuted", "tokens-permuted"),
     *("entries-swapped", "transposed", "negated", "weights-signless", "heads-order"),
 )
 """How the codes begin of what is right and written wrong: lines, signs, heads in other places."""
