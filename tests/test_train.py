@@ -20,14 +20,29 @@ RULES = {
     "adamw": {"weight_decay": 0.05, "clip": 0.3, "warmup": 4},
 }
 
+OF_PYTORCH = {
+    "sgd": [9.031817386368921, 3.8221365191843883],
+    "momentum": [16.11758072050514, 13.425344564817806],
+    "adam": [13.073607668755196, 9.740388664553976],
+    "adamw": [13.700061565684448, 10.91245196128248],
+}
+"""Loss and gradient norm after 4 steps by torch.optim; the slow test computes them again."""
+
 
 def problems() -> list[Problem]:
     return [Problem(X=X, target=target, **WEIGHTS) for X, target in EXAMPLES]
 
 
+@pytest.mark.parametrize("optimizer", RULES)
+def test_training_equals_what_pytorch_gave(optimizer: str) -> None:
+    study = train(*problems(), steps=4, rate=0.05, optimizer=optimizer, **RULES[optimizer])
+    assert study.found.values[4, :2] == pytest.approx(OF_PYTORCH[optimizer], abs=1e-9)
+
+
+@pytest.mark.slow
 @pytest.mark.torch
 @pytest.mark.usefixtures("single_threaded")
-@pytest.mark.parametrize("steps", [4, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("steps", [4, 50])
 @pytest.mark.parametrize("optimizer", RULES)
 def test_training_equals_pytorch(optimizer: str, steps: int) -> None:
     torch = pytest.importorskip("torch")
@@ -51,12 +66,59 @@ def test_training_equals_pytorch(optimizer: str, steps: int) -> None:
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(own.values(), clip if clip else float("inf"))
         wanted = [loss.item(), norm.item(), outputs[0][0, 0].item()]
+        if step == 4:
+            assert wanted[:2] == pytest.approx(OF_PYTORCH[optimizer], abs=1e-9)
         assert study.found.values[step] == pytest.approx(wanted, abs=1e-9)
         if step < steps:
             made.param_groups[0]["lr"] = 0.05 * min(1, (step + 1) / (warmup or 1))
             made.step()
     for name, W in own.items():
         assert study.found.trained.stored(name) == pytest.approx(W.detach().numpy(), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"weights_layout": "torch"}, {"layout": "columns"}, {"heads": 3}],
+    ids=["rows", "torch", "columns", "heads"],
+)
+def test_entries_of_given_matrices_are_watched_where_they_were_given(
+    settings: dict[str, object],
+) -> None:
+    given = {"X": EXAMPLES[0][0], "target": EXAMPLES[0][1], **WEIGHTS, "b_Q": [0.5, 0.25, 0.125]}
+    if settings.get("layout") == "columns":
+        given = {name: np.transpose(matrix) for name, matrix in given.items()}
+    watch = ["W_Q[1,3]", "w_v[2,:]", "X[2,3]", "b_Q[2]", "norm(W_K)"]
+    found = train(Problem(**given, **settings), steps=2, watch=watch).found
+    for step, problem in ((0, found.examples[0]), (-1, found.trained)):
+        W_Q, W_V, X = (problem.stored(name) for name in ("W_Q", "W_V", "X"))
+        wanted = [W_Q[0, 2], *W_V[1], X[1, 2], problem.stored("b_Q").ravel()[1]]
+        assert found.values[step, 2:8] == pytest.approx(wanted, abs=0)
+
+
+def test_means_of_a_batch_are_watched_and_written_out(attncalc: Command, tmp_path: Path) -> None:
+    files = [str(tmp_path / f"{i}.json") for i in range(2)]
+    for file, (X, target) in zip(files, EXAMPLES, strict=True):
+        lists = {name: W.tolist() for name, W in WEIGHTS.items()}
+        given = {**lists, "X": X.tolist(), "target": target.tolist(), "decimals": 4}
+        Path(file).write_text(json.dumps(given), "utf-8")
+    flags = ("--steps", "1", "--rate", "1", "--watch", "dW_Q[1,2]", "--watch", "L,O[1,1],W_Q[1,2]")
+    run = attncalc("train", *files, *flags, "--format", "json")
+    before, after = (each["watched"] for each in json.loads(run.out)["steps"])
+    each_own = [solve(Problem(**vars_of, backward=True)) for vars_of in map(read_json, files)]
+    of_each = [each["dW_Q"][0, 1] for each in each_own]
+    assert before["dW_Q[1,2]"] == pytest.approx(np.mean(of_each))
+    assert before["L[1,1]"] == pytest.approx(np.mean([each["L"] for each in each_own]))
+    assert before["O[1,1]"] == pytest.approx(each_own[0]["O"][0, 0])
+    assert after["W_Q[1,2]"] == pytest.approx(before["W_Q[1,2]"] - np.mean(of_each))
+    work = attncalc("train", *files, *flags, "--work", "--full").out
+    plus = f"{of_each[1]:.4f}" if of_each[1] >= 0 else f"({of_each[1]:.4f})"
+    line = f"dW_Q[1,2] = ({of_each[0]:.4f} + {plus}) / 2 = {np.mean(of_each):.4f}"
+    assert line in " ".join(work.split())
+
+
+def read_json(file: str) -> dict[str, object]:
+    read: dict[str, object] = json.loads(Path(file).read_text("utf-8"))
+    return read
 
 
 LANGUAGE = {"block": "decoder", "ids": [0, 2, 0], "tied": True, "target_ids": [2, 0, 1]}

@@ -114,7 +114,7 @@ class _Descent:
         clips = rule.clip is not None and float(norm[0, 0]) + float(OF_CLIP) > rule.clip
         for name, W in weights.items():
             gradient = gradient_name(name)
-            at = {name: W, gradient: gradients[name], "norm": norm}
+            at = {name: W, gradient: gradients[gradient], "norm": norm}
 
             def made(result: str, what: Stated, *reads: str, at: dict[str, Matrix] = at) -> Update:
                 matrices = tuple(at[each] for each in reads)
@@ -185,8 +185,9 @@ class Training:
         Loss, norm of the gradient and what is watched before each step and after the last.
     trained
         The first problem with its new matrices.
-    solutions, updates
-        The first example before the first two steps, and what these steps compute.
+    solutions, means, updates
+        The first example before the first two steps, the means over a batch, and what these steps
+        compute.
     """
 
     examples: tuple[Problem, ...]
@@ -196,6 +197,7 @@ class Training:
     values: Matrix
     trained: Problem
     solutions: tuple[Solution, ...]
+    means: tuple[tuple[Update, ...], ...]
     updates: tuple[tuple[Update, ...], ...]
 
     @property
@@ -306,15 +308,18 @@ def train(
     descent = _Descent(
         rule, lambda matrix: round_floats(matrix, first.decimals) if rounds else matrix
     )
-    rows, solutions, updates = [], [], []
+    rows, solutions, means, updates = [], [], [], []
     for step in range(steps + 1):
         found = _solved_at(step, examples, weights)
-        gradients, row = _measured(found, step, weights, tuple(watched))
+        mean = {each.name: each for each in _means(found, weights, descent.after)}
+        gradients = {gradient_name(name): mean[gradient_name(name)].value for name in learned}
+        row = _measured(found[0], step, {LOSS: mean[LOSS].value, **gradients}, tuple(watched))
         rows.append(row)
         if step < steps:
             changes = tuple(descent.updates(weights, gradients, np.array([[row[1]]])))
             if step < WRITTEN_OUT:
                 solutions.append(found[0])
+                means.append(tuple(mean.values()) if len(found) > 1 else ())
                 updates.append(changes)
             new = {each.name: each.value for each in changes}
             weights = {name: new[f"{name}_new"] for name in learned}
@@ -328,6 +333,7 @@ def train(
         np.array(rows),
         _with(first, weights),
         tuple(solutions),
+        tuple(means),
         tuple(updates),
     )
 
@@ -343,26 +349,32 @@ def _solved_at(
         raise _diverged(step, str(error)) from None
 
 
+def _means(
+    found: Sequence[Solution], weights: Mapping[str, Matrix], after: Callable[[Matrix], Matrix]
+) -> Iterator[Update]:
+    """Yield the loss and the gradients of trained matrices: of a batch, their means."""
+    read = Solution.precise if found[0].problem.rounding == EACH_STEP else Solution.__getitem__
+    mean = Statement.of("BatchMean", len(found))
+    what = Stated(mean._replace(settings={"count": Fraction(len(found))}))
+    shapes = {LOSS: (1, 1), **{gradient_name(name): W.shape for name, W in weights.items()}}
+    for name, shape in shapes.items():
+        each_own = tuple(np.asarray(read(each, name)).reshape(shape) for each in found)
+        value = each_own[0] if len(found) == 1 else after(what.apply(*each_own))
+        yield Update(name, what, (name,) * len(found), each_own, value)
+
+
 def _measured(
-    found: Sequence[Solution],
-    step: int,
-    weights: Mapping[str, Matrix],
-    watched: tuple[Watched, ...],
-) -> tuple[dict[str, Matrix], list[float]]:
-    """Return the gradients, and the loss, their norm and what is watched."""
-    rounds = found[0].problem.rounding == EACH_STEP
-    read = Solution.precise if rounds else Solution.__getitem__
-    loss = float(np.mean([read(each, LOSS)[0, 0] for each in found]))
-    gradients: dict[str, Matrix] = {}
-    for name, W in weights.items():
-        each_own = [np.asarray(read(each, gradient_name(name))).reshape(W.shape) for each in found]
-        gradients[name] = np.mean(each_own, axis=0)
-    flat = np.concatenate([each.ravel() for each in gradients.values()])[np.newaxis]
-    norm = float(_stated("Norm").apply(flat)[0, 0])
-    if not np.isfinite([loss, norm]).all():
+    first: Solution, step: int, means: Mapping[str, Matrix], watched: tuple[Watched, ...]
+) -> list[float]:
+    """Return the loss, the norm of the gradients, and what is watched."""
+    loss, *gradients = means.values()
+    flat = np.concatenate([each.ravel() for each in gradients])[np.newaxis]
+    found = [float(loss[0, 0]), float(_stated("Norm").apply(flat)[0, 0])]
+    if not np.isfinite(found).all():
         raise _diverged(step, "the loss or its gradient is not finite")
-    here = watched_values(watched, of_solution(found[0], exactly=rounds), 1)[0]
-    return gradients, [loss, norm, *here]
+    family = of_solution(first, exactly=first.problem.rounding == EACH_STEP)
+    own = {name: each.reshape(family[name].shape) for name, each in means.items()}
+    return [*found, *watched_values(watched, family | own, 1)[0]]
 
 
 def _diverged(step: int, reason: str) -> InputError:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from attncalc.base.types import Matrix
 from attncalc.problem.fields import MARKS
 from attncalc.problem.problem import Problem
 from attncalc.reading.names import unknown
-from attncalc.reading.studies.names import index_of, split_list, split_outside, tokens_of
+from attncalc.reading.studies.names import index_of, place_of, split_list, split_outside, tokens_of
 from attncalc.solving.choosing import chosen_entries
 from attncalc.solving.plan import outputs_of
 from attncalc.solving.solution import Solution, solve
@@ -91,8 +92,12 @@ _OF_ROW: dict[str, tuple[tuple[str, Callable[[Matrix], Matrix]], ...]] = {
 
 
 def _watched(text: str, solution: Solution) -> Iterator[Watched]:
-    measure = _MEASURE.fullmatch(text)
-    if measure is None:
+    measure, rows = _MEASURE.fullmatch(text), _ROWS.fullmatch(text)
+    steps = {step.name for step in solution.plan}
+    given = {each.lower(): each for each in solution.problem.names if each not in {*MARKS, *steps}}
+    if measure is None and rows and not rows["mean"] and rows["name"].lower() in given:
+        yield from _of_given(given[rows["name"].lower()], rows["rows"], solution)
+    elif measure is None:
         yield from _entries(text, solution)
     elif measure[1].lower() in _OF_ROW:
         yield from _of_rows(measure[1].lower(), measure[2], text, solution)
@@ -112,6 +117,19 @@ def _entries(text: str, solution: Solution) -> Iterator[Watched]:
             place = solution.problem.standing.place(shown)
             called = f"{name}[{','.join(str(index + 1) for index in shown)}]"
             yield Watched(called, entry_of(name, place), name, place, is_weight, is_masked)
+
+
+def _of_given(name: str, where: str | None, solution: Solution) -> Iterator[Watched]:
+    """Yield entries of a given matrix, by their places as it was given."""
+    problem = solution.problem
+    shape = problem.stored(name).shape
+    numbers = np.arange(prod(shape)).reshape(shape)
+    inner = problem.turned(name, numbers)
+    for number in np.ravel(numbers[place_of(name, where, problem)]):
+        shown = ",".join(str(index + 1) for index in np.unravel_index(number, shape))
+        place = tuple(map(int, np.argwhere(inner == number)[0]))
+        masked = _is_masked(name, solution)
+        yield Watched(f"{name}[{shown}]", entry_of(name, place), is_masked=masked)
 
 
 class _Rows(NamedTuple):

@@ -80,7 +80,10 @@ def _notes(training: Training) -> Iterator[str]:
     if training.targets:
         yield "perplexity is e to the mean cross-entropy of a target"
     if len(training.examples) > 1 and training.watched:
-        yield "watched values are those of the first example"
+        yield (
+            "L and the gradients of trained matrices are means over the batch; all else that is "
+            "watched is of the first example"
+        )
 
 
 def _worked(training: Training, *, full: bool) -> Iterator[Document]:
@@ -90,9 +93,10 @@ def _worked(training: Training, *, full: bool) -> Iterator[Document]:
         contents = Contents(solution.plan, given=False, work=True, full=full)
         sections = make_page(solution, contents).sections
         norm, places = training.values[number, 1], training.decimals
-        lines = [f"norm of all gradients = √(sum of their squares) = {shown(norm, places)}"]
-        for update in training.updates[number]:
-            lines += _lines(update, places)
+        lines = ["the mean over the examples, in their order"] if training.means[number] else []
+        lines += [line for mean in training.means[number] for line in _lines(mean, places)]
+        lines += [f"norm of all gradients = √(sum of their squares) = {shown(norm, places)}"]
+        lines += [line for each in training.updates[number] for line in _lines(each, places)]
         most = len(lines) if full else MOST_UPDATED
         if len(lines) > most:
             lines[most:] = [f"… {len(lines) - most} more (--full shows all)"]
