@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import Browser, needs_axe, needs_chromium
 from conftest import Command
+from html_pages import read_page
 
 from attncalc import InputError, Problem, solve, train
 
@@ -176,6 +178,72 @@ def test_the_first_two_steps_are_written_out(attncalc: Command) -> None:
     for said in ("Step 1: the update", "Step 2: the update", "W_Q_new[1,1] = ", "m_W_V[2,2] = "):
         assert said in run.out
     assert "Step 3" not in run.out
+
+
+@pytest.fixture
+def page(attncalc: Command, tmp_path: Path) -> Path:
+    """Return the page of a training of the sample, in 20 steps."""
+    place = tmp_path / "training.html"
+    assert attncalc("train", "--watch", "W_Q[1,1],dW_V[2,:]", "-o", str(place)).code == 0
+    return place
+
+
+def test_the_page_has_the_digits_of_the_table(attncalc: Command, page: Path) -> None:
+    recorded = json.loads(read_page(page.read_text("utf-8")).one("script", id="problem").text)
+    csv = attncalc("train", "--watch", "W_Q[1,1],dW_V[2,:]", "--format", "csv").out
+    rows = [line.split(",") for line in csv.replace('"', "").splitlines()[1:]]
+    assert recorded["digits"] == [row[1:] for row in rows]
+    assert recorded["names"][:3] == ["loss", "gradient norm", "W_Q[1,1]"]
+
+
+TOLD = "document.querySelector('.told').textContent"
+SLIDER = "document.querySelector('input[type=range]')"
+ROW = "[...document.querySelectorAll('.now > *')].map((e) => e.textContent)"
+
+
+@needs_chromium
+@pytest.mark.slow
+def test_the_curve_plays_pauses_and_is_moved_by_keys(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    titles = browser.run("[...document.querySelectorAll('thead th')].map((e) => e.textContent)")
+    browser.run(f"{SLIDER}.focus()")
+    browser.press("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft")
+    step, *digits = browser.run(ROW)
+    said = ", ".join(f"{name} {text}" for name, text in zip(titles, digits, strict=True))
+    assert browser.run(TOLD) == f"Step {step} of 20: {said}"
+    assert step == "2"
+    assert browser.run(f"{SLIDER}.getAttribute('aria-valuetext')") == f"step 2: loss {digits[0]}"
+    points = "document.querySelector('.played').points.length"
+    assert browser.run(points) == 3
+    browser.press("End")
+    assert browser.run(f"{SLIDER}.value") == "20"
+    browser.run(
+        "[...document.querySelectorAll('button')].find((e) => e.textContent === 'Play').focus()"
+    )
+    browser.press("Enter")  # from the first step again
+    browser.until(f"{points} >= 3 && {points} < 20")
+    browser.press("Enter")
+    paused = browser.run(points)
+    browser.run("new Promise((done) => setTimeout(done, 900))")
+    assert browser.run(points) == paused
+    browser.press("Enter")
+    browser.until(f"{points} === 21 && document.activeElement.textContent === 'Play'")
+    assert not browser.failed
+    assert all(url.startswith("file:") for url in browser.asked)
+
+
+@needs_chromium
+@needs_axe
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_for_everybody(browser: Browser, page: Path, scheme: str) -> None:
+    browser.screen(390, 900)
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.send("Emulation.setEmulatedMedia", features=features)
+    browser.open(page)
+    assert not browser.violations()
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    browser.reset()
 
 
 @pytest.mark.parametrize(

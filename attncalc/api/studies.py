@@ -49,7 +49,10 @@ class Study(Displayed):
     def to_html(self, *, full: bool = False) -> str:
         """Return the page that `--format html` prints; `full` shows every row of it."""
         from attncalc.writing.html.page import write_html
+        from attncalc.writing.studies.training import training_page
 
+        if isinstance(self.found, training.Training):
+            return training_page(self.found, full=full)
         return write_html(self._page(full=full))
 
     def to_latex(self, *, full: bool = False, standalone: bool = False) -> str:

@@ -35,6 +35,8 @@ class Shown(NamedTuple):
         Writes it to an open file.
     picture
         Draws it, as "png", "svg" or "pdf".
+    page
+        Returns its interactive page; without it, the page is that of the document.
     """
 
     document: Callable[[], Document]
@@ -42,6 +44,7 @@ class Shown(NamedTuple):
     csv: Callable[[], str]
     npz: Callable[[IO[bytes]], None]
     picture: Callable[[str, "Look"], "Picture"]
+    page: Callable[[], str] | None = None
 
 
 class Wanted(NamedTuple):
@@ -138,7 +141,7 @@ def _markdown(shown: Shown, target: Target) -> Output:
 def _html(shown: Shown, target: Target) -> Output:
     from attncalc.writing.html.page import write_html
 
-    return output(target, write_html(shown.document()))
+    return output(target, shown.page() if shown.page else write_html(shown.document()))
 
 
 def _latex(shown: Shown, target: Target) -> Output:

@@ -67,6 +67,7 @@ def _shown(found: Training, page: Mapping[str, bool]) -> Shown:
         partial(variation.variation_as_csv, found.curve),
         partial(variation.write_variation_npz, found.curve),
         partial(_drawn, found),
+        partial(written.training_page, found, full=page["full"], work=page["work"]),
     )
 
 
