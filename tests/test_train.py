@@ -136,6 +136,16 @@ def test_tied_matrices_learn_and_the_perplexity_is_shown() -> None:
     assert steps[0]["perplexity"] == pytest.approx(np.exp(steps[0]["loss"] / 3))
 
 
+def test_the_perplexity_is_beside_each_cross_entropy() -> None:
+    table = [[1, 0], [0, 1], [1, 1]]
+    own = {name: [[1, 0], [0, 1]] for name in ("W_Q", "W_K", "W_V", "W_1", "W_2")}
+    solution = solve(Problem(W_E=table, **own, **LANGUAGE, step="0.1", decimals=6))
+    for name in ("L", "L_new"):
+        wanted = np.exp(-np.log(solution["prob" + name[1:]][[0, 1, 2], [2, 0, 1]]).mean())
+        said = f"perplexity exp({name} / 3) is {wanted:.6f}"
+        assert said in solution.to_markdown().replace("&#95;", "_")
+
+
 @pytest.mark.parametrize("stored", ["in-out", "torch"])
 def test_one_step_equals_the_step_of_the_problem(stored: str) -> None:
     given = {"X": EXAMPLES[0][0], "target": EXAMPLES[0][1][:, :2], **WEIGHTS}
