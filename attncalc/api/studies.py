@@ -15,6 +15,7 @@ from attncalc.studies import generate as generating
 from attncalc.studies import simulate as simulating
 from attncalc.studies import train as training
 from attncalc.studies import vary as varying
+from attncalc.writing.studies.forms import forms_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,37 +45,24 @@ class Study(Displayed):
         """Return the page that `--format markdown` prints; `full` shows every row of it."""
         from attncalc.writing.markdown import write_markdown
 
-        return write_markdown(self._page(full=full))
+        return write_markdown(forms_of(self.found, full=full).document())
 
     def to_html(self, *, full: bool = False) -> str:
         """Return the page that `--format html` prints; `full` shows every row of it."""
         from attncalc.writing.html.page import write_html
-        from attncalc.writing.studies.training import training_page
 
-        if isinstance(self.found, training.Training):
-            return training_page(self.found, full=full)
-        return write_html(self._page(full=full))
+        forms = forms_of(self.found, full=full)
+        return forms.page() if forms.page else write_html(forms.document())
 
     def to_latex(self, *, full: bool = False, standalone: bool = False) -> str:
         """Return the page that `--format latex` prints; `standalone` makes it a document."""
         from attncalc.writing.latex import write_latex
 
-        return write_latex(self._page(full=full), standalone=standalone)
+        return write_latex(forms_of(self.found, full=full).document(), standalone=standalone)
 
     def to_json(self) -> str:
         """Return the JSON that `--format json` prints."""
-        from attncalc.writing.studies import aim, generation, simulation, variation
-        from attncalc.writing.studies import training as trained
-
-        if isinstance(self.found, training.Training):
-            return trained.training_as_json(self.found)
-        if isinstance(self.found, varying.Variation):
-            return variation.variation_as_json(self.found)
-        if isinstance(self.found, generating.Generation):
-            return generation.generation_as_json(self.found)
-        if isinstance(self.found, aiming.Aim):
-            return aim.aim_as_json(self.found)
-        return simulation.simulation_as_json(self.found)
+        return forms_of(self.found).json()
 
     def plot(self, *, dark: bool = False, size: Any = None) -> "Figure":
         """Draw the study; a notebook shows the figure, `figure.savefig("curve.pdf")` writes it.
@@ -105,22 +93,8 @@ class Study(Displayed):
             return draw_generation(self.found, look)
         return draw_simulations(self.found, look)
 
-    def _page(self, *, full: bool) -> "Document":
-        from attncalc.writing.studies import aim, generation, simulation, variation
-        from attncalc.writing.studies import training as trained
-
-        if isinstance(self.found, training.Training):
-            return trained.training_document(self.found, full=full)
-        if isinstance(self.found, generating.Generation):
-            return generation.generation_document(self.found, full=full)
-        if isinstance(self.found, varying.Variation):
-            return variation.variation_document(self.found, full=full)
-        if isinstance(self.found, aiming.Aim):
-            return aim.aim_document(self.found, full=full)
-        return simulation.simulation_document(self.found, full=full)
-
     def _as_document(self) -> "Document":
-        return self._page(full=False)
+        return forms_of(self.found, full=False).document()
 
 
 def vary(

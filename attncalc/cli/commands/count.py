@@ -6,9 +6,10 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from attncalc.api.counting import counted
 from attncalc.base.errors import InputError
-from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.studies.counting import Load
 from attncalc.writing.studies import counting as written
+from attncalc.writing.studies.forms import Forms
 
 if TYPE_CHECKING:
     from attncalc.writing.plotting.look import Look
@@ -20,7 +21,7 @@ def count(flags: Mapping[str, Any]) -> None:
     if wanted.form in ("npz", "picture"):
         raise InputError("counts are text: choose table, markdown, latex, html, csv or json")
     found = counted(flags["source"], Load(flags["tokens"], flags["batch"], flags["dtype"]))
-    shown = Shown(
+    shown = Forms(
         partial(written.counting_document, found, full=flags["full"]),
         partial(written.counting_as_json, found),
         partial(written.counting_as_csv, found),
