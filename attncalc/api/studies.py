@@ -256,7 +256,7 @@ def aim(
     from attncalc.reading.studies.targets import read_target
 
     given = problem if isinstance(problem, Problem) else read_problem(problem, Q=ANY_QUERY)
-    length = _number(beta)
+    length = _beta(beta)
     aiming.check_beta(length)
     read = read_target(target, given)
     return Study(aiming.aim(given, read, beta=length, heads=heads, within=within))
@@ -323,14 +323,8 @@ def train(
     if not problems:
         raise InputError("nothing to train: give a problem with a target")
     examples = [training.ready(_problem(each)) for each in problems]
-    rule = training.Optimizer(
-        optimizer,
-        _number(rate, "rate"),
-        _number(momentum, "momentum"),
-        _number(weight_decay, "weight_decay"),
-        None if clip is None else _number(clip, "clip"),
-        warmup,
-    )
+    typed = {"rate": rate, "momentum": momentum, "weight_decay": weight_decay, "clip": clip}
+    rule = training.Optimizer(optimizer, **training.read_numbers(typed), warmup=warmup)
     watched = read_watched(_texts(watch), examples[0])
     return Study(training.train(examples, watched, rule, steps=steps, agreed=agreed))
 
@@ -345,9 +339,8 @@ def _texts(given: str | Iterable[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _number(given: object, name: str = "beta") -> Fraction:
+def _beta(given: object) -> Fraction:
     try:
         return given if isinstance(given, Fraction) else Fraction(read_number(str(given)))
     except NotANumber as reason:
-        what = "number above 0" if name == "beta" else "number"
-        raise InputError(f"{name} takes a {what}: {reason}") from None
+        raise InputError(f"beta takes a number above 0: {reason}") from None

@@ -10,6 +10,7 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import fixed, round_floats
+from attncalc.base.typed import NotANumber, read_number
 from attncalc.base.types import Matrix
 from attncalc.equations.operation import Stated, Statement
 from attncalc.equations.operations.losses import descend
@@ -44,18 +45,8 @@ class Optimizer:
 
     Parameters
     ----------
-    name
-        `"sgd"`, `"momentum"`, `"adam"` or `"adamw"`.
-    rate
-        The learning rate.
-    momentum
-        β of momentum.
-    weight_decay
-        λ: λ W is added to the gradient; AdamW multiplies W by 1 - rate λ instead.
-    clip
-        The largest norm of the gradient, or None.
-    warmup
-        Steps over which the rate grows linearly to its value.
+    name, rate, momentum, weight_decay, clip, warmup
+        As `attncalc.train` takes them.
     """
 
     name: str = "sgd"
@@ -84,6 +75,36 @@ class Optimizer:
         """Return the rate of step t, from 1."""
         return self.rate * min(Fraction(1), Fraction(t, self.warmup or 1))
 
+    @property
+    def moments(self) -> dict[str, Stated]:
+        """The equations of what it keeps from step to step, for each matrix."""
+        if self.name == "momentum":
+            return {"v": _stated("Momentum", beta=self.momentum)}
+        if self.name == "sgd":
+            return {}
+        first, second = _stated("FirstMoment", first=FIRST), _stated("SecondMoment", second=SECOND)
+        return {"m": first, "v": second}
+
+
+def read_numbers(typed: Mapping[str, object]) -> dict[str, Fraction]:
+    """Return the numbers of an optimizer, by their names, without those that are None.
+
+    Raises
+    ------
+    InputError
+        When one is no number.
+    """
+    found = {}
+    for name, text in typed.items():
+        try:
+            if text is not None:
+                found[name] = (
+                    text if isinstance(text, Fraction) else Fraction(read_number(str(text)))
+                )
+        except NotANumber as reason:
+            raise InputError(f"{name} takes a number: {reason}") from None
+    return found
+
 
 @dataclass(frozen=True, eq=False)
 class Update:
@@ -110,7 +131,7 @@ class _Descent:
     ) -> Iterator[Update]:
         """Yield the matrices of the next step; those of a new weight are called W_new."""
         rule, self.t = self.rule, self.t + 1
-        rate = rule.rate_at(self.t)
+        rate, moments = rule.rate_at(self.t), rule.moments
         clips = rule.clip is not None and float(norm[0, 0]) + float(OF_CLIP) > rule.clip
         for name, W in weights.items():
             gradient = gradient_name(name)
@@ -129,16 +150,6 @@ class _Descent:
             if rule.weight_decay and rule.name != "adamw":
                 yield made(f"{gradient}_decay", _stated("Decay", decay=rule.weight_decay), g, name)
                 g = f"{gradient}_decay"
-            moments = {
-                "momentum": {"v": _stated("Momentum", beta=rule.momentum)},
-                "sgd": {},
-            }.get(
-                rule.name,
-                {
-                    "m": _stated("FirstMoment", first=FIRST),
-                    "v": _stated("SecondMoment", second=SECOND),
-                },
-            )
             results = [f"{each}_{name}" for each in moments]
             for result, moment in zip(results, moments.values(), strict=True):
                 at[f"{result}_old"] = self.kept.get(result, np.zeros(W.shape))

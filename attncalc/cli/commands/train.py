@@ -1,17 +1,16 @@
 """`attncalc train`: forward, loss, backward and step, repeated."""
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.base.typed import NotANumber, read_number
 from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, output, target_of
 from attncalc.reading.studies.watched import read_watched
-from attncalc.studies.train import Optimizer, ready
+from attncalc.studies.train import Optimizer, read_numbers, ready
 from attncalc.studies.train import train as descend
 from attncalc.writing.studies.forms import forms_of
 from attncalc.writing.studies.training import trained_as_json
@@ -30,7 +29,8 @@ def train(flags: Mapping[str, Any]) -> None:
         for file in flags["things"] or [None]
     ]
     examples = [ready(problem) for problem in read]
-    given = {name: _number(name, text) for name in NUMBERS if (text := flags[name]) is not None}
+    with as_flags():
+        given = read_numbers({name: flags[name] for name in NUMBERS})
     if "momentum" in given and flags["optimizer"] != "momentum":
         raise InputError("--momentum is for --optimizer momentum")
     if read[0].step is not None:
@@ -46,10 +46,3 @@ def train(flags: Mapping[str, Any]) -> None:
     how = {"full": flags["full"], "work": flags["work"]}
     apart = wanted.form not in ("table", "picture")
     show(forms_of(found, apart=apart, **how), wanted, flags, *more)
-
-
-def _number(name: str, text: str) -> Fraction:
-    try:
-        return Fraction(read_number(text))
-    except NotANumber as reason:
-        raise InputError(f"--{name.replace('_', '-')} takes a number: {reason}") from None
