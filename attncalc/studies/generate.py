@@ -6,7 +6,7 @@ top-p; Wu et al., *Google's Neural Machine Translation System* (2016), for beams
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -442,36 +442,21 @@ class OfProblem:
     def logits(self, ids: Ids, cache: Cache) -> tuple[Matrix, Cache]:
         """Return the logits behind these tokens, and the cache that then holds all of them."""
         past = next(iter(cache.values())).shape[1] if cache else 0
-        fields = self._fields(np.array(ids[past:]) + self._first)
+        new = np.array([ids[past:]]) + self._first
+        typed = {name: each for name, each in self._problem.typed.items() if name != "ids"}
+        fields: dict[str, Any] = {"ids": new, "labels": None, "read": "last", "typed": typed}
         if self._P is not None:
             rows = self._P.reshape(-1, self._P.shape[-1])[past : len(ids)]
             fields[self._positions] = self._stood(rows)
-        for name, each in as_past(cache).items():
-            self._put(fields, name, self._stood(each))
-        problem = replace(self._problem, **fields)
+        fields |= {name: self._stood(each) for name, each in as_past(cache).items()}
+        problem = self._problem.with_fields(fields)
         last = plan(problem)[-2].name  # the logits, capped or not: before the probabilities
         solution = solve(problem, keep=(last, *self._cached))
         logits = solution.floats[last]
         return logits.reshape(-1), grown(cache, solution.floats, self._cached)
 
-    def _fields(self, ids: Matrix) -> dict[str, Any]:
-        fields = {"ids": ids[np.newaxis], "labels": None, "read": "last"}
-        return fields | {"typed": {n: e for n, e in self._problem.typed.items() if n != "ids"}}
-
     def _stood(self, rows: Matrix) -> Matrix:
         return rows.swapaxes(-1, -2) if self._problem.layout == "columns" else rows
-
-    def _put(self, fields: dict[str, Any], name: str, value: Matrix) -> None:
-        """Set a field of the problem, of a layer, or of an attention in one."""
-        *place, own = name.split(".")
-        at = fields
-        if place and place[0].isdigit():
-            fields.setdefault("layers", [dict(each) for each in self._problem.layers])
-            at = fields["layers"][int(place.pop(0)) - 1]
-        if place:
-            above = at if at is not fields or place[0] in at else vars(self._problem)
-            at[place[0]] = at = dict(above[place[0]])
-        at[own] = value
 
     def names(self, ids: Sequence[int]) -> list[str]:
         """Return the labels of tokens that have one in the problem, else their ids."""

@@ -406,5 +406,4 @@ def _with(problem: Problem, weights: Mapping[str, Matrix]) -> Problem:
                 f"the examples must have the same matrices, and one has another {name}: give all "
                 "of them weights of the same names and shapes"
             )
-        problem = problem.with_field(name, problem.as_listed(name, matrix))
-    return problem
+    return problem.with_fields({name: problem.as_listed(name, W) for name, W in weights.items()})
