@@ -22,6 +22,7 @@ RULES = {
     "adamw": {"weight_decay": 0.05, "clip": 0.3, "warmup": 4},
 }
 
+WATCHED = ("O[1,1]", "dW_Q[1,2]", "W_V[2,1]")
 OF_PYTORCH = {
     "sgd": [9.031817386368921, 3.8221365191843883],
     "momentum": [16.11758072050514, 13.425344564817806],
@@ -50,7 +51,7 @@ def test_training_equals_pytorch(optimizer: str, steps: int) -> None:
     torch = pytest.importorskip("torch")
     options = dict(RULES[optimizer])
     study = train(
-        *problems(), steps=steps, rate=0.05, optimizer=optimizer, watch="O[1,1]", **options
+        *problems(), steps=steps, rate=0.05, optimizer=optimizer, watch=WATCHED, **options
     )
     own = {name: torch.tensor(W, requires_grad=True) for name, W in WEIGHTS.items()}
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}.get(optimizer, torch.optim.SGD)
@@ -66,8 +67,9 @@ def test_training_equals_pytorch(optimizer: str, steps: int) -> None:
             outputs.append(O)
         loss = sum(losses) / len(losses)
         loss.backward()
+        watched = [outputs[0][0, 0], own["W_Q"].grad[0, 1].clone(), own["W_V"][1, 0]]
         norm = torch.nn.utils.clip_grad_norm_(own.values(), clip if clip else float("inf"))
-        wanted = [loss.item(), norm.item(), outputs[0][0, 0].item()]
+        wanted = [each.item() for each in (loss, norm, *watched)]
         if step == 4:
             assert wanted[:2] == pytest.approx(OF_PYTORCH[optimizer], abs=1e-9)
         assert study.found.values[step] == pytest.approx(wanted, abs=1e-9)

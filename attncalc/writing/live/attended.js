@@ -61,11 +61,11 @@ export const weightsTold = (name, h, i) => `Weights of output ${data.weights[nam
   + connection(name, h, i).shown.map((n) => shownText(n, state.settings.decimals)).join(", ");
 
 /** What a reader should know of weights: rows that sum to other than 1, and rows with nothing left. */
-export function notesOf(step, areWeights) {
-  const reads = Object.values(step.inputs), [first] = reads, { name } = step, { decimals } = state.settings;
+export function notesOf({ name, inputs, tables }, areWeights) {
+  const reads = Object.values(inputs), [first] = reads, { decimals } = state.settings;
   if (name === "L_fell") return risen(name);
-  if (name[0] === "L" && step.tables?.ids) { // a cross-entropy
-    const { length } = step.tables.ids.entries, perplexity = Math.exp(valuesOf(name)[0] / length);
+  if (name[0] === "L" && tables?.ids) { // a cross-entropy
+    const { length } = tables.ids.entries, perplexity = Math.exp(valuesOf(name)[0] / length);
     return perplexity < 1e9 ? [`perplexity exp(${name} / ${length}) is ${shownText(Math.round(perplexity * 10 ** decimals), decimals)}`] : [];
   }
   if (!areWeights) return [];
@@ -74,7 +74,7 @@ export function notesOf(step, areWeights) {
   const one = shownText(tenTo(decimals), decimals);
   const ofHeads = (says) => Array.from({ length: heads || 1 }, (_, h) =>
     Array.from({ length: rows }, (_unused, i) => says(h, i)).filter(Boolean));
-  const hasSink = "sink" in step.inputs;
+  const hasSink = "sink" in inputs;
   const sums = hasSink ? [] : ofHeads((h, i) => {
     const { shown, full } = connection(name, h, i);
     const total = shown.reduce((a, b) => a + b, 0n);
