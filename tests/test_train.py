@@ -129,23 +129,47 @@ LANGUAGE = {"block": "decoder", "ids": [0, 2, 0], "tied": True, "target_ids": [2
 
 
 def test_tied_matrices_learn_and_the_perplexity_is_shown() -> None:
-    table = [[1, 0], [0, 1], [1, 1]]
-    own = {name: [[1, 0], [0, 1]] for name in ("W_Q", "W_K", "W_V", "W_1", "W_2")}
-    study = train(Problem(W_E=table, **own, **LANGUAGE), steps=3, rate=0.1)
+    study = train(language(), steps=3, rate=0.1)
     steps = json.loads(study.to_json())["steps"]
     assert "W_E" in study.found.learned
     assert steps[3]["loss"] < steps[0]["loss"]
     assert steps[0]["perplexity"] == pytest.approx(np.exp(steps[0]["loss"] / 3))
 
 
-def test_the_perplexity_is_beside_each_cross_entropy() -> None:
-    table = [[1, 0], [0, 1], [1, 1]]
+def language(first: float = 1, **fields: object) -> Problem:
     own = {name: [[1, 0], [0, 1]] for name in ("W_Q", "W_K", "W_V", "W_1", "W_2")}
-    solution = solve(Problem(W_E=table, **own, **LANGUAGE, step="0.1", decimals=6))
-    for name in ("L", "L_new"):
-        wanted = np.exp(-np.log(solution["prob" + name[1:]][[0, 1, 2], [2, 0, 1]]).mean())
-        said = f"perplexity exp({name} / 3) is {wanted:.6f}"
-        assert said in solution.to_markdown().replace("&#95;", "_")
+    return Problem(W_E=[[first, 0], [0, 1], [1, 1]], **own, **LANGUAGE, **fields)
+
+
+def perplexities_of(problem: Problem) -> list[str]:
+    """Return what is said of L, and of L after a step, by the probabilities of the targets."""
+    found = [
+        (name, solve(problem)["prob" + name[1:]][[0, 1, 2], [2, 0, 1]]) for name in ("L", "L_new")
+    ]
+    means = [(name, np.exp(-np.log(each).mean())) for name, each in found]
+    return [f"perplexity exp({name} / 3) is {mean:.{problem.decimals}f}" for name, mean in means]
+
+
+def test_the_perplexity_is_beside_each_cross_entropy() -> None:
+    problem = language(step="0.1", decimals=6)
+    page = solve(problem).to_markdown().replace("&#95;", "_")
+    assert all(said in page for said in perplexities_of(problem))
+
+
+@needs_chromium
+@pytest.mark.slow
+def test_the_perplexity_follows_edits(browser: Browser, tmp_path: Path) -> None:
+    place = tmp_path / "page.html"
+    place.write_text(solve(language(step="0.1", decimals=6)).to_html(), "utf-8")
+    said = "[...document.querySelectorAll('.remark')].map((e) => e.textContent)"
+    edited = perplexities_of(language(0.5, step="0.1", decimals=6))
+    for address, wanted in (
+        ("", perplexities_of(language(step="0.1", decimals=6))),
+        ("#W_E[0]=1/2", edited),
+    ):
+        browser.open(place, address)
+        browser.until(f"{json.dumps(wanted)}.every((each) => {said}.includes(each))")
+    assert not browser.failed
 
 
 @pytest.mark.parametrize("stored", ["in-out", "torch"])
