@@ -116,6 +116,10 @@ class Family:
         from frame to frame.
     decoder
         The row of what reads what this one gives, of a model with an encoder.
+    biases
+        The projections of a layer that have a bias, from "QKVO123".
+    is_gated
+        Whether the feed-forward part has a gate, W_3.
     """
 
     title: str
@@ -139,6 +143,8 @@ class Family:
     shared: Mapping[str, str] = field(default_factory=dict)
     convolutions: Sequence[tuple[str, int]] = ()
     decoder: "Family | None" = None
+    biases: Said = lambda config, layer: "QKVO123"
+    is_gated: Said = lambda config, layer: False
 
     @property
     def takes(self) -> str:
