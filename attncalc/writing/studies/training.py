@@ -1,7 +1,7 @@
 """Training, as a document and data: a row for each step, and the first two steps in full."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -24,7 +24,7 @@ from attncalc.writing.studies.common import in_json, shown
 from attncalc.writing.studies.variation import said_of, variation_document
 
 MOST_UPDATED = 200
-"""Entries of an update that are written out unasked."""
+"""Entries of an update, and of means, that are written out unasked."""
 RULES = {
     "sgd": "W_new = W - rate g",
     "momentum": "v = β v + g, W_new = W - rate v",
@@ -97,17 +97,22 @@ def _worked(training: Training, *, full: bool) -> Iterator[Document]:
         contents = Contents(solution.plan, given=False, work=True, full=full)
         sections = make_page(solution, contents).sections
         norm, places = training.values[number, 1], training.decimals
-        lines = ["the mean over the examples, in their order"] if training.means[number] else []
-        lines += [line for mean in training.means[number] for line in _lines(mean, places)]
-        lines += [f"norm of all gradients = √(sum of their squares) = {shown(norm, places)}"]
-        lines += [line for each in training.updates[number] for line in _lines(each, places)]
-        most = len(lines) if full else MOST_UPDATED
-        if len(lines) > most:
-            lines[most:] = [f"… {len(lines) - most} more (--full shows all)"]
+        norm_of = f"norm of all gradients = √(sum of their squares) = {shown(norm, places)}"
+        lines = _lines(norm_of, training.updates[number], places, full=full)
+        if means := training.means[number]:
+            said = "the mean over the examples, in their order"
+            lines = [*_lines(said, means, places, full=full), *lines]
         yield Document(title, (*sections, Bullets((f"Step {number + 1}: the update", *lines))))
 
 
-def _lines(update: Update, decimals: int) -> Iterator[str]:
+def _lines(said: str, updates: Sequence[Update], decimals: int, *, full: bool) -> list[str]:
+    lines = [said, *(line for each in updates for line in _lines_of(each, decimals))]
+    if not full and len(lines) > MOST_UPDATED:
+        lines[MOST_UPDATED:] = [f"… {len(lines) - MOST_UPDATED} more (--full shows all)"]
+    return lines
+
+
+def _lines_of(update: Update, decimals: int) -> Iterator[str]:
     def operand(name: str, matrix: Any) -> Operand:
         def entry(place: tuple[int, ...]) -> Indexed:
             return Indexed(name, tuple(index + 1 for index in place))
