@@ -37,14 +37,8 @@ class Settings(NamedTuple):
     ----------
     steps
         How many tokens, at most.
-    temperature, top_k, top_p
-        Logits are divided by the temperature; of the tokens, the k most probable are kept, and of
-        these the fewest whose probabilities sum to p.
-    seed
-        That of numpy's `default_rng`, which draws one number for each token.
-    beams, length_penalty
-        How many sequences are kept; a finished one scores the sum of its ln p over its number of
-        new tokens to this power.
+    temperature, top_k, top_p, seed, beams, length_penalty
+        As `attncalc.generate` takes them.
     end
         The tokens that end a sequence.
     """
