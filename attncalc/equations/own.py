@@ -180,7 +180,7 @@ _OF_SCORES = {"score", "b", "h", "q_idx", "kv_idx"}
 
 
 def is_of_scores(text: str) -> bool:
-    """Say whether a text is an expression of `score`, or a condition of `q_idx` and `kv_idx`.
+    """Return whether a text is an expression of `score`, or a condition of `q_idx` and `kv_idx`.
 
     Examples
     --------

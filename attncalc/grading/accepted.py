@@ -62,7 +62,7 @@ def accepted(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) ->
 
 
 def _is_far(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> bool:
-    """Say whether more than one entry is further off than rounding on the way may lead."""
+    """Return whether more than one entry is further off than rounding on the way may lead."""
     right = known.result(step, None)
     if right.low.shape != written.shape:
         return True

@@ -139,7 +139,7 @@ class _Compared(NamedTuple):
         return found
 
     def is_row(self, number: int, row: int) -> bool:
-        """Say whether a right row is written in the place of another."""
+        """Return whether a right row is written in the place of another."""
         right = Range(self.right.low[row], self.right.high[row])
         return bool(self.slack.near(self.values[number], self.decimals[number], right).all())
 

@@ -42,7 +42,7 @@ def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
 
 
 def _has_map(key: Key, answer: Answer) -> bool:
-    """Say whether a map is drawn: a discussion that mentions one output draws none."""
+    """Return whether a map is drawn: a discussion that mentions one output draws none."""
     written = answer.connections or ()
     is_blank = answer.connections == () and len(key.problem.attentions) == 1
     return is_blank or any(each.is_drawn(written) for each in maps_of(key))
@@ -72,7 +72,7 @@ def passed_by(key: Key, answer: Answer, rules: Rules) -> dict[str, str]:
 
 
 def is_shown(answer: Answer, name: str) -> bool:
-    """Say whether anything is written of a step."""
+    """Return whether anything is written of a step."""
     written = answer.matrices.get(name)
     if written is None:
         return False

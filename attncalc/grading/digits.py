@@ -154,7 +154,7 @@ def _digits(key: Key, answer: Answer, steps: tuple[StepMarks, ...]) -> int:
 
 
 def _are_last_places(marks: StepMarks) -> bool:
-    """Say whether what is wrong in a step is a few units of its last place off."""
+    """Return whether what is wrong in a step is a few units of its last place off."""
     written = marks.written
     if written is None or written.shape != marks.expected.shape:
         return False
@@ -169,7 +169,7 @@ def _significant(value: float, decimals: int) -> int:
 
 
 def _is_rounded_on_the_way(steps: tuple[StepMarks, ...]) -> bool:
-    """Say whether nothing is wrong, for a way of rounding within a step explains what else were."""
+    """Return whether nothing is wrong, for a way of rounding within a step explains what else were."""
     is_explained = any(marks.way is not None for marks in steps)
     return is_explained and not any(marks.count(*WRONG) for marks in steps)
 
@@ -243,7 +243,7 @@ def _shown_by(
 
 
 def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bool:
-    """Say whether the right entries of a step are those of a flawless script in this style."""
+    """Return whether the right entries of a step are those of a flawless script in this style."""
     if marks.written is None or marks.written.shape != script.shape:
         return True
     right = are(marks.statuses, *RIGHT)

@@ -148,7 +148,7 @@ class _Array:
         return bool(near.all())
 
     def _is_forbidding(self, found: Found) -> bool:
-        """Say whether it has the place-holders of −∞ where the mask forbids: it is masked."""
+        """Return whether it has the place-holders of −∞ where the mask forbids: it is masked."""
         right = self.key.shown[found.step]
         forbidden = np.isneginf(right)
         is_masked = self.key.steps[found.step].role == "masked" and forbidden.any()
@@ -156,7 +156,7 @@ class _Array:
         return bool(is_masked and stands_for_minus_infinity(written, right)[forbidden].all())
 
     def _is_a_mistake(self, found: Found) -> bool:
-        """Say whether a wrong way to come by a step, or by one before it, gives every number."""
+        """Return whether a wrong way to come by a step, or by one before it, gives every number."""
         fresh = Known(self.key, self.key.slack)
         return bool(recipes_that_fit(fresh, self.key.steps[found.step], found.written))
 
@@ -221,11 +221,11 @@ def _first(array: Matrix) -> Matrix:
 
 
 def _repeats(heads: Matrix, times: int) -> bool:
-    """Say whether each head stands so many times in turn."""
+    """Return whether each head stands so many times in turn."""
     return all(np.array_equal(heads[place::times], heads[::times]) for place in range(times))
 
 
 def _takes_turns(heads: Matrix, times: int) -> bool:
-    """Say whether all heads stand one after another, so many times."""
+    """Return whether all heads stand one after another, so many times."""
     first, *others = np.split(heads, times)
     return all(np.array_equal(each, first) for each in others)

@@ -229,7 +229,7 @@ _Made = dict[tuple[object, ...], Range]
 
 
 def _allow(operation: Operation, inputs: Sequence[Range]) -> bool:
-    """Say whether no input is repeated for want of rows or columns, as numpy broadcasts."""
+    """Return whether no input is repeated for want of rows or columns, as numpy broadcasts."""
     scores = inputs[0].low.shape[-2:]
     if not isinstance(operation, Mask):
         return True

@@ -428,7 +428,7 @@ def _renamed(answer: Answer, expected: Expected) -> Answer:
 
 
 def _follows(key: Key, step: Step, givens: _Givens) -> bool:
-    """Say whether a step follows from what was given, and from nothing that only fills a place."""
+    """Return whether a step follows from what was given, and from nothing that only fills a place."""
     return step.name not in givens.filled and all(
         name not in givens.filled
         and (name not in key.steps or _follows(key, key.steps[name], givens))
@@ -510,7 +510,7 @@ class _Judge:
         return best
 
     def _is_printed(self, step: Step) -> bool:
-        """Say whether results that a step reads are printed, and not worked out on the way."""
+        """Return whether results that a step reads are printed, and not worked out on the way."""
         key, written = self.marking.key, self.marking.answer.matrices
         return step.name not in ("Q", "K", "V") and all(
             name in written

@@ -76,7 +76,7 @@ class Map(NamedTuple):
         return [each for each in written if meant_by(each.of, names) == self.weights.name]
 
     def is_drawn(self, written: Sequence[WrittenConnection]) -> bool:
-        """Say whether lines of this map are drawn, or told in words for every output."""
+        """Return whether lines of this map are drawn, or told in words for every output."""
         own = self.own(written)
         told = {(max(each.head, 1), _index(each.output, self.tokens.queries)) for each in own}
         heads = self.key.solution.heads_of(self.weights)
@@ -105,7 +105,7 @@ def meant_by(said: str, names: Sequence[str]) -> str | None:
 
 
 def nameless(key: Key, written: Sequence[WrittenConnection]) -> bool:
-    """Say whether there are lines of which nothing says whose map they are."""
+    """Return whether there are lines of which nothing says whose map they are."""
     maps = maps_of(key)
     return any(not any(each in one.own(written) for one in maps) for each in written)
 
@@ -180,7 +180,7 @@ def _share(tokens: Attention, found: WrittenConnection, right: Connection) -> Fr
 
 
 def _are_same(tokens: Attention, names: Sequence[str], inputs: tuple[int, ...]) -> bool:
-    """Say whether names stand for these inputs; "and 2 more", as our own sentences have, counts."""
+    """Return whether names stand for these inputs; "and 2 more", as our own sentences have, counts."""
     labels = [on_a_line(tokens.keys[index]) for index in inputs]
     if names and names == names_in(of_each(labels) if labels else ""):
         return True  # "salt and pepper" is one label, and read as two

@@ -70,7 +70,7 @@ class _Entry(NamedTuple):
     decimals: int
 
     def is_near(self, low: float, high: float) -> bool:
-        """Say whether a true value between these may have become what is written."""
+        """Return whether a true value between these may have become what is written."""
         right = Range(np.array([low]), np.array([high]))
         written, decimals = np.array([self.written]), np.array([self.decimals])
         return bool(self.slack.near(written, decimals, right)[0])
@@ -114,7 +114,7 @@ def _in_scripts(known: Known, step: Step, place: Place) -> list[float]:
 
 
 def _digits_are_swapped(written: float, right: float, decimals: int) -> bool:
-    """Say whether two digits changed places: 0.12 and 0.21, 13.25 and 12.35."""
+    """Return whether two digits changed places: 0.12 and 0.21, 13.25 and 12.35."""
     here, there = (fixed(abs(each), decimals) for each in (written, right))
     width = max(len(here), len(there))
     here, there = here.zfill(width), there.zfill(width)

@@ -121,7 +121,7 @@ def weights_of(problem: Outer) -> list[tuple[str, Shape]]:
 
 
 def _is_weighed_with(line: Line, by: Line) -> bool:
-    """Say whether an equation sums rows of a matrix, each with a weight of another equation."""
+    """Return whether an equation sums rows of a matrix, each with a weight of another equation."""
     own = line.equation
     if not isinstance(own.right, Row) or len(own.at) < 2 or own.right.at != Name(own.at[-1]):
         return False

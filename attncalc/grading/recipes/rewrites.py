@@ -126,13 +126,13 @@ def _instead(x: Node, own: Equation) -> Iterator[Change]:
 
 
 def _is_number(x: Node, own: Equation) -> bool:
-    """Say whether a factor is a number, or the only entry of a matrix."""
+    """Return whether a factor is a number, or the only entry of a matrix."""
     is_plain = all(not isinstance(y, Aggregate | Row) for y in walk(x))
     return is_plain and not names_in(x) & own.indices
 
 
 def _is_of_entry(x: Node, own: Equation) -> bool:
-    """Say whether a factor is the entry of another matrix at the same place, as a gate is."""
+    """Return whether a factor is the entry of another matrix at the same place, as a gate is."""
     return isinstance(x, Entry) and x.at == tuple(map(Name, own.at))
 
 

@@ -1,4 +1,4 @@
-"""Counts of a model from its config alone: the matrices of each family, and what a pass takes."""
+"""Counts of a model from its config: the matrices of each family, and the cost of a pass."""
 
 from attncalc.base.errors import InputError
 from attncalc.reading.models.families import family_of
@@ -16,14 +16,14 @@ def count_config(config: Config, load: Load) -> Count:
     Parameters
     ----------
     config
-        Its config; its architecture decides which head it has.
+        Its config; the architecture determines its head.
     load
-        How it is used: without tokens, 1024 of them, or the patches of an image.
+        Its use; without tokens, 1024 of them, or the patches of an image.
 
     Raises
     ------
     InputError
-        When the family or the head is not known, or a size is missing or wrong.
+        If the family or the head is unknown, or a size is missing or wrong.
     """
     load.check()
     family = family_of(config)
@@ -129,7 +129,7 @@ class _Counting:
         self._step("out", (self.n, d, words), (self.n, words))
 
     def _heads_of_texts(self, d: int, words: int, *, tied: bool) -> None:
-        """Add the head of a decoder alone."""
+        """Add the head of a decoder without an encoder."""
         self._in("head")
         if self._ends("LMHeadModel", "ForCausalLM"):
             self._head_of_words(d, words, tied=self.config.is_so("tie_word_embeddings", tied))
@@ -161,7 +161,7 @@ class _Counting:
         self._heads_of_texts(d, words, tied=True)
 
     def _rotary(self) -> None:
-        """Count Llama and those that are built like it."""
+        """Count Llama and models with the same structure."""
         d, words = self._size("hidden_size"), self._size("vocab_size")
         heads = self._size("num_attention_heads")
         width = {"qwen3": 128, "gemma2": 256}.get(self.kind) or d // heads

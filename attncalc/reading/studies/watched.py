@@ -1,4 +1,4 @@
-"""What is watched in a study: entries of steps by our notation, and measures of their rows."""
+"""Watched quantities of a study: entries of steps, and measures of their rows."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -34,20 +34,20 @@ HOW_TO_WATCH = (
     "distance(O, V[b]), error(O, mean V[a,b]), norm(O)"
 )
 MOST_SHOWN_UNASKED = 12
-"""Weights up to which all are watched by default."""
+"""The largest number of weights that are all watched by default."""
 
 
 def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
-    """Read what is watched, each once; where nothing is said, the weights.
+    """Read watched quantities, each once; the default is the weights.
 
     Raises
     ------
     InputError
-        When there is no such entry or measure; the message says what there is.
+        If there is no such entry or measure; the message lists what exists.
     """
     solution = solve(problem)
     asked = [part for text in texts for part in split_outside(text)]
-    if not asked:  # weights, and what layers give
+    if not asked:  # weights, and the outputs of layers
         asked = [_few(solution, step.name) for step in solution.all_weights]
         asked += [] if asked and problem.is_alone else [_few(solution, outputs_of(problem))]
     found = [each for text in asked for each in _watched(text, solution)]
@@ -55,12 +55,12 @@ def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
 
 
 def read_outputs(problem: Problem, *, weights_too: bool) -> tuple[Watched, ...]:
-    """Return what is watched of draws where nothing is said: outputs, and weights where few.
+    """Return the default watched quantities of draws: outputs, and weights if they are few.
 
     Parameters
     ----------
     problem
-        Whose outputs they are.
+        The problem.
     weights_too
         Whether weights are watched.
     """
@@ -71,7 +71,7 @@ def read_outputs(problem: Problem, *, weights_too: bool) -> tuple[Watched, ...]:
 
 
 def _few(solution: Solution, name: str) -> str:
-    """Return a step where it is small, and else its first row, or that of its first head."""
+    """Return a step if it is small, otherwise its first row, or that of its first head."""
     if solution[name].size <= MOST_SHOWN_UNASKED:
         return name
     head = "1," if solution[name].ndim == 3 else ""
@@ -115,7 +115,7 @@ def _entries(text: str, solution: Solution) -> Iterator[Watched]:
 
 
 class _Rows(NamedTuple):
-    """Rows of a matrix: its name, its heads, which rows, and whether their mean is meant."""
+    """Rows of a matrix: its name, its heads, the rows, and whether their mean is watched."""
 
     name: str
     heads: int
@@ -150,7 +150,7 @@ def _rows(text: str, whole: str, solution: Solution) -> _Rows:
 
 
 def _is_masked(name: str, solution: Solution) -> bool:
-    """Return whether a matrix has entries of -∞, where keys are forbidden."""
+    """Return whether a matrix has entries of -∞, for masked keys."""
     given = solution.problem.given
     values = given[name] if name in given else solution.floats[name]
     role = next((step.role for step in solution.plan if step.name == name), "")
@@ -158,7 +158,7 @@ def _is_masked(name: str, solution: Solution) -> bool:
 
 
 def _refuse_masked(name: str, text: str, solution: Solution) -> None:
-    """Refuse the norm of what is -∞ somewhere."""
+    """Refuse the norm of rows with entries of -∞."""
     if _is_masked(name, solution):
         weights = [step.name for step in solution.all_weights]
         raise InputError(
