@@ -1,7 +1,7 @@
-"""The wrong ways to come by a step that people are known for.
+"""Common wrong ways to compute a step.
 
-Each is made of the right operations on other matrices, so none of them is a second implementation;
-each says what is done as a clause: "every entry is what comes out when …".
+Each applies the right operations to other matrices, so none of them implements a step again; each
+has a clause for the sentence "every entry is what comes out when …".
 """
 
 from collections.abc import Iterator
@@ -47,11 +47,11 @@ __all__ = [
 
 
 def recipes(step: Step, problem: Attention, steps: Plan) -> tuple[Recipe, ...]:
-    """Return the wrong ways to come by a step of a problem's plan."""
+    """Return the wrong recipes of a step of a problem's plan."""
     found: list[Wrong] = []
     operation = step.operation
     if isinstance(operation, Given):
-        return ()  # what is given can only be copied
+        return ()  # given matrices can only be copied
     found += of_own(step)
     if isinstance(operation, Project | Scoring):
         found += _of_product(step, problem, steps)
@@ -71,7 +71,7 @@ def recipes(step: Step, problem: Attention, steps: Plan) -> tuple[Recipe, ...]:
 
 
 def _of_product(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
-    """Return the wrong ways to project tokens, and to score queries with keys."""
+    """Return the wrong recipes of projections, and of scores of queries and keys."""
     if step.name in ("Q_S", "K_S"):
         return of_scored(step)
     if isinstance(step.operation, Project):
@@ -82,7 +82,7 @@ def _of_product(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
 
 
 def _of_changed_scores(step: Step, problem: Attention) -> Iterator[Wrong]:
-    """Yield what comes of other scales, masks and biases."""
+    """Yield the results of other scales, masks and biases."""
     operation = step.operation
     if isinstance(operation, Mask):
         yield from of_mask(step, operation, _scale(problem))
@@ -95,20 +95,20 @@ def _of_changed_scores(step: Step, problem: Attention) -> Iterator[Wrong]:
 
 
 def recipes_between(step: Step, steps: Plan) -> tuple[Recipe, ...]:
-    """Return the wrong ways to come by a step of an attention from the part before it."""
+    """Return the wrong recipes of a step of an attention that read the part before it."""
     found = of_skipped(step, steps)
     return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
 
 
 def recipes_of_layers(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:
-    """Return the wrong ways to come by a step of a part that is no attention."""
+    """Return the wrong recipes of a step of a part that is not an attention."""
     of_part = of_gradients if is_of_the_way_back(step.name) else of_layers
     found = (*of_own(step), *of_part(step, problem, steps))
     return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
 
 
 def _scale(problem: Attention) -> float:
-    """Return what the scores of a problem are multiplied by."""
+    """Return the factor of the scores of a problem."""
     if isinstance(problem.scale, Fraction):
         return float(problem.scale)
     return 1.0 if problem.scale == "none" else float(problem.d_k**-0.5)

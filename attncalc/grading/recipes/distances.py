@@ -13,7 +13,7 @@ from attncalc.problem.step import Step
 
 
 def of_alibi(step: Step, operation: Alibi, scale: float) -> Iterator[Wrong]:
-    """Yield what comes of no slopes, and of other ones."""
+    """Yield the results without slopes, and with other ones."""
     scores, *own = step.inputs
 
     def with_slopes(factor: float, read: Read) -> Range:
@@ -45,7 +45,7 @@ def of_alibi(step: Step, operation: Alibi, scale: float) -> Iterator[Wrong]:
 
 
 def of_relative(step: Step, operation: RelativeBias, scale: float) -> Iterator[Wrong]:
-    """Yield what comes of no relative bias, of one added too early, and of other buckets."""
+    """Yield the results without relative bias, with one added too early, and with other buckets."""
     scores, table = step.inputs
 
     def times_table(factor: float, read: Read) -> Range:

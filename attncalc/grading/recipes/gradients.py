@@ -1,4 +1,4 @@
-"""Wrong gradients: turned the wrong way, through half a Jacobian, by one way of several."""
+"""Wrong gradients: transposed wrongly, through half a Jacobian, through one path of several."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -28,9 +28,9 @@ SLOPES = ("ReLUBack", "GELUBack", "GELUtanhBack", "SiLUBack", "TanhBack")
 
 
 def of_gradients(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
-    """Yield the wrong ways to come by a step of the way back."""
+    """Yield the wrong recipes of a step of the backward pass."""
     operation = step.operation
-    if gradient_from(step.name) is None:  # what comes after a step against the gradients
+    if gradient_from(step.name) is None:  # a step after gradient descent
         yield from _of_entries(step)
     elif operation.name in ("SoftmaxBack", "DivideBySumBack"):
         yield from _of_jacobian(step, problem, steps)
@@ -52,7 +52,7 @@ def of_gradients(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
 
 
 def _of_the_whole(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield what can happen to any gradient: another one in its place, turned, its signs."""
+    """Yield mistakes of any gradient: another one in its place, transposed, or its signs."""
     for other in _like(step.name, steps):
         yield f"gradient-swapped:{other}", f"it is {other}, and not {step.name}", _reading(other)
     says = f"the rows of {step.name} are written as columns"
@@ -61,7 +61,7 @@ def _of_the_whole(step: Step, steps: Plan) -> Iterator[Wrong]:
 
 
 def _of_jacobian(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of half the Jacobian of the softmax, or of its sum along other lines."""
+    """Yield the results of half the Jacobian of softmax, or of its sum along other lines."""
     *_, A, dA = step.inputs
     line, other = problem.standing.line, problem.standing.line_across
 
@@ -90,9 +90,9 @@ def _of_jacobian(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
 
 
 def _of_mask(step: Step, A: str, dA: str, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of a gradient that is not 0 where the mask forbids."""
+    """Yield the result of a gradient that is not 0 for masked entries."""
     weights = next(each for each in steps if each.name == A)
-    # scores that are given are no step
+    # given scores are not a step
     masked = next((each for each in steps if each.name == weights.inputs[0]), None)
     if masked is None or masked.role != "masked":
         return
@@ -112,7 +112,7 @@ def _of_mask(step: Step, A: str, dA: str, steps: Plan) -> Iterator[Wrong]:
 
 
 def _of_transposed_times(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of Aᵀ B without its transpose, turned, or of fewer heads."""
+    """Yield the results of Aᵀ B without its transpose, transposed, or for fewer heads."""
     left, right = step.inputs
     says = f"{left} is not transposed: {left} {right} is computed, not {left}ᵀ {right}"
     yield "transpose-forgotten", says, lambda read: Weigh().over(read(left), read(right))
@@ -129,7 +129,7 @@ def _of_transposed_times(step: Step, steps: Plan) -> Iterator[Wrong]:
 
 
 def _of_shared(step: Step, sharing: int, *, has_heads: bool) -> Iterator[Wrong]:
-    """Yield what comes where the gradients of heads that share are not added."""
+    """Yield the results without the sum over the gradients of heads that share a matrix."""
     left, right = step.inputs
 
     def of_one(place: int, read: Read) -> Range:
@@ -149,7 +149,7 @@ def _of_shared(step: Step, sharing: int, *, has_heads: bool) -> Iterator[Wrong]:
 
 
 def _like(name: str, steps: Plan) -> Iterator[str]:
-    """Yield the other gradients that may be taken for one: dK for dQ."""
+    """Yield the other gradients that may be confused with one: dK for dQ."""
     start, _, own = name.rpartition("d")
     if own not in ("Q", "K", "V"):
         return
@@ -164,7 +164,7 @@ def _with_other(step: Step, instead: dict[str, str], read: Read) -> Range:
 
 
 def _of_times_transposed(step: Step) -> Iterator[Wrong]:
-    """Yield what comes of A Bᵀ without its transpose."""
+    """Yield the results of A Bᵀ without its transpose."""
     left, right = step.inputs
     says = f"{right} is not transposed: {left} {right} is computed, not {left} {right}ᵀ"
 
@@ -177,7 +177,7 @@ def _of_times_transposed(step: Step) -> Iterator[Wrong]:
 
 
 def _of_other_factors(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of K for V, or for Q, in a product, and of ones for what arrives."""
+    """Yield the results of K for V or Q in a product, and of ones for the arriving gradient."""
     gradient, right = step.inputs
     start, own = right[: -len(own_name(right))], own_name(right)
     names = {each.name for each in steps}
@@ -201,7 +201,7 @@ def _reading(name: str) -> Make:
 
 
 def _of_times(step: Step) -> Iterator[Wrong]:
-    """Yield what comes of dS K with either of them transposed."""
+    """Yield the results of dS K with either of them transposed."""
     left, right = step.inputs
     says = f"{left} is transposed: {left}ᵀ {right} is computed, not {left} {right}"
     yield "weights-turned", says, lambda read: Weigh().over(transposed(read(left)), read(right))
@@ -210,7 +210,7 @@ def _of_times(step: Step) -> Iterator[Wrong]:
 
 
 def _of_scale(step: Step) -> Iterator[Wrong]:
-    """Yield what comes of no scale on the way back, or of it twice."""
+    """Yield the results of no scale in the backward pass, or of applying it twice."""
     (gradient,) = step.inputs
     says = "the scale is forgotten in the backward pass"
     yield "scale-back-forgotten", says, lambda read: read(gradient)
@@ -229,7 +229,7 @@ def _of_scale(step: Step) -> Iterator[Wrong]:
 
 
 def _of_parts(step: Step) -> Iterator[Wrong]:
-    """Yield what comes of a sum over ways back from which one, or all but one, are left out."""
+    """Yield the results of a sum over paths without one, or with only one."""
     names = step.inputs
     for left_out in names:
         kept = [name for name in names if name != left_out]
@@ -247,7 +247,7 @@ def _sum_of(names: list[str], read: Read) -> Range:
 
 
 def _of_entries(step: Step) -> Iterator[Wrong]:
-    """Yield what comes of slopes, ones and rates that are left out."""
+    """Yield the results without slopes, ones and rates."""
     operation, last = step.operation, step.inputs[-1]
     if operation.name == "SumTo":
         says = f"the rows of {last} are averaged, and not added"
@@ -269,7 +269,7 @@ def _of_entries(step: Step) -> Iterator[Wrong]:
 
 
 def _of_descent(step: Step) -> Iterator[Wrong]:
-    """Yield what comes of a step up, or of a whole gradient."""
+    """Yield the results of gradient ascent, or of a step by the entire gradient."""
     weights, gradient = step.inputs
 
     def with_gradient(factor: float, read: Read) -> Range:

@@ -38,7 +38,7 @@ ROWS: dict[str, TakeRow | TokenMean] = {
 
 
 def of_layers(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
-    """Yield the wrong ways to come by a step of a part that is no attention."""
+    """Yield the wrong recipes of a step of a part that is not an attention."""
     yield from of_tokens(step, steps)
     yield from of_normalised(step, steps)
     if isinstance(step.operation, Activate | Gate):
@@ -53,14 +53,14 @@ def of_layers(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
 
 
 def of_normalised(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield the wrong ways to come by a step of a normalisation."""
+    """Yield the wrong recipes of a step of a normalisation."""
     yield from _of_feature(step, steps)
     if isinstance(step.operation, Normalise):
         yield from _of_normalising(step, step.operation, steps)
 
 
 def _of_feature(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of other sums, means and variances, and of logits not normalised."""
+    """Yield the results of other sums, means and variances, and of logits not normalised."""
     operation, first = step.operation, step.inputs[0]
     if isinstance(operation, Add):
         yield from _of_sum(step, steps)
@@ -77,7 +77,7 @@ def _of_feature(step: Step, steps: Plan) -> Iterator[Wrong]:
 
 
 def _of_sum(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of a residual sum without what is added back, or with that normalised."""
+    """Yield the results of a residual sum without its residual, or with that normalised."""
     before, given = step.inputs
     what = "positions" if step.name.endswith("_P") else "residual"
     left, kept = (given, before) if what == "positions" else (before, given)
@@ -141,7 +141,7 @@ def _of_variance(step: Step, operation: FeatureVariance) -> Iterator[Wrong]:
 
 
 def _of_normalising(step: Step, operation: Normalise, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of other divisors, without gain or bias, and of other tokens."""
+    """Yield the results of other divisors, without gain or bias, and of other tokens."""
 
     def otherwise(changed: Normalise, read: Read) -> Range:
         return changed.over(*map(read, step.inputs))
@@ -203,7 +203,7 @@ def _of_gain_and_bias(step: Step, operation: Normalise) -> Iterator[Wrong]:
 
 
 def _normalised(step: Step, operation: Normalise, tokens: str, read: Read) -> Range:
-    """Return other tokens, normalised as these should be."""
+    """Return other tokens, normalised in the right way."""
     values = read(tokens)
     return _of_values(step, operation, values, read)
 
@@ -256,7 +256,7 @@ def _done_by(operation: Activate | Gate, inputs: tuple[str, ...], read: Read) ->
 
 
 def _of_projection(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of no bias, of weights turned, and of tokens that are not normalised yet."""
+    """Yield the results without bias, with transposed weights, and with unnormalised tokens."""
     tokens, weights, *bias = step.inputs
     if bias:
         says = f"{bias[0]} is left out"
@@ -274,7 +274,7 @@ def _of_projection(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]
 
 
 def of_skipped(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of a projection of tokens that are not normalised, or not activated, yet."""
+    """Yield the results of a projection of tokens that are not yet normalised or activated."""
     if not isinstance(step.operation, Project):
         return
     tokens, *others = step.inputs

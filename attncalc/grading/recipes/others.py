@@ -1,4 +1,4 @@
-"""Wrong outputs, and what can go wrong in any step: left out, turned, its heads out of order."""
+"""Wrong outputs, and mistakes possible in any step: left out, transposed, heads permuted."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -41,18 +41,18 @@ from attncalc.problem.attention.attention import Attention
 from attncalc.problem.step import Plan, Step
 
 OTHER_BASES = (Fraction(10_000), Fraction(500_000), Fraction(1_000_000))
-"""The bases of rope that models have: where one is meant, another may be taken."""
+"""The bases of rope in common models, which may be confused."""
 MOST_PERMUTED = 4
-"""Heads up to which every order of them is tried; of more, the reverse alone."""
+"""The largest number of heads of which every order is tried; of more, only the reverse."""
 
 OF_SCORES = (Scoring, DivideBySqrt, Multiply, SoftCap, Mask, Alibi, RelativeBias)
-"""What makes scores, ready or not."""
+"""The operations that compute scores, finished or not."""
 
 
 def of_outputs(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of weighing with, or weighing, another matrix."""
+    """Yield the results of weighing with, or weighing, another matrix."""
     A, V = step.inputs
-    weigh = Weigh()  # of any numbers, whether or not they sum to 1
+    weigh = Weigh()  # any numbers, whether or not they sum to 1
 
     def product(left: str, right: str) -> str:
         return " ".join(problem.standing.pair(left, right))
@@ -78,13 +78,13 @@ def of_outputs(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
 
 
 def _scores_weigh(scores: str, values: str, read: Read) -> Range:
-    """Return the values weighed with scores; forbidden ones, of which nobody writes -∞, with 0."""
+    """Return the values weighed with scores; masked ones are 0, since people do not write -∞."""
     finite = read(scores).map(lambda end: np.where(np.isneginf(end), 0.0, end))
     return Weigh().over(finite, read(values))
 
 
 def of_others(step: Step, problem: Attention) -> Iterator[Wrong]:
-    """Yield what comes of leaving out what is added, rotated, capped, or joined otherwise."""
+    """Yield the results without an addition, rotation or cap, or with another concatenation."""
     operation, first = step.operation, step.inputs[0]
     if isinstance(operation, Add):
         yield from _of_sum(step)
@@ -117,7 +117,7 @@ def of_others(step: Step, problem: Attention) -> Iterator[Wrong]:
 
 
 def _of_sum(step: Step) -> Iterator[Wrong]:
-    """Yield what comes of a bias, or of positions, that are not added but left out, say."""
+    """Yield the results without a bias or positions, or with these misapplied."""
     first, other = step.inputs
     what = "bias" if step.role == "outputs" else "positions"
     yield f"{what}-forgotten", f"{other} is not added", lambda read: read(first)
@@ -142,7 +142,7 @@ def _viewed(heads: Matrix) -> Matrix:
 
 
 def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[Wrong]:
-    """Yield what comes of other pairs, other places, other frequencies, and other columns."""
+    """Yield the results of other pairs, positions, frequencies, and columns."""
     first, *own = step.inputs
     yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
 
@@ -176,7 +176,7 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
 
 
 def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:
-    """Return the rows rotated by the negative angles: mirrored, turned, and mirrored again."""
+    """Return the rows rotated by the negative angles: mirrored, rotated, and mirrored again."""
     first, *own = map(read, step.inputs)
     width = operation.dims or first.low.shape[-1]
     signs = np.ones(first.low.shape[-1])
@@ -186,7 +186,7 @@ def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:
 
 
 def of_the_whole(step: Step, problem: Attention) -> Iterator[Wrong]:
-    """Yield what can happen to the matrix of any step: turned, or its heads in another order."""
+    """Yield mistakes of the matrix of any step: transposed, or its heads permuted."""
     if not isinstance(step.operation, Scoring | Same):
         says = f"the rows of {step.name} are written as columns"
         yield "transposed", says, lambda read: transposed(done_right(step, read))
@@ -221,7 +221,7 @@ def _reordered(step: Step, order: list[int], read: Read) -> Range | None:
     of_heads = (
         read(step.inputs[0]) if isinstance(step.operation, Concat) else done_right(step, read)
     )
-    # of another recipe before it there may be more heads, or fewer
+    # after another recipe there may be more heads, or fewer
     if of_heads.low.ndim != 3 or len(of_heads.low) != len(order):
         return None
     turned = of_heads.map(lambda end: end[order])

@@ -1,4 +1,4 @@
-"""Wrong projections: other weights, weights turned, other tokens, no bias, no product at all."""
+"""Wrong projections: other weights, weights transposed, other tokens, no bias, no product."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,7 +14,7 @@ from attncalc.problem.step import Step
 
 
 def of_projection(step: Step, problem: Attention) -> Iterator[Wrong]:
-    """Yield what comes of other weights or tokens, or without the bias."""
+    """Yield the results of other weights or tokens, or without the bias."""
     tokens, weights, *bias = step.inputs
 
     def with_weights(other: Matrix, read: Read) -> Range:
@@ -45,7 +45,7 @@ def of_projection(step: Step, problem: Attention) -> Iterator[Wrong]:
 
 
 def _of_splitting(step: Step, problem: Attention) -> Iterator[Wrong]:
-    """Yield what comes of parting heads in other ways."""
+    """Yield the results of other ways to split heads."""
     heads = problem.n_heads if step.rows == "queries" else problem.n_kv_heads
     if heads > 1 and step.role != "outputs":
         says = "the heads alternate column by column, and are not side by side"
@@ -90,7 +90,7 @@ def _viewed(heads: int, beside: Matrix) -> Matrix:
 
 
 def _of_sources(step: Step, problem: Attention) -> Iterator[Wrong]:
-    """Yield what comes of other tokens, or of tokens that are not projected at all."""
+    """Yield the results of other tokens, or of tokens that are not projected."""
     tokens, weights, *bias = step.inputs
     product = f"the product with {weights} is left out"
     says = f"{tokens} itself is taken for {step.name}: {product}"

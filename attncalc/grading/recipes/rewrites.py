@@ -1,4 +1,4 @@
-"""Wrong ways to compute an equation that a user states: the equation with one thing changed."""
+"""Wrong ways to compute an equation of a user: the equation with one change."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -30,15 +30,15 @@ from attncalc.grading.recipes.common import Make, Read, Wrong
 from attncalc.problem.step import Step
 
 MOST = 40
-"""Changes of one equation that are tried."""
+"""The largest number of changes of one equation that are tried."""
 OTHER = {"<=": "<", "<": "<=", ">=": ">", ">": ">="}
 """Conditions that are off by one."""
 Change = tuple[str, str, Node]
-"""A code, what is done, and the node that stands in place of another."""
+"""A code, a clause, and the node that replaces another."""
 
 
 def of_own(step: Step) -> Iterator[Wrong]:
-    """Yield what comes of changing one thing in the equation of a step."""
+    """Yield the results of one change in the equation of a step."""
     operation = step.operation
     if not isinstance(operation, Own):
         return
@@ -54,13 +54,13 @@ def of_own(step: Step) -> Iterator[Wrong]:
 
 
 def _make(operation: Own, text: str, names: dict[str, str]) -> Make:
-    """Return what computes a changed equation."""
+    """Return a function that computes a changed equation."""
     made = Stated(operation.stated._replace(name=text))
 
     def make(read: Read) -> Range | None:
         try:
             return made.over(*(read(names[name]) for name in inputs_of(text) if name in names))
-        except (IndexError, KeyError):  # changed so, it reads beyond a matrix, or its own rows
+        except (IndexError, KeyError):  # it reads outside a matrix, or its own rows
             return None
 
     return make
@@ -86,7 +86,7 @@ def _changed(own: Equation, names: dict[str, str]) -> Iterator[Change]:
 
 
 def _instead(x: Node, own: Equation) -> Iterator[Change]:
-    """Yield what may stand in place of a node by mistake."""
+    """Yield the nodes that may replace a node by mistake."""
     match x:
         case Operator("/", (a, b)):
             yield f"no-division:{source(b)}", f"the division by {source(b)} is left out", a
@@ -132,7 +132,7 @@ def _is_number(x: Node, own: Equation) -> bool:
 
 
 def _is_of_entry(x: Node, own: Equation) -> bool:
-    """Return whether a factor is the entry of another matrix at the same place, as a gate is."""
+    """Return whether a factor is the entry of another matrix at the same place, like a gate."""
     return isinstance(x, Entry) and x.at == tuple(map(Name, own.at))
 
 

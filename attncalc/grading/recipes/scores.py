@@ -20,16 +20,16 @@ from attncalc.problem.attention.attention import Attention
 from attncalc.problem.step import Plan, Step
 
 TURNS = (Rotate, Normalise)
-"""What happens to queries and keys on their way to the scores."""
+"""Operations on queries and keys before the scores."""
 
 
 def of_scores(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of other products of queries, keys and values."""
+    """Yield the results of other products of queries, keys and values."""
     Q, K = step.inputs
     standing = problem.standing
 
     def product(left: str, right: str) -> str:
-        """Return how `left rightᵀ` is written in the problem's layout."""
+        """Return the notation of `left rightᵀ` in the problem's layout."""
         return " ".join(standing.pair(left, f"{right}ᵀ"))
 
     def scores(left: str, right: str, read: Read) -> Range:
@@ -62,7 +62,7 @@ def of_scores(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
 
 
 def _left_out(step: Step, steps: Plan) -> Iterator[tuple[str, str, str, str]]:
-    """Yield what may be left out on the way to the scores, and what is multiplied then."""
+    """Yield the operations that may be left out before the scores, and the remaining product."""
     by_name = {each.name: each for each in steps}
     pair = [by_name.get(name) for name in step.inputs]
     while all(each is not None and isinstance(each.operation, TURNS) for each in pair):
@@ -77,7 +77,7 @@ def _left_out(step: Step, steps: Plan) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _of_equal_heads(left: Range, right: Range) -> tuple[Range, Range]:
-    """Repeat the heads of the one that has fewer, as grouped queries do."""
+    """Repeat the heads of the matrix that has fewer, as grouped queries do."""
     heads = max(len(each.low) if each.low.ndim == 3 else 1 for each in (left, right))
 
     def spread(values: Range) -> Range:
@@ -89,7 +89,7 @@ def _of_equal_heads(left: Range, right: Range) -> tuple[Range, Range]:
 
 
 def _factors(problem: Attention) -> Iterator[tuple[str, str, float]]:
-    """Yield what scores are multiplied by, rightly or wrongly: code, words, factor."""
+    """Yield the right and wrong factors of scores: code, words, factor."""
     if problem.start:
         yield "scale-none", "the scores are not scaled", 1.0
         return
@@ -107,7 +107,7 @@ def _factors(problem: Attention) -> Iterator[tuple[str, str, float]]:
 
 
 def of_scale(step: Step, problem: Attention) -> Iterator[Wrong]:
-    """Yield what comes of another factor."""
+    """Yield the results of other factors."""
     others = list(_factors(problem))
     right = problem.d_k**-0.5 if problem.d_k else 1.0
     if isinstance(step.operation, Multiply):
@@ -124,12 +124,12 @@ def _scaled(scores: str, factor: float, read: Read) -> Range:
 
 
 def of_scale_not_asked(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of dividing by √d_k where that is not asked for, or not yet."""
+    """Yield the results of dividing by √d_k without a request, or too early."""
     if problem.d_k <= 1:
         return
     root, is_asked = problem.d_k**0.5, problem.scale != "none"
     plain = next((each.name for each in steps if isinstance(each.operation, Scoring)), None)
-    if plain is None:  # an equation states the scores
+    if plain is None:  # an equation defines the scores
         return
     by_root = f"the scores are divided by √d_k = √{problem.d_k}"
     says = f"{by_root} already here" if is_asked else f"{by_root}, which is not asked for"

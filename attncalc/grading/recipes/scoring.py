@@ -19,7 +19,7 @@ from attncalc.problem.step import Step
 
 
 def of_scored(step: Step) -> Iterator[Wrong]:
-    """Yield what comes of queries or keys that scores take through weights of their own."""
+    """Yield the results for queries or keys of scores with additional weights."""
     read, weights = step.inputs
     yield (
         "score-weights-forgotten",
@@ -35,13 +35,13 @@ def of_scored(step: Step) -> Iterator[Wrong]:
 
 
 def _of_width(step: Step, read: str, weights: str, get: Read) -> Range | None:
-    """Return what is read itself, where it is as wide as what comes of it."""
+    """Return the input itself, if it has the width of its product."""
     rows, columns = get(weights).low.shape[-2:]
     return get(read) if rows == columns else None
 
 
 def of_other_scores(step: Step) -> Iterator[Wrong]:
-    """Yield what comes of a score that is no dot product, and was not done as its kind asks."""
+    """Yield the results of a score that is not a dot product, computed wrongly."""
     operation = step.operation
     if isinstance(operation, DistanceScores):
         yield from _of_distance(step)
@@ -84,7 +84,7 @@ def _half_root(scores: Matrix) -> Matrix:
 
 
 def _of_tanh(step: Step) -> Iterator[Wrong]:
-    """Yield what comes of a tanh that is left out, and of other rows that it is taken of."""
+    """Yield the results without tanh, and with tanh of other rows."""
     Q, K, *others = step.inputs
     operation = step.operation
     yield "tanh-forgotten", "tanh is left out", partial(_without_tanh, step)
@@ -105,7 +105,7 @@ def _of_tanh(step: Step) -> Iterator[Wrong]:
 
 
 def _hidden(step: Step, get: Read) -> tuple[Range, Range]:
-    """Return what queries and keys each give to the sum that tanh is taken of."""
+    """Return the terms of queries and of keys in the sum inside tanh."""
     Q, K, *others = map(get, step.inputs)
     if not isinstance(step.operation, ConcatScores):
         return Q, K

@@ -1,4 +1,4 @@
-"""Wrong ways to make tokens: patches flattened otherwise, no class token, rows mistaken."""
+"""Wrong tokens: patches flattened in another order, no class token, wrong rows."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,7 +25,7 @@ ORDERS = {
 
 
 def of_tokens(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield the wrong ways to come by a step that makes tokens."""
+    """Yield the wrong recipes of a step that computes tokens."""
     operation = step.operation
     if isinstance(operation, Patches):
         yield from _of_patches(step, operation)
@@ -68,7 +68,7 @@ def _of_lookup(step: Step, operation: Lookup) -> Iterator[Wrong]:
 
     def shifted(read: Read) -> Range:
         rows = read(table).low.shape[-2]
-        # an id beyond the table has no row: the nearest is as wrong as any
+        # an id outside the table has no row: the nearest is as wrong as any
         named = read(ids).map(lambda end: np.clip(end - other, 0, rows - 1))
         return Lookup().over(named, read(table))
 
@@ -87,7 +87,7 @@ def _of_class_token(step: Step) -> Iterator[Wrong]:
 
 
 def _of_positions(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of positions that are added before the class token is there."""
+    """Yield the results of adding positions before the class token."""
     before, positions = step.inputs
     stacked = next((each for each in steps if each.name == before), None)
     if stacked is None or not isinstance(stacked.operation, Stack):
@@ -95,7 +95,7 @@ def _of_positions(step: Step, steps: Plan) -> Iterator[Wrong]:
     token, others = stacked.inputs
 
     def early(read: Read) -> Range:
-        # without a class token, the first token takes the first position
+        # without a class token, the first token has the first position
         places = read(positions).map(lambda end: end[..., :-1, :])
         return stacked.operation.over(read(token), step.operation.over(read(others), places))
 

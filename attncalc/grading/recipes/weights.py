@@ -1,4 +1,4 @@
-"""Wrong weights: normalised along other lines, by other powers, of scores that are not ready."""
+"""Wrong weights: normalised along other lines, with other powers, of unfinished scores."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -29,11 +29,11 @@ LEFT_OUT: dict[type[Operation], tuple[str, str]] = {
     RelativeBias: ("rel-bias-forgotten", "the relative bias"),
     Mask: ("mask-forgotten", "the mask"),
 }
-"""What may have been left out of the scores that are normalised."""
+"""Operations that may be missing in the normalised scores."""
 
 
 def of_weights(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
-    """Yield what comes of other lines, other powers, and other scores."""
+    """Yield the results of other lines, other powers, and other scores."""
     scores, *sinks = step.inputs
     line, other = problem.standing.line, problem.standing.line_across
     softmax = Softmax(masked=problem.is_masked)
@@ -78,9 +78,9 @@ def of_weights(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
 
 
 def _of_earlier_scores(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield the weights of scores that are not scaled, capped or masked yet."""
+    """Yield the weights of scores that are not yet scaled, capped or masked."""
     by_name = {each.name: each for each in steps}
-    last = by_name.get(step.inputs[0], step)  # scores that are given come of nothing
+    last = by_name.get(step.inputs[0], step)  # given scores follow from nothing
     while found := next((each for each in LEFT_OUT if isinstance(last.operation, each)), None):
         code, words = LEFT_OUT[found]
         before = last.inputs[0]
@@ -109,7 +109,7 @@ def _beside_plain_sinks(step: Step, read: Read) -> Range | None:
 
 
 def _powered(scores: Range, factor: float) -> Range:
-    """Return scores times a factor; what is forbidden stays so, whatever its sign."""
+    """Return scores multiplied by a factor; masked ones stay masked, for any sign."""
     forbidden = np.isneginf(scores.high)
     finite = scores.map(lambda end: np.where(forbidden, 0.0, end))
     return times(finite, factor).map(lambda end: np.where(forbidden, -np.inf, end))

@@ -1,4 +1,4 @@
-"""Maps in words: sentences, arrows and tables among the lines of a text."""
+"""Maps in text: sentences, arrows and tables among the lines of a text."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -33,7 +33,7 @@ class Raw(NamedTuple):
 
 
 def is_given(name: str) -> bool:
-    """Return whether a matrix is given by the problem, and thus also on a worksheet."""
+    """Return whether a matrix is given by the problem, and therefore also on worksheets."""
     is_gradient = role_of(name) == "arriving" and knows(name)  # a step of a target
     is_step = name in STEPS or is_step_at_hand(name)
     return name in MATRICES and not is_step and not is_gradient

@@ -312,7 +312,7 @@ class Witness:
         return bool((cut.agreeing.mean(axis=1) >= WRONG).all()) and self._is_even(cut.rows)
 
     def _is_even(self, rows: list[list[int]], *, by_lines: bool = False) -> bool:
-        """Return whether rows begin at equal distances, of lines and (unless `by_lines`) numbers."""
+        """Return whether rows begin at equal distances of lines and (unless `by_lines`) numbers."""
         steps = {
             (
                 by_lines or b[0] - a[0],
