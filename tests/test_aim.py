@@ -309,7 +309,7 @@ def test_a_query_is_designed_for_one_key_head_however_query_heads_are_given(
 
 @pytest.mark.slow
 def test_no_title_of_a_sample_is_a_command() -> None:
-    """It stands above pictures, where a line of a shell has no room."""
+    """It is above pictures, where a shell command does not fit."""
     titles = {each.name: read_problem(sample(each.name).path).title for each in SAMPLES}
     assert not [name for name, title in titles.items() if "attncalc" in title or "--" in title]
 

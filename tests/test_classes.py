@@ -536,7 +536,7 @@ def test_short_and_reserved_names_are_paired_where_nothing_else_is_meant(
 
 @pytest.mark.slow
 def test_possible_is_the_same_for_all(attncalc: Command, tmp_path: Path) -> None:
-    """Whoever goes past S_scaled, draws the map, writes half or what cannot be read."""
+    """Answers without S_scaled, with a map, half finished, or unreadable."""
     students = made(attncalc, tmp_path)
     hand_in(tmp_path, students[0], S_scaled=None)
     hand_in(tmp_path, students[1], connections=[["a"]])

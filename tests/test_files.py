@@ -85,7 +85,7 @@ def test_folders_that_cannot_be_filled_are_refused(tmp_path: Path) -> None:
 def test_what_is_protected_is_refused_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever runs the tests may be allowed everything; so it is the system that says no."""
+    """The user of the tests may have all permissions; so the system call is patched to refuse."""
     (tmp_path / "file").write_text("")
     denied: set[Path] = set()
     monkeypatch.setattr(os, "access", lambda place, _: Path(place) not in denied)

@@ -84,7 +84,7 @@ def test_a_link_that_is_named_is_read(attncalc: Command, here: Path) -> None:
 
 
 def test_of_several_that_are_named_a_link_is_not_followed(attncalc: Command, here: Path) -> None:
-    """A shell names them for `answers/*`, and whoever handed one in made the link."""
+    """A shell expands them from `answers/*`, and the student made the link."""
     (here / "answers" / "ada.json").symlink_to("zoe.json")
     (here / "answers" / "group").symlink_to(".")
     named = sorted(f"answers/{path.name}" for path in (here / "answers").iterdir())

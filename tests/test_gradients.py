@@ -878,7 +878,7 @@ def test_gains_of_each_head_have_work_of_their_own() -> None:
 
 
 def test_the_work_of_weights_after_a_step_counts_the_sink_as_it_is_after_it() -> None:
-    """It stood in the sum of powers as e^0: 2.0281 / 4.0281, which is no 0.4850."""
+    """It was in the sum of powers as e^0: 2.0281 / 4.0281 is not 0.4850."""
     tokens = {"Q": [[1, 0], [0.3, 1]], "K": [[1, 0.5], [0, 1]], "V": [[1], [2]], "sinks": [-0.5]}
     problem = Problem(**tokens, dO=[[3], [4]], step=Fraction(1, 2), backward=True, decimals=4)
     page = make_page(solve(problem), Contents(solve(problem).plan, work=True, full=True))

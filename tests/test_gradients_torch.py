@@ -27,7 +27,7 @@ NEAR = 1e-10
 
 
 def in_torch(fields: Fields) -> tuple[Fields, dict[str, Any]]:
-    """Return the fields as tensors, and those of them that gradients are wanted of, by name."""
+    """Return the fields as tensors, and those with requested gradients, by name."""
     leaves: dict[str, Any] = {}
 
     def turned(value: Any, name: str) -> Any:

@@ -94,7 +94,7 @@ def check_csv(page: str) -> None:
 
 
 def is_formula(cell: str) -> bool:
-    """Return whether a spreadsheet may take it for one: told without the package's own rule."""
+    """Return whether a spreadsheet may read it as one, without the package's own rule."""
     seen = "".join(c for c in cell if unicodedata.category(c) not in ("Cf", "Cc"))
     return unicodedata.normalize("NFKC", seen).strip()[:1] in ("=", "+", "-", "@") and bool(seen)
 

@@ -151,7 +151,7 @@ def test_work_that_is_opened_after_edits_is_that_of_the_edited_file(
     wanted = [
         line_in_text(line)
         for step in work.solution.plan
-        if step.name != "S_masked"  # which was not there, and is told as it is pointed at
+        if step.name != "S_masked"  # absent at first, and shown under the pointer
         for line in work.lines(step)
     ]
     assert found == wanted

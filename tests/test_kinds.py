@@ -444,7 +444,7 @@ def check_values(solution: Solution, exact: dict[str, list[Masked]], form: Form)
 
 
 def is_nearly_tied(kind: Kind, exact: dict[str, list[Masked]], within: Fraction) -> bool:
-    """Return whether a digit, the winner of a hardmax or a sum hangs on less than can be told."""
+    """Return whether a digit, the winner of a hardmax or a sum depends on rounding errors."""
     unit = Fraction(1, 10**kind.decimals)
     entries = (x for heads in exact.values() for matrix in heads for row in matrix for x in row)
     if any(BLUR < unit / 2 - abs(x) % unit < within for x in entries if x is not None):

@@ -138,7 +138,7 @@ def test_a_marked_page_is_complete_without_a_script() -> None:
     assert all(ids[each.attributes["id"]] == each.text for each in shown)
     for sentence in (*marking.verdict, "follows from your own values"):
         assert sentence in live.text
-    assert ids["X-1-4"] == "2"  # what is given stands there, too
+    assert ids["X-1-4"] == "2"  # given matrices are there, too
 
 
 def test_text_of_an_answer_is_data_everywhere() -> None:

@@ -298,7 +298,7 @@ def test_an_edit_of_forty_tokens_is_fluid(browser: Browser, tmp_path: Path) -> N
     assert browser.text(".status") == "Recalculated."
     assert (
         took[3] < 150 * slowness()
-    )  # where others work, too; 50 on an ordinary machine of one's own
+    )  # on a shared machine; 50 on an ordinary one
 
 
 def practice_of(problem: Problem, place: Path, fractions: Fractions | None = None) -> Path:

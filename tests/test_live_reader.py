@@ -228,7 +228,7 @@ def test_a_large_matrix_has_a_window_whose_names_stay_in_sight(
     row = place_of(browser, ".windowed:has(#A-1-1) tr:nth-child(20) th[scope=row]")
     assert abs(column["top"] - window["top"]) < 4
     assert abs(row["left"] - window["left"]) < 4
-    # who walks in it sees where: no name stands over the entry
+    # the position is visible when moving: no name covers the entry
     browser.run("document.querySelector('#A-1-1').focus()")
     browser.press("End", *["ArrowDown"] * 30)
     assert browser.run("document.activeElement.id") == "A-31-48"

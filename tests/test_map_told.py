@@ -233,7 +233,7 @@ def test_no_sentences_take_long(text: str) -> None:
 
 
 def test_a_page_of_our_own_is_read_as_it_was() -> None:
-    """Dots in two columns below "Inputs Outputs" are no table, and its sentences are not told."""
+    """Dots in two columns below "Inputs Outputs" are not a table, and not sentences."""
     text = sample("worksheet").path.read_text("utf-8")
     answer = read("self", text)
     assert in_short(answer) == "1>3 2>3 3>1,2"

@@ -94,7 +94,7 @@ def test_a_cause_is_held_against_all_decimals_that_are_written() -> None:
 def test_a_rule_of_rounding_is_reported_if_two_entries_show_it(
     tokens: list[float], queries: list[str], says: str
 ) -> None:
-    """0.25, 0.35 and 0.45, or 0.28 and 0.39, to one decimal; of one entry nothing is said."""
+    """0.25, 0.35 and 0.45, or 0.28 and 0.39, to one decimal; one entry has no remark."""
     fields = {"X": [[token] for token in tokens], "W_Q": [[0.5]], "W_K": [[1]], "W_V": [[1]]}
     marking = marked(fields | {"decimals": 1}, Q=[[query] for query in queries])
     assert marking.is_right

@@ -199,7 +199,7 @@ def test_scores_of_classes_are_those_of_the_package(
         path.write_text(path.read_text().replace('"architectures"', '"earlier"'))
     problem = open_model(tmp_path, **given)
     found = solve(problem)["logits"]
-    if len(found) > len(expected):  # padded: the row that is said counts
+    if len(found) > len(expected):  # padded: the named row counts
         (said,) = (each for each in problem.remarks if "that is not padding" in each)
         found = found[int(said.split()[1]) - 1][np.newaxis]
     assert found.shape == expected.shape

@@ -81,7 +81,7 @@ def test_so_does_what_may_not_be_read(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whoever runs the tests may be allowed to read everything; so it is the system that lies."""
+    """The user of the tests may be allowed to read everything; so the system call is patched."""
     (tmp_path / "class" / "closed.json").write_text(RIGHT)
     (tmp_path / "class" / "closed").mkdir()
     listed, opened = Path.iterdir, Path.open

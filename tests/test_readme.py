@@ -314,7 +314,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         name: {target for target in imported(path) if target in names and target != name}
         for name, path in names.items()
     }
-    # a package that hands on what is in it, or asks for it when that is wanted, is no circle
+    # a package that re-exports its modules, also lazily, is not a cycle
     own = {name for name in names if names[name].name == "__init__.py"}
     tuple(TopologicalSorter({name: read[name] - own for name in names}).static_order())
 

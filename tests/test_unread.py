@@ -103,7 +103,7 @@ def test_a_setting_changes_the_calculation_or_is_refused(base: dict[str, Any]) -
                 dropped.append(name)
         except InputError:
             continue
-    # what one head, or one channel, makes idle is true all the same
+    # the same applies to what one head, or one channel, makes unused
     assert set(dropped) <= {"combine", "heads"}
 
 

@@ -46,7 +46,7 @@ def conform(
     Raises
     ------
     InputError
-        When the kernel cannot be loaded.
+        If the kernel cannot be loaded.
 
     Examples
     --------

@@ -35,7 +35,7 @@ def count(
     Raises
     ------
     InputError
-        When the source or a setting is wrong.
+        If the source or a setting is wrong.
 
     Examples
     --------

@@ -46,7 +46,7 @@ def solve(
     Raises
     ------
     InputError
-        When a step is not part of the plan, numbers grow beyond float64 on the way, or what is
+        If a step is not part of the plan, numbers grow beyond float64 on the way, or what is
         asked for cannot fit into memory.
 
     Notes
@@ -379,7 +379,7 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     Raises
     ------
     InputError, ShapeError
-        When the problem or the answer cannot be read, or there is no such rule.
+        If the problem or the answer cannot be read, or there is no such rule.
 
     Examples
     --------

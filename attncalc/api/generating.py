@@ -79,7 +79,7 @@ def generate(
     Raises
     ------
     InputError
-        When there is no head that gives the next token, or a setting cannot be.
+        If there is no head that gives the next token, or a setting cannot be.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def of_problem(source: Problem | str | Path, given: Given) -> Source:
     Raises
     ------
     InputError
-        When it does not give probabilities of the next token, or is given what a model reads.
+        If it does not give probabilities of the next token, or is given what a model reads.
     """
     from attncalc.reading import read_problem
 
@@ -128,7 +128,7 @@ def with_start(folder: Path, given: Given) -> Given:
     Raises
     ------
     InputError
-        When its config names no such token.
+        If its config names no such token.
     """
     model = Model(folder)
     if given.decoder_tokens is not None or model.decoder is None:
@@ -150,7 +150,7 @@ class _OfModel:
     Raises
     ------
     InputError
-        When its head does not give the next token, or its weights do not fit into memory.
+        If its head does not give the next token, or its weights do not fit into memory.
     """
 
     decimals = 4

@@ -77,7 +77,7 @@ def new(
     Raises
     ------
     InputError
-        When a condition or its value does not exist, or no problem satisfies all conditions: the
+        If a condition or its value does not exist, or no problem satisfies all conditions: the
         message names the condition.
 
     Examples

@@ -110,7 +110,7 @@ def rules_from(
     Raises
     ------
     InputError
-        When there is no such rule, or it takes no such value.
+        If there is no such rule, or it takes no such value.
     """
     for name in given:
         if name not in NAMES:
@@ -132,7 +132,7 @@ def read_rubric(place: str | Path) -> Rules:
     Raises
     ------
     InputError
-        When it cannot be read, or contains a key that is not a rule.
+        If it cannot be read, or contains a key that is not a rule.
     """
     said = read_json_object(Path(place), "a rubric")
     said.pop("$schema", None)  # a file may name its schema

@@ -106,7 +106,7 @@ def open_model(
     Raises
     ------
     InputError
-        When it is no such folder, or of no family that is known; when a tensor, or a value of its
+        If it is no such folder, or of no family that is known; when a tensor, or a value of its
         config, is missing or not what it should be; when it does not read what is given.
 
     Notes
@@ -152,7 +152,7 @@ class Given(NamedTuple):
         Raises
         ------
         InputError
-            When it is more than one.
+            If it is more than one.
         """
         names = [name for name in self._fields[:4] if getattr(self, name) is not None]
         if len(names) > 1:
@@ -177,7 +177,7 @@ class Opened:
     Raises
     ------
     InputError
-        When it is no model that is known, or does not read that.
+        If it is no model that is known, or does not read that.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ class Opened:
     def problem(
         self, layer: int | None, said: Fields, told: Callable[[int], None] | None = None
     ) -> Problem:
-        """Return the problem of a layer; of the last one with the head, where none is named.
+        """Return the problem of a layer; the default is the last one, with the head.
 
         Parameters
         ----------
@@ -362,7 +362,7 @@ class Opened:
         return {**self.begin(self.asks), "X2": memory}, names | ({"X2": labels} if labels else {})
 
     def begin(self, ids: Sequence[int]) -> Fields:
-        """Return what stands before the first layer that is shown, for these tokens."""
+        """Return the fields before the first shown layer, for these tokens."""
         if self.model is self._first:
             return self.model.begin(ids, self._said[self._what])
         own = self.model.begin(ids, self._said["decoder_tokens"])
@@ -435,7 +435,7 @@ def _whole_numbers(name: str, given: Iterable[Any] | None) -> list[int]:
     Raises
     ------
     InputError
-        When it is no list of whole numbers, or an empty one.
+        If it is no list of whole numbers, or an empty one.
     """
     array = as_array(list(given or ()))
     if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":

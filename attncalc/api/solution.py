@@ -42,7 +42,7 @@ class Solution(Displayed, solving.Solution):
         Raises
         ------
         KeyError
-            When there is no such step, or it was not kept.
+            If there is no such step, or it was not kept.
 
         Examples
         --------
@@ -90,7 +90,7 @@ class Solution(Displayed, solving.Solution):
         Raises
         ------
         InputError
-            When there is no such step, it was not kept, or the page would be too long.
+            If there is no such step, it was not kept, or the page would be too long.
 
         Examples
         --------
@@ -177,7 +177,7 @@ class Solution(Displayed, solving.Solution):
         Raises
         ------
         InputError
-            When the weights, or what they are weighed with, were not kept.
+            If the weights, or what they are weighed with, were not kept.
 
         Examples
         --------
@@ -227,9 +227,9 @@ class Solution(Displayed, solving.Solution):
         Raises
         ------
         InputError
-            When pandas is not installed; attncalc does not need it otherwise.
+            If pandas is not installed; attncalc does not need it otherwise.
         KeyError
-            When there is no such step, or it was not kept.
+            If there is no such step, or it was not kept.
         """
         step, matrix = self._step(name), self.as_tabled(name)
         pandas = _pandas()
@@ -317,7 +317,7 @@ class Solution(Displayed, solving.Solution):
         Raises
         ------
         InputError
-            When an argument is none of these, the size is too small for what is drawn, the
+            If an argument is none of these, the size is too small for what is drawn, the
             weights `A` were not kept, or one axes cannot hold what is asked for.
 
         Examples

@@ -86,7 +86,7 @@ class Study(Displayed):
         Raises
         ------
         InputError
-            When the size is too small for what is drawn.
+            If the size is too small for what is drawn.
         """
         from attncalc.writing.plotting.curves import draw_variation
         from attncalc.writing.plotting.look import Look, read_size
@@ -144,7 +144,7 @@ def vary(
     Raises
     ------
     InputError
-        When something in these texts cannot be read, or it would take very long.
+        If something in these texts cannot be read, or it would take very long.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def simulate(
     Raises
     ------
     InputError
-        When something in these texts cannot be read, or it would take very long.
+        If something in these texts cannot be read, or it would take very long.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def aim(
     Raises
     ------
     InputError
-        When the target cannot be read, or no query can be designed for such a problem.
+        If the target cannot be read, or no query can be designed for such a problem.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def train(
     Raises
     ------
     InputError
-        When there is no target or nothing to train, or the loss diverges.
+        If there is no target or nothing to train, or the loss diverges.
 
     Examples
     --------

@@ -36,9 +36,9 @@ def as_array(given: Any) -> Matrix:
     Raises
     ------
     InputError
-        When a tensor cannot become an array; the text says why, without a name before it.
+        If a tensor cannot become an array; the text says why, without a name before it.
     TypeError, ValueError
-        When lists are not of equal length, as numpy says it.
+        If lists are not of equal length, as numpy says it.
 
     Examples
     --------

@@ -147,7 +147,7 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
     Raises
     ------
     InputError
-        When a value has more digits than can be trusted.
+        If a value has more digits than can be trusted.
 
     Examples
     --------

@@ -76,7 +76,7 @@ def refuse_to_write(place: Path) -> None:
     Raises
     ------
     OutputError
-        When it is one; the message names both.
+        If it is one; the message names both.
     """
     if source := _source(identity_of(place)):
         raise _refused(place, "is", source)
@@ -96,7 +96,7 @@ def refuse_to_fill(folder: Path) -> None:
     Raises
     ------
     OutputError
-        When it is one; the message names both.
+        If it is one; the message names both.
     """
     identity = identity_of(folder)
     if source := _source(identity):
@@ -112,7 +112,7 @@ def refuse_to_print(descriptor: int) -> None:
     Raises
     ------
     OutputError
-        When standard output leads to one; the message names it.
+        If standard output leads to one; the message names it.
     """
     if source := _source(_identity(os.fstat(descriptor))):
         raise _refused("standard output", "is", source)

@@ -134,7 +134,7 @@ def in_range(number: Number, text: str) -> Number:
     Raises
     ------
     NotANumber
-        When it is one of these; `text` is how it was typed.
+        If it is one of these; `text` is how it was typed.
     """
     try:
         size = abs(float(number))

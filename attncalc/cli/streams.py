@@ -35,7 +35,7 @@ def receive() -> bytes:
     Raises
     ------
     InputError
-        When it is closed, or a folder.
+        If it is closed, or a folder.
     """
     from attncalc.reading.files import read_within
 

@@ -69,7 +69,7 @@ def target_of(flag: str, given: str | None) -> Target:
     Raises
     ------
     OutputError
-        When the name is empty, which as a path would be the current folder.
+        If the name is empty, which as a path would be the current folder.
     """
     if given is not None and not given.strip():
         raise OutputError(f"{flag} names no file: its value is empty")
@@ -84,7 +84,7 @@ def check_targets(*targets: Target) -> None:
     Raises
     ------
     OutputError
-        When there can be no such file or folder, it was read, or two of them are one.
+        If there can be no such file or folder, it was read, or two of them are one.
     """
     for target in targets:
         if target.is_folder and target.place is not None:
@@ -105,7 +105,7 @@ def deliver(*outputs: Output) -> None:
     Raises
     ------
     OutputError
-        When a place cannot be written to, or was read; what was there stays.
+        If a place cannot be written to, or was read; what was there stays.
     """
     written = [each for each in outputs if not each.is_printed]
     files = {path: content for each in written for path, content in each.files.items()}

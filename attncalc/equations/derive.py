@@ -154,7 +154,7 @@ def gradient(equation: Equation, name: str) -> Equation | None:
     Raises
     ------
     InputError
-        When there is no gradient: through hardmax.
+        If there is no gradient: through hardmax.
     """
     arriving = gradient_name(equation) if equation.recurs is None else total_name(equation)
     walker = _Walk(equation, name)

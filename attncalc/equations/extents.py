@@ -42,7 +42,7 @@ def extents(
     Raises
     ------
     ShapeError
-        When an index runs over sides of different lengths, or over nothing that is known.
+        If an index runs over sides of different lengths, or over nothing that is known.
     """
     shapes = {**shapes, **shapes_together(equation, shapes, settings)}
     found: dict[str, int] = {}

@@ -152,7 +152,7 @@ def back(name: str, given: frozenset[str], to: str) -> Back | None:
     Raises
     ------
     KeyError
-        When the library does not state it.
+        If the library does not state it.
     """
     if name not in stated():
         from attncalc.equations.derive import gradient  # here, and not at every start

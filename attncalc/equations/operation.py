@@ -250,7 +250,7 @@ class Operation:
         Raises
         ------
         InputError
-            When its gradient is unknown, or it has none.
+            If its gradient is unknown, or it has none.
         """
         from attncalc.equations.derive import gradient_name, total_name  # here, as above
         from attncalc.equations.extents import shapes_together

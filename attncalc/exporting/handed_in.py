@@ -115,7 +115,7 @@ def handed_in(folder: Path, key: Key) -> Answer:
     Raises
     ------
     InputError
-        When there is none, or several and one cannot tell which counts.
+        If there is none, or several and one cannot tell which counts.
     """
     files = list(_files(folder))
     if not files:

@@ -54,7 +54,7 @@ def cloze(solution: Solution, course: Course) -> str:
     Raises
     ------
     InputError
-        When what is asked for is no finite number, or too much for one question.
+        If what is asked for is no finite number, or too much for one question.
     """
     return quiz([question(solution, course)])
 

@@ -73,7 +73,7 @@ def question(key: Key, course: Course) -> dict[str, str | bytes]:
     Raises
     ------
     InputError
-        When so much is asked for that no page holds it, or the lines of the map are.
+        If so much is asked for that no page holds it, or the lines of the map are.
     """
     refuse_the_map(course, "PrairieLearn")
     refuse_too_many(key.solution, course, "PrairieLearn", MOST_FIELDS)

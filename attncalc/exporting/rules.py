@@ -60,7 +60,7 @@ def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
     Raises
     ------
     InputError
-        When none of the requested steps counts, or one is not a step of the problem.
+        If none of the requested steps counts, or one is not a step of the problem.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
     if said is None:

@@ -31,7 +31,7 @@ def wishes_of(asked: Mapping[str, Any], **known: Any) -> Wishes:
     Raises
     ------
     InputError
-        When there is no such condition, or it cannot have that value.
+        If there is no such condition, or it cannot have that value.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def asked_of_recipe(made_by: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        When it is not what `attncalc new` writes.
+        If it is not what `attncalc new` writes.
     """
     _, _, command = made_by.partition(": ")
     try:

@@ -39,7 +39,7 @@ def shapes_of(wishes: Wishes) -> Shapes:
     Raises
     ------
     InputError
-        When a matrix is requested that the problem does not have.
+        If a matrix is requested that the problem does not have.
     """
     if wishes.like is not None:
         return {name: matrix.shape for name, matrix in given_upright(wishes.like).items()}

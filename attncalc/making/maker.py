@@ -96,7 +96,7 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
     Raises
     ------
     InputError
-        When no candidate satisfies them; the message names the condition.
+        If no candidate satisfies them; the message names the condition.
     """
     _refuse_one_number(wishes)
     shapes, random = shapes_of(wishes), Random(seed)

@@ -98,7 +98,7 @@ def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
     Raises
     ------
     InputError
-        When it has unknown keys, or impossible conditions.
+        If it has unknown keys, or impossible conditions.
     """
     for name in given:
         if name not in (*OF_A_SPEC, *(OF_A_MANIFEST if "students" in given else ())):
@@ -239,7 +239,7 @@ def version(wanted: Wanted, seed: int) -> Version:
     Raises
     ------
     InputError
-        When no candidate satisfies the conditions, or a requested step does not exist.
+        If no candidate satisfies the conditions, or a requested step does not exist.
     """
     wishes, asked = wanted.wishes, dict(wanted.asked)
     if wanted.words:

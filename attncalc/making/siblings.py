@@ -45,7 +45,7 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> 
     Raises
     ------
     InputError
-        When a wish is about what the problem says, as its sizes; when what it says that it was
+        If a wish is about what the problem says, as its sizes; when what it says that it was
         made by cannot be read, or it cannot be solved.
     """
     for name in asked:

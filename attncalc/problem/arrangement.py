@@ -50,7 +50,7 @@ def arranged(problem: Outer) -> Calculation:
     Raises
     ------
     InputError, ShapeError
-        When matrices are missing, do not fit, or are read by nothing.
+        If matrices are missing, do not fit, or are read by nothing.
     """
     if problem.block == ALONE:
         _refuse_those_of_layers(problem)

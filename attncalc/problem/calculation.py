@@ -213,7 +213,7 @@ class Calculation:
     Raises
     ------
     InputError, ShapeError
-        When the matrices of a part are missing, or do not fit what it reads.
+        If the matrices of a part are missing, or do not fit what it reads.
     """
 
     def __init__(self, parts: Iterable[Placed], given: Iterable[Stream] = ()) -> None:

@@ -226,10 +226,10 @@ class Problem(Outer):
     Raises
     ------
     InputError
-        When a matrix is missing, empty or given twice over, holds something that is no finite
+        If a matrix is missing, empty or given twice over, holds something that is no finite
         number, or a convention has a value it cannot have.
     ShapeError
-        When the shapes do not fit together.
+        If the shapes do not fit together.
 
     Notes
     -----
@@ -419,7 +419,7 @@ class Problem(Outer):
         Raises
         ------
         InputError
-            When there is no such layer or attention, or it cannot have that value.
+            If there is no such layer or attention, or it cannot have that value.
         """
         if name in self.more:
             return replace(self, more={**self.more, name: value})

@@ -179,7 +179,7 @@ def sample(name: str) -> Sample:
     Raises
     ------
     InputError
-        When none has it; the message lists them.
+        If none has it; the message lists them.
 
     Examples
     --------

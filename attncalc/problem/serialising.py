@@ -168,7 +168,7 @@ def in_csv(problem: Problem) -> Iterator[Row]:
     Raises
     ------
     InputError
-        When the problem has masks for each head, which blocks cannot hold.
+        If the problem has masks for each head, which blocks cannot hold.
     """
     joined = {
         heading: matrix for name in problem.names for heading, matrix in _in_blocks(problem, name)

@@ -58,7 +58,7 @@ def parsed(texts: Sequence[str]) -> tuple[Line, ...]:
     Raises
     ------
     EquationError
-        When one cannot be read, or a name is stated twice.
+        If one cannot be read, or a name is stated twice.
     """
     found: dict[str, Line] = {}
     for text in texts:
@@ -140,7 +140,7 @@ def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
     Raises
     ------
     EquationError
-        When one reads what is not there, sizes do not agree, or they go round in a circle.
+        If one reads what is not there, sizes do not agree, or they go round in a circle.
     """
     steps, lines = _with_modified_scores(problem, calculation, parsed(problem.equations))
     resolution = _Resolution(steps, lines, problem)
@@ -313,7 +313,7 @@ class _Resolution:
         return made._replace(slices="token") if of_tokens else made
 
     def _axis(self, own: Equation, index: str) -> Axis:
-        """Return what an index of a result stands for: what it does where matrices are read."""
+        """Return the axis of an index of a result: that of the matrices that it indexes."""
         size = own.sizes.get(index)
         if isinstance(size, Name) and size.name in ("n", "m"):
             return "queries" if size.name == "n" else "keys"
@@ -386,7 +386,7 @@ def lines_of(problem: Outer, calculation: Calculation) -> Iterator[str]:
     Raises
     ------
     UnstatedError
-        When no equation states a step.
+        If no equation states a step.
     """
     shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
     parts = calculation.parts[:-1] if problem.backward else calculation.parts

@@ -53,7 +53,7 @@ def schema(name: str) -> Schema:
     Raises
     ------
     InputError
-        When there is none of that name.
+        If there is none of that name.
 
     Examples
     --------

@@ -20,21 +20,21 @@ from attncalc.solving.solution import Solution
 def attention_and_head(
     solution: Solution, wanted: str | int | None, *, mean: bool = True
 ) -> tuple[Step, str]:
-    """Return the weights that are meant, and the number of their head, "mean", or "" for all.
+    """Return the requested weights, and the number of their head, "mean", or "" for all.
 
     Parameters
     ----------
     solution
         Whose weights they are; those of one attention at least are kept.
     wanted
-        What is asked for. Without a name it is of the first attention.
+        The request. Without a name it refers to the first attention.
     mean
         Whether the mean of all heads can be meant.
 
     Raises
     ------
     InputError
-        When there is no such head.
+        If there is no such head.
     """
     step, asked = _named("" if wanted is None else str(wanted).strip(), solution)
     count = max(1, len(solution.heads_of(step)))
@@ -80,7 +80,7 @@ def chosen_entries(
     Raises
     ------
     InputError
-        When there is no such entry; the message lists the valid ones.
+        If there is no such entry; the message lists the valid ones.
     """
     found: dict[str, dict[Place, None]] = {}
     for reference in references:

@@ -25,7 +25,7 @@ def refuse_what_cannot_fit(
     sizes
         Bytes by the name of what needs them.
     wanted
-        The steps that were asked for.
+        The requested steps.
     way_out
         What to do instead; None for asking for fewer steps.
 

@@ -352,7 +352,7 @@ class Solution:
         Raises
         ------
         InputError
-            When numbers grow beyond floats under the other rule.
+            If numbers grow beyond floats under the other rule.
         """
         if not self._is_short and self._proven is None:
             return self._count_differing_in_blocks()

@@ -183,7 +183,7 @@ def aim(
     Raises
     ------
     InputError
-        When the problem has masks, heads or positions that a designed query cannot be for, or the
+        If the problem has masks, heads or positions that a designed query cannot be for, or the
         weights cannot be divided among the heads.
     """
     check_aim(problem)
@@ -480,7 +480,7 @@ def check_beta(beta: Fraction) -> None:
     Raises
     ------
     InputError
-        When it is not above 0.
+        If it is not above 0.
     """
     if beta <= 0:
         raise InputError(f"beta {value_text(beta)}: β must be above 0, for example 10")

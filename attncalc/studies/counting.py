@@ -172,7 +172,7 @@ def count_problem(problem: Problem, load: Load) -> Count:
     Raises
     ------
     InputError
-        When the tokens of this problem cannot be changed.
+        If the tokens of this problem cannot be changed.
     """
     load.check()
     given = {name: matrix.shape for name, matrix in problem.given.items()}

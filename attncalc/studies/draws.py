@@ -123,7 +123,7 @@ def check_covariance(covariance: Matrix) -> None:
     Raises
     ------
     InputError
-        When it is not symmetric, or has an eigenvalue below 0.
+        If it is not symmetric, or has an eigenvalue below 0.
     """
     differing = np.argwhere(~np.isclose(covariance, covariance.T, rtol=1e-12, atol=0.0))
     if len(differing):

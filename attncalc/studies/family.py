@@ -129,7 +129,7 @@ class ProblemFamily:
         Raises
         ------
         InputError
-            When numbers grow beyond floats.
+            If numbers grow beyond floats.
         """
         given = {**self._given, **{name: self._turned(name, changed[name]) for name in changed}}
         rounds = self.problem.rounding == EACH_STEP
@@ -286,7 +286,7 @@ def at_point(problem: Problem, changes: Sequence[Change], point: Point) -> Probl
     Raises
     ------
     InputError
-        When there is no such problem.
+        If there is no such problem.
     """
     try:
         pairs = zip(changes, point, strict=True)

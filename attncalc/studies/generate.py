@@ -234,7 +234,7 @@ def generate(source: Source, settings: Settings, report: Report | None = None) -
     Raises
     ------
     InputError
-        When a setting cannot be, or there would be more tokens than places.
+        If a setting cannot be, or there would be more tokens than places.
     """
     settings.check()
     most = room(source)
@@ -427,7 +427,7 @@ class OfProblem:
     Raises
     ------
     InputError
-        When it gives no probabilities of a next token, or what it gives depends on its length.
+        If it gives no probabilities of a next token, or what it gives depends on its length.
     """
 
     places: int | None = None

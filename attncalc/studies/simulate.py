@@ -162,7 +162,7 @@ def simulate(
     Raises
     ------
     InputError
-        When it would take very long and that is not agreed, or numbers grow beyond floats.
+        If it would take very long and that is not agreed, or numbers grow beyond floats.
     """
     check_count(problem, count, OF_DRAW, agreed=agreed)
     run = _Run(problem, tuple(draws), tuple(watched), seed)

@@ -245,7 +245,7 @@ def ready(problem: Problem) -> Problem:
     Raises
     ------
     InputError
-        When it has no target.
+        If it has no target.
     """
     if not problem.those_given("target", "target_ids"):
         raise InputError(
@@ -285,7 +285,7 @@ def train(
     Raises
     ------
     InputError
-        When there are no matrices to train, examples do not fit, or the loss diverges.
+        If there are no matrices to train, examples do not fit, or the loss diverges.
     """
     if not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps {steps}: the number of steps is from 1 to {MOST_STEPS:,}")
@@ -375,7 +375,7 @@ def _with(problem: Problem, weights: Mapping[str, Matrix]) -> Problem:
     Raises
     ------
     InputError
-        When an example does not have such matrices.
+        If an example does not have such matrices.
     """
     for name, matrix in weights.items():
         if name not in problem.names or problem.stored(name).shape != matrix.shape:

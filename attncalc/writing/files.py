@@ -36,7 +36,7 @@ def check_places(*places: Path) -> None:
     Raises
     ------
     OutputError
-        When one is a folder, is in a folder that does not exist or was read, or two are one file.
+        If one is a folder, is in a folder that does not exist or was read, or two are one file.
     """
     for path in places:
         with naming(path):
@@ -52,7 +52,7 @@ def check_folder(folder: Path) -> None:
     Raises
     ------
     OutputError
-        When its folder does not exist, when it is a file, or when its content was read.
+        If its folder does not exist, when it is a file, or when its content was read.
     """
     refuse_to_fill(folder)
     if ON_WINDOWS:
@@ -193,7 +193,7 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
     Raises
     ------
     OutputError
-        When a place cannot be written to, or was read; what was there stays.
+        If a place cannot be written to, or was read; what was there stays.
     """
     if folder is not None:
         check_folder(folder)

@@ -157,7 +157,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
     Raises
     ------
     InputError
-        When more than 2,000 entries are to be written out, and that is not asked for.
+        If more than 2,000 entries are to be written out, and that is not asked for.
     """
     work = Work(solution, contents.fractions)
     _check_length(solution, contents)

@@ -50,7 +50,7 @@ def write_csv(page: Page) -> Iterator[str]:
     Raises
     ------
     InputError
-        When the problem has masks for each head, which blocks cannot hold.
+        If the problem has masks for each head, which blocks cannot hold.
     """
     return as_lines(_blocks(page))
 

@@ -42,7 +42,7 @@ def typesetter(place: Path) -> str:
     Raises
     ------
     OutputError
-        When none is installed; the message names one to install, and forms that need none.
+        If none is installed; the message names one to install, and forms that need none.
     """
     for name in TYPESETTERS:
         if shutil.which(name):
@@ -70,7 +70,7 @@ def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
     Raises
     ------
     OutputError
-        When nothing is installed that makes one, or what is does not succeed; the message says
+        If nothing is installed that makes one, or what is does not succeed; the message says
         where that got stuck.
     """
     name = typesetter(place)

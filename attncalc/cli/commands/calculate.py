@@ -34,7 +34,7 @@ def show_page(problem: Problem, flags: Flags) -> None:
     Raises
     ------
     InputError, OutputError
-        When flags contradict one another, or name what there is not.
+        If flags contradict one another, or name what there is not.
     """
     _check_combinations(flags)
     if flags["practice"]:

@@ -66,9 +66,9 @@ def form_from(flags: Mapping[str, Any]) -> Form:
     Raises
     ------
     OutputError
-        When there can be no such file or folder, or nothing is installed that makes it.
+        If there can be no such file or folder, or nothing is installed that makes it.
     InputError
-        When the form cannot contain a part; the message lists forms that can.
+        If the form cannot contain a part; the message lists forms that can.
     """
     target = target_of("--out", flags["out"])
     if target.place is not None and (

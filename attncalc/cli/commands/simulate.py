@@ -58,7 +58,7 @@ def files_and_texts(things: list[str]) -> tuple[Sequence[str | None], list[str]]
     Raises
     ------
     InputError
-        When nothing is drawn.
+        If nothing is drawn.
     """
     texts = [thing for thing in things if looks_like_draw(thing)]
     if not texts:

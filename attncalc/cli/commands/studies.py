@@ -57,7 +57,7 @@ def wanted_from(flags: Flags) -> Wanted:
     Raises
     ------
     OutputError, InputError
-        When there can be no such file, or its ending is unknown.
+        If there can be no such file, or its ending is unknown.
     """
     target = target_of("--out", flags["out"])
     ending = "" if target.place is None else target.place.suffix.lower()
@@ -99,7 +99,7 @@ def show(shown: Shown, wanted: Wanted, flags: Flags, *more: Output) -> None:
     shown, wanted, flags
         The study, and its requested form.
     *more
-        What else is written.
+        Other output to write.
     """
     # once more, now that it is known what was read
     check_targets(wanted.target, *(each.target for each in more))

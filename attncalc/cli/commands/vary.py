@@ -38,7 +38,7 @@ def file_and_texts(things: list[str]) -> tuple[str | None, list[str]]:
     Raises
     ------
     InputError
-        When there is no change, or more than two.
+        If there is no change, or more than two.
     """
     files = things[:1] if exists(things[0]) or not looks_like_change(things[0]) else []
     changes = things[len(files) :]

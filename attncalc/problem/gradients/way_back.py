@@ -48,7 +48,7 @@ def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
     Raises
     ------
     InputError, ShapeError
-        When a step has no gradient, or the gradient that is given does not fit.
+        If a step has no gradient, or the gradient that is given does not fit.
     """
     _refuse_long(problem, calculation)
     shapes: dict[str, Shape] = {name: each.shape for name, each in problem.given.items()}
@@ -296,7 +296,7 @@ def steps_of_descent(
     Raises
     ------
     InputError
-        When there are no weights to change.
+        If there are no weights to change.
     """
     own = problem.more or ()
     learned = [name for name in leaves if role_of(name) in LEARNED or name in own]

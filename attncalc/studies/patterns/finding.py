@@ -267,7 +267,7 @@ def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
     Raises
     ------
     InputError
-        When there is no attention, or its weights, or what they are weighed with, were not kept.
+        If there is no attention, or its weights, or what they are weighed with, were not kept.
     """
     _check_kept(solution)
     by_code = partial(sorted, key=lambda pattern: CODES.index(pattern.code))
@@ -308,7 +308,7 @@ def of_head(
     Raises
     ------
     InputError
-        When there is no such head.
+        If there is no such head.
     """
     step, asked = attention_and_head(solution, wanted, mean=False)
     number = int(asked or 0) if len(solution.heads_of(step)) > 1 else 0

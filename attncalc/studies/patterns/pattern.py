@@ -119,7 +119,7 @@ def needed_for_patterns(problem: "Problem") -> dict[str, None]:
     Raises
     ------
     InputError
-        When there is no attention.
+        If there is no attention.
     """
     if not problem.attentions:
         raise InputError(NO_ATTENTION)

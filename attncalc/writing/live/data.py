@@ -92,7 +92,7 @@ def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str,
     Raises
     ------
     UnstatedError
-        When no equation states one of its steps.
+        If no equation states one of its steps.
     """
     steps = plan(problem)
     digits = digits_for(problem, steps)
@@ -149,7 +149,7 @@ def stated_steps(problem: Problem, steps: Plan) -> list[dict[str, Any]]:
     Raises
     ------
     UnstatedError
-        When no equation states one of them; with its name.
+        If no equation states one of them; with its name.
     """
     shapes: dict[str, Shape] = {name: matrix.shape for name, matrix in problem.given.items()}
     found = []

@@ -35,7 +35,7 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
     Raises
     ------
     InputError
-        When it is to be for practice, and cannot be computed in the page.
+        If it is to be for practice, and cannot be computed in the page.
     """
     if page.is_blank and not practice:  # static without a note, because it is handed out
         return write_html(page)

@@ -81,7 +81,7 @@ def tokens(text: str) -> list[Token]:
     Raises
     ------
     ValueError
-        When something in it is none of these.
+        If something in it is none of these.
 
     Examples
     --------

@@ -80,7 +80,7 @@ def render_variation(variation: Variation, form: str, look: Look) -> Picture:
     Raises
     ------
     InputError
-        When the size that is asked for is too small.
+        If the size that is asked for is too small.
     """
     drawn = draw_variation(variation, look)
     names = [on_a_line(change.about) for change in variation.changes]
@@ -279,7 +279,7 @@ def _name_ends(
 
 
 def apart(wanted: Matrix, pitch: float, low: float, high: float) -> Matrix:
-    """Return increasing places near the wanted ones, at least a pitch apart.
+    """Return increasing places near the given ones, at least a pitch apart.
 
     Examples
     --------

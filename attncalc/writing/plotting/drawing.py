@@ -45,7 +45,7 @@ def draw(problem: Problem, heads: Sequence[Head], look: Look) -> figure.HouseFig
     Raises
     ------
     InputError
-        When the size that is asked for is too small.
+        If the size that is asked for is too small.
     """
     count, heads = len(heads), heads[:MOST_HEADS]
     with house_style(texts_of(problem)):
@@ -76,7 +76,7 @@ def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFig
     Raises
     ------
     InputError
-        When the size that is asked for is too small.
+        If the size that is asked for is too small.
     """
     matrix = solution.precisely_tabled(step.name)
     count = len(matrix) if matrix.ndim == 3 else 1

@@ -259,7 +259,7 @@ def figure_of(
     Raises
     ------
     InputError
-        When the size that is asked for is too small; the text starts with "size".
+        If the size that is asked for is too small; the text starts with "size".
     """
     with house_style((caption.title, *caption.texts)):
         fit = partial(_fitted, mosaic, caption, palette)

@@ -81,7 +81,7 @@ def check_drawn(largest: float) -> None:
     Raises
     ------
     OutputError
-        When it is too large.
+        If it is too large.
     """
     if largest > LARGEST_DRAWN:
         raise OutputError(

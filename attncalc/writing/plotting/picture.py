@@ -88,7 +88,7 @@ def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ..
     Raises
     ------
     InputError
-        When there is no such head, or its weights were not kept.
+        If there is no such head, or its weights were not kept.
     """
     if not solution.problem.attentions:
         raise InputError(NO_ATTENTION)
@@ -140,7 +140,7 @@ def render(
     Raises
     ------
     InputError
-        When there are no weights to show, or the size that is asked for is too small.
+        If there are no weights to show, or the size that is asked for is too small.
     """
     problem, look = solution.problem, look or Look()
     heads = heads or chosen_heads(solution, None)
@@ -159,7 +159,7 @@ def gradient_step(solution: Solution, name: str, look: Look) -> Step:
     Raises
     ------
     InputError
-        When it is not a gradient of this problem, or another kind than a heatmap is requested.
+        If it is not a gradient of this problem, or another kind than a heatmap is requested.
     """
     if look.kind != "heatmap":
         raise InputError("of draws a gradient as a heatmap: ask for the kind heatmap")
@@ -177,7 +177,7 @@ def render_gradient(solution: Solution, name: str, form: str, look: Look) -> Pic
     Raises
     ------
     InputError
-        When there is no such gradient, or the size that is asked for is too small.
+        If there is no such gradient, or the size that is asked for is too small.
     """
     step = gradient_step(solution, name, look)
     problem = solution.problem
@@ -221,7 +221,7 @@ def figure_for(solution: Solution, head: str | int | None, look: Look) -> HouseF
     Raises
     ------
     InputError
-        When there is no such head, or the size that is asked for is too small.
+        If there is no such head, or the size that is asked for is too small.
     """
     return draw(solution.problem, chosen_heads(solution, head), look)
 
@@ -232,7 +232,7 @@ def figure_of_gradient(solution: Solution, name: str, look: Look) -> HouseFigure
     Raises
     ------
     InputError
-        When there is no such gradient, or the size that is asked for is too small.
+        If there is no such gradient, or the size that is asked for is too small.
     """
     return draw_gradient(solution, gradient_step(solution, name, look), look)
 
@@ -243,7 +243,7 @@ def plot_on(axes: Axes, solution: Solution, head: str | int | None, look: Look) 
     Raises
     ------
     InputError
-        When one axes cannot hold what is asked for.
+        If one axes cannot hold what is asked for.
     """
     if getattr(axes, "name", None) != "rectilinear":
         raise InputError(f"ax takes a matplotlib Axes, not {quoted(str(axes))}")

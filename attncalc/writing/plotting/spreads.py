@@ -57,7 +57,7 @@ def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) 
     Raises
     ------
     InputError
-        When the size that is asked for is too small.
+        If the size that is asked for is too small.
     """
     drawn = draw_simulations(simulations, look)
     first = [each.statistics[0] for each in simulations]
