@@ -71,7 +71,7 @@ def run_in_blocks(
     report
         Called after each block with the number of blocks done, and of all.
     seen
-        Called, on several threads, with each block of the wanted steps from the scores to the
+        Called, on several threads, with each block of the requested steps from the scores to the
         weights, which then are not kept.
     """
 
@@ -135,7 +135,7 @@ def run_remaking(
     Returns
     -------
     dict
-        The wanted steps by name; those from the scores to the weights are made as they are read.
+        The requested steps by name; those from the scores to the weights are made as they are read.
     """
     cores = [_parts(part)[1] for part in _by_attention(steps)]
     wide = {step.name for core in cores for step in core[:-1]}
