@@ -296,9 +296,7 @@ def test_an_edit_of_forty_tokens_is_fluid(browser: Browser, tmp_path: Path) -> N
       return took.sort((a, b) => a - b);
     })()""")
     assert browser.text(".status") == "Recalculated."
-    assert (
-        took[3] < 150 * slowness()
-    )  # on a shared machine; 50 on an ordinary one
+    assert took[3] < 150 * slowness()  # on a shared machine; 50 on an ordinary one
 
 
 def practice_of(problem: Problem, place: Path, fractions: Fractions | None = None) -> Path:

@@ -21,7 +21,7 @@ def _problem() -> Schema:
 
 
 _ALL = {
-    "problem": _Described("a problem's file", _problem),
+    "problem": _Described("a problem file", _problem),
     "steps": _Described(
         "self, cross, encoder, decoder, vit, explain, open, aim --save", steps.steps
     ),

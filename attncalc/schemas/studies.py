@@ -115,7 +115,7 @@ def aim() -> Schema:
         {
             "impossible": TEXT,
             "within": thing(
-                "The β from which the error stays within this bound.",
+                "The smallest β with an error within this bound.",
                 {"error": FLOAT, "beta": or_none(FLOAT)},
             ),
         },
@@ -134,8 +134,12 @@ def counts() -> Schema:
             "tokens": or_none(PLACE),
             "batch": PLACE,
             "dtype": TEXT,
-            "parameters": thing("By_layer counts one layer of each part.", {**total, **by}),
-            "multiply_adds": thing("Of a batch.", {**total, "by_step": each, "flops": COUNT}),
+            "parameters": thing(
+                "Parameters; by_layer counts one layer of each part.", {**total, **by}
+            ),
+            "multiply_adds": thing(
+                "Multiply-adds of a batch.", {**total, "by_step": each, "flops": COUNT}
+            ),
             "kv_cache": size,
             "attention_matrix": size,
             "activations": size,
@@ -165,11 +169,11 @@ def generation() -> Schema:
             "log_probability": or_none(FLOAT),
         },
         {
-            "drawn_with": {**FLOAT, "description": "Its probability in the draw."},
-            "sum": {**FLOAT, "description": "The sum of these up to it."},
+            "drawn_with": {**FLOAT, "description": "Probability in the draw."},
+            "sum": {**FLOAT, "description": "Sum of these probabilities up to this token."},
             "after": {
                 "type": "integer",
-                "description": "The candidate of the step before that it follows, from 0; or -1.",
+                "description": "Index of its candidate in the previous step; -1: the prompt.",
             },
             "total": {**FLOAT, "description": "The sum of the log probabilities."},
             "kept": {"type": "boolean"},
