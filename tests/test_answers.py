@@ -319,17 +319,6 @@ def pages(name: str, tmp_path: Path, *, blank: bool, work: bool = False) -> dict
         }
 
 
-MISREAD = pytest.mark.xfail(
-    reason="a page of this sample has names that are read as others", strict=False
-)
-"""Samples whose given or stated names, as l_q1 and k, pages of text cannot yet tell apart."""
-
-
-def _told(name: str, request: pytest.FixtureRequest) -> None:
-    if name in ("differential", "gated-delta", "graph", "latent"):
-        request.applymarker(MISREAD)
-
-
 WRITTEN = mostly_slow(
     [pytest.param(each.name, work) for each in SAMPLES for work in (False, True)], 11
 )
@@ -339,9 +328,8 @@ WRITTEN = mostly_slow(
 @pytest.mark.campaign(6)
 @pytest.mark.parametrize(("name", "work"), WRITTEN)
 def test_what_is_written_is_read_back_as_a_flawless_answer(
-    name: str, work: bool, tmp_path: Path, request: pytest.FixtureRequest
+    name: str, work: bool, tmp_path: Path
 ) -> None:
-    _told(name, request)
     solution = solve(read_problem(sample(name).path))
     key = key_of(solution.problem, Rules())
     for form, answer in pages(name, tmp_path, blank=False, work=work).items():
@@ -364,10 +352,7 @@ def test_what_is_written_is_read_back_as_a_flawless_answer(
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 12))
-def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(
-    name: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    _told(name, request)
+def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(name: str, tmp_path: Path) -> None:
     solution = solve(read_problem(sample(name).path))
     for form, answer in pages(name, tmp_path, blank=True).items():
         assert answer.faults == (), form

@@ -32,6 +32,8 @@ from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.writing.plotting import picture
 
+pytestmark = pytest.mark.campaign(2)
+
 HOSTILE = ("</td><script>alert(1)</script>", "$x$ [red] :smile:", "\x1b[31mred\x1b]8;;http://x\x07")
 
 

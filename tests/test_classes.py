@@ -27,6 +27,8 @@ from attncalc.base.workers import mapped
 from attncalc.reading.roster import path_name, read_roster
 from attncalc.writing.files import write_files
 
+pytestmark = pytest.mark.campaign(2)
+
 NAMES = ("Ada Lovelace", "Blaise Pascal", "Carl Gauß", "李 善蘭", "Emmy Noether", "Ada Byron")
 ROSTER = "name,id,email\n" + "".join(f"{n},{70 + i},s{i}@x.org\n" for i, n in enumerate(NAMES))
 SECRET = "00112233445566778899aabbccddeeff"
@@ -865,7 +867,8 @@ def test_an_interrupted_marking_goes_on(tmp_path: Path, attncalc: Command) -> No
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     )
-    while run.poll() is None and not (tmp_path / "marked").exists():
+    recorded = tmp_path / "marked" / ".attncalc-marked.jsonl"  # it is written after the pages
+    while run.poll() is None and not (recorded.exists() and recorded.stat().st_size):
         time.sleep(0.05)
     run.send_signal(signal.SIGINT)
     run.communicate(timeout=60)

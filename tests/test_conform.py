@@ -86,7 +86,7 @@ def test_a_planted_bug_is_found_and_named(bug: str) -> None:
     assert code in [cause.code for cause, count in report.causes if count == most]
 
 
-@pytest.mark.parametrize("bug", ["noise", "typo", "float16 inside"])
+@pytest.mark.parametrize("bug", mostly_slow(["noise", "typo", "float16 inside"], 3))
 def test_errors_without_a_cause_get_no_name(bug: str) -> None:
     report = run(Inside(attention_with(bug)), of_feature("causal"))
     assert report.of("failed")
@@ -151,6 +151,7 @@ def kernel_file(folder: Path, body: str) -> str:
     return str(place)
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize(
     ("body", "why"),
     [

@@ -35,6 +35,8 @@ from attncalc.equations.operations.normalising import (
 )
 from attncalc.equations.operations.products import AdditiveScores, ConcatScores, DistanceScores
 
+pytestmark = pytest.mark.campaign(2)
+
 EPS = Fraction(1, 100_000)
 TENTH = Fraction(1, 10)
 CUBE, HALF = Fraction(44715, 1_000_000), Fraction(1, 2)

@@ -31,6 +31,8 @@ from attncalc.solving.proving import stages
 from attncalc.solving.solution import given_in_decimals, solve
 from attncalc.writing.sentences import notes
 
+pytestmark = pytest.mark.campaign(2)
+
 GUARD = 60
 EXACTLY = Digits(500, GUARD)
 

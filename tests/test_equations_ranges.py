@@ -16,6 +16,8 @@ from attncalc.equations.operations.entrywise import Activate
 from attncalc.equations.operations.normalising import Normalise
 from attncalc.equations.tree import parse
 
+pytestmark = pytest.mark.campaign(2)
+
 SLACK = 1e-9
 GIVEN = {"bias", "keep", "ignore"}
 """What is known exactly where the operation reads it."""

@@ -30,6 +30,8 @@ from attncalc.solving.solution import solve
 from attncalc.solving.work import Work
 from attncalc.writing.mathematics import in_text
 
+pytestmark = pytest.mark.campaign(2)
+
 
 def _decimal(value):
     return value if isinstance(value, Decimal) else exact(float(value))

@@ -23,6 +23,8 @@ from attncalc.writing import files as writing
 from attncalc.writing.files import write_files
 from attncalc.writing.reports.many import _apart
 
+pytestmark = pytest.mark.campaign(2)
+
 # -- consoles that have few letters ---------------------------------------------------------------
 
 CONSOLES = ("cp1252", "cp437", "ascii")

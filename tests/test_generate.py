@@ -17,6 +17,8 @@ from attncalc.problem.samples import sample
 from attncalc.schemas import schema
 from attncalc.studies.generate import OfProblem, Settings, filtered
 
+pytestmark = pytest.mark.campaign(2)
+
 MODEL, IDS = sample("model").path, sample("ids").path
 SHARED: dict[str, Any] = {"block": "decoder", "norm": "pre", "residual": True}
 

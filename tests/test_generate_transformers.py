@@ -9,7 +9,7 @@ from test_models_transformers import IDS, MODELS, PAIRS, in_float64, torch
 
 from attncalc import generate
 
-pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 __all__ = ["in_float64"]
 
 NAMES = ["GPT-2", "Llama 3", "Mistral", "Qwen3", "Gemma 2", "BART", "mBART", "Whisper", "T5"]

@@ -36,6 +36,8 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.prose import line_in_text
 
+pytestmark = pytest.mark.campaign(2)
+
 Rows = list[list[Fraction]]
 DIGITS = 80
 SAMPLES = Path(__file__).parent.parent / "samples"

@@ -24,6 +24,8 @@ from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
 from attncalc.problem.samples import sample
 from attncalc.problem.serialising import in_json
 
+pytestmark = pytest.mark.campaign(2)
+
 TOPICS = topics()
 
 

@@ -18,6 +18,8 @@ from markdown_it import MarkdownIt
 from attncalc import Problem, solve
 from attncalc.base.text import harmless, harmless_cell, in_json, without_quote
 
+pytestmark = pytest.mark.campaign(2)
+
 UNSEEN = ["\x1b[31mred", "\x9b31mC1", "\u202eoverride", "\u2066isolate", "\u200bzero", "\ufeffbom"]
 UNSEEN += ["two\u2028lines", "two\u2029paragraphs", "bell\x07", "delete\x7f", "half\ud800"]
 FORMULAS = ["=1+1", "＝1+1", "\u200b=1+1", "\ufeff+1", " \t=1+1", "\t@SUM(1)", "﹣1", "'=1", "－2"]

@@ -28,6 +28,8 @@ from attncalc.writing.live.script import script
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.verdict import points_text
 
+pytestmark = pytest.mark.campaign(2)
+
 PROBLEM = str(sample("self").path)
 FEW = ("self", "columns", "heads", "encoder", "masks")
 SOME = [*FEW, *(pytest.param(each.name, marks=SLOW) for each in SAMPLES if each.name not in FEW)]

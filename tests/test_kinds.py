@@ -28,6 +28,8 @@ from oracle_kinds import (
 from attncalc import InputError, Problem, ShapeError, Solution, solve
 from attncalc.problem.fields import MATRICES
 
+pytestmark = pytest.mark.campaign(2)
+
 ROUNDINGS = ("display", "each-step")
 NORMALIZERS = ("softmax", "hardmax", "sum")
 WITHIN_EXACT = Fraction(1, 10**20)

@@ -12,6 +12,7 @@ MOST_TEXTS = 600
 """Of all that is hard for a pattern of many parts, what is tried but in campaigns."""
 
 
+@SLOW
 def test_patterns_are_found() -> None:
     """In all packages: patterns held by names, in tuples, and within calls."""
     places = " ".join(use.place for use in uses())

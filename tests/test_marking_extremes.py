@@ -24,6 +24,8 @@ from attncalc.reading.answers.answer import Answer, matrix_of_floats
 from attncalc.writing.reports.json_text import marking_as_json
 from attncalc.writing.verdict import verdict
 
+pytestmark = pytest.mark.campaign(2)
+
 CREDITED = {
     *(Status.CORRECT, Status.ROUNDING, Status.FOLLOWS),
     *(Status.MATCHES_KEY, Status.PRECISION),

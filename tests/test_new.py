@@ -18,6 +18,8 @@ from attncalc.making.maker import make
 from attncalc.making.siblings import wishes_like
 from attncalc.problem.samples import GROUPS, sample
 
+pytestmark = pytest.mark.campaign(2)
+
 HALF = Fraction(1, 2)
 STEPS = ("Q", "K", "V", "S", "A", "O")
 

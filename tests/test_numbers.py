@@ -13,6 +13,8 @@ from attncalc.base.decimals import cos_sin
 from attncalc.base.rounding import Rounded
 from attncalc.base.typed import NotANumber, read_number
 
+pytestmark = pytest.mark.campaign(2)
+
 
 @pytest.mark.parametrize(
     ("text", "number"),

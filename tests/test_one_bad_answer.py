@@ -12,6 +12,8 @@ from conftest import GOOD, Command
 
 from attncalc.grading.marking import mark
 
+pytestmark = pytest.mark.campaign(2)
+
 RIGHT = '{"Q": [[1, 2], [3, 4]]}'
 
 

@@ -28,6 +28,8 @@ from attncalc.reading.models.tokens import masked_of
 from attncalc.reading.tensors import Tensors, open_tensors
 from attncalc.solving.stack import through
 
+pytestmark = pytest.mark.campaign(2)
+
 HERE = sample("model").path
 IDS = "2 4 7 10 2"  # the cat sat on the
 Y0 = [-2.43500660991247, 3.12183619399059, 0.84263421315715, -2.34536699580827, -0.77455365749004,

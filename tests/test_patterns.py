@@ -23,6 +23,8 @@ from attncalc.studies.patterns.finding import worth_telling
 from attncalc.studies.patterns.pattern import CODES
 from attncalc.writing.patterns import _Sentences
 
+pytestmark = pytest.mark.campaign(2)
+
 Weights = list[list[int]]
 """Rows of hundredths, or of thousandths, that add up to 1."""
 

@@ -37,6 +37,8 @@ from attncalc.writing.plotting.map import THICKEST, THINNEST
 from attncalc.writing.plotting.picture import NO_ATTENTION, check_ending, render
 from attncalc.writing.plotting.style import DARK, LIGHT, contrast
 
+pytestmark = pytest.mark.campaign(2)
+
 
 def test_the_homework_map_has_the_lines_of_its_solution() -> None:
     figure = drawn(solved("self"))

@@ -15,6 +15,8 @@ from conftest import GOOD
 from attncalc import AttncalcError, InputError, Problem, ShapeError, check, solve
 from attncalc.base.text import told_apart
 
+pytestmark = pytest.mark.campaign(2)
+
 
 def test_arrays_lists_and_exact_numbers_are_taken_alike() -> None:
     for X in (GOOD["X"], np.array(GOOD["X"]), np.array(GOOD["X"], dtype=np.float64)):

@@ -11,6 +11,8 @@ from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.cuts import numbers_of
 
+pytestmark = pytest.mark.campaign(2)
+
 TRUTH = {
     "self": {
         "Q": [[1, 3], [-1, 1], [2.5, -2]],

@@ -1,9 +1,11 @@
 """Every wrong recipe is recognised: each is done once in plain numpy, and must be named."""
 
+import contextlib
 import json
 import random
 import re
 from functools import cache
+from pkgutil import get_data
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,13 @@ import pytest
 from conftest import mostly_slow
 
 from attncalc import Problem
-from attncalc.base.errors import AttncalcError
+from attncalc.base.errors import AttncalcError, InputError
+from attncalc.equations.library import stated
 from attncalc.grading.copying import CODES, MISCOPIED
 from attncalc.grading.key import Key
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
+from attncalc.grading.recipes import rewrites
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
 from attncalc.reading.answers import read_answer_bytes
@@ -109,6 +113,44 @@ PLANS = plans.plans()
 def test_a_plan_that_random_tasks_have_no_room_for_is_named(plan: plans.Plan) -> None:
     marking = marked(Key(Problem(**plan.fields), ToTheDigit(2)), {plan.step: plan.wrong})
     assert causes(marking, plan.step) == [plan.code]
+
+
+EQUATIONS = (get_data("attncalc.grading.recipes", "mistakes.eq") or b"").decode()
+OPERATIONS = {line for line in EQUATIONS.splitlines() if line and line[0] not in " #"}
+
+
+def test_every_mistake_belongs_to_an_operation_and_changes_its_equation() -> None:
+    names = {name for line in OPERATIONS for name in line.split(", ")}
+    assert names <= stated().keys()
+    mistakes = [line for line in EQUATIONS.splitlines() if line.startswith("    ")]
+    assert all(re.fullmatch(r"    [\w:-]+: \S.*  # \S.*", line) for line in mistakes)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_recipe_gives_a_matrix_or_does_not_fit_the_shapes(seed: int) -> None:
+    key = key_to(seed)
+    for name, found in key.recipes.items():
+        for recipe in (*found, *rewrites(key.steps[name])):
+            with contextlib.suppress(ValueError, InputError), np.errstate(all="ignore"):
+                made = recipe.make(key.range_of)
+                assert made is None or made.low.ndim in (2, 3)
+
+
+def test_a_single_change_of_a_built_in_equation_is_named() -> None:
+    key = Key(Problem(**GIVEN, softcap=2), ToTheDigit(4))
+    wrong = np.tanh(plans.HAND.scaled / 2)
+    assert causes(marked(key, {"S_capped": wrong}), "S_capped") == ["equation-no-factor:cap"]
+    rms = Key(Problem(**GIVEN, qk_norm="rms"), ToTheDigit(4))
+    unsquared = plans.HAND.Q.mean(axis=1, keepdims=True)
+    assert causes(marked(rms, {"ms_Q": unsquared}), "ms_Q") == ["equation-no-power:2"]
+
+
+def test_a_single_wrong_entry_is_a_slip_and_no_change_of_the_equation() -> None:
+    key = Key(Problem(**GIVEN, softcap=2), ToTheDigit(4))
+    wrong = 2 * np.tanh(plans.HAND.scaled / 2)
+    wrong[1, 2] /= 2
+    found = causes(marked(key, {"S_capped": wrong}), "S_capped")
+    assert not any(code.startswith("equation-") for code in found)
 
 
 def test_rope_forgotten_in_the_scores_is_named() -> None:

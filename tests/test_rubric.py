@@ -11,6 +11,8 @@ from test_schemas import faults
 
 from attncalc import check
 
+pytestmark = pytest.mark.campaign(2)
+
 PROBLEM = str(BUNDLED / "self.json")
 TRANSPOSED = str(BUNDLED / "answers" / "transposed-scores.txt")
 SIGN = str(BUNDLED / "answers" / "lost-sign.tex")

@@ -21,6 +21,8 @@ from attncalc.solving.work import Work
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.sentences import notes
 
+pytestmark = pytest.mark.campaign(2)
+
 Rows = list[list[Decimal]]
 KINDS = ("general", "additive", "concat", "distance")
 PRECISION = 60

@@ -23,6 +23,8 @@ from attncalc.cli import run
 from attncalc.cli.app import COMMANDS
 from attncalc.problem.samples import KERNELS, sample
 
+pytestmark = pytest.mark.campaign(2)
+
 ANSWER = '{"Q": [[1, 2], [3, 4]], "S": [[1, 2], [3, 4]]}'
 CROSS = {"X1": GOOD["X"], "X2": GOOD["X"]} | {
     name: matrix for name, matrix in GOOD.items() if name != "X"

@@ -12,7 +12,11 @@ from attncalc import check as check_answer
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch==2.13.0")
 
-pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("single_threaded")]
+pytestmark = [
+    pytest.mark.campaign(2),
+    pytest.mark.torch,
+    pytest.mark.usefixtures("single_threaded"),
+]
 
 NEAR = {"rtol": 1e-12, "atol": 1e-12}
 SEEDS = range(3)

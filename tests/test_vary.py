@@ -25,6 +25,8 @@ from attncalc.studies.family import at_point, families
 from attncalc.studies.vary import Variation, vary
 from attncalc.writing.studies.variation import variation_document
 
+pytestmark = pytest.mark.campaign(2)
+
 SAMPLES = BUNDLED
 AVERAGE = str(SAMPLES / "average.json")
 TWO: dict[str, Any] = {

@@ -14,6 +14,8 @@ from oracle_vit import patches_by_hand, vit_by_hand
 from attncalc import InputError, Problem, ShapeError, check, read_problem, solve
 from attncalc.problem.samples import sample
 
+pytestmark = pytest.mark.campaign(2)
+
 ROUNDINGS = ("display", "each-step")
 EYE = [[1, 0], [0, 1]]
 SELF = {"W_Q": EYE, "W_K": [[0, 1], [1, 0]], "W_V": [[1, 1], [0, 1]]}

@@ -28,6 +28,8 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.prose import footnote, line_in_text
 
+pytestmark = pytest.mark.campaign(2)
+
 
 def page_of(problem: Problem, fractions: Fractions | None = None, *only: str) -> Page:
     solution = solve(problem)

@@ -1,6 +1,6 @@
 """Causes: each wrong recipe is applied to the answer's own values, and must give every entry."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import combinations
 
@@ -10,7 +10,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.text import of_each
 from attncalc.base.types import Matrix, Range
 from attncalc.grading.known import Known
-from attncalc.grading.recipes import Recipe
+from attncalc.grading.recipes import Recipe, rewrites
 from attncalc.grading.rules import Cause
 from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.step import Step
@@ -43,14 +43,23 @@ def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[C
         The matrix in the answer, in the layout of the plan; with few decimals if only these fit.
     """
     fine = np.maximum(written.decimals, known.key.problem.decimals)
-    found = dict(_fitting(known, step, written, fine))
+    listed = [*_alone(known, step), *_twins(known, step)]
+    found = dict(_fitting(known, step, written, fine, listed))
     if not found and not (written.decimals == fine).all():
-        found = dict(_fitting(known, step, written, written.decimals))
-    return found or dict(_by_other_conventions(known, step, written))
+        found = dict(_fitting(known, step, written, written.decimals, listed))
+    found = found or dict(_by_other_conventions(known, step, written))
+    if found:
+        return found
+    changed = _fitting(known, step, written, fine, [(recipe,) for recipe in rewrites(step)])
+    return {cause: seen_in for cause, seen_in in changed if seen_in > 1}  # in one entry: a slip
 
 
 def _fitting(
-    known: Known, step: Step, written: WrittenMatrix, decimals: Matrix
+    known: Known,
+    step: Step,
+    written: WrittenMatrix,
+    decimals: Matrix,
+    tried: Sequence[tuple[Recipe, ...]],
 ) -> Iterator[tuple[Cause, int]]:
     answered = ~np.isnan(written.values)
     if answered.sum() < 2 or written.problem:
@@ -60,7 +69,7 @@ def _fitting(
         right = None
         with suppress(ValueError):  # of a shape that the plan cannot continue from
             right = known.result(step, rule)
-        for recipe, *twins in (*_alone(known, step), *_twins(known, step)):
+        for recipe, *twins in tried:
             made = None
             if recipe.code not in found:
                 with suppress(ValueError, InputError):  # shapes do not match, a sum is 0

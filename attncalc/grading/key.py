@@ -17,7 +17,6 @@ from attncalc.grading.recipes import (
     in_place,
     recipes,
     recipes_between,
-    recipes_of_layers,
     roundings,
 )
 from attncalc.grading.recipes.conventions import Otherwise, otherwise, worked_out
@@ -212,9 +211,9 @@ class Key:
     def _recipes(self, step: Step, part: Built) -> tuple[Recipe, ...]:
         """Return the wrong recipes of a step, in the names of its attention."""
         if part.attention is None:
-            return recipes_of_layers(step, self.problem, self.solution.plan)
+            return recipes(step, self.problem, self.solution.plan, None)
         placed = self.steps[part.name(step.name)]
-        found = recipes(step, part.attention, part.steps)
+        found = recipes(step, part.attention, part.steps, part.attention)
         between = recipes_between(placed, self.solution.plan)
         return (*(in_place(each, part) for each in found), *between)
 

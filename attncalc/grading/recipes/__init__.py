@@ -1,37 +1,37 @@
-"""Common wrong ways to compute a step.
+"""The mistakes that people are known for, in every step.
 
-Each applies the right operations to other matrices, so none of them implements a step again; each
-has a clause for the sentence "every entry is what comes out when …".
+A recipe is the equation of a step with something changed: well-known changes are listed in
+`mistakes.eq`, any other single change of a tree is a rewrite. Or it is the right operation on other
+matrices, or with another setting. None of them is a second implementation. Each says what is done
+as a clause: "every entry is what you get when …".
 """
 
-from collections.abc import Iterator
-from fractions import Fraction
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from attncalc.equations.operations import (
-    DivideBySqrt,
-    Given,
-    Mask,
-    Multiply,
-    Project,
-    Scores,
-    Scoring,
-    Weigh,
-)
-from attncalc.equations.operations.distances import Alibi, RelativeBias
+from attncalc.equations.operations import Given, Mask, Project
+from attncalc.equations.operations.normalising import Normalise
+from attncalc.equations.own import Own
 from attncalc.grading.recipes.common import Read, Recipe, Wrong, in_place
-from attncalc.grading.recipes.distances import of_alibi, of_relative
-from attncalc.grading.recipes.gradients import of_gradients
-from attncalc.grading.recipes.layers import of_layers, of_normalised, of_skipped
+from attncalc.grading.recipes.inputs import (
+    of_gradient,
+    of_normalised,
+    of_outputs,
+    of_projection,
+    of_scale_not_asked,
+    of_scores,
+    of_skipped,
+    of_sum,
+    of_weights,
+)
 from attncalc.grading.recipes.masks import of_mask
-from attncalc.grading.recipes.others import of_others, of_outputs, of_the_whole
-from attncalc.grading.recipes.projections import of_projection
-from attncalc.grading.recipes.rewrites import of_own
+from attncalc.grading.recipes.mistakes import of_equation
+from attncalc.grading.recipes.rewrites import of_rewritten
 from attncalc.grading.recipes.roundings import roundings
-from attncalc.grading.recipes.scores import of_scale, of_scale_not_asked, of_scores
-from attncalc.grading.recipes.scoring import of_other_scores, of_scored
-from attncalc.grading.recipes.weights import of_weights
+from attncalc.grading.recipes.settings import of_settings, scale_of
+from attncalc.grading.recipes.whole import of_the_whole
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.gradients.naming import is_of_the_way_back
+from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan, Step
 
@@ -41,74 +41,69 @@ __all__ = [
     "in_place",
     "recipes",
     "recipes_between",
-    "recipes_of_layers",
+    "rewrites",
     "roundings",
 ]
 
 
-def recipes(step: Step, problem: Attention, steps: Plan) -> tuple[Recipe, ...]:
-    """Return the wrong recipes of a step of a problem's plan."""
-    found: list[Wrong] = []
-    operation = step.operation
-    if isinstance(operation, Given):
-        return ()  # given matrices can only be copied
-    found += of_own(step)
-    if isinstance(operation, Project | Scoring):
-        found += _of_product(step, problem, steps)
-    elif isinstance(operation, DivideBySqrt | Multiply | Mask | Alibi | RelativeBias):
-        found += _of_changed_scores(step, problem)
-    elif isinstance(operation, Weigh):
-        found += of_outputs(step, problem, steps)
-    elif step.role == "weights":
-        found += of_weights(step, problem, steps)
-    elif step.name.endswith(("_Q", "_K", "_norm")):
-        found += of_normalised(step, steps)
-    else:
-        found += of_others(step, problem)
-    found += of_scale_not_asked(step, problem, steps)
-    found += of_the_whole(step, problem)
-    return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
+def recipes(
+    step: Step, problem: Problem | Attention, steps: Plan, attention: Attention | None
+) -> tuple[Recipe, ...]:
+    """Return the known mistakes in a step.
 
-
-def _of_product(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
-    """Return the wrong recipes of projections, and of scores of queries and keys."""
-    if step.name in ("Q_S", "K_S"):
-        return of_scored(step)
-    if isinstance(step.operation, Project):
-        return of_projection(step, problem)
-    if isinstance(step.operation, Scores):
-        return of_scores(step, problem, steps)
-    return of_other_scores(step)
-
-
-def _of_changed_scores(step: Step, problem: Attention) -> Iterator[Wrong]:
-    """Yield the results of other scales, masks and biases."""
-    operation = step.operation
-    if isinstance(operation, Mask):
-        yield from of_mask(step, operation, _scale(problem))
-    elif isinstance(operation, Alibi):
-        yield from of_alibi(step, operation, _scale(problem))
-    elif isinstance(operation, RelativeBias):
-        yield from of_relative(step, operation, _scale(problem))
-    else:
-        yield from of_scale(step, problem)
+    Parameters
+    ----------
+    step
+        A step of the plan.
+    problem
+        Its attention, with the names that it has there; of other parts, the whole problem.
+    steps
+        The plan of that.
+    attention
+        The attention again; None of other parts.
+    """
+    if isinstance(step.operation, Given) and attention is not None:
+        return ()  # what is given can only be copied
+    listed = chain(
+        of_rewritten(step) if isinstance(step.operation, Own) else (),
+        of_equation(step, problem, steps, attention),
+        _of_inputs(step, problem, steps, attention),
+        of_settings(step, attention),
+    )
+    if attention is not None:
+        listed = chain(listed, of_scale_not_asked(step, attention, steps))
+    return _made(step, chain(listed, of_the_whole(step, attention)))
 
 
 def recipes_between(step: Step, steps: Plan) -> tuple[Recipe, ...]:
-    """Return the wrong recipes of a step of an attention that read the part before it."""
-    found = of_skipped(step, steps)
+    """Return the known mistakes in a step of an attention that concern the part before it."""
+    return _made(step, of_skipped(step, steps))
+
+
+def rewrites(step: Step) -> tuple[Recipe, ...]:
+    """Return the single changes of the equation of a built-in step."""
+    return () if isinstance(step.operation, Given | Own) else _made(step, of_rewritten(step))
+
+
+def _made(step: Step, found: Iterable[Wrong]) -> tuple[Recipe, ...]:
     return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
 
 
-def recipes_of_layers(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:
-    """Return the wrong recipes of a step of a part that is not an attention."""
-    of_part = of_gradients if is_of_the_way_back(step.name) else of_layers
-    found = (*of_own(step), *of_part(step, problem, steps))
-    return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
-
-
-def _scale(problem: Attention) -> float:
-    """Return the factor of the scores of a problem."""
-    if isinstance(problem.scale, Fraction):
-        return float(problem.scale)
-    return 1.0 if problem.scale == "none" else float(problem.d_k**-0.5)
+def _of_inputs(
+    step: Step, problem: Problem | Attention, steps: Plan, attention: Attention | None
+) -> Iterator[Wrong]:
+    """Yield the operation of a step on other matrices."""
+    operation = step.operation
+    if gradient_from(step.name) is not None:
+        yield from of_gradient(step, steps)
+        return
+    if isinstance(operation, Project):
+        yield from of_projection(step, problem, attention)
+    elif isinstance(operation, Normalise):
+        yield from of_normalised(step, operation, steps)
+    if attention is None:
+        yield from chain(of_skipped(step, steps), of_sum(step, steps))
+    elif isinstance(operation, Mask):
+        yield from of_mask(step, operation, scale_of(attention))
+    else:
+        yield from chain(of_scores(step, steps), of_weights(step, steps), of_outputs(step, steps))

@@ -1,35 +1,34 @@
-"""The type of a wrong recipe, and functions to build recipes."""
+"""What a recipe is, and what recipes are made with."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from attncalc.base.types import Matrix, Range
-from attncalc.problem.attention.attention import Attention
 from attncalc.problem.calculation import Built
 from attncalc.problem.step import Step
 
 _A_NAME = re.compile(r"\b(?:[WbP]_[A-Za-z0-9]+|[QKVSAHCO](?:_[a-z]+)?|X[123]?(?:_P)?)\b")
-"""A possible name of a matrix in a clause."""
+"""What may be the name of a matrix in a clause."""
 Read = Callable[[str], Range]
-"""Returns the range of the values of a matrix."""
+"""Returns where the values of a matrix may lie."""
 
 
 class Recipe(NamedTuple):
-    """A wrong way to compute a step.
+    """A mistake in a step.
 
     Parameters
     ----------
     code
         Its name in JSON.
     says
-        The mistake, as a clause: "K was not transposed".
+        What was done, as a clause: "K was not transposed".
     step
-        The step that it replaces.
+        The step.
     make
-        Returns its result from its inputs; None if shapes do not allow it.
+        Returns the result, from what it reads; None where shapes do not allow it.
     """
 
     code: str
@@ -39,9 +38,9 @@ class Recipe(NamedTuple):
 
 
 def in_place(recipe: Recipe, part: Built) -> Recipe:
-    """Return the recipe of a placed part, with the full names of matrices.
+    """Return the recipe of a step of a part with the names of the whole calculation.
 
-    Recipes know a part by its own names: the input of its attention is X, though it may be N_1.
+    Recipes know a part by its own names: its attention reads X, which may be N_1 in the whole.
     """
     step = part.name(recipe.step)
     if not (part.prefix or part.names):
@@ -54,28 +53,28 @@ def in_place(recipe: Recipe, part: Built) -> Recipe:
 
 
 def _in_words(says: str, part: Built) -> str:
-    """Return a clause with the full names of matrices."""
+    """Return a clause with the names of matrices as they are in the calculation."""
     return _A_NAME.sub(lambda match: part.name(match[0]), says)
 
 
 Make = Callable[[Read], Range | None]
 Wrong = tuple[str, str, Make]
-"""A code, a clause, and a function that computes the result."""
+"""A code, what is done, and what returns the result."""
 
 
 def transposed(values: Range) -> Range:
-    """Return the transpose of a matrix."""
+    """Return a matrix with its rows as columns."""
     return values.map(lambda end: end.swapaxes(-1, -2))
 
 
 def times(values: Range, factor: float) -> Range:
-    """Return a matrix multiplied by a factor of either sign."""
+    """Return a matrix times a factor of either sign."""
     product = values.map(lambda end: end * factor)
     return product if factor >= 0 else Range(product.high, product.low)
 
 
 def entry_by_entry(values: Range, factors: Range | Matrix) -> Range:
-    """Return the entrywise product of two matrices."""
+    """Return a matrix times another one, entry by entry."""
     others = factors if isinstance(factors, Range) else (factors,)
     made = [end * other for end in values for other in others]
     return Range(np.minimum.reduce(made), np.maximum.reduce(made))
@@ -87,29 +86,14 @@ def less(left: Range, right: Range) -> Range:
 
 
 def total(values: Range, axis: int) -> Range:
-    """Return the sums along an axis, which is kept."""
+    """Return the sums along an axis, which stays."""
     return values.map(lambda end: end.sum(axis=axis, keepdims=True))
 
 
-def of_tiled_heads(step: Step, problem: Attention) -> Iterator[Wrong]:
-    """Yield the results of repeating the fewer heads of keys or values in sequence: 1, 2, 1, 2."""
-    asking, shared = step.inputs
-    if not 1 < problem.n_kv_heads < problem.n_heads:
-        return
-
-    def of_tiled(read: Read) -> Range:
-        times = problem.n_heads // problem.n_kv_heads
-        heads = read(shared).map(lambda end: np.tile(end, (times, 1, 1)))
-        return step.operation.over(read(asking), heads)
-
-    says = f"the shared heads of {shared} are tiled (1, 2, 1, 2), and not repeated (1, 1, 2, 2)"
-    yield "heads-tiled", says, of_tiled
-
-
 def beside_sinks(step: Step, make: Make) -> Make:
-    """Return a function that computes weights with the sinks of heads, if any, after the scores.
+    """Return what makes weights when the sinks of heads, if any, stand behind the scores.
 
-    A sink is a score of no key: a row with a sink is like a row with one more score.
+    A sink is a score of no key: what is right or wrong for a row of scores is so for one longer.
     """
     scores, *sinks = step.inputs
     if not sinks:
@@ -134,5 +118,5 @@ def _joined(scores: Range, sinks: Range) -> Range:
 
 
 def done_right(step: Step, read: Read) -> Range:
-    """Return the right result of a step."""
+    """Return what a step comes to when it is done as it should be."""
     return step.operation.over(*map(read, step.inputs))

@@ -1,13 +1,14 @@
-"""Wrong ways to compute an equation of a user: the equation with one change."""
+"""Mistakes in any equation, those of users included: its tree with one node changed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from attncalc.base.types import Range
 from attncalc.equations.library import equation, inputs_of
-from attncalc.equations.operation import Stated
-from attncalc.equations.own import Own
+from attncalc.equations.operation import PLAIN, Stated
+from attncalc.equations.own import plainly
 from attncalc.equations.tree import (
     Aggregate,
     Entry,
@@ -26,50 +27,44 @@ from attncalc.equations.tree import (
     source,
     walk,
 )
-from attncalc.grading.recipes.common import Make, Read, Wrong
+from attncalc.grading.recipes.common import Read, Wrong
 from attncalc.problem.step import Step
 
 MOST = 40
-"""The largest number of changes of one equation that are tried."""
+"""Changes of one equation that are tried."""
 OTHER = {"<=": "<", "<": "<=", ">=": ">", ">": ">="}
 """Conditions that are off by one."""
 Change = tuple[str, str, Node]
-"""A code, a clause, and the node that replaces another."""
+"""A code, what is done, and the node that stands in place of another."""
 
 
-def of_own(step: Step) -> Iterator[Wrong]:
-    """Yield the results of one change in the equation of a step."""
-    operation = step.operation
-    if not isinstance(operation, Own):
-        return
-    own = equation(operation.name)
-    names = dict(zip(inputs_of(operation.name), step.inputs, strict=True))
+def of_rewritten(step: Step) -> Iterator[Wrong]:
+    """Yield the equation of a step with one thing changed."""
+    found = step.operation.statement(*[PLAIN] * len(step.inputs))
+    found = found._replace(name=found.name.removeprefix("Grouped"))
+    own = equation(found.name, found.given)
+    own = replace(own, right=plainly(own.right), taught=())
+    names = dict(zip(inputs_of(found.name, found.given), step.inputs, strict=True))
     seen = {equation_source(own)}
     for code, says, right in _changed(own, names):
         text = equation_source(replace(own, right=right))
         if text not in seen and len(seen) <= MOST:
             seen.add(text)
             code, says = (each.replace("[0,0]", "") for each in (code, says))
-            yield f"equation-{code}", says, _make(operation, text, names)
+            reads = [names[name] for name in inputs_of(text) if name in names]
+            yield f"equation-{code}", says, partial(_done, Stated(found._replace(name=text)), reads)
 
 
-def _make(operation: Own, text: str, names: dict[str, str]) -> Make:
-    """Return a function that computes a changed equation."""
-    made = Stated(operation.stated._replace(name=text))
-
-    def make(read: Read) -> Range | None:
-        try:
-            return made.over(*(read(names[name]) for name in inputs_of(text) if name in names))
-        except (IndexError, KeyError):  # it reads outside a matrix, or its own rows
-            return None
-
-    return make
+def _done(operation: Stated, reads: Sequence[str], read: Read) -> Range | None:
+    with suppress(IndexError, KeyError):  # it reads beyond a matrix, or its own rows
+        return operation.over(*map(read, reads))
+    return None
 
 
 def _changed(own: Equation, names: dict[str, str]) -> Iterator[Change]:
     """Yield the right-hand side with one node changed, in all known ways."""
     for node in own.nodes:
-        for code, says, other in _instead(node, own):
+        for code, says, other in _instead(node, own, names):
             yield code, says, _with(own.right, node, other)
     entries = [x for x in own.nodes if isinstance(x, Entry) and x.name in names]
     for name in dict.fromkeys(x.name for x in entries):
@@ -85,35 +80,39 @@ def _changed(own: Equation, names: dict[str, str]) -> Iterator[Change]:
             yield f"exchanged:{names[one]},{names[other_name]}", says, swapped
 
 
-def _instead(x: Node, own: Equation) -> Iterator[Change]:
-    """Yield the nodes that may replace a node by mistake."""
+def _instead(x: Node, own: Equation, names: dict[str, str]) -> Iterator[Change]:
+    """Yield what may be in place of a node by mistake."""
+
+    def text(node: Node) -> str:
+        return source(_everywhere(node, partial(_renamed, names=names)))
+
     match x:
         case Operator("/", (a, b)):
-            yield f"no-division:{source(b)}", f"the division by {source(b)} is left out", a
+            yield f"no-division:{text(b)}", f"the division by {text(b)} is left out", a
         case Operator("*", (a, b)):
             for factor, rest in ((a, b), (b, a)):
                 if _is_number(factor, own) or _is_of_entry(factor, own):
-                    said = f"the factor {source(factor)} is left out"
-                    yield f"no-factor:{source(factor)}", said, rest
+                    said = f"the factor {text(factor)} is left out"
+                    yield f"no-factor:{text(factor)}", said, rest
         case Operator("**", (a, b)):
-            yield f"no-power:{source(b)}", f"the power of {source(b)} is left out", a
+            yield f"no-power:{text(b)}", f"the power of {text(b)} is left out", a
         case Operator("neg", (a,)):
             yield "sign", "the minus is left out", a
         case Operator("-", (a, b)):
-            yield "added", f"{source(b)} is added, and not subtracted", Operator("+", (a, b))
-            yield "no-term", f"{source(b)} is left out", a
+            yield "added", f"{text(b)} is added, and not subtracted", Operator("+", (a, b))
+            yield "no-term", f"{text(b)} is left out", a
         case Operator("+", (a, b)):
-            yield "no-term", f"{source(b)} is left out", a
-            yield "no-term", f"{source(a)} is left out", b
+            yield "no-term", f"{text(b)} is left out", a
+            yield "no-term", f"{text(a)} is left out", b
         case Function(name, (a,)) if any(isinstance(y, Entry) for y in walk(a)):
             yield f"no-function:{name}", f"{name} is left out", a
         case If(Operator(sign, ends) as test, then, otherwise) if sign in OTHER:
             near = If(Operator(OTHER[sign], ends), then, otherwise)
-            said = f"{source(test)} is taken as {source(near.test)} (off by one)"
-            yield f"off-by-one:{source(test)}", said, near
-            yield f"no-condition:{source(test)}", f"the condition {source(test)} is left out", then
+            said = f"{text(test)} is taken as {text(near.test)} (off by one)"
+            yield f"off-by-one:{text(test)}", said, near
+            yield f"no-condition:{text(test)}", f"the condition {text(test)} is left out", then
         case If(test, then, _):
-            yield f"no-condition:{source(test)}", f"the condition {source(test)} is left out", then
+            yield f"no-condition:{text(test)}", f"the condition {text(test)} is left out", then
         case Row(kind, body, index, _, (), Name(at)) if at in own.at and len(own.at) > 1:
             other = own.at[-2] if at == own.at[-1] else own.at[-1]
             size = own.sizes.get(other)
@@ -126,13 +125,13 @@ def _instead(x: Node, own: Equation) -> Iterator[Change]:
 
 
 def _is_number(x: Node, own: Equation) -> bool:
-    """Return whether a factor is a number, or the only entry of a matrix."""
+    """Say whether a factor is a number, or the only entry of a matrix."""
     is_plain = all(not isinstance(y, Aggregate | Row) for y in walk(x))
     return is_plain and not names_in(x) & own.indices
 
 
 def _is_of_entry(x: Node, own: Equation) -> bool:
-    """Return whether a factor is the entry of another matrix at the same place, like a gate."""
+    """Say whether a factor is the entry of another matrix at the same place, as a gate is."""
     return isinstance(x, Entry) and x.at == tuple(map(Name, own.at))
 
 

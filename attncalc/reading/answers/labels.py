@@ -4,6 +4,7 @@ import re
 
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.prose import is_worked
+from attncalc.reading.naming.at_hand import is_step_at_hand
 from attncalc.reading.naming.name import Name, head_in, is_on_the_way, name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
@@ -129,7 +130,8 @@ class Labels:
         last = found[-1]
         if first.is_whole and last.is_vector and last.matrix == first.matrix:
             return last  # Q: q1 = (1, 3)
-        if first.matrix not in STEPS and last.matrix in STEPS and last.is_vector and not last.weak:
+        is_step = first.matrix in STEPS or is_step_at_hand(first.matrix)
+        if not is_step and last.matrix in STEPS and last.is_vector and not last.weak:
             return last  # x1: q1 = (1, 3)
         others = [name for name in found if name.how == "expression" and not name.row]
         if others and not first.row and first.matrix in STEPS:

@@ -4,6 +4,7 @@ They are recognised only while such a problem is marked; in a single attention, 
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,7 +14,8 @@ from attncalc.reading.naming.gradients import gradient_named
 
 _NAMES: ContextVar[frozenset[str]] = ContextVar("names at hand", default=frozenset())
 _STEPS: ContextVar[frozenset[str]] = ContextVar("steps at hand", default=frozenset())
-_GREEK = {"μ": "mu", "γ": "gamma", "β": "beta", "σ²": "var", "σ^2": "var"}
+_VARIANCE = re.compile(r"σ(?:²|\^2)")
+_GREEK = re.compile("[α-ω]")
 _HEAD = re.compile(r"\bhead (\d{1,3})\)?$", re.IGNORECASE)
 _PLAIN = re.compile(r"([\w.]+?)(?:\[([\d, :]+)\])?")
 _TEX = re.compile(r"([^\W\d_]+?)(?:_(?:\{([^{}]*)\}|(\w+)))?(?:\^(?:\{(.*)\}|(\w)))?")
@@ -26,7 +28,7 @@ _LEADING = re.compile(r"[\s*`#]{0,9}layer(\d{1,4}\.)([\w.]{1,60})[*`]{0,3}(?=\s{
 """The name of a step of a layer, with or without its equation: layer1.Q = X layer1.W_Q."""
 _IN_WORDS = re.compile(r"\blayer(?=\d{1,4}\.)")
 _RAISED = re.compile(r"\^\{\[(\d{1,4})\]")
-_ABOVE = re.compile(r"(?:layer|\[)(\d+)\]?|\((\d+)\)|(self|cross)|([A-Za-z]+)")
+_ABOVE = re.compile(r"(?:layer|\[)(\d+)\]?|\((\d+)\)|(self|cross)|([A-Za-z][A-Za-z0-9]*)")
 
 _LED = re.compile(
     r"(?:with|so|then|hence|and|thus|mit|also|avec|donc|con|così|com|dus)?,? ?(?:the|our|my)? ?"
@@ -167,9 +169,9 @@ def _plain(clean: str, known: frozenset[str]) -> Found | None:
 
 
 def _latin(letters: str) -> str:
-    for greek, latin in _GREEK.items():
-        letters = letters.replace(greek, latin)
-    return letters
+    """Return a name with the English names of its Greek letters: γ_1 is gamma_1."""
+    letters = _VARIANCE.sub("var", letters)
+    return _GREEK.sub(lambda letter: unicodedata.name(letter[0]).split()[-1].lower(), letters)
 
 
 def _tex(clean: str, known: frozenset[str]) -> Found | None:

@@ -47,6 +47,10 @@ _ASIDE_EQUATION = re.compile(
     r"[^()=≈:]{0,20}[=≈:])[^()]{0,80}\)"
 )
 """A constant in brackets beside a name: (divided by √2 ≈ 1.41), (axis=1)."""
+_CONDITION = re.compile(
+    r"\b(?:where|if)\b[^=≈:\n]{1,80}=[^=≈:\n]{1,80}?\b(?:else|otherwise)\b", re.IGNORECASE
+)
+"""A condition in a formula: S where N = 1, else -∞."""
 _HIDDEN = "\ue008"
 _TERM = r"\d[\d./,]{0,12} ?[·*×]? ?[^\W\d_]_?\{?[\d]{0,3}\}?"
 _IN_BRACKETS = re.compile(r"\((?=[^()]*[^\W\d_]{2})[^()]{0,200}\)?")
@@ -102,7 +106,8 @@ def clauses_of(text: str) -> list[Clause]:
 def _segments(text: str) -> list[str]:
     if len(text) > LONGEST:
         return [text]
-    text = _ASIDE_EQUATION.sub(_hidden, _REMARK.sub(" = ", text))
+    text = _REMARK.sub(" = ", text)
+    text = _CONDITION.sub(_hidden, _ASIDE_EQUATION.sub(_hidden, text))
     text = _VERB.sub("=", _UNEQUAL.sub("≠", text))
     if not _RELATION.search(text) and (match := _BEFORE.fullmatch(text.strip())):
         return [match[1], match[2]]

@@ -1,0 +1,348 @@
+"""The right operation on other matrices: other weights, tokens, scores or factors."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from attncalc.base.types import Matrix, Range
+from attncalc.equations.operation import Operation
+from attncalc.equations.operations import (
+    Add,
+    DivideBySqrt,
+    Mask,
+    Multiply,
+    Project,
+    Rotate,
+    Scores,
+    Scoring,
+    SoftCap,
+    Softmax,
+    Stack,
+    Weigh,
+)
+from attncalc.equations.operations.distances import Alibi, RelativeBias
+from attncalc.equations.operations.entrywise import Activate, Gate
+from attncalc.equations.operations.normalising import (
+    FeatureMean,
+    FeatureSquares,
+    FeatureVariance,
+    Normalise,
+)
+from attncalc.grading.recipes.common import (
+    Read,
+    Wrong,
+    done_right,
+    entry_by_entry,
+    times,
+    transposed,
+)
+from attncalc.problem.attention.attention import Attention
+from attncalc.problem.fields import own_name, role_of
+from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, Step
+
+LEFT_OUT: dict[type[Operation], tuple[str, str]] = {
+    DivideBySqrt: ("scale-none", "they are scaled"),
+    Multiply: ("scale-none", "they are scaled"),
+    SoftCap: ("cap-forgotten", "they are capped"),
+    Alibi: ("alibi-forgotten", "slope times distance is taken off"),
+    RelativeBias: ("rel-bias-forgotten", "the relative bias"),
+    Mask: ("mask-forgotten", "the mask"),
+}
+"""What may have been left out of the scores that are normalised."""
+OF_SCORES = (Scoring, DivideBySqrt, Multiply, SoftCap, Mask, Alibi, RelativeBias)
+"""What makes scores, ready or not."""
+
+
+def with_others(step: Step, instead: dict[str, str], read: Read) -> Range:
+    """Return a step that reads other matrices."""
+    return step.operation.over(*(read(instead.get(name, name)) for name in step.inputs))
+
+
+def of_projection(
+    step: Step, problem: Problem | Attention, attention: Attention | None
+) -> Iterator[Wrong]:
+    """Yield projections with other or transposed weights, or of other tokens."""
+    tokens, weights, *bias = step.inputs
+    if weights not in problem.names or step.name in ("Q_S", "K_S"):
+        return
+
+    def with_weights(other: Matrix, read: Read) -> Range:
+        return step.operation.over(read(tokens), Range.at(other), *map(read, bias))
+
+    stored = problem.given[weights] if attention is None else getattr(attention, weights)
+    if stored.shape[-1] == stored.shape[-2]:
+        turned = stored.swapaxes(-1, -2)
+        turned = turned if attention is None else attention.turned(weights, turned)
+        yield "weights-transposed", f"{weights} is transposed", partial(with_weights, turned)
+    if attention is None or step.role == "outputs":
+        return
+    for other in ("W_Q", "W_K", "W_V"):
+        if other in problem.names and other != weights:
+            says = f"{other} is used in place of {weights}"
+            yield f"weights-swapped:{other}", says, partial(with_weights, problem.given[other])
+    yield from _of_tokens(step, attention)
+
+
+def _of_tokens(step: Step, problem: Attention) -> Iterator[Wrong]:
+    tokens = step.inputs[0]
+    plain = tokens.removesuffix("_P")
+    if plain != tokens:
+        says = "the positions are not added to the tokens"
+        yield "positions-forgotten", says, partial(with_others, step, {tokens: plain})
+    for other in ("X1", "X2", "X3"):
+        if other in problem.names and other != plain:
+            placed = problem.positions == "sinusoidal" or f"P{other[1:]}" in problem.names
+            name = other + tokens.removeprefix(plain) if placed else other
+            says = f"{step.name} is computed from {other} and not from {plain}"
+            yield f"wrong-source:{other}", says, partial(with_others, step, {tokens: name})
+
+
+def of_scores(step: Step, steps: Plan) -> Iterator[Wrong]:
+    """Yield scores of queries and keys that are not rotated, or not normalised."""
+    if not isinstance(step.operation, Scores):
+        return
+    by_name = {each.name: each for each in steps}
+    left, right = step.inputs
+    while True:
+        pair = [each for name in (left, right) if (each := by_name.get(name)) is not None]
+        if len(pair) < 2 or not all(isinstance(x.operation, Rotate | Normalise) for x in pair):
+            return
+        is_turned = isinstance(pair[0].operation, Rotate)
+        left, right = (each.inputs[0] for each in pair)
+        instead = dict(zip(step.inputs, (left, right), strict=True))
+        code, done = ("rope", "rotated") if is_turned else ("norm", "normalised")
+        says = f"queries and keys are not {done}"
+        yield f"{code}-forgotten", says, partial(with_others, step, instead)
+
+
+def of_scale_not_asked(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
+    """Yield scores that are divided by √d_k where that is not asked for, or not yet."""
+    if problem.d_k <= 1:
+        return
+    root, is_asked = problem.d_k**0.5, problem.scale != "none"
+    plain = next((each.name for each in steps if isinstance(each.operation, Scoring)), None)
+    if plain is None:  # an equation states the scores
+        return
+    by_root = f"the scores are divided by √d_k = √{problem.d_k}"
+    says = f"{by_root} already here" if is_asked else f"{by_root}, which is not asked for"
+    if step.name == plain:
+        yield "scale-not-asked", says, lambda read: times(done_right(step, read), 1 / root)
+    elif step.inputs[0] == plain and not is_asked:
+        others = step.inputs[1:]
+        yield (
+            "scale-not-asked",
+            says,
+            lambda read: step.operation.over(times(read(plain), 1 / root), *map(read, others)),
+        )
+
+
+def of_weights(step: Step, steps: Plan) -> Iterator[Wrong]:
+    """Yield the weights of scores that are not scaled, capped or masked yet."""
+    if step.role != "weights":
+        return
+    by_name = {each.name: each for each in steps}
+    scores = step.inputs[0]
+    last = by_name.get(scores, step)  # given scores are no step
+    while found := next((each for each in LEFT_OUT if isinstance(last.operation, each)), None):
+        code, words = LEFT_OUT[found]
+        earlier = {scores: last.inputs[0]}
+        says = f"the weights are those of the scores before {words}"
+        yield code, says, partial(with_others, step, earlier)
+        if found is Mask:
+            after = "the mask is laid on the weights after the softmax: they no longer sum to 1"
+            yield "mask-after-softmax", after, partial(_masked_after, step, last.name, earlier)
+        last = by_name.get(last.inputs[0], step)
+
+
+def _masked_after(step: Step, masked: str, earlier: dict[str, str], read: Read) -> Range:
+    forbidden = np.isneginf(read(masked).low)
+    return with_others(step, earlier, read).map(lambda end: np.where(forbidden, 0.0, end))
+
+
+def of_outputs(step: Step, steps: Plan) -> Iterator[Wrong]:
+    """Yield the values weighed with scores, of which those that are -∞ count as 0."""
+    if not isinstance(step.operation, Weigh):
+        return
+    A, V = step.inputs
+
+    def weighed(scores: str, read: Read) -> Range:
+        finite = read(scores).map(lambda end: np.where(np.isneginf(end), 0.0, end))
+        return Weigh().over(finite, read(V))
+
+    for each in steps:
+        if isinstance(each.operation, OF_SCORES):
+            says = f"the scores {each.name} weigh the values, and not {A}"
+            yield f"scores-for-weights:{each.name}", says, partial(weighed, each.name)
+
+
+def of_skipped(step: Step, steps: Plan) -> Iterator[Wrong]:
+    """Yield a projection of tokens that are not normalised, or not activated, yet."""
+    if not isinstance(step.operation, Project):
+        return
+    tokens = step.inputs[0]
+    before = next((each for each in steps if each.name == tokens), None)
+    if before is not None and isinstance(before.operation, Normalise | Activate | Gate):
+        earlier = before.inputs[0]
+        says = f"{step.name} is computed from {earlier}, and not from {tokens}"
+        yield "step-skipped", says, partial(with_others, step, {tokens: earlier})
+
+
+def of_sum(step: Step, steps: Plan) -> Iterator[Wrong]:
+    """Yield a residual sum with the normalised tokens, and positions added before a class token."""
+    if step.operation.name != "Add":
+        return
+    before = step.inputs[0]
+    for other in steps:
+        if isinstance(other.operation, Normalise) and other.inputs[0] == before:
+            says = f"{other.name} is added, and not {before}"
+            yield "residual-of-normalised", says, partial(with_others, step, {before: other.name})
+    stacked = next((each for each in steps if each.name == before), None)
+    if step.name.endswith("_P") and stacked is not None and isinstance(stacked.operation, Stack):
+        yield from _of_positions(step, stacked)
+
+
+def _of_positions(step: Step, stacked: Step) -> Iterator[Wrong]:
+    positions, (token, others) = step.inputs[1], stacked.inputs
+
+    def placed(rows: slice, read: Read) -> Range:
+        places = read(positions).map(lambda end: end[..., rows, :])
+        return step.operation.over(read(others), places)
+
+    def stacked_after(rows: slice, read: Read) -> Range:
+        return stacked.operation.over(read(token), placed(rows, read))
+
+    # without a class token, the first token has the first position
+    says = f"{positions} is added before {token} is put in front: the first row to the first patch"
+    yield "positions-before-class", says, partial(stacked_after, slice(None, -1))
+    says = f"{positions} is not added to {token}"
+    yield "positions-not-on-class", says, partial(stacked_after, slice(1, None))
+    yield "class-token-forgotten", f"{token} is forgotten", partial(placed, slice(1, None))
+
+
+def of_normalised(step: Step, operation: Normalise, steps: Plan) -> Iterator[Wrong]:
+    """Yield other tokens, or each feature over the tokens, normalised."""
+    tokens = step.inputs[0]
+    says = "each feature is normalised over the tokens, not each token over its features"
+    yield "mean-over-tokens", says, partial(_over_tokens, step, operation)
+    by_name = {each.name: each for each in steps}
+    sum_ = by_name.get(tokens)
+    for other in sum_.inputs if sum_ and isinstance(sum_.operation, Add) else ():
+        says = f"{other} is normalised, and not {tokens}"
+
+        def of_other(read: Read, other: str = other) -> Range:
+            return _normalised(step, operation, read(other), read)
+
+        yield f"norm-of-other:{other}", says, of_other
+
+
+def _normalised(step: Step, operation: Normalise, values: Range, read: Read) -> Range:
+    """Return values normalised by their own mean and variance."""
+    rest = map(read, step.inputs[2 + operation.is_centred :])
+    if not operation.is_centred:
+        return operation.over(values, FeatureSquares().over(values), *rest)
+    mean = FeatureMean().over(values)
+    return operation.over(values, mean, FeatureVariance().over(values, mean), *rest)
+
+
+def _over_tokens(step: Step, operation: Normalise, read: Read) -> Range:
+    """Return each feature normalised over the tokens, with gain and bias."""
+    bare = replace(operation, has_gain=False, has_bias=False)
+    before = 2 + operation.is_centred
+    bare_step = step._replace(inputs=step.inputs[:before])
+    made = transposed(_normalised(bare_step, bare, transposed(read(step.inputs[0])), read))
+    rest = [read(name) for name in step.inputs[before:]]
+    if operation.has_gain:
+        made = entry_by_entry(made, rest.pop(0).low)
+    return made.map(lambda end: end + rest[0].low) if operation.has_bias else made
+
+
+def of_gradient(step: Step, steps: Plan) -> Iterator[Wrong]:
+    """Yield gradients of other factors, of fewer parts, or without what the mask forbids."""
+    name = step.operation.name.removeprefix("Grouped")
+    if name in ("SoftmaxBack", "DivideBySumBack"):
+        yield from _of_mask(step, steps)
+    elif name == "TransposedTimes":
+        for other in _like(step.inputs[1], steps):
+            says = f"{other} is used in place of {step.inputs[1]}"
+            instead = {step.inputs[1]: other}
+            yield f"gradient-swapped:{other}", says, partial(with_others, step, instead)
+    elif name in ("TimesTransposed", "Scores", "Weigh"):
+        yield from _of_factors(step, steps)
+    elif isinstance(step.operation, Add):
+        yield from _of_parts(step)
+    for other in _like(step.name, steps):
+        says = f"it is {other}, and not {step.name}"
+        yield f"gradient-swapped:{other}", says, partial(_read_alone, other)
+
+
+def _read_alone(name: str, read: Read) -> Range:
+    return read(name)
+
+
+def _like(name: str, steps: Plan) -> Iterator[str]:
+    """Yield the other gradients that may be taken for one: dK for dQ."""
+    start, _, own = name.rpartition("d")
+    names = {each.name for each in steps}
+    for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
+        if other != own and f"{start}d{other}" in names:
+            yield f"{start}d{other}"
+
+
+def _of_mask(step: Step, steps: Plan) -> Iterator[Wrong]:
+    """Yield a gradient that is not 0 where the mask forbids."""
+    *_, A, dA = step.inputs
+    weights = next(each for each in steps if each.name == A)
+    # given scores are no step
+    masked = next((each for each in steps if each.name == weights.inputs[0]), None)
+    if masked is None or masked.role != "masked":
+        return
+    says = "the gradient is not 0 where the mask forbids"
+
+    def let_through(read: Read) -> Range:
+        forbidden = np.isneginf(read(masked.name).low)
+        return done_right(step, read).replaced(forbidden, read(dA))
+
+    yield "mask-gradient", says, let_through
+    if isinstance(weights.operation, Softmax):
+
+        def unmasked(read: Read) -> Range:
+            return step.operation.over(Softmax().over(read(masked.inputs[0])), read(dA))
+
+        yield "mask-gradient", f"{says}: the weights are those without it", unmasked
+
+
+def _of_factors(step: Step, steps: Plan) -> Iterator[Wrong]:
+    """Yield products with K for V, or for Q, and with ones for the upstream gradient."""
+    gradient, right = step.inputs
+    start, own = right[: -len(own_name(right))], own_name(right)
+    names = {each.name for each in steps}
+    for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
+        if other != own and start + other in names:
+            says = f"{start}{other} is used in place of {right}"
+            made = partial(with_others, step, {right: start + other})
+            yield f"factor-swapped:{start}{other}", says, made
+    if role_of(gradient) == "arriving":
+        says = f"every entry of {gradient} is taken as 1"
+
+        def of_ones(read: Read) -> Range:
+            return step.operation.over(read(gradient).map(np.ones_like), read(right))
+
+        yield "arriving-ones", says, of_ones
+
+
+def _of_parts(step: Step) -> Iterator[Wrong]:
+    """Yield a sum of gradients from which one, or all but one, are left out."""
+    names = step.inputs
+    for left_out in names:
+        kept = [name for name in names if name != left_out]
+        yield f"part-not-added:{left_out}", f"{left_out} is not added", partial(_sum_of, kept)
+    for only in names if len(names) > 2 else ():
+        says = f"{only} alone is taken: the gradients of the other ways are not added"
+        yield f"part-alone:{only}", says, partial(_sum_of, [only])
+
+
+def _sum_of(names: list[str], read: Read) -> Range:
+    return read(names[0]) if len(names) == 1 else Add().over(*map(read, names))
