@@ -123,7 +123,7 @@ def cases() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("case", mostly_slow(cases(), every=40, of_slow=2))
-def test_what_is_done_otherwise_throughout_is_named(case: tuple[str, str], tmp_path: Path) -> None:
+def test_a_different_convention_is_named(case: tuple[str, str], tmp_path: Path) -> None:
     """From only the last outputs, and from all steps; a right dump has no finding."""
     what, kept = case
     make, change, code = BUGS[what]
