@@ -223,7 +223,7 @@ def _attention(rng: Random, number: Any, kind: str, said: dict[str, Any]) -> dic
         d_k = 2 * rng.randint(1, 2) if said["positions"] == "rope" else d_k
         if rng.random() < 0.5:
             said |= {"rope_base": rng.choice([100, "10000", "2.5"])}
-            said |= {"rope_offset": rng.choice([1, "1/2", 1000])}
+            said |= {"rope_offset": rng.choice([1, "1/2", 1000]), "positions_base": 100}
     past = _past(rng, number, d_k, d_v, heads) if said.get("positions") != "sinusoidal" else {}
     if kind == "self" and past:
         m += len(past["past_K"])

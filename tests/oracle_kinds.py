@@ -71,6 +71,7 @@ class Kind:
     P1: Rows | None = None
     P2: Rows | None = None
     P3: Rows | None = None
+    positions_base: Fraction = Fraction(10000)
     rope_base: Fraction = Fraction(10000)
     rope_offset: Fraction = Fraction(0)
     rope_query_offset: Fraction | None = None
@@ -198,7 +199,7 @@ def _positioned(
     if kind.positions == "sinusoidal":
         asks = kind.Q is None and number in ("", "1")
         first = kind.query_place if asks else 0
-        yield "P" + number, [table := sinusoids(len(tokens), len(tokens[0]), first)]
+        yield "P" + number, [table := sinusoids(tokens, first, kind.positions_base)]
         (added,) = read([table])
     if added is None:
         return tokens
@@ -486,11 +487,11 @@ def shares(scores: Sequence[Fraction | None]) -> Row:
 # -- positions -----------------------------------------------------------------------------------
 
 
-def sinusoids(n: int, d: int, first: int) -> Rows:
-    """Return sin(t / 10000^(2i/d)) in columns 2i and its cosine in columns 2i + 1."""
-    table = []
-    for t in range(first, first + n):
-        turns = [sin_cos(angle(Fraction(t), Fraction(10000), j // 2, d)) for j in range(d)]
+def sinusoids(tokens: Rows, first: int, base: Fraction) -> Rows:
+    """Return sin(t / base^(2i/d)) in columns 2i and its cosine in columns 2i + 1."""
+    table, d = [], len(tokens[0])
+    for t in range(first, first + len(tokens)):
+        turns = [sin_cos(angle(Fraction(t), base, j // 2, d)) for j in range(d)]
         table.append([turn[j % 2] for j, turn in enumerate(turns)])
     return table
 

@@ -423,3 +423,19 @@ def test_zeros_beside_a_blank_are_entries_and_no_names() -> None:
     rows = [["", "0", "1"], ["0", "3", "7"]]
     assert without_names(rows) == rows
     assert without_names([["", "1", "2"], ["1", "3", "7"]]) == [["3", "7"]]
+
+
+SIDE_BY_SIDE = "  Q        K\n 1  2 | 3 -4\n 5  6 | 7  8\n"
+
+
+@pytest.mark.parametrize("bar", ["|", " | ", "  |  "])
+def test_matrices_that_bars_separate_are_read_by_the_names_above_them(bar: str) -> None:
+    answer = read(SIDE_BY_SIDE.replace(" | ", bar))
+    assert numbers(answer, "Q") == [[1.0, 2.0], [5.0, 6.0]]
+    assert numbers(answer, "K") == [[3, -4], [7, 8]]
+    assert answer.unread == ()
+
+
+def test_numbers_without_a_name_and_an_operator_are_listed_as_unread() -> None:
+    answer = read("Q = [1 2; 3 4]\nand then\n1 2 3 | 4 -5 6 | 7\n")
+    assert [each.text for each in answer.unread] == ["1 2 3 | 4 -5 6 | 7"]

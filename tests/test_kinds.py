@@ -129,8 +129,8 @@ class Form:
 
 def conventions(kind: Kind) -> dict[str, Any]:
     """Return the settings of a problem that are no matrices."""
-    names = """combine positions rope_base rope_offset rope_query_offset rope_pairing rope_dims
-    rope_scaling scale softcap
+    names = """combine positions positions_base rope_base rope_offset rope_query_offset rope_pairing
+    rope_dims rope_scaling scale softcap
     alibi rel_max_distance rel_bidirectional causal causal_alignment window qk_norm qk_eps
     normalizer rounding decimals"""
     return {name: getattr(kind, name) for name in names.split()}
@@ -316,6 +316,8 @@ def _with_positions(some: Draw, kind: Kind) -> Kind:
     added = ("sinusoidal", "P") if numbers_of_tokens else ()
     positions = some.one_of("none", "none", *turns, *added)
     fields: dict[str, Any] = {"positions": positions}
+    if positions == "sinusoidal":
+        fields["positions_base"] = some.one_of(*BASES)
     if positions == "rope":
         fields |= {"rope_base": some.one_of(*BASES), "rope_offset": some.one_of(*OFFSETS)}
         fields["rope_query_offset"] = some.one_of(None, None, *OFFSETS)
@@ -577,7 +579,9 @@ KINDS = {
     "Q K V S S_scaled S_capped S_masked A O": replace(ONE, softcap=Fraction(2), causal=True),
     "Q K V S S_masked A O": replace(ONE, scale="none", keep=THREE),
     "P X_P Q K V S S_scaled A O": replace(ONE, positions="sinusoidal"),
-    "P1 X1_P P2 X2_P Q K V S S_scaled A O": replace(CROSS, positions="sinusoidal"),
+    "P1 X1_P P2 X2_P Q K V S S_scaled A O": replace(
+        CROSS, positions="sinusoidal", positions_base=Fraction(100)
+    ),
     "X_P Q K V S S_scaled A O": replace(ONE, P1=TOKENS),
     "X1_P Q K V S S_scaled A O": replace(CROSS, P1=TOKENS),
     "X2_P Q K V S S_scaled A O": replace(CROSS, P2=OTHERS),

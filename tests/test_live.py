@@ -172,6 +172,10 @@ OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
         | {"backward": True},
         "columns",
     ),
+    "sinusoids": (
+        {"positions": "sinusoidal", "positions_base": "12.5", "decimals": 6},
+        "columns",
+    ),
 }
 """Problems with gradients or inputs that are transposed internally."""
 

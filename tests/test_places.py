@@ -22,6 +22,7 @@ CACHE = {
 }
 LAST = CACHE | {"causal_alignment": "bottom-right"}
 SAID = CACHE | {"rope_query_offset": "1/3", "rope_offset": 7}
+SQUARE: dict[str, Any] = {name: np.eye(4) for name in ("W_Q", "W_K", "W_V")}
 TOKENS = {
     "X1": [[1, 2]],
     "X2": [[1, 0], [0, 1], [2, 1]],
@@ -118,6 +119,30 @@ def test_an_answer_is_marked_by_the_position_of_queries(fields: dict[str, Any]) 
     marking = check(problem, {"Q_rot": wrong})
     assert marking.score.earned == 0
     assert [cause.code for cause in marking.steps[0].causes] == ["places-of-keys"]
+
+
+def test_sinusoids_have_any_base_as_a_published_example_has_100() -> None:
+    """Width 4, base 100: the second pair turns ten times slower than the first.
+
+    The table is published in Mehreen Saeed, "A Gentle Introduction to Positional Encoding"
+    (machinelearningmastery.com): `getPositionEncoding(seq_len=4, d=4, n=100)`.
+    """
+    X = [[0] * 4] * 4
+    problem = Problem(X=X, positions="sinusoidal", positions_base=100, decimals=8, **SQUARE)
+    assert solve(problem).shown("P") == [
+        ["0.00000000", "1.00000000", "0.00000000", "1.00000000"],
+        ["0.84147098", "0.54030231", "0.09983342", "0.99500417"],
+        ["0.90929743", "-0.41614684", "0.19866933", "0.98006658"],
+        ["0.14112001", "-0.98999250", "0.29552021", "0.95533649"],
+    ]
+    assert work(problem, "P")[6] == "P[2,3] = sin(1 / 100^(2/4)) ≈ 0.09983342"
+    wrong = solve(Problem(X=X, positions="sinusoidal", **SQUARE)).shown("P")
+    marking = check(
+        Problem(X=X, positions="sinusoidal", positions_base=100, **SQUARE), {"P": wrong}
+    )
+    assert [cause.code for cause in marking.steps[0].causes] == ["positions-base"]
+    with pytest.raises(InputError, match="positions_base takes a number from 1"):
+        Problem(X=X, positions="sinusoidal", positions_base=0, **SQUARE)
 
 
 def test_sinusoids_at_the_positions_of_keys_are_named() -> None:

@@ -511,3 +511,55 @@ def test_a_problem_in_notes_is_read_strictly(tmp_path: Path, text: str, message:
     with pytest.raises(InputError) as caught:
         read_problem(tmp_path / "notes.txt")
     assert message in str(caught.value)
+
+
+NOTES: dict[str, object] = {
+    "Q": [[20, 20, 0]],
+    "K": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "V": [[2, 1], [-1, 4], [3, 3]],
+    "labels": {"Q": ["q"], "K": ["a", "b", "c"]},
+    "scale": "none",
+}
+
+
+@pytest.mark.campaign(5)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "alpha = 0.6 0.4 0\nc = (0.80, 2.30)",
+        "alpha_1 = 0.6, alpha_2 = 0.4, alpha_3 = 0\nc = (0.80, 2.30)",
+        "α_1 = 0.6\nα_2 = 0.4\nα_3 = 0\ncontext vector c = [0.80, 2.30]",
+        "alpha_a = 0.6\nalpha_b = 0.4\nalpha_c = 0\nc = (0.80, 2.30)",
+        "$\\alpha_1 \\approx 0.6, \\alpha_2 \\approx 0.4, \\alpha_3 = 0$\n\n$c = (0.80, 2.30)$",
+    ],
+)
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_one_query_has_weights_alpha_and_an_output_c_as_in_course_notes(
+    text: str, layout: str
+) -> None:
+    """The third key is called c, too; wrong numbers keep their names."""
+    fields = dict(NOTES)
+    if layout == "columns":
+        turned = {name: np.transpose(fields[name]).tolist() for name in "QKV"}
+        fields |= {"layout": "columns", **turned}
+    key = Key(Problem(**fields), ToTheDigit(2))
+    answer = read_answer_bytes(text.encode(), "answer.md", key.expected)
+    assert np.ravel(values(answer, "A")).tolist() == [0.6, 0.4, 0]
+    assert np.ravel(values(answer, "O")).tolist() == [0.8, 2.3]
+    assert not answer.unread
+
+
+def test_a_step_of_ones_own_named_c_is_not_the_output() -> None:
+    key = Key(Problem(**NOTES, equations=["c[i,j] = 2 * O[i,j]"]), ToTheDigit(2))
+    text = b"alpha = 0.5 0.5 0\no = 0.50 2.50\nc = 1.00 5.00"
+    answer = read_answer_bytes(text, "answer.txt", key.expected)
+    assert values(answer, "c") == [[1, 5]]
+    assert values(answer, "O") == [[0.5, 2.5]]
+
+
+def test_flags_know_the_names_of_course_notes(attncalc: Command, tmp_path: Path) -> None:
+    weights = {"A": [[0.5, 0.5]], "V": [[1, 2], [3, 4]]}
+    (tmp_path / "in.json").write_text(json.dumps(weights), encoding="utf-8")
+    entry = attncalc("cross", "in.json", "--entry", "c[1,1]").out
+    assert "O[1,1] = (0.5·1) + (0.5·3) = 2.00" in entry
+    assert attncalc("cross", "in.json", "--only", "c").out.count("╮") == 1

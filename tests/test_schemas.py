@@ -155,6 +155,19 @@ PRINTED = [
     ("simulation", ("simulate", "X ~ U(0, 1)", "--draws", "5")),
     (
         "simulation",
+        (
+            "simulate",
+            "X ~ U(0, 1)",
+            "--draws",
+            "50",
+            "--given",
+            "X[1,1] > 1/2",
+            "--watch",
+            "X[1,1]",
+        ),
+    ),
+    (
+        "simulation",
         ("simulate", "average.json", "two.json", "K[a] ~ N(mu, 0.01 I)", "--draws", "5"),
     ),
     ("training", ("train", "--steps", "2")),

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import BUNDLED, Command
+from conftest import BUNDLED, Command, mostly_slow
 
 from attncalc import Problem, read_problem
 from attncalc import simulate as simulate_in_python
+from attncalc.problem.fields import MARKS
 from attncalc.reading.studies.draws import read_draw
-from attncalc.reading.studies.watched import read_watched
+from attncalc.reading.studies.watched import read_conditions, read_watched
 from attncalc.solving.solution import solve
 from attncalc.studies.draws import Normal, root_of
 from attncalc.studies.simulate import Simulation, simulate, variance_ratios
@@ -287,6 +288,139 @@ def test_pictures_of_several_problems_are_on_one_scale() -> None:
         [[[2, 1], [-1, 4]]],
         [[[-1, 4], [2, 1]]],
     )
+
+
+# conditions
+
+
+def conditioned(*given: str, watch: str = "A[1,1,1], O, K[a]", **how: Any) -> Simulation:
+    problem = Problem(**TWO)
+    return drawn(problem, LONGER, watch=watch, given=read_conditions(given, problem), **how)
+
+
+def test_under_a_condition_the_weight_has_the_moments_of_a_normal_cut_off() -> None:
+    """The score β (1 + z / √2) is above 0 where z > -√2; the sum over that part is exact."""
+    found = conditioned("q_1·k_a > 0", count=20_000)
+    normal, step = NormalDist(), 1e-3
+    points = [-math.sqrt(2) + (i + 0.5) * step for i in range(9000)]
+    of = [logistic(BETA * (1 + z / math.sqrt(2))) for z in points]
+    density = [normal.pdf(z) for z in points]
+    mean = sum(map(math.prod, zip(of, density, strict=True))) / sum(density)
+    square = sum(x * x * p for x, p in zip(of, density, strict=True)) / sum(density)
+    weight, kept = found.statistics[0], normal.cdf(math.sqrt(2))
+    assert found.everything.count == 20_000
+    assert abs(found.count / 20_000 - kept) < 5 * math.sqrt(kept * (1 - kept) / 20_000)
+    assert abs(weight.mean - mean) < 5 * weight.standard_error
+    assert weight.std**2 == pytest.approx(square - mean**2, rel=5 * math.sqrt(2 / found.count))
+    everything = drawn(Problem(**TWO), LONGER, watch="A[1,1,1], O, K[a]", count=20_000)
+    assert found.everything.statistics == everything.statistics
+
+
+def test_a_condition_keeps_those_of_the_same_draws_that_meet_it() -> None:
+    """Written in any way, and as a selection of all draws after the fact."""
+    everything = drawn(Problem(**TWO), LONGER, watch="A[1,1,1], O, K[a]")
+    for given in (
+        ["q_1·k_a > 0"], ["dot(Q[1,1,:], K[a]) > 0"], ["S[1,1,1] > 0"], ["0 < K[a,1]"],
+        ["Q[1,1,:]·K[a] ≥ 0"], ["A[1,1,1] > 1/2"], ["A[1,1,2] < A[1,1,1]"],
+    ):  # fmt: skip
+        found = conditioned(*given)
+        assert np.array_equal(found.values, everything.values[everything.values[:, 3] > 0])
+        assert np.array_equal(found.everything.values, everything.values)
+        assert np.array_equal(found.outputs[:, 0], found.values[:, 1:3])
+        assert found.first[0].shares == (1.0, 0.0)
+    both = conditioned("q_1·k_a > 0", "norm(K[a]) <= 1")
+    length = everything.values[:, 3]
+    assert np.array_equal(both.values, everything.values[(length > 0) & (length <= 1)])
+
+
+def test_drawn_rows_are_watched_in_the_layout_in_which_they_are_given() -> None:
+    rows = Problem(**ONE)
+    columns = Problem(
+        **{**ONE, "layout": "columns"}
+        | {name: list(zip(*ONE[name], strict=True)) for name in "QKV"}
+    )
+    one = drawn(rows, LONGER, watch="K[a], q·k_a, K[b,1]")
+    other = drawn(columns, LONGER, watch="K[a], q·k_a, K[1,b]")
+    assert [each.name for each in one.watched] == ["K[1,1]", "K[1,2]", "q·k_a", "K[2,1]"]
+    assert [each.name for each in other.watched] == ["K[1,1]", "K[2,1]", "q·k_a", "K[1,2]"]
+    assert np.array_equal(one.values, other.values)
+    assert np.array_equal(one.values[:, 2], BETA * one.values[:, 0])
+    heads = Problem(**{**TWO, "K": [[[1, 0], [0, 1]], [[3, 4], [0, 2]]]})
+    of_head = read_watched(["K[2,1,2], norm(K[2,1,:])"], heads)
+    assert [each.name for each in of_head] == ["K[2,1,2]", "norm(K[2,1,:])"]
+    assert simulate(heads, [], of_head, count=2).values[0].tolist() == [4, 5]
+
+
+@pytest.mark.parametrize("name", mostly_slow(["columns", "torch", "grouped", "decoder", "vit"]))
+def test_every_given_matrix_of_a_sample_is_watched_as_it_is_given(name: str) -> None:
+    problem = read_problem(BUNDLED / f"{name}.json")
+    for given in (each for each in problem.names if each not in MARKS):
+        (values,) = simulate(problem, [], read_watched([given], problem), count=1).values
+        assert np.array_equal(values, np.ravel(problem.stored(given)).astype(float))
+
+
+def test_what_is_thrown_away_is_counted_in_every_form(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "two.json").write_text(json.dumps(TWO), encoding="utf-8")
+    run = ("simulate", "two.json", LONGER, "--given", "q_1·k_a>0", "--watch", "O[1,1]", "--draws")
+    text = attncalc(*run, "100").out
+    assert "100 draws · given q_1·k_a>0: 92 kept, 8 thrown away" in text
+    assert "Watched quantities, all draws" in text
+    assert "Watched quantities, kept draws" in text
+    found = json.loads(attncalc(*run, "100", "--format", "json").out)
+    assert (found["draws"], found["kept"], found["thrown_away"]) == (100, 92, 8)
+    assert found["given"] == ["q_1·k_a>0"]
+    assert found["watched_in_all"][0]["std"] > 1.4 * found["watched"][0]["std"]
+    lines = attncalc(*run, "100", "--format", "csv").out.splitlines()
+    assert lines[0].startswith("problem,draws,watched,mean")
+    assert [line.split(",")[:2] for line in lines[1:]] == [["1", "all"], ["1", "kept"]]
+    assert attncalc(*run, "100", "-o", "s.npz").code == 0
+    arrays = np.load(tmp_path / "s.npz")
+    assert (len(arrays["values"]), len(arrays["all"])) == (92, 100)
+    until = json.loads(attncalc(*run, "100", "--until", "0.005", "--format", "json").out)
+    assert until["watched"][0]["standard_error"] <= 0.005
+    assert until["kept"] + until["thrown_away"] == until["draws"]
+    study = simulate_in_python(Problem(**TWO), LONGER, given="q_1·k_a > 0", count=100)
+    assert study.found[0].count == 92
+
+
+@pytest.mark.campaign(4)
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("K[a,1] > 9", '0 of 1,000 draws meet "K[a,1] > 9", and at least 10 must: make more draws'),
+        ("K[a,1] > 2.8", '3 of 1,000 draws meet "K[a,1] > 2.8", and at least 10 must'),
+        ("q·k_a > 0", '"q·k_a": name one row of Q, as Q[1,1,:]'),
+        ("q_3·k_a > 0", '"q_3·k_a": Q has 2 heads, so there is no head 3: give 1 to 2'),
+        ("q_1·k_z > 0", '"q_1·k_z": K has 2 rows, and no row is called "z": there are a and b'),
+        ("q_1·k_a", '"q_1·k_a" is no comparison: compare two watched quantities or numbers, as'),
+        ("A[1,1,1] == 1", '"A[1,1,1] == 1" is no comparison'),
+        ("1 < 2", '"1 < 2" is no comparison: compare two watched quantities or numbers'),
+        ("0 < K[1,1] < 100", '"0 < K[1,1] < 100" is no comparison'),
+        ("K[a] > 0", '"K[a] > 0": K[a] is 2 numbers, K[1,1] to K[1,2]: compare one'),
+        ("dot(K[a]) > 0", '"dot(K[a])" takes two: q·k_a, or dot(Q[1], K[a])'),
+    ],
+)
+def test_conditions_that_cannot_be_are_refused(
+    attncalc: Command, tmp_path: Path, given: str, said: str
+) -> None:
+    (tmp_path / "two.json").write_text(json.dumps(TWO), encoding="utf-8")
+    run = attncalc("simulate", "two.json", LONGER, "--given", given)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.startswith(f"error: {said}")
+
+
+@pytest.mark.slow
+def test_the_picture_shows_kept_draws_all_draws_and_the_range_of_a_key() -> None:
+    found = conditioned("q_1·k_a > 0", watch="O, K[a]")
+    histogram, outputs, keys = draw_simulations([found], Look()).axes
+    bars = [patch for patch in histogram.patches if hasattr(patch, "get_height")]
+    assert sum(bar.get_height() for bar in bars) == pytest.approx(found.count / 1000)
+    assert "all draws (dotted outline)" in histogram.get_xlabel()
+    for axes, columns in ((outputs, [0, 1]), (keys, [2, 3])):
+        rings, dots, *_ = (each.get_offsets() for each in axes.collections)
+        assert np.array_equal(rings, found.everything.values[:, columns])
+        assert np.array_equal(dots, found.values[:, columns])
+    assert [line.get_xydata().tolist() for line in keys.lines] == [[[0, 0], [1, 0]]]
 
 
 # what is refused

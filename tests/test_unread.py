@@ -28,6 +28,7 @@ OTHER: dict[str, Any] = {
     "qk_eps": 1,
     "normalizer": "sum",
     "positions": "sinusoidal",
+    "positions_base": 100,
     "rope_base": 7,
     "rope_offset": 2,
     "rope_query_offset": 3,

@@ -42,12 +42,12 @@ def rotated(X: Any, first: float, f: Fields) -> Any:
     return torch.stack([x * cos - y * sin, x * sin + y * cos], dim=-1).flatten(-2)
 
 
-def sinusoids(n: int, d: int, first: int) -> Any:
+def sinusoids(n: int, d: int, first: int, base: float) -> Any:
     """Return the positions of Vaswani et al."""
     found = torch.zeros(n, d, dtype=torch.float64)
     for t in range(n):
         for column in range(d):
-            angle = (t + first) / 10000 ** ((column - column % 2) / d)
+            angle = (t + first) / base ** ((column - column % 2) / d)
             found[t, column] = math.cos(angle) if column % 2 else math.sin(angle)
     return found
 
@@ -184,7 +184,7 @@ def alone(f: Fields) -> Any:
             late = number in ("", "1") and f.get("causal_alignment") == "bottom-right"
             other = f.get("X2", f.get("X"))
             first = other.shape[0] - X.shape[0] if late and other is not None else 0
-            X = X + sinusoids(*X.shape, first)
+            X = X + sinusoids(*X.shape, first, float(f.get("positions_base", 10000)))
         sides[number] = X
     asking = sides.get("", sides.get("1"))
     answering = sides.get("", sides.get("2"))
@@ -266,7 +266,8 @@ def layers(f: Fields) -> Any:
     if P is not None:
         X = X + P
     elif f.get("positions") == "sinusoidal":
-        X = X + sinusoids(*X.shape, f.get("first", 0))
+        base = float(f.get("positions_base", 10000))
+        X = X + sinusoids(*X.shape, f.get("first", 0), base)
     for each in f.get("layers") or [f]:
         X = layer(each, X, f.get("X2"), settings)
     if f.get("gamma_out") is not None or f.get("beta_out") is not None:

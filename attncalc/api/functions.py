@@ -158,6 +158,8 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     positions
         `"none"` (default), `"sinusoidal"` (added to the tokens) or `"rope"` (queries and keys
         rotated).
+    positions_base
+        The base of sinusoids (10,000).
     rope_base, rope_offset, rope_query_offset
         Of rope: its base (10,000), the place of the first token (0), and of the first query where
         that is another.
@@ -301,6 +303,8 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     positions
         `"none"` (default), `"sinusoidal"` (added to the tokens) or `"rope"` (queries and keys
         rotated).
+    positions_base
+        The base of sinusoids (10,000).
     rope_base, rope_offset, rope_query_offset
         Of rope: its base (10,000), the place of the first token (0), and of the first query where
         that is another.

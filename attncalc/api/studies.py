@@ -170,6 +170,7 @@ def simulate(
     count: int = simulating.USUAL_DRAWS,
     seed: int = 0,
     until: float | None = None,
+    given: str | Iterable[str] = (),
     agreed: bool = False,
 ) -> Study:
     """Draw a problem, or several beside one another, again and again.
@@ -186,6 +187,8 @@ def simulate(
         How many draws, and the seed of numpy's `default_rng`.
     until
         The standard error until which it is drawn.
+    given
+        Comparisons that a draw must meet, as `"q·k_a > 0"`: others are thrown away, and counted.
     agreed
         Whether it may take very long.
 
@@ -207,7 +210,7 @@ def simulate(
     (100, 3)
     """
     from attncalc.reading.studies.draws import HOW_TO_DRAW, read_draw
-    from attncalc.reading.studies.watched import read_outputs, read_watched
+    from attncalc.reading.studies.watched import read_conditions, read_outputs, read_watched
 
     simulating.check_draws(count, until)
     if not draws:
@@ -224,6 +227,7 @@ def simulate(
                 count=count,
                 seed=seed,
                 until=until,
+                given=read_conditions(_texts(given), each),
                 agreed=agreed,
             )
             for each in problems

@@ -101,8 +101,8 @@ RelativeBias(S, table):
 
 # Positions
 Sinusoids(X):             P[i in rows(X), j in columns(X)] = cos(angle) if j % 2 == 1 else sin(angle)
-    where angle = i + offset if j // 2 == 0 else (i + offset) / 10000 ** (2 * (j // 2) / columns(X))
-    ~ "sin, cos"("t" / 10000 ** ("2i" / d))
+    where angle = i + offset if j // 2 == 0 else (i + offset) / base ** (2 * (j // 2) / columns(X))
+    ~ "sin, cos"("t" / base ** ("2i" / d))
     paper Vaswani et al., Attention Is All You Need (2017)
     back X: none
 Rotate(X, own?):

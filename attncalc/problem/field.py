@@ -247,6 +247,14 @@ def positive(given: Any) -> Fraction:
     return value
 
 
+def from_one(given: Any) -> Fraction:
+    """Read a number from 1."""
+    value = number(given)
+    if value < 1:
+        raise ValueError
+    return value
+
+
 def not_negative(given: Any) -> Fraction:
     """Read a number from 0."""
     value = number(given)
@@ -300,6 +308,7 @@ TAKES: dict[Callable[[Any], Any], str] = {
     number: "a number",
     positive: "a number above 0",
     not_negative: "a number from 0",
+    from_one: "a number from 1",
     yes_or_no: "true or false",
 }
 """The accepted values of settings as text, by the function that reads them."""

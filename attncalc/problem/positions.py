@@ -1,9 +1,11 @@
 """Positions as a part: given ones, or sinusoids, added to tokens before all layers."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from attncalc.base.errors import ShapeError
+from attncalc.base.typed import as_written
 from attncalc.equations.operations import Add, Sinusoids
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Streams
@@ -27,13 +29,20 @@ def is_there(fields: object, tokens: str) -> bool:
     return given is not None or getattr(fields, "positions", "") == "sinusoidal"
 
 
+def base_of(fields: Any) -> str:
+    """Return the base of sinusoids in words, where it is not the usual one."""
+    base = fields.positions_base
+    return "" if base == Sinusoids.base else f", base {as_written(Fraction(base))}"
+
+
 def _built(placed: Placed, streams: Streams) -> Built:
     (name,) = placed.reads
     tokens, P = streams[name], positions_of(name)
     given = getattr(placed.fields, P)
     steps = []
     if given is None:
-        places = Sinusoids(int(placed.number or 0))  # after those of the cache
+        # after those of the cache
+        places = Sinusoids(int(placed.number or 0), Fraction(placed.fields.positions_base))
         steps.append(Step(P, "positions", places, (name,), "queries", "features"))
     elif placed.fields.positions == "sinusoidal":
         said = f"{P} is given, and positions are sinusoidal: give one of them"
@@ -49,12 +58,12 @@ def _built(placed: Placed, streams: Streams) -> Built:
 
 def _said(fields: Any) -> Iterator[str]:
     if fields.positions == "sinusoidal":
-        yield "sinusoidal positions added to the tokens before all layers"
+        yield f"sinusoidal positions added to the tokens before all layers{base_of(fields)}"
 
 
 def _settings(placed: Placed) -> Iterator[str]:
     if placed.fields.positions == "sinusoidal":
-        yield "positions"
+        yield from ("positions", "positions_base")
 
 
 POSITIONS = Part("positions", _built, {}, _said, _settings)

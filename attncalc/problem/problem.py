@@ -142,6 +142,8 @@ class Problem(Outer):
         score divided by the sum of its row).
     positions
         `"sinusoidal"` (added to the tokens), `"rope"` (queries and keys rotated) or `"none"`.
+    positions_base
+        The base of sinusoids.
     rope_base, rope_offset, rope_query_offset, rope_pairing
         For rope: its base, the place of the first key, that of the first query (None: the first
         key's, or m − n after it when aligned `"bottom-right"`), and whether a column is paired

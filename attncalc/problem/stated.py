@@ -20,6 +20,7 @@ from attncalc.problem.attention.declared import (
 )
 from attncalc.problem.attention.steps import sinusoidal_place
 from attncalc.problem.fields import MASKS, TOKENS
+from attncalc.problem.positions import base_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan
 
@@ -119,7 +120,8 @@ def _norm_in_words(problem: Attention) -> Iterator[str]:
 
 def _positions_in_words(problem: Attention) -> Iterator[str]:
     if problem.positions == "sinusoidal":
-        yield f"sinusoidal positions added to the tokens, {_sinusoidal_places(problem)}"
+        places = f"{_sinusoidal_places(problem)}{base_of(problem)}"
+        yield f"sinusoidal positions added to the tokens, {places}"
     if problem.positions == "rope":
         pairs = "half the width apart" if problem.rope_pairing == "halves" else "side by side"
         turned = "" if problem.rope_dims is None else f" in their first {problem.rope_dims} columns"

@@ -68,6 +68,12 @@ def _drawn(more: dict[str, Schema]) -> Schema:
             "watched": listed(shared("statistics")),
             "first": listed(shared("first")),
         },
+        {
+            "given": LIST_OF_TEXTS,
+            "kept": PLACE,
+            "thrown_away": COUNT,
+            "watched_in_all": listed(shared("statistics")),
+        },
     )
 
 

@@ -57,6 +57,13 @@ def _named(wanted: str, solution: Solution) -> tuple[Step, str]:
     return next(iter(steps.values())), wanted
 
 
+def by_name(steps: Sequence[Step]) -> dict[str, Step]:
+    """Return steps by title, by name in lower case, and as course notes name them: c, alpha."""
+    names = {step.title: step for step in steps} | {step.name.lower(): step for step in steps}
+    notes = {"alpha": "a", "α": "a", "c": "o"}
+    return {note: names[name] for note, name in notes.items() if name in names} | names
+
+
 HOW = "A[3,1], a row A[3,:], or all of it, A"
 _REFERENCE = re.compile(r"([^\[\]]++)(?:\[(.*)\]\s*+)?", re.DOTALL)
 _INDEX = re.compile(r"""\s*+(?:"((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)'|([^,"']++))\s*+,""")

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, sqrt
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
@@ -18,6 +19,7 @@ from attncalc.solving.plan import outputs_of, plan
 from attncalc.studies.draws import Draw, generators
 from attncalc.studies.family import OF_DRAW, ProblemFamily, check_count
 from attncalc.studies.watched import (
+    Condition,
     Matrices,
     Watched,
     beyond_floats,
@@ -28,6 +30,8 @@ from attncalc.studies.watched import (
 
 QUANTILES = (5, 50, 95)
 USUAL_DRAWS = 1000
+LEAST_KEPT = 10
+"""Draws that must meet a condition: statistics of fewer say nothing."""
 MOST_KEPT = 2000
 """Draws whose outputs are kept, for a picture of their cloud."""
 STEP = 1000
@@ -92,6 +96,8 @@ class Simulation:
         The outputs of the first draws, (draws, n, d_v).
     until
         The standard error that was asked for, if one was.
+    given, of_all
+        The conditions that these draws meet, and all draws; none, and None, without conditions.
     """
 
     problem: Problem
@@ -103,11 +109,23 @@ class Simulation:
     directions: tuple[Direction, ...]
     outputs: Matrix
     until: float | None = None
+    given: tuple[Condition, ...] = ()
+    of_all: "Simulation | None" = None
 
     @property
     def count(self) -> int:
         """How many draws there were."""
         return len(self.values)
+
+    @property
+    def parts(self) -> "dict[str, Simulation]":
+        """All draws and those that meet the conditions, by name; without conditions "" alone."""
+        return {"all": self.of_all, "kept": self} if self.of_all else {"": self}
+
+    @property
+    def everything(self) -> "Simulation":
+        """All draws, whether they meet the conditions or not."""
+        return self.of_all or self
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
@@ -137,6 +155,7 @@ def simulate(
     count: int = USUAL_DRAWS,
     seed: int = 0,
     until: float | None = None,
+    given: Sequence[Condition] = (),
     report: Report | None = None,
     agreed: bool = False,
 ) -> Simulation:
@@ -154,6 +173,8 @@ def simulate(
         The same seed gives the same draws.
     until
         A standard error: it is drawn until that of each mean is as small.
+    given
+        Conditions: draws that do not meet all of them are left out.
     report
         Called with how many draws of how many are done.
     agreed
@@ -162,34 +183,32 @@ def simulate(
     Raises
     ------
     InputError
-        If it would take very long and that is not agreed, or numbers grow beyond floats.
+        When it would take very long and that is not agreed, numbers grow beyond floats, or hardly
+        any draw meets the conditions.
     """
     check_count(problem, count, OF_DRAW, agreed=agreed)
-    run = _Run(problem, tuple(draws), tuple(watched), seed)
+    run = _Run(problem, tuple(draws), tuple(watched), seed, tuple(given))
     run.draw(count, report)
+    run.refuse_few()
     while until is not None and (needed := run.needed(until)) > run.count:
         check_count(problem, needed, OF_DRAW, agreed=agreed)
         run.draw(STEP * ceil((needed - run.count) / STEP), report)
-    return Simulation(
-        problem,
-        run.draws,
-        run.watched,
-        seed,
-        np.concatenate(run.values),
-        run.first(),
-        run.directions(),
-        np.concatenate(run.kept)[:MOST_KEPT],
-        until,
-    )
+    return run.simulation(until)
 
 
 class _Run:
-    """Draws as they are made, and their sums so far."""
+    """Draws as they are made, and their sums so far; with conditions, also those that meet them."""
 
     def __init__(
-        self, problem: Problem, draws: tuple[Draw, ...], watched: tuple[Watched, ...], seed: int
+        self,
+        problem: Problem,
+        draws: tuple[Draw, ...],
+        watched: tuple[Watched, ...],
+        seed: int,
+        given: tuple[Condition, ...] = (),
     ) -> None:
-        self.draws, self.watched = draws, watched
+        self.draws, self.watched, self.seed, self.given = draws, watched, seed, given
+        self.met = _Run(problem, draws, watched, seed) if given else self
         self.count = 0
         self.values: list[Matrix] = []
         self.kept: list[Matrix] = []
@@ -222,6 +241,12 @@ class _Run:
         return self._family.solve(matrices)
 
     def _take(self, family: Matrices, count: int) -> None:
+        if not count:
+            return
+        if self.given:
+            met = np.logical_and.reduce([each.holds(family, count) for each in self.given])
+            those = {name: each if len(each) == 1 else each[met] for name, each in family.items()}
+            self.met._take(those, int(met.sum()))
         self.values.append(watched_values(self.watched, family, count))
         for name, shares in self._shares.items():
             weights = np.broadcast_to(family[name], (count, *family[name].shape[1:]))
@@ -242,8 +267,34 @@ class _Run:
 
     def needed(self, until: float) -> int:
         """Return how many draws make the standard error of each mean as small, by those made."""
-        worst = float(spread(np.concatenate(self.values)).max())
-        return ceil((Fraction(worst) / Fraction(until)) ** 2)
+        worst = float(spread(np.concatenate(self.met.values)).max())
+        return ceil((Fraction(worst) / Fraction(until)) ** 2 * self.count / self.met.count)
+
+    def refuse_few(self) -> None:
+        """Refuse conditions that hardly any draw meets."""
+        if self.given and self.met.count < LEAST_KEPT:
+            texts = " and ".join(quoted(each.text) for each in self.given)
+            raise InputError(
+                f"{self.met.count} of {self.count:,} draws meet {texts}, and at least {LEAST_KEPT} "
+                "must: make more draws, or a weaker condition"
+            )
+
+    def simulation(self, until: float | None) -> Simulation:
+        """Return the draws that were made."""
+        found = Simulation(
+            self._problem,
+            self.draws,
+            self.watched,
+            self.seed,
+            np.concatenate(self.values),
+            self.first(),
+            self.directions(),
+            np.concatenate(self.kept)[:MOST_KEPT],
+            until,
+        )
+        if not self.given:
+            return found
+        return replace(self.met.simulation(until), given=self.given, of_all=found)
 
     def first(self) -> tuple[First, ...]:
         """Return in what share of the draws each input came first."""

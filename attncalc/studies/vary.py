@@ -329,8 +329,9 @@ def _one_by_one(
         digits.append(
             tuple(
                 # only an entry has digits of its own; a measure is computed from floats
-                fixed(solution.digits[each.step][each.place] if each.step else number, decimals)
+                fixed(number if own is None else own[each.place], decimals)
                 for each, number in zip(watched, rounded, strict=True)
+                for own in [solution.digits.get(each.step)]
             )
         )
         if report:

@@ -5,6 +5,7 @@ Everything is asked of a family: matrices of (problems, heads, rows, columns), t
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,25 @@ class Watched:
     is_masked: bool = False
 
 
+COMPARISONS: Mapping[str, Any] = {
+    **{"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater},
+    **{"≤": np.less_equal, "≥": np.greater_equal},
+}
+
+
+class Condition(NamedTuple):
+    """A comparison of two quantities: as it was typed, the key of COMPARISONS, and the sides."""
+
+    text: str
+    sign: str
+    sides: tuple[Watched, Watched]
+
+    def holds(self, family: Matrices, count: int) -> Matrix:
+        """Return which problems meet it, (problems,)."""
+        found: Matrix = COMPARISONS[self.sign](*watched_values(self.sides, family, count).T)
+        return found
+
+
 def entry_of(step: str, place: Place) -> Measure:
     """Return the measure of one entry, at a place of the plan's matrix."""
     *head, row, column = place
@@ -64,11 +84,11 @@ def distance_of(step: str, head: int, row: int, target: Callable[[Matrices], Mat
     return lambda family: distance(family[step][:, head, row, :], target(family))
 
 
-def mean_of_rows(name: str, rows: tuple[int, ...]) -> Callable[[Matrices], Matrix]:
+def mean_of_rows(name: str, rows: tuple[int, ...], head: int = 0) -> Callable[[Matrices], Matrix]:
     """Return what gives the mean of some rows of a matrix, (problems, columns)."""
 
     def mean(family: Matrices) -> Matrix:
-        small, power = scaled(family[name][:, 0, list(rows), :], 1)
+        small, power = scaled(family[name][:, head, list(rows), :], 1)
         return np.asarray(np.ldexp(small.mean(axis=1), power[:, 0]))
 
     return mean

@@ -11,7 +11,7 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import deliver
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Plan, Step
+from attncalc.problem.step import Plan
 from attncalc.reading.names import unknown
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
@@ -119,24 +119,21 @@ def _contents(solution: Solution, chosen: Plan, form: Form, flags: Flags) -> Con
 
 
 def _entries(solution: Solution, references: list[str]) -> dict[str, tuple[Place, ...]]:
-    from attncalc.solving.choosing import chosen_entries  # here, for few ask for entries
+    from attncalc.solving.choosing import by_name, chosen_entries  # here, for few ask for entries
 
     try:
-        return chosen_entries(solution, references, _by_name(solution.plan))
+        return chosen_entries(solution, references, by_name(solution.plan))
     except InputError as error:
         raise InputError(f"--entry {error}") from None
-
-
-def _by_name(steps: Plan) -> dict[str, Step]:
-    """Return the steps by all of their names, in lower case."""
-    return {step.title: step for step in steps} | {step.name.lower(): step for step in steps}
 
 
 def _chosen(steps: Plan, only: str | None) -> Plan:
     """Return the steps that --only names, by name or title, in the order of the plan."""
     if only is None:
         return steps
-    known = _by_name(steps)
+    from attncalc.solving.choosing import by_name
+
+    known = by_name(steps)
     wanted = [name.strip() for name in only.split(",") if name.strip()]
     for name in wanted:
         if name.lower() not in known:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from attncalc.base.errors import InputError
@@ -25,6 +26,7 @@ from attncalc.reading.cells import Faults
 from attncalc.reading.json_text import read_json_field
 from attncalc.reading.names import canonical, unknown
 from attncalc.reading.queryless import ANY_QUERY
+from attncalc.reading.vectors import read_vectors
 
 Fields = dict[str, Any]
 
@@ -58,6 +60,7 @@ def problem_from(
     changes |= conventions_of(flags)
     _add(changes, _matrices(flags))
     _add(changes, fields_set(flags))
+    _add(changes, _embedded(flags, changes))
     is_given = flags["file"] is not None or any(n in MATRICES or n in NESTED for n in changes)
     if is_given and not needs_query:
         changes["Q"] = ANY_QUERY
@@ -68,6 +71,8 @@ def problem_from(
             f'no file given: this is the bundled sample "{fallback}" (attncalc samples {fallback})'
         )
     problem = _problem(flags["file"] if is_given else str(sample(fallback).path), changes)
+    if flags.get("vectors") and problem.layout == "columns":
+        raise InputError("--vectors gives tokens as rows, and here they are columns (layout)")
     if kind is not None and problem.what != kind and problem.has_tokens:
         if kind not in ("self", "cross") or problem.what not in ("self", "cross"):
             raise InputError(
@@ -99,6 +104,19 @@ def _matrices(flags: Mapping[str, Any]) -> Fields:
         if flags.get(name) is not None:
             _add(given, read_matrix(name, flags[name]))
     return given
+
+
+def _embedded(flags: Mapping[str, Any], changes: Fields) -> Fields:
+    """Return the tokens that `--vectors` and `--text` give."""
+    path, text = flags.get("vectors"), flags.get("text")
+    if path is None and text is None:
+        return {}
+    if path is None or text is None or "X" in changes:
+        raise InputError("--vectors and --text give X together: give both, and no other X")
+    fields, said = read_vectors(Path(path), text)
+    if said:
+        note(said)
+    return fields
 
 
 def _add(fields: Fields, more: Fields) -> None:

@@ -11,7 +11,7 @@ from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.problem.problem import Problem
 from attncalc.reading.studies.draws import HOW_TO_DRAW, looks_like_draw, read_draw
-from attncalc.reading.studies.watched import read_outputs, read_watched
+from attncalc.reading.studies.watched import read_conditions, read_outputs, read_watched
 from attncalc.studies.simulate import Simulation, check_draws
 from attncalc.studies.simulate import simulate as solve_draws
 from attncalc.writing.studies import simulation as written
@@ -37,6 +37,7 @@ def simulate(flags: Mapping[str, Any]) -> None:
                 count=flags["draws"],
                 seed=flags["seed"],
                 until=flags["until"],
+                given=read_conditions(flags["given"] or (), problem),
                 report=report,
                 agreed=flags["yes"],
             )

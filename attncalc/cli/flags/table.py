@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from attncalc.cli.flags.fields import completed, flags_for, settings_of_new
 from attncalc.cli.flags.flag import OUTPUT, Flag
+from attncalc.problem.field import FIRST
 
 MARKING, TOLERANCE, CLASS, STUDY = "Marking", "Tolerance", "For a class", "Study"
 KERNEL = "Kernel"
@@ -84,6 +85,10 @@ PAGES = (
     FORMAT,
     STANDALONE,
     OUT,
+)
+WORDS = (
+    Flag("--vectors FILE", "Word vectors (word2vec, GloVe), for --text.", FIRST),
+    Flag("--text TEXT", "Words whose vectors are the tokens X.", FIRST),
 )
 STEPS = Flag("--steps STEPS", "Steps to mark, e.g. Q,S,A,O,connections.", MARKING, unsaid="all")
 WEIGHT = Flag(
@@ -241,7 +246,7 @@ COMMANDS: dict[str, Command] = {
     attncalc self in.json --work -o hw.html
     attncalc self in.json --only "Q,A" --rounding each-step
 """,
-        PAGES,
+        (*PAGES, *WORDS),
         "self",
     ),
     "cross": Command(
@@ -263,7 +268,7 @@ COMMANDS: dict[str, Command] = {
     attncalc encoder in.json --norm pre --activation gelu
     attncalc encoder --X "1 0 2; 0 1 1"       a normalization alone
 """,
-        PAGES,
+        (*PAGES, *WORDS),
         "encoder",
     ),
     "decoder": Command(
@@ -274,7 +279,7 @@ COMMANDS: dict[str, Command] = {
     attncalc decoder in.json --work -o key.md
     attncalc decoder in.json --only "self.A,cross.A,Y"
 """,
-        PAGES,
+        (*PAGES, *WORDS),
         "decoder",
     ),
     "vit": Command(
@@ -392,6 +397,12 @@ mu is the given value. The same seed gives the same digits.
             Flag("--draws NUMBER", "Number of draws.", STUDY, int, 1000),
             Flag("--seed NUMBER", "Seed of the random generator.", STUDY, int, 0, low=0),
             Flag("--until ERROR", "Draw until the standard error is this small.", STUDY, float),
+            Flag(
+                "--given COMPARISON",
+                'Keep only draws with e.g. "q·k_a > 0"; repeatable.',
+                STUDY,
+                list,
+            ),
             WATCH,
             YES,
             *OF_STUDIES,

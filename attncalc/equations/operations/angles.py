@@ -97,25 +97,25 @@ def numbers_like(like: Matrix, numbers: list[Fraction]) -> Matrix:
     return np.array([[in_system_of(system, number) for number in numbers]], system.dtype)
 
 
-SINUSOIDS_BASE = Fraction(10_000)
 ANGLE, FREQUENCY = 3, 2
 """What the sine and cosine of an angle, and the power in it, are worth in powers of e."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sinusoids(Operation):
-    """Sinusoidal positions of tokens: sin(t / 10000^(2i/d)) and, beside it, its cosine.
+    """Sinusoidal positions of tokens: sin(t / base^(2i/d)) and, beside it, its cosine.
 
     Token t is counted from `offset`; Vaswani et al. (2017), section 3.5.
     """
 
     offset: int = 0
+    base: Fraction = Fraction(10_000)
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return positions for tokens of this shape."""
         (X,) = matrices
         n, d = X.shape[-2:]
-        cosines, sines = cos_sin(_angles(X, n, d, SINUSOIDS_BASE, Fraction(self.offset)))
+        cosines, sines = cos_sin(_angles(X, n, d, self.base, Fraction(self.offset)))
         positions: Matrix = np.empty_like(X)
         positions[..., 0::2] = sines
         # of an odd width the last sine has no cosine beside it

@@ -37,9 +37,8 @@ ORDERS = {
 def of_settings(step: Step, attention: Attention | None) -> Iterator[Wrong]:
     """Yield an operation with other settings."""
     match step.operation:
-        case Sinusoids(offset=offset) if offset:
-            says = "places are counted from 0, as those of keys"
-            yield "places-of-keys", says, partial(_otherwise, step, offset=0)
+        case Sinusoids() as operation:
+            yield from _of_sinusoids(step, operation)
         case Mask(window=int(window)):
             yield from _of_window(step, window)
         case Activate() | Gate() as operation:
@@ -75,6 +74,15 @@ def _done_by(operation: Operation, inputs: tuple[str, ...], read: Read) -> Range
 
 def _otherwise(step: Step, read: Read, **change: Any) -> Range:
     return _done_by(replace(step.operation, **change), step.inputs, read)  # type: ignore[type-var]
+
+
+def _of_sinusoids(step: Step, operation: Sinusoids) -> Iterator[Wrong]:
+    if operation.offset:
+        says = "places are counted from 0, as those of keys"
+        yield "places-of-keys", says, partial(_otherwise, step, offset=0)
+    if operation.base != Sinusoids.base:
+        says = f"the base of the angles is 10000, not {as_written(operation.base)}"
+        yield "positions-base", says, partial(_otherwise, step, base=Sinusoids.base)
 
 
 def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[Wrong]:

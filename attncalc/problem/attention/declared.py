@@ -13,6 +13,7 @@ from attncalc.problem.field import (
     MORE,
     Whole,
     choice,
+    from_one,
     matrix,
     names,
     not_negative,
@@ -224,6 +225,13 @@ class AttentionFields:
         says="sinusoidal (added to X), rope (rotates Q, K) or none.",
         panel=KINDS,
         needs="tokens to add them to, before all layers, or an attention for rope",
+    )
+    positions_base: Any = setting(
+        Fraction(10_000),
+        from_one,
+        "Base of the sinusoidal frequencies.",
+        KINDS,
+        needs="positions sinusoidal, and tokens to add them to",
     )
     rope_base: Any = setting(
         Fraction(10_000),

@@ -102,7 +102,7 @@ def _settings(placed: Placed) -> Iterator[str]:
     if fields.rel_bias is not None:
         yield from ("rel_max_distance", "rel_bidirectional")
     if alone and fields.positions == "sinusoidal" and any(name in TOKENS for name in fields.names):
-        yield "positions"
+        yield from ("positions", "positions_base")
     if fields.positions == "rope":
         yield from ("positions", "rope_offset", "rope_query_offset", "rope_pairing", "rope_dims")
         yield "rope_scaling"

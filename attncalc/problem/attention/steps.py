@@ -109,8 +109,9 @@ def _positioned(attention: Attention) -> Iterator[Step]:
             continue
         P = X.replace("X", "P")
         if attention.positions == "sinusoidal":
-            place = sinusoidal_place(attention, X)
-            yield Step(P, "positions", Sinusoids(place), (X,), axes[X], "features")
+            base = Fraction(attention.positions_base)
+            waves = Sinusoids(sinusoidal_place(attention, X), base)
+            yield Step(P, "positions", waves, (X,), axes[X], "features")
         elif getattr(attention, P) is None:
             continue
         yield Step(f"{X}_P", "tokens at their places", Add(), (X, P), axes[X], "features")

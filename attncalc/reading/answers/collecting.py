@@ -31,6 +31,7 @@ from attncalc.reading.answers.prose import (
 from attncalc.reading.naming.name import Name, head_in, is_on_the_way, says_again
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
+from attncalc.reading.plain.numerals import is_work as is_calculation
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.rows import Rows
 
@@ -60,7 +61,9 @@ _LISTED = re.compile(
 _SHARE = re.compile(
     r"([^\W\d][^\s:=,;\"“”]{0,40})[\"”]?(?: ?[:=])? [-+]?(?:\d{0,9}[.,]\d|\d{1,3} ?%)"
 )
-"""A word, and a decimal or a percentage after it."""
+"""A word, and a decimal or a percentage behind it."""
+_BARE, _PIECES = re.compile(r"[\s\d.,;|&/−-]{2,}"), re.compile(r"[\s,;|&]+")
+"""Numbers and what separates them, with no operator."""
 _SENTENCES = re.compile(r"[.;] ")
 LONGEST_PROSE = 400
 _SHAPE = re.compile(r"\b(?:shapes?|sizes?|dim\w{0,12}|größe|taille|forme?|tamaño)\b", re.I)
@@ -199,6 +202,10 @@ class _Collector(Keeper):
             said = ""
         if not said and is_work and self._ends_in_step(block.text):
             is_work = False
+        pieces = _PIECES.split(block.text)
+        if is_work and _BARE.fullmatch(block.text) and not any(map(is_calculation, pieces)):
+            self.leave(block, "these numbers have no name", could_be=True)
+            return
         role = said or ("a line of work" if is_work else "")
         is_told = said == PROSE and not (block.factors or "=" in block.text)
         if is_told and len(numbers_in(block.text)) > MOST_ALONE:
@@ -363,7 +370,12 @@ class _Collector(Keeper):
             return None
         last = block.names[-1].strip(_BESIDE_TOKEN)
         if last in self.expected.labels and (base := self.name(block.names[:-1]) or self.label):
-            return base._replace(row=self.expected.labels.row(base.matrix, last), number=0)
+            row, shape = (
+                self.expected.labels.row(base.matrix, last),
+                self.expected.shape(base.matrix),
+            )
+            if not shape or row <= shape[-1 if self.expected.by_columns else -2]:  # else c = A V
+                return base._replace(row=row, number=0)
         line, row = self.token
         base = self.name(block.names[-1:])
         if line != block.line:

@@ -31,7 +31,7 @@ _INDEX = re.compile(
     r"|\^\{[^{}]*\}|\^\s?\(?-?[\w.+*]+\)?|_\{[^}]*\}|_\w+"
     r"|(?<=[A-Za-z])[(\[]\d ?, ?\d[)\]]"
     r"|(?<=[^\W\d_]{2} )\d{1,2}(?= ?[|:=])"
-    r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}"
+    r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}|sqrt ?\(\d{1,4}\)"
 )
 """Powers, indices and sizes, whose digits are not entries of a matrix."""
 _FRACTION = re.compile(r"\\[tdc]?frac\s*(?:\{(-?[\d.]+)\}\s*\{([\d.]+)\}|(\d)(\d))")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from attncalc.problem.fields import MATRICES
+from attncalc.problem.fields import MATRICES, own_name
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.reading.answers.answer import Taken, Unread, WrittenConnection
 from attncalc.reading.answers.copying import LIKE, Copies, values_of
@@ -82,6 +82,8 @@ class Keeper(Labels):
         if replaces and self.found.parts and self.found.parts[-1] is self.last:
             self.found.parts.pop()
         grid = self.without_counts(grid, name)
+        if block.is_single:
+            name = self._of_only_query(name)
         name = self._of_row(self.with_number(name, grid), grid)
         name = self._of_head_beside(block, name)
         if name.matrix.endswith("S_masked") and self._is_mask(name, grid):
@@ -92,6 +94,16 @@ class Keeper(Labels):
             self._alone(block, name, grid)
         else:
             self._keep_heads(block, grid, name, how)
+
+    def _of_only_query(self, name: Name) -> Name:
+        """Return the name of a single number with one index, which is the key if one query asks."""
+        index, shape = name.row or name.number, self.expected.shape(name.matrix)
+        is_of_keys = own_name(name.matrix)[:1] in ("S", "A") and not (name.column or name.head)
+        first, last = (index, 1) if self.expected.by_columns else (1, index)
+        is_there = len(shape) == 2 and 0 < first <= shape[0] and 0 < last <= shape[1]
+        if not is_of_keys or not is_there or shape[self.expected.by_columns] != 1:
+            return name
+        return name._replace(row=first, column=last, number=0)
 
     def _copied(self, name: Name, grid: Grid) -> str | None:
         """Return the given matrix that a grid copies, if the grid does not fit its name.

@@ -45,6 +45,8 @@ MOST_ROWS = 100
 _BETWEEN_DIGITS = re.compile(r"(?<=[\dlIO]),(?=\d)")
 _LABEL = re.compile(r"\s*:")
 _RELATION = re.compile(r"[=≈→]")
+_BESIDE = re.compile(r"\s{2,}|[|\t]")
+"""What separates names side by side."""
 _OF_ROW = rf"-?[\d.{COMMA}/]{{1,20}}"
 _ROWS = re.compile(rf"[\[(] ?{_OF_ROW}(?:(?: ?[,;] ?| ){_OF_ROW}){{1,20}} ?[\])]")
 """Vectors in a sentence: (1, 2)."""
@@ -280,7 +282,7 @@ class Witness:
             score -= math.log2(total)  # rows that are all far apart have a position each
         lines = [self.numbers[row[0]].line for row in cut.rows]
         score += ON_LINES * (len({*lines}) == len(lines) and len(lines) > 1)
-        said = self._said(cut)
+        said = self._said(cut, name)
         if said not in self.expected.steps:
             said = ""  # of a given matrix: "weights of query 1" are not W_Q
         score += NAMED * (said == name) + OTHERWISE * (said not in ("", name))
@@ -293,8 +295,11 @@ class Witness:
         score += UNREAD * is_unread
         return score + IN_ORDER * self._is_in_order(name, min(lines))
 
-    def _said(self, cut: Cut) -> str:
-        """Return the step that words before a cut name, on its line or on the two above."""
+    def _said(self, cut: Cut, wanted: str) -> str:
+        """Return the step that words before a cut name, on its line or on the two above.
+
+        Of a line of several names, as over matrices side by side, it is the wanted one.
+        """
         first = self.numbers[min(cut.places)]
         here = self.lines[first.line - 1]
         if _ARGUMENT.search(here, 0, first.start):
@@ -302,7 +307,8 @@ class Witness:
         above = self.lines[max(0, first.line - 3) : first.line - 1]
         for words in (here[: first.start], *reversed(above)):
             if name := self.named(words.strip(" =:([{-*#")[-200:]):
-                return name
+                beside = {self.named(each) for each in _BESIDE.split(words.strip()[-200:])}
+                return wanted if wanted in beside else name
             if any(each.line == first.line - 1 for each in self.numbers[: min(cut.places)]):
                 break
         return ""
@@ -354,6 +360,8 @@ class Witness:
         if name in self.own and not self._is_guess(name):
             self.free[[*self.own[name]]] = True
             self.left |= self.own[name] - {*cut.places}
+            rows = {number for row in self.rows.get(name, []) for number in row}
+            self.left |= rows - {*cut.places}
         self._forget(name)
         self.free[cut.places] = False
         self.witnessed += cut.places
@@ -419,11 +427,23 @@ class Witness:
     def _left_over(self) -> Iterator[Unread]:
         """Yield the numbers that were read as part of a step, and are not part of its cut."""
         left = [self.numbers[place] for place in sorted(self.left) if self.free[place]]
+        counted = {line for line, own in self._by_line(self.numbers) if _are_counts(own)}
+        left = [number for number in left if number.line not in counted]
         behind = [n for n in left if self.lines[n.line - 1][: n.start].strip(STARTS)]
-        could_be = len({each.line for each in behind}) > 1  # a column, not a count of rows
-        for line, numbers in groupby(left, key=lambda each: each.line):
+        could_be = len({each.line for each in behind}) > 1  # a column, and no count of rows
+        for line, numbers in self._by_line(left):
             text = " ".join(each.entry.text for each in numbers)
             yield Unread(line, text, "beside a step, which is whole without it", could_be)
+
+    @staticmethod
+    def _by_line(numbers: list[Number]) -> Iterator[tuple[int, list[Number]]]:
+        return ((line, [*own]) for line, own in groupby(numbers, key=lambda each: each.line))
+
+
+def _are_counts(numbers: list[Number]) -> bool:
+    """Say whether the numbers of a line count columns: 0 1 2, or 1 2."""
+    values = [each.value for each in numbers]
+    return any(values == [*range(start, start + len(values))] for start in (0, 1))
 
 
 def _says(numbers: list[Number], matrix: WrittenMatrix) -> bool:

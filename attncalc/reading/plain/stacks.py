@@ -22,7 +22,11 @@ _GAP = re.compile(r"(?P<before>[^()\[\]|]{0,80})(?:\(\s{2,60}\)|\[\s{2,60}\]|\|\
 _ROW_ALONE = re.compile(rf"\s{{0,80}}(?:T\s{{1,80}})?({GRID.pattern})\s{{0,9}}")
 """A row in brackets without other text, except the raised T of a transpose."""
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
+_BESIDE = re.compile(r"\s{2,}|\s*\|\s*")
+"""What separates names over matrices side by side."""
 MOST_ROWS = 200
+LEAST_BESIDE = 2
+"""Rows, matrices, and numbers in a row of each, that make matrices side by side."""
 LONGEST_COUNTED = 2000
 _HAS_DIGIT = re.compile(r"\d")
 _ROWS = ("row", "zeile", "reihe", "fila", "ligne")
@@ -36,10 +40,41 @@ _BRACKETS = " \t,;.|()[]"
 
 
 def stacked(document: Document) -> list[Line]:
-    """Return the lines of a document, with the lines of one matrix or equation combined."""
-    document.lines = [_without_bullet(line) for line in _without_empty(document.lines)]
+    """Return the lines of a document, those put together that are one matrix or one equation."""
+    document.lines = [_without_bullet(line) for line in _without_empty(_apart(document.lines))]
     lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
     return _stacked(document, _joined(_without_gaps(document, lines)))
+
+
+def _apart(lines: list[Line]) -> list[Line]:
+    """Return lines with matrices that bars separate side by side one below the other.
+
+    Names are beside each other in the line above: `Q | K` over `1 2 | 3 4`.
+    """
+    found: list[Line] = []
+    groups = [_groups(line.text) for line in lines]
+    widths = [[*map(len, each)] for each in groups]
+    for own, run in itertools.groupby(range(len(lines)), key=lambda i: widths[i]):
+        rows = [*run]
+        if len(rows) < LEAST_BESIDE or len(own) < LEAST_BESIDE:
+            found += [lines[i] for i in rows]
+            continue
+        above = found[-1] if found and found[-1].number == lines[rows[0]].number - 1 else None
+        names = [each for each in _BESIDE.split(above.text.strip()) if each] if above else []
+        is_named = above is not None and len(names) == len(own)
+        head = found.pop() if is_named else lines[rows[0]]
+        for place in range(len(own)):
+            found.append(Line(head.number, f"{names[place]}:" if is_named else ""))
+            found += [Line(lines[i].number, " ".join(groups[i][place])) for i in rows]
+    return found
+
+
+def _groups(text: str) -> list[list[str]]:
+    """Return the rows of numbers that bars separate on a line; [] for other lines."""
+    if "|" not in text or len(text) > LONGEST_COUNTED:
+        return []
+    rows = [split_row(each) or [] for each in text.split("|")]
+    return rows if min(map(len, rows)) >= LEAST_BESIDE else []
 
 
 def _without_gaps(document: Document, lines: list[Line]) -> list[Line]:

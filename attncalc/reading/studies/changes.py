@@ -119,7 +119,7 @@ def _takes_all_between(name: str, values: Values) -> bool:
     if isinstance(values, Listed) and any(isinstance(value, str) for value in values):
         return False
     try:
-        read_setting(name, Fraction(1, 2))
+        read_setting(name, Fraction(3, 2))
     except InputError:
         return False
     return True

@@ -17,7 +17,7 @@ from attncalc.problem.stated import heading
 from attncalc.solving.plan import outputs_of
 from attncalc.solving.solution import solve
 from attncalc.studies.family import of_solution
-from attncalc.studies.simulate import Simulation, variance_ratios
+from attncalc.studies.simulate import MOST_KEPT, Simulation, variance_ratios
 from attncalc.writing.plotting import figure
 from attncalc.writing.plotting.drawing import HEAD_GAP
 from attncalc.writing.plotting.look import Look, check_drawn
@@ -60,10 +60,12 @@ def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) 
         If the size that is asked for is too small.
     """
     drawn = draw_simulations(simulations, look)
-    first = [each.statistics[0] for each in simulations]
     means = (
-        f"{each.name}: mean {significant(each.mean, 4)}, std {significant(each.std, 4)}"
-        for each in first
+        f"{which and f'{which} draws: '}{each.name}: mean {significant(each.mean, 4)}, "
+        f"std {significant(each.std, 4)}"
+        for simulation in simulations
+        for which, draws in simulation.parts.items()
+        for each in draws.statistics[:1]
     )
     told = [*said_of(simulations), *means, *_ratios(simulations)]
     return picture_of(drawn, form, _title(simulations), told, _texts(simulations))
@@ -126,7 +128,7 @@ def _values(simulation: Simulation, name: str) -> Matrix:
 
 def _shared(simulations: Sequence[Simulation]) -> _Shared:
     name = _counted(simulations)
-    columns = [_values(each, name) for each in simulations]
+    columns = [_values(each.everything, name) for each in simulations]
     check_drawn(max(float(np.abs(each).max()) for each in columns))
     low, high = min(map(np.min, columns)), max(map(np.max, columns))
     is_weight = any(each.name == name and each.is_weight for each in simulations[0].watched)
@@ -143,8 +145,12 @@ def _cloud_limits(simulations: Sequence[Simulation]) -> tuple[Limits, Limits] | 
     """Return how far clouds reach, with the values; None where outputs are in no plane."""
     if any(each.outputs.shape[-1] != 2 for each in simulations):
         return None
-    points = [each.outputs.reshape(-1, 2) for each in simulations]
+    points = [each.everything.outputs.reshape(-1, 2) for each in simulations]
     points += [value for each in simulations if (value := values_of(each)) is not None]
+    return _around(points)
+
+
+def _around(points: Sequence[Matrix]) -> tuple[Limits, Limits]:
     all_points = np.concatenate(points)
     check_drawn(float(np.abs(all_points).max()))
     low, high = all_points.min(axis=0), all_points.max(axis=0)
@@ -179,12 +185,15 @@ def _column(
     width = figure.Track(WIDTH, LEAST)
     draw = partial(_histogram, simulation, shared, title, palette)
     mosaic = figure.panel_of(f"histogram {place}", width, figure.Track(HISTOGRAM, LEAST), draw)
-    if shared.cloud is None:
-        return mosaic
-    moving, joined = _moving(simulation), figure.below if is_one_of_many else figure.beside
-    for output in moving[:MOST_CLOUDS]:
-        cloud = partial(_cloud, simulation, output, shared.cloud, palette)
-        part = figure.panel_of(f"cloud {place} {output}", width, figure.Track(CLOUD, LEAST), cloud)
+    joined = figure.below if is_one_of_many else figure.beside
+    clouds: list[Any] = []
+    if shared.cloud is not None:
+        moving = _moving(simulation)[:MOST_CLOUDS]
+        clouds += [partial(_cloud, simulation, each, shared.cloud, palette) for each in moving]
+    rows = _rows_in_a_plane(simulation).items()
+    clouds += [partial(_row_cloud, simulation, *row, palette) for row in rows][:MOST_CLOUDS]
+    for number, cloud in enumerate(clouds):
+        part = figure.panel_of(f"cloud {place} {number}", width, figure.Track(CLOUD, LEAST), cloud)
         mosaic = joined(mosaic, part)
     return mosaic
 
@@ -206,8 +215,8 @@ def _histogram(
 ) -> figure.LeftOut:
     """Draw in what share of the draws a value lies between two ends, and the mean."""
     values = _values(simulation, shared.name)
-    solid, dashed, _ = palette.ranks
-    weights = np.full(len(values), 1 / len(values))
+    solid, dashed, others = palette.ranks
+    weights = np.full(len(values), 1 / simulation.everything.count)
     axes.hist(
         values, shared.edges.tolist(), weights=weights, color=solid.color, edgecolor=palette.paper
     )
@@ -217,10 +226,63 @@ def _histogram(
     if title:
         wide = wrapped(title, TEXT_SIZE, room[0], most_lines=2)
         axes.set_title(wide, size=TEXT_SIZE, color=palette.strong, pad=HEAD_GAP, parse_math=False)
-    std = significant(float(values.std(ddof=1)), 3)
-    mean = significant(float(values.mean()), 3)
-    _label(axes, f"{shared.name}: mean {mean} (dashed), std {std}", "share of draws", palette)
+    told = f"{shared.name}: {_moments(values, ' (dashed)')}"
+    if simulation.of_all:
+        every = _values(simulation.of_all, shared.name)
+        weights = np.full(len(every), 1 / len(every))
+        look: Any = {"color": others.color, "linestyle": others.linestyle, "linewidth": 1.4}
+        axes.hist(every, shared.edges.tolist(), weights=weights, histtype="step", **look)
+        told += f"\nall draws (dotted outline): {_moments(every)}"
+    _label(axes, told, "share of draws", palette)
     return figure.LeftOut()
+
+
+def _moments(values: Matrix, looks: str = "") -> str:
+    mean, std = (significant(float(each), 3) for each in (values.mean(), values.std(ddof=1)))
+    return f"mean {mean}{looks}, std {std}"
+
+
+def _rows_in_a_plane(simulation: Simulation) -> dict[str, list[int]]:
+    """Return rows of two numbers of given matrices that are watched, and where they are watched."""
+    given, found = simulation.problem.given, dict[str, list[int]]()
+    for place, each in enumerate(simulation.watched):
+        if each.step in given and given[each.step].shape[-1] == 2:
+            row = ",".join(str(index + 1) for index in each.place[:-1])
+            found.setdefault(f"{each.step}[{row},:]", []).append(place)
+    return {name: places for name, places in found.items() if len(places) == 2}
+
+
+def _row_cloud(
+    simulation: Simulation,
+    name: str,
+    places: list[int],
+    palette: Palette,
+    axes: Axes,
+    room: figure.Room,
+) -> figure.LeftOut:
+    """Draw a given row in all draws, and the row as it is given as a line from the origin."""
+    given = of_solution(solve(simulation.problem), exactly=False)
+    end = np.array([simulation.watched[place].measure(given)[0] for place in places])
+    points = [each.values[:MOST_KEPT, places] for each in simulation.parts.values()]
+    _scatter(axes, points, _around([*points, np.stack([0 * end, end])]), palette)
+    look: Any = {"color": palette.ranks[1].color, "zorder": 3}
+    axes.plot([0, end[0]], [0, end[1]], linestyle=palette.ranks[1].linestyle, **look)
+    axes.scatter(end[0], end[1], s=34, **look)
+    _label(axes, f"{name}, first number (as given: the dot)", "second number", palette)
+    return figure.LeftOut()
+
+
+def _scatter(
+    axes: Axes, points: list[Matrix], limits: tuple[Limits, Limits], palette: Palette
+) -> None:
+    """Draw the points of draws as dots; those of all draws, below, as rings."""
+    solid, _, others = palette.ranks
+    axes.set_aspect("equal", adjustable="datalim")
+    rings: Any = {"facecolors": "none", "edgecolors": others.color, "linewidths": 0.5}
+    dots: Any = {"color": solid.color, "alpha": 0.35, "linewidths": 0}
+    for each, look in zip(points, [rings, dots][-len(points) :], strict=True):
+        axes.scatter(each[:, 0], each[:, 1], s=9, zorder=2, rasterized=len(each) > 500, **look)
+    axes.set(xlim=limits[0], ylim=limits[1])
 
 
 def _cloud(
@@ -232,13 +294,9 @@ def _cloud(
     room: figure.Room,
 ) -> figure.LeftOut:
     """Draw an output in all draws, the values as named points, and a segment between two."""
-    solid, dashed, _ = palette.ranks
-    points = simulation.outputs[:, output]
-    axes.set_aspect("equal", adjustable="datalim")
-    values = values_of(simulation)
-    look: Any = {"color": solid.color, "alpha": 0.35, "linewidths": 0, "zorder": 2}
-    axes.scatter(points[:, 0], points[:, 1], s=9, rasterized=len(points) > 500, **look)
-    axes.set(xlim=limits[0], ylim=limits[1])
+    dashed, values = palette.ranks[1], values_of(simulation)
+    points = [each.outputs[:, output] for each in simulation.parts.values()]
+    _scatter(axes, points, limits, palette)
     nameless = 0
     if values is not None:
         one, other = _ends(simulation, output)

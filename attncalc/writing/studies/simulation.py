@@ -31,19 +31,28 @@ def simulation_document(simulations: Sequence[Simulation], *, full: bool = False
 def said_of(simulations: Sequence[Simulation]) -> tuple[str, ...]:
     """Return what was drawn, how often, by which generator, and which conventions hold."""
     first = simulations[0]
-    counts = sorted({f"{each.count:,}" for each in simulations}, key=len)
+    counts = sorted({f"{each.everything.count:,}" for each in simulations}, key=len)
+    kept = (f"{each.count:,} kept, {_thrown(each):,} thrown away" for each in simulations)
+    texts = " and ".join(on_a_line(each.text) for each in first.given)
     return (
         *(on_a_line(draw.text) for draw in first.draws),
         f"{' and '.join(counts)} draws",
+        *([f"given {texts}: {' and '.join(dict.fromkeys(kept))}"] if texts else ()),
         f"{GENERATOR}({first.seed})",
         f"statistics to {first.problem.decimals + MORE} decimals",
         *lasting(first.problem, [each.problem for each in simulations]),
     )
 
 
+def _thrown(simulation: Simulation) -> int:
+    """Return how many draws do not meet the conditions."""
+    return simulation.everything.count - simulation.count
+
+
 def _of_problem(simulation: Simulation, number: int, *, full: bool) -> Iterator[Part]:
     name = f"{number}: {heading(simulation.problem)}" if number else "Watched quantities"
-    yield _statistics(simulation, name, full=full)
+    for which, draws in simulation.parts.items():
+        yield _statistics(draws, f"{name}, {which} draws" if which else name, full=full)
     for name in dict.fromkeys(each.weights for each in simulation.first):
         yield _first(simulation, name, full=full)
     if directions := tuple(_directions(simulation)):
@@ -80,7 +89,8 @@ def _first(simulation: Simulation, weights: str, *, full: bool) -> Sheet:
         return shown(first[i].shares[j], decimals)
 
     where = f" of {weights}" if problem.where(weights) else ""
-    title = f"Share of the draws in which each input{where} has the largest weight"
+    kept = "kept " if simulation.given else ""
+    title = f"Share of the {kept}draws in which each input{where} has the largest weight"
     return sheet(title, rows, columns, text, full=full)
 
 
@@ -154,9 +164,12 @@ def _content(simulation: Simulation) -> dict[str, Any]:
     problem = simulation.problem
     names = {each.weights for each in simulation.first}
     several = {name: problem.attention_of(name).n_heads > 1 for name in names}
+    of_all, given = simulation.of_all, [each.text for each in simulation.given]
+    counts = {"given": given, "kept": simulation.count, "thrown_away": _thrown(simulation)}
     return {
-        "draws": simulation.count,
+        "draws": simulation.everything.count,
         "seed": simulation.seed,
+        **({**counts, "watched_in_all": _content(of_all)["watched"]} if of_all else {}),
         "watched": [
             {
                 "name": each.name,
@@ -180,14 +193,16 @@ def _content(simulation: Simulation) -> dict[str, Any]:
 
 
 def simulation_as_csv(simulations: Sequence[Simulation]) -> str:
-    """Return a row for each that is watched, in each problem."""
+    """Return a row for each that is watched, in each problem; with conditions, of all draws too."""
     rows = [
-        [str(place), each.name, *map(repr, (each.mean, each.std, each.standard_error))]
-        + [repr(value) for value in each.quantiles]
+        [str(place), *filter(None, [which]), each.name]
+        + [repr(value) for value in (each.mean, each.std, each.standard_error, *each.quantiles)]
         for place, simulation in enumerate(simulations, start=1)
-        for each in simulation.statistics
+        for which, draws in simulation.parts.items()
+        for each in draws.statistics
     ]
-    return in_rows([["problem", "watched", *HEADINGS], *rows])
+    draws = ["draws"] if simulations[0].given else []
+    return in_rows([["problem", *draws, "watched", *HEADINGS], *rows])
 
 
 def write_simulation_npz(simulations: Sequence[Simulation], file: IO[bytes]) -> None:
@@ -196,5 +211,7 @@ def write_simulation_npz(simulations: Sequence[Simulation], file: IO[bytes]) -> 
     for place, simulation in enumerate(simulations, start=1):
         end = f"_{place}" if len(simulations) > 1 else ""
         arrays[f"values{end}"] = simulation.values
+        if simulation.of_all:
+            arrays[f"all{end}"] = simulation.of_all.values
         arrays[f"watched{end}"] = np.array([each.name for each in simulation.watched])
     np.savez(file, **arrays)
