@@ -31,7 +31,7 @@ from attncalc.studies.watched import (
 QUANTILES = (5, 50, 95)
 USUAL_DRAWS = 1000
 LEAST_KEPT = 10
-"""Draws that must meet a condition: statistics of fewer say nothing."""
+"""The fewest draws that must meet a condition for statistics."""
 MOST_KEPT = 2000
 """Draws whose outputs are kept, for a picture of their cloud."""
 STEP = 1000

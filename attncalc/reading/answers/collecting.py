@@ -61,7 +61,7 @@ _LISTED = re.compile(
 _SHARE = re.compile(
     r"([^\W\d][^\s:=,;\"“”]{0,40})[\"”]?(?: ?[:=])? [-+]?(?:\d{0,9}[.,]\d|\d{1,3} ?%)"
 )
-"""A word, and a decimal or a percentage behind it."""
+"""A word, and a decimal or a percentage after it."""
 _BARE, _PIECES = re.compile(r"[\s\d.,;|&/−-]{2,}"), re.compile(r"[\s,;|&]+")
 """Numbers and what separates them, with no operator."""
 _SENTENCES = re.compile(r"[.;] ")

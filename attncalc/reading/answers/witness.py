@@ -298,7 +298,7 @@ class Witness:
     def _said(self, cut: Cut, wanted: str) -> str:
         """Return the step that words before a cut name, on its line or on the two above.
 
-        Of a line of several names, as over matrices side by side, it is the wanted one.
+        In a line with several names, such as above matrices side by side, `wanted` is preferred.
         """
         first = self.numbers[min(cut.places)]
         here = self.lines[first.line - 1]
@@ -430,7 +430,7 @@ class Witness:
         counted = {line for line, own in self._by_line(self.numbers) if _are_counts(own)}
         left = [number for number in left if number.line not in counted]
         behind = [n for n in left if self.lines[n.line - 1][: n.start].strip(STARTS)]
-        could_be = len({each.line for each in behind}) > 1  # a column, and no count of rows
+        could_be = len({each.line for each in behind}) > 1  # a column, not a count of rows
         for line, numbers in self._by_line(left):
             text = " ".join(each.entry.text for each in numbers)
             yield Unread(line, text, "beside a step, which is whole without it", could_be)
@@ -441,7 +441,7 @@ class Witness:
 
 
 def _are_counts(numbers: list[Number]) -> bool:
-    """Say whether the numbers of a line count columns: 0 1 2, or 1 2."""
+    """Return whether the numbers of a line count columns: 0 1 2, or 1 2."""
     values = [each.value for each in numbers]
     return any(values == [*range(start, start + len(values))] for start in (0, 1))
 

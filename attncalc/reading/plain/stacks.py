@@ -26,7 +26,7 @@ _BESIDE = re.compile(r"\s{2,}|\s*\|\s*")
 """What separates names over matrices side by side."""
 MOST_ROWS = 200
 LEAST_BESIDE = 2
-"""Rows, matrices, and numbers in a row of each, that make matrices side by side."""
+"""The fewest rows, matrices, and numbers in a row of each, of matrices side by side."""
 LONGEST_COUNTED = 2000
 _HAS_DIGIT = re.compile(r"\d")
 _ROWS = ("row", "zeile", "reihe", "fila", "ligne")
@@ -40,14 +40,14 @@ _BRACKETS = " \t,;.|()[]"
 
 
 def stacked(document: Document) -> list[Line]:
-    """Return the lines of a document, those put together that are one matrix or one equation."""
+    """Return the lines of a document, with the lines of one matrix or equation combined."""
     document.lines = [_without_bullet(line) for line in _without_empty(_apart(document.lines))]
     lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
     return _stacked(document, _joined(_without_gaps(document, lines)))
 
 
 def _apart(lines: list[Line]) -> list[Line]:
-    """Return lines with matrices that bars separate side by side one below the other.
+    """Return lines with matrices side by side, separated by bars, placed below one another.
 
     Names are beside each other in the line above: `Q | K` over `1 2 | 3 4`.
     """

@@ -90,7 +90,7 @@ def read_conditions(texts: Sequence[str], problem: Problem) -> tuple[Condition, 
     Raises
     ------
     InputError
-        When a text is no comparison, or a side is more than one number.
+        If a text is not a comparison, or a side is more than one number.
     """
     solution = solve(problem)
     return tuple(_condition(text.strip(), solution) for text in texts)
@@ -138,7 +138,7 @@ _OF_ROW: dict[str, tuple[tuple[str, Callable[[Matrix], Matrix]], ...]] = {
 
 _DOT = re.compile(r"([^·⋅\[]++(?:\[[^\]]*+\]\s*+)?)[·⋅]([^·⋅\[]++(?:\[[^\]]*+\])?)")
 _LETTER = re.compile(r"([xkvq])(?:_(?:\{(.+)\}|(\w+)))?")
-"""A row as course notes name it: k_a, v_{the cat}, and q where there is one."""
+"""A row as in course notes: k_a, v_{the cat}, and q for a single query."""
 
 
 def _watched(text: str, solution: Solution) -> Iterator[Watched]:
@@ -175,7 +175,7 @@ def _dot(texts: list[str], text: str, solution: Solution) -> Watched:
 
 
 def _as_rows(text: str, solution: Solution) -> str:
-    """Return k_a as K[a], q as Q, and q_2 as Q[2,1,:] where each head has one query."""
+    """Return k_a as K[a], q as Q, and q_2 as Q[2,1,:] if each head has one query."""
     found = _LETTER.fullmatch(text)
     if found is None:
         return text
@@ -209,7 +209,7 @@ def _entries(text: str, solution: Solution) -> Iterator[Watched]:
 
 
 class _Rows(NamedTuple):
-    """Rows of a matrix: its name, which heads, which rows, and whether their mean is meant."""
+    """Rows of a matrix: its name, its heads, the rows, and whether their mean is watched."""
 
     name: str
     heads: tuple[int, ...]
