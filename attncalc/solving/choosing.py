@@ -1,6 +1,6 @@
-"""Selecting parts of a solution: attentions and heads ("2", "mean", "cross.A,2"), and entries.
+"""Selects parts of a solution: attentions and heads ("2", "mean", "cross.A,2"), and entries.
 
-Entries are named as A[3,1], O[3,:], S or A["cats","like"]; of heads, as A[2,3,1].
+Names of entries are A[3,1], O[3,:], S or A["cats","like"]; with heads, A[2,3,1].
 """
 
 import re
@@ -25,11 +25,11 @@ def attention_and_head(
     Parameters
     ----------
     solution
-        Whose weights they are; those of one attention at least are kept.
+        The solution; the weights of at least one attention are kept.
     wanted
         The request. Without a name it refers to the first attention.
     mean
-        Whether the mean of all heads can be meant.
+        Whether "mean" is allowed.
 
     Raises
     ------
@@ -73,14 +73,14 @@ _ESCAPED = re.compile(r"\\(.)")
 def chosen_entries(
     solution: Solution, references: Sequence[str], steps: Mapping[str, Step]
 ) -> dict[str, tuple[Place, ...]]:
-    """Return the places that are asked for, by step, each once, in the order asked.
+    """Return the requested places by step, each once, in the order of the request.
 
     Parameters
     ----------
     solution
-        Where they are looked up.
+        The solution.
     references
-        What is asked for, as A[3,1], with places as they are shown.
+        The requests, such as A[3,1], with places as shown.
     steps
         Its steps, by each of their names, in lower case.
 
@@ -99,7 +99,7 @@ def chosen_entries(
 def _parsed(
     solution: Solution, reference: str, steps: Mapping[str, Step]
 ) -> tuple[Step, list[list[int]]]:
-    """Return the step that is meant, and the indices along each axis, from 0."""
+    """Return the requested step, and the indices along each axis, from 0."""
     match = _REFERENCE.fullmatch(reference)
     step = steps.get(match[1].strip().lower()) if match else None
     if match is None or step is None:
@@ -139,7 +139,7 @@ def _indices(text: str) -> list[tuple[str, bool]] | None:
 
 
 class _Axis(NamedTuple):
-    """One axis of a matrix: what it counts, how many, and what they are called."""
+    """One axis of a matrix: its kind, its size, and its labels."""
 
     kind: str
     size: int

@@ -25,11 +25,11 @@ class Term(NamedTuple):
     Parameters
     ----------
     part, name
-        The part it belongs to, and the name of its matrix or step.
+        Its part, and the name of its matrix or step.
     factors
-        The numbers that are multiplied.
+        The factors.
     layers
-        How many layers have it; 0 outside layers.
+        The number of layers with it; 0 outside layers.
     """
 
     part: str
@@ -49,7 +49,7 @@ class Term(NamedTuple):
 
     @property
     def formula(self) -> str:
-        """The product with its numbers, as in "12 · 768 · 768"."""
+        """The product with its numbers, such as "12 · 768 · 768"."""
         return " · ".join(map(str, ((self.layers,) if self.layers else ()) + self.factors))
 
 
@@ -76,12 +76,12 @@ class Load(NamedTuple):
 
 
 class Count(NamedTuple):
-    """What a problem or a model takes.
+    """The counts of a problem or a model.
 
     Parameters
     ----------
     load
-        How it is used.
+        Its use.
     parameters
         The sizes of its trained matrices.
     multiply_adds
@@ -167,7 +167,7 @@ def count_problem(problem: Problem, load: Load) -> Count:
     problem
         The problem; its numbers are not used.
     load
-        How it is used; the tokens are those of the problem.
+        Its use; the tokens are those of the problem.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def count_problem(problem: Problem, load: Load) -> Count:
         for name, shape in given.items()
         if role_of(name) in TRAINED
         or own_name(name) == "sinks"
-        or (not role_of(name) and name.startswith("W"))  # of a user's own equations
+        or (not role_of(name) and name.startswith("W"))  # of a user's equations
     )
     own = load._replace(tokens=tokens)
     return Count(own, trained, tuple(work), tuple(results), tuple(weights), tuple(cached))
