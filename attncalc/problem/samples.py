@@ -1,4 +1,4 @@
-"""The problems that come with attncalc, one for every form of input, and worked answers."""
+"""The bundled problems, one for every form of input, and worked answers."""
 
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -16,7 +16,7 @@ class Sample:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return PurePath(self.file).stem
 
     @property
@@ -127,7 +127,7 @@ GROUPS = {
         Sample("equations/fnet.json", "self", "the Fourier transform in place of attention"),
     ),
 }
-"""The problems, under what they are there for."""
+"""The problems, by purpose."""
 
 _NOISE = '"K[a] ~ N(mu, 0.01 I + 1/2 mu muT)" --draws 1000 --seed 1'
 COMMANDS = {
@@ -142,7 +142,7 @@ COMMANDS = {
     "running-linear": "attncalc explain running-linear.json",
     "convolution": "attncalc explain convolution.json",
 }
-"""What to run on the questions of theory, each in the folder that it was written to."""
+"""The commands for questions of theory, each in the folder with the sample."""
 
 SAMPLES = tuple(each for group in GROUPS.values() for each in group)
 
@@ -159,10 +159,10 @@ ANSWERS = (
     Sample("answers/worksheet.txt", "answer", "a worksheet, filled in; its columns sum to 1"),
     Sample("answers/unfinished.json", "answer", "with fractions, blanks and ? (JSON)"),
 )
-"""Worked answers to the sample "self", flawless and not."""
+"""Worked answers to the sample "self", correct and wrong."""
 
 MODELS = (Sample("model", "model", "a GPT-2 with two layers and twelve words, for attncalc open"),)
-"""Models as hubs hand them out: folders, which are opened."""
+"""Models in the format of hubs: folders to open."""
 
 
 KERNELS = (
@@ -177,7 +177,7 @@ def sample(name: str) -> Sample:
     Raises
     ------
     InputError
-        If none has it; the message lists them.
+        If there is none; the message lists them.
 
     Examples
     --------

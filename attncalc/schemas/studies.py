@@ -1,4 +1,4 @@
-"""What studies print with `--format json`, and what a model takes for most probable."""
+"""The output of studies with `--format json`, and the most probable tokens of a model."""
 
 from attncalc.schemas.pieces import (
     COUNT,
@@ -20,7 +20,7 @@ _EACH_HEAD = "With several heads, a list of one for each."
 
 
 def variation() -> Schema:
-    """Return the schema of what `attncalc vary` finds."""
+    """Return the schema of the output of `attncalc vary`."""
     row = thing(
         "The watched values at a point.",
         {"at": LIST_OF_TEXTS, "values": LIST_OF_TEXTS, "exact": NUMBERS},
@@ -43,7 +43,7 @@ def variation() -> Schema:
 
 
 def simulation() -> Schema:
-    """Return the schema of what `attncalc simulate` finds: of one problem, or of several."""
+    """Return the schema of the output of `attncalc simulate`: for one problem, or for several."""
     ratio = thing(
         "The variance of the first divided by the variance of each other.",
         {"name": TEXT, "ratios": listed(or_none(FLOAT))},
@@ -78,7 +78,7 @@ def _drawn(more: dict[str, Schema]) -> Schema:
 
 
 def training() -> Schema:
-    """Return the schema of what `attncalc train` finds."""
+    """Return the schema of the output of `attncalc train`."""
     step = thing(
         "The loss and the watched values after so many steps.",
         {
@@ -102,7 +102,7 @@ def training() -> Schema:
 
 
 def aim() -> Schema:
-    """Return the schema of what `attncalc aim` designs."""
+    """Return the schema of the output of `attncalc aim`."""
     each = either(NUMBERS, listed(NUMBERS))
     return thing(
         "A designed query.",
@@ -129,7 +129,7 @@ def aim() -> Schema:
 
 
 def counts() -> Schema:
-    """Return the schema of what `attncalc count` prints."""
+    """Return the schema of the output of `attncalc count`."""
     each = named(COUNT)
     size = thing("Bytes, and their formula.", {"bytes": COUNT, "formula": TEXT})
     total = {"total": COUNT, "formula": TEXT}
@@ -154,7 +154,7 @@ def counts() -> Schema:
 
 
 def probable() -> Schema:
-    """Return the schema of what `attncalc open --next` prints."""
+    """Return the schema of the output of `attncalc open` without a layer."""
     each = thing(
         "A token or a class; the score is a logit if there are no probabilities.",
         {"id": COUNT, "text": TEXT},
@@ -164,7 +164,7 @@ def probable() -> Schema:
 
 
 def generation() -> Schema:
-    """Return the schema of what `attncalc generate` prints."""
+    """Return the schema of the output of `attncalc generate`."""
     candidate = thing(
         "A token that a step may choose.",
         {
@@ -209,7 +209,7 @@ def generation() -> Schema:
 
 
 def defined() -> dict[str, Schema]:
-    """Return what the schemas of studies refer to."""
+    """Return the definitions that the schemas of studies share."""
     return {
         "statistics": thing(
             "The distribution of a watched value.",
