@@ -416,7 +416,13 @@ class Stated(Operation):
         return self._applied(matrices, after=after)
 
     def of_known_rows(self, known: Sequence[bool]) -> Operation:
-        """Return a recurrence that reads given rows of some matrices, after its inputs."""
+        """Return a recurrence that reads given rows of some matrices, after its inputs.
+
+        Parameters
+        ----------
+        known
+            Whether its own matrix, and each that is computed with it, is known.
+        """
         names = equation(self.stated.name).recurring
         given = {name for name, is_known in zip(names, known, strict=True) if is_known}
         return Stated(self.stated._replace(given=self.stated.given | given))

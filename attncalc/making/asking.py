@@ -232,7 +232,13 @@ READ: dict[str, Callable[[str, Any], Any]] = {
 
 
 def typed_entries(values: set[Fraction]) -> Entries:
-    """Return the values of entries that those of a problem suggest: all, or a range of them."""
+    """Return the values of entries that those of a problem suggest: all, or a range of them.
+
+    Examples
+    --------
+    >>> typed_entries({Fraction(-1), Fraction(0), Fraction(1, 2)}).text
+    '-1:0.5:0.5'
+    """
     if not values:
         return DEFAULT_ENTRIES
     ordered = sorted(values)
