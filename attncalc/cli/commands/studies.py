@@ -1,4 +1,4 @@
-"""What the commands of studies share: where a study goes, and in which form."""
+"""Common functions of the commands of studies: target and form."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -45,7 +45,7 @@ class Shown(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The form that is asked for, or "picture", and where it goes."""
+    """The requested form, or "picture", and its target."""
 
     form: str
     target: Target
@@ -101,7 +101,7 @@ def show(shown: Shown, wanted: Wanted, flags: Flags, *more: Output) -> None:
     *more
         Other output to write.
     """
-    # once more, now that it is known what was read
+    # again, since inputs are known now
     check_targets(wanted.target, *(each.target for each in more))
     if wanted.form == "picture":
         deliver(_picture(shown, wanted.target, flags), *more, _table(shown, STDOUT))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def vary(flags: Mapping[str, Any]) -> None:
-    """Solve at each value, and write what is watched to where it is asked for."""
+    """Solve at each value, and write the watched quantities."""
     wanted = wanted_from(flags)
     file, texts = file_and_texts(flags["things"])
     problem = problem_from({**flags, "file": file}, fallback="self")
@@ -33,7 +33,7 @@ def vary(flags: Mapping[str, Any]) -> None:
 
 
 def file_and_texts(things: list[str]) -> tuple[str | None, list[str]]:
-    """Return the file, where one is named, and the changes.
+    """Return the file, if one is named, and the changes.
 
     Raises
     ------

@@ -202,16 +202,16 @@ class Command(NamedTuple):
     Parameters
     ----------
     module
-        The module of `cli/commands/` that does it.
+        Its module in `cli/commands/`.
     text
-        What it does in a line; more; its examples, which are indented.
+        Its summary in a line; details; its examples, which are indented.
     own
         Its own flags.
     fields
-        The problems whose fields are flags too: those of a block, "attention" or "" (all); "new" is
-        for settings alone, None for no fields.
+        The problems whose fields are flags too: those of a block, "attention" or "" (all); "new"
+        for only settings, None for no fields.
     function
-        The function that does it, if it is not called as the module.
+        Its function, if its name differs from the module's.
     rare
         Its flags that only `--help-all` shows.
     """
@@ -235,7 +235,7 @@ COMMON = {
     "attention": _ANY,
     "": _ANY,
 }
-"""The fields that the short help of a command shows, by the problems it takes."""
+"""The fields that the short help of a command shows, by the kind of problem."""
 
 COMMANDS: dict[str, Command] = {
     "self": Command(
@@ -739,7 +739,7 @@ The report contains no folder names and no user names.
 
 
 def fields_of(command: Command) -> Iterator[Flag]:
-    """Yield the flags of the fields that a command takes."""
+    """Yield the flags of the fields of a command."""
     if command.fields is not None:
         yield from settings_of_new() if command.fields == "new" else flags_for(command.fields)
 
@@ -755,7 +755,7 @@ def flags_of(command: Command) -> Iterator[Flag]:
 
 
 def summary(name: str) -> str:
-    """Return what a command does, in a sentence."""
+    """Return the summary of a command, in a sentence."""
     return COMMANDS[name].text.partition("\n")[0]
 
 
