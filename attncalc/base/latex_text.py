@@ -14,7 +14,7 @@ LETTERS = r"""\ifdefined\Umathchar
 \else
   \providecommand{\attncalcletter}[2]{\texttt{U+#2}\allowbreak}%
 \fi"""
-r"""The definition of `\attncalcletter` for a document: its arguments: a letter, its number."""
+r"""The definition of `\attncalcletter` for a document; arguments: a letter, its number."""
 
 _ESCAPED = {
     "\\": r"\textbackslash{}",

@@ -60,7 +60,7 @@ export function sentence(name, h, i) {
 export const weightsTold = (name, h, i) => `Weights of output ${data.weights[name].named[i]}: `
   + connection(name, h, i).shown.map((n) => shownText(n, state.settings.decimals)).join(", ");
 
-/** What a reader should know of weights: rows that sum to other than 1, and rows with nothing left. */
+/** Notes on weights: rows that do not sum to 1, and rows without unmasked keys. */
 export function notesOf(step, areWeights) {
   const reads = Object.values(step.inputs), [first] = reads;
   if (reads.includes(step.name)) return notesOfGiven(step.name, areWeights); // given, and shown as a step
@@ -93,7 +93,7 @@ export function notesOf(step, areWeights) {
   ];
 }
 
-/** The same of weights that are given: they may sum to anything, and be below 0. */
+/** Notes on given weights, which may have any sum, and be negative. */
 function notesOfGiven(name, areWeights) {
   if (!areWeights) return [];
   const { shape: [heads, r, c], entries } = problemNow().given[name];
@@ -125,7 +125,7 @@ function risen(name) {
   return [`L rose by ${shownText(-digits[0], state.settings.decimals)}: the step is too long (a shorter step decreases L)`];
 }
 
-/** A sentence for each head that has something to say, and how many more there are. */
+/** A sentence for each head with a note, and the number of further ones. */
 function told(ofHeads, says, ofMore) {
   const heads = ofHeads.map((each, h) => [each, h]).filter(([each]) => each.length);
   const said = heads.slice(0, look.heads).map(([each, h]) => says(each, h));
