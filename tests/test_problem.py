@@ -13,7 +13,7 @@ import pytest
 from conftest import GOOD
 
 from attncalc import AttncalcError, InputError, Problem, ShapeError, check, solve
-from attncalc.base.text import told_apart
+from attncalc.base.text import distinct_names
 
 pytestmark = pytest.mark.campaign(2)
 
@@ -105,8 +105,8 @@ def test_large_scores_do_not_overflow_the_softmax() -> None:
 
 
 def test_repeated_labels_get_distinct_numbers() -> None:
-    assert told_apart(["a", "a", "a (1)"]) == ("a (1)", "a (2)", "a (1) (3)")
-    assert told_apart(["", "b", ""]) == (" (1)", "b", " (3)")
+    assert distinct_names(["a", "a", "a (1)"]) == ("a (1)", "a (2)", "a (1) (3)")
+    assert distinct_names(["", "b", ""]) == (" (1)", "b", " (3)")
 
 
 def test_an_unknown_step_names_those_there_are() -> None:

@@ -8,8 +8,8 @@ from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.prose import PROSE, is_telephone, role_of_words
 from attncalc.reading.naming.layer_words import step_of_layer
+from attncalc.reading.plain.corrections import with_corrections
 from attncalc.reading.plain.programs import without_session
-from attncalc.reading.plain.told_corrections import with_corrections
 
 WRONG = "Q = [1 3; 1 1; 2.5 -2]\n\n"
 RIGHT = [[1, 3], [-1, 1], [2.5, -2]]

@@ -202,12 +202,12 @@ def for_any_system(name: str) -> str:
     return f"-{kept}" if what_forbids(kept) else kept
 
 
-def told_apart(labels: Sequence[str]) -> tuple[str, ...]:
+def distinct_names(labels: Sequence[str]) -> tuple[str, ...]:
     """Return the labels with each repeated one followed by its position, counted from 1.
 
     Examples
     --------
-    >>> told_apart(["the", "cat", "the"])
+    >>> distinct_names(["the", "cat", "the"])
     ('the (1)', 'cat', 'the (3)')
     """
     count = Counter(labels)
@@ -276,7 +276,7 @@ def shortened(labels: Sequence[str], longest: int, ellipsis: str = "…") -> tup
     """
     if all(len(label) <= longest for label in labels):
         return tuple(labels)
-    return told_apart(
+    return distinct_names(
         [
             label if len(label) <= longest else label[: longest - len(ellipsis)] + ellipsis
             for label in labels

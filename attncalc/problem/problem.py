@@ -11,7 +11,7 @@ import numpy as np
 
 from attncalc.base.arrays import only_value
 from attncalc.base.errors import InputError
-from attncalc.base.text import harmless, numbered, shortened, told_apart
+from attncalc.base.text import distinct_names, harmless, numbered, shortened
 from attncalc.base.typed import exact, quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.arrangement import arranged
@@ -315,7 +315,7 @@ class Problem(Outer):
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
         """The given matrices in floats, in the internal layout."""
-        return {name: self._fields_of(name).stood_up(own_name(name)) for name in self.names}
+        return {name: self._fields_of(name).upright_matrix(own_name(name)) for name in self.names}
 
     def turned(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix in the internal layout: upright, one matrix for each head."""
@@ -484,7 +484,7 @@ class Problem(Outer):
         matrix: Matrix = getattr(self._fields_of(name), own_name(name))
         return matrix
 
-    def as_stood(self, name: str, matrix: Matrix) -> Matrix:
+    def in_given_layout(self, name: str, matrix: Matrix) -> Matrix:
         """Return a matrix in the internal layout of a given one, in the shape that was given.
 
         Separate heads are side by side again if they were given so, weights are (out, in) if the
@@ -541,7 +541,7 @@ class Problem(Outer):
             places = cut_of(self).labels if self.image is not None else ()
             own = places or numbered(size - len(first))
             return (*first, *own)
-        names = told_apart(
+        names = distinct_names(
             [
                 str(label) if harmless(str(label)).strip() else f"({place})"
                 for place, label in enumerate(given, start=1)

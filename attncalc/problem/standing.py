@@ -90,7 +90,7 @@ class Standing(NamedTuple):
         is_stored = role_of(name) == "weights" and name not in self.unturned
         return is_stored and self.out_in and not self.by_columns
 
-    def stands_otherwise(self, name: str) -> bool:
+    def is_shown_transposed(self, name: str) -> bool:
         """Return whether a given matrix as shown is the transpose of the internal one.
 
         Weights (out, in) are, if tokens are rows. If tokens are columns, everything shown is

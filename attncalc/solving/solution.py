@@ -155,9 +155,9 @@ class Solution:
         if role_of(of) == "buckets":  # a table is stepped as it is given
             return problem.as_listed(of, matrix)
         upright = problem.standing.shown(matrix)
-        if problem.standing.stands_otherwise(of):
+        if problem.standing.is_shown_transposed(of):
             upright = upright.swapaxes(-1, -2)
-        return problem.as_stood(of, upright)
+        return problem.in_given_layout(of, upright)
 
     def shape_of(self, name: str) -> tuple[int, ...]:
         """Return the shape of the matrix of one step as shown."""

@@ -123,7 +123,7 @@ def expected_text(marking: Marking, marks: StepMarks, place: Place) -> str:
     return fixed(value, marking.key.problem.decimals)
 
 
-def _told_apart(marking: Marking, marks: StepMarks, place: Place) -> tuple[str, str]:
+def _distinguished(marking: Marking, marks: StepMarks, place: Place) -> tuple[str, str]:
     """Return the written and the right entry; with all digits if they would look the same."""
     found, expected = found_text(marks, place), expected_text(marking, marks, place)
     if found != expected or marks.written is None:
@@ -190,7 +190,7 @@ def _then(marking: Marking, marks: StepMarks) -> str:
 def _entry_is_wrong(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:
     """Return the written entry, the right one, and its calculation."""
     named = entry_named(marking, marks, place)
-    found, expected = _told_apart(marking, marks, place)
+    found, expected = _distinguished(marking, marks, place)
     said = f"{opening} {marks.step.name}, {named.where}: {named.name} is {expected}, not {found}."
     if marking.rules.in_tolerance or _is_own(marking, marks, place):
         return said
@@ -291,7 +291,7 @@ def _is_own(marking: Marking, marks: StepMarks, place: Place) -> bool:
 
 def _later(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:
     named = entry_named(marking, marks, place)
-    found, expected = _told_apart(marking, marks, place)
+    found, expected = _distinguished(marking, marks, place)
     return f"{opening}: {named.name} is {expected}, not {found} ({named.where})."
 
 

@@ -332,7 +332,7 @@ class Attention(AttentionFields):
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
         """The given matrices in floats, in the internal layout."""
-        return {name: self.stood_up(name) for name in self.names}
+        return {name: self.upright_matrix(name) for name in self.names}
 
     def turned(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix in the internal layout: upright, one matrix for each head."""
@@ -380,9 +380,9 @@ class Attention(AttentionFields):
         return int(self.standing.upright(name, getattr(self, name)).shape[-2])
 
     def _shape_of(self, name: str) -> tuple[int, ...]:
-        return self.stood_up(name).shape
+        return self.upright_matrix(name).shape
 
-    def stood_up(self, name: str) -> Matrix:
+    def upright_matrix(self, name: str) -> Matrix:
         """Return a given matrix in floats in the internal layout, transposed only once."""
         if name not in self._upright:
             self._upright[name] = self.turned(name, self.stored(name))

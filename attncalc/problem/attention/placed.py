@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncalc.base.errors import AttncalcError, InputError
-from attncalc.base.text import told_apart
+from attncalc.base.text import distinct_names
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.shapes import check_shapes
 from attncalc.problem.attention.steps import TITLES, attention_steps
@@ -86,7 +86,7 @@ def _with_earlier(count: int, labels: tuple[str, ...]) -> tuple[str, ...]:
     earlier = tuple(str(number) for number in range(1, count + 1))
     if all(label.isdigit() for label in labels):
         labels = tuple(str(count + place) for place in range(1, len(labels) + 1))
-    return told_apart([*earlier, *labels])
+    return distinct_names([*earlier, *labels])
 
 
 def _settings(placed: Placed) -> Iterator[str]:

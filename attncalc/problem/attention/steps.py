@@ -304,11 +304,11 @@ def forbidden_in(attention: Attention) -> Matrix | None:
     """Return where queries may not attend to keys, (n, m) or (heads, n, m); None for nowhere."""
     found: list[Matrix] = []
     if attention.start != "A" and attention.is_masked:
-        masks = {name: attention.stood_up(name) for name in attention.those_given(*MASKS)}
+        masks = {name: attention.upright_matrix(name) for name in attention.those_given(*MASKS)}
         operation = _mask(attention, tuple(masks))
         found = [*operation.forbidden((attention.n, attention.m), masks).values()]
     if attention.start == "S":
-        found.append(np.isneginf(attention.stood_up("S")))
+        found.append(np.isneginf(attention.upright_matrix("S")))
     hidden = reduce(np.logical_or, found) if found else np.zeros(1)
     if not hidden.any():
         return None

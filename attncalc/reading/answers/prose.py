@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from attncalc.reading.plain.blocks import PREAMBLE
-from attncalc.reading.plain.told_corrections import is_correction
+from attncalc.reading.plain.corrections import is_correction
 
 PROSE = "prose with its numbers"
 _DIMENSIONS = re.compile(

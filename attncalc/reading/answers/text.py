@@ -24,7 +24,7 @@ from attncalc.reading.answers.parts import (
 from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import role_of_words
 from attncalc.reading.answers.renaming import with_better_names
-from attncalc.reading.answers.told_tokens import with_rows_of_tokens
+from attncalc.reading.answers.token_rows import with_rows_of_tokens
 from attncalc.reading.answers.witness import witnessed
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
@@ -33,13 +33,13 @@ from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
+from attncalc.reading.plain.corrections import with_corrections
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.other_words import in_english
+from attncalc.reading.plain.sentence_rows import with_rows
+from attncalc.reading.plain.sentence_vectors import with_vectors
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
-from attncalc.reading.plain.told_corrections import with_corrections
-from attncalc.reading.plain.told_rows import with_rows
-from attncalc.reading.plain.told_vectors import with_vectors
 
 MOST_FAULTS = 100
 ENOUGH_COLUMNS = 2

@@ -5,7 +5,7 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple, TypeVar
 
-from attncalc.base.text import shortened, told_apart
+from attncalc.base.text import distinct_names, shortened
 from attncalc.writing.document import Attended, Connections
 from attncalc.writing.html.elements import LINE, Html, element, id_of, joined
 
@@ -166,7 +166,10 @@ class Side(NamedTuple):
 
 def map_of(panel: Panel) -> Html:
     """Return the map of a head; on a worksheet its dots, to draw lines between."""
-    inputs, outputs = told_apart(panel.connections.inputs), told_apart(panel.connections.outputs)
+    inputs, outputs = (
+        distinct_names(panel.connections.inputs),
+        distinct_names(panel.connections.outputs),
+    )
     rows = max(len(inputs), len(outputs))
     pitch = min(PITCH, max(LEAST_PITCH, USUAL_HEIGHT / rows))
     rooms = room_of(inputs), room_of(outputs)
@@ -233,7 +236,7 @@ class Heat:
     def __init__(self, panel: Panel) -> None:
         self.panel, self.rows = panel, list(panel.rows())
         sides = panel.connections.outputs, panel.connections.inputs
-        self.names = self._turned((told_apart(sides[0]), told_apart(sides[1])))
+        self.names = self._turned((distinct_names(sides[0]), distinct_names(sides[1])))
 
     def _turned(self, pair: tuple[T, T]) -> tuple[T, T]:
         return pair[::-1] if self.panel.connections.are_columns else pair
@@ -243,7 +246,7 @@ class Heat:
         """Its content in sentences: its numbers, or for many the connections of each output."""
         if sum(len(row.texts) for row in self.rows) > MOST_TOLD:
             return self.panel.told
-        outputs = told_apart(self.panel.connections.outputs)
+        outputs = distinct_names(self.panel.connections.outputs)
         return tuple(
             f"Weights of output {name}: {', '.join(row.texts)}"
             for name, row in zip(outputs, self.rows, strict=True)

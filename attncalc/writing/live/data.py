@@ -11,7 +11,7 @@ import numpy as np
 
 from attncalc.base import text
 from attncalc.base.errors import AttncalcError
-from attncalc.base.text import harmless, on_a_line, told_apart
+from attncalc.base.text import distinct_names, harmless, on_a_line
 from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix
 from attncalc.equations.expressions import Symbol
@@ -271,7 +271,7 @@ def _labels(problem: Problem, step: Step) -> dict[str, list[str]]:
     attention = problem.attention_of(step.name)
     sides = {"inputs": attention.keys, "outputs": attention.queries}
     said = {side: [on_a_line(name) for name in names] for side, names in sides.items()}
-    return said | {"named": [harmless(name) for name in told_apart(attention.queries)]}
+    return said | {"named": [harmless(name) for name in distinct_names(attention.queries)]}
 
 
 def settings_data(problem: Problem) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from attncalc.reading.plain.marks import COMMA
-from attncalc.reading.plain.told_rows import place_of
+from attncalc.reading.plain.sentence_rows import place_of
 
 Size = Callable[[str], tuple[int, ...]]
 """Returns the rows and columns of the step that a text names entirely; () if it names none."""
