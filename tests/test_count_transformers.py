@@ -1,14 +1,16 @@
-"""Parameters counted from a config, against those of transformers for every family."""
+"""Counts from a config, against transformers and the FLOP counter of PyTorch, for every family."""
 
 import json
 
 import pytest
 
-from attncalc.api.counting import count
+from attncalc import Problem, count
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+FlopCounterMode = pytest.importorskip("torch.utils.flop_counter").FlopCounterMode
 pytestmark = pytest.mark.slow
+TOKENS = 7
 
 _ROTARY = {
     "vocab_size": 31, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,
@@ -26,12 +28,19 @@ _BERT = {
 _T5 = {
     "vocab_size": 31, "d_model": 16, "d_kv": 6, "d_ff": 24, "num_layers": 2,
     "num_decoder_layers": 3, "num_heads": 4, "relative_attention_num_buckets": 8,
+    "decoder_start_token_id": 0,
 }  # fmt: skip
 _GPT2 = {"vocab_size": 31, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 12}
 _VIT = {**_BERT, "image_size": 8, "patch_size": 4}
 _WHISPER = {
-    **_SIDES, "num_mel_bins": 5, "max_source_positions": 9, "max_target_positions": 7,
+    **_SIDES, "num_mel_bins": 5, "max_source_positions": 7, "max_target_positions": 7,
     "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1,
+}  # fmt: skip
+_LATENT = {
+    **_ROTARY, "num_key_value_heads": 4, "num_hidden_layers": 3, "q_lora_rank": 6,
+    "kv_lora_rank": 6, "qk_rope_head_dim": 2, "qk_nope_head_dim": 4, "v_head_dim": 3,
+    "moe_intermediate_size": 7, "n_routed_experts": 8, "num_experts_per_tok": 2,
+    "n_shared_experts": 2, "first_k_dense_replace": 1, "n_group": 2, "topk_group": 1,
 }  # fmt: skip
 
 CASES = [
@@ -53,6 +62,15 @@ CASES = [
     ("T5Model", _T5), ("T5ForConditionalGeneration", _T5),
     ("T5ForConditionalGeneration", {**_T5, "feed_forward_proj": "gated-gelu"}),
     ("MT5ForConditionalGeneration", _T5),
+    ("GPT2ForSequenceClassification", _GPT2), ("GPT2ForTokenClassification", _GPT2),
+    ("BartForSequenceClassification", _SIDES), ("T5ForSequenceClassification", _T5),
+    ("T5ForTokenClassification", _T5),
+    ("WhisperForAudioClassification", {**_WHISPER, "classifier_proj_size": 6}),
+    ("DeepseekV3Model", _LATENT), ("DeepseekV3ForCausalLM", _LATENT),
+    ("DeepseekV3ForCausalLM", {**_LATENT, "q_lora_rank": None, "attention_bias": True}),
+    ("DeepseekV3ForCausalLM", {**_LATENT, "tie_word_embeddings": True}),
+    ("DeepseekV3ForSequenceClassification", _LATENT),
+    ("DeepseekV2ForCausalLM", _LATENT), ("DeepseekV2Model", {**_LATENT, "mlp_bias": True}),
 ]  # fmt: skip
 
 
@@ -67,3 +85,61 @@ def test_parameters_equal_numel(name, sizes, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(config.to_dict(), default=str))
     expected = sum(each.numel() for each in model.parameters())
     assert count(tmp_path)["parameters"]["total"] == expected
+
+
+def inputs_of(name, config):
+    """Return what a model reads: seven tokens, or an image of four patches."""
+    ids = torch.ones(1, TOKENS, dtype=torch.long)
+    if config.model_type == "vit":
+        return {"pixel_values": torch.zeros(1, 3, 8, 8)}
+    if config.model_type == "whisper":
+        inputs = {"input_features": torch.zeros(1, 5, 2 * TOKENS)}
+        return inputs if "Audio" in name else {**inputs, "decoder_input_ids": ids}
+    if "Sequence" in name:
+        ids[0, -1] = min(config.eos_token_id or 0, config.vocab_size - 1)
+        return {"input_ids": ids}
+    has_decoder = config.is_encoder_decoder and "Token" not in name
+    return {"input_ids": ids, **({"decoder_input_ids": ids} if has_decoder else {})}
+
+
+@pytest.mark.parametrize(("name", "sizes"), CASES)
+def test_flops_and_cache_are_those_of_a_pass(name, sizes, tmp_path):
+    made = getattr(transformers, name)
+    config = made.config_class(**sizes)
+    config.architectures = [name]
+    config._attn_implementation = config._experts_implementation = "eager"
+    model = made(config).eval()
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        out = model(**inputs_of(name, config))
+    (tmp_path / "config.json").write_text(json.dumps(config.to_dict(), default=str))
+    found = count(tmp_path, tokens=None if config.model_type == "vit" else TOKENS)
+    assert found["multiply_adds"]["flops"] == counter.get_total_flops()
+    cache = getattr(out, "past_key_values", None)
+    assert cache is not None or "Classification" in name or found["kv_cache"]["bytes"] == 0
+    if cache is not None and "Deepseek" not in name:  # it keeps keys and values, not the latents
+        sides = [getattr(cache, f"{side}_attention_cache", None) for side in ("self", "cross")]
+        layers = [layer for side in filter(None, sides) for layer in side.layers] or cache.layers
+        numbers = sum(layer.keys.numel() + layer.values.numel() for layer in layers)
+        assert found["kv_cache"]["bytes"] == 4 * numbers
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_parameters_of_a_layer_of_pytorch(norm_first):
+    layer = torch.nn.TransformerEncoderLayer(6, 2, 10, norm_first=norm_first)
+    weights = {name: each.detach().numpy() for name, each in layer.state_dict().items()}
+    fields = {f"{kind}_{i}": weights[f"{each}{i}.{part}"]
+              for each, pairs in (("linear", "Wb"), ("norm", ("gamma", "beta")))
+              for kind, part in zip(pairs, ("weight", "bias"), strict=True)
+              for i in (1, 2)}  # fmt: skip
+    W, b = weights["self_attn.in_proj_weight"], weights["self_attn.in_proj_bias"]
+    for i, each in enumerate("QKV"):
+        fields |= {f"W_{each}": W[6 * i : 6 * i + 6], f"b_{each}": b[6 * i : 6 * i + 6]}
+    fields |= {
+        "W_O": weights["self_attn.out_proj.weight"],
+        "b_O": weights["self_attn.out_proj.bias"],
+    }
+    problem = Problem(
+        X=torch.ones(4, 6).numpy(), block="encoder", heads=2, weights_layout="torch", **fields
+    )
+    total = sum(each.numel() for each in layer.parameters())
+    assert count(problem)["parameters"]["total"] == total

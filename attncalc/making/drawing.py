@@ -168,7 +168,7 @@ def _of_head(matrix: Matrix, head: int, heads: int) -> Matrix:
     """Return which entries of a matrix of weights are those of a head."""
     is_of_head = np.zeros(matrix.shape, dtype=bool)
     if matrix.ndim == 3:
-        is_of_head[head] = True
+        is_of_head[head * len(matrix) // heads] = True  # several heads may share keys and values
     else:
         width = matrix.shape[-1] // heads
         is_of_head[:, head * width : (head + 1) * width] = True

@@ -126,6 +126,9 @@ GROUPS = {
         Sample("equations/performer.json", "self", "random features of the softmax"),
         Sample("equations/fnet.json", "self", "the Fourier transform in place of attention"),
     ),
+    "Counting": (
+        Sample("counts.json", "self", "asks for parameters, multiply-adds and the cache"),
+    ),
 }
 """The problems, by purpose."""
 

@@ -134,21 +134,42 @@ def counts() -> Schema:
     size = thing("Bytes, and their formula.", {"bytes": COUNT, "formula": TEXT})
     total = {"total": COUNT, "formula": TEXT}
     by = {"by_matrix": each, "by_part": each, "by_layer": each}
+    whole = {"type": "integer"}
+    work = {**total, "by_step": each, "flops": COUNT, "masked": COUNT, "masked_formula": TEXT}
+    matrix = {"bytes": COUNT, "formula": TEXT, "entries": COUNT, "masked": COUNT}
+    pair = {"count": COUNT, "other": COUNT, "difference": whole, "ratio": or_none(FLOAT)}
+    layer = {
+        "layer": TEXT,
+        "formula": TEXT,
+        "multiply_adds": COUNT,
+        "sequential": PLACE,
+        "path": PLACE,
+    }
+    growth = {
+        "size": TEXT,
+        "values": listed(PLACE),
+        "curves": named(listed(COUNT)),
+        "powers": named(whole),
+    }
     return thing(
         "The counts of a problem or a model.",
         {
             "tokens": or_none(PLACE),
             "batch": PLACE,
             "dtype": TEXT,
-            "parameters": thing(
-                "Parameters; by_layer counts one layer of each part.", {**total, **by}
-            ),
-            "multiply_adds": thing(
-                "Multiply-adds of a batch.", {**total, "by_step": each, "flops": COUNT}
-            ),
+            "parameters": thing("By part; by_layer: one layer of each.", {**total, **by}),
+            "multiply_adds": thing("Multiply-adds of a batch, masked ones included.", work),
             "kv_cache": size,
-            "attention_matrix": size,
+            "attention_matrix": thing("Bytes and entries, masked ones included.", matrix),
             "activations": size,
+            "kinds_of_layers": listed(thing("A kind of layer of this size.", layer)),
+        },
+        {
+            "compared": thing(
+                "Counts of both sources.",
+                dict.fromkeys(("totals", "by_matrix", "by_step"), named(thing("A count.", pair))),
+            ),
+            "growth": thing("Counts at each value of a size.", growth),
         },
     )
 

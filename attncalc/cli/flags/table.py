@@ -530,18 +530,18 @@ q = beta (k_a + k_b). With --heads, each head gets a query for one value; the ou
 
 SOURCE is a problem, a model's folder or its config.json; weights are not read.
 
-    attncalc count in.json
+    attncalc count in.json --compare other.json
     attncalc count gpt2/config.json --tokens 1024 --batch 8 --dtype bf16
-    attncalc count gpt2/ --format json
+    attncalc count gpt2/ --vary tokens=8:1024:log -o growth.png
 """,
         (
             Flag("SOURCE", "Problem, model's folder or config.json.", default=...),
-            Flag("--tokens NUMBER", "Tokens of a sequence of a model.", STUDY, int, unsaid="1024"),
+            Flag("--tokens NUMBER", "Tokens of a sequence.", STUDY, int, unsaid="its own, or 1024"),
             Flag("--batch NUMBER", "Sequences computed together.", STUDY, int, 1),
             Flag("--dtype TYPE", "fp64, fp32, bf16, fp16 or int8.", STUDY, str, "fp32"),
-            FULL,
-            FORMAT,
-            TO_FILE,
+            Flag("--compare SOURCE", "Compare with the counts of another source.", STUDY),
+            Flag("--vary SIZE=RANGE", "Count at each value; of tokens, batch or a key.", STUDY),
+            *OF_STUDIES,
         ),
     ),
     "open": Command(

@@ -40,6 +40,7 @@ from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.sentence_rows import with_rows
 from attncalc.reading.plain.sentence_vectors import with_vectors
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
+from attncalc.reading.plain.topics import with_topics
 
 MOST_FAULTS = 100
 ENOUGH_COLUMNS = 2
@@ -107,7 +108,8 @@ def _rewritten(text: str, expected: Expected) -> str:
     text = in_english(with_layers_in_words(with_tables(text)))
     text = with_corrections(without_references(text))
     text = with_rows_of_tokens(text, expected.labels)
-    return with_vectors(with_rows(text, partial(_step_named, expected)), size)
+    named = partial(_step_named, expected)
+    return with_vectors(with_rows(with_topics(text, named), named), size)
 
 
 def _step_named(expected: Expected, words: str) -> tuple[str, tuple[int, ...]]:

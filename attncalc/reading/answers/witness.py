@@ -44,12 +44,17 @@ MOST_ROWS = 100
 
 _BETWEEN_DIGITS = re.compile(r"(?<=[\dlIO]),(?=\d)")
 _LABEL = re.compile(r"\s*:")
+_DRAWN = re.compile(r"^\s{0,200}/(?=\s)|(?<=\s\s)/(?=\s)|(?<=\s)/(?=\s{2}|$)", re.MULTILINE)
+"""A slash that is part of a tall bracket."""
 _RELATION = re.compile(r"[=≈→]")
 _BESIDE = re.compile(r"\s{2,}|[|\t]")
 """What separates names side by side."""
 _OF_ROW = rf"-?[\d.{COMMA}/]{{1,20}}"
-_ROWS = re.compile(rf"[\[(] ?{_OF_ROW}(?:(?: ?[,;] ?| ){_OF_ROW}){{1,20}} ?[\])]")
-"""Vectors in a sentence: (1, 2)."""
+_ROWS = re.compile(
+    rf"[\[(] ?{_OF_ROW}(?:(?: ?[,;] ?| ){_OF_ROW}){{1,20}} ?[\])]"
+    rf"|(?<![\w.,;]){_OF_ROW}(?:[,;] ?{_OF_ROW}){{1,20}}(?:,? [^\W\d]{{1,3}} {_OF_ROW})?(?![\w])"
+)
+"""Vectors in a sentence: (1, 2), or 0.1, 0.2 and 0.7."""
 _WORD_BEFORE, _WORD_BEHIND = re.compile(r"[^\W\d_]{2} ?$"), re.compile(r" [^\W\d_]{2}")
 _ARGUMENT = re.compile(r"[^\W\d_]{3}\}?\s*+(?:\\left)?\((?:\s*+\\begin\{\w{1,20}+\})?\s*+[\[(]*+$")
 _BRACKET = re.compile(r"[\d}]\s*+(?:\\left)?\s*+(?:\\begin\{\w{1,20}+\}|\(|\[|⎡)\s*+$")
@@ -66,8 +71,10 @@ def witnessed(
 ) -> Mapping[str, WrittenMatrix]:
     """Return matrices with those found in the numbers of a text; the rest is listed as unread.
 
-    A slash is first that of a fraction, then a separator of numbers.
+    A slash is first that of a fraction, then a separator of numbers; one that is drawn as part of
+    a bracket is neither.
     """
+    text = _DRAWN.sub(" ", text)
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
         witness = Witness(each, found, expected, named)
         matrices = witness.testify(matrices)
@@ -190,8 +197,15 @@ class Witness:
             self.free[whole.places] = False
 
     def _is_close(self, cut: Cut) -> bool:
-        places = cut.places
-        return max(places) - min(places) <= len(places) + 2 * len(cut.rows)
+        """Say whether rows are on one line, or at one place of lines, with little between them."""
+        places, firsts = cut.places, [row[0] for row in cut.rows]
+        lines = [self.numbers[place].line for place in firsts]
+        before = {
+            sum(each.line == line for each in self.numbers[max(0, place - WIDEST) : place])
+            for place, line in zip(firsts, lines, strict=True)
+        }
+        is_aligned = len({*lines}) == 1 or len(before) == 1
+        return is_aligned and max(places) - min(places) <= len(places) + 2 * len(cut.rows)
 
     def _locate(self, name: str, written: WrittenMatrix) -> None:
         """Mark the numbers of a step that was read: no other step uses them."""

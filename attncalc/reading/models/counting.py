@@ -1,13 +1,20 @@
-"""Counts of a model from its config: the matrices of each family, and the cost of a pass."""
+"""Counts of a model from its config alone: the matrices of its family, and what a pass takes."""
+
+from collections import Counter
 
 from attncalc.base.errors import InputError
-from attncalc.reading.models.families import family_of
-from attncalc.reading.models.family import check_config
+from attncalc.base.typed import quoted
+from attncalc.reading.models.families import COUNTED, family_of
+from attncalc.reading.models.family import CLASSES, Family, Head, check_config
 from attncalc.reading.models.folder import Config
-from attncalc.studies.counting import Count, Load, Term
+from attncalc.studies.counting import MOST, Count, Load, visible
 
-_USUAL_TOKENS = 1024
-_ROTARY = ("llama", "mistral", "qwen2", "qwen3", "gemma2")
+USUAL_TOKENS = 1024
+MOST_LAYERS = 100_000
+_WIDTHS = {"qwen3": 128, "gemma2": 256}
+"""The width of a head, if the config has none; that of others follows from the heads."""
+_UNTIED = ("llama", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
+"""The types whose head has its own weights, if the config does not say."""
 
 
 def count_config(config: Config, load: Load) -> Count:
@@ -26,275 +33,251 @@ def count_config(config: Config, load: Load) -> Count:
         If the family or the head is unknown, or a size is missing or wrong.
     """
     load.check()
-    family = family_of(config)
+    family = family_of(config, COUNTED)
     if family is None:
-        raise config.wrong("model_type", config.get("model_type"), "a family that attncalc opens")
+        raise config.wrong("model_type", config.get("model_type"), "a family that attncalc counts")
     check_config(config, family.asks, family.title)
-    return _Counting(config, load).count()
+    return _Counting(config, family, load).count()
 
 
 class _Counting:
     """Collects the terms of a model."""
 
-    def __init__(self, config: Config, load: Load) -> None:
-        self.config, self.kind = config, config.get("model_type")
-        self.n = load.tokens or _USUAL_TOKENS
-        self.load = load
+    def __init__(self, config: Config, family: Family, load: Load) -> None:
+        self.config, self.family, self.load = config, family, load
+        self.n = load.tokens or USUAL_TOKENS
         self.part, self.layers = "", 0
-        self.parameters: list[Term] = []
-        self.work: list[Term] = []
-        self.results: list[Term] = []
-        self.weights: list[Term] = []
-        self.cached: list[Term] = []
         names = config.get("architectures", None) or ["Model"]
         if not isinstance(names, list) or not isinstance(names[0], str):
             raise config.wrong("architectures", names, "a list of names")
         self.architecture = names[0]
+        self.d = self._size("hidden_size", "d_model", "n_embd")
+        self.found = Count(load, self.d)
 
     def count(self) -> Count:
-        if self.kind in _ROTARY:
-            self._rotary()
-        elif self.kind in ("bart", "mbart", "whisper", "t5", "mt5"):
-            self._two_sided()
-        else:
-            {"gpt2": self._gpt2, "bert": self._bert, "vit": self._vit}[self.kind]()
-        terms = self.parameters, self.work, self.results, self.weights, self.cached
-        return Count(self.load._replace(tokens=self.n), *map(tuple, terms))
+        last, head = self._head()
+        for family in (self.family, last)[: 1 + (last is not self.family)]:
+            self._side(family)
+        self.part, self.layers = "head", 0
+        if head is not None:
+            self._outputs(head, bool(last.tokens))
+        is_of_both = self.architecture.endswith("ForPreTraining")
+        if self.family.title in ("BERT", "ViT") and (head is None or is_of_both):
+            self._project("pool", self.d, self.d, 1, bias=True)
+        if is_of_both:
+            self._project("next", self.d, 2, 1, bias=True)
+        self.found.load = self.load._replace(tokens=self.n)
+        self.found.window = last.said["window"](self.config, 0) if "window" in last.said else None
+        return self.found
 
-    def _in(self, part: str, layers: int = 0) -> None:
-        self.part, self.layers = part, layers
+    def _head(self) -> tuple[Family, Head | None]:
+        """Return the last side of the model, and its head."""
+        name, last = self.architecture, self.family.decoder or self.family
+        for side in (last, self.family):
+            for end, head in side.heads.items():
+                if name.endswith(end) and "Double" not in name:
+                    return side, head
+        others = "Head", "Encoder", "Decoder"
+        if not name.endswith("Model") or any(each in name for each in others):
+            raise self.config.wrong("architectures", name, "a model or known head")
+        return last, None
 
-    def _matrix(self, name: str, *shape: int) -> None:
-        self.parameters.append(Term(self.part, name, shape, self.layers))
+    def _add(self, what: str, name: str, *factors: int) -> None:
+        self.found.add(what, name, *factors, part=self.part, layers=self.layers)
 
-    def _norm(self, name: str, width: int, *, bias: bool = True) -> None:
-        self._matrix(f"gamma_{name}", width)
-        if bias:
-            self._matrix(f"beta_{name}", width)
+    def _vectors(self, *names: str, width: int = 0) -> None:
+        for name in names:
+            self._add("parameters", name, width or self.d)
 
     def _step(self, name: str, work: tuple[int, ...], result: tuple[int, ...]) -> None:
-        self.work.append(Term(self.part, name, work, self.layers))
-        self.results.append(Term(self.part, name, result, self.layers))
+        self._add("multiply_adds", name, *work)
+        self._add("results", name, *result)
 
-    def _linear(self, name: str, ins: int, outs: int, rows: int, *, bias: bool = True) -> None:
-        """Add a projection: its weights, its bias and its step."""
-        self._matrix(f"W_{name}", ins, outs)
+    def _project(
+        self, name: str, ins: int, outs: int, rows: int = 0,
+        *, bias: bool = False, step: str = "", experts: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        """Add a projection: its weights, its bias and its step; of experts, all and those used."""
+        own, dot, letter = name.rpartition(".")
+        self._add("parameters", f"{own}{dot}W_{letter}", *experts[:1], ins, outs)
         if bias:
-            self._matrix(f"b_{name}", outs)
-        self._step(name, (rows, ins, outs), (rows, outs))
+            self._add("parameters", f"{own}{dot}b_{letter}", outs)
+        rows_of_each = (rows or self.n, *experts[1:])
+        self._step(step or name, (*rows_of_each, ins, outs), (*rows_of_each, outs))
+
+    def _size(self, *keys: str, default: int = 0) -> int:
+        found = (self.config.count_or_none(key) for key in keys)
+        size = next(filter(None, found), default)
+        if not size:
+            names = " or ".join(map(quoted, keys))
+            raise InputError(f"{self.config.place}: it has no {names}, which its model needs")
+        if size > MOST:
+            raise InputError(f"{self.config.place}: a size of {size:.0e}: at most {MOST:,}")
+        return size
+
+    def _side(self, family: Family) -> None:
+        """Add an encoder or a decoder: its embedding, its layers and its last normalisation."""
+        side = str(family.fixed["block"])
+        own, dot = (f"{side} ", f"{side}.") if self.family.decoder else ("", "")
+        heads = family.said["heads"](self.config, 0)
+        self.part, self.layers = f"{own}embedding", 0
+        if family.tokens and (family is self.family or not self.family.tokens):
+            self._add("parameters", "W_E", self._size("vocab_size"), self.d)
+        for number, (name, stride) in enumerate(family.convolutions):
+            ins, rows = self.d if number else self._size("num_mel_bins"), self.n * (3 - stride)
+            self._project(name.rpartition(".")[2], 3 * ins, self.d, rows, bias=True)
+        for name in family.begins:
+            self._begin(family, name, dot)
+        for name in family.shared:
+            buckets = self._size("relative_attention_num_buckets", default=32)
+            self._add("parameters", dot + name.rpartition(".")[2], buckets, heads)
+        for (window, is_routed), count in self._kinds(family).items():
+            kinds = f"window {window}" if window else "", "experts" if is_routed else ""
+            self.part, self.layers = ", ".join(filter(None, (f"{own}layers", *kinds))), count
+            self._layer(family, heads, window, is_routed=is_routed)
+        self.part, self.layers = f"{own}end", 0
+        self._vectors(*family.ends)
+
+    def _begin(self, family: Family, name: str, dot: str) -> None:
+        """Add a tensor that precedes the layers of a side."""
+        if name == "E":
+            patch = self._size("patch_size")
+            count = (self._size("image_size") // patch) ** 2
+            if self.load.tokens not in (None, count + 1):
+                raise InputError(f"--tokens {self.load.tokens}: this model has {count + 1} of them")
+            self.n = count + 1
+            channels = self._size("num_channels", default=3)
+            self._project("E", channels * patch**2, self.d, count, bias=True)
+        elif name == "P":
+            source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
+            keys = source[family.fixed["block"]], "max_position_embeddings", "n_positions"
+            rows = self.n if "E" in family.begins else self._size(*keys)
+            self._add("parameters", f"{dot}P", rows + family.offset, self.d)
+        elif name == "W_type":
+            self._add("parameters", name, self._size("type_vocab_size"), self.d)
+        elif name != "b_E":
+            self._vectors(name)
+
+    def _kinds(self, family: Family) -> dict[tuple[int | None, bool], int]:
+        """Return how many layers have each window, with or without routed experts."""
+        count, window = family.count(self.config, 0), family.said.get("window")
+        if count > MOST_LAYERS:
+            raise InputError(f"{self.config.place}: {count:,} layers: at most {MOST_LAYERS:,}")
+        has_experts = self.config.get("n_routed_experts", None) is not None
+        dense = self.config.whole("first_k_dense_replace", 0) if has_experts else count
+        return Counter(
+            (window(self.config, layer) if window else None, layer >= dense)
+            for layer in range(count)
+        )
+
+    def _layer(self, family: Family, heads: int, window: int | None, *, is_routed: bool) -> None:
+        fixed, biases, n = family.fixed, family.biases(self.config, 0), self.n
+        hidden = n * n - visible(n, n, window) if fixed.get("causal") else 0
+        if self.config.says("kv_lora_rank"):
+            self._latent(heads, hidden)
+        else:
+            width = self._width(heads)
+            cached = min(n, window or n) if fixed.get("causal") else 0
+            self._attention("", (heads, width), biases, hidden, cached)
+            if family.sides:
+                self._attention("cross.", (heads, width), biases, 0, n)
+            if "qk_norm" in fixed:
+                self._vectors("gamma_Q", "gamma_K", width=width)
+        norms = 4 if fixed["norm"] == "around" else 3 if family.sides else 2
+        kinds = ("gamma", "beta") if fixed["normalization"] == "layer" else ("gamma",)
+        self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
+        is_gated = family.is_gated(self.config, 0)
+        if not is_routed:
+            keys = f"{fixed['block']}_ffn_dim", "intermediate_size", "d_ff", "n_inner"
+            inner = self._size(*keys, default=4 * self.d)
+            self._feed_forward("", inner, biases, is_gated=is_gated)
+            return
+        inner, shared = self._size("moe_intermediate_size"), self.config.get("n_shared_experts", 0)
+        experts = self._size("n_routed_experts"), self._size("num_experts_per_tok")
+        self._project("router", self.d, experts[0])
+        self._feed_forward("experts.", inner, "", is_gated=is_gated, experts=experts)
+        if shared:
+            inner *= self._size("n_shared_experts")
+            self._feed_forward("shared.", inner, biases, is_gated=is_gated)
+
+    def _width(self, heads: int) -> int:
+        """Return the width of a head."""
+        of_type = _WIDTHS.get(self.config.get("model_type"), 0)
+        if not of_type and self.d % heads and not any(map(self.config.says, ("head_dim", "d_kv"))):
+            where = self.config.place
+            raise InputError(f"{where}: {heads} heads do not divide a width of {self.d}")
+        return self._size("head_dim", "d_kv", default=of_type or self.d // heads)
 
     def _attention(
-        self, d: int, heads: int, *, own: str = "", kv: int = 0, width: int = 0,
-        biases: str = "QKVO", cached: bool = False, keys: int = 0,
-    ) -> None:  # fmt: skip
-        """Add an attention with its projections."""
-        n, m = self.n, keys or self.n
-        kv, width = kv or heads, width or d // heads
-        for name, rows, outs in (("Q", n, heads), ("K", m, kv), ("V", m, kv)):
-            self._linear(own + name, d, outs * width, rows, bias=name in biases)
-        self._step(f"{own}S", (heads, n, m, width), (heads, n, m))
-        self.weights.append(Term(self.part, f"{own}A", (heads, n, m), self.layers))
-        self.results.append(self.weights[-1])
-        self._step(f"{own}H", (heads, n, m, width), (heads, n, width))
-        self._linear(f"{own}O", heads * width, d, n, bias="O" in biases)
+        self, own: str, heads: tuple[int, int], biases: str, hidden: int, cached: int
+    ) -> None:
+        """Add an attention of heads of a width, of which masks hide pairs of queries and keys."""
+        count, width = heads
+        kv = self._size("num_key_value_heads", default=count)
+        for name, outs in (("Q", count), ("K", kv), ("V", kv)):
+            self._project(own + name, self.d, outs * width, bias=name in biases)
+        self._weigh(own, count, width, width, hidden)
+        self._project(f"{own}O", count * width, self.d, bias="O" in biases)
         if cached:
-            self.cached.append(Term(self.part, f"{own}K, {own}V", (2, kv, m, width), self.layers))
+            self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
 
-    def _feed_forward(self, d: int, inner: int, *, bias: bool = True, gate: bool = False) -> None:
-        for name, ins, outs in (("gate", d, inner), ("1", d, inner), ("2", inner, d)):
-            if gate or name != "gate":
-                self._linear(name, ins, outs, self.n, bias=bias)
+    def _weigh(self, own: str, heads: int, d_k: int, d_v: int, hidden: int) -> None:
+        """Add scores, weights and weighed values."""
+        pairs = heads, self.n, self.n
+        self._step(f"{own}S", (*pairs, d_k), pairs)
+        for what in ("results", "weights"):
+            self._add(what, f"{own}A", *pairs)
+        self._step(f"{own}H", (*pairs, d_v), (heads, self.n, d_v))
+        self._add("hidden", f"{own}A", heads, hidden)
+        self._add("masked", f"{own}S, {own}H", heads, hidden, d_k + d_v)
 
-    def _size(self, key: str, default: int = 0) -> int:
-        found: int = self.config.count_or_none(key) or default or self.config.count(key)
-        return found
+    def _latent(self, heads: int, hidden: int) -> None:
+        """Add multi-head latent attention: keys and values from a vector that is cached."""
+        keys = "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"
+        rank, turned, plain, d_v = map(self._size, keys)
+        bias, ins = self.config.is_so("attention_bias", False), self.d
+        if self.config.get("q_lora_rank", None) is not None:
+            ins = self._size("q_lora_rank")
+            self._project("DQ", self.d, ins, bias=bias)
+            self._vectors("gamma_DQ", width=ins)
+        self._project("Q", ins, heads * (plain + turned))
+        self._project("DKV", self.d, rank + turned, bias=bias)
+        self._vectors("gamma_DKV", width=rank)
+        self._project("UKV", rank, heads * (plain + d_v))
+        self._weigh("", heads, plain + turned, d_v, hidden)
+        self._project("O", heads * d_v, self.d, bias=bias)
+        self._add("cached", "C_KV, K_R", self.n, rank + turned)
 
-    def _labels(self) -> int:
+    def _feed_forward(
+        self, own: str, inner: int, biases: str, *, is_gated: bool, experts: tuple[int, ...] = ()
+    ) -> None:
+        for name in ("1", "3", "2") if is_gated else ("1", "2"):
+            ins, outs = (inner, self.d) if name == "2" else (self.d, inner)
+            bias, step = name in biases, f"{own}F_{name}"
+            self._project(own + name, ins, outs, bias=bias, step=step, experts=experts)
+
+    def _outputs(self, head: Head, has_words: bool) -> None:
+        """Add the head: what gives logits of words or classes."""
+        d, is_of_classes = self.d, head.gives == CLASSES
+        tensors = {name: names[0] for name, names in head.tensors.items()}
+        reads = {"all", "last"} - {"last" if "W_pre" in tensors else ""}
+        rows = self.n if not is_of_classes or head.reads in reads else 1
+        if head.behind:
+            d = self._size("classifier_proj_size")
+            self._project("pre", self.d, d, bias=True)
+        if "W_pre" in tensors:
+            self._project("pre", d, d, rows, bias=True)
+            self._vectors(*(name for name in ("gamma_pre", "beta_pre") if name in tensors))
+        outs = self._labels(tensors["W_out"]) if is_of_classes else self._size("vocab_size")
+        usual = self.config.get("model_type") not in _UNTIED
+        if not (head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)):
+            self._add("parameters", "W_out", d, outs)
+        if tensors.get("b_out", "").endswith(".bias"):  # others are buffers
+            self._add("parameters", "b_out", outs)
+        self._step("out", (rows, d, outs), (rows, outs))
+
+    def _labels(self, tensor: str) -> int:
+        if "seq_relationship" in tensor:
+            return 2
         names = self.config.get("id2label", None)
-        return len(names) if isinstance(names, dict) else self._size("num_labels", 2)
-
-    def _ends(self, *ends: str) -> bool:
-        return self.architecture.endswith(ends)
-
-    def _split(self, d: int, heads: int) -> int:
-        if d % heads:
-            raise InputError(f"{self.config.place}: {heads} heads do not divide a width of {d}")
-        return d // heads
-
-    def _head_of_words(self, d: int, words: int, *, tied: bool, bias: bool = False) -> None:
-        if not tied:
-            self._matrix("W_out", d, words)
-        if bias:
-            self._matrix("b_out", words)
-        self._step("out", (self.n, d, words), (self.n, words))
-
-    def _heads_of_texts(self, d: int, words: int, *, tied: bool) -> None:
-        """Add the head of a decoder without an encoder."""
-        self._in("head")
-        if self._ends("LMHeadModel", "ForCausalLM"):
-            self._head_of_words(d, words, tied=self.config.is_so("tie_word_embeddings", tied))
-        elif self._ends("ForSequenceClassification", "ForTokenClassification"):
-            own = self._ends("ForTokenClassification")
-            self._linear("out", d, self._labels(), self.n, bias=own)
-        else:
-            self._refuse_head()
-
-    def _refuse_head(self) -> None:
-        others = "Head", "Encoder", "Decoder"
-        if not self._ends("Model") or any(each in self.architecture for each in others):
-            raise self.config.wrong("architectures", self.architecture, "a model or known head")
-
-    def _gpt2(self) -> None:
-        d, words = self._size("n_embd"), self._size("vocab_size")
-        heads = self._size("n_head")
-        self._split(d, heads)
-        self._in("embedding")
-        self._matrix("W_E", words, d)
-        self._matrix("P", self._size("n_positions"), d)
-        self._in("layers", self._size("n_layer"))
-        self._norm("1", d)
-        self._attention(d, heads, cached=True)
-        self._norm("2", d)
-        self._feed_forward(d, self._size("n_inner", 4 * d))
-        self._in("end")
-        self._norm("out", d)
-        self._heads_of_texts(d, words, tied=True)
-
-    def _rotary(self) -> None:
-        """Count Llama and models with the same structure."""
-        d, words = self._size("hidden_size"), self._size("vocab_size")
-        heads = self._size("num_attention_heads")
-        width = {"qwen3": 128, "gemma2": 256}.get(self.kind) or d // heads
-        width = self._size("head_dim", width)
-        kv = self._size("num_key_value_heads", heads)
-        has_bias = self.config.is_so("attention_bias", False)
-        biases = "QKV" if self.kind == "qwen2" else "QKVO" if has_bias else ""
-        self._in("embedding")
-        self._matrix("W_E", words, d)
-        self._in("layers", self._size("num_hidden_layers"))
-        for number in range(1, 5 if self.kind == "gemma2" else 3):
-            self._norm(str(number), d, bias=False)
-        self._attention(
-            d, heads, kv=kv, width=width, cached=True,
-            biases="" if self.kind == "mistral" else biases,
-        )  # fmt: skip
-        if self.kind == "qwen3":
-            self._norm("Q", width, bias=False)
-            self._norm("K", width, bias=False)
-        bias = self.kind == "llama" and self.config.is_so("mlp_bias", False)
-        self._feed_forward(d, self._size("intermediate_size"), bias=bias, gate=True)
-        self._in("end")
-        self._norm("out", d, bias=False)
-        if self._ends("ForTokenClassification", "ForSequenceClassification", "ForCausalLM"):
-            self._heads_of_texts(d, words, tied=self.kind == "gemma2")
-        else:
-            self._refuse_head()
-
-    def _encoder_layers(self, d: int, biases: str = "QKVO") -> None:
-        heads = self._size("num_attention_heads")
-        self._split(d, heads)
-        self._in("layers", self._size("num_hidden_layers"))
-        self._attention(d, heads, biases=biases)
-        self._norm("1", d)
-        self._feed_forward(d, self._size("intermediate_size"))
-        self._norm("2", d)
-
-    def _bert(self) -> None:
-        d, words = self._size("hidden_size"), self._size("vocab_size")
-        self._in("embedding")
-        self._matrix("W_E", words, d)
-        self._matrix("P", self._size("max_position_embeddings"), d)
-        self._matrix("W_type", self._size("type_vocab_size"), d)
-        self._norm("E", d)
-        self._encoder_layers(d)
-        self._in("head")
-        if not self._ends("ForMaskedLM", "ForTokenClassification"):
-            self._linear("pool", d, d, 1)
-        if self._ends("ForMaskedLM", "ForPreTraining"):
-            self._linear("pre", d, d, self.n)
-            self._norm("pre", d)
-            tied = self.config.is_so("tie_word_embeddings", True)
-            self._head_of_words(d, words, tied=tied, bias=True)
-        if self._ends("ForPreTraining", "ForNextSentencePrediction"):
-            self._linear("next", d, 2, 1)
-        elif self._ends("ForTokenClassification", "ForSequenceClassification"):
-            rows = self.n if self._ends("ForTokenClassification") else 1
-            self._linear("out", d, self._labels(), rows)
-        elif not self._ends("ForMaskedLM"):
-            self._refuse_head()
-
-    def _vit(self) -> None:
-        d, side, patch = (self._size(key) for key in ("hidden_size", "image_size", "patch_size"))
-        channels = self._size("num_channels", 3)
-        patches = (side // patch) ** 2
-        if self.load.tokens not in (None, patches + 1):
-            raise InputError(f"--tokens {self.load.tokens}: this model has {patches + 1} of them")
-        self.n = patches + 1
-        self._in("embedding")
-        self._linear("E", channels * patch * patch, d, patches)
-        self._matrix("class_token", d)
-        self._matrix("P", self.n, d)
-        self._encoder_layers(d, "QKVO" if self.config.is_so("qkv_bias", True) else "O")
-        self._in("head")
-        self._norm("out", d)
-        if self._ends("ForImageClassification"):
-            self._linear("out", d, self._labels(), 1)
-        else:
-            self._refuse_head()
-            self._linear("pool", d, d, 1)
-
-    def _two_sided(self) -> None:
-        is_t5 = self.kind in ("t5", "mt5")
-        d, words = self._size("d_model"), self._size("vocab_size")
-        self._in("embedding")
-        self._matrix("W_E", words, d)
-        for side in ("encoder", "decoder"):
-            (self._side_of_t5 if is_t5 else self._side_of_bart)(side, d)
-        self._in("head")
-        if self._ends("ForConditionalGeneration"):
-            tied = self.config.is_so("tie_word_embeddings", True)
-            self._head_of_words(d, words, tied=tied)
-        else:
-            self._refuse_head()
-
-    def _side_of_bart(self, side: str, d: int) -> None:
-        is_whisper = self.kind == "whisper"
-        heads = self._size(f"{side}_attention_heads")
-        self._split(d, heads)
-        self._in(f"{side} embedding")
-        if is_whisper:
-            key = "max_source_positions" if side == "encoder" else "max_target_positions"
-            self._matrix(f"{side}.P", self._size(key), d)
-            if side == "encoder":
-                self._linear("conv1", 3 * self._size("num_mel_bins"), d, 2 * self.n)
-                self._linear("conv2", 3 * d, d, self.n)
-        else:
-            self._matrix(f"{side}.P", self._size("max_position_embeddings") + 2, d)
-            self._norm("E", d)
-        biases = "QVO" if is_whisper else "QKVO"
-        self._in(f"{side} layers", self._size(f"{side}_layers"))
-        for own in ("", "cross.") if side == "decoder" else ("",):
-            self._attention(d, heads, own=own, biases=biases, cached=side == "decoder")
-            self._norm(f"{own}1", d)
-        self._feed_forward(d, self._size(f"{side}_ffn_dim"))
-        self._norm("2", d)
-        if self.kind != "bart":
-            self._in(f"{side} end")
-            self._norm("out", d)
-
-    def _side_of_t5(self, side: str, d: int) -> None:
-        heads, width = self._size("num_heads"), self._size("d_kv")
-        self._in(side)
-        self._matrix(f"{side}.rel_bias", self._size("relative_attention_num_buckets", 32), heads)
-        count = self._size("num_layers")
-        count = self._size("num_decoder_layers", count) if side == "decoder" else count
-        self._in(f"{side} layers", count)
-        for own in ("", "cross.") if side == "decoder" else ("",):
-            is_cached = side == "decoder"
-            self._attention(d, heads, own=own, width=width, biases="", cached=is_cached)
-            self._norm(f"{own}1", d, bias=False)
-        gate = str(self.config.get("feed_forward_proj", "relu")).startswith("gated")
-        self._feed_forward(d, self._size("d_ff"), bias=False, gate=gate)
-        self._norm("2", d, bias=False)
-        self._in(f"{side} end")
-        self._norm("out", d, bias=False)
+        return len(names) if isinstance(names, dict) else self._size("num_labels", default=2)

@@ -3,6 +3,7 @@
 Names and keys are those of the `transformers` library, whose classes define them.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -52,7 +53,17 @@ def _llama_heads(**says: Said) -> dict[str, Head]:
     }
 
 
+def _biased(where: str, **keys: str) -> Said:
+    """Return what reads the projections with a bias: these, and those of each key that is true."""
+
+    def says(config: Config, layer: int) -> str:
+        return where + "".join(more for key, more in keys.items() if config.is_so(key, False))
+
+    return says
+
+
 _LLAMA_NAMES: dict[str, Any] = {
+    "is_gated": lambda config, layer: True,
     "layers": ("layers.{}.",),
     "count": a_count("num_hidden_layers"),
     "tokens": "embed_tokens.weight",
@@ -176,6 +187,10 @@ def _t5(side: str, count: Said) -> dict[str, Any]:
         "tokens": "shared.weight",
         "ends": {"gamma_out": f"{side}.final_layer_norm.weight"},
         "shared": {"rel_bias" if side == "encoder" else "self.rel_bias": f"layer.0.{own}"},
+        "biases": _biased(""),
+        "is_gated": lambda config, layer: str(config.get("feed_forward_proj", "relu")).startswith(
+            "gated"
+        ),
     }
 
 
@@ -241,6 +256,7 @@ FAMILIES = (
     Family(
         "Llama",
         ("llama",),
+        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
         fixed=_LLAMA_FIXED,
         said=_LLAMA_SAID,
         heads=_llama_heads(),
@@ -249,6 +265,7 @@ FAMILIES = (
     Family(
         "Mistral",
         ("mistral",),
+        biases=_biased(""),
         fixed=_LLAMA_FIXED,
         said={**_LLAMA_SAID, "window": a_window},
         heads=_llama_heads(),
@@ -257,6 +274,7 @@ FAMILIES = (
     Family(
         "Qwen2",
         ("qwen2",),
+        biases=_biased("QKV"),
         fixed=_LLAMA_FIXED,
         said={**_LLAMA_SAID, "window": a_window},
         heads=_llama_heads(),
@@ -265,6 +283,7 @@ FAMILIES = (
     Family(
         "Qwen3",
         ("qwen3",),
+        biases=_biased("", attention_bias="QKVO"),
         fixed={**_LLAMA_FIXED, "qk_norm": "rms"},
         said={**_LLAMA_SAID, "window": a_window},
         heads=_llama_heads(),
@@ -273,6 +292,7 @@ FAMILIES = (
     Family(
         "Gemma 2",
         ("gemma2",),
+        biases=_biased("", attention_bias="QKVO"),
         fixed={**_LLAMA_FIXED, "norm": "around"},
         said={
             **_LLAMA_SAID,
@@ -338,6 +358,7 @@ FAMILIES = (
     Family(
         "ViT",
         ("vit",),
+        biases=lambda config, layer: "QKVO12" if config.is_so("qkv_bias", True) else "O12",
         layers=("layers.{}.", "encoder.layer.{}."),
         count=a_count("num_hidden_layers"),
         fixed={"block": "encoder", "norm": "pre", "normalization": "layer"},
@@ -386,6 +407,7 @@ FAMILIES = (
     Family(
         "Whisper",
         ("whisper",),
+        biases=_biased("QVO12"),
         **_bart("encoder", norm="pre", is_last_normalised=True),
         begins={"P": "encoder.embed_positions.weight"},
         convolutions=(("encoder.conv1", 1), ("encoder.conv2", 2)),
@@ -401,6 +423,7 @@ FAMILIES = (
         decoder=Family(
             "Whisper",
             (),
+            biases=_biased("QVO12"),
             **_bart("decoder", norm="pre", is_last_normalised=True),
             **_BART_DECODES,
             tokens="decoder.embed_tokens.weight",
@@ -426,8 +449,23 @@ FAMILIES = (
 )
 """A table of names, for each family."""
 
+COUNTED = (
+    *FAMILIES,
+    Family(
+        "DeepSeek",
+        ("deepseek_v2", "deepseek_v3"),
+        biases=_biased("", mlp_bias="123"),
+        fixed=_LLAMA_FIXED,
+        said=_LLAMA_SAID,
+        heads=_llama_heads(),
+        asks={"moe_layer_freq": (1,)},
+        **_LLAMA_NAMES,
+    ),
+)
+"""The families whose configs are counted; the last cannot be opened."""
 
-def family_of(config: Config) -> Family | None:
-    """Return the family of a config, or None if it is unknown."""
+
+def family_of(config: Config, families: Sequence[Family] = FAMILIES) -> Family | None:
+    """Return the family that a config is of, or None where it is none of these."""
     kind = config.get("model_type")
-    return next((family for family in FAMILIES if kind in family.types), None)
+    return next((family for family in families if kind in family.types), None)

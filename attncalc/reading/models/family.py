@@ -115,7 +115,11 @@ class Family:
         The convolutions of a spectrogram before the layers: the names of the tensors, and the
         stride.
     decoder
-        The row of the decoder, for a model with an encoder.
+        The row of what reads what this one gives, of a model with an encoder.
+    biases
+        The projections of a layer that have a bias, from "QKVO123".
+    is_gated
+        Whether the feed-forward part has a gate, W_3.
     """
 
     title: str
@@ -139,6 +143,8 @@ class Family:
     shared: Mapping[str, str] = field(default_factory=dict)
     convolutions: Sequence[tuple[str, int]] = ()
     decoder: "Family | None" = None
+    biases: Said = lambda config, layer: "QKVO123"
+    is_gated: Said = lambda config, layer: False
 
     @property
     def takes(self) -> str:

@@ -1,4 +1,4 @@
-"""Words for the steps in nine languages, and the meaning of combinations of them."""
+"""Words for the steps in several languages, and what several of them mean together."""
 
 import re
 import unicodedata
@@ -88,8 +88,8 @@ _CONCEPT = {
 }
 _SIGNS = [*_CONCEPT, *map(plain_word, f"{_OF_LAYERS} {_OTHERS}".split())]
 _UNPARTED = sorted((each for each in _SIGNS if ord(each[0]) > 0x2E80), key=len, reverse=True)
-"""Words of Chinese and Japanese, which have no blanks between them, longest first."""
-_WORD = re.compile("|".join(["[a-z]+", "√", "α", *_UNPARTED]))
+"""Words of Chinese and Japanese, which no blanks part: the longest count."""
+_WORD = re.compile("|".join(["[a-z]+", "[а-я]+", "√", "α", *_UNPARTED]))
 _STEMS = (
     ("aufmerksamkeitsgewicht", "softmax"),
     ("aufmerksamkeitsmatrix", "softmax"),
@@ -113,6 +113,17 @@ _STEMS = (
     ("kontext", "O"),
     ("scorematri", "S"),
     ("ahnlichkeit", "S"),
+    ("skalarprodukt", "S"),
+    ("divi", "scaled"),
+    ("delat", "scaled"),
+    ("delen", "scaled"),
+    ("teilen", "scaled"),
+    ("podziel", "scaled"), ("zapytani", "Q"), ("klucz", "K"), ("wartosc", "V"), ("iloczyn", "S"),
+    ("wyjsci", "O"), ("wagi", "weights"), ("wagami", "weights"),
+    ("fraga", "Q"), ("fragor", "Q"), ("nyck", "K"), ("varde", "V"), ("utdata", "O"),
+    ("vikter", "weights"), ("sorgu", "Q"), ("anahtar", "K"), ("deger", "V"),
+    ("запрос", "Q"), ("ключ", "K"), ("значен", "V"), ("скалярн", "S"), ("делен", "scaled"),
+    ("делим", "scaled"), ("вес", "weights"), ("внимани", "attention"), ("выход", "O"),
 )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def _of_setting(text: str, name: str, found: re.Match[str], problem: Problem) ->
     _check_setting(name, problem)
     if found["sign"] != "=" or found["place"] is not None:
         raise InputError(f"a setting takes its values by =, as {name}={found['values']}")
-    values = _read_values(found["values"], name)
+    values = read_values(found["values"], name)
     for value in values if isinstance(values, Listed) else (values.first, values.last):
         if isinstance(value, Infinity):
             _check_limit(problem, name)
@@ -139,7 +139,7 @@ def _of_matrix(text: str, name: str, found: re.Match[str], problem: Problem) -> 
     place = place_of(name, found["place"], problem)
     along = _DIRECTION.fullmatch(found["values"])
     row = along["row"] if along else None
-    values = _read_values(along["values"].strip() if along else found["values"], name)
+    values = read_values(along["values"].strip() if along else found["values"], name)
     if isinstance(values, Listed) and any(isinstance(value, str) for value in values):
         raise InputError(f"{name} takes numbers: {HOW_TO_RANGE}")
     if isinstance(values, Span) and isinstance(values.last, Infinity):
@@ -167,7 +167,7 @@ def _direction(text: str, shape: tuple[int, ...], name: str) -> Matrix:
     return numbers
 
 
-def _read_values(text: str, name: str) -> Values:
+def read_values(text: str, name: str) -> Values:
     """Read a range or a list of values.
 
     Raises

@@ -164,7 +164,7 @@ def draw_lines(
     axes.set_xlim(axis.at[0], axis.at[0] + span * room[0] / (room[0] - margin))
     _label(axes, axis, change, span, palette)
     _mark_changeovers(axes, variation, _found(variation, places), axis, palette)
-    _name_ends(axes, axis, [variation.watched[i] for i in drawn], values[-1], room, palette)
+    name_ends(axes, axis, [variation.watched[i].name for i in drawn], values[-1], room, palette)
     return figure.LeftOut({LEFT_OUT: len(places) - len(drawn)})
 
 
@@ -207,13 +207,13 @@ def axis_of(change: Change, variation: Variation) -> Axis:
     away = max(LIMIT, 0.08 * (high - low))
     ends = {0.0: low - away, float("inf"): high + away}
     at = np.array([ends[number] if number in ends else log10(number) for number in numbers])
-    ticks = _tens(low, high)
+    ticks = tens(low, high)
     named = [(log10(tick), f"{tick:g}") for tick in ticks]
     named += [(ends[end], "∞" if end else "0") for end in ends if end in numbers]
     return Axis(at, tuple(place for place, _ in named), tuple(name for _, name in named), True)
 
 
-def _tens(low: float, high: float) -> list[float]:
+def tens(low: float, high: float) -> list[float]:
     """Return the powers of ten between two, and where there are few their doubles and halves."""
     powers = [10.0**power for power in range(floor(low), ceil(high) + 1)]
     digits = (1, 2, 5) if high - low <= 2.5 else (1,)
@@ -255,10 +255,10 @@ def _mark_changeovers(
         )
 
 
-def _name_ends(
+def name_ends(
     axes: Axes,
     axis: Axis,
-    watched: Sequence[Watched],
+    names: Sequence[str],
     ends: Matrix,
     room: figure.Room,
     palette: Palette,
@@ -274,7 +274,7 @@ def _name_ends(
     looks = list(line_looks(palette))
     for y, place in zip(at, order, strict=True):
         look: dict[str, Any] = {"size": NAME_SIZE, "color": looks[place % len(looks)]["color"]}
-        name = harmless(watched[place].name)
+        name = harmless(names[place])
         axes.text(right + gap, y, name, va="center", parse_math=False, gid="name", **look)
 
 
