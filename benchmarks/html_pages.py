@@ -71,7 +71,7 @@ def milliseconds_in_chromium(page: str) -> float | None:
 
 def row(name: str, solution: Solution, repeats: int) -> str:
     """Return a line of the table."""
-    solution.to_html()  # what is worked out when it is first shown
+    solution.to_html()  # parts computed when first shown
     pairs = [(seconds(solution.to_markdown), seconds(solution.to_html)) for _ in range(repeats)]
     markdown, html = (median(times) for times in zip(*pairs, strict=True))
     page = solution.to_html()
@@ -104,7 +104,7 @@ PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
 def times_of_forty_tokens(repeats: int, edits: int) -> dict[str, list[float]]:
-    """Return milliseconds to the first paint, and of edits, and of what stands beside them."""
+    """Return milliseconds to the first paint, for edits, and for related updates."""
     from browser import Browser
 
     found: dict[str, list[float]] = {

@@ -40,7 +40,7 @@ WAYS_EACH = 6
 PLANS_EVERY = 5
 """Problems after which all plans are followed once more, in other matrices."""
 SEEN = 3
-"""Entries that a plan must change for its mistake to be told from slips."""
+"""Entries that a plan must change for its mistake to differ from slips."""
 NEAR = 0.025
 """How far weights may be from the truth, of a script that is called right but for rounding."""
 
@@ -55,7 +55,7 @@ class Student(NamedTuple):
     flawless: Script
 
     def writes(self, **mistakes: object) -> Script | None:
-        """Return the script with these mistakes; None where nobody could write it."""
+        """Return the script with these mistakes; None if it is impossible to write."""
         script = planting.written(self.task, self.style, self.shown, **mistakes)  # type: ignore[arg-type]
         if script is None or any(np.isnan(matrix).any() for matrix in script.values()):
             return None
@@ -251,7 +251,7 @@ class Table:
     def _judge(
         self, kind: str, student: Student, script: Script, planted: str, seen_in: str
     ) -> None:
-        """Compare what is said of a script with what was planted in it.
+        """Compare the marking of an answer with the mistakes planted in it.
 
         `seen_in` is the first step in which the planted mistake changes a digit.
         """

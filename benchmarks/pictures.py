@@ -45,7 +45,7 @@ def problem(tokens: int) -> Problem:
 
 
 def tied(tokens: int) -> Problem:
-    """Return tokens that are all the same, so that each line of the map is drawn."""
+    """Return equal tokens, so that each line of the map is drawn."""
     return Problem(X=[[1]] * tokens, W_Q=[[1]], W_K=[[1]], W_V=[[1]], decimals=DECIMALS)
 
 

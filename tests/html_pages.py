@@ -36,7 +36,7 @@ class Element:
     inside: list["Element | str"] = field(default_factory=list)
 
     def all(self, tag: str = "", **wanted: str) -> Iterator["Element"]:
-        """Yield the elements within of a kind, those whose attributes are as wanted."""
+        """Yield the elements of a kind within, with the given attributes."""
         for each in self.inside:
             if isinstance(each, Element):
                 named = {
@@ -56,7 +56,7 @@ class Element:
 
     @property
     def words(self) -> str:
-        """Its text, with room between what stands in elements of its own."""
+        """Its text, with blanks between child elements."""
         return " ".join(each if isinstance(each, str) else each.words for each in self.inside)
 
     def get(self, name: str) -> str:

@@ -285,7 +285,7 @@ class Keras(Library):
     name = "Keras Attention"
 
     def attend(self, Q: Any, K: Any, V: Any, **conventions: Any) -> Array:
-        if "KERAS_BACKEND" not in os.environ:  # on its import Keras wants TensorFlow
+        if "KERAS_BACKEND" not in os.environ:  # Keras imports TensorFlow by default
             os.environ["KERAS_BACKEND"] = "torch" if find_spec("torch") else "jax"
         keras = imported("keras")
         queries, keys, values = (np.asarray(x, np.float32)[None] for x in (Q, K, V))

@@ -64,7 +64,7 @@ def gelu(library: Around) -> str:
 
 
 def epsilon(library: Around) -> str:
-    """Of a row ±δ the result is ±δ / √(δ² + ε), or ±δ / (δ + ε): ε is told from how small it is."""
+    """Of a row ±δ the result is ±δ / √(δ² + ε), or ±δ / (δ + ε): its size determines ε."""
     found = library.normalised(SMALL)
     if found is None:
         return NONE
@@ -251,7 +251,7 @@ class Keras(Around):
     name = "Keras"
 
     def _keras(self) -> Any:
-        if "KERAS_BACKEND" not in os.environ:  # on its import Keras wants TensorFlow
+        if "KERAS_BACKEND" not in os.environ:  # Keras imports TensorFlow by default
             os.environ["KERAS_BACKEND"] = "torch" if find_spec("torch") else "jax"
         return imported("keras")
 

@@ -1,6 +1,6 @@
 """Plans for planting: a problem, a step and what a wrong recipe makes of it, in plain numpy.
 
-What the random tasks of `planting` have no room for stands here: positions, caps, masks, shared
+These contain what the random tasks of `planting` do not: positions, caps, masks, shared
 heads, biases of scores and of outputs. All of it is made of four matrices of 3 × 3.
 """
 

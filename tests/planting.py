@@ -261,7 +261,7 @@ KIND_OF_WAY = {
 
 
 def ways_of(task: Task) -> dict[str, dict[str, Any]]:
-    """Return the ways to round that teachers accept, as what `written` is told of each."""
+    """Return the roundings that teachers accept, as arguments of `written`."""
     last, plain, d = last_scores(task), (lambda powers: powers), task.decimals
 
     def powers(base: float, shifted: bool, cutting: Any) -> dict[str, Any]:
@@ -304,7 +304,7 @@ def rounding_explains(
 ) -> bool:
     """Return whether digits that were rounded before can account for what is written in a step.
 
-    The shown digits that the step reads are moved to the ends of what they may stand for, in
+    The shown digits that the step reads are moved to the ends of their ranges, in
     random directions: what is reached so is a part of what rounding can do, and never more.
     """
     carried, rule = style

@@ -73,7 +73,7 @@ def test_keys_in_any_directions_give_the_target_weights(target: str, scale: str)
     assert np.linalg.lstsq(K.T, found.queries[0], rcond=None)[1] == pytest.approx([0], abs=1e-9)
 
 
-def test_the_least_norm_is_taken_where_many_queries_would_do() -> None:
+def test_the_query_has_the_least_norm() -> None:
     found = designed("v_1", K=[[1, 0, 0], [0, 1, 0]], V=[[1], [2]])
     assert found.queries.tolist() == [[10, 0, 0]]
 
@@ -201,7 +201,7 @@ def test_json_has_the_keys_that_programs_read(attncalc: Command) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_says_the_query_the_error_and_how_beta_changes_it(attncalc: Command) -> None:
+def test_the_page_shows_the_query_and_the_error_for_beta(attncalc: Command) -> None:
     run = attncalc("aim", AVERAGE, "1/2 v_a + 1/2 v_b", "--within", "0.001")
     assert "q = 10 k_a + 10 k_b" in run.out
     assert "The error ‖c - target‖ is 5.78725e-05." in run.out
@@ -234,7 +234,7 @@ def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:
         ("1/0 v_a + v_b", '"1/0" divides by zero'),
     ],
 )
-def test_what_cannot_be_aimed_for_is_refused_with_what_would_do(
+def test_an_impossible_target_is_refused_with_alternatives(
     attncalc: Command, target: str, said: str
 ) -> None:
     run = attncalc("aim", AVERAGE, target)
@@ -273,7 +273,7 @@ def test_a_replaced_query_keeps_keys_and_values() -> None:
 
 
 @pytest.mark.parametrize("more", [(), ("--heads", "2")])
-def test_a_designed_problem_is_what_the_next_query_is_designed_for(
+def test_a_designed_problem_can_be_designed_again(
     attncalc: Command, tmp_path: Path, more: tuple[str, ...]
 ) -> None:
     asked = "1/2 v_a + 1/2 v_b", "--title", "Two", *more
@@ -309,7 +309,7 @@ def test_a_query_is_designed_for_one_key_head_however_query_heads_are_given(
 
 @pytest.mark.slow
 def test_no_title_of_a_sample_is_a_command() -> None:
-    """It stands above pictures, where a line of a shell has no room."""
+    """It is above pictures, where a shell command does not fit."""
     titles = {each.name: read_problem(sample(each.name).path).title for each in SAMPLES}
     assert not [name for name, title in titles.items() if "attncalc" in title or "--" in title]
 

@@ -109,7 +109,7 @@ def test_a_masked_score_is_read(text: str) -> None:
         ("1" * 500, '"' + "1" * 39 + '…" is too long for a number'),
     ],
 )
-def test_what_is_no_number_says_why(text: str, fault: str) -> None:
+def test_an_invalid_number_states_why(text: str, fault: str) -> None:
     assert read_entry(text).fault == fault
 
 
@@ -186,7 +186,7 @@ def test_steps_are_known_by_the_names_people_give_them(name: str, step: str, hea
     assert (matrix[-1] if head else matrix).tolist() == [[1, 2], [3, 4]]
 
 
-def test_what_cannot_be_read_is_named_and_the_rest_is_kept() -> None:
+def test_unreadable_parts_are_named_and_the_rest_is_kept() -> None:
     answer = read("Q = [1 x; 3 ?]\nM = [1 2]\nA = [1 0; 0]\n")
     assert numbers(answer, "Q") == [[1.0, None], [3.0, None]]
     assert answer.faults == ('Q[1,2]: "x" is not a number',)
@@ -327,9 +327,7 @@ WRITTEN = mostly_slow(
 
 @pytest.mark.campaign(6)
 @pytest.mark.parametrize(("name", "work"), WRITTEN)
-def test_what_is_written_is_read_back_as_a_flawless_answer(
-    name: str, work: bool, tmp_path: Path
-) -> None:
+def test_output_is_read_back_as_a_correct_answer(name: str, work: bool, tmp_path: Path) -> None:
     solution = solve(read_problem(sample(name).path))
     key = key_of(solution.problem, Rules())
     for form, answer in pages(name, tmp_path, blank=False, work=work).items():
@@ -370,7 +368,7 @@ def test_a_matrix_and_a_line_of_the_map_on_one_line_are_both_read() -> None:
     assert [(each.output, each.most) for each in answer.connections or ()] == [("1", ("3",))]
 
 
-def test_our_own_lines_and_other_sentences_are_read_in_one_sheet() -> None:
+def test_attncalc_lines_and_other_sentences_are_read_in_one_sheet() -> None:
     lines = '"Output 1: solid line to 3, dashed line to 1 and 2"\n'
     lines += "Output 2 attends to input 3\n" + '"Output 3: solid line to _____"\n'
     answer = read(f"Q\n1,2\n\nconnections\n{lines}", "a.csv")

@@ -59,7 +59,7 @@ def frames_of(text: str) -> list[list[list[str]]]:
 
 @pytest.mark.campaign(5)
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
-def test_a_printed_solution_holds_the_digits_of_every_step(name: str) -> None:
+def test_a_printed_solution_contains_the_digits_of_every_step(name: str) -> None:
     solution = solved_sample(name)
     expected = []
     for step in solution.steps:
@@ -85,7 +85,7 @@ def marked_lines(text: str) -> list[str]:
     return [" ".join(line) for line in lines]
 
 
-def test_a_large_solution_is_shown_without_its_middle_and_says_so() -> None:
+def test_a_large_solution_is_shown_without_its_middle_with_a_note() -> None:
     text = repr(long_solution())
     assert text.count("\n") < 150
     assert max(map(len, text.splitlines())) < 300
@@ -103,9 +103,7 @@ def test_heads_in_the_middle_are_left_out_too() -> None:
 
 
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
-def test_what_is_not_shown_is_neither_formatted_ranked_nor_solved(
-    monkeypatch: pytest.MonkeyPatch, rounding: str
-) -> None:
+def test_hidden_digits_are_not_computed(monkeypatch: pytest.MonkeyPatch, rounding: str) -> None:
     solution = long_solution(700, rounding=rounding)
     written, ranked = [], []
     ranks = glancing.connections
@@ -162,7 +160,7 @@ def test_a_solution_can_be_printed_where_there_is_only_ascii() -> None:
     assert "| \\xe4 |" in done.stdout
 
 
-def test_a_table_is_one_step_and_can_be_whole() -> None:
+def test_a_table_is_one_step_and_can_be_complete() -> None:
     solution = long_solution(30)
     short, whole = solution.table("S"), solution.table("S", full=True)
     assert frames_of(whole) == [solution.shown("S")]
@@ -194,7 +192,7 @@ def test_pages_are_those_of_the_command(
     assert solution.to_latex(standalone=True).startswith("\\documentclass")
 
 
-def test_a_page_says_what_it_cannot_hold() -> None:
+def test_a_page_lists_what_it_cannot_contain() -> None:
     problem = read_problem(sample("self").path)
     with pytest.raises(InputError, match="no step Z: there are Q, K, V, S, A, O"):
         solve(problem).to_markdown(["Z"])
@@ -230,14 +228,14 @@ def test_a_frame_of_heads_has_two_levels() -> None:
     assert frame.loc[(2, "see"), "you"] == solution["A"][1, 1, 2]
 
 
-def test_a_frame_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frame_without_pandas_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match=r"to_frame needs pandas.*python -m pip install pandas"):
         solved_sample("self").to_frame("A")
 
 
 @pytest.mark.skipif(not hasattr(picture, "plot_on"), reason="no axes of one's own yet")
-def test_a_picture_is_drawn_on_axes_of_ones_own() -> None:
+def test_a_picture_is_drawn_on_existing_axes() -> None:
     from matplotlib.figure import Figure
 
     axes = Figure().add_subplot()
@@ -245,7 +243,7 @@ def test_a_picture_is_drawn_on_axes_of_ones_own() -> None:
     assert axes.has_data()
 
 
-def test_a_printed_marking_is_what_the_command_prints(attncalc: Command, tmp_path: Path) -> None:
+def test_a_printed_marking_equals_the_command(attncalc: Command, tmp_path: Path) -> None:
     answer = tmp_path / "mine.json"
     answer.write_text('{"Q": [[1, 3], [-1, 1], [2.5, 2]], "A": [[1]]}', encoding="utf-8")
     marking = check(sample("self").path, answer)
@@ -299,7 +297,7 @@ def test_every_field_is_documented_in_the_problem() -> None:
     assert listed == {*GIVEN, *SETTINGS, *NESTED, *texts}
 
 
-def test_who_solves_loads_nothing_that_writes_draws_or_marks() -> None:
+def test_solving_loads_no_module_that_writes_draws_or_marks() -> None:
     program = (
         "import sys, attncalc\n"
         "eye = [[1, 0], [0, 1]]\n"

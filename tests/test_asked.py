@@ -53,7 +53,7 @@ def with_unread(*unread: Unread, **more: Any) -> Answer:
 # ---------------------------------------------------------------- what is asked
 
 
-def test_every_step_is_asked_for_where_the_problem_does_not_say() -> None:
+def test_every_step_is_asked_for_by_default() -> None:
     marking = check(PROBLEM, {"Q": Q})
     assert marking.score == (1, 6)
     assert marking.not_found == ("K", "V", "S", "A", "O")
@@ -111,7 +111,7 @@ def test_steps_left_out_cost_nothing_where_a_later_one_is_written(case: str) -> 
     assert tuple(marked(Answer("a.json", blank), problem).passed) == tuple(past.split())
 
 
-def test_what_must_be_shown_is_asked_for_whatever_follows() -> None:
+def test_a_required_step_is_asked_for_even_if_a_later_one_is_written() -> None:
     content = {
         "A": [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]],
         "O": [[-2, -3], [-2, -3], [1.17, 0.21]],
@@ -125,14 +125,14 @@ def test_what_must_be_shown_is_asked_for_whatever_follows() -> None:
     assert (marking.score, marking.not_found) == ((6, 7), ("connections",))
 
 
-def test_of_a_mistake_on_the_way_to_outputs_alone_the_rest_of_the_way_is_right() -> None:
+def test_steps_between_a_mistake_and_the_outputs_are_right() -> None:
     problem, scaled = read_problem(PROBLEM), solve(Problem(**fields() | {"scale": "sqrt_dk"}))
     marking = check(problem, {"O": scaled.shown("O")})
     assert "scale-not-asked" in [cause.code for cause in marking.steps[0].causes]
     assert marking.score == (5, 6)
 
 
-def test_what_is_not_found_may_be_in_what_could_not_be_read() -> None:
+def test_a_missing_step_may_be_in_unread_text() -> None:
     answer = Answer(
         "a.txt",
         {"Q": matrix_of_floats(np.array(Q, float))},
@@ -146,7 +146,7 @@ def test_what_is_not_found_may_be_in_what_could_not_be_read() -> None:
     assert not any("Not found" in text for text in said)
 
 
-def test_a_problem_says_what_it_asks_for_and_the_rules_say_it_over() -> None:
+def test_a_problem_lists_its_steps_and_the_rules_override_them() -> None:
     problem = Problem(**fields(), asked="q, A, connections")
     assert problem.asked == ("Q", "A", "connections")
     marking = check(problem, {"Q": Q, "O": [[0, 0]] * 3})
@@ -170,7 +170,7 @@ def test_steps_q_counts_q_and_nothing_else(attncalc: Command) -> None:
     assert "On the map" not in run.out
 
 
-def test_the_map_counts_only_where_it_is_drawn_or_asked_for(attncalc: Command) -> None:
+def test_the_map_counts_only_if_it_is_drawn_or_asked_for(attncalc: Command) -> None:
     content = json.loads(Path(HAND).read_text("utf-8"))
     del content["connections"]
     assert check(PROBLEM, content).score == (6, 6)
@@ -190,7 +190,7 @@ def test_steps_that_are_not_asked_for_are_recognized() -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "npz"])
-def test_asked_comes_back_from_a_file(attncalc: Command, form: str) -> None:
+def test_asked_is_read_from_a_file(attncalc: Command, form: str) -> None:
     attncalc("self", PROBLEM, "--asked", "O,Q", "--format", form, "-o", f"p.{form}")
     run = attncalc("check", f"p.{form}", HAND, "--format", "json")
     assert json.loads(run.out)["asked"] == ["Q", "O"]
@@ -232,7 +232,7 @@ def test_rules_refuse_unknown_steps() -> None:
     assert str(error.value).endswith("(known: Q, K, V, S, A, O, connections)")
 
 
-def test_no_page_states_what_is_asked(attncalc: Command) -> None:
+def test_no_page_lists_the_asked_steps(attncalc: Command) -> None:
     for form in ("table", "markdown", "latex", "html"):
         plain, asked = (
             re.sub(r"<script.*?</script>", "", attncalc("self", PROBLEM, *flags).out)
@@ -241,7 +241,7 @@ def test_no_page_states_what_is_asked(attncalc: Command) -> None:
         assert asked == plain  # the problem as data, which a live page brings, says it
 
 
-def test_a_program_is_asked_for_what_its_dump_holds() -> None:
+def test_a_program_is_asked_for_the_arrays_of_its_dump() -> None:
     content = {"A": [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]}
     assert check(PROBLEM, content, atol=0.01).score == (1, 1)
     assert check(PROBLEM, content, atol=0.01, asked=("A", "O")).score == (1, 2)
@@ -250,7 +250,7 @@ def test_a_program_is_asked_for_what_its_dump_holds() -> None:
 # ---------------------------------------------------------------- what is not read
 
 
-def test_what_could_be_a_matrix_and_is_not_read_makes_the_score_provisional(
+def test_unread_numbers_that_could_be_a_matrix_make_the_score_provisional(
     attncalc: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text(Q_TEXT + NO_NAME)
@@ -292,7 +292,7 @@ def test_a_flawless_answer_is_done_only_if_all_of_it_was_read() -> None:
     ]
 
 
-def test_of_many_things_unread_the_rest_is_counted_and_matrices_come_first() -> None:
+def test_unread_matrices_are_listed_first_and_further_parts_counted() -> None:
     unread = [Unread(n, str(n), "prose", could_be_matrix=n == 14) for n in range(1, 15)]
     marking = marked(with_unread(*unread, remarks=("S stands after V: taken as S",)))
     said = [text for text in verdict(marking) if text.startswith("Not read: ")]
@@ -304,7 +304,7 @@ def test_of_many_things_unread_the_rest_is_counted_and_matrices_come_first() -> 
     assert as_values(marking)["remarks"] == ["S stands after V: taken as S"]
 
 
-def test_what_is_not_read_does_nothing_to_a_terminal_and_is_cut() -> None:
+def test_unread_text_is_escaped_for_terminals_and_shortened() -> None:
     marking = marked(with_unread(Unread(1, "\x1b[31m1\n2 " + "7 " * 99, "odd", True)))
     (said,) = (text for text in verdict(marking) if text.startswith("Not read: "))
     assert "\x1b" not in said
@@ -326,7 +326,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_class_table_marks_a_provisional_score_and_lists_what_was_not_read(
+def test_the_class_table_marks_a_provisional_score_and_lists_unread_parts(
     attncalc: Command, folder: Path
 ) -> None:
     run = attncalc("check", PROBLEM, "class", "--format", "csv")
@@ -391,7 +391,7 @@ def test_a_folder_is_filled_with_a_page_for_each_student(attncalc: Command, fold
     assert "Mean" not in to_stdout.out
 
 
-def test_pages_are_never_written_over_what_was_read(attncalc: Command, folder: Path) -> None:
+def test_pages_never_overwrite_inputs(attncalc: Command, folder: Path) -> None:
     before = {path: path.read_bytes() for path in (folder / "class").iterdir()}
     for out in ("class/", "class"):
         run = attncalc("check", PROBLEM, "class", "-o", out)
@@ -401,7 +401,7 @@ def test_pages_are_never_written_over_what_was_read(attncalc: Command, folder: P
     assert {path: path.read_bytes() for path in (folder / "class").iterdir()} == before
 
 
-def test_a_folder_takes_pages_alone(attncalc: Command, folder: Path) -> None:
+def test_a_folder_accepts_only_pages(attncalc: Command, folder: Path) -> None:
     run = attncalc("check", PROBLEM, "class", "-o", "marked/", "--format", "json")
     assert run.code == 2
     assert run.err == "error: marked is a folder: it can contain pages in markdown or html\n"

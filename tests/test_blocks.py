@@ -99,7 +99,7 @@ def near(one: np.ndarray, other: np.ndarray) -> bool:
 @pytest.mark.campaign(3)
 @pytest.mark.usefixtures("in_blocks")
 @pytest.mark.parametrize("kind", mostly_slow(KINDS, 4))
-def test_blocks_give_what_the_whole_gives(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_equal_the_computation_at_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = problem_of(KINDS[kind])
     expected = whole(problem, monkeypatch)
     in_parts = solve(problem)
@@ -246,7 +246,7 @@ def test_the_first_block_that_fails_is_reported_and_no_other_is_started(
 @pytest.mark.parametrize("exp2", [False, True])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-13), ("float32", 5e-6)])
 @pytest.mark.parametrize("scale", ["sqrt_dk", "1/3", -0.25, 3, "none"])
-def test_scaled_queries_and_powers_of_two_give_what_the_formula_gives(
+def test_scaled_queries_and_powers_of_two_equal_the_formula(
     scale: Any, dtype: str, tolerance: float, exp2: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether or not numpy's exp2 is the faster one on this machine."""
@@ -267,7 +267,7 @@ def test_scaled_queries_and_powers_of_two_give_what_the_formula_gives(
 
 
 @pytest.mark.parametrize("window", [None, 1, 2, 5])
-def test_masks_by_place_forbid_what_lies_before_the_window_or_behind_the_edge(
+def test_masks_by_position_exclude_keys_outside_the_window_and_after_the_edge(
     window: int | None,
 ) -> None:
     for n, m, first in itertools.product(
@@ -296,7 +296,7 @@ def test_only_a_part_of_the_plan_can_be_kept() -> None:
     assert str(error.value) == "no step X: this problem has S, S_scaled, A, O"
 
 
-def test_a_request_that_cannot_fit_is_refused_with_the_sizes_and_the_way_out(
+def test_a_request_too_large_for_memory_is_refused_with_sizes_and_advice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """30,000 tokens: S, S_scaled and A take 6.7 GiB each, and O alone 14 MiB."""
@@ -313,7 +313,7 @@ def test_a_request_that_cannot_fit_is_refused_with_the_sizes_and_the_way_out(
     )
 
 
-def test_memory_is_read_where_the_system_tells_it() -> None:
+def test_memory_is_read_from_the_system() -> None:
     free = memory.available()
     assert free is None or free > 2**20
 
@@ -410,7 +410,7 @@ def test_no_tile_is_left_out_that_the_causal_edge_only_touches(
     ("dtype", "sizes", "tolerance"),
     [(np.float32, (60, 100, 180), 1e-3), (np.float64, (500, 690, 1500), 1e-9)],
 )
-def test_scores_that_exp_cannot_take_have_their_largest_taken_off(
+def test_large_scores_subtract_their_maximum(
     dtype: type, sizes: tuple[int, ...], tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """e^100 is beyond float32, and e^710 beyond float64, however safe their bounds may seem."""

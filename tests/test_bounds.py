@@ -110,7 +110,7 @@ def test_a_text_has_a_limit_that_arrays_have_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no /dev/zero")
-def test_what_has_no_end_is_not_read_for_ever() -> None:
+def test_an_endless_input_is_not_read_forever() -> None:
     with pytest.raises(InputError, match="a text may have 16 MiB"):
         read_problem("/dev/zero")
     with Path("/dev/zero").open("rb") as file, pytest.raises(InputError, match="too large"):
@@ -136,7 +136,7 @@ def _both(data: bytes, message: str) -> None:
             read(data, "in.npz")
 
 
-def test_what_unpacks_to_much_is_refused_with_both_sizes() -> None:
+def test_a_large_archive_is_refused_with_both_sizes() -> None:
     """20 MB of zeros in a few kB."""
     bomb = _npz({"X.npy": _npy("(2500, 1000)", bytes(20_000_000))}, zipfile.ZIP_DEFLATED)
     _both(bomb, "unpack to 20 MiB, where 16 MiB")
@@ -148,12 +148,12 @@ def test_members_are_counted() -> None:
 
 
 @pytest.mark.parametrize("shape", ["(1000000000,)", "(100000000000000000000,)", "(3, 2**2)"])
-def test_a_header_that_says_more_than_there_is_allocates_nothing(shape: str) -> None:
+def test_a_header_with_a_wrong_size_allocates_nothing(shape: str) -> None:
     for data in (_npy(shape), _npz({"X.npy": _npy(shape)})):
         _both(data, "damaged|cannot be read as NumPy")
 
 
-def test_arrays_come_back_as_they_were_saved() -> None:
+def test_arrays_survive_a_round_trip() -> None:
     """Fortran's order, no rows, no dimension, texts, complex and small types: as numpy loads."""
     rng = np.random.default_rng(1)
     arrays = {
@@ -180,7 +180,7 @@ def test_gaps_are_reported_and_not_filled(name: str) -> None:
     assert "row" in written.problem
 
 
-def test_one_long_label_takes_its_own_room_alone(tmp_path: Path) -> None:
+def test_one_long_label_widens_only_its_column(tmp_path: Path) -> None:
     from attncalc import solve
 
     labels = ["x" * 200_000, *(f"t{i}" for i in range(99))]
@@ -193,7 +193,7 @@ def test_one_long_label_takes_its_own_room_alone(tmp_path: Path) -> None:
     assert list(read_problem(place).labels) == labels
 
 
-def test_a_picture_of_many_heads_shows_some_and_says_so() -> None:
+def test_a_picture_of_many_heads_shows_some_with_a_note() -> None:
     from attncalc.writing.plotting.drawing import _left_out
 
     assert _left_out(MOST_HEADS) == ()
@@ -225,7 +225,7 @@ def test_a_table_that_is_none_is_not_tried_again_from_each_line(line: str, endin
 
 
 @pytest.mark.slow
-def test_what_is_written_is_not_read_again_for_each_matrix_without_a_name() -> None:
+def test_written_matrices_are_indexed_once_for_unnamed_ones() -> None:
     """200 of them beside 1,000 that have one: 8 kB took 4 s, 16 kB took 9 s."""
     data = "Q\n1 2\na,1\nQ\n1 2\na,1\nQ\n1 2\na,1\na" * 500
     assert not _takes_long(lambda: read_answer_bytes(data.encode(), "in.txt", EXPECTED))

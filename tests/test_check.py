@@ -18,7 +18,7 @@ def answer(name: str) -> str:
     return str(ANSWERS / name)
 
 
-def test_a_right_answer_leaves_with_0(attncalc: Command) -> None:
+def test_a_right_answer_exits_with_0(attncalc: Command) -> None:
     run = attncalc("check", PROBLEM, answer("hand.json"))
     assert (run.code, run.err) == (0, "")
     assert run.out == (
@@ -42,7 +42,7 @@ def test_minus_infinity_in_scores_that_no_mask_forbids_is_a_wrong_entry(
     assert "-inf" in run.out.replace("-∞", "-inf")
 
 
-def test_a_wrong_answer_leaves_with_1_and_marks_the_entry_without_colour(
+def test_a_wrong_answer_exits_with_1_and_marks_the_entry_without_colour(
     attncalc: Command,
 ) -> None:
     full = attncalc("check", PROBLEM, answer("swapped-digits.csv"), "--full")
@@ -111,9 +111,7 @@ def test_markdown_can_be_handed_back(attncalc: Command, tmp_path: Path) -> None:
     assert "- Every entry of A matches this mistake: each column is made to sum to 1" in page
 
 
-def test_what_is_not_marked_in_a_folder_of_answers_is_named(
-    attncalc: Command, tmp_path: Path
-) -> None:
+def test_unmarked_files_of_a_folder_are_named(attncalc: Command, tmp_path: Path) -> None:
     folder = tmp_path / "class"
     shutil.copytree(ANSWERS, folder)
     (folder / "deeper").mkdir()
@@ -185,7 +183,9 @@ def test_an_unreadable_script_never_stops_the_rest(attncalc: Command, tmp_path: 
     assert run.code == 2
 
 
-def test_an_answer_has_one_mark_alone_and_in_any_company(attncalc: Command, tmp_path: Path) -> None:
+def test_an_answer_has_the_same_mark_alone_and_in_a_class(
+    attncalc: Command, tmp_path: Path
+) -> None:
     drawn = "\nOutput 1: solid line to 3, no dashed line"
     (tmp_path / "one.md").write_text("Q = [1 3; -1 1; 2.5 -2]\nK = [3 -0.5; 2 -1.5; -2.5 3.5]")
     (tmp_path / "two.md").write_text("Q = [1 3; -1 1; 2.5 -2]" + drawn)
@@ -198,7 +198,7 @@ def test_an_answer_has_one_mark_alone_and_in_any_company(attncalc: Command, tmp_
         assert alone["score"] == {"earned": earned, "possible": possible}
 
 
-def test_a_cell_of_the_sheet_is_no_formula(attncalc: Command, tmp_path: Path) -> None:
+def test_a_cell_of_the_sheet_is_never_a_formula(attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "=cmd.md").write_text("Q = [1 3; -1 1; 2.5 -2]")
     (tmp_path / "b.md").write_text("Q = [1 3; -1 1; 2.5 -2]")
     run = attncalc("check", PROBLEM, "=cmd.md", "b.md", "--format", "csv")
@@ -270,7 +270,7 @@ def test_large_matrices_are_shown_without_their_middle_with_a_note(
     assert "\n- the middle of S, S&#95;scaled is left out: --full shows all of it\n" in page
 
 
-def test_in_brief_there_is_the_verdict_alone(attncalc: Command, large: Path) -> None:
+def test_brief_prints_only_the_verdict(attncalc: Command, large: Path) -> None:
     asked = ("check", "layer.npz", "dump.npz", "--atol", "1e-6")
     whole, brief = attncalc(*asked), attncalc(*asked, "--brief")
     assert (brief.code, brief.err) == (1, "")
@@ -352,7 +352,7 @@ def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
         ),
     ],
 )
-def test_what_cannot_be_marked_says_why_and_leaves_with_2(
+def test_an_unmarkable_answer_states_why_and_exits_with_2(
     attncalc: Command, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     (tmp_path / "a.md").write_text("Q = [1 3; -1 1; 2.5 -2]")
@@ -360,9 +360,7 @@ def test_what_cannot_be_marked_says_why_and_leaves_with_2(
     assert (run.code, run.out, run.err) == (2, "", message)
 
 
-def test_what_a_person_typed_does_nothing_to_the_terminal(
-    attncalc: Command, tmp_path: Path
-) -> None:
+def test_typed_text_is_escaped_for_the_terminal(attncalc: Command, tmp_path: Path) -> None:
     entry = "\x1b[31m[red]:smile:"
     (tmp_path / "a.json").write_text(json.dumps({"Q": [[entry, 3], [-1, 1], [2.5, -2]]}))
     for form in ("table", "markdown", "json"):
@@ -385,7 +383,7 @@ def test_no_mistake_is_100_percent(attncalc: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_worksheet_is_written_whole(attncalc: Command, tmp_path: Path) -> None:
+def test_a_worksheet_is_written_completely(attncalc: Command, tmp_path: Path) -> None:
     problem = {"X": [[0]] * 24, "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}
     (tmp_path / "p.json").write_text(json.dumps(problem))
     for name in ("b.txt", "b.md", "b.tex", "b.csv"):

@@ -100,7 +100,7 @@ def marks(attncalc: Command, folder: Path, *flags: str) -> list[dict[str, str]]:
     return table((folder / "marks.csv").read_text(encoding="utf-8"))
 
 
-def test_each_student_has_a_problem_a_worksheet_and_a_key_apart(
+def test_each_student_has_a_problem_a_worksheet_and_a_separate_key(
     attncalc: Command, tmp_path: Path
 ) -> None:
     students = made(attncalc, tmp_path, spec=SPEC | {"formats": ["markdown", "latex"]})
@@ -269,7 +269,7 @@ def test_names_are_data(attncalc: Command, tmp_path: Path) -> None:
     assert "\n'=1+1," in run.out
 
 
-def test_what_no_version_can_show_is_reported_once(attncalc: Command, tmp_path: Path) -> None:
+def test_an_impossible_condition_is_reported_once(attncalc: Command, tmp_path: Path) -> None:
     spec = {"problems": [{"tokens": 2}, {"tokens": 1}], "formats": ["markdown"], "seed": 3}
     (tmp_path / "roster.csv").write_text("name\nAda Byron\nBob\n")
     (tmp_path / "spec.json").write_text(json.dumps(spec))
@@ -339,7 +339,7 @@ def planted(
 
 
 @pytest.mark.parametrize("size", [5, pytest.param(30, marks=SLOW)])
-def test_marks_are_what_was_planted(size: int, attncalc: Command, tmp_path: Path) -> None:
+def test_marks_equal_the_planted_mistakes(size: int, attncalc: Command, tmp_path: Path) -> None:
     students = made(attncalc, tmp_path, "name\n" + "".join(f"Student {i}\n" for i in range(size)))
     expected = []
     rng = random.Random(5)
@@ -463,7 +463,7 @@ def test_a_folder_of_nothing_leaves_the_marks_that_were_there(
     assert not (tmp_path / "marked").exists()
 
 
-def test_a_folder_that_comes_back_whole_holds_one_answer(attncalc: Command, tmp_path: Path) -> None:
+def test_a_returned_folder_contains_one_answer(attncalc: Command, tmp_path: Path) -> None:
     """The problem in it, and worksheets of which another was filled in, are no answers."""
     students = made(attncalc, tmp_path)
     for student in students[:2]:
@@ -538,7 +538,7 @@ def test_short_and_reserved_names_are_paired_where_nothing_else_is_meant(
 
 @pytest.mark.slow
 def test_possible_is_the_same_for_all(attncalc: Command, tmp_path: Path) -> None:
-    """Whoever goes past S_scaled, draws the map, writes half or what cannot be read."""
+    """Answers without S_scaled, with a map, half finished, or unreadable."""
     students = made(attncalc, tmp_path)
     hand_in(tmp_path, students[0], S_scaled=None)
     hand_in(tmp_path, students[1], connections=[["a"]])
@@ -572,7 +572,7 @@ def test_marks_have_the_decimals_that_are_asked_for(attncalc: Command, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_where_it_was(
+def test_a_run_continues(
     attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is marked is not marked again: unless answer, problem, rules or page are others."""
@@ -790,7 +790,7 @@ def test_a_list_of_a_set_that_is_none_is_refused(
     )
 
 
-def test_the_python_call_makes_what_the_command_makes(attncalc: Command) -> None:
+def test_the_python_call_equals_the_command(attncalc: Command) -> None:
     shown = json.loads(attncalc("new", "--tokens", "2", "--seed", "4").out)
     problem = new(4, tokens=2)
     assert problem.as_typed("X").astype(int).tolist() == shown["X"]
@@ -824,7 +824,7 @@ def doubled(number: int) -> int:
     return 2 * number
 
 
-def test_work_that_is_shared_comes_in_order_and_its_errors_come_back() -> None:
+def test_shared_work_is_returned_in_order_with_errors() -> None:
     assert list(mapped(doubled, range(20), 3)) == [2 * n for n in range(20)]
     with pytest.raises(InputError, match="99"):
         list(mapped(doubled, range(90, 110), 2))
@@ -855,7 +855,7 @@ def test_an_interrupted_set_leaves_no_files_and_no_processes(
 
 
 @pytest.mark.slow
-def test_an_interrupted_marking_goes_on(tmp_path: Path, attncalc: Command) -> None:
+def test_an_interrupted_marking_continues(tmp_path: Path, attncalc: Command) -> None:
     students = made(attncalc, tmp_path, "name\n" + "".join(f"S {i}\n" for i in range(80)))
     for student in students:
         hand_in(tmp_path, student)

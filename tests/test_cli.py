@@ -350,7 +350,7 @@ def test_standard_streams_may_be_full_closed_or_ascii(
     assert said in done.stderr
 
 
-def test_samples_are_written_byte_for_byte_whatever_the_encoding(attncalc: Command) -> None:
+def test_samples_are_written_byte_for_byte_in_any_encoding(attncalc: Command) -> None:
     run = attncalc("samples", "decimal-comma", PYTHONIOENCODING="ascii")
     assert run.out.startswith("title;Zwei Wörter fragen drei\n")
 
@@ -401,7 +401,7 @@ def test_every_kind_of_attention_has_its_flags(attncalc: Command) -> None:
     assert len(found["connections"]) == 2
 
 
-def test_a_file_that_says_causal_can_be_overridden(attncalc: Command) -> None:
+def test_causal_in_a_file_can_be_overridden(attncalc: Command) -> None:
     attncalc("samples", "causal", "-o", "in.json")
     for flags, masked in (([], True), (["--no-causal"], False), (["--causal"], True)):
         run = attncalc("self", "in.json", *flags, "--format", "json")
@@ -409,7 +409,7 @@ def test_a_file_that_says_causal_can_be_overridden(attncalc: Command) -> None:
         assert ("S_masked" in names) == masked
 
 
-def test_arrays_come_and_go_as_npz(attncalc: Command, tmp_path: Path) -> None:
+def test_arrays_are_read_and_written_as_npz(attncalc: Command, tmp_path: Path) -> None:
     import numpy as np
 
     np.savez(tmp_path / "in.npz", **{name: np.array(matrix) for name, matrix in GOOD.items()})
@@ -423,7 +423,7 @@ def test_arrays_come_and_go_as_npz(attncalc: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_head_is_drawn_alone_or_all_or_their_mean(attncalc: Command, tmp_path: Path) -> None:
+def test_one_head_or_all_or_their_mean_can_be_drawn(attncalc: Command, tmp_path: Path) -> None:
     for head in ("1", "2", "mean"):
         assert attncalc("plot", "--heads", "2", "--head", head, "-o", f"{head}.svg").code == 0
     assert len({path.read_bytes() for path in tmp_path.glob("*.svg")}) == 3

@@ -127,7 +127,7 @@ def test_the_bound_separates_passing_from_failing(times: float, status: str) -> 
     assert result.units == pytest.approx(times, rel=0.1)
 
 
-def test_a_bound_holds_for_arithmetic_in_its_type() -> None:
+def test_a_bound_applies_to_arithmetic_in_its_type() -> None:
     case = next(each for each in suite(3) if each.name.startswith("batch 2, heads 3"))
     right = expected(case)
     q, k, v = (each[0, 0].astype(np.float32) for each in (case.q, case.k, case.v))
@@ -163,7 +163,7 @@ def kernel_file(folder: Path, body: str) -> str:
         ("print(1); return query.tolist()", "differs"),
     ],
 )
-def test_what_a_kernel_does_wrong_fails_its_case_alone(tmp_path: Path, body: str, why: str) -> None:
+def test_a_bug_of_a_kernel_fails_only_its_case(tmp_path: Path, body: str, why: str) -> None:
     kernel = Kernel(kernel_file(tmp_path, body), seconds=1)
     try:
         report = run(kernel, of_feature("shapes")[:1])

@@ -123,8 +123,8 @@ def cases() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("case", mostly_slow(cases(), every=40, of_slow=2))
-def test_what_is_done_otherwise_throughout_is_named(case: tuple[str, str], tmp_path: Path) -> None:
-    """From the last outputs alone, and from all steps; and of a right dump nothing is said."""
+def test_a_different_convention_is_named(case: tuple[str, str], tmp_path: Path) -> None:
+    """From only the last outputs, and from all steps; a right dump has no finding."""
     what, kept = case
     make, change, code = BUGS[what]
     problem = make()
@@ -144,7 +144,7 @@ def test_what_is_done_otherwise_throughout_is_named(case: tuple[str, str], tmp_p
 
 
 ALSO = ("norm-place", "weights-swapped", "wrong-source", "scale-forgotten", "eps-forgotten")
-"""What a step alone tells in words of its own, as that tokens are not normalised."""
+"""A finding that one step shows, such as tokens that are not normalised."""
 
 
 @pytest.mark.slow

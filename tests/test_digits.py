@@ -381,7 +381,7 @@ def test_oracle_rounds_as_people_do(value: str, decimals: int, expected: str) ->
     assert shown(Fraction(value), decimals) == expected
 
 
-def test_oracle_takes_no_second_of_nothing_shown_and_no_first_of_nothing() -> None:
+def test_the_oracle_has_no_second_without_shown_weight_and_no_first_without_weight() -> None:
     weights = rows("0.6 0.4 0; 0.9 0.004 0.096; 0.99 0.004 0.006; 0.998 0.001 0.001; 0 0 0")
     weights += rows("0.5 0.25 0.25; 0.4 0.4 0.2")
     shown_rows = as_shown({"A": weights}, 2)["A"]
@@ -520,7 +520,7 @@ def test_without_scaling_there_is_no_scaled_step(unscaled: Any) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.3, "0.3", "3/10", Decimal("0.3"), Fraction(3, 10)])
-def test_a_factor_means_its_decimal_in_whatever_form_it_is_given(scale: Any) -> None:
+def test_a_factor_means_its_decimal_in_any_form(scale: Any) -> None:
     asked = replace(SELF, scale=Fraction(3, 10), decimals=12)
     expected = solve_by_hand(*asked.by_hand())
     assert {name: asked.solved(scale=scale).shown(name) for name in expected} == expected
@@ -592,7 +592,7 @@ def test_floats_with_no_decimals_to_spare_stay_as_they_are(value: float, decimal
     assert round_floats(np.array([value]), decimals).tolist() == [value]
 
 
-def test_large_floats_near_a_half_are_no_ties() -> None:
+def test_large_floats_near_a_half_are_not_ties() -> None:
     values = np.array([1e12 + 0.4, 1e12 + 0.5, -1e12 - 0.4, -1e12 - 0.5, 1e9 + 0.498])
     expected = [1e12, 1e12 + 1, -1e12, -1e12 - 1, 1e9]
     assert round_floats(values, 0).tolist() == expected

@@ -23,7 +23,7 @@ def told(out: str) -> dict[str, str]:
     return {line[:14].strip(): line[14:] for line in out.splitlines()}
 
 
-def test_it_tells_what_there_is(attncalc: Command) -> None:
+def test_it_prints_the_environment(attncalc: Command) -> None:
     run = attncalc("doctor")
     assert (run.code, run.err) == (0, "")
     lines = told(run.out)
@@ -46,7 +46,7 @@ def test_its_json_is_the_same(attncalc: Command, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "doctor.json").read_text())["libraries"] == found["libraries"]
 
 
-def test_it_says_which_letters_cannot_be_drawn_or_printed(
+def test_it_lists_letters_that_cannot_be_drawn_or_printed(
     attncalc: Command, tmp_path: Path
 ) -> None:
     """No font at hand has cuneiform; matplotlib's own has é and Greek."""
@@ -71,7 +71,7 @@ def test_labels_that_can_be_shown_are_listed(attncalc: Command, tmp_path: Path) 
     )
 
 
-def test_a_file_that_is_no_problem_is_refused(attncalc: Command) -> None:
+def test_a_file_without_a_problem_is_refused(attncalc: Command) -> None:
     run = attncalc("doctor", "missing.json")
     assert (run.code, run.out) == (2, "")
     assert run.err.startswith("error: missing.json: ")
@@ -86,7 +86,7 @@ def test_the_home_folder_is_not_reported(
     assert "TERM=~/xterm" in run.out
 
 
-def test_what_cannot_be_loaded_is_a_line_of_it(
+def test_a_library_that_cannot_be_loaded_has_a_line(
     attncalc: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A broken numpy is what one would ask it about."""

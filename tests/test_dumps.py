@@ -209,7 +209,7 @@ def test_flags_for_answers_are_refused_with_two_dumps(attncalc: Command, tmp_pat
     )
 
 
-def test_what_float32_does_is_no_mistake_of_a_layer(tmp_path: Path) -> None:
+def test_float32_errors_are_not_mistakes_of_a_layer(tmp_path: Path) -> None:
     """A tolerance finer than float32: entries are off, and no convention is to blame for that."""
     random = np.random.default_rng(2)
     names = ("X", "W_Q", "W_K", "W_V", "W_1", "W_2")
@@ -225,7 +225,7 @@ def test_what_float32_does_is_no_mistake_of_a_layer(tmp_path: Path) -> None:
     assert not first.causes
 
 
-def test_what_a_dump_has_itself_is_not_found_under_another_name(tmp_path: Path) -> None:
+def test_an_array_of_a_dump_is_not_found_under_another_name(tmp_path: Path) -> None:
     layer, key = keyed("BERT", tmp_path)
     scaled = run(layer, layer.arrays())["S"]  # S is kept scaled, and so is S_scaled
     np.savez(tmp_path / "dump.npz", S=scaled, S_scaled=scaled)

@@ -433,7 +433,7 @@ def test_the_taught_gradient_of_a_softmax_is_the_derived_one():
         ),
     ],
 )
-def test_a_derived_gradient_reads_as_it_is_taught(name, given, to, text):
+def test_a_derived_gradient_has_the_usual_form(name, given, to, text):
     made = gradient(equation(name, frozenset(given.split())), to)
     assert equation_source(made) == text
 
@@ -447,7 +447,7 @@ def test_a_derived_equation_can_be_parsed_again():
                 assert equation_source(again) == equation_source(made)
 
 
-def test_what_only_places_and_conditions_read_has_no_gradient():
+def test_matrices_read_only_by_places_and_conditions_have_no_gradient():
     assert gradient(equation("Lookup"), "ids") is None
     assert gradient(equation("Mask", frozenset({"keep"})), "keep") is None
     assert gradient(parse("y[i in n] = X[i] // 2"), "X") is None

@@ -227,7 +227,7 @@ def test_functions_of_this_machine_are_within_half_of_the_assumed_error(name):
             assert abs(Decimal(value) - true) <= abs(true) * Decimal(OF_FUNCTIONS) / 2
 
 
-def test_a_tie_is_open_and_what_is_beside_it_is_not():
+def test_only_a_tie_is_undecided():
     values = np.array([0.125, 0.1250000001, 0.12, -0.125, 1e300, np.inf, np.nan])
     errors = np.array([1e-17, 1e-14, 0.004, 1e-16, 1e284, 0.0, 0.0])
     assert nearest_digits(Near(values, errors), 2)[1].tolist() == [0, 3, 4, 6]
@@ -338,7 +338,7 @@ def _larger(rng, rounding, **fields):
     ],
     ids=str,
 )
-def test_digits_are_those_of_exact_decimals_where_these_take_too_long(problem, rounding):
+def test_digits_equal_exact_decimals_where_these_are_too_slow(problem, rounding):
     if isinstance(problem, dict):
         problem = _larger(np.random.default_rng(4), rounding, **problem)
     else:
@@ -374,14 +374,14 @@ def test_an_irrational_value_that_ties_is_reported():
 
 
 @pytest.mark.usefixtures("too_large")
-def test_a_tie_that_exact_decimals_hold_is_not_said():
+def test_a_tie_of_exact_decimals_is_not_reported():
     solution = solve(Problem(Q=[[0]], K=[[1]] * 8, V=[[2]] * 8))
     assert solution.digits["A"].tolist() == [[0.13] * 8]
     assert not solution.undecided
 
 
 @pytest.mark.usefixtures("too_large")
-def test_digits_that_take_too_much_work_are_those_of_floats(monkeypatch):
+def test_digits_that_need_too_much_work_are_those_of_floats(monkeypatch):
     monkeypatch.setattr(proving, "MOST_WORK", 100)
     solution = solve(Problem(**TIED))
     assert not solution.is_proven
@@ -398,7 +398,7 @@ def test_programs_that_show_no_digits_have_none_proven(monkeypatch, attncalc, tm
 
 
 @pytest.mark.usefixtures("too_large")
-def test_a_page_says_what_is_proven_and_reads_back(attncalc, tmp_path):
+def test_a_page_states_what_is_proven_and_is_read_back(attncalc, tmp_path):
     (tmp_path / "in.json").write_text(json.dumps(TIED), encoding="utf-8")
     page = attncalc("cross", "in.json", "--work", "--format", "markdown", "-o", "page.md")
     assert page.code == 0

@@ -50,7 +50,7 @@ def no_looser(made, today):
 
 @pytest.mark.parametrize("width", [0.005, 0.3, 3.0])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}-{case[4]}")
-def test_a_range_holds_all_results_and_is_no_wider_than_the_operation_says(case, width):
+def test_a_range_contains_all_results_and_equals_that_of_the_operation(case, width):
     name, given, settings, operation, shapes = case
     flags = frozenset(given.split())
     names = inputs_of(name, flags)
@@ -126,7 +126,7 @@ MORE = {
 
 @pytest.mark.parametrize("width", [0.005, 0.3, 3.0])
 @pytest.mark.parametrize("what", MORE)
-def test_the_range_of_an_own_equation_holds_all_results(what, width):
+def test_the_range_of_an_own_equation_contains_all_results(what, width):
     text, shapes, settings = MORE[what]
     own, rng = parse(text), np.random.default_rng(2)
     exact = {"none", *list(shapes)[1:2]} if width == 0.3 else {"none"}
@@ -174,7 +174,7 @@ def test_ranges_of_activations_are_those_of_their_least_value(kind):
 
 
 @pytest.mark.parametrize("spread", [0.005, 0.1, 0.6])
-def test_weights_that_sum_to_1_reach_as_far_as_the_operation_says(spread):
+def test_weights_that_sum_to_1_have_the_range_of_the_operation(spread):
     rng = np.random.default_rng(5)
     weights = Range.around(rng.dirichlet(np.ones(5), (2, 3)), spread)
     values = Range.around(rng.normal(size=(2, 5, 4)), 0.1)
@@ -184,7 +184,7 @@ def test_weights_that_sum_to_1_reach_as_far_as_the_operation_says(spread):
     assert no_looser(today, made) or spread == 0.6
 
 
-def test_what_is_known_exactly_stays_a_point():
+def test_exact_values_stay_points():
     X = np.random.default_rng(6).normal(size=(3, 4))
     for name in ("Softmax", "HardMax", "GELU", "FeatureSquares"):
         stated = equation(name)
@@ -194,7 +194,7 @@ def test_what_is_known_exactly_stays_a_point():
         assert (made.low == evaluate(stated, {read: X})).all()
 
 
-def test_a_normalised_row_reaches_no_further_than_the_operation_says():
+def test_a_normalised_row_has_the_range_of_the_operation():
     rng = np.random.default_rng(7)
     flags = frozenset({"mean", "eps", "inside", "gain", "bias"})
     shapes = [(3, 4), (3, 1), (3, 1), (1, 4), (1, 4)]

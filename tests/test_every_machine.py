@@ -182,7 +182,7 @@ def test_on_windows_other_outputs_are_written(
     (tmp_path / "../up.csv").unlink(missing_ok=True)
 
 
-def test_drives_and_shares_are_no_part_of_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drives_and_shares_are_not_part_of_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     for place in (r"C:\homework\key.md", r"\\server\share\key.md", "C:key.md", "D:/a/../b/key.md"):
         writing._check_name(Path(place))
     for place in (r"C:\homework\nul", r"\\server\share\a?.md", r"C:\con\key.md"):
@@ -225,7 +225,7 @@ def test_pages_of_a_class_have_names_that_every_system_has() -> None:
     assert len({name.casefold() for name in found}) == len(names)
 
 
-def test_two_outputs_that_differ_by_case_alone_are_refused(
+def test_two_outputs_that_differ_only_by_case_are_refused(
     attncalc: Command, tmp_path: Path
 ) -> None:
     """Where case does not matter, the second would be written over the first."""
@@ -237,7 +237,7 @@ def test_two_outputs_that_differ_by_case_alone_are_refused(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.json", "mine.txt"]
 
 
-def test_where_case_does_not_matter_what_was_read_is_not_written(
+def test_inputs_are_not_overwritten_on_file_systems_without_case(
     attncalc: Command, tmp_path: Path
 ) -> None:
     """A second name of one file simulates such a folder: both have the same inode."""
@@ -248,7 +248,7 @@ def test_where_case_does_not_matter_what_was_read_is_not_written(
     assert "it is in.json, which was read" in run.err
 
 
-def test_a_disk_that_numbers_no_files_tells_them_apart_by_place(
+def test_files_without_inode_numbers_are_compared_by_path(
     attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As FAT on Windows: with number 0 for all, each output would be what was read."""

@@ -179,7 +179,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("files", "why"), REFUSED, ids=lambda each: str(each)[:30])
-def test_what_cannot_be_marked_earns_nothing_and_a_sentence(
+def test_an_unmarkable_submission_earns_0_with_an_explanation(
     tmp_path: Path, files: dict[str, bytes], why: str
 ) -> None:
     told = told_of(tmp_path, files)
@@ -213,7 +213,7 @@ def test_possible_points_do_not_depend_on_an_answer(tmp_path: Path) -> None:
     assert (told["score"], told["tests"][1]["output"]) == (3, "Not found.")
 
 
-def test_the_lines_of_the_map_are_a_test_of_their_own(tmp_path: Path) -> None:
+def test_the_lines_of_the_map_are_a_separate_test(tmp_path: Path) -> None:
     """Output 1 goes to input 3, as the largest weight of its row does; the others are not drawn."""
     drawn = {"connections": [{"output": "1", "most": ["3"]}]}
     files = {"a.json": json.dumps(json.loads(HAND) | drawn).encode()}
@@ -311,7 +311,7 @@ def test_texts_of_a_problem_stay_texts(attncalc: Command, tmp_path: Path, to: st
         assert not re.search(r"[{}$\\]|<script|<b>", page.replace(ours, ""))
 
 
-def test_what_no_gap_can_hold_is_refused(attncalc: Command, tmp_path: Path) -> None:
+def test_entries_that_no_gap_accepts_are_refused(attncalc: Command, tmp_path: Path) -> None:
     causal = str(sample("causal").path)
     steps = [step.name for step in solve(read_problem(causal)).plan]
     infinite = next(name for name in steps if "mask" in name)
@@ -358,7 +358,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("words", "said"), SAID)
-def test_what_a_system_cannot_do_is_reported(
+def test_unsupported_features_of_a_system_are_reported(
     attncalc: Command, tmp_path: Path, words: str, said: str | None
 ) -> None:
     done = attncalc("export", str(sample("self").path), "--to", *words.split())
@@ -446,7 +446,7 @@ def question(request: pytest.FixtureRequest, attncalc: Command, tmp_path: Path) 
     return tmp_path / "question"
 
 
-def test_info_is_what_the_schema_asks_for(question: Path, attncalc: Command) -> None:
+def test_info_is_valid_by_its_schema(question: Path, attncalc: Command) -> None:
     info = json.loads((question / "info.json").read_text(encoding="utf-8"))
     assert {name: type(value) for name, value in info.items()} == PROPERTIES
     assert all(re.fullmatch(pattern, info[name]) for name, pattern in INFO.items())
@@ -471,7 +471,7 @@ print(json.dumps([right, told, attncalc.__file__]))
 
 
 @pytest.mark.slow
-def test_a_question_marks_what_is_typed_from_the_students_own_values(question: Path) -> None:
+def test_a_question_marks_from_the_students_own_values(question: Path) -> None:
     """Run as PrairieLearn does, from the wheel in the folder and from nowhere else."""
     problem = read_problem(question / "problem.json")
     has_heads = solve(problem)["Q"].ndim == 3
@@ -523,7 +523,7 @@ def test_the_same_problem_is_the_same_question(attncalc: Command, tmp_path: Path
     assert uuid_of("self", "a") == uuid_of("self", "b") != uuid_of("cross", "c")
 
 
-def test_prairielearn_takes_minus_infinity_as_it_is_typed(
+def test_prairielearn_accepts_minus_infinity_as_it_is_typed(
     attncalc: Command, tmp_path: Path
 ) -> None:
     """Its fields are texts, and attncalc marks them: masked scores can be asked for."""

@@ -31,7 +31,7 @@ def test_an_existing_file_keeps_its_rights_and_a_link_stays_a_link(tmp_path: Pat
     assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o640
 
 
-def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that fills up in the middle must not cost the file that was there."""
     (tmp_path / "kept").write_bytes(b"old")
 
@@ -51,7 +51,7 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
-def test_places_that_cannot_hold_a_file_are_refused(tmp_path: Path) -> None:
+def test_places_without_a_folder_are_refused(tmp_path: Path) -> None:
     refused = {
         tmp_path: "it is a folder",
         tmp_path / "no" / "x": f"the folder {tmp_path}/no does not exist",
@@ -82,10 +82,10 @@ def test_folders_that_cannot_be_filled_are_refused(tmp_path: Path) -> None:
         assert str(error.value) == f"cannot write {folder}: {reason}"
 
 
-def test_what_is_protected_is_refused_before_any_work(
+def test_a_protected_output_is_refused_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever runs the tests may be allowed everything; so it is the system that says no."""
+    """The user of the tests may have all permissions; so the system call is patched to refuse."""
     (tmp_path / "file").write_text("")
     denied: set[Path] = set()
     monkeypatch.setattr(os, "access", lambda place, _: Path(place) not in denied)
@@ -101,7 +101,7 @@ def test_what_is_protected_is_refused_before_any_work(
         check_folder(tmp_path)
 
 
-def test_what_is_open_already_is_written_on_and_keeps_what_it_holds(tmp_path: Path) -> None:
+def test_an_open_file_is_appended_to(tmp_path: Path) -> None:
     """As a shell opens it: `-o /dev/fd/3 3>> log`."""
     log = tmp_path / "log"
     log.write_text("before\n")

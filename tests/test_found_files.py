@@ -84,7 +84,7 @@ def test_a_link_that_is_named_is_read(attncalc: Command, here: Path) -> None:
 
 
 def test_of_several_that_are_named_a_link_is_not_followed(attncalc: Command, here: Path) -> None:
-    """A shell names them for `answers/*`, and whoever handed one in made the link."""
+    """A shell expands them from `answers/*`, and the student made the link."""
     (here / "answers" / "ada.json").symlink_to("zoe.json")
     (here / "answers" / "group").symlink_to(".")
     named = sorted(f"answers/{path.name}" for path in (here / "answers").iterdir())
@@ -121,7 +121,7 @@ def test_in_the_answers_of_a_class(attncalc: Command, here: Path, make: Make, wh
 
 
 @ways
-def test_in_what_gradescope_hands_over(here: Path, make: Make, why: str) -> None:
+def test_in_a_submission_of_gradescope(here: Path, make: Make, why: str) -> None:
     source, submission = here / "source", here / "submission"
     source.mkdir()
     submission.mkdir()
@@ -148,9 +148,7 @@ def test_in_the_folder_of_a_problem(attncalc: Command, here: Path, make: Make, w
 
 
 @ways
-def test_as_the_problem_that_a_folder_holds(
-    attncalc: Command, here: Path, make: Make, why: str
-) -> None:
+def test_as_the_problem_in_a_folder(attncalc: Command, here: Path, make: Make, why: str) -> None:
     assert attncalc("self", "in.json", "--format", "csv", "-o", "tables/").code == 0
     (here / "tables" / "problem.csv").rename(here / "away.csv")
     make(here / "tables" / "problem.csv", here / "away.csv")
@@ -189,7 +187,7 @@ def test_a_model_may_be_made_of_links_as_in_the_caches_of_hubs(
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link"])
-def test_the_list_of_marked_answers_is_no_way_to_another_file(
+def test_the_list_of_marked_answers_leads_to_no_other_file(
     attncalc: Command, here: Path, kind: str
 ) -> None:
     """Lines are added to it: through a link they would be added to what it leads to."""

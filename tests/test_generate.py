@@ -226,7 +226,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("asked", "said"), mostly_slow([pytest.param(*p) for p in REFUSED]))
-def test_what_cannot_be_is_refused(asked: tuple[str, ...], said: str, attncalc: Command) -> None:
+def test_impossible_requests_are_refused(
+    asked: tuple[str, ...], said: str, attncalc: Command
+) -> None:
     places = {"MODEL": MODEL, "IDS": IDS}
     places |= {"HOMEWORK": sample("self").path, "GPT": sample("gpt").path}
     run = attncalc(*(str(places.get(each, each)) for each in asked))

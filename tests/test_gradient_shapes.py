@@ -74,7 +74,7 @@ def test_w_less_a_step_of_its_gradient_is_w_after_the_step(made_by: Any, seed: i
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("what", mostly_slow([each for each in FURTHER if each != "distance"], 4))
-def test_what_else_has_a_gradient_is_stepped_against_too(what: str) -> None:
+def test_a_step_changes_all_matrices_with_gradients(what: str) -> None:
     fields = FURTHER[what](Chance(len(what)))
     assert check_shapes(Problem(**fields, step=str(RATE)), nested_of(fields))
 
@@ -107,7 +107,7 @@ def two_heads(form: str) -> Fields:
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("form", ["side by side", "apart", "out_in", "columns", "rows"])
-def test_heads_and_biases_are_given_back_as_they_came(form: str) -> None:
+def test_gradients_have_the_layout_of_the_given_heads_and_biases(form: str) -> None:
     fields = two_heads(form)
     assert check_shapes(Problem(**fields, step=str(RATE)), nested_of(fields)) == 7
 
@@ -131,7 +131,7 @@ def test_gradients_of_heads_side_by_side_are_those_of_autograd() -> None:
         assert solution[f"d{name}"] == pytest.approx(leaf.grad.numpy(), abs=1e-12)
 
 
-def test_a_list_in_a_file_is_a_list_in_what_is_written(attncalc: Command, tmp_path: Any) -> None:
+def test_a_list_in_a_file_is_a_list_in_the_output(attncalc: Command, tmp_path: Any) -> None:
     """Also where it is read back: the page of one step is the problem of the next."""
     given = json.loads(sample("heads").path.read_text())
     (tmp_path / "in.json").write_text(json.dumps(given))

@@ -235,21 +235,21 @@ def in_short(fields: Fields) -> Fields:
 
 
 @pytest.mark.parametrize("seed", mostly_slow(range(40), every=20))
-def test_attention_by_central_differences_of_the_way_there(seed: int) -> None:
+def test_gradients_of_attention_equal_central_differences(seed: int) -> None:
     fields = in_short(kind_of_attention(seed))
     for name, slope, said in differences(fields, Chance(seed)):
         assert abs(slope - said) <= max(NEAR, abs(slope) * Decimal("1e-11")), name
 
 
 @pytest.mark.parametrize("seed", mostly_slow(range(24), every=24))
-def test_layers_by_central_differences_of_the_way_there(seed: int) -> None:
+def test_gradients_of_layers_equal_central_differences(seed: int) -> None:
     fields = in_short(kind_of_layers(seed))
     for name, slope, said in differences(fields, Chance(seed)):
         assert abs(slope - said) <= max(Decimal("1e-12"), abs(slope) * Decimal("1e-9")), name
 
 
 @pytest.mark.parametrize("what", mostly_slow(list(FURTHER), every=8))
-def test_what_else_can_be_gone_back_through_by_central_differences(what: str) -> None:
+def test_gradients_of_other_operations_equal_central_differences(what: str) -> None:
     fields = in_short(FURTHER[what](Chance(len(what))))
     found = []
     for name, slope, said in differences(fields, Chance(1)):
@@ -267,7 +267,7 @@ def lines_of(solution: Solution, **contents: Any) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("seed", mostly_slow(range(80), every=40))
-def test_each_line_comes_to_what_it_says(seed: int) -> None:
+def test_each_line_equals_its_result(seed: int) -> None:
     """Where each step is rounded, the numbers in a line are those really used."""
     fields = in_short(kind_of_attention(seed))
     solution = solve(posed(fields, rounding="each-step", decimals=4, backward=True))
@@ -283,7 +283,7 @@ def test_each_line_comes_to_what_it_says(seed: int) -> None:
 
 
 @pytest.mark.parametrize("what", mostly_slow(sorted(FURTHER), every=11))
-def test_each_line_of_what_else_can_be_gone_back_through(what: str) -> None:
+def test_each_line_of_other_gradients(what: str) -> None:
     fields = in_short(FURTHER[what](Chance(len(what))))
     problem = Problem(**fields, rounding="each-step", decimals=4, backward=True)
     known: dict[str, Value] = {}
@@ -411,7 +411,7 @@ def test_in_a_stack_each_gradient_has_the_number_of_its_layer() -> None:
 
 
 @pytest.mark.parametrize("kinds_of", ["layers", "further"])
-def test_the_name_of_a_part_says_what_it_is_of_and_by_way_of_what(kinds_of: str) -> None:
+def test_the_name_of_a_part_contains_its_matrix_and_its_path(kinds_of: str) -> None:
     """Names and places in a stack: what layer 2 reads is of layer 1, its last outputs are Y."""
     layers = (posed(kind_of_layers(seed), backward=True) for seed in range(40))
     further = (Problem(**FURTHER[what](Chance(1)), backward=True) for what in FURTHER)
@@ -483,7 +483,7 @@ REFUSED: dict[str, tuple[Fields, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_differentiated_is_refused_in_one_message(case: str) -> None:
+def test_an_operation_without_gradient_is_refused_in_one_message(case: str) -> None:
     fields, message = REFUSED[case]
     with pytest.raises(InputError) as caught:
         Problem(**fields)
@@ -491,7 +491,7 @@ def test_what_cannot_be_differentiated_is_refused_in_one_message(case: str) -> N
     assert isinstance(caught.value, ShapeError) == ("shape" in message or "rows:" in message)
 
 
-def test_more_scores_than_are_kept_whole_are_refused() -> None:
+def test_more_scores_than_fit_are_refused() -> None:
     n = 2001
     tokens = np.ones((n, 1))
     with pytest.raises(InputError) as caught:
@@ -502,7 +502,7 @@ def test_more_scores_than_are_kept_whole_are_refused() -> None:
     )
 
 
-def test_a_small_model_of_language_takes_a_step() -> None:
+def test_a_small_language_model_makes_a_training_step() -> None:
     """Of the table both parts are taken off: those of the tokens, and those of the head."""
     fields = FURTHER["a small model of language"](Chance(5)) | {"target_ids": [3, 0, 1]}
     solution = solve(Problem(**fields, step="1/1000"))
@@ -517,7 +517,7 @@ def test_a_small_model_of_language_takes_a_step() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", mostly_slow(sorted(FURTHER), every=30))
-def test_what_else_is_gone_back_through_is_read_and_marked(what: str) -> None:
+def test_other_gradients_are_read_and_marked(what: str) -> None:
     """Under the names that people give gradients, of the shape that each matrix is given in."""
     from attncalc import check as mark
 
@@ -593,7 +593,7 @@ def test_a_probability_that_is_carried_as_0_has_no_logarithm() -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "npz", "csv"])
-def test_what_is_written_is_read_back(form: str, tmp_path: Path, attncalc: Command) -> None:
+def test_output_is_read_back(form: str, tmp_path: Path, attncalc: Command) -> None:
     sample = SAMPLES / "gradients-target.json"
     out = tmp_path / f"out.{form}"
     assert attncalc("cross", str(sample), "-o", str(out)).code == 0
@@ -621,7 +621,7 @@ def test_ids_are_written_and_read_back(tmp_path: Path) -> None:
         {"norm": "post", "eps_place": "outside", "gamma_1": 4},
     ],
 )
-def test_each_line_of_layers_comes_to_what_it_says(kind: Fields) -> None:
+def test_each_line_of_layers_equals_its_result(kind: Fields) -> None:
     """Through normalisations, residual connections and ReLU, too."""
     chance = Chance(len(kind))
     sizes: Fields = {"X": (3, 4), "W_Q": (4, 2), "W_K": (4, 2), "W_V": (4, 2), "W_O": (2, 4)}
@@ -682,7 +682,7 @@ def test_other_gradients_have_the_layout_of_their_matrices(what: str, way: str) 
 
 @pytest.mark.parametrize("way", ["rows", *LAYOUTS])
 @pytest.mark.parametrize("what", mostly_slow([each for each in FURTHER if each != "distance"], 8))
-def test_after_a_step_all_is_what_the_new_matrices_give(what: str, way: str) -> None:
+def test_steps_after_an_update_use_the_new_matrices(what: str, way: str) -> None:
     """They have the layout of their matrices: the page of one can be read as the next problem."""
     plain = FURTHER[what](Chance(len(what)))
     fields = plain if way == "rows" else in_layout(plain, way)
@@ -775,7 +775,7 @@ def test_gradients_of_a_family_are_those_of_each_problem() -> None:
 
 
 @pytest.mark.parametrize("what", mostly_slow(list(FURTHER), every=8))
-def test_what_else_is_gone_back_through_in_a_family(what: str) -> None:
+def test_other_gradients_in_a_family(what: str) -> None:
     """Of one matrix that differs from problem to problem."""
     from attncalc.studies.family import ProblemFamily
 
@@ -820,7 +820,7 @@ def test_a_gradient_is_drawn_with_diverging_colours(attncalc: Command, tmp_path:
          "dX_Q, dX_K, dX_V, dX"),
     ],
 )  # fmt: skip
-def test_what_is_no_picture_of_a_gradient_is_refused(
+def test_an_impossible_picture_of_a_gradient_is_refused(
     attncalc: Command, flags: tuple[str, ...], message: str
 ) -> None:
     run = attncalc("plot", str(SAMPLES / "self.json"), *flags, "-o", "p.png")
@@ -872,15 +872,15 @@ NORMED = {
 }
 
 
-def test_gains_of_each_head_have_work_of_their_own() -> None:
+def test_gains_of_each_head_have_their_work() -> None:
     problem = Problem(**NORMED, gamma_Q=[1, 2, 1, 2], gamma_K=[2, 1, 2, 1])
     assert np.allclose(solve(problem)["dgamma_Q"][2:], [-0.7332, 0.1258], atol=5e-5)  # PyTorch's
     page = make_page(solve(problem), Contents(solve(problem).plan, work=True, full=True))
     assert any(line.step == "dgamma_Q" for line in page.lines)
 
 
-def test_the_work_of_weights_after_a_step_counts_the_sink_as_it_is_after_it() -> None:
-    """It stood in the sum of powers as e^0: 2.0281 / 4.0281, which is no 0.4850."""
+def test_the_work_of_weights_after_an_update_uses_the_new_sink() -> None:
+    """It was in the sum of powers as e^0: 2.0281 / 4.0281 is not 0.4850."""
     tokens = {"Q": [[1, 0], [0.3, 1]], "K": [[1, 0.5], [0, 1]], "V": [[1], [2]], "sinks": [-0.5]}
     problem = Problem(**tokens, dO=[[3], [4]], step=Fraction(1, 2), backward=True, decimals=4)
     page = make_page(solve(problem), Contents(solve(problem).plan, work=True, full=True))

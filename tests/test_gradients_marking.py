@@ -138,7 +138,7 @@ def test_a_gradient_that_is_not_0_where_the_mask_forbids_is_named() -> None:
     assert "mask-gradient" in found
 
 
-def test_a_scale_forgotten_on_the_way_is_found_though_dS_is_left_out() -> None:
+def test_a_forgotten_scale_is_found_without_dS() -> None:
     script = by_hand()
     script["dQ"] = script["dS_scaled"] @ script["K"]
     del script["dS"]
@@ -199,7 +199,7 @@ def test_gradients_of_shared_heads_that_are_not_added_are_named() -> None:
     assert all(marks.is_right for marks in right.steps)
 
 
-def test_what_follows_from_a_mistake_is_no_second_mistake() -> None:
+def test_a_result_of_a_mistake_is_not_a_second_mistake() -> None:
     """After half a Jacobian, dQ and dW_Q of the script's own dS follow."""
     script = by_hand()
     A, dA = script["A"], script["dA"]
@@ -212,7 +212,7 @@ def test_what_follows_from_a_mistake_is_no_second_mistake() -> None:
     assert (marks.statuses == NUMBER_OF[Status.FOLLOWS]).all()
 
 
-def test_a_row_sum_that_is_rounded_on_the_way_is_accepted() -> None:
+def test_a_row_sum_that_is_rounded_within_a_step_is_accepted() -> None:
     script = {name: planting.cut(each, 2, "half-away") for name, each in by_hand().items()}
     A, dA = script["A"], script["dA"]
     mean = planting.cut((A * dA).sum(axis=1, keepdims=True), 2, "half-away")
@@ -293,7 +293,7 @@ NO_CRASH = {
 @pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("kind", mostly_slow(NO_CRASH, 4))
-def test_what_is_wrong_where_few_recipes_are_known_is_marked(kind: str) -> None:
+def test_mistakes_are_marked_where_few_recipes_exist(kind: str) -> None:
     """Each of these once ended the check in a traceback."""
     fields, step = NO_CRASH[kind]
     key = Key(Problem(**fields), ToTheDigit(2))

@@ -27,7 +27,7 @@ NEAR = 1e-10
 
 
 def in_torch(fields: Fields) -> tuple[Fields, dict[str, Any]]:
-    """Return the fields as tensors, and those of them that gradients are wanted of, by name."""
+    """Return the fields as tensors, and those with requested gradients, by name."""
     leaves: dict[str, Any] = {}
 
     def turned(value: Any, name: str) -> Any:
@@ -95,7 +95,7 @@ def agree(fields: Fields, forward: Any) -> Solution:
 
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("seed", some_of(300))
-def test_every_kind_of_attention_alone_and_mixed_at_random(seed: int) -> None:
+def test_every_kind_of_attention_and_random_combinations(seed: int) -> None:
     agree(kind_of_attention(seed), alone)
 
 
@@ -124,7 +124,7 @@ def test_given_queries_keys_and_values_have_gradients() -> None:
 
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("seed", some_of(200))
-def test_every_part_of_layers_alone_and_mixed_at_random(seed: int) -> None:
+def test_every_part_of_layers_and_random_combinations(seed: int) -> None:
     agree(kind_of_layers(seed), layers)
 
 
@@ -198,7 +198,7 @@ OTHER_WAYS = {
 @pytest.mark.campaign(4)
 @pytest.mark.parametrize("start", ["ones", "dO", "target"])
 @pytest.mark.parametrize("what", FURTHER)
-def test_what_else_can_be_gone_back_through(what: str, start: str) -> None:
+def test_other_operations_can_be_differentiated(what: str, start: str) -> None:
     fields = FURTHER[what](Chance(len(what)))
     heads = fields.get("heads", 1)
     if heads > 1:

@@ -95,18 +95,18 @@ def test_rows_are_outputs_and_columns_inputs() -> None:
     assert all(text.get_window_extent().y0 > cells.y1 for text in tick_texts(axes, "x"))
 
 
-def test_tokens_as_columns_turn_the_axes_and_the_title_says_so() -> None:
+def test_tokens_as_columns_swap_the_axes() -> None:
     axes = the(drawn(solved("columns")), "heatmap")
     assert " ".join(axes.get_xlabel().split()) == "Outputs (queries), one in each column"
     assert axes.get_ylabel() == "Inputs (keys)"
 
 
-def test_cross_attention_names_where_both_sides_come_from() -> None:
+def test_cross_attention_names_both_sources() -> None:
     axes = the(drawn(solved("cross")), "heatmap")
     assert (axes.get_ylabel(), axes.get_xlabel()) == ("Outputs (X1)", "Inputs (X2)")
 
 
-def test_colours_are_perceptually_uniform_and_a_bar_tells_them() -> None:
+def test_colours_are_perceptually_uniform_with_a_bar() -> None:
     figure = drawn(solved("self"))
     bar = the(figure, "bar")
     solids = max(bar.collections, key=lambda each: np.size(each.get_array()))
@@ -133,7 +133,7 @@ def test_several_heads_share_one_scale_and_one_bar() -> None:
 
 
 @pytest.mark.slow
-def test_the_shared_scale_holds_the_largest_weight_of_any_head() -> None:
+def test_the_shared_scale_includes_the_largest_weight_of_all_heads() -> None:
     """Head 1 spreads its weight, head 2 does not: the same colour must mean the same weight."""
     X = np.eye(4)
     W_Q, W_K = np.hstack([0 * X, 9 * X]), np.hstack([X, X])
@@ -177,7 +177,7 @@ def test_forty_tokens_have_digits_that_can_be_read_and_do_not_touch() -> None:
 
 
 @pytest.mark.slow
-def test_two_hundred_tokens_are_an_image_without_digits_and_a_note_says_so() -> None:
+def test_two_hundred_tokens_are_an_image_without_digits_with_a_note() -> None:
     figure = drawn(random_problem(200))
     assert meshes(figure) == []
     (image,) = the(figure, "heatmap").images
@@ -194,7 +194,7 @@ def test_two_hundred_tokens_are_an_image_without_digits_and_a_note_says_so() -> 
 
 
 @pytest.mark.slow
-def test_cells_made_too_small_by_a_size_lose_their_digits_and_a_note_says_so() -> None:
+def test_cells_made_too_small_by_a_size_lose_their_digits_with_a_note() -> None:
     figure = drawn(random_problem(9), size=(4, None))
     assert written(figure, "value") == []
     assert figure.notes[0].startswith("81 weights are not written in the heatmap")
@@ -226,7 +226,7 @@ def test_long_digits_make_wide_cells() -> None:
         assert text.get_window_extent().width < cell
 
 
-def test_both_show_the_map_and_the_heatmap_apart() -> None:
+def test_both_show_the_map_and_the_heatmap_separately() -> None:
     figure = drawn(solved("self"), kind="both")
     ranks = lines(the(figure, "map")).values()
     assert [len(rank.get_segments()) for rank in ranks] == [3, 1]

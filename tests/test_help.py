@@ -64,7 +64,7 @@ def test_a_topic_fits_two_screens(attncalc: Command, topic: str) -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_help_names_what_may_be_meant(attncalc: Command) -> None:
+def test_help_suggests_similar_topics(attncalc: Command) -> None:
     for asked, meant in (("mask", "masks"), ("chek", "check")):
         run = attncalc("help", asked)
         assert (run.code, run.out) == (2, "")
@@ -258,7 +258,7 @@ def test_set_reads_texts_as_json_does(folder: Path, name: str, value: Any, text:
         assert outcome(folder, base, {}, {"set": [f"{name}={each}"]}) == wanted
 
 
-def test_set_takes_what_has_no_flag(attncalc: Command) -> None:
+def test_set_accepts_fields_without_flags(attncalc: Command) -> None:
     attncalc("samples", "encoder", "-o", "in.json")
     labelled = attncalc("encoder", "in.json", "--set", "labels=one,two,three", "--only", "A").out
     assert "one" in labelled
@@ -294,7 +294,7 @@ CALLS = {
 @pytest.mark.parametrize(
     "command", mostly_slow((name for name, each in COMMANDS.items() if each.fields is not None), 7)
 )
-def test_set_works_in_every_command_that_takes_a_problem(
+def test_set_works_in_every_command_that_accepts_a_problem(
     attncalc: Command, files: Path, command: str
 ) -> None:
     run = attncalc(*CALLS.get(command, [command, "in.json"]), "--set", "decimals=x")
@@ -315,14 +315,14 @@ def test_set_works_in_every_command_that_takes_a_problem(
         ("window=null", "--window and --set window together: give one of them"),
     ],
 )
-def test_what_cannot_be_set_is_one_line(attncalc: Command, value: str, said: str) -> None:
+def test_an_invalid_setting_is_one_line(attncalc: Command, value: str, said: str) -> None:
     run = attncalc("self", "--set", value, "--window", "3")
     assert (run.code, run.out) == (2, "")
     (line,) = [each for each in run.err.splitlines() if not each.startswith("note: ")]
     assert line.startswith(f"error: {said}")
 
 
-def test_a_set_for_a_class_takes_no_field(attncalc: Command, files: Path) -> None:
+def test_a_set_for_a_class_accepts_no_field(attncalc: Command, files: Path) -> None:
     attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
     run = attncalc("check", "set", "answers", "--set", "window=2")
     assert run.code == 2
@@ -349,13 +349,13 @@ def test_a_shell_completes_fields_and_values(attncalc: Command) -> None:
     assert completions("attncalc", "help", "mask") == ["masks"]
 
 
-def test_other_shells_complete_whole_words(attncalc: Command) -> None:
+def test_other_shells_complete_words(attncalc: Command) -> None:
     asked = {"_TYPER_COMPLETE_ARGS": "attncalc self --set combine=m"}
     assert "combine=mean" in attncalc(_ATTNCALC_COMPLETE="complete_zsh", **asked).out
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_completed_value_is_one_that_its_field_takes(name: str) -> None:
+def test_a_completed_value_is_valid(name: str) -> None:
     for each in completed(f"{name}="):
         SETTINGS[name].read(each.partition("=")[2])
     assert flag_of(name).startswith("--")

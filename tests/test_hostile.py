@@ -71,7 +71,7 @@ def test_unexpected_error_prints_one_line_in_every_command(
         attncalc(command, *words, ATTNCALC_TRACEBACK="1")
 
 
-def test_what_is_not_there_when_the_command_starts_is_a_line_too(
+def test_a_missing_library_at_start_is_one_line(
     attncalc: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "attncalc.cli.app", None)
@@ -134,7 +134,7 @@ def test_turns_of_which_no_digit_is_known_are_refused(farther: dict[str, str]) -
 
 
 @pytest.mark.slow
-def test_the_fuzzer_knows_every_command_and_makes_the_same_of_a_seed() -> None:
+def test_the_fuzzer_covers_every_command_and_is_reproducible() -> None:
     assert set(asking.commands()) == set(COMMANDS)
     first, again = ([asking.command_line(Random(f"7:{n}")) for n in range(40)] for _ in range(2))
     assert first == again

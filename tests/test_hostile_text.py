@@ -96,7 +96,7 @@ def check_csv(page: str) -> None:
 
 
 def is_formula(cell: str) -> bool:
-    """Return whether a spreadsheet may take it for one: told without the package's own rule."""
+    """Return whether a spreadsheet may read it as one, without the package's own rule."""
     seen = "".join(c for c in cell if unicodedata.category(c) not in ("Cf", "Cc"))
     return unicodedata.normalize("NFKC", seen).strip()[:1] in ("=", "+", "-", "@") and bool(seen)
 
@@ -142,9 +142,7 @@ def test_csv_gives_back_every_label_that_can_be_seen(
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
-def test_pictures_hold_text_and_nothing_else(
-    ending: str, attncalc: Command, tmp_path: Path
-) -> None:
+def test_pictures_keep_text_literal(ending: str, attncalc: Command, tmp_path: Path) -> None:
     few = [UNSEEN[0], UNSEEN[2], UNSEEN[4], LINKS[0], *MARKUP[:2], MARKUP[5], "\ud800"]
     fields = {"X": [[1]] * len(few), "W_Q": [[1]], "W_K": [[1]], "W_V": [[2]], "labels": few}
     (tmp_path / "in.json").write_text(json.dumps(fields | {"title": " ".join(few)}))
@@ -168,21 +166,21 @@ def texts_of(root: ElementTree.Element) -> Iterator[str]:
 
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("command", ["self", "cross", "plot", "check", "samples"])
-def test_no_message_repeats_what_would_do_something(command: str, attncalc: Command) -> None:
+def test_no_message_repeats_control_characters(command: str, attncalc: Command) -> None:
     for nasty in ("\x1b[31m\x9b\u202e\u2066a\u2028b\x7f", "--\x1b[2J", "\udcff"):
         for words in ((nasty,), ("-o", f"{nasty}/x.md"), ("-o", f"x.{nasty}"), ("-o", "x", nasty)):
             assert not raw(attncalc(command, *words).err)
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_a_quoted_cell_comes_back(text: str) -> None:
+def test_a_quoted_cell_is_read_back(text: str) -> None:
     cell = harmless_cell(text)
     assert cell == "'" + harmless(text)
     assert without_quote(cell) == harmless(text)
 
 
 @pytest.mark.parametrize("text", ["cat", "'tis", "''", "1", "a=b", "x-1", "½", "−1"])
-def test_what_is_no_formula_is_not_quoted(text: str) -> None:
+def test_other_cells_than_formulas_are_not_quoted(text: str) -> None:
     assert without_quote(harmless_cell(text)) == harmless_cell(text) == text
 
 

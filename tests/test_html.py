@@ -164,7 +164,7 @@ def test_mixed_numbers_are_shown_beside_their_fractions() -> None:
 
 
 @pytest.mark.slow
-def test_work_is_folded_where_it_is_little_and_open_where_it_is_asked_for() -> None:
+def test_work_is_folded_by_default_and_open_if_requested() -> None:
     solution = solve(problem_of("self"))
     folded, asked = (read_page(solution.to_html(work=work)) for work in (False, True))
     for page, is_open in ((folded, False), (asked, True)):
@@ -177,7 +177,7 @@ def test_work_is_folded_where_it_is_little_and_open_where_it_is_asked_for() -> N
 
 
 @pytest.mark.campaign(4)
-def test_masked_cells_of_a_heatmap_are_hatched_and_the_picture_says_so() -> None:
+def test_masked_cells_of_a_heatmap_are_hatched_with_a_note() -> None:
     solution = solve(problem_of("causal"))
     drawn = read_page(solution.to_html(full=True)).one("svg", class_="heatmap")
     cells = [each for each in drawn.all("g") if "data-row" in each.attributes]
@@ -196,7 +196,7 @@ def test_masked_cells_of_a_heatmap_are_hatched_and_the_picture_says_so() -> None
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", SOME)
-def test_the_map_and_the_heatmap_hold_what_the_weights_say(name: str) -> None:
+def test_the_map_and_the_heatmap_agree_with_the_weights(name: str) -> None:
     solution = solve(problem_of(name))
     page = read_page(solution.to_html(full=True))
     by_columns = solution.problem.layout == "columns"
@@ -253,7 +253,7 @@ def test_a_worksheet_has_empty_boxes_and_no_answer() -> None:
     assert len(list(page.one("svg").all("circle"))) == 6
 
 
-def test_a_marking_says_beside_each_entry_what_its_sign_means() -> None:
+def test_a_marking_explains_the_sign_of_each_entry() -> None:
     marking = check(PROBLEM, {"Q": [[1, 3], [-1, 1], ["2.5", 2]], "A": [[1]]})
     page = read_page(marking.to_html())
     wrong = page.one("td", id="Q-3-2")
@@ -265,7 +265,7 @@ def test_a_marking_says_beside_each_entry_what_its_sign_means() -> None:
 
 
 @pytest.mark.slow
-def test_a_class_has_one_page_with_names_of_their_own(attncalc: Command, tmp_path: Path) -> None:
+def test_a_class_has_one_page_with_names(attncalc: Command, tmp_path: Path) -> None:
     answers = str(sample("answers").path)
     page = read_page(attncalc("check", PROBLEM, answers, "--format", "html").out)
     assert len(list(page.all("article"))) == 8
@@ -304,7 +304,7 @@ def test_every_command_that_writes_pages_writes_this_one(
 
 
 @pytest.mark.slow
-def test_what_is_too_large_is_left_out_and_said() -> None:
+def test_large_parts_are_omitted_and_reported() -> None:
     numbers = np.random.default_rng(1).normal(size=(3, 600, 2)).round(2)
     solution = solve(Problem(Q=numbers[0], K=numbers[1], V=numbers[2]))
     text = solution.to_html()
@@ -322,7 +322,7 @@ def test_what_is_too_large_is_left_out_and_said() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_wider_than_paper_shrinks_on_it_and_says_what_is_cut() -> None:
+def test_wide_tables_shrink_on_paper_and_report_omissions() -> None:
     looks = {}
     for columns in (4, 10, 18, 60):
         numbers = np.full((2, columns), 1.25).tolist()
@@ -467,7 +467,7 @@ def test_only_one_place_makes_html_of_text() -> None:
             assert not re.search(r"[\"'<]</?[a-z]+[ >]", source), path.name
 
 
-def test_what_is_no_html_is_text() -> None:
+def test_other_pages_than_html_are_text() -> None:
     assert element("p", "<\"&'", title='"><b>') == (
         '<p title="&quot;&gt;&lt;b&gt;">&lt;&quot;&amp;&#x27;</p>'
     )
@@ -488,7 +488,7 @@ def test_the_page_of_a_homework_is_small(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_page_takes_nothing_that_draws_or_prints_tables() -> None:
+def test_a_page_loads_no_modules_that_draw_or_print_tables() -> None:
     """Neither matplotlib nor rich: a page is text."""
     program = (
         "import sys; sys.argv = ['attncalc', 'self', '--format', 'html']\n"

@@ -112,7 +112,7 @@ def test_nothing_is_cut_on_a_phone(tmp_path: Path) -> None:
     assert asked(tmp_path, script, pages()) == {name: [0, []] for name in pages()}
 
 
-def test_what_scrolls_can_be_reached_by_keys(tmp_path: Path) -> None:
+def test_scrolling_parts_can_be_reached_by_keys(tmp_path: Path) -> None:
     script = """
       const page = frame.contentDocument;
       return [...page.querySelectorAll("body *")].filter(each =>

@@ -85,7 +85,7 @@ def test_the_work_of_an_entry_is_beside_it_and_its_operands_light_up(
 
 
 @pytest.mark.slow
-def test_keys_walk_a_matrix_follow_operands_and_come_back(browser: Browser, tmp_path: Path) -> None:
+def test_keys_move_in_a_matrix_and_to_operands_and_back(browser: Browser, tmp_path: Path) -> None:
     browser.open(page_of(read_problem(sample("self").path), tmp_path / "page.html"))
     at = "document.activeElement.id"
     browser.run("document.querySelector('#S-1-1').focus()")
@@ -151,7 +151,7 @@ def test_work_that_is_opened_after_edits_is_that_of_the_edited_file(
     wanted = [
         line_in_text(line)
         for step in work.solution.plan
-        if step.name != "S_masked"  # which was not there, and is told as it is pointed at
+        if step.name != "S_masked"  # absent at first, and shown under the pointer
         for line in work.lines(step)
     ]
     assert found == wanted
@@ -161,7 +161,7 @@ def test_work_that_is_opened_after_edits_is_that_of_the_edited_file(
 
 
 @pytest.mark.slow
-def test_the_slider_goes_from_all_alike_to_the_largest_alone(
+def test_the_slider_goes_from_equal_weights_to_the_largest_score(
     browser: Browser, tmp_path: Path
 ) -> None:
     browser.open(page_of(read_problem(sample("self").path), tmp_path / "page.html"))
@@ -282,7 +282,7 @@ def test_a_token_is_found_by_its_name_from_matrix_to_matrix(
     assert quiet(browser)
 
 
-def test_pointing_at_an_entry_lights_what_made_it_and_tells_how(
+def test_pointing_at_an_entry_highlights_its_inputs_and_shows_its_work(
     browser: Browser, tmp_path: Path
 ) -> None:
     browser.screen(1400, 3000)

@@ -16,7 +16,7 @@ def content(solution: Any) -> dict[str, Any]:
     return loaded
 
 
-def test_the_homework_as_json_holds_every_field() -> None:
+def test_the_homework_as_json_contains_every_field() -> None:
     found = content(solve(read_problem(sample("self").path)))
     steps = {step["name"]: step for step in found.pop("steps")}
     assert found == {

@@ -448,7 +448,7 @@ def check_values(solution: Solution, exact: dict[str, list[Masked]], form: Form)
 
 
 def is_nearly_tied(kind: Kind, exact: dict[str, list[Masked]], within: Fraction) -> bool:
-    """Return whether a digit, the winner of a hardmax or a sum hangs on less than can be told."""
+    """Return whether a digit, the winner of a hardmax or a sum depends on rounding errors."""
     unit = Fraction(1, 10**kind.decimals)
     entries = (x for heads in exact.values() for matrix in heads for row in matrix for x in row)
     if any(BLUR < unit / 2 - abs(x) % unit < within for x in entries if x is not None):
@@ -593,7 +593,7 @@ KINDS = {
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("names", mostly_slow(KINDS, 4))
-def test_each_kind_takes_the_steps_it_needs(names: str, rounding: str) -> None:
+def test_each_kind_has_its_steps(names: str, rounding: str) -> None:
     kind = replace(KINDS[names], rounding=rounding)
     assert list(shown_by_hand(kind)) == names.split()
     for form in FORMS:
@@ -619,7 +619,7 @@ def test_heads_carry_an_axis_and_their_sum_does_not() -> None:
     assert len(solution.connections) == 4
 
 
-def test_causal_alignment_says_which_corners_meet() -> None:
+def test_causal_alignment_states_which_corners_meet() -> None:
     key = [rows("1; 1; 1")]
     kind = Kind(Q=[rows("0; 0")], K=key, V=key, causal=True, decimals=1)
     top_left, bottom_right = (
@@ -647,14 +647,14 @@ def test_scale_then_softcap_then_bias_then_softmax() -> None:
     assert solution.shown("S_masked") == [["11.523", "0.000"]]
 
 
-def test_hardmax_shares_between_ties_alone() -> None:
+def test_hardmax_shares_only_between_ties() -> None:
     kind = Kind(Q=[rows("1")], K=[rows("3; 1; 3; 2")], V=[rows("1; 2; 4; 8")], normalizer="hardmax")
     solution = solve(AS_ROWS.problem(kind))
     assert solution.shown("A") == [["0.50", "0.00", "0.50", "0.00"]]
     assert solution.shown("O") == [["2.50"]]
 
 
-def test_hardmax_knows_a_tie_from_what_is_nearly_one() -> None:
+def test_hardmax_distinguishes_ties_from_near_ties() -> None:
     """100000 · 99999.9999 is 1e10 - 10."""
     near = {"Q": [[100000]], "K": [[100000], [99999.9999]], "V": [[1], [2]]}
     solution = solve(Problem(**near, normalizer="hardmax", scale="none"))
@@ -690,7 +690,7 @@ def test_rope_pairs_columns_as_it_says(form: Form) -> None:
 
 @many(60)
 @given(st.lists(st.integers(-20, 20), min_size=8, max_size=8), st.integers(-50, 50))
-def test_rope_scores_depend_on_the_distance_alone(entries: list[int], offset: int) -> None:
+def test_rope_scores_depend_only_on_the_distance(entries: list[int], offset: int) -> None:
     Q, K = (np.array(part, dtype=float).reshape(1, 4) for part in (entries[:4], entries[4:]))
     two = {"Q": np.repeat(Q, 3, axis=0), "K": np.repeat(K, 3, axis=0), "V": np.eye(3)}
     S = solve(Problem(**two, positions="rope", rope_offset=offset))["S"]
@@ -791,7 +791,7 @@ PLACES: dict[str, tuple[dict[str, Any], float, float]] = {
 
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("what", PLACES)
-def test_queries_are_rotated_from_their_own_place(what: str, causal: bool) -> None:
+def test_queries_are_rotated_by_their_position(what: str, causal: bool) -> None:
     fields, query, key = PLACES[what]
     chance = np.random.default_rng(1)
     Q, K = chance.normal(size=(2, 6)), chance.normal(size=(5, 6))
@@ -800,7 +800,7 @@ def test_queries_are_rotated_from_their_own_place(what: str, causal: bool) -> No
     assert np.allclose(solution["S"], expected, rtol=1e-12, atol=1e-12)
 
 
-def test_queries_of_a_long_input_are_rotated_from_their_own_place() -> None:
+def test_queries_of_a_long_input_are_rotated_by_their_position() -> None:
     chance = np.random.default_rng(2)
     Q, K, V = (chance.normal(size=(5000, 8)) for _ in range(3))
     rope = {"positions": "rope", "causal": True}
@@ -932,9 +932,7 @@ def solution_or_none(kind: Kind, form: Form) -> Solution | None:
 
 @many(120)
 @given(poisoned(), st.sampled_from(FORMS), st.sampled_from((True, True, False)))
-def test_a_masked_out_key_never_matters_whatever_it_is(
-    problems: Poisoned, form: Form, floats: bool
-) -> None:
+def test_a_masked_key_never_affects_results(problems: Poisoned, form: Form, floats: bool) -> None:
     with floats_only() if floats else pytest.MonkeyPatch.context():
         expected = solution_or_none(problems.harmless, form)
         found = solution_or_none(problems.terrible, form)
@@ -1148,7 +1146,7 @@ BAD: dict[str, tuple[dict[str, Any], type[InputError], str]] = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_what_does_not_fit_is_refused_by_its_name(what: str) -> None:
+def test_wrong_shapes_are_refused_by_name(what: str) -> None:
     changes, error, message = BAD[what]
     two = [[1, 2], [3, 4]]
     with pytest.raises(error, match=message):

@@ -119,7 +119,7 @@ def test_every_sample_compiles_as_a_key_and_as_a_worksheet(name: str, tmp_path: 
 
 
 @needs_latex
-def test_a_document_compiles_with_its_map_beside_it(attncalc: Command, tmp_path: Path) -> None:
+def test_a_document_compiles_with_its_map_next_to_it(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("self", "--work", "--standalone", "-o", "key 100%.tex")
     assert run.err.endswith("note: written to key 100%.tex and page-map.pdf\n")
     document = (tmp_path / "key 100%.tex").read_text(encoding="utf-8")
@@ -168,7 +168,7 @@ def test_a_body_needs_nothing_but_amsmath() -> None:
     assert r"\includegraphics" not in page
 
 
-def test_a_worksheet_holds_the_problem_and_no_answer() -> None:
+def test_a_worksheet_contains_the_problem_and_no_answer() -> None:
     page = body(read_problem(SAMPLES[0].path), blank=True)
     assert "-2 & 2 & -1 & 0" in page
     assert page.count(r"\underline{\hspace{3em}}") == 42
@@ -207,7 +207,7 @@ def test_names_are_above_columns_and_beside_rows() -> None:
     assert "olumns: " not in page
 
 
-def test_each_head_has_its_own_diagram_and_the_rule_of_the_lines_is_stated() -> None:
+def test_each_head_has_a_diagram_with_the_rule_of_the_lines() -> None:
     page = body(TWO_HEADS, blank=True)
     assert page.count(r"\begin{picture}") == 2
     assert "a solid line to the input of its largest weight" in page

@@ -121,12 +121,12 @@ def test_half_of_a_normalised_entry_is_rounded_up_where_the_root_is_rational() -
          "mu_2 var_2 Y"),
     ],
 )  # fmt: skip
-def test_a_layer_takes_the_steps_that_it_has(more: dict[str, Any], names: str) -> None:
+def test_a_layer_has_the_steps_of_its_fields(more: dict[str, Any], names: str) -> None:
     problem = Problem(**(layer(3) | {"scale": "none", "block": "encoder"} | more))
     assert [step.name for step in solve(problem).plan] == names.split()
 
 
-def test_a_normalisation_alone_and_a_feed_forward_part_alone_are_problems() -> None:
+def test_a_single_normalisation_or_feed_forward_part_is_a_problem() -> None:
     alone = Problem(X=[[1, 2, 6]], block="encoder", eps=0)
     by_hand = [distance / (14 / 3) ** 0.5 for distance in (-2, -1, 3)]
     assert solve(alone)["Y"].tolist() == [pytest.approx(by_hand)]
@@ -139,7 +139,7 @@ def without_tokens(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
-def test_a_stack_of_one_is_the_layer_alone(rounding: str) -> None:
+def test_a_stack_of_one_equals_the_layer(rounding: str) -> None:
     given = layer(5)
     alone = solve(Problem(**given, rounding=rounding))
     stack = solve(Problem(X=given["X"], layers=[without_tokens(given)], rounding=rounding))
@@ -164,7 +164,9 @@ def test_a_stack_is_each_layer_on_the_outputs_of_the_one_before() -> None:
 
 @pytest.mark.parametrize("positions", ["none", "sinusoidal", "rope"])
 @pytest.mark.parametrize("past", [1, 3])
-def test_one_more_token_after_a_cache_is_the_last_of_the_whole(past: int, positions: str) -> None:
+def test_one_more_token_after_a_cache_equals_the_last_of_the_sequence(
+    past: int, positions: str
+) -> None:
     given = layer(6, block="decoder", positions=positions, X=numbers(past + 1, D, 8))
     whole = solve(Problem(**given))
     cache = {f"past_{name}": whole.precise(name)[:past].tolist() for name in "KV"}
@@ -173,7 +175,7 @@ def test_one_more_token_after_a_cache_is_the_last_of_the_whole(past: int, positi
     assert last.shown("Y") == whole.shown("Y")[past:]
 
 
-def test_a_decoder_is_causal_unless_it_says_otherwise() -> None:
+def test_a_decoder_is_causal_by_default() -> None:
     given = layer(7, block="decoder")
     assert "S_masked" in [step.name for step in solve(Problem(**given)).plan]
     assert "S_masked" not in [s.name for s in solve(Problem(**given, causal=False)).plan]
@@ -183,7 +185,7 @@ def test_a_decoder_is_causal_unless_it_says_otherwise() -> None:
     assert masked == ["self.S_masked"]
 
 
-def test_queries_of_their_own_have_names_and_outputs_of_their_own() -> None:
+def test_given_queries_have_names_and_outputs() -> None:
     """Without residual sums, a layer has as many outputs as it has queries."""
     fields = layer(7, residual=False, labels=["a", "b", "c"]) | {"W_Q": None, "Q": numbers(2, 2, 1)}
     solution = solve(Problem(**fields))
@@ -324,7 +326,7 @@ def test_a_token_of_equal_features_is_refused_where_nothing_is_added() -> None:
         solve(Problem(X=[[1, 2], [3, 3]], block="encoder", eps=0))
 
 
-def test_a_command_says_which_other_one_a_problem_is_for(attncalc: Command) -> None:
+def test_a_command_names_the_right_command_for_a_problem(attncalc: Command) -> None:
     run = attncalc("self", str(sample("encoder").path))
     assert run.code == 1 or run.code == 2
     assert "this problem is an encoder: use attncalc encoder" in run.err
@@ -396,7 +398,7 @@ def of_given(solution: Any) -> np.ndarray:
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("place", ["", "2."])
 @pytest.mark.parametrize(("code", "step", "says", "wrong"), WRONG, ids=[w[0] for w in WRONG])
-def test_a_wrong_way_is_recognised(code: str, step: str, says: str, wrong: Any, place: str) -> None:
+def test_a_mistake_is_recognised(code: str, step: str, says: str, wrong: Any, place: str) -> None:
     given = layer(11, eps=EPS, rounding="each-step", decimals=6) | {"gamma_1": None, "beta_1": None}
     head = {"W_out": numbers(D, 2, 3), "read": "last"}
     if place and (step == "Y_last" or ":" in code):
@@ -448,7 +450,7 @@ def test_lines_of_an_unknown_attention_are_reported_as_not_marked() -> None:
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("name", ["encoder", "decoder", "gpt", "cache", "ids", "vit"])
-def test_long_inputs_come_to_the_same_in_blocks(
+def test_long_inputs_are_equal_in_blocks(
     name: str, rounding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = read_problem(sample(name).path, rounding=rounding)
@@ -472,13 +474,13 @@ def test_long_inputs_come_to_the_same_in_blocks(
 
 
 @pytest.mark.parametrize("name", ["encoder", "decoder", "gpt", "vit"])
-def test_a_query_is_designed_for_an_attention_alone(name: str, attncalc: Command) -> None:
+def test_a_query_is_designed_for_a_single_attention(name: str, attncalc: Command) -> None:
     run = attncalc("aim", str(sample(name).path), "v_1")
     assert (run.code, run.out) == (2, "")
     assert "a query is designed for an attention alone" in run.err
 
 
-def test_a_query_is_designed_for_what_says_it_is_an_attention(
+def test_a_query_is_designed_for_a_problem_with_block_attention(
     attncalc: Command, tmp_path: Path
 ) -> None:
     keys = {"block": "attention", "K": [[1, 0], [0, 1]], "V": [[1, 0], [0, 1]]}
@@ -494,7 +496,7 @@ PRE_NORM: list[tuple[str, str, str, Any]] = [
 
 
 @pytest.mark.parametrize(("code", "step", "says", "of_what"), PRE_NORM, ids=lambda each: str(each))
-def test_what_goes_wrong_about_a_norm_before_is_recognised(
+def test_mistakes_with_pre_norm_are_recognised(
     code: str, step: str, says: str, of_what: tuple[str, str | None, str | None]
 ) -> None:
     problem = Problem(**layer(21, norm="pre", decimals=6, rounding="each-step"))
@@ -594,7 +596,7 @@ def test_an_attention_of_several_is_drawn_by_its_name(
         (("--activation", "gelu", "--no-residual"), {"activation": "gelu", "residual": False}),
     ],
 )
-def test_flags_of_layers_change_what_check_marks_and_plot_draws(
+def test_flags_of_layers_apply_to_check_and_plot(
     flags: tuple[str, ...], changes: dict[str, Any], attncalc: Command, tmp_path: Path
 ) -> None:
     file = sample("encoder").path
@@ -616,7 +618,7 @@ def test_flags_of_layers_change_what_check_marks_and_plot_draws(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [{}, {"atol": 1e-3}])
-def test_the_last_outputs_alone_of_many_layers_are_marked_at_once(rules: dict[str, Any]) -> None:
+def test_only_the_last_outputs_of_many_layers_are_marked_quickly(rules: dict[str, Any]) -> None:
     """Each step is computed once for a mistake, however many later ones read it."""
     given = {name: numbers(3, 3, 40 + place) for place, name in enumerate("XQKV")}
     own = {"W_Q": given["Q"], "W_K": given["K"], "W_V": given["V"]}
@@ -641,7 +643,7 @@ def test_a_decoder_without_attention_needs_no_encoder(attncalc: Command, tmp_pat
     assert np.allclose(values, [[-1, 1], [-1, 1]], atol=1e-4)
 
 
-def test_a_slip_in_the_keys_behind_earlier_ones_is_marked() -> None:
+def test_a_slip_in_the_keys_after_earlier_ones_is_marked() -> None:
     """K_all has more rows than past_K, of which no term can be left out."""
     problem = Problem(
         block="decoder",

@@ -68,7 +68,7 @@ def test_each_map_is_marked_by_its_own_weights() -> None:
     assert "On the map every line is right." in verdict(marking)
 
 
-def test_a_sentence_may_say_itself_whose_map_it_is() -> None:
+def test_a_sentence_may_name_its_map() -> None:
     text = "\n".join([f"cross: {line}" for line in WRONG_CROSS] + [f"self: {RIGHT_SELF[0]}"])
     marking = marked(text, "a.txt")
     assert lines_of(marking) == on("self.A", "correct", "blank") + on("cross.A", "correct", "wrong")
@@ -85,7 +85,7 @@ def test_lines_without_an_attention_are_reported_as_not_marked() -> None:
     ) in verdict(marking)
 
 
-def test_lines_that_follow_from_own_weights_say_so_of_their_map() -> None:
+def test_lines_that_follow_from_own_weights_name_their_map() -> None:
     answer = {
         "cross.A": [["0.19", "0.01", "0.80"], ["0.57", "0.40", "0.03"]],
         "connections": {"cross.A": WRONG_CROSS},
@@ -94,7 +94,7 @@ def test_lines_that_follow_from_own_weights_say_so_of_their_map() -> None:
     assert lines_of(marking) == on("cross.A", "correct", "follows")
 
 
-def test_all_maps_are_asked_for_where_the_problem_says_so() -> None:
+def test_all_maps_are_asked_for_by_the_problem() -> None:
     text = "\n".join(["cross map:", *RIGHT_CROSS])
     marking = marked(text, "a.txt", asked=("connections",))
     assert lines_of(marking) == on("self.A", "blank", "blank") + on("cross.A", "correct", "correct")
@@ -103,7 +103,7 @@ def test_all_maps_are_asked_for_where_the_problem_says_so() -> None:
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("form", ["json", "markdown", "csv", "latex"])
-def test_a_page_of_our_own_is_all_right_its_maps_too(
+def test_an_attncalc_page_is_all_right_with_its_maps(
     form: str, attncalc: Command, tmp_path: Path
 ) -> None:
     ending = {"json": "json", "markdown": "md", "csv": "csv", "latex": "tex"}[form]
@@ -117,7 +117,7 @@ def test_a_page_of_our_own_is_all_right_its_maps_too(
     ) + on("cross.A", "correct", "correct")
 
 
-def test_what_was_read_says_whose_map_it_is(attncalc: Command, tmp_path: Path) -> None:
+def test_the_reading_names_the_map_of_lines(attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("\n".join(["cross map:", *WRONG_CROSS]), encoding="utf-8")
     again = tmp_path / "again.json"
     assert attncalc(
@@ -128,7 +128,7 @@ def test_what_was_read_says_whose_map_it_is(attncalc: Command, tmp_path: Path) -
     assert lines_of(mark(key, answer, Rules())) == on("cross.A", "correct", "wrong")
 
 
-def test_a_layer_alone_names_the_map_where_it_has_one_attention() -> None:
+def test_a_layer_names_the_map_if_it_has_one_attention() -> None:
     """In a stack without sides "layer 2" is enough; of two sides in it, it is not."""
     eye = [[1, 0], [0, 1]]
     one = {"W_Q": eye, "W_K": eye, "W_V": eye, "norm": "none"}

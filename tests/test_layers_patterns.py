@@ -58,7 +58,7 @@ ATTENTIONS = [
 @pytest.mark.campaign(5)
 @pytest.mark.parametrize("is_long", [False, True], ids=["short", "long"])
 @pytest.mark.parametrize(("name", "prefix", "tokens"), ATTENTIONS)
-def test_an_attention_in_layers_shows_what_it_shows_alone(
+def test_an_attention_in_layers_shows_the_patterns_of_a_single_one(
     name: str,
     prefix: str,
     tokens: tuple[str, ...],
@@ -81,7 +81,7 @@ def of_weights(found: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return [each for each in found if each[0] not in ("equivariant", "order-matters")]
 
 
-def test_what_rounding_hides_is_reported_for_its_outputs() -> None:
+def test_hidden_weights_are_reported_for_their_outputs() -> None:
     fields = {"X": [[9, 0], [0, 9]], "W_Q": [[1, 0], [0, 1]], "W_K": [[1, 0], [0, 1]]}
     problem = Problem(**fields, W_V=[[1, 0], [0, 1]], norm="post", scale=Decimal("0.1"))
     (pattern,) = (each for each in solve(problem).patterns if each.code == "rounded-away")
@@ -112,7 +112,7 @@ def test_each_layer_is_named_by_its_number() -> None:
     )
 
 
-def test_one_attention_is_described_alone(attncalc: Command, tmp_path: Path) -> None:
+def test_one_attention_can_be_described(attncalc: Command, tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     file.write_text(json.dumps(stack()), encoding="utf-8")
     run = attncalc("explain", str(file), "--head", "2.a", "--format", "json")
@@ -123,7 +123,7 @@ def test_one_attention_is_described_alone(attncalc: Command, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex", "csv"])
-def test_every_form_says_it_of_layers(form: str, attncalc: Command) -> None:
+def test_every_form_contains_patterns_of_layers(form: str, attncalc: Command) -> None:
     file = str(sample("decoder").path)
     for called in (
         ("explain", file, "--all"),
@@ -155,6 +155,6 @@ def test_without_an_attention_there_is_nothing_to_explain(
         _ = solve(read_problem(file)).patterns
 
 
-def test_a_mask_that_takes_nothing_is_not_spoken_of() -> None:
+def test_a_mask_without_effect_is_not_mentioned() -> None:
     problem = Problem(Q=[[1, 0]], K=[[1, 0]], V=[[1, 0]], causal=True)
     assert "masked" not in {each.code for each in solve(problem).patterns}

@@ -95,7 +95,7 @@ def test_any_setting_of_any_part_changes(name: str, text: str, values: list[str]
     assert len({*found.digits}) == len(values)  # else nothing would be shown
 
 
-def test_what_changes_in_an_entry_of_a_layer_is_exact() -> None:
+def test_changes_of_an_entry_of_a_layer_are_exact() -> None:
     fields = content("encoder")
     found = vary(Problem(**fields), "W_2[1,2] = 1/3,2", watch=["F_2", "Y"]).found
     for digits, value in zip(found.digits, (Fraction(1, 3), 2), strict=True):
@@ -140,7 +140,7 @@ def test_draws_of_a_layer_are_those_of_the_generator() -> None:
     np.testing.assert_allclose(simulation.outputs[:, 1], expected, rtol=1e-9, atol=1e-12)
 
 
-def test_what_is_watched_unasked_is_the_weights_and_what_the_layers_give() -> None:
+def test_weights_and_outputs_of_layers_are_watched_by_default() -> None:
     watched = vary(Problem(**content("decoder")), "eps=1").found.watched
     steps = dict.fromkeys(each.step for each in watched)
     assert list(steps) == ["self.A", "cross.A", "Y"]
@@ -159,20 +159,20 @@ def test_what_is_watched_unasked_is_the_weights_and_what_the_layers_give() -> No
         ("self.wrong=1", 'unknown name "self.wrong": did you mean'),
     ],
 )
-def test_what_cannot_change_in_layers_is_reported(change: str, said: str) -> None:
+def test_impossible_changes_in_layers_are_reported(change: str, said: str) -> None:
     with pytest.raises((InputError, ShapeError)) as refused:
         vary(Problem(**content("decoder")), change)
     assert said in str(refused.value)
 
 
-def test_a_setting_of_layers_does_not_change_an_attention_alone(attncalc: Command) -> None:
+def test_a_setting_of_layers_does_not_change_a_single_attention(attncalc: Command) -> None:
     run = attncalc("vary", str(sample("self").path), "eps=0.1,1")
     assert run.err == (
         'error: "eps=0.1,1": eps is of an encoder or a decoder, and this is an attention alone\n'
     )
 
 
-def test_what_overflows_is_not_hidden_by_a_relu() -> None:
+def test_an_overflow_is_not_hidden_by_a_relu() -> None:
     fields = {"X": [[1, 2]], "W_1": [[-1], [-1]], "W_2": [[1, 1]], "norm": "none"}
     with pytest.raises(InputError, match="F_1 grows beyond the largest float64"):
         simulate(Problem(**fields), "W_1 ~ U(-1.7e308, -1.6e308)", count=10)
@@ -208,7 +208,7 @@ def test_studies_of_layers_are_drawn(
     assert text in out.read_text(encoding="utf-8")
 
 
-def test_a_normalisation_alone_has_studies_without_weights(
+def test_a_single_normalisation_has_studies_without_weights(
     attncalc: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "in.json").write_text('{"X": [[1, 2, 6]], "norm": "post"}', encoding="utf-8")

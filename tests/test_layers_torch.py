@@ -124,7 +124,7 @@ def test_a_decoder_layer_is_that_of_pytorch(norm: str, activation: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["layer", "rms"])
-def test_a_normalisation_alone_is_that_of_pytorch(kind: str) -> None:
+def test_a_single_normalisation_equals_pytorch(kind: str) -> None:
     module = torch.nn.LayerNorm(D) if kind == "layer" else torch.nn.RMSNorm(D, eps=1e-5)
     norm = spread_out(module, 8)
     fields: dict[str, Any] = {"gamma_1": norm.weight, "normalization": kind}
@@ -153,7 +153,7 @@ def test_an_activation_is_that_of_pytorch_far_from_0_too(activation: str) -> Non
 
 @pytest.mark.parametrize("count", [0, 2])
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_a_state_dict_beside_its_tokens_is_read_as_it_is(
+def test_a_state_dict_beside_its_tokens_is_read_unchanged(
     kind: str, count: int, tmp_path: Path
 ) -> None:
     is_encoder = kind == "encoder"

@@ -211,7 +211,7 @@ def own_page(seed: int, form: str) -> str:
 @pytest.mark.parametrize(
     ("seed", "form"), mostly_slow((pytest.param(s, f) for s in range(9) for f in FORMS), 27)
 )
-def test_our_own_pages_are_right_and_a_changed_digit_is_found(seed: int, form: str) -> None:
+def test_attncalc_pages_are_right_and_a_changed_digit_is_found(seed: int, form: str) -> None:
     text = own_page(seed, form)
     read = read_lesson("page", text.encode())
     found = findings_of(read, {})
@@ -282,14 +282,14 @@ def test_weights_that_do_not_follow_from_their_scores_are_found() -> None:
     ]
 
 
-def test_each_example_has_its_own_givens() -> None:
+def test_each_example_has_its_given_matrices() -> None:
     first = "Q = [1 0; 0 1], K = [1 1; 0 1]\n\nQ K^T = [1 0; 1 1]\n"
     second = "## Another\n\nQ = [2 0; 0 2], K = [1 0; 1 1]\n\nQ K^T = [2 2; 0 3]\n"
     found = checked(f"{first}\n{second}").of("wrong")
     assert [(each.what, each.line, each.right) for each in found] == [("S[2,2]", 9, "2")]
 
 
-def test_what_follows_from_a_printed_value_is_right() -> None:
+def test_a_result_of_a_printed_value_is_right() -> None:
     text = "S = [2 1; 0 3]\n\nA = [0.73 0.27; 0.15 0.95]\n\n"
     text += "V = [1 0; 0 10]\n\nO = [0.73 2.70; 0.15 9.50]\n"
     assert [each.what for each in checked(text).of("wrong")] == ["A[2,1]"]
@@ -349,7 +349,7 @@ def test_the_command_ends_as_check_does(attncalc: Command, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("form", mostly_slow(["html", "json", "latex", "markdown"], 2))
-def test_reports_have_forms_and_hold_no_escapes(
+def test_reports_have_forms_and_contain_no_escapes(
     form: str, attncalc: Command, tmp_path: Path
 ) -> None:
     text = "Q = [1 0; 0 1]\n\nK = [1 1; 0 1]\n\nQ K^T = [1 0; 1 4]\n\n\x1b[31m<b>3 7</b> [red]\n"
@@ -360,7 +360,7 @@ def test_reports_have_forms_and_hold_no_escapes(
 
 
 @pytest.mark.parametrize("flags", [("--points", "10"), ("--format", "csv"), ("--X", "1 0")])
-def test_what_is_for_answers_is_refused(
+def test_flags_for_answers_are_refused(
     flags: tuple[str, ...], attncalc: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "lesson.md").write_text(RIGHT)
@@ -374,7 +374,7 @@ OTHERS = [path for each in FOLDERS for path in sorted(each.rglob("*")) if path.i
 
 @SLOW
 @pytest.mark.parametrize("part", range(10))
-def test_any_text_can_be_taken_for_a_lesson(part: int) -> None:
+def test_any_text_can_be_read_as_a_lesson(part: int) -> None:
     for path in OTHERS[part::10]:
         try:
             lesson = read_lesson(path.name, path.read_bytes())

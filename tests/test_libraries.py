@@ -46,7 +46,7 @@ def test_the_table_has_a_test_for_every_row_and_every_column() -> None:
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
 @pytest.mark.parametrize("row", ROWS)
-def test_a_cell_of_the_table_is_what_the_library_does(row: str, library: Library) -> None:
+def test_a_cell_of_the_table_equals_the_library(row: str, library: Library) -> None:
     heads, *rows = table()
     (said,) = (cells[heads.index(library.name)] for cells in rows if cells[0] == row)
     assert getattr(library, ROWS[row].__name__)() == said
@@ -64,7 +64,7 @@ def test_the_table_around_attention_has_a_test_for_every_row_and_every_column() 
 
 @pytest.mark.parametrize("library", AROUND, ids=lambda library: library.name)
 @pytest.mark.parametrize("row", ROWS_AROUND)
-def test_a_cell_around_attention_is_what_the_library_does(row: str, library: Around) -> None:
+def test_a_cell_around_attention_equals_the_library(row: str, library: Around) -> None:
     heads, *rows = around()
     (said,) = (cells[heads.index(library.name)] for cells in rows if cells[0] == row)
     assert ROWS_AROUND[row](library) == said

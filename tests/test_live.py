@@ -48,7 +48,7 @@ def _edited(solution: Solution) -> dict[str, Any]:
 
 @pytest.mark.slow
 @needs_node
-def test_what_takes_more_digits_than_attncalc_carries_is_refused(
+def test_too_many_digits_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """There attncalc falls back to floats, whose digits are no longer those of the page."""
@@ -107,7 +107,7 @@ def test_blanks_and_infinities_are_marked_anywhere(name: str) -> None:
 
 
 @needs_node
-def test_what_is_all_there_is_has_no_more_zeros() -> None:
+def test_exact_values_have_no_trailing_zeros() -> None:
     """However many digits it was computed with, in decimals or in bits."""
     values = ["0.1", "0.1" + "0" * 45 + "1", "0.101", "0.0015", "-0.25"]
     program = "return $expressions.significant($numbers.readNumber(line), 2).text;"

@@ -149,7 +149,7 @@ def test_random_problems_have_the_lines_of_their_equations(fractions: Fractions 
 
 @needs_node
 @pytest.mark.slow
-def test_what_is_given_and_shown_as_a_step_is_read_as_given() -> None:
+def test_given_matrices_shown_as_steps_are_read_as_given() -> None:
     rng, found = Random(5), list[Solution]()
     while len(found) < 4:
         solution = drawn(rng)
@@ -336,7 +336,7 @@ def test_lines_are_parsed_into_the_trees_of_python() -> None:
 
 
 @needs_node
-def test_what_is_no_equation_is_refused() -> None:
+def test_an_invalid_equation_is_refused() -> None:
     texts = ["S[i] = x[i", "S[i] = x[i] $ 2", "S = 1", "S[i] = f(x for i)"]
     for text, found in zip(texts, in_node(PARSED, texts), strict=True):
         assert found["error"].startswith("SyntaxError: ")
@@ -417,7 +417,7 @@ UNSOLVABLE = {
 
 
 @needs_node
-def test_what_cannot_be_computed_is_refused_with_its_place() -> None:
+def test_an_impossible_equation_is_refused_with_its_place() -> None:
     texts = [f"y[i in n, j in d] = {right}" for right in UNSOLVABLE]
     plans = [plan_of(text, {"x": [[1, -1], [0, 2]]}) | {"filter": True} for text in texts]
     assert list(in_node(DIGITS, plans)) == [{"error": each} for each in UNSOLVABLE.values()]
@@ -425,7 +425,7 @@ def test_what_cannot_be_computed_is_refused_with_its_place() -> None:
 
 @pytest.mark.slow
 @needs_node
-def test_an_edit_keeps_what_it_does_not_change_and_changes_the_rest() -> None:
+def test_an_edit_changes_only_dependent_steps() -> None:
     program = """
         const first = $solve.solve(line), name = line.given.V ? "V" : "W_V", of = line.given[name];
         const entries = of.entries.map((each, k) => k ? each : "0.75");

@@ -35,7 +35,7 @@ def scripts(page: str) -> list[str]:
     return [each.text for each in read_page(page).all("script")]
 
 
-def test_a_page_holds_the_numbers_as_they_were_typed_and_no_result() -> None:
+def test_a_page_contains_the_numbers_as_they_were_typed_and_no_result() -> None:
     data, runs = scripts(page_for())
     said = json.loads(data)
     assert said["given"]["W_V"]["entries"] == ["2", "1/3"]
@@ -49,7 +49,7 @@ def test_a_worksheet_has_no_script_and_no_word_of_one() -> None:
     assert "practice" not in page
 
 
-def test_a_worksheet_for_practice_holds_no_key() -> None:
+def test_a_worksheet_for_practice_contains_no_key() -> None:
     page = page_for(practice=True, blank=True)
     data, runs = scripts(page)
     assert runs.startswith('"use strict";')
@@ -63,7 +63,7 @@ def test_a_worksheet_for_practice_holds_no_key() -> None:
 
 
 @pytest.mark.parametrize("fractions", ["plain", "mixed", None])
-def test_a_page_says_how_fractions_are_written_and_which_steps_keep_them(
+def test_a_page_states_how_fractions_are_written_and_which_steps_keep_them(
     fractions: Fractions | None,
 ) -> None:
     said = json.loads(scripts(page_for(fractions=fractions))[0])
@@ -124,7 +124,7 @@ def test_a_page_of_floats_is_static_with_a_note(
     assert "its digits come from floats, and the page could show other digits" in page
 
 
-def test_a_page_of_proven_digits_lives_but_no_worksheet_for_practice(
+def test_a_page_of_proven_digits_is_interactive_but_no_practice_worksheet(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("attncalc.solving.exactness.LARGEST_COST", 1)
@@ -180,9 +180,7 @@ def test_practice_is_written_to_a_file(attncalc: Command, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_the_page_that_the_readme_links_is_what_the_command_writes(
-    attncalc: Command, tmp_path: Path
-) -> None:
+def test_the_page_linked_in_the_readme_is_current(attncalc: Command, tmp_path: Path) -> None:
     """Its script may be older: what it shows is not."""
     assert attncalc("self", "-o", "self.html").code == 0
     made_now, kept = (

@@ -36,7 +36,7 @@ def entries_of(marking: Marking) -> Any:
     return json.loads(read_page(marking.to_html()).one("script", id="problem").text)["entries"]
 
 
-def test_a_line_says_how_an_entry_follows_from_own_values_and_what_the_key_has() -> None:
+def test_a_line_states_how_an_entry_follows_from_own_values_and_what_the_key_has() -> None:
     entries = entries_of(marked(SIGN_LOST))
     assert entries["S-3-1"]["said"] == [
         "S[3,1], written as 6.5: → follows from your own values",
@@ -90,7 +90,7 @@ def test_no_line_is_made_of_digits_that_it_would_have_to_cut() -> None:
         ),
     ],
 )
-def test_what_lights_up_is_on_the_page_and_is_what_the_step_reads(name: str) -> None:
+def test_highlighted_entries_exist_and_are_inputs_of_the_step(name: str) -> None:
     problem = read_problem(sample(name).path)
     key = solve(problem)
     page = read_page(marked({step.name: key.shown(step.name) for step in key.plan
@@ -113,7 +113,7 @@ def test_an_entry_of_a_product_reads_a_row_and_a_column() -> None:
     assert "X-1-1" in reads  # K is not in the answer: what it was made of is
 
 
-def test_a_page_that_cannot_live_says_why() -> None:
+def test_a_page_states_why_it_is_not_interactive() -> None:
     page = read_page(marked(SIGN_LOST, atol=0.1).to_html())
     why = "compared within a tolerance"
     assert not list(page.all("script"))
@@ -138,7 +138,7 @@ def test_a_marked_page_is_complete_without_a_script() -> None:
     assert all(ids[each.attributes["id"]] == each.text for each in shown)
     for sentence in (*marking.verdict, "follows from your own values"):
         assert sentence in live.text
-    assert ids["X-1-4"] == "2"  # what is given stands there, too
+    assert ids["X-1-4"] == "2"  # given matrices are there, too
 
 
 def test_text_of_an_answer_is_data_everywhere() -> None:
@@ -187,7 +187,7 @@ def test_a_click_pins_an_entry_and_escape_lets_it_go(browser: Browser, page: Pat
 
 @needs_chromium
 @pytest.mark.slow
-def test_keys_walk_follow_what_was_read_and_go_back(browser: Browser, page: Path) -> None:
+def test_keys_move_to_inputs_and_back(browser: Browser, page: Path) -> None:
     browser.screen(1400, 3000)
     opened(browser, page)
     browser.run("document.querySelector('#S-1-1').focus()")
@@ -205,7 +205,7 @@ def test_keys_walk_follow_what_was_read_and_go_back(browser: Browser, page: Path
 
 @needs_chromium
 @pytest.mark.slow
-def test_given_numbers_say_that_they_cannot_be_changed(browser: Browser, page: Path) -> None:
+def test_given_numbers_cannot_be_changed(browser: Browser, page: Path) -> None:
     browser.screen(1400, 3000)
     opened(browser, page)
     before = browser.run("document.querySelector('main').textContent")

@@ -148,7 +148,7 @@ EDITED = [
 
 
 @pytest.mark.parametrize(("name", "fractions", "addresses"), EDITED)
-def test_an_edited_page_shows_what_attncalc_makes_of_the_edited_file(
+def test_an_edited_page_equals_the_page_of_the_edited_file(
     browser: Browser,
     name: str,
     fractions: Fractions | None,
@@ -214,9 +214,7 @@ def test_a_step_that_was_too_long_is_reported_after_an_edit(
         assert bool(rose) == (step == "2")
 
 
-def test_work_of_tanh_of_nothing_is_exact_on_a_page_as_it_is(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_work_of_tanh_of_0_is_exact_on_a_page(browser: Browser, tmp_path: Path) -> None:
     """A page goes without what other pages need, and keeps what this work does."""
     fields = {"S": [[0, 1]], "V": [[1], [2]], "softcap": 2}
     problem = read_stream(json.dumps(fields).encode(), "problem.json")
@@ -296,9 +294,7 @@ def test_an_edit_of_forty_tokens_is_fluid(browser: Browser, tmp_path: Path) -> N
       return took.sort((a, b) => a - b);
     })()""")
     assert browser.text(".status") == "Recalculated."
-    assert (
-        took[3] < 150 * slowness()
-    )  # where others work, too; 50 on an ordinary machine of one's own
+    assert took[3] < 150 * slowness()  # on a shared machine; 50 on an ordinary one
 
 
 def practice_of(problem: Problem, place: Path, fractions: Fractions | None = None) -> Path:
@@ -323,7 +319,7 @@ def press_button(browser: Browser, name: str) -> None:
 
 
 @pytest.mark.parametrize(("fractions", "line"), [("plain", "5/2"), ("mixed", "2 1/2")])
-def test_a_worksheet_in_fractions_shows_them_and_takes_what_it_shows(
+def test_a_worksheet_in_fractions_shows_and_accepts_them(
     browser: Browser, fractions: Fractions, line: str, tmp_path: Path
 ) -> None:
     """A mixed number is written in the line, and in the box as check reads it."""
@@ -344,7 +340,7 @@ def test_a_worksheet_in_fractions_shows_them_and_takes_what_it_shows(
     assert quiet(browser), (browser.failed, browser.asked)
 
 
-def test_what_was_kept_by_another_page_does_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_data_stored_by_another_page_is_ignored(browser: Browser, tmp_path: Path) -> None:
     browser.open(practice_of(read_problem(sample("self").path), tmp_path / "practice.html"))
     fill(browser, "#Q-1-1", "1")
     key = browser.run("Object.keys(localStorage).find((k) => k.startsWith('attncalc practice'))")

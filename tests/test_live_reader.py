@@ -165,7 +165,7 @@ def test_light_and_dark_are_those_of_the_reader(browser: Browser, key: Path) -> 
     }
 
 
-def test_a_finger_edits_what_it_taps(browser: Browser, key: Path) -> None:
+def test_a_tap_edits_a_number(browser: Browser, key: Path) -> None:
     """A given number that is tapped is typed over; of any other, its work is shown, and stays."""
     browser.screen(PHONE, 640, touch=True)
     browser.open(key)
@@ -195,7 +195,7 @@ SMALL = """[...document.querySelectorAll(
 
 
 @pytest.mark.parametrize("is_practice", [False, True])
-def test_what_is_touched_is_as_large_as_a_finger(
+def test_touch_targets_are_large_enough(
     browser: Browser, tmp_path: Path, is_practice: bool
 ) -> None:
     write, one = practice_of if is_practice else page_of, [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
@@ -228,7 +228,7 @@ def test_a_large_matrix_has_a_window_whose_names_stay_in_sight(
     row = place_of(browser, ".windowed:has(#A-1-1) tr:nth-child(20) th[scope=row]")
     assert abs(column["top"] - window["top"]) < 4
     assert abs(row["left"] - window["left"]) < 4
-    # who walks in it sees where: no name stands over the entry
+    # the position is visible when moving: no name covers the entry
     browser.run("document.querySelector('#A-1-1').focus()")
     browser.press("End", *["ArrowDown"] * 30)
     assert browser.run("document.activeElement.id") == "A-31-48"
@@ -241,7 +241,7 @@ def test_a_large_matrix_has_a_window_whose_names_stay_in_sight(
     assert entry["left"] >= heading["right"] - 1
 
 
-def test_matrices_of_forty_tokens_are_whole(browser: Browser, tmp_path: Path) -> None:
+def test_matrices_of_forty_tokens_are_complete(browser: Browser, tmp_path: Path) -> None:
     browser.open(of_many(40, tmp_path / "page.html"))
     assert browser.run("document.querySelectorAll('.windowed').length") == 0
 
@@ -275,7 +275,7 @@ def test_without_a_script_large_matrices_are_as_they_were(browser: Browser, tmp_
         browser.send("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_an_equation_says_the_number_that_was_chosen_and_again_what_was_given(
+def test_an_equation_shows_the_chosen_number_and_the_given_one_after_a_reset(
     browser: Browser, key: Path
 ) -> None:
     equation = "#step-S_scaled .equation"

@@ -56,7 +56,7 @@ def _weighs(page: str) -> int:
     return len((runs + read.one("style").text).encode())
 
 
-def test_a_script_is_taken_apart_as_it_is_meant() -> None:
+def test_a_script_is_parsed() -> None:
     said = (
         'const f = (a, { b, c: d = 1 }) => a / b / /[/"]/.test(`x${{ b }.b}/${`n${a}`}`) ? {} : d;'
     )
@@ -71,13 +71,13 @@ def test_a_script_is_taken_apart_as_it_is_meant() -> None:
     assert [each.text for each in found if each.kind == "regex"] == ['/[/"]/']
 
 
-def test_what_is_called_as_a_word_of_the_language_is_no_such_word() -> None:
+def test_names_equal_to_keywords_are_names() -> None:
     found = tokens('const a = { class: "b", from }; const c = { from: 1, get };')
     assert [each.text for each in found if each.role == "property"] == ["class", "from"]
     assert [each.text for each in found if each.role == "both"] == ["from", "get"]
 
 
-def test_what_is_no_script_of_ours_is_refused() -> None:
+def test_another_script_is_refused() -> None:
     with pytest.raises(ValueError, match="no token of a script"):
         tokens("a = 'single';")
 

@@ -80,7 +80,7 @@ def test_pages_are_the_same_whether_scores_are_kept_or_made_again(kind: str) -> 
 
 
 @pytest.mark.usefixtures("everything_is_long")
-def test_what_is_made_again_is_softmax_in_plain_numpy_wherever_it_is_read() -> None:
+def test_recomputed_weights_equal_softmax_in_numpy() -> None:
     made: Any = solve(Problem(**GIVEN), remakes=True).floats["A"]
     scores = (_X @ _W[0]) @ (_X @ _W[1]).T / 2
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -96,7 +96,7 @@ def test_what_is_made_again_is_softmax_in_plain_numpy_wherever_it_is_read() -> N
 
 
 @pytest.mark.slow
-def test_the_page_of_a_long_problem_takes_the_memory_of_a_block(
+def test_the_page_of_a_long_problem_uses_the_memory_of_a_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Three matrices of 600 × 600 are 9 MB; of ten times as many tokens, 900 MB."""
@@ -142,7 +142,7 @@ def test_of_many_heads_few_have_a_note_each() -> None:
 @pytest.mark.parametrize("sample", ["self.json", "heads.json", "columns.json", "causal.json"])
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 @pytest.mark.parametrize("fractions", [None, "plain"])
-def test_a_row_is_what_its_entries_are(sample: str, rounding: str, fractions: Any) -> None:
+def test_a_row_equals_its_entries(sample: str, rounding: str, fractions: Any) -> None:
     problem = read_problem(SAMPLES / sample)
     found = solve(Problem(**{**_fields(problem), "rounding": rounding}))
     work = Work(found, fractions)

@@ -106,7 +106,7 @@ def test_a_width_alone_keeps_the_proportions_of_cells() -> None:
 
 
 @pytest.mark.slow
-def test_text_keeps_its_size_whatever_the_page() -> None:
+def test_text_keeps_its_size_on_any_page() -> None:
     sizes = [
         sorted((text.get_text(), text.get_size()) for text in texts(figure) if not text.get_gid())
         for figure in (drawn(solved("self"), size=size) for size in (None, (4, None), (15, None)))
@@ -138,7 +138,7 @@ def test_a_size_is_read(given: object, read: object) -> None:
     "given",
     ["", "x", "12x", "x8", "big", "12x8x3", "12 8", "nan", "12xinf", "1e999", "١٢", True, {}, ()],
 )
-def test_nonsense_is_no_size(given: object) -> None:
+def test_nonsense_is_not_a_size(given: object) -> None:
     with pytest.raises(InputError, match=r"^size takes inches, as 12x8 or a width as 12, not "):
         read_size(given)
 
@@ -221,13 +221,13 @@ def test_a_written_weight_hides_its_line_on_dark_paper_too() -> None:
         ({"size": "wide"}, 'size takes inches, as 12x8 or a width as 12, not "wide"'),
     ],
 )
-def test_what_no_picture_can_be_is_refused_in_one_sentence(look: Any, message: str) -> None:
+def test_an_impossible_picture_is_refused_in_one_sentence(look: Any, message: str) -> None:
     with pytest.raises(InputError) as error:
         solved("heads").plot(**look)
     assert str(error.value) == message
 
 
-def test_the_command_says_the_same_of_its_flags(attncalc: Command) -> None:
+def test_the_command_refuses_the_same_flags(attncalc: Command) -> None:
     for arguments, message in (
         (["--size", "wide"], '--size takes inches, as 12x8 or a width as 12, not "wide"'),
         (["--size", "99x3"], '--size takes 1 to 40 inches a side, not "99x3"'),
@@ -245,7 +245,7 @@ def test_the_command_says_the_same_of_its_flags(attncalc: Command) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_takes_every_wish(attncalc: Command, tmp_path: Any) -> None:
+def test_the_command_accepts_every_condition(attncalc: Command, tmp_path: Any) -> None:
     flags = ["--kind", "both", "--all", "--no-values", "--dark", "--size", "9x5", "--title", "T"]
     run = attncalc("plot", *flags, "-o", "p.svg")
     assert (run.code, run.out) == (0, "p.svg\n")
@@ -285,7 +285,7 @@ def test_help_shows_each_new_thing(attncalc: Command) -> None:
 
 
 @pytest.mark.parametrize("form", mostly_slow(["svg", "png", "pdf"]))
-def test_a_worksheet_tells_nothing_of_the_answers(form: str) -> None:
+def test_a_worksheet_reveals_no_answer(form: str) -> None:
     """Whatever the weights are, the worksheet is the same, byte by byte."""
     given = {"X": [[1, 2], [3, 4]], "W_K": [[1, 0], [0, 1]], "W_V": [[1], [1]], "title": "Draw"}
     one = render_blank(Problem(W_Q=[[1, 0], [0, 1]], **given), form)
@@ -308,7 +308,7 @@ def test_a_worksheet_has_dots_and_names_but_no_line() -> None:
     assert {"Inputs (X2)", "Outputs"} <= {text.get_text() for text in texts(figure)}
 
 
-def test_a_worksheet_describes_what_is_to_be_drawn() -> None:
+def test_a_worksheet_describes_the_map_to_draw() -> None:
     problem = solved("self").problem
     root = ElementTree.fromstring(render_blank(problem, "svg").content)
     assert root[0].text == "Self-attention: Three tokens"
@@ -353,7 +353,7 @@ def own(request: Any) -> Figure:
 
 @pytest.mark.slow
 @pytest.mark.campaign(3)
-def test_a_map_is_drawn_on_axes_of_ones_own_and_nothing_beside_it(own: Figure) -> None:
+def test_only_a_map_is_drawn_on_existing_axes(own: Figure) -> None:
     axes, other = own.axes
     before = other.get_xlim(), other.get_ylim(), len(other.get_children()), own.get_facecolor()
     settings = dict(mpl.rcParams)
@@ -383,7 +383,7 @@ def test_weights_on_given_axes_do_not_overlap(own: Figure) -> None:
 
 
 @pytest.mark.campaign(3)
-def test_a_heatmap_is_drawn_on_axes_of_ones_own(own: Figure) -> None:
+def test_a_heatmap_is_drawn_on_existing_axes(own: Figure) -> None:
     axes, other = own.axes
     assert solved("columns").plot("heatmap", ax=axes) is axes
     assert own.axes == [axes, other]
@@ -393,20 +393,20 @@ def test_a_heatmap_is_drawn_on_axes_of_ones_own(own: Figure) -> None:
     own.draw_without_rendering()
 
 
-def test_one_head_of_several_is_drawn_on_axes_of_ones_own() -> None:
+def test_one_head_of_several_is_drawn_on_existing_axes() -> None:
     axes = Figure().subplots()
     solved("heads").plot(ax=axes, head=2, all=True, values=False)
     assert sum(len(rank.get_segments()) for rank in lines(axes).values()) > 5
     assert texts(axes.figure, "weight") == []
 
 
-def test_what_has_no_room_on_axes_of_ones_own_is_warned_of() -> None:
+def test_parts_that_do_not_fit_on_existing_axes_have_a_warning() -> None:
     axes = Figure(figsize=(2, 1)).subplots()
     with pytest.warns(UserWarning, match="18 weights are not written in the picture: there is no"):
         random_problem(9).plot(ax=axes, values=True)
 
 
-def test_names_on_axes_of_ones_own_are_never_math_and_in_our_font() -> None:
+def test_names_on_existing_axes_are_literal_and_in_the_bundled_font() -> None:
     solution = solve(Problem(X=[[1]] * 2, W_Q=[[1]], W_K=[[1]], W_V=[[1]], labels=["$x$", "$y$"]))
     for kind in ("map", "heatmap"):
         axes = Figure().subplots()
@@ -425,7 +425,7 @@ def test_names_on_axes_of_ones_own_are_never_math_and_in_our_font() -> None:
         ({}, "ax takes one head: ask for head 1 to 2, or mean"),
     ],
 )
-def test_what_axes_cannot_hold_is_refused_in_one_sentence(wish: Any, message: str) -> None:
+def test_impossible_axes_are_refused_in_one_sentence(wish: Any, message: str) -> None:
     with pytest.raises(InputError) as error:
         solved("heads").plot(**{"ax": Figure().subplots()} | wish)
     assert str(error.value) == message
@@ -569,7 +569,7 @@ def test_plot_passes_every_wish_on() -> None:
         assert figure.content("png") == render(solution, "png", [shown]).content
 
 
-def test_a_figure_says_what_it_left_out() -> None:
+def test_a_figure_states_what_it_left_out() -> None:
     figure: Any = random_problem(200).plot("heatmap")
     assert figure.notes[0].startswith("40,000 weights are not written")
 

@@ -79,7 +79,7 @@ def test_an_ordinary_phrase_is_read_as_the_map_it_states(
 
 
 @pytest.mark.parametrize(("problem", "text"), NOT_A_MAP)
-def test_what_is_no_statement_of_the_map_is_not_read_as_one(problem: str, text: str) -> None:
+def test_other_sentences_are_not_read_as_statements_of_the_map(problem: str, text: str) -> None:
     assert read(problem, text).connections is None
 
 
@@ -91,7 +91,7 @@ def test_a_statement_that_is_not_understood_is_listed(problem: str, text: str) -
 
 
 @pytest.mark.slow
-def test_the_corpus_is_read_as_before_and_seven_of_its_answers_tell_a_map() -> None:
+def test_the_corpus_is_read_as_before_and_seven_answers_describe_a_map() -> None:
     told = {}
     for name, known in KNOWN.items():
         try:
@@ -113,14 +113,14 @@ def test_the_corpus_is_read_as_before_and_seven_of_its_answers_tell_a_map() -> N
     }
 
 
-def test_sentences_earn_what_lines_of_a_worksheet_earn() -> None:
+def test_sentences_earn_the_points_of_worksheet_lines() -> None:
     marking = marked(MATRICES + "\n".join(RIGHT))
     assert [line.status.value for line in marking.lines] == ["correct"] * 3
     assert "On the map every line is right." in verdict(marking)
     assert not marking.is_provisional
 
 
-def test_a_wrong_line_says_how_its_sentence_was_read() -> None:
+def test_a_wrong_line_shows_how_its_sentence_was_read() -> None:
     said = verdict(marked(MATRICES + "Output 1 attends to input 2.\n" + "\n".join(RIGHT[1:])))
     assert (
         "On the map the lines are wrong of output 1 (line 2 was read as output 1 → input 2): "
@@ -180,13 +180,13 @@ def test_the_map_is_read_in_every_form(place: str, text: str, wanted: str) -> No
     assert not answer.unread
 
 
-def test_what_json_says_of_the_map_and_is_not_read_is_listed() -> None:
+def test_unread_parts_of_a_map_in_json_are_listed() -> None:
     text = json.dumps({"Q": [[1, 3]], "connections": [[1, 3], "somewhere"]})
     answer = read_answer_bytes(text.encode(), "a.json", KEYS["self"].expected)
     assert [each.text for each in answer.unread if each.of_map] == ['["1", "3"]', "somewhere"]
 
 
-def test_the_sentence_above_says_of_which_head_and_attention_lines_are() -> None:
+def test_a_sentence_above_lines_names_their_head_and_attention() -> None:
     answer = read("self", "Head 2\n\noutput 1 attends to input 3\n\ncross map:\n\n1 -> 2\n2 -> 3")
     assert [(each.head, each.of) for each in answer.connections or ()] == [
         (2, ""), (0, "cross"), (0, "cross"),
@@ -232,8 +232,8 @@ def test_no_sentences_take_long(text: str) -> None:
     assert not takes_longer(lambda: read("self", text), 2.0)
 
 
-def test_a_page_of_our_own_is_read_as_it_was() -> None:
-    """Dots in two columns below "Inputs Outputs" are no table, and its sentences are not told."""
+def test_an_attncalc_page_is_read_as_it_was() -> None:
+    """Dots in two columns below "Inputs Outputs" are not a table, and not sentences."""
     text = sample("worksheet").path.read_text("utf-8")
     answer = read("self", text)
     assert in_short(answer) == "1>3 2>3 3>1,2"

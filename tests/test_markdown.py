@@ -90,7 +90,7 @@ def test_a_worksheet_has_empty_tables_and_no_answer() -> None:
     assert "Two columns of dots to draw lines between" in page
 
 
-def test_markdown_to_a_pipe_says_where_the_map_is(attncalc: Command) -> None:
+def test_markdown_to_a_pipe_states_where_the_map_is(attncalc: Command) -> None:
     run = attncalc("self", "--format", "markdown")
     assert "![" not in run.out
     assert run.err.endswith("the map is left out: -o FILE writes it beside the page\n")

@@ -82,7 +82,7 @@ def said(marking: Marking) -> list[str]:
     return [text for text in verdict(marking) if not text.startswith(openings)]
 
 
-def test_the_hand_solution_is_right_in_its_own_digits() -> None:
+def test_the_hand_solution_is_right_with_its_rounding() -> None:
     marking = marked(HAND)
     assert marking.is_right
     assert all(statuses(marking, name) == {Status.CORRECT} for name in HAND)
@@ -106,7 +106,7 @@ def test_carrying_full_precision_is_rounding_and_is_named() -> None:
 @pytest.mark.parametrize(
     ("rounding", "rule"), [(r, rule) for r, rule in planting.STYLES if rule != "half-away"]
 )
-def test_other_ways_to_round_are_recognised_and_named(rounding: str, rule: str) -> None:
+def test_other_roundings_are_recognised_and_named(rounding: str, rule: str) -> None:
     named = set()
     for seed in range(12):
         rng = random.Random(seed)
@@ -121,7 +121,7 @@ def test_other_ways_to_round_are_recognised_and_named(rounding: str, rule: str) 
     assert f"{rounding}, {rule}" in named
 
 
-def test_what_follows_from_a_mistake_is_right() -> None:
+def test_results_of_a_mistake_are_right() -> None:
     marking = mark(HOMEWORK_KEY, read_answer(sample("lost-sign").path), Rules())
     assert status(marking, "Q", 3, 2) is Status.WRONG
     assert [status(marking, "S", 3, j) for j in (1, 2, 3)] == [Status.FOLLOWS] * 3
@@ -176,9 +176,7 @@ def test_too_few_decimals_differ_from_wrong() -> None:
         ("0.60", Status.WRONG),
     ],
 )
-def test_more_decimals_and_fractions_are_held_to_what_they_say(
-    entry: str, expected: Status
-) -> None:
+def test_more_decimals_and_fractions_must_be_right(entry: str, expected: Status) -> None:
     assert status(marked(with_entry("A", 3, 1, entry)), "A", 3, 1) is expected
 
 
@@ -188,7 +186,7 @@ def test_trailing_zeros_may_be_left_out() -> None:
     assert status(marked(with_entry("Q", 3, 1, "2.50")), "Q", 3, 1) is Status.CORRECT
 
 
-def test_blank_and_unreadable_entries_cost_themselves_alone() -> None:
+def test_blank_and_unreadable_entries_cost_only_themselves() -> None:
     answer = with_entry("Q", 1, 1, None)
     answer["Q"][1][0] = "?"
     answer["K"][0][0] = "three"
@@ -206,7 +204,7 @@ def test_blank_and_unreadable_entries_cost_themselves_alone() -> None:
     ]
 
 
-def test_what_follows_from_a_blank_entry_follows_from_what_led_to_it() -> None:
+def test_results_of_a_blank_entry_follow_from_its_inputs() -> None:
     """Q[3,2] has lost its sign; S[3,1] is left blank, and A is computed with it anyway."""
     Q, K = np.array([[1, 3], [-1, 1], [2.5, 2]]), np.array(HAND["K"])
     scores = Q @ K.T
@@ -235,7 +233,7 @@ def test_after_a_wrong_shape_the_key_is_used() -> None:
     )
 
 
-def test_a_cause_is_named_where_it_gives_every_entry_and_costs_its_own_step_alone() -> None:
+def test_a_cause_that_gives_every_entry_is_named_and_costs_only_its_step() -> None:
     marking = mark(HOMEWORK_KEY, read_answer(sample("transposed-scores").path), Rules())
     (cause,) = marking.steps[3].causes
     assert (marking.steps[3].step.name, cause.code) == ("S", "scores-transposed")
@@ -283,7 +281,7 @@ def test_where_several_mistakes_fit_none_is_named() -> None:
     )
 
 
-def test_a_mistake_in_a_step_that_is_left_out_is_found_in_what_it_leads_to() -> None:
+def test_a_mistake_in_an_omitted_step_is_found_in_later_steps() -> None:
     problem = Problem(
         X=[[1, 0.5], [0.25, -1]],
         W_Q=[[1, 0], [0.5, 2]],
@@ -360,7 +358,7 @@ def test_weights_that_sum_to_1_make_no_output_beyond_the_values() -> None:
         assert marking.steps[-1].status((0, 0)).value == expected
 
 
-def test_what_was_carried_behind_digits_like_the_keys_follows() -> None:
+def test_results_of_unrounded_values_with_the_keys_digits_follow() -> None:
     """0.00 of a score that should be masked is 0.0025, and weighs a thousand."""
     problem = Problem(Q=[[1], [1]], K=[[6], [0]], V=[[0], [1000]], causal=True)
     answer = {"S_masked": [[6, 0], [6, 0]], "A": [["1.00", "0.00"]] * 2, "O": [["2.47"], ["2.47"]]}
@@ -384,7 +382,7 @@ def test_a_sum_of_0_to_divide_by_stops_no_marking() -> None:
     assert status(marking, "A", 2, 1).is_right
 
 
-def test_the_keys_own_rounding_is_no_reason() -> None:
+def test_the_rounding_of_the_key_is_not_named() -> None:
     answer = with_entry("A", 3, 1, "0.6249")
     marking = marked(answer)
     assert status(marking, "A", 3, 1) is Status.ROUNDING
@@ -400,7 +398,7 @@ def test_matrices_of_the_problem_are_not_strange_to_it() -> None:
     assert marked(answer, problem).not_asked == ("S_capped",)
 
 
-def test_a_row_that_counts_the_columns_is_no_row_of_the_matrix() -> None:
+def test_a_row_that_counts_the_columns_is_not_a_row_of_the_matrix() -> None:
     marking = marked({"A": [[1, 2, 3], *HAND["A"]]})
     assert statuses(marking, "A") == {Status.CORRECT}
     around = [["", 1, 2, 3], *([name, *row] for name, row in zip("213", HAND["A"], strict=True))]
@@ -492,7 +490,7 @@ def test_keys_of_every_kind_are_right_and_an_entry_changed_is_found(name: str) -
         assert named.place[-2:] == (1, len(rows[0]))
 
 
-def test_the_sample_answers_are_what_their_names_say() -> None:
+def test_the_sample_answers_match_their_names() -> None:
     key = HOMEWORK_KEY
     firsts = {}
     for each in ANSWERS:
@@ -579,7 +577,7 @@ def test_the_worst_entry_and_the_largest_errors_are_reported() -> None:
     )
 
 
-def test_what_is_no_number_in_a_program_is_wrong() -> None:
+def test_nan_in_a_program_is_wrong() -> None:
     problem, arrays = layer()
     broken = arrays["A"].copy()
     broken[0, 0, 0] = np.nan
@@ -610,7 +608,7 @@ def test_steps_that_are_rounded_are_right_within_a_tolerance() -> None:
         ("0.7", 0.4, "40", Status.WRONG),
     ],
 )
-def test_a_step_that_is_left_out_may_have_been_rounded_in_any_way(
+def test_an_omitted_step_may_have_any_rounding(
     Q: str, K: float, scaled: str, expected: Status
 ) -> None:
     """The scores between an own, wrong Q and what is 100 times their size are not written."""
@@ -623,7 +621,7 @@ def test_a_step_that_is_left_out_may_have_been_rounded_in_any_way(
     assert status(marking, "S_scaled", 1, 1) is expected
 
 
-def test_a_mistake_that_is_repeated_costs_what_follows_costs() -> None:
+def test_a_repeated_mistake_costs_only_the_follow_penalty() -> None:
     X = np.array([[1, 2], [3, -1]])
     weights = {"W_Q": [[1, 2], [3, 4]], "W_K": [[0, 1], [2, 5]], "W_V": [[1, -1], [2, 0]]}
     answer = {name[-1]: (X @ np.array(W).T).tolist() for name, W in weights.items()}
@@ -637,7 +635,7 @@ def test_a_mistake_that_is_repeated_costs_what_follows_costs() -> None:
             assert marks.credit(marking.rules) == 1 - wrong * penalty
 
 
-def test_lines_of_the_map_weigh_what_the_rules_say() -> None:
+def test_lines_of_the_map_have_the_weight_of_the_rules() -> None:
     answer = {"Q": HAND["Q"], "connections": lines((3, 1), (3, None), (1, 2))}
     for weight in (Fraction(0), Fraction(1, 2), Fraction(4)):
         marking = marked(answer, weights={"connections": weight})
@@ -703,7 +701,7 @@ def test_a_script_that_shows_how_it_rounds_is_read_once(monkeypatch: pytest.Monk
         assert walks == [ToTheDigit(2, cuts=cuts)]
 
 
-def test_a_script_whose_digits_show_nothing_is_read_both_ways() -> None:
+def test_an_answer_with_ambiguous_digits_is_read_with_both_roundings() -> None:
     """All before is whole; from an own Q of 8 come scores of 24, and 24 / 9 is cut to 2.66."""
     problem = Problem(X=[[1]], W_Q=[[7]], W_K=[[3]], W_V=[[1]], scale="1/9")
     answer = {"Q": [["8"]], "K": [["3"]], "S": [["24"]], "S_scaled": [["2.66"]]}
@@ -712,7 +710,7 @@ def test_a_script_whose_digits_show_nothing_is_read_both_ways() -> None:
     assert status(marking, "S_scaled", 1, 1) is Status.FOLLOWS
 
 
-def test_what_follows_from_too_few_decimals_has_their_room() -> None:
+def test_results_of_too_few_decimals_have_their_range() -> None:
     """0.6 of 0.62 may have been anything up to 0.65: times 10, that is 6.40, too."""
     problem = Problem(X=[[1]], W_Q=[[0.62]], W_K=[[10]], W_V=[[1]], scale="none")
     marking = marked({"Q": [["0.6"]], "S": [["6.40"]]}, problem)
@@ -728,7 +726,7 @@ THIRDS: dict[str, Any] = {
 }
 
 
-def test_a_dump_that_is_wrong_all_over_is_named_where_it_is_printed_and_nowhere_else(
+def test_causes_of_a_wrong_dump_are_found_only_when_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each name is made of the labels of all rows: naming every entry is cubic."""

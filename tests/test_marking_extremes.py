@@ -110,7 +110,7 @@ def test_no_infinity_is_near_a_number(
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 2, 12, 99, 300])
-def test_what_may_be_any_number_is_no_infinity(decimals: int) -> None:
+def test_an_unbounded_entry_is_not_infinite(decimals: int) -> None:
     """A share of a sum that may be 0 may be anything, but not an infinity."""
     anything = Range(np.full((1, 4), -INF), np.full((1, 4), INF))
     written = np.array([[5.0, INF, -INF, NAN]])
@@ -169,7 +169,7 @@ TOLERANCES = [{}, {"atol": 1e-6}, {"rtol": 1e-6}, {"atol": 1e-6, "rtol": 1e-6}, 
         *((text, False) for text in ("1e9", "1e-300", "0.000000000000000001", "?")),
     ],
 )
-def test_where_minus_infinity_belongs_it_alone_is_right(
+def test_only_minus_infinity_is_right_at_masked_entries(
     entry: str, is_right: bool, rounding: str, rules: dict[str, Any]
 ) -> None:
     problem = Problem(**{**fields_of(CAUSAL), "rounding": rounding})
@@ -194,7 +194,7 @@ def test_where_a_number_belongs_no_infinity_is_right(entry: str, rules: dict[str
     ("value", "is_right"),
     [(-INF, True), (-65504.0, True), (INF, False), (NAN, False), (777.125, False), (0.5, False)],
 )
-def test_a_programs_infinities_are_held_to_the_same(
+def test_infinities_of_programs_follow_the_same_rule(
     value: float, is_right: bool, dtype: str, rules: dict[str, Any]
 ) -> None:
     array = np.array([[1, value], [2, 1]], dtype=dtype)
@@ -208,9 +208,7 @@ def test_a_programs_infinities_are_held_to_the_same(
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("decimals", [0, 1, 2, 3, 4, 8])
 @pytest.mark.parametrize("rules", TOLERANCES, ids=str)
-def test_a_mask_left_out_is_found_whatever_the_decimals(
-    decimals: int, rules: dict[str, Any]
-) -> None:
+def test_a_mask_left_out_is_found_with_any_decimals(decimals: int, rules: dict[str, Any]) -> None:
     scores = [[0.3125, 1.71875], [-2.40625, 4.84375]]
     problem = Problem(
         Q=[[1, 0], [0, 1]],
@@ -275,7 +273,7 @@ def test_a_style_is_named_beside_numbers_for_minus_infinity() -> None:
         assert marking.style.rule == "truncate"
 
 
-def test_what_follows_from_scores_that_nothing_follows_from_is_no_nan() -> None:
+def test_results_of_invalid_scores_are_not_nan() -> None:
     problem = Problem(Q=[[1], [2]], K=[[4], [-3]], V=[[0], [10]], normalizer="sum", scale="none")
     arrays = {"S": [[3, -3], [8, -6]], "A": [[1, 2], [4, -3]]}
     marking = of_program(problem, arrays, atol=1e-6)
@@ -315,7 +313,7 @@ def fields_of(problem: Problem) -> dict[str, Any]:
 @pytest.mark.slow
 @many(150, phases=[Phase.explicit, Phase.generate])
 @given(KINDS, st.sampled_from(TOLERANCES), st.data())
-def test_an_entry_is_never_credited_when_one_side_alone_is_infinite(
+def test_an_entry_is_never_credited_if_only_one_side_is_infinite(
     kind: dict[str, Any], rules: dict[str, Any], data: st.DataObject
 ) -> None:
     problem = Problem(**THREE, **kind)

@@ -41,7 +41,7 @@ def test_both_of_two_entries_are_two_entries() -> None:
     assert "All 2" not in said
 
 
-def test_a_quotient_has_as_many_digits_as_make_it_come_out() -> None:
+def test_a_quotient_has_enough_digits_for_its_result() -> None:
     """0.02 / 0.03 is 0.67, and the weight is 0.60: four digits give it."""
     fields = {"X": [[1], [1.1]], "W_Q": [[-4]], "W_K": [[1]], "W_V": [[1]], "scale": "none"}
     said = " ".join(verdict(marked(fields, A=[["0.10", "0.90"], ["0.60", "0.40"]])))
@@ -50,7 +50,7 @@ def test_a_quotient_has_as_many_digits_as_make_it_come_out() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_no_quotient_is_written_that_comes_to_another_result(seed: int) -> None:
+def test_no_quotient_is_written_that_has_another_result(seed: int) -> None:
     """Read back from the text with fractions: what is divided, rounded, is the result."""
     task = planting.random_task(random.Random(seed))
     task.fields["W_Q"] = (-np.abs(task.given["W_Q"])).tolist()  # small powers, few digits
@@ -67,7 +67,7 @@ def test_no_quotient_is_written_that_comes_to_another_result(seed: int) -> None:
     assert found
 
 
-def test_a_cause_is_held_against_all_decimals_that_are_written() -> None:
+def test_a_cause_must_match_all_written_decimals() -> None:
     """S / 2 in four decimals is named; what agrees with it in the key's two alone is not."""
     S = (QS @ QS.T).tolist()
     by_d_k = QS @ QS.T / 2
@@ -94,7 +94,7 @@ def test_a_cause_is_held_against_all_decimals_that_are_written() -> None:
 def test_a_rule_of_rounding_is_reported_if_two_entries_show_it(
     tokens: list[float], queries: list[str], says: str
 ) -> None:
-    """0.25, 0.35 and 0.45, or 0.28 and 0.39, to one decimal; of one entry nothing is said."""
+    """0.25, 0.35 and 0.45, or 0.28 and 0.39, to one decimal; one entry has no remark."""
     fields = {"X": [[token] for token in tokens], "W_Q": [[0.5]], "W_K": [[1]], "W_V": [[1]]}
     marking = marked(fields | {"decimals": 1}, Q=[[query] for query in queries])
     assert marking.is_right

@@ -54,7 +54,7 @@ def test_forbidden_cells_are_hatched_and_have_no_number(
     assert figure.axes[-1].get_ylabel() == "attention weight (hatched: masked)"
 
 
-def test_each_head_has_the_cells_of_its_own_mask() -> None:
+def test_each_head_has_the_cells_of_its_mask() -> None:
     figure = solve(Problem(**SELF, heads=2, ignore=HEADS)).plot("heatmap")
     for head, mask in enumerate(HEADS):
         assert (hatched(figure, head)[0] == mask).all()

@@ -92,7 +92,7 @@ WAYS = [pytest.param(form, rule) for rule in ("display", "each-step") for form i
 @pytest.mark.campaign(2)
 @pytest.mark.usefixtures("long")
 @pytest.mark.parametrize(("form", "rounding_rule"), mostly_slow(WAYS, 7))
-def test_what_follows_takes_no_more_than_two_matrices(form: str, rounding_rule: str) -> None:
+def test_later_steps_need_memory_for_two_matrices(form: str, rounding_rule: str) -> None:
     """Of S, S_scaled and A, or of A alone for texts: there is room for two more beside them."""
     kept = ("A", "O") if form in ("json", "csv", "csv files") else ("S", "S_scaled", "A", "O")
     problem = random_problem(rounding=rounding_rule)
@@ -110,7 +110,7 @@ def test_what_follows_takes_no_more_than_two_matrices(form: str, rounding_rule: 
 @pytest.mark.usefixtures("long")
 @pytest.mark.parametrize("rounding_rule", ["display", "each-step"])
 @pytest.mark.parametrize("heads", [1, 3])
-def test_the_other_rounding_is_counted_in_blocks_as_in_the_whole(
+def test_the_other_rounding_is_counted_in_blocks_as_at_once(
     heads: int, rounding_rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = random_problem(90, 70, heads, rounding=rounding_rule, causal=True)
@@ -145,7 +145,7 @@ def test_rows_of_digits_are_those_of_the_single_entries(layout: str, heads: int)
 
 
 @pytest.mark.usefixtures("long")
-def test_rows_before_rounding_are_those_of_the_whole() -> None:
+def test_rows_before_rounding_are_those_without_blocks() -> None:
     for layout in ("rows", "columns"):
         mask = RANDOM.integers(0, 2, (60, 60))
         solution = solve(
@@ -160,7 +160,7 @@ def test_rows_before_rounding_are_those_of_the_whole() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("long")
-def test_a_matrix_that_is_rounded_as_it_is_read_reads_as_the_rounded_one() -> None:
+def test_a_matrix_rounded_on_reading_equals_the_rounded_one() -> None:
     for shape in ((90, 200), (2, 90, 200)):
         exact = RANDOM.normal(size=shape)
         exact.flat[:3] = 2.675, -0.001, -np.inf
@@ -207,7 +207,7 @@ def test_marking_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     )
 
 
-def test_json_in_pieces_is_what_json_writes() -> None:
+def test_json_in_pieces_equals_the_json_module() -> None:
     content: dict[str, Any] = {
         "a": [1, 2.5, "é\n", None, True],
         "empty": [[], {}, [[]]],
@@ -222,7 +222,7 @@ def test_json_in_pieces_is_what_json_writes() -> None:
 
 
 @pytest.mark.slow
-def test_dots_of_a_large_heatmap_are_means_and_a_note_says_so(
+def test_dots_of_a_large_heatmap_are_means_with_a_note(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(heatmap, "MOST_DOTS", 40)

@@ -1,7 +1,7 @@
 """Six bugs of implementations in a layer of each family of models: `check` names each of them.
 
-Models are made at random by the transformers package. What a bug leaves is worked out from the
-layer's plan with one step done otherwise, or with another setting.
+Models are made at random by the transformers package. The result of a bug is computed from the
+layer's plan with one step changed, or with another setting.
 """
 
 from collections.abc import Callable, Mapping

@@ -131,7 +131,7 @@ def test_padding_of_encoders_reaches_decoders(name: str, tmp_path: Path) -> None
     near(solve(open_model(tmp_path, **given))["logits"], out.logits[:, -1:])
 
 
-def test_a_setting_holds_in_all_layers(tmp_path: Path) -> None:
+def test_a_setting_applies_to_all_layers(tmp_path: Path) -> None:
     """A model without its window is one that was made without it."""
     config, kind, said = PADDED["Mistral"]
     model = made(tmp_path, config, kind, said)
@@ -199,7 +199,7 @@ def test_scores_of_classes_are_those_of_the_package(
         path.write_text(path.read_text().replace('"architectures"', '"earlier"'))
     problem = open_model(tmp_path, **given)
     found = solve(problem)["logits"]
-    if len(found) > len(expected):  # padded: the row that is said counts
+    if len(found) > len(expected):  # padded: the named row counts
         (said,) = (each for each in problem.remarks if "that is not padding" in each)
         found = found[int(said.split()[1]) - 1][np.newaxis]
     assert found.shape == expected.shape
@@ -251,9 +251,7 @@ def test_a_model_without_a_head_gets_none(
 
 @pytest.mark.parametrize("place", ["rope_parameters", "config"])
 @pytest.mark.parametrize("family", ["Llama", "Mistral", "Qwen2", "Qwen3", "Gemma2"])
-def test_rope_turns_all_columns_whatever_the_config_says(
-    family: str, place: str, tmp_path: Path
-) -> None:
+def test_rope_rotates_all_columns_for_any_config(family: str, place: str, tmp_path: Path) -> None:
     share = {"partial_rotary_factor": 0.5}
     more: dict[str, Any] = share
     if place == "rope_parameters":
@@ -279,7 +277,7 @@ def test_scaled_rope_of_a_share_is_refused(tmp_path: Path) -> None:
         open_model(tmp_path, tokens=IDS, layer=0)
 
 
-def test_what_is_shown_follows_from_the_architecture(attncalc: Command, tmp_path: Path) -> None:
+def test_the_architecture_determines_the_output(attncalc: Command, tmp_path: Path) -> None:
     labels = {"id2label": {0: "sad", 1: "even", 2: "happy"}}
     model = made(tmp_path / "m", "LlamaConfig", "LlamaForSequenceClassification", GROUPED | labels)
     ids = ("open", "m", "--tokens", " ".join(map(str, IDS)))
@@ -308,7 +306,7 @@ def test_what_is_shown_follows_from_the_architecture(attncalc: Command, tmp_path
     )
 
 
-def test_the_command_takes_padding_and_types(attncalc: Command, tmp_path: Path) -> None:
+def test_the_command_accepts_padding_and_types(attncalc: Command, tmp_path: Path) -> None:
     made(tmp_path / "m", *PADDED["BERT"])
     ids, ignore, types = (" ".join(map(str, each)) for each in (IDS, RIGHT, TYPES))
     asked = ("open", "m", "--tokens", ids, "--ignore", ignore, "--type-ids", types)
@@ -321,7 +319,7 @@ def test_the_command_takes_padding_and_types(attncalc: Command, tmp_path: Path) 
     assert run.err == "error: --type-ids: 1 for 2 tokens: pass one for each token\n"
 
 
-def test_the_next_token_follows_the_last_that_is_no_padding(
+def test_the_next_token_follows_the_last_that_is_not_padding(
     attncalc: Command, tmp_path: Path
 ) -> None:
     made(tmp_path / "m", *PADDED["Llama"])
@@ -336,7 +334,7 @@ def test_the_next_token_follows_the_last_that_is_no_padding(
     assert run.err == "error: --decoder-ignore is about --decoder-tokens, which is missing\n"
 
 
-def test_padding_on_the_left_keeps_its_positions_and_says_so(tmp_path: Path) -> None:
+def test_padding_on_the_left_keeps_its_positions_with_a_note(tmp_path: Path) -> None:
     said = "positions count all tokens, including padding"
     for name, is_said in (("GPT-2", True), ("Llama", False), ("BART", True), ("T5", False)):
         made(tmp_path / name, *(PADDED | PAIRS)[name])
@@ -346,7 +344,7 @@ def test_padding_on_the_left_keeps_its_positions_and_says_so(tmp_path: Path) -> 
             assert (said in problem.remarks) == (is_said and ignore == LEFT), name
 
 
-def test_an_encoder_without_its_decoder_is_opened_alone(attncalc: Command, tmp_path: Path) -> None:
+def test_an_encoder_is_opened_without_its_decoder(attncalc: Command, tmp_path: Path) -> None:
     made(tmp_path / "m", "T5Config", "T5EncoderModel", T5)
     asked = ("open", "m", "--tokens", "3 7 1")
     assert attncalc(*asked, "--layer", "0", "--only", "A").code == 0
@@ -358,7 +356,7 @@ def test_an_encoder_without_its_decoder_is_opened_alone(attncalc: Command, tmp_p
     )
 
 
-def test_masks_of_several_rows_are_of_one_part_alone(tmp_path: Path) -> None:
+def test_masks_of_several_rows_belong_to_one_part(tmp_path: Path) -> None:
     made(tmp_path, *PAIRS["BART"])
     given: dict[str, Any] = {"tokens": [3, 7], "keep": np.eye(2), "layer": 0}
     assert np.array_equal(solve(open_model(tmp_path, **given))["A"], np.tile(np.eye(2), (4, 1, 1)))

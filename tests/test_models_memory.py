@@ -67,7 +67,9 @@ def llama(tmp_path: Path) -> Path:
 @pytest.mark.campaign(2)
 @pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("layer", [LAYERS - 1, None])
-def test_a_model_takes_two_layers_and_the_embeddings(layer: int | None, llama: Path) -> None:
+def test_a_model_uses_the_memory_of_two_layers_and_the_embeddings(
+    layer: int | None, llama: Path
+) -> None:
     solve(open_model(llama, tokens=[1, 2, 3], layer=0))  # modules and caches
     tracemalloc.start()
     try:

@@ -1,7 +1,7 @@
 """Models against the transformers package, in float64: every layer's steps, and the logits.
 
 The package turns to float32 within itself (in its RMS norms, its softmax, its rotary angles): for
-the time of a test float32 is patched to stand for float64, so that nothing is lost there.
+the time of a test float32 is patched to mean float64, so that nothing is lost.
 """
 
 import os

@@ -44,7 +44,7 @@ def peak(*, n: int, keep: tuple[str, ...] = ("O",), d: int = 8, **fields: Any) -
 
 
 @pytest.mark.parametrize("window", [6, 7, 10**9])
-def test_a_window_of_all_tokens_is_causal_alone(window: int) -> None:
+def test_a_window_of_all_tokens_equals_a_causal_mask(window: int) -> None:
     fields = tokens(6)
     causal = solve(Problem(**fields, causal=True)).floats
     for said_too in (True, False):
@@ -60,7 +60,7 @@ def test_a_window_of_one_gives_each_token_its_own_value() -> None:
     assert solution["O"].tolist() == solution["V"].tolist()
 
 
-def test_a_window_behind_a_cache_is_that_of_the_whole_sequence() -> None:
+def test_a_window_after_a_cache_is_that_of_the_whole_sequence() -> None:
     fields = tokens(6, causal=True, window=3, positions="rope", block="decoder", norm="none")
     fields |= {"residual": False}
     whole = solve(Problem(**fields))
@@ -68,7 +68,7 @@ def test_a_window_behind_a_cache_is_that_of_the_whole_sequence() -> None:
     assert np.allclose(solve(Problem(**step))["Y"], whole["Y"][4:], rtol=0, atol=1e-14)
 
 
-def test_a_layer_has_a_window_of_its_own_and_cross_attention_has_none() -> None:
+def test_each_layer_has_its_window_and_cross_attention_has_none() -> None:
     W = {name: np.eye(4) for name in ("W_Q", "W_K", "W_V")}
     fields = {"X": CHANCE.normal(size=(5, 4)), "window": 2, "norm": "none"}
     stack = solve(Problem(**fields, layers=[W, W | {"window": None}, W | {"window": 4}]))
@@ -80,7 +80,7 @@ def test_a_layer_has_a_window_of_its_own_and_cross_attention_has_none() -> None:
     assert (decoder["cross.A"] > 0).all()
 
 
-def test_the_heading_says_where_a_window_lies() -> None:
+def test_the_heading_describes_the_window() -> None:
     fields = tokens(4)
     one = "window 3: a query sees the last 3 keys, its own place included"
     assert f"{one} and none after it · " in said(**fields, window=3)
@@ -99,7 +99,7 @@ def test_a_window_of_no_keys_is_refused(window: Any) -> None:
     assert str(refused.value) == f'window takes a whole number from 1, not "{window}"'
 
 
-def test_work_says_what_the_window_forbids(attncalc: Command) -> None:
+def test_work_shows_keys_outside_the_window(attncalc: Command) -> None:
     given = ("self", "--X", "1; 2; 3", "--W_Q", "1", "--W_K", "1", "--W_V", "1", "--window", "2")
     assert "S_masked[3,1] = -∞   (forbidden by window)" in attncalc(*given, "--work").out
     assert "S_masked = S where in window, else -∞" in attncalc(*given, "--no-scale").out
@@ -109,7 +109,7 @@ def test_work_says_what_the_window_forbids(attncalc: Command) -> None:
 
 
 @pytest.mark.parametrize("scale", ["none", "40"])
-def test_a_window_on_a_long_input_takes_the_memory_of_blocks(scale: str) -> None:
+def test_a_window_on_a_long_input_uses_the_memory_of_blocks(scale: str) -> None:
     n = 6000
     assert n * n > solutions.LONG
     assert peak(n=n, window=64, scale=scale) < 40e6  # a mask of n × m alone has 36 MB of bytes
@@ -127,9 +127,7 @@ def test_normalised_keys_of_a_cache_are_those_of_the_whole_sequence() -> None:
     assert np.allclose(step["Y"], whole["Y"][4:], rtol=0, atol=1e-14)
 
 
-def test_queries_are_normalised_with_the_epsilon_of_their_layer_unless_they_have_their_own() -> (
-    None
-):
+def test_the_epsilon_of_queries_defaults_to_that_of_their_layer() -> None:
     fields = tokens(3, qk_norm="rms", block="encoder", eps="1/2")
     of_layer, own = solve(Problem(**fields)), solve(Problem(**fields, qk_eps=2))
     for solution, eps in ((of_layer, 0.5), (own, 2)):
@@ -282,7 +280,7 @@ def test_frequencies_that_do_not_fit_are_refused(fields: dict[str, Any], message
     assert str(refused.value) == message
 
 
-def test_headings_say_how_rope_turns() -> None:
+def test_headings_state_how_rope_turns() -> None:
     fields = tokens(3, positions="rope")
     assert (
         "rotated by RoPE in their first 2 columns: base 10000, frequencies divided by 4 "
@@ -298,7 +296,7 @@ def test_headings_say_how_rope_turns() -> None:
 # -- sinks ----------------------------------------------------------------------------------------
 
 
-def test_work_shows_the_sink_in_the_sum_and_a_note_says_where_weights_go(
+def test_work_shows_the_sink_in_the_sum_and_a_note_states_where_weights_go(
     attncalc: Command,
 ) -> None:
     given = ("self", "--X", "1; 2", "--W_Q", "1", "--W_K", "1", "--W_V", "1", "--sinks", "3/2")
@@ -309,7 +307,7 @@ def test_work_shows_the_sink_in_the_sum_and_a_note_says_where_weights_go(
     assert "each head's sink is added to the softmax of its rows" in run.out
 
 
-def test_a_sink_far_above_the_scores_is_taken_off_first(attncalc: Command) -> None:
+def test_a_sink_far_above_the_scores_is_subtracted_first(attncalc: Command) -> None:
     given = ("self", "--X", "1; 2", "--W_Q", "1", "--W_K", "1", "--W_V", "1", "--sinks", "800")
     run = attncalc(*given, "--no-scale", "--entry", "A[2,1]")
     assert "(the sink, larger than each score, is taken off first)" in run.out
@@ -363,7 +361,7 @@ def test_a_slope_is_written_as_a_fraction_or_as_a_power(attncalc: Command) -> No
     assert "(2^-0.5·1)" in run.out
 
 
-def test_biases_behind_a_cache_are_those_of_the_whole_sequence() -> None:
+def test_biases_after_a_cache_are_those_of_the_whole_sequence() -> None:
     fields = tokens(6, heads=2, causal=True, alibi=True, block="decoder", norm="none")
     fields |= {"rel_bias": CHANCE.normal(size=(4, 2)), "rel_max_distance": 4, "residual": False}
     fields |= {"sinks": [1, -1]}
@@ -373,7 +371,7 @@ def test_biases_behind_a_cache_are_those_of_the_whole_sequence() -> None:
     assert np.allclose(step["Y"], whole["Y"][4:], rtol=0, atol=1e-14)
 
 
-def test_cross_attention_of_a_decoder_has_no_alibi_unless_it_says_so() -> None:
+def test_cross_attention_of_a_decoder_has_no_alibi_by_default() -> None:
     W = {name: np.eye(4) for name in ("W_Q", "W_K", "W_V")}
     given = {"X1": np.eye(4), "X2": np.eye(4), "alibi": True}
     steps = [step.name for step in Problem(**given, self=W, cross=W).calculation.steps]
@@ -448,13 +446,13 @@ FIXED = tokens(3)
         {"sinks": [3], "causal": True},
     ],
 )
-def test_biases_of_a_long_input_take_the_memory_of_blocks(fields: dict[str, Any]) -> None:
+def test_biases_of_a_long_input_use_the_memory_of_blocks(fields: dict[str, Any]) -> None:
     n = 3000
     assert n * n > solutions.LONG
     assert peak(n=n, **fields) < 45e6  # one matrix of n × m alone has 72 MB
 
 
-def test_files_of_every_form_hold_them(attncalc: Command, tmp_path: Any) -> None:
+def test_files_of_every_form_contain_them(attncalc: Command, tmp_path: Any) -> None:
     """What is written is read back as the same problem: lists, tables, and settings."""
     import json
 

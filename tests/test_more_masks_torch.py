@@ -93,7 +93,7 @@ def test_scaled_frequencies_are_those_of_transformers(scaling: str) -> None:
 
 
 @pytest.mark.parametrize("dims", [2, 4])
-def test_frequencies_and_columns_of_ones_own_are_turned_as_complex_numbers(dims: int) -> None:
+def test_given_frequencies_and_columns_rotate_like_complex_numbers(dims: int) -> None:
     given = heads_of(2)
     own = drawn(dims // 2, seed=3)
     turned = dict(given)

@@ -105,7 +105,7 @@ def test_ties_and_second_lines_are_as_many_as_wished(seed: int, attncalc: Comman
     assert sum(dashed) == 1
 
 
-def test_what_is_wished_of_sizes_numbers_and_conventions_is_there(attncalc: Command) -> None:
+def test_requested_sizes_numbers_and_conventions_are_met(attncalc: Command) -> None:
     flags = ("--kind", "cross", "--tokens", "2", "--keys", "4", "--d", "3", "--d-keys", "5")
     more = ("--d-k", "2", "--d-v", "1", "--entries", "-1:1:1/2", "--also", "b_Q", "--decimals", "3")
     problem = made(attncalc, *flags, *more, "--labels", "a,b,c,d,e,f", "--title", "Ours")
@@ -187,9 +187,7 @@ def test_siblings_have_as_many_ties_seconds_and_negatives(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_siblings_of_siblings_and_of_problems_of_ones_own(
-    attncalc: Command, tmp_path: Path
-) -> None:
+def test_siblings_of_siblings_and_of_given_problems(attncalc: Command, tmp_path: Path) -> None:
     one, two = tmp_path / "one.json", tmp_path / "two.json"
     assert attncalc("samples", "cross", "-o", str(one)).code == 0
     assert attncalc("new", "--again", str(one), "--seed", "1", "-o", str(two)).code == 0
@@ -250,13 +248,11 @@ EXAMPLES = [
 
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_wishes_hold_from_other_seeds_too(example: str, attncalc: Command) -> None:
+def test_conditions_are_met_from_other_seeds(example: str, attncalc: Command) -> None:
     made(attncalc, *shlex.split(example), "--seed", "3")
 
 
-def test_a_problem_that_cannot_be_read_is_named_as_the_file_it_is(
-    attncalc: Command, tmp_path: Path
-) -> None:
+def test_an_unreadable_problem_is_named_by_its_file(attncalc: Command, tmp_path: Path) -> None:
     one = {"X": [[1]], "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}
     file = tmp_path / "one.json"
     for changed, said in (

@@ -61,7 +61,7 @@ def layer(width: int = 4) -> dict[str, np.ndarray]:
     }
 
 
-def test_a_pytorch_layer_is_read_as_it_is(tmp_path: Path) -> None:
+def test_a_pytorch_layer_is_read_unchanged(tmp_path: Path) -> None:
     state, X = layer(), np.random.default_rng(6).normal(size=(3, 4))
     found = solve(read_problem(saved(tmp_path, X=X, num_heads=2, **state)))
     W_Q, W_K, W_V = (state["in_proj_weight"][i : i + 4].T for i in (0, 4, 8))
@@ -94,7 +94,7 @@ PARTS_OF_A_LAYER: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("what", PARTS_OF_A_LAYER)
-def test_a_layer_whose_number_of_heads_nothing_says_is_refused(what: str, tmp_path: Path) -> None:
+def test_a_layer_without_a_number_of_heads_is_refused(what: str, tmp_path: Path) -> None:
     path = saved(tmp_path, **PARTS_OF_A_LAYER[what])
     for changes in ({}, {"heads": None}, {"decimals": 3}):
         with pytest.raises(InputError) as error:
@@ -126,7 +126,7 @@ def test_heads_beside_the_file_override_those_in_it_but_not_with_nothing(tmp_pat
 
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("command", ["self", "plot", "check"])
-def test_every_command_refuses_a_layer_without_heads_and_takes_them(
+def test_every_command_requires_the_heads_of_a_layer(
     command: str, attncalc: Command, tmp_path: Path
 ) -> None:
     saved(tmp_path, **PARTS_OF_A_LAYER["a whole state dict"])

@@ -76,9 +76,7 @@ def test_the_right_answer_earns_all(
 
 
 @needs_numbas
-def test_a_sign_lost_in_q_and_carried_on_costs_its_entry_alone(
-    attncalc: Command, tmp_path: Path
-) -> None:
+def test_a_sign_lost_in_q_costs_only_its_entry(attncalc: Command, tmp_path: Path) -> None:
     """Later steps are computed here from the answer's own Q, independently of Numbas."""
     given = problem_with({})
     (tmp_path / "in.json").write_text(json.dumps(given))
@@ -146,9 +144,7 @@ def test_the_right_answer_of_each_head_earns_all(
 
 
 @needs_numbas
-def test_a_sign_lost_in_one_head_and_carried_on_costs_its_entry_alone(
-    attncalc: Command, tmp_path: Path
-) -> None:
+def test_a_sign_lost_in_one_head_costs_only_its_entry(attncalc: Command, tmp_path: Path) -> None:
     """Later steps are computed from each head's own Q, K and V, and joined here."""
     given = sample_with("heads", {"rounding": "each-step"})
     (tmp_path / "in.json").write_text(json.dumps(given))
@@ -253,7 +249,7 @@ def test_of_a_class_set_each_student_gets_some_version_of_each_problem(
     assert right in versions
 
 
-def test_an_exam_has_a_part_for_each_head_which_reads_its_own(attncalc: Command) -> None:
+def test_an_exam_has_a_part_for_each_head(attncalc: Command) -> None:
     """Where C and H are not asked for, O reads the weights of all heads through them."""
     problem = str(sample("heads").path)
     done = attncalc("export", problem, "--to", "numbas", "--steps", "Q,A,O", "--points", "12")

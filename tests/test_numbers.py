@@ -84,7 +84,7 @@ def test_a_decimal_comma_is_read_only_where_it_is_expected() -> None:
 
 @many(100)
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9))
-def test_a_decimal_comes_back_as_it_was_written(value: Decimal) -> None:
+def test_a_decimal_survives_a_round_trip(value: Decimal) -> None:
     assert read_number(f"{value:f}") == value
 
 
@@ -108,7 +108,7 @@ def test_sines_of_large_angles_keep_every_digit() -> None:
         assert cosines[0] == Decimal("0.5232147853951389454975944734")
 
 
-def test_a_matrix_that_is_rounded_as_it_is_read_is_so_in_every_way_to_read_it() -> None:
+def test_a_matrix_rounded_on_reading_is_rounded_for_every_access() -> None:
     matrix = Rounded(np.array([[[2.675, -0.001], [0.125, 1.0]]]), 2)
     rounded = [[2.68, 0.0], [0.13, 1.0]]
     assert np.asarray(matrix).tolist() == [rounded]

@@ -87,7 +87,7 @@ def test_a_plan_runs_once_in_floats_and_once_in_decimals(
 
 
 @pytest.mark.parametrize("command", [("explain", SELF), ("self", HEADS, "--explain")], ids=" ".join)
-def test_what_patterns_compare_with_is_solved_once_too(
+def test_problems_that_patterns_compare_with_are_solved_once(
     solved: Callable[..., Counted], command: tuple[str, ...]
 ) -> None:
     """The problem's plan, that of the other rounding, and that of the other scale."""

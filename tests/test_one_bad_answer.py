@@ -64,7 +64,7 @@ def in_class(
     return marked
 
 
-def test_each_row_says_what_is_wrong_and_the_others_are_marked(
+def test_a_row_reports_an_error_and_the_others_are_marked(
     in_class: Callable[[], tuple[int, dict[str, dict[str, str]]]], tmp_path: Path
 ) -> None:
     for name, (make, _) in BAD.items():
@@ -78,12 +78,12 @@ def test_each_row_says_what_is_wrong_and_the_others_are_marked(
         assert (row["percent"] == "100 %") is (name not in BAD)
 
 
-def test_so_does_what_may_not_be_read(
+def test_a_row_says_that_a_file_may_not_be_read(
     in_class: Callable[[], tuple[int, dict[str, dict[str, str]]]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whoever runs the tests may be allowed to read everything; so it is the system that lies."""
+    """The user of the tests may be allowed to read everything; so the system call is patched."""
     (tmp_path / "class" / "closed.json").write_text(RIGHT)
     (tmp_path / "class" / "closed").mkdir()
     listed, opened = Path.iterdir, Path.open
@@ -106,7 +106,7 @@ def test_so_does_what_may_not_be_read(
 
 
 @pytest.mark.parametrize("at", ["reading", "marking"])
-def test_so_does_a_mistake_of_our_own(
+def test_a_row_reports_a_bug_of_attncalc(
     in_class: Callable[[], tuple[int, dict[str, dict[str, str]]]],
     monkeypatch: pytest.MonkeyPatch,
     at: str,

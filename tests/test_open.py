@@ -53,7 +53,7 @@ def arrays_of(folder: Path) -> dict[str, Any]:
     return {name: np.array(tensors[name]) for name in tensors}
 
 
-def test_the_sample_gives_what_the_package_it_was_made_with_gives(model: Path) -> None:
+def test_the_sample_agrees_with_its_package(model: Path) -> None:
     wide = {name: array.astype(float) for name, array in arrays_of(model).items()}
     save_tensors(model / "model.safetensors", **wide)
     opened = Model(model)
@@ -64,7 +64,7 @@ def test_the_sample_gives_what_the_package_it_was_made_with_gives(model: Path) -
     assert np.allclose(solve(problem)["logits"], [LOGITS], rtol=0, atol=1e-11)
 
 
-def test_what_is_most_probable_is_shown(attncalc: Command, model: Path) -> None:
+def test_the_most_probable_tokens_are_shown(attncalc: Command, model: Path) -> None:
     """The probabilities follow from the logits above: the mat, by far."""
     run = attncalc("open", "model", "--tokens", IDS, "--format", "json")
     assert (run.code, run.err) == (0, "")
@@ -143,7 +143,7 @@ def test_a_text_is_made_tokens_of_and_names_them(attncalc: Command, model: Path)
 @pytest.mark.skipif(
     importlib.util.find_spec("tokenizers") is not None, reason="tokenizers is installed"
 )
-def test_a_text_without_the_package_says_how(attncalc: Command, model: Path) -> None:
+def test_a_text_without_the_package_is_refused_with_advice(attncalc: Command, model: Path) -> None:
     run = attncalc("open", "model", "--text", "the cat")
     assert (run.code, run.out) == (2, "")
     assert run.err == (
@@ -419,7 +419,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("what", ASKED)
-def test_what_cannot_be_asked_is_reported(what: str, attncalc: Command, model: Path) -> None:
+def test_an_impossible_request_is_reported(what: str, attncalc: Command, model: Path) -> None:
     arguments, why = ASKED[what]
     run = attncalc("open", "model", *arguments)
     assert (run.code, run.out, run.err) == (2, "", f"error: {why}\n")
@@ -676,7 +676,7 @@ def test_a_config_is_followed_or_refused(what: str, tmp_path: Path) -> None:
     assert str(error.value).startswith(f"{tmp_path}/m/config.json: {why}".replace('\\"', '"'))
 
 
-def test_a_config_that_says_all_is_opened(tmp_path: Path) -> None:
+def test_a_complete_config_is_opened(tmp_path: Path) -> None:
     llama(tmp_path / "m", rope_scaling=None, head_dim=None, sliding_window=None)
     assert solve(open_model(tmp_path / "m", tokens=[1, 2]))["prob"].shape == (1, 6)
 
@@ -735,7 +735,7 @@ def test_gains_and_biases_have_the_names_of_older_files_too(tmp_path: Path) -> N
     assert new["prob"].shape == (3, 6)
 
 
-def test_what_is_masked_is_named_at_its_place(attncalc: Command, tmp_path: Path) -> None:
+def test_the_masked_token_is_predicted_at_its_position(attncalc: Command, tmp_path: Path) -> None:
     bert(tmp_path / "bert", "weight", "bias")
     asked = ("open", "bert", "--tokens", "1 5 3", "--format", "json")
     run = attncalc(*asked)
@@ -773,7 +773,7 @@ def t5(folder: Path) -> None:
     saved(folder, config | {"layer_norm_epsilon": 1e-6}, weights)
 
 
-def test_a_decoder_reads_what_its_encoder_gives(attncalc: Command, tmp_path: Path) -> None:
+def test_a_decoder_reads_the_outputs_of_its_encoder(attncalc: Command, tmp_path: Path) -> None:
     t5(tmp_path / "t5")
     asked = ("open", "t5", "--tokens", "1 5 3")
     run = attncalc(*asked, "--decoder-tokens", "0 2", "--layer", "0", "-o", "layer.json")
@@ -868,7 +868,7 @@ SPECTROGRAMS = {
 
 
 @pytest.mark.parametrize("what", SPECTROGRAMS)
-def test_what_whisper_cannot_read_is_reported(what: str, attncalc: Command, tmp_path: Path) -> None:
+def test_an_invalid_spectrogram_is_reported(what: str, attncalc: Command, tmp_path: Path) -> None:
     whisper(tmp_path / "w")
     np.save(tmp_path / "x.npy", np.ones((2, 6)))
     np.save(tmp_path / "short.npy", np.ones((2, 5)))
@@ -892,7 +892,7 @@ def test_both_sides_of_whisper_are_shown(attncalc: Command, tmp_path: Path) -> N
 # -- in Python ------------------------------------------------------------------------------------
 
 
-def test_python_opens_what_the_command_opens(attncalc: Command, model: Path) -> None:
+def test_python_equals_the_command(attncalc: Command, model: Path) -> None:
     problem = open_model(model, tokens=[2, 4, 7], layer=1, decimals=3)
     run = attncalc("open", "model", "--tokens", "2 4 7", "--layer", "1", "--format", "json")
     steps = {each["name"]: each["values"] for each in json.loads(run.out)["steps"]}
@@ -933,7 +933,7 @@ def test_errors_in_python_state_what_is_wrong(what: str, model: Path) -> None:
     assert str(error.value).replace(str(model), "m") == why
 
 
-def test_what_a_layer_says_is_read_by_it_and_not_by_the_head_alone() -> None:
+def test_a_setting_of_a_layer_is_read_by_the_layer() -> None:
     """Else a layer before the last, which has no head, would be refused."""
     of_head = declared(HeadFields, Setting).keys()
     for family in FAMILIES:

@@ -94,7 +94,7 @@ def test_json_of_mixed_types_is_marked_or_listed(
 
 
 @pytest.mark.parametrize("name", ["mine.txt", "mine.md", "mine.html", "page.html"])
-def test_a_character_reference_of_4400_digits_is_no_character(
+def test_a_character_reference_of_4400_digits_is_not_a_character(
     attncalc: Command, tmp_path: Path, name: str
 ) -> None:
     text = f"A = [1; {HUGE}]\nOutput 1: most input {HUGE}\n"

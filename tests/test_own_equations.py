@@ -201,9 +201,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("text", "problem", "column"), REFUSED, ids=[each[0][:30] for each in REFUSED]
 )
-def test_what_cannot_be_is_refused_with_a_caret_at_its_place(
-    text: str, problem: str | None, column: int
-) -> None:
+def test_an_error_has_a_caret_at_its_place(text: str, problem: str | None, column: int) -> None:
     with pytest.raises(EquationError) as refused:
         solve(Problem(X=X, **W, equations=[text]))
     said, line, caret = str(refused.value).split("\n")
@@ -263,7 +261,7 @@ def test_a_sample_is_the_same_by_its_own_equations(name: str) -> None:
     assert all(again.shown(step.name) == solution.shown(step.name) for step in solution.plan)
 
 
-def test_a_problem_with_equations_is_read_back_from_what_is_written(tmp_path: Path) -> None:
+def test_a_problem_with_equations_is_read_back_from_its_output(tmp_path: Path) -> None:
     lines = [
         "G[i,c] = sigmoid(sum(X[i,a] * W_G[a,c] for a in d))",
         "O[i,c] = G[i,c] * V[i,c] * tau",
@@ -344,7 +342,7 @@ def test_scores_are_modified_as_by_flex_attention(attncalc: Callable[..., Any]) 
     assert "there are no scores here that it could change" in refused.err
 
 
-def test_a_head_has_its_own_modification_of_scores() -> None:
+def test_each_head_has_a_modification_of_scores() -> None:
     weights = {name: [[*row, *row] for row in W[name]] for name in W}
     more = {"slope": [0.5, 2]}
     solution = solve(
@@ -415,7 +413,7 @@ H = "X[t,e] + (c[t-1,e] if t > 0 else 0)"
         (H, "h[t]", "it takes two indices, a row and a column"),
     ],
 )
-def test_a_circle_reads_earlier_rows_alone(h: str, c: str, problem: str) -> None:
+def test_a_cycle_reads_only_earlier_rows(h: str, c: str, problem: str) -> None:
     with pytest.raises(EquationError, match=re.escape(problem)) as caught:
         solve(Problem(X=X, equations=[f"h[t,e] = {h}", f"c[t,e] = {c}"]))
     assert "^" in str(caught.value)
@@ -470,7 +468,7 @@ def test_rows_of_a_softmax_that_weigh_a_matrix_are_the_weights(
         read_problem(path, causal=True).calculation  # noqa: B018
 
 
-def test_rows_of_a_kernel_are_no_weights_of_tokens() -> None:
+def test_rows_of_a_kernel_are_not_weights_of_tokens() -> None:
     lines = [
         "w[i,k] = softmax(W[i,l] for l in columns(W))[k]",
         "Y[i,c] = sum(w[0,k] * X[i+k-1,c] for k in columns(w) if 0 <= i + k - 1 and i + k - 1 < n)",
@@ -494,7 +492,7 @@ def test_a_gate_may_have_weights_that_are_called_as_those_of_the_attention() -> 
 STATED = "equations,Y[h,t] = sum(X[t,a] * M[h,a] * N[0,a,h] for a in d)\nX\n1,2\n3,4\nM\n1,0\n0,1\n"
 
 
-def test_csv_holds_several_matrices_of_a_name_one_below_the_other(tmp_path: Path) -> None:
+def test_csv_contains_several_matrices_of_a_name_one_below_the_other(tmp_path: Path) -> None:
     file = tmp_path / "in.csv"
     file.write_text(f"{STATED}N[0]\n1,2\n3,4\nN[1]\n5,6\n7,8\n")
     assert read_problem(file).given["N"].tolist() == [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
@@ -539,7 +537,7 @@ def test_a_gate_that_is_left_out_is_named() -> None:
     assert causes == {"c": "the factor g[t,a] is left out"}
 
 
-def test_the_gradient_of_an_own_equation_has_no_condition_that_always_holds(
+def test_the_gradient_of_an_own_equation_has_no_redundant_condition(
     tmp_path: Path, attncalc: Callable[..., Any]
 ) -> None:
     given = {"X": X, **W, "g": 3, "dO": [[1, 0], [0, 1], [1, 1]]}
@@ -567,7 +565,7 @@ def test_the_gradient_of_an_own_equation_has_no_condition_that_always_holds(
         ("B[c]", [0, 1], "Y[1, 2] is not a finite number"),
     ],
 )
-def test_places_that_are_no_places_are_refused(place: str, b: list[float], fault: str) -> None:
+def test_invalid_places_are_refused(place: str, b: list[float], fault: str) -> None:
     lines = ["B[c in d] = 2 * b[c]"] if "B" in place else []
     lines.append(f"Y[i,c in d] = X[i, {place}] + 0 * b[c]")
     with pytest.raises(EquationError) as refused:
@@ -631,7 +629,7 @@ def test_rows_that_are_drawn_may_begin_after_the_first() -> None:
     assert other["std"] == 0
 
 
-def test_a_division_by_0_under_the_other_rounding_is_no_error() -> None:
+def test_a_division_by_0_under_the_other_rounding_is_not_an_error() -> None:
     lines = [
         "S[i,j] = exp(-10 * sum((Q[i,c] - K[j,c])**2 for c in d_k) - 9)",
         "A[i,j] = S[i,j] / sum(S[i,k] for k in m)",

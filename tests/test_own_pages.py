@@ -71,7 +71,7 @@ def check_flawless(attncalc: Command, command: str, ending: str, *flags: str) ->
 
 @pytest.mark.campaign(4)
 @pytest.mark.parametrize("ending", FORMS)
-def test_a_key_of_ours_is_flawless_whatever_the_tokens_are_called(
+def test_an_attncalc_key_is_flawless_with_any_names_of_tokens(
     ending: str, attncalc: Command, tmp_path: Path
 ) -> None:
     command = with_names("sentence", Random(ending), tmp_path)
@@ -113,7 +113,7 @@ STACKS: dict[str, dict[str, Any]] = {
     ("stack", "ending"),
     mostly_slow([pytest.param(stack, ending) for stack in STACKS for ending in FORMS], 8),
 )
-def test_the_numbers_of_layers_are_read_as_what_they_are(
+def test_the_numbers_of_layers_are_read_correctly(
     stack: str, ending: str, attncalc: Command, tmp_path: Path
 ) -> None:
     """A layer's number, as the 1 of 1.Q, is neither an entry nor the number of a list."""
@@ -168,7 +168,9 @@ def test_sums_on_several_rows_are_one_line(ending: str, attncalc: Command, tmp_p
 
 
 @pytest.mark.slow
-def test_a_heading_of_two_heads_in_a_layer_is_no_matrix(attncalc: Command, tmp_path: Path) -> None:
+def test_a_heading_of_two_heads_in_a_layer_is_not_a_matrix(
+    attncalc: Command, tmp_path: Path
+) -> None:
     """2 heads, their outputs side by side: that is a convention, and no C."""
     (tmp_path / "p.json").write_bytes(Path(sample("gpt").path).read_bytes())
     check_flawless(attncalc, "decoder", "txt")
@@ -194,9 +196,7 @@ def row_of(row: list[Any]) -> str:
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n"
 
 
-def test_what_is_added_to_a_page_of_ours_is_not_passed_over(
-    attncalc: Command, tmp_path: Path
-) -> None:
+def test_additions_to_an_attncalc_page_are_read(attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "p.json").write_bytes(Path(sample("self").path).read_bytes())
     attncalc("self", "p.json", "--format", "html", "-o", "key.html")
     page = (tmp_path / "key.html").read_text(encoding="utf-8")

@@ -159,7 +159,7 @@ def rows(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
-def test_csv_holds_everything_in_blocks() -> None:
+def test_csv_contains_everything_in_blocks() -> None:
     found = rows("".join(write_csv(page_of(read_problem(SAMPLES[0].path), work=True))))
     for row in (
         ["title", "Three tokens"],
@@ -210,7 +210,7 @@ def test_masks_of_heads_are_too_much_for_csv(attncalc: Command) -> None:
     )
 
 
-def test_json_holds_the_work(attncalc: Command) -> None:
+def test_json_contains_the_work(attncalc: Command) -> None:
     content = json.loads(attncalc("self", "--entry", "A[3,1]", "--format", "json").out)
     assert content["work"] == [
         {
@@ -233,7 +233,7 @@ def test_tables_show_fractions_too(attncalc: Command) -> None:
     assert "│ 3 │ 2 1/2  -2 │" in attncalc("self", "--mixed", "--only", "Q").out
 
 
-def test_npz_holds_the_work_and_the_notes(attncalc: Command, tmp_path: Path) -> None:
+def test_npz_contains_the_work_and_the_notes(attncalc: Command, tmp_path: Path) -> None:
     assert attncalc("self", "--work", "-o", "page.npz").code == 0
     with np.load(tmp_path / "page.npz", allow_pickle=False) as arrays:
         assert "A[3,1] = e^8.50" in arrays["work"][33]
@@ -242,7 +242,7 @@ def test_npz_holds_the_work_and_the_notes(attncalc: Command, tmp_path: Path) -> 
         assert arrays["conventions"][0] == "tokens are rows"
 
 
-def test_a_table_in_a_file_holds_the_problem_and_the_notes(
+def test_a_table_in_a_file_contains_the_problem_and_the_notes(
     attncalc: Command, tmp_path: Path
 ) -> None:
     assert attncalc("self", "--work", "-o", "page.txt").code == 0
@@ -265,7 +265,7 @@ def test_a_worksheet_on_a_terminal_has_the_problem_and_the_dots(attncalc: Comman
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex", "html", "csv", "json"])
-def test_a_worksheet_holds_no_answer_in_any_form(attncalc: Command, form: str) -> None:
+def test_a_worksheet_contains_no_answer_in_any_form(attncalc: Command, form: str) -> None:
     run = attncalc("self", "--blank", "--format", form)
     assert run.code == 0
     for answer in ("13.25", "0.62", "1.17", "8.50", "most input", "sums to", "not zero"):
@@ -273,7 +273,7 @@ def test_a_worksheet_holds_no_answer_in_any_form(attncalc: Command, form: str) -
 
 
 @pytest.mark.slow
-def test_the_picture_of_a_worksheet_shows_dots_alone(attncalc: Command, tmp_path: Path) -> None:
+def test_the_picture_of_a_worksheet_shows_only_dots(attncalc: Command, tmp_path: Path) -> None:
     attncalc("self", "--blank", "-o", "sheet.md")
     attncalc("self", "-o", "key.md")
     problem = read_problem(SAMPLES[0].path)
@@ -320,7 +320,7 @@ def test_key_and_worksheet_come_from_the_same_file(attncalc: Command) -> None:
         (("-o", "no/x.md"), "cannot write no/x.md: the folder no does not exist"),
     ],
 )
-def test_what_a_form_cannot_hold_is_refused(
+def test_parts_that_a_form_cannot_contain_are_refused(
     attncalc: Command, tmp_path: Path, flags: tuple[str, ...], error: str
 ) -> None:
     (tmp_path / "here").mkdir()
@@ -380,7 +380,7 @@ def test_a_solution_read_back_shows_the_same_page(attncalc: Command) -> None:
         assert attncalc("cross", name, "--work", "--format", "markdown").out == first.out
 
 
-def test_values_come_back_as_they_were(tmp_path: Path) -> None:
+def test_values_survive_a_round_trip(tmp_path: Path) -> None:
     """float32 stays float32 in npz, and a third a third in all forms."""
     tokens = np.float32([[0.1, 0.2]])
     eye = np.eye(2, dtype=np.float32)
@@ -403,7 +403,7 @@ def test_a_problem_is_serialised_without_being_solved(name: str, tmp_path: Path)
         check_same(problem, read_problem(tmp_path / f"problem.{form}"))
 
 
-def test_forms_have_a_way_to_write_every_part() -> None:
+def test_forms_write_every_part() -> None:
     """A new part of documents must not reach a form that does not know it."""
     names = {part.__name__.lower() for part in get_args(Part)} - {"appendix"}
     for form in (_Terminal, _Markdown, _Latex):

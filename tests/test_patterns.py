@@ -320,7 +320,7 @@ def codes(solution: Solution) -> set[str]:
     return {pattern.code for pattern in solution.patterns}
 
 
-def test_every_code_has_what_plants_it_a_sentence_and_a_line_in_the_docs() -> None:
+def test_every_code_has_a_planter_a_sentence_and_a_line_in_the_docs() -> None:
     assert set(PLANTED) == set(CODES)
     assert all(hasattr(_Sentences, code.replace("-", "_")) for code in CODES)
     page = (ROOT / "docs" / "patterns.md").read_text(encoding="utf-8")
@@ -512,20 +512,20 @@ def values(solution: Solution, code: str) -> dict[str, Any]:
     return next(each.plain for each in solution.patterns if each.code == code)
 
 
-def test_a_shift_says_by_how_much() -> None:
+def test_a_shift_states_by_how_much() -> None:
     A = [[20, 30, 30, 20], alone(4, 0), alone(4, 1), alone(4, 2)]
     found = values(Planted((A,)).solution, "shift")
     assert (found["by"], found["outputs"]) == (-1, [2, 4])
 
 
-def test_what_rounding_hides_moves_the_outputs_as_far_as_stated() -> None:
+def test_hidden_weights_change_the_outputs_as_stated() -> None:
     solution = Planted(([[4, 496, 500], [300, 300, 400]],), unit=1000, is_self=False).solution
     found = values(solution, "rounded-away")
     assert (found["count"], found["weights"], found["output"]) == (1, [[1, 1]], 1)
     assert found["change"] == pytest.approx(0.004, rel=1e-12)  # 0.004 of the value (1, 0)
 
 
-def test_what_a_mask_took_is_what_it_weighed_without_it() -> None:
+def test_the_masked_weight_equals_the_weight_without_mask() -> None:
     A = [[20, 30, 50], [10, 80, 10], [25, 25, 50]]
     solution = Planted((A,), says={"keep": [[1, 1, 0], [1, 1, 1], [0, 1, 1]]}).solution
     found = values(solution, "masked")
@@ -535,7 +535,7 @@ def test_what_a_mask_took_is_what_it_weighed_without_it() -> None:
     assert found["mean"] == pytest.approx(0.25, rel=1e-12)
 
 
-def test_another_scale_spreads_as_the_logistic_says() -> None:
+def test_another_scale_has_the_entropy_of_the_logistic() -> None:
     """Two keys, scores 2 apart: the weights are logistic, with and without √d_k = √4."""
     one_query = {"Q": [[2, 0, 0, 0]], "K": [[1, 0, 0, 0], [0, 0, 0, 0]], "V": [[1], [2]]}
     found = values(solve(Problem(**one_query)), "scaling")
@@ -582,7 +582,7 @@ def test_the_homework_is_described_as_by_a_good_student() -> None:
     assert list(solve(read_problem(sample("self").path)).explain()) == HOMEWORK
 
 
-def test_cross_attention_says_which_side_is_read() -> None:
+def test_cross_attention_states_which_side_is_read() -> None:
     told = solve(read_problem(sample("cross").path)).explain()
     assert told[0] == (
         "In output 1, inputs 3 and 4 of X2 tie for first place (0.40 each), "
@@ -606,7 +606,7 @@ def test_cross_attention_says_which_side_is_read() -> None:
         ("temperature", "Output q mixes inputs a, b and c (0.51, 0.31 and 0.19), effectively 2.7"),
     ],
 )
-def test_the_samples_of_theory_are_named_and_say_their_command(name: str, said: str) -> None:
+def test_the_samples_of_theory_are_named_and_state_their_command(name: str, said: str) -> None:
     problem = read_problem(sample(name).path)
     assert said in "\n".join(solve(problem).explain()[:3])
     assert f"{name}.json" in COMMANDS[name]
@@ -633,7 +633,7 @@ def test_names_from_a_file_are_shown_and_obeyed_by_nothing(attncalc: Command) ->
 # forms
 
 
-def test_every_form_holds_the_sentences(attncalc: Command, tmp_path: Path) -> None:
+def test_every_form_contains_the_sentences(attncalc: Command, tmp_path: Path) -> None:
     plain = attncalc("explain", "--all").out
     assert plain.split("What the weights show\n")[1].splitlines() == HOMEWORK
     markdown = attncalc("explain", "--all", "--format", "markdown").out
@@ -647,7 +647,7 @@ def test_every_form_holds_the_sentences(attncalc: Command, tmp_path: Path) -> No
         assert arrays["patterns"].tolist() == HOMEWORK
 
 
-def test_json_holds_every_pattern_with_its_code_and_its_values(attncalc: Command) -> None:
+def test_json_contains_every_pattern_with_its_code_and_its_values(attncalc: Command) -> None:
     content = json.loads(attncalc("explain", "--format", "json").out)
     found = content["patterns"]
     assert [set(each) for each in found] == [{"code", "about", "text", "values"}] * len(found)
@@ -664,7 +664,7 @@ def test_json_holds_every_pattern_with_its_code_and_its_values(attncalc: Command
     assert "patterns" not in json.loads(attncalc("self", "--format", "json").out)
 
 
-def test_pages_and_pictures_say_it_below_where_it_is_asked_for(attncalc: Command) -> None:
+def test_pages_and_pictures_contain_patterns_on_request(attncalc: Command) -> None:
     page = attncalc("self", "--explain").out
     shown = [*HOMEWORK[:3], "5 more sentences: attncalc explain --all shows them"]
     assert page.index("Output 3: most input 1") < page.index("What the weights show\n")
@@ -676,7 +676,7 @@ def test_pages_and_pictures_say_it_below_where_it_is_asked_for(attncalc: Command
     assert drawn == ["map.svg", "", "What the weights show", *shown]
 
 
-def test_a_worksheet_holds_no_patterns(attncalc: Command) -> None:
+def test_a_worksheet_contains_no_patterns(attncalc: Command) -> None:
     run = attncalc("self", "--blank", "--explain")
     assert (run.code, run.out) == (2, "")
     assert "--blank and --explain together" in run.err
@@ -688,7 +688,7 @@ def test_without_the_weights_there_are_no_patterns() -> None:
         _ = solution.patterns
 
 
-def test_what_was_asked_for_does_not_stop_a_comparison() -> None:
+def test_selected_steps_do_not_prevent_a_comparison() -> None:
     """Another scale and no mask have other steps than those that answers are asked for."""
     problem = read_problem(sample("causal").path, asked=["S_scaled", "S_masked"])
     assert {"scaling", "masked"} <= codes(solve(problem))
@@ -747,7 +747,7 @@ def test_three_sentences_lead_and_the_others_are_counted() -> None:
     assert Patterns(texts, full=False).shown == [*texts[:3], said]
 
 
-def test_the_three_are_those_that_tell_most_of_all_attentions(attncalc: Command) -> None:
+def test_the_three_most_informative_patterns_are_shown(attncalc: Command) -> None:
     file = str(sample("decoder").path)
     (title, *shown) = attncalc("explain", file).out.split("\n\n")[1].splitlines()
     every = attncalc("explain", file, "--all").out.split("\n\n")[1].splitlines()[1:]
@@ -762,7 +762,7 @@ def test_the_three_are_those_that_tell_most_of_all_attentions(attncalc: Command)
 
 
 @pytest.mark.parametrize(("name", "kernel"), [("running-linear", [1]), ("convolution", [1, 2, 1])])
-def test_a_sample_is_the_convolution_it_says(name: str, kernel: list[int]) -> None:
+def test_a_sample_is_the_stated_convolution(name: str, kernel: list[int]) -> None:
     """Where the kernel fits: outputs Σ_k kernel[k] x[i + k] W, by loops."""
     problem = read_problem(sample(name).path)
     X, W, O = problem.X.tolist(), problem.W_V.tolist(), solve(problem)["O"]  # noqa: E741

@@ -33,7 +33,7 @@ def install(folder: Path, name: str, body: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", mostly_slow(["pdflatex", "tectonic", "lualatex"]))
-def test_a_page_is_typeset_by_what_is_installed_with_its_map_beside_it(
+def test_a_page_is_typeset_by_the_installed_latex_with_its_map(
     attncalc: Command, tmp_path: Path, name: str
 ) -> None:
     run = attncalc("self", "--work", "-o", "hw.pdf", **install(tmp_path, name, GOOD))
@@ -48,7 +48,7 @@ def test_a_page_is_typeset_by_what_is_installed_with_its_map_beside_it(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["hw.pdf", "programs", "seen"]
 
 
-def test_a_worksheet_as_a_pdf_tells_no_answer(attncalc: Command, tmp_path: Path) -> None:
+def test_a_worksheet_as_a_pdf_contains_no_answer(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("self", "--blank", "-o", "hw.pdf", **install(tmp_path, "pdflatex", GOOD))
     assert run.code == 0
     assert "-13.25" not in (tmp_path / "hw.pdf").read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def test_without_a_typesetter_the_message_names_one_to_install(
         ("", "pdflatex failed: it created no PDF: write a .tex"),
     ],
 )
-def test_what_typesetting_stumbles_on_is_one_message(
+def test_an_error_of_latex_is_one_message(
     attncalc: Command, tmp_path: Path, body: str, said: str
 ) -> None:
     (tmp_path / "hw.pdf").write_text("mine")
@@ -90,7 +90,7 @@ def test_what_typesetting_stumbles_on_is_one_message(
     assert (tmp_path / "hw.pdf").read_text() == "mine"
 
 
-def test_what_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_run_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from attncalc.base.errors import OutputError
     from attncalc.writing import pdf
 

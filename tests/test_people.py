@@ -47,17 +47,17 @@ def test_rows_are_counted_in_english_from_then_on(typed: str, meant: str) -> Non
     assert in_english(typed) == meant
 
 
-def test_a_letter_between_two_numbers_is_no_number() -> None:
+def test_a_letter_between_two_numbers_is_not_a_number() -> None:
     answer = answered("cross", "Query\ntoken 1: 1 e 2\ntoken 2: 1 e 1\n")
     assert values(answer, "Q") == [[1, 2], [1, 1]]
 
 
-def test_an_e_alone_in_a_matrix_is_refused() -> None:
+def test_a_single_e_in_a_matrix_is_refused() -> None:
     answer = answered("cross", "Q = [e 2; 1 1]")
     assert answer.matrices["Q"].faults == {(0, 0): '"e" is not a number'}
 
 
-def test_a_gradient_is_no_weight_for_the_words_beside_it() -> None:
+def test_a_gradient_is_not_a_weight() -> None:
     text = "dS, softmax backward:\n-0.10 -0.16 -0.08 0.34\n-0.09 -0.17 -0.18 0.44\n"
     answer = answered("gradients-target", text)
     assert [*answer.matrices] == ["dS"]
@@ -71,11 +71,11 @@ def test_a_gradient_is_no_weight_for_the_words_beside_it() -> None:
         "L = 1/2∑(O-T)^2 = 0.57",
     ],
 )
-def test_a_loss_is_what_its_work_comes_to(text: str) -> None:
+def test_a_loss_is_the_result_of_its_work(text: str) -> None:
     assert values(answered("gradients-target", text), "L") == [[0.57]]
 
 
-def test_what_a_matrix_is_like_does_not_name_it() -> None:
+def test_a_comparison_does_not_name_a_matrix() -> None:
     text = "Values\nsame as the queries: once = (3, 2); upon = (-1, 0); a = (2, 1); time = (0, 3)\n"
     assert [*answered("causal", text).matrices] == ["V"]
 
@@ -86,13 +86,13 @@ def test_crosses_below_nothing_are_a_row_and_no_heads() -> None:
     assert answered("causal", text).matrices["S_masked"].values.shape == (4, 4)
 
 
-def test_a_column_that_holds_sums_is_none_of_the_matrix_in_any_language() -> None:
+def test_a_column_of_sums_is_not_part_of_a_matrix_in_any_language() -> None:
     text = "A\n|   | k1 | k2 | k3 | yht |\n|---|---|---|---|---|\n"
     text += "| q1 | 0 | 0 | 1 | 1 |\n| q2 | 0 | 0 | 1 | 1 |\n| q3 | 0.62 | 0.38 | 0 | 1 |\n"
     assert values(answered("self", text), "A") == [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]
 
 
-def test_a_last_column_that_is_no_sum_is_listed() -> None:
+def test_a_last_column_other_than_a_sum_is_listed() -> None:
     text = "A\n|   | k1 | k2 | k3 | yht |\n|---|---|---|---|---|\n"
     text += "| q1 | 0 | 0 | 1 | 2 |\n| q2 | 0 | 0 | 1 | 1 |\n| q3 | 0.62 | 0.38 | 0 | 1 |\n"
     answer = answered("self", text)
@@ -114,7 +114,7 @@ def test_a_pair_that_is_left_out_makes_no_row() -> None:
     assert "S" not in answer.matrices or answer.matrices["S"].values.shape != (2, 3)
 
 
-def test_decimals_behind_commas_are_known_before_sentences_are_taken_apart() -> None:
+def test_decimal_commas_are_recognised_before_sentences_are_split() -> None:
     text = "S:\nrow 1: 1,5 / -2,5 / 8\nrow 2: -3,5 / -3,5 / 6\nrow 3: 8,5 / 8 / -13,25\n"
     found = answered("self", text)
     assert values(found, "S") == [[1.5, -2.5, 8], [-3.5, -3.5, 6], [8.5, 8, -13.25]]
@@ -140,7 +140,7 @@ def test_macro_arguments_are_inserted_and_lines_are_kept() -> None:
     assert without_macros(text) == "\n(1; 2{3})\n and \\v{4"
 
 
-def test_headings_that_word_processors_number_are_no_rows() -> None:
+def test_headings_that_word_processors_number_are_not_rows() -> None:
     assert is_numbered_heading("2.\tClaves")
     assert not is_numbered_heading("2.\t1\t3")
     assert not is_numbered_heading("2.\trow\t3")
@@ -160,7 +160,7 @@ def test_a_step_before_its_row_beats_the_heading() -> None:
     assert values(answered("self", text), "A") == [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]
 
 
-def test_powers_and_their_sum_are_no_rows_of_the_weights() -> None:
+def test_powers_and_their_sum_are_not_rows_of_the_weights() -> None:
     text = "Softmax\n\nRij 1\n  machten: 1, 2.72, 7.39, 7.39\n  som: 18.50\n"
     text += "  gewichten: 0.05, 0.15, 0.40, 0.40\nRij 2\n  machten: 0.37, 1, 2.72, 7.39\n"
     text += "  som: 11.48\n  gewichten: 0.03, 0.09, 0.24, 0.64\n"

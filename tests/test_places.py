@@ -92,7 +92,7 @@ def test_a_place_is_given_in_the_file_or_as_a_flag(attncalc: Command, tmp_path: 
     assert "--rope-query-offset" in attncalc("cross", "--help-all", COLUMNS="120").out
 
 
-def test_a_place_that_is_no_number_is_refused(attncalc: Command, tmp_path: Path) -> None:
+def test_a_place_that_is_not_a_number_is_refused(attncalc: Command, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="rope_query_offset takes a number"):
         Problem(**CACHE | {"rope_query_offset": "last"})
     (tmp_path / "in.json").write_text(json.dumps(CACHE), encoding="utf-8")
@@ -101,7 +101,7 @@ def test_a_place_that_is_no_number_is_refused(attncalc: Command, tmp_path: Path)
     assert run.err.startswith("error: --rope-query-offset takes a number")
 
 
-def test_the_work_turns_a_query_by_its_own_place() -> None:
+def test_the_work_rotates_a_query_by_its_position() -> None:
     """-0.42 and -0.91 are cos 2 and sin 2, to two decimals."""
     first = "Q_rot[1,1] = (1·cos(2)) - (2·sin(2)) = (1·-0.42) - (2·0.91) ≈ -2.23"
     assert work(Problem(**LAST), "Q_rot")[0] == first
@@ -109,7 +109,7 @@ def test_the_work_turns_a_query_by_its_own_place() -> None:
 
 
 @pytest.mark.parametrize("fields", [LAST | {"rope_offset": 7}, SAID], ids=["last", "said"])
-def test_an_answer_is_marked_by_the_queries_own_place(fields: dict[str, Any]) -> None:
+def test_an_answer_is_marked_by_the_position_of_queries(fields: dict[str, Any]) -> None:
     """The key is right; queries rotated from the keys' position are wrong, with the cause."""
     problem = Problem(**fields)
     right = {"Q_rot": solve(problem).shown("Q_rot")}
@@ -153,6 +153,6 @@ def test_sinusoids_at_the_positions_of_keys_are_named() -> None:
     assert check(problem, {"P1": solve(problem).shown("P1")}).score.earned == 1
 
 
-def test_sinusoids_of_queries_that_come_last_are_those_of_the_last_places() -> None:
+def test_queries_at_the_end_have_the_sinusoids_of_the_last_positions() -> None:
     P1 = solve(Problem(**TOKENS))["P1"]
     assert np.allclose(P1, [[np.sin(2), np.cos(2)]], rtol=1e-15)

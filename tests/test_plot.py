@@ -185,7 +185,7 @@ def test_all_draws_a_line_for_every_weight_that_does_not_show_as_zero() -> None:
     assert figure.notes == ()
 
 
-def test_a_masked_weight_is_no_line_that_was_left_out() -> None:
+def test_a_masked_weight_is_not_an_omitted_line() -> None:
     figure = drawn(identity([[2, 1, 1]], keep=[[1, 1, 0]]), every_line=True)
     assert connections(figure) == {(0, 0, "solid"), (0, 1, "dashed")}
     assert figure.notes == ()
@@ -278,7 +278,7 @@ def test_two_hundred_tokens_stay_readable() -> None:
 
 
 @pytest.mark.slow
-def test_two_thousand_tokens_that_tie_take_as_few_artists_as_three() -> None:
+def test_two_thousand_tied_tokens_need_as_few_artists_as_three() -> None:
     """4,000,000 lines are not drawn one by one, nor at all; texts are not placed for them."""
     weights = np.zeros((1, 1))
     solution = self_attention(np.ones((2000, 1)), weights, weights, weights, decimals=4)
@@ -338,7 +338,7 @@ def test_an_svg_speaks_to_screen_readers() -> None:
 
 
 @pytest.mark.slow
-def test_an_svg_of_a_heatmap_tells_its_digits() -> None:
+def test_an_svg_of_a_heatmap_shows_its_digits() -> None:
     root = ElementTree.fromstring(render(solved("cross"), "svg", look=Look("heatmap")).content)
     description = str(root[1].text)
     assert description.startswith("Heatmap of the attention weights. tokens are rows.")

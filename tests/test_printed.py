@@ -56,7 +56,7 @@ def assert_is(answer: Answer, **matrices: object) -> None:
         "print(Q.shape)\n# (3, 2)\nprint(Q)\n# [[ 1.   3. ]\n#  [-1.   1. ]\n#  [ 2.5 -2. ]]",
     ],
 )  # fmt: skip
-def test_one_matrix_is_read_whatever_prints_it(text: str) -> None:
+def test_one_matrix_is_read_from_any_program(text: str) -> None:
     name = "" if "Q" in text or text.startswith("q") else "Q = "
     assert_is(read(name + text), Q=Q)
 
@@ -77,7 +77,7 @@ def test_headings_among_the_rows_of_a_sheet_part_it() -> None:
     assert_is(read(text + "\td1\td2\na\t3\t-0,5\nb\t2\t-1,5\nc\t-2,5\t3,5\n"), Q=Q, K=K)
 
 
-def test_the_size_above_a_matrix_of_stata_is_no_entry() -> None:
+def test_the_size_above_a_matrix_of_stata_is_not_an_entry() -> None:
     text = ". matrix list Q\n\nQ[3,2]\n      c1   c2\n r1    1    3\n r2   -1    1\n r3  2.5   -2\n"
     assert_is(read(text), Q=Q)
 
@@ -89,7 +89,7 @@ def test_entries_that_numpy_omits_are_reported() -> None:
     assert "left out" in answer.unread[0].why
 
 
-def test_a_matrix_for_each_head_under_one_name_is_no_correction() -> None:
+def test_a_matrix_for_each_head_under_one_name_is_not_a_correction() -> None:
     first, second = [[2, 1], [0, 2], [1, 1]], [[0, 1], [3, 1], [3, 3]]
     assert_is(read(f"Q = {first}\n\nQ = {second}", "heads"), Q=[first, second])
 
@@ -105,7 +105,7 @@ def test_outputs_of_each_head_differ_from_those_of_all() -> None:
     assert in_part.has_unread_matrix
 
 
-def test_a_step_among_what_is_given_is_no_copy_with_a_slip() -> None:
+def test_a_step_among_given_matrices_is_not_a_copy_with_a_slip() -> None:
     """K of the second sample is X2 but for one number."""
     keys = "[-2 1; -1 1; 0 1; 2 0]"
     answer = read(f"Q = [1 2; 1 1]\n\nInput\n{keys}", "cross")
@@ -135,7 +135,7 @@ def test_a_product_of_a_program_has_the_name_of_its_step_or_none(
     assert (name.matrix if name else None) == matrix
 
 
-def test_answers_of_a_folder_are_found_whatever_program_they_are_of(tmp_path: Path) -> None:
+def test_answers_of_a_folder_are_found_from_any_program(tmp_path: Path) -> None:
     names = ["a.yaml", "b.jl", "c.R", "d.Rmd", "e.txt"]
     for name in names:
         (tmp_path / name).write_text(f"Q = {Q}", encoding="utf-8")

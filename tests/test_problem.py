@@ -13,12 +13,12 @@ import pytest
 from conftest import GOOD
 
 from attncalc import AttncalcError, InputError, Problem, ShapeError, check, solve
-from attncalc.base.text import told_apart
+from attncalc.base.text import distinct_names
 
 pytestmark = pytest.mark.campaign(2)
 
 
-def test_arrays_lists_and_exact_numbers_are_taken_alike() -> None:
+def test_arrays_lists_and_exact_numbers_are_treated_alike() -> None:
     for X in (GOOD["X"], np.array(GOOD["X"]), np.array(GOOD["X"], dtype=np.float64)):
         assert Problem(**GOOD | {"X": X}).X.dtype == np.float64
     assert Problem(**GOOD | {"X": np.array(GOOD["X"], dtype=np.float32)}).X.dtype == np.float32
@@ -28,7 +28,7 @@ def test_arrays_lists_and_exact_numbers_are_taken_alike() -> None:
     assert replace(third, W_V=[[1], [1]]).as_typed("W_V")[0, 0] == 1
 
 
-def test_a_row_alone_is_a_matrix_of_one_row() -> None:
+def test_a_flat_list_is_a_matrix_of_one_row() -> None:
     assert Problem(**GOOD | {"X": [1, 2]}).X.shape == (1, 2)
 
 
@@ -67,13 +67,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fields", "expected"), REFUSED)
-def test_what_is_no_problem_is_refused(fields: dict[str, Any], expected: str) -> None:
+def test_an_invalid_problem_is_refused(fields: dict[str, Any], expected: str) -> None:
     with pytest.raises(InputError) as error:
         Problem(**GOOD | fields)
     assert str(error.value) == expected
 
 
-def test_cross_attention_takes_a_list_of_labels_for_each_side() -> None:
+def test_cross_attention_accepts_a_list_of_labels_for_each_side() -> None:
     fields = {**GOOD, "X1": GOOD["X"], "X2": [[1, 2]], "X": None}
     with pytest.raises(InputError) as error:
         Problem(**fields, labels=["a", "b"])
@@ -105,8 +105,8 @@ def test_large_scores_do_not_overflow_the_softmax() -> None:
 
 
 def test_repeated_labels_get_distinct_numbers() -> None:
-    assert told_apart(["a", "a", "a (1)"]) == ("a (1)", "a (2)", "a (1) (3)")
-    assert told_apart(["", "b", ""]) == (" (1)", "b", " (3)")
+    assert distinct_names(["a", "a", "a (1)"]) == ("a (1)", "a (2)", "a (1) (3)")
+    assert distinct_names(["", "b", ""]) == (" (1)", "b", " (3)")
 
 
 def test_an_unknown_step_names_those_there_are() -> None:
@@ -155,7 +155,7 @@ def test_a_list_of_heads_costs_what_one_array_costs() -> None:
 
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("name", ["keep", "ignore"])
-def test_a_mask_of_booleans_is_held_once_and_copied_never(name: str) -> None:
+def test_a_boolean_mask_is_stored_once_and_never_copied(name: str) -> None:
     mask = np.tri(2048, dtype=bool) if name == "keep" else np.triu(np.ones((2048, 2048), bool), 1)
     Q = np.ones((2048, 1))
     assert peak(lambda: Problem(Q=Q, K=Q, V=Q, **{name: mask})) < 1.2 * mask.nbytes
@@ -183,7 +183,7 @@ def test_a_mask_does_not_change_with_the_array_it_was_made_of() -> None:
         ([[Decimal(1), Decimal(3)], [Decimal(0), Decimal(1)]], "row 1, column 2: 3"),
     ],
 )
-def test_a_mark_is_1_or_0_whatever_its_type(marks: Any, said: str) -> None:
+def test_a_mark_is_1_or_0_in_any_type(marks: Any, said: str) -> None:
     with pytest.raises(InputError) as error:
         Problem(**GOOD, keep=marks)
     assert str(error.value) == f"keep, {said}, where 1 or 0 (true or false) is needed"
@@ -205,7 +205,7 @@ def test_exact_numbers_stay_so_beside_arrays(X: Any) -> None:
 
 
 @pytest.mark.parametrize("as_given", [list, np.array])
-def test_whole_numbers_beyond_those_of_float64_stay_so(as_given: Any) -> None:
+def test_large_integers_stay_exact(as_given: Any) -> None:
     """2**53 + 1 is no float64; of 2**60 the shortest decimal is another number."""
     X = [[2**53 + 1, 2**60], [-(2**62) - 3, 7]]
     assert Problem(**GOOD | {"X": as_given(X)}).as_typed("X").tolist() == X
@@ -244,7 +244,7 @@ class Tensor:
         return np.array(self.values)
 
 
-def test_tensors_are_taken_out_of_their_graph_and_off_their_device() -> None:
+def test_tensors_are_detached_and_moved_to_the_cpu() -> None:
     X = np.array(GOOD["X"], dtype=np.float32)
     rows = [Tensor(row) for row in X]
     for tensor in (Tensor(X), rows, [[Tensor(entry) for entry in row] for row in X]):
@@ -254,7 +254,7 @@ def test_tensors_are_taken_out_of_their_graph_and_off_their_device() -> None:
     assert Problem(Q=[Tensor(X)] * 2, K=[Tensor(X)] * 2, V=[Tensor(X)] * 2).n_heads == 2
 
 
-def test_what_a_tensor_refuses_is_one_line() -> None:
+def test_an_error_of_a_tensor_is_one_line() -> None:
     for X in (Tensor(None), [Tensor(None)]):
         with pytest.raises(InputError) as error:
             Problem(**GOOD | {"X": X})
@@ -324,13 +324,13 @@ def test_a_number_of_float32_is_the_decimal_it_shows() -> None:
         (Tensor(None), "heads cannot be read as an array: there is nothing in it"),
     ],
 )
-def test_an_array_that_is_no_setting_is_refused(given: Any, said: str) -> None:
+def test_an_array_that_is_not_a_setting_is_refused(given: Any, said: str) -> None:
     with pytest.raises(InputError) as error:
         Problem(**GOOD, heads=given)
     assert str(error.value) == said
 
 
-def test_an_answer_may_hold_arrays_tensors_and_fractions() -> None:
+def test_an_answer_may_contain_arrays_tensors_and_fractions() -> None:
     problem = Problem(**GOOD, scale="none")
     Q = [np.array([1, 2]), [Fraction(3), Decimal(4)]]
     assert check(problem, {"Q": Q, "K": Tensor(np.array([[2, 1], [4, 3]]))}).score.earned == 2

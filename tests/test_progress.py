@@ -26,7 +26,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, patience: float) -> str:
     return terminal.getvalue()
 
 
-def test_a_wait_shows_a_bar_that_grows_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_shows_a_progress_bar_and_removes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(monkeypatch, patience=0) == (
         "\r[#######-----------------------]  25 %"
         "\r[###############---------------]  50 %"
@@ -36,7 +36,7 @@ def test_a_wait_shows_a_bar_that_grows_and_goes_away(monkeypatch: pytest.MonkeyP
     )
 
 
-def test_what_is_quick_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quick_run_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(monkeypatch, patience=60) == ""
 
 

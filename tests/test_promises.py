@@ -39,12 +39,12 @@ def told(written: dict[str, str], now: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def test_what_is_promised_is_as_it_is_written_down() -> None:
+def test_the_public_interface_is_as_recorded() -> None:
     message = told(json.loads(WRITTEN.read_text(encoding="utf-8")), surface())
     assert not message, message
 
 
-def test_a_change_is_reported_with_what_to_do() -> None:
+def test_a_change_is_reported_with_advice() -> None:
     message = told({"flag --a": "self", "exit code right": "0"}, {"flag --a": "cross", "new": ""})
     assert "  exit code right: 0, which is gone\n" in message
     assert "  flag --a: self, which is now cross\n" in message
@@ -53,7 +53,7 @@ def test_a_change_is_reported_with_what_to_do() -> None:
     assert told({"a": "b"}, {"a": "b"}) == ""
 
 
-def test_the_snapshot_holds_what_can_break_a_user() -> None:
+def test_the_snapshot_contains_the_public_interface() -> None:
     written = json.loads(WRITTEN.read_text(encoding="utf-8"))
     for name in ("attncalc.solve", "field W_Q", "exit code has mistakes", "schema steps"):
         assert name in written

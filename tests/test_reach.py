@@ -103,7 +103,7 @@ def test_weights_that_sum_to_1_reach_no_further_than_the_values() -> None:
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.9])
-def test_weights_that_cannot_sum_to_1_are_taken_as_any_others(weight: float) -> None:
+def test_weights_that_cannot_sum_to_1_are_treated_like_others(weight: float) -> None:
     """A row without unmasked keys, or one written without dividing by its sum."""
     weights, values = np.array([[weight, weight]]), np.array([[50.0], [-60.0]])
     low, high = Weigh(of_shares=True).reach(Range.around(weights, 0.005), Range.at(values))
@@ -111,7 +111,7 @@ def test_weights_that_cannot_sum_to_1_are_taken_as_any_others(weight: float) -> 
     assert high == pytest.approx(-10 * weight + 0.005 * 110)
 
 
-def test_what_is_known_exactly_reaches_nowhere_else() -> None:
+def test_exact_values_have_no_range() -> None:
     scores = np.array([[1.0, -np.inf, 3.0]])
     for operation in (Softmax(masked=True), HardMax(masked=True)):
         low, high = operation.reach(Range(scores, scores))
@@ -133,7 +133,7 @@ def test_softmax_reaches_from_all_others_highest_to_all_others_lowest() -> None:
     assert high == pytest.approx(np.full((1, 2), np.e / (1 + np.e)))
 
 
-def test_hardmax_knows_which_scores_may_win() -> None:
+def test_hardmax_finds_the_scores_that_may_win() -> None:
     low, high = HardMax().reach(Range.around(np.array([[1.0, 1.05, 3.0]]), 0.1))
     assert low.tolist() == [[0, 0, 1]]
     assert high.tolist() == [[0, 0, 1]]
@@ -161,7 +161,7 @@ def test_caps_masks_and_turns_move_the_ends() -> None:
     assert high - low == pytest.approx(np.array([[0.2 * np.cos(1), 0.2 * np.sin(1)]]))
 
 
-def test_an_operation_for_a_part_of_the_rows_keeps_what_else_it_is() -> None:
+def test_an_operation_for_some_rows_keeps_its_settings() -> None:
     """A field that is added later, a window say, is not dropped in silence."""
 
     @dataclass(frozen=True, eq=False, repr=False)

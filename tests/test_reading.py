@@ -59,7 +59,7 @@ def same(left: Problem, right: Problem) -> bool:
         ("inline.json", json.dumps(GOOD | {"X": "1 2; 3 4"})),
     ],
 )
-def test_every_way_to_write_a_file_gives_the_same_problem(
+def test_every_form_of_a_file_is_the_same_problem(
     tmp_path: Path, name: str, content: str | bytes
 ) -> None:
     assert same(read_problem(written(tmp_path, name, content)), Problem(**GOOD))
@@ -76,7 +76,7 @@ def test_a_folder_gives_the_same_problem(tmp_path: Path) -> None:
     assert problem.queries == ("the", "cat")
 
 
-def test_the_homeworks_own_names_work_in_any_case(tmp_path: Path) -> None:
+def test_the_names_of_the_homework_work_in_any_case(tmp_path: Path) -> None:
     homework = {
         "Input tokens": GOOD["X"],
         "QUERY WEIGHTS": GOOD["W_Q"],
@@ -108,7 +108,7 @@ def test_inline_text_is_a_matrix(text: str, rows: list[list[Fraction]]) -> None:
     assert read_matrix("W_Q", text)["W_Q"].tolist() == rows
 
 
-def test_a_flag_takes_a_file_of_any_form(tmp_path: Path) -> None:
+def test_a_flag_accepts_a_file_of_any_form(tmp_path: Path) -> None:
     for name, content in (("a.csv", "a;b\n1;2,5\n"), ("b.json", "[[1, 2.5]]"), ("c", "1\t2,5\n")):
         fields = read_matrix("X", str(written(tmp_path, name, content)))
         assert [float(entry) for entry in fields["X"][0]] == [1, 2.5]
@@ -162,7 +162,7 @@ def test_lines_before_the_first_block_set_the_conventions(tmp_path: Path) -> Non
     )
 
 
-def test_a_decimal_comma_is_one_in_numbers_alone(tmp_path: Path) -> None:
+def test_a_decimal_comma_is_read_only_in_numbers(tmp_path: Path) -> None:
     text = "title;Ann, Bob\nscale;1,5\n" + BLOCKS.replace(",", ";")
     problem = read_problem(written(tmp_path, "in.csv", text))
     assert (problem.title, problem.scale) == ("Ann, Bob", Fraction(3, 2))
@@ -350,7 +350,7 @@ def test_twenty_faults_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
     assert lines[21:] == ["  … and 80 more"]
 
 
-def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_text_are_refused(tmp_path: Path) -> None:
     refused = {
         b"\x89PNG\r\n\x1a\n\xff": "x: not text in UTF-8 (line 1): save it as UTF-8, JSON or CSV",
         b"\0\0\0": "x: not text but a binary file: give JSON, CSV or .npz",

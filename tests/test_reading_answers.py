@@ -48,11 +48,11 @@ def values(answer: Answer, name: str) -> list[object]:
 
 @pytest.mark.campaign(8)
 @pytest.mark.parametrize("name", KNOWN)
-def test_an_answer_of_the_corpus_is_read_as_what_it_is(name: str) -> None:
+def test_an_answer_of_the_corpus_is_read_correctly(name: str) -> None:
     assert outcome(name).became == "whole", outcome(name).why
 
 
-def test_the_corpus_is_large_and_every_file_in_it_is_known() -> None:
+def test_the_corpus_is_large_and_every_file_is_listed() -> None:
     files = {path.name for path in FOLDER.iterdir()} - {"expected.json", "problems"}
     assert files == set(KNOWN)
     assert len(files) >= 120
@@ -61,7 +61,7 @@ def test_the_corpus_is_large_and_every_file_in_it_is_known() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", mostly_slow(range(6), 6))
-def test_answers_in_any_mixture_of_forms_are_read_whole_or_listed(seed: int) -> None:
+def test_answers_in_mixed_forms_are_read_completely_or_listed(seed: int) -> None:
     """Of 40 documents drawn at random none is lost without a word, and 97 in 100 are read."""
     rng = random.Random(seed)
     became = []
@@ -138,7 +138,7 @@ def test_a_number_is_valued(text: str, value: float) -> None:
     assert float(read_entry(text).value or 0) == pytest.approx(value, abs=1e-15)
 
 
-def test_a_whole_number_and_a_fraction_are_one_number_only_where_a_blank_parts_them() -> None:
+def test_a_whole_number_and_a_fraction_are_one_number_only_with_a_blank() -> None:
     """The width of the other rows says which; a comma between them says that they are two."""
     assert values(read("K = [1 1/2 2; 3 4; 5 6]"), "K") == [[1.5, 2], [3, 4], [5, 6]]
     text = "q1 = (1, 1/2)\nq2 = (2, 3/4)\nq3 = (0, 1)"
@@ -160,7 +160,7 @@ def test_a_slip_of_copying_is_found_in_a_chain() -> None:
     assert answer.remarks == ("line 1: W_K[3,1] is copied as 5, where 0.5 is given",)
 
 
-def test_what_is_struck_out_or_corrected_is_named_in_the_remarks() -> None:
+def test_struck_out_and_corrected_parts_are_named_in_the_remarks() -> None:
     answer = read(
         "Q = [9 9; 9 9; 9 9]\nCorrection: Q = [1 3; -1 1; 2.5 -2]\n~~K = [1 1; 1 1; 1 1]~~"
     )
@@ -170,14 +170,14 @@ def test_what_is_struck_out_or_corrected_is_named_in_the_remarks() -> None:
     assert [each.how for each in answer.taken][-1] == "struck out"
 
 
-def test_a_matrix_without_a_name_is_placed_and_said_to_be_guessed() -> None:
+def test_an_unnamed_matrix_is_identified_and_reported_as_a_guess() -> None:
     text = "V = [2.5 -1.5; -1 3; -2 -3]\n\n1.5 -2.5 8\n-3.5 -3.5 6\n8.5 8 -13.25\n\nA = [0 0 1; 0 0 1; 1 0 0]"
     answer = read(text)
     assert values(answer, "S") == SELF["S"]
     assert answer.remarks == ("line 3: taken as S: it follows V and is 3 × 3",)
 
 
-def test_a_matrix_that_is_like_no_step_is_not_taken_for_one() -> None:
+def test_a_matrix_unlike_all_steps_is_not_read_as_one() -> None:
     answer = read("V = [2.5 -1.5; -1 3; -2 -3]\n\n7 7 7\n7 7 7\n7 7 7\n")
     assert "S" not in answer.matrices
     assert answer.has_unread_matrix
@@ -209,7 +209,7 @@ def test_numbers_in_a_line_of_words_are_separated(line: str, role: str) -> None:
     assert role_of_words(line) == role
 
 
-def test_pictures_and_documents_are_refused_with_what_can_be_read() -> None:
+def test_pictures_and_documents_are_refused_with_the_readable_forms() -> None:
     for data, name in ((b"%PDF-1.7 x", "a.pdf"), (b"\x89PNG\r\n\x1a\n", "a.png"),
                        (b"PK\x03\x04...", "a.docx"), (b"\xff\xd8\xff\xe0", "photo.jpg")):  # fmt: skip
         with pytest.raises(InputError, match="cannot be read: type the matrices into a text"):
@@ -248,7 +248,7 @@ def test_numbers_in_a_comment_are_listed(text: str, name: str) -> None:
     assert [each.could_be_matrix for each in answer.unread] == [True]
 
 
-def test_what_a_comment_says_is_no_part_of_its_row() -> None:
+def test_a_comment_is_not_part_of_its_row() -> None:
     answer = read("K:\n3 -0.5   # x1 W_K\n2 -1.5   <- not sure\n-2.5 3.5 // row 3 of 3\n")
     assert values(answer, "K") == SELF["K"]
     assert answer.unread == ()
@@ -265,7 +265,7 @@ def test_a_line_of_latex_that_is_commented_out_is_not_handed_in() -> None:
     assert "commented out" in [each.how for each in answer.taken]
 
 
-def test_a_line_of_a_program_that_is_a_comment_may_hold_its_result() -> None:
+def test_a_line_of_a_program_that_is_a_comment_may_contain_its_result() -> None:
     answer = read('disp("\\n")\n% K = [3 -0.5; 2 -1.5; -2.5 3.5]\n')
     assert values(answer, "K") == SELF["K"]
 
@@ -276,7 +276,7 @@ def test_more_brackets_than_are_looked_at_are_not_silent() -> None:
     assert "only the first 5,000 matrices in brackets are looked at" in said
 
 
-def test_a_sign_of_percent_in_brackets_is_no_comment() -> None:
+def test_a_percent_sign_in_brackets_is_not_a_comment() -> None:
     answer = read("α₁ = (~0, ~0, 100%)\nα₂ = (0 %, 0%, 100 %)\nα₃ = (62%, 38%, ~0)\n")
     assert values(answer, "A") == [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]
 
@@ -303,7 +303,7 @@ def test_the_macros_of_a_document_are_read_in_place() -> None:
     assert values(read(text), "Q") == SELF["Q"]
 
 
-def test_a_token_is_known_by_its_word_on_its_own_side() -> None:
+def test_a_token_is_recognised_by_its_word_on_its_side() -> None:
     text = "values:\n  I: [3, -1]\n  am: [-1, 3]\n"
     problem = Problem(
         X1=[[1, 0], [0, 1], [1, 1]], X2=[[1, 0], [0, 1]], W_Q=EYE, W_K=EYE, W_V=EYE,
@@ -314,7 +314,7 @@ def test_a_token_is_known_by_its_word_on_its_own_side() -> None:
     assert values(answer, "V") == [[3, -1], [-1, 3]]
 
 
-def test_what_the_weights_show_is_no_part_of_an_answer() -> None:
+def test_patterns_are_not_part_of_an_answer() -> None:
     """Our own sentences hold many numbers, and no step."""
     answer = read("Q = [1 3; -1 1; 2.5 -2]\n\n## What the weights show\n\n"
                   "- Output 1 mixes inputs 1, 2 and 3 (0.4, 0.4 and 0.2)\n")  # fmt: skip
@@ -409,7 +409,7 @@ W_V = [1 .5; -1/2 0; -1 2; .5 -1];
 """
 
 
-def test_a_row_that_says_something_else_than_its_matrix_is_listed() -> None:
+def test_a_row_that_contradicts_its_matrix_is_listed() -> None:
     """The whole counts, and the row would be lost; one that only rounds it says nothing else."""
     answer = read("Q = [1 3; -1 1; 2.5 -2]\nq2 = (-1, 7)\nq3 = (2.5, -2)")
     assert values(answer, "Q") == SELF["Q"]
@@ -418,7 +418,7 @@ def test_a_row_that_says_something_else_than_its_matrix_is_listed() -> None:
     ]
 
 
-def test_numbers_under_the_name_of_a_given_matrix_are_no_copy_where_few_are_its() -> None:
+def test_numbers_under_the_name_of_a_given_matrix_are_not_a_copy_if_few_agree() -> None:
     answer = read("Q = [1 3; -1 1; 2.5 -2]\nX2: [7 7 7; 8 8 8]\nx3 = 5")
     assert [each.line for each in answer.unread if each.could_be_matrix] == [2, 3]
     renamed = read("Q = [1 3; -1 1; 2.5 -2]\nX = [7 7 7 7; 8 8 8 8; 9 9 9 9]")

@@ -400,14 +400,14 @@ def read(text: str, problem: str = "self") -> Answer:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_steps_are_read_in_any_way_of_writing(way: str) -> None:
+def test_steps_are_read_in_any_spelling(way: str) -> None:
     problem, steps, text = WAYS[way]
     truth = {step: TRUTH[problem][step] for step in steps}
     found = compared(read(text, problem), truth)
     assert found.became == "whole", found.why
 
 
-def test_what_the_numbers_decide_is_reported() -> None:
+def test_a_decision_by_the_numbers_is_reported() -> None:
     answer = read(WAYS["names beside the middle row"][2])
     said = "lines 1 to 3: read as Q, because its numbers are those of Q"
     assert said in answer.remarks
@@ -424,7 +424,7 @@ def test_what_the_numbers_decide_is_reported() -> None:
         "Q = [2 2; 0 2; 3.5 -1]\nnote: 1 3 and -1 1",
     ],
 )
-def test_a_named_matrix_in_its_shape_stays_as_it_is_wrong(text: str) -> None:
+def test_a_wrong_matrix_with_its_name_and_shape_is_kept(text: str) -> None:
     answer = read(text)
     assert set(answer.matrices) == {line[0] for line in text.split("\n") if "=" in line}
     rows = [line for line in text.split("\n") if "=" in line]
@@ -434,7 +434,7 @@ def test_a_named_matrix_in_its_shape_stays_as_it_is_wrong(text: str) -> None:
     assert not any("read as" in remark for remark in answer.remarks)
 
 
-def test_numbers_without_names_or_rows_are_no_step() -> None:
+def test_numbers_without_names_or_rows_are_not_a_step() -> None:
     text = "here are my numbers\n\n1 3 -1 1 2.5 -2 3 -0.5 2 -1.5 -2.5 3.5\n"
     with pytest.raises(AttncalcError, match="no step is found"):
         read(text)

@@ -98,7 +98,7 @@ def test_the_readme_is_short_and_shows_a_picture_before_its_first_command() -> N
     assert README.index("attncalc self homework.json") < README.index("## For teachers")
 
 
-def test_windows_types_what_others_type() -> None:
+def test_commands_for_windows_match_the_others() -> None:
     pages = ("README.md", "tour.md")
     typed = [line for page in pages for b in blocks("sh", page) for line in b.splitlines()]
     there = {line for page in pages for b in blocks("powershell", page) for line in b.splitlines()}
@@ -156,7 +156,7 @@ def test_the_json_of_the_readme_is_a_problem(attncalc: Command, tmp_path: Path) 
     assert "Self-attention: The cat" in run.out
 
 
-def test_the_work_of_the_tour_is_what_is_printed(attncalc: Command) -> None:
+def test_the_work_in_the_tour_is_current(attncalc: Command) -> None:
     attncalc("samples", "sentence", "-o", "cat.json")
     printed = attncalc("self", "--work").out
     printed += attncalc("self", "cat.json", "--entry", "A['cat','dog']", "--fractions").out
@@ -165,7 +165,7 @@ def test_the_work_of_the_tour_is_what_is_printed(attncalc: Command) -> None:
     assert set(lines) <= set(printed.splitlines())
 
 
-def test_the_marking_of_the_readme_is_what_is_printed(attncalc: Command) -> None:
+def test_the_marking_in_the_readme_is_current(attncalc: Command) -> None:
     attncalc("samples", "self", "-o", "given.json")
     attncalc("samples", "transposed-scores", "-o", "mine.py")
     run = attncalc("check", "given.json", "mine.py")
@@ -173,7 +173,7 @@ def test_the_marking_of_the_readme_is_what_is_printed(attncalc: Command) -> None
     assert run.out.endswith("\n" + blocks("text")[0])
 
 
-def test_the_page_of_the_readme_is_what_is_written(attncalc: Command, tmp_path: Path) -> None:
+def test_the_page_of_the_readme_is_current(attncalc: Command, tmp_path: Path) -> None:
     attncalc("self", "--work", "-o", "key.md")
     page = (tmp_path / "key.md").read_text(encoding="utf-8")
     assert page == (ROOT / "docs" / WRITTEN_BY_A_COMMAND).read_text(encoding="utf-8")
@@ -314,7 +314,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         name: {target for target in imported(path) if target in names and target != name}
         for name, path in names.items()
     }
-    # a package that hands on what is in it, or asks for it when that is wanted, is no circle
+    # a package that re-exports its modules, also lazily, is not a cycle
     own = {name for name in names if names[name].name == "__init__.py"}
     tuple(TopologicalSorter({name: read[name] - own for name in names}).static_order())
 

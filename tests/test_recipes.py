@@ -199,7 +199,7 @@ def test_a_miscopied_entry_is_found_by_solving_back_and_charged_once() -> None:
     assert causes(marking, "Q") == ["miscopied-W_Q[1,1]:-2"]
 
 
-def test_of_a_programs_outputs_alone_two_mistakes_are_found() -> None:
+def test_two_mistakes_are_found_from_only_the_outputs_of_a_program() -> None:
     """The scores are not scaled, and W_K is used for the values: A K is the same, and listed."""
     wrong = planting.softmax(Q @ K.T) @ (X @ W_K)
     key = Key(Problem(**GIVEN), Within(1e-6, 1e-6))

@@ -60,7 +60,7 @@ def of_the_clone(folder: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_package_and_its_samples_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_contains_the_package_and_its_samples_and_nothing_else(wheel: Path) -> None:
     about = {f"attncalc-{__version__}.dist-info/{name}" for name in ABOUT}
     samples = {f"attncalc/{name}" for name in of_the_clone("samples")}
     assert files(wheel) == of_the_clone("attncalc") | samples | about
@@ -81,7 +81,7 @@ def test_the_wheel_is_small(wheel: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_sdist_holds_what_the_tests_need(sdist: Path) -> None:
+def test_the_sdist_contains_the_files_of_the_tests(sdist: Path) -> None:
     held = files(sdist)
     for folder in ("attncalc", "samples", "tests", "docs", "benchmarks"):
         assert of_the_clone(folder) - held == set()
@@ -94,7 +94,7 @@ def metadata(package: Path) -> Any:
         return message_from_string(archive.read(name).decode())
 
 
-def test_the_wheel_says_what_it_is(wheel: Path) -> None:
+def test_the_wheel_has_its_metadata(wheel: Path) -> None:
     told = metadata(wheel)
     assert (told["Name"], told["Version"]) == ("attncalc", __version__)
     assert told["Requires-Python"] == ">=3.11"
@@ -164,7 +164,7 @@ def test_the_recipe_of_a_release_is_ten_lines_and_names_all_that_has_the_version
 # -- citation -------------------------------------------------------------------------------------
 
 
-def test_the_citation_has_what_its_schema_asks_for() -> None:
+def test_the_citation_is_valid_by_its_schema() -> None:
     """Every key of schema 1.2.0 that must be there, and none that it does not know."""
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     keys = set(re.findall(r"^([a-z-]+):", text, re.MULTILINE))

@@ -30,7 +30,7 @@ NAMED += ("root to 2 decimals", "weights adjusted")
 """Ways that no plainer one explains in every script."""
 
 
-def test_every_accepted_way_to_round_has_a_planter() -> None:
+def test_every_accepted_rounding_has_a_planter() -> None:
     """A way that is added without a planter is noticed here."""
     assert set(WAYS) == set(planting.KIND_OF_WAY)
     accepted = {
@@ -45,7 +45,7 @@ def test_every_accepted_way_to_round_has_a_planter() -> None:
 @pytest.mark.slow
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("kind", mostly_slow(WAYS, 8))
-def test_scripts_that_round_on_the_way_are_right_and_reported_so(kind: str) -> None:
+def test_answers_rounded_within_steps_are_right_and_reported(kind: str) -> None:
     """Done in plain numpy: weights stay near the truth, and some digit is another one."""
     ways, tried = [], 0
     for seed in range(400):
@@ -72,7 +72,7 @@ def weights(powers: list[list[float]]) -> np.ndarray:
     return matrix / matrix.sum(axis=1, keepdims=True)
 
 
-def test_powers_rounded_after_the_largest_score_is_taken_off_are_named() -> None:
+def test_powers_rounded_after_subtracting_the_largest_score_are_named() -> None:
     """exp(-2.88) is 0.06: of 1.06 that is 0.06, where the true weight is 0.05."""
     problem = Problem(X=[[0], [1.2], [2.4]], W_Q=[[1]], W_K=[[1]], W_V=[[1]], scale="none")
     scores = np.outer([0, 1.2, 2.4], [0, 1.2, 2.4])

@@ -37,7 +37,7 @@ def test_a_conceptual_error_costs_its_step_and_a_slip_its_entry() -> None:
     assert kept.score == (6, 7)
 
 
-def test_a_rubric_says_points_weights_and_deductions_and_feedback_shows_them(
+def test_feedback_shows_the_points_weights_and_deductions_of_a_rubric(
     attncalc: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "rubric.json").write_text(json.dumps(RUBRIC))
@@ -84,7 +84,7 @@ def test_a_rubric_says_points_weights_and_deductions_and_feedback_shows_them(
         ('{"deductions": {"Bad One": 1}}', '--deductions: unknown name "Bad One"'),
     ],
 )
-def test_what_is_no_rubric_says_why(
+def test_an_invalid_rubric_states_why(
     said: str, message: str, attncalc: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "rubric.json").write_text(said)
@@ -93,7 +93,7 @@ def test_what_is_no_rubric_says_why(
     assert message in run.err
 
 
-def test_what_other_problems_have_may_be_in_a_rubric(attncalc: Command, tmp_path: Path) -> None:
+def test_a_rubric_may_contain_steps_of_other_problems(attncalc: Command, tmp_path: Path) -> None:
     said: dict[str, Any] = {"$schema": "r.json", "deductions": {"mask-inverted": 1, "copying": 1}}
     (tmp_path / "rubric.json").write_text(json.dumps(said))
     assert attncalc("check", PROBLEM, SIGN, "--rubric", "rubric.json").code == 1

@@ -86,7 +86,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=json.dumps)
-def test_what_no_problem_can_say_is_refused_by_both(
+def test_impossible_settings_are_refused_by_both(
     broken: dict[str, Any], attncalc: Command, tmp_path: Path
 ) -> None:
     good = {"X": [[1, 2]], "W_Q": [[1], [1]], "W_K": [[1], [1]], "W_V": [[1], [1]]}
@@ -106,7 +106,7 @@ def test_a_number_as_text_is_one_for_both() -> None:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_setting_takes_what_its_schema_says(name: str) -> None:
+def test_a_setting_accepts_what_its_schema_allows(name: str) -> None:
     said = schema("problem")["$defs"]["problem"]["properties"][name]["anyOf"][0]
     values = [*said.get("enum", ()), said.get("minimum"), said.get("maximum"), said.get("default")]
     for value in values:
@@ -120,7 +120,7 @@ def test_a_setting_takes_what_its_schema_says(name: str) -> None:
             read_setting(name, "x" + said["enum"][0])
 
 
-def test_a_file_may_say_which_schema_it_follows(attncalc: Command, tmp_path: Path) -> None:
+def test_a_file_may_name_its_schema(attncalc: Command, tmp_path: Path) -> None:
     said = {"$schema": "problem.schema.json", "X": [[1]], "W_Q": 1, "W_K": [[1]], "W_V": [[1]]}
     said["W_Q"] = [[1]]
     (tmp_path / "in.json").write_text(json.dumps(said))
@@ -194,7 +194,7 @@ def here(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("name", "asked"), mostly_slow([pytest.param(*p) for p in PRINTED]))
-def test_what_is_printed_is_as_its_schema_says(
+def test_output_is_valid_by_its_schema(
     name: str, asked: tuple[str, ...], attncalc: Command, here: Path
 ) -> None:
     run = attncalc(*asked, *(() if "--reading" in asked else ("--format", "json")))
@@ -206,7 +206,7 @@ def test_what_is_printed_is_as_its_schema_says(
 
 
 @SLOW
-def test_two_dumps_are_as_their_schema_says(attncalc: Command, here: Path) -> None:
+def test_two_dumps_are_valid_by_their_schema(attncalc: Command, here: Path) -> None:
     for name in ("one", "two"):
         attncalc("self", "--decimals", "3" if name == "one" else "2", "-o", f"{name}.npz")
     run = attncalc("check", "one.npz", "two.npz", "--format", "json")
@@ -214,7 +214,7 @@ def test_two_dumps_are_as_their_schema_says(attncalc: Command, here: Path) -> No
     assert faults(name, json.loads(run.out)) == []
 
 
-def test_every_schema_is_held_against_something() -> None:
+def test_every_schema_is_tested() -> None:
     assert set(NAMES) == {name for name, _ in PRINTED} | {"problem", "dumps", "rubric"}
 
 
@@ -233,7 +233,7 @@ def held(solution: Solution) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=SLOW) for n in range(1, 60))])
-def test_random_problems_are_as_their_schemas_say(seed: int) -> None:
+def test_random_problems_are_valid_by_their_schemas(seed: int) -> None:
     solution = drawn(Random(seed))
     held(solution)
     assert faults("problem", in_json(solution.problem)) == []

@@ -185,7 +185,7 @@ def test_given_scores_have_the_weights_of_computed_ones() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_head_is_what_it_would_be_alone(kind: str) -> None:
+def test_each_head_equals_a_single_head(kind: str) -> None:
     """Two heads of their own, their matrices listed, side by side, or shared by both."""
     one, other = random_fields(kind, 3), random_fields(kind, 3)
     rng = Random(7)
@@ -269,7 +269,7 @@ def test_every_kind_is_stated_in_letters_that_every_tex_has(kind: str) -> None:
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_long_inputs_in_blocks_are_what_plain_numpy_gives(kind: str, rounding: str) -> None:
+def test_long_inputs_in_blocks_equal_plain_numpy(kind: str, rounding: str) -> None:
     chance = np.random.default_rng(3)
     n, m, d, h = 260, 1100, 3, 2  # keys in more than one tile
     fields: dict[str, Any] = {
@@ -301,14 +301,14 @@ def test_long_inputs_far_from_all_keys_still_share_their_weights() -> None:
 # -- scores and weights that are given ------------------------------------------------------------
 
 
-def test_scores_alone_end_at_the_weights() -> None:
+def test_given_scores_end_at_the_weights() -> None:
     solution = solve(Problem(S=[[0, np.log(3)], [1, 1]]))
     assert [step.name for step in solution.plan] == ["A"]
     assert solution.shown("A") == [["0.25", "0.75"], ["0.50", "0.50"]]
     assert [each.most for each in solution.connections] == [(1,), (0, 1)]
 
 
-def test_scores_are_not_scaled_unless_that_is_asked_and_the_heading_says_so() -> None:
+def test_scores_are_not_scaled_by_default_with_a_heading() -> None:
     said = conventions(Problem(S=[[1, 2]], V=[[1, 2], [3, 4]]))
     assert said[1:3] == (
         "scores S are given",
@@ -341,7 +341,7 @@ def test_a_decoder_has_the_scale_of_each_of_its_scores() -> None:
     assert {"self.S_scaled", "cross.S_scaled"} <= set(names)
 
 
-def test_an_encoder_takes_every_kind_of_score() -> None:
+def test_an_encoder_accepts_every_kind_of_score() -> None:
     X, W = [[1, 0], [0, 1]], [[1, 0.5], [0, 1]]
     side = {"W_Q": W, "W_K": W, "W_V": W}
     alone = solve(Problem(X=X, **side, score="general", W_S=W))
@@ -387,7 +387,7 @@ def test_values_may_be_projected_beside_scores() -> None:
 
 @pytest.mark.parametrize("name", ["additive", "softmax", "heads"])
 @pytest.mark.parametrize("form", ["json", "csv", "npz"])
-def test_what_is_written_is_read_back(name: str, form: str, attncalc: Any, tmp_path: Path) -> None:
+def test_output_is_read_back(name: str, form: str, attncalc: Any, tmp_path: Path) -> None:
     heads = {"S": [[[1, 2], ["-inf", 1]], [["1/3", 1], [0, 1]]]}
     source = tmp_path / "in.json"
     source.write_text(
@@ -540,7 +540,7 @@ def test_matrices_that_scores_or_weights_exclude_are_named(
 
 
 @pytest.mark.parametrize(("fields", "message"), REFUSED_SCORES, ids=lambda each: str(each)[:40])
-def test_what_a_kind_of_score_cannot_take_is_named(fields: dict[str, Any], message: str) -> None:
+def test_unsupported_fields_of_a_score_are_named(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as refusal:
         Problem(**(GIVEN | fields))
     assert str(refusal.value) == message
@@ -582,7 +582,7 @@ COMMANDS: list[Callable[[str], list[str]]] = [
 
 
 @pytest.mark.parametrize("name", mostly_slow(["alone", "additive", "weights", "softmax"]))
-def test_every_command_takes_them(name: str, attncalc: Any, tmp_path: Path) -> None:
+def test_every_command_accepts_them(name: str, attncalc: Any, tmp_path: Path) -> None:
     own = {"weights": {"A": [[0.3, 0.3], [1, 0]], "V": [[1], [2]]}, "alone": {"S": [[1, 9]]}}
     file = str(sample(name).path) if name not in own else str(tmp_path / "own.json")
     if name in own:
@@ -601,7 +601,7 @@ def test_every_command_takes_them(name: str, attncalc: Any, tmp_path: Path) -> N
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("kind", mostly_slow(["concat", "general", "additive", "distance"]))
 @pytest.mark.parametrize("form", ["tex", "md"])
-def test_the_work_of_a_page_is_read_back_and_nothing_of_it_is_left(
+def test_the_work_of_a_page_is_read_back_completely(
     kind: str, form: str, attncalc: Any, tmp_path: Path
 ) -> None:
     problem, answer = str(tmp_path / "in.json"), str(tmp_path / f"answer.{form}")
@@ -611,7 +611,7 @@ def test_the_work_of_a_page_is_read_back_and_nothing_of_it_is_left(
     assert (run.code, "Not read" in run.out) == (0, False), run.out
 
 
-def test_studies_change_and_draw_what_is_given(attncalc: Any) -> None:
+def test_studies_change_and_draw_given_matrices(attncalc: Any) -> None:
     file = str(sample("softmax").path)
     run = attncalc("vary", file, "S[I,je] = 0:2")
     assert run.code == 0, run.err
@@ -661,7 +661,7 @@ def test_fewer_heads_of_keys_serve_consecutive_heads_of_queries(kind: str) -> No
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("is_exact", [True, False], ids=["decimals", "floats"])
-def test_scores_that_cancel_are_not_divided_by_what_is_left_of_them(
+def test_scores_that_cancel_are_not_divided_by_their_rounding_error(
     fields: dict[str, Any], is_exact: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not is_exact:

@@ -32,7 +32,7 @@ def solved(**fields: Any) -> Any:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("heads", [1, 2])
-def test_every_kind_is_what_pytorch_makes_of_its_formula(seed: int, heads: int) -> None:
+def test_every_kind_equals_its_formula_in_pytorch(seed: int, heads: int) -> None:
     torch.manual_seed(seed)
     n, m, d_q, d_k, h = (int(each) for each in torch.randint(2, 7, (5,)))
     double: dict[str, Any] = {"dtype": torch.float64}

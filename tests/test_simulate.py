@@ -169,7 +169,7 @@ def test_a_root_gives_the_covariance_back_where_directions_are_left_out() -> Non
         np.testing.assert_allclose(root @ root.T, covariance, atol=1e-9)
 
 
-def test_every_draw_is_what_solving_it_alone_gives() -> None:
+def test_every_draw_equals_solving_it_alone() -> None:
     problem = read_problem(BUNDLED / "heads.json")
     found = drawn(problem, "X[1] ~ N(mu, 0.1 I)", watch="A[1,1,1], O[2,1]", count=20)
     draw = read_draw("X[1] ~ N(mu, 0.1 I)", problem)
@@ -196,7 +196,7 @@ def test_the_same_seed_gives_the_same_digits_however_much_is_drawn_at_once(
     assert "numpy's default_rng(7)" in first.out
 
 
-def test_it_is_drawn_until_the_standard_error_is_as_small(attncalc: Command) -> None:
+def test_draws_continue_until_the_standard_error_is_small(attncalc: Command) -> None:
     found = drawn(Problem(**ONE), LONGER, watch="A[1,1]", count=100, until=0.002)
     assert found.statistics[0].standard_error <= 0.002
     # the standard deviation is about 0.25: (0.25 / 0.002)² draws
@@ -456,7 +456,7 @@ def test_the_picture_shows_kept_draws_all_draws_and_the_range_of_a_key() -> None
         ("K[a] ~ N(mu, I, I)", "N takes a mean and a covariance, as N(mu, 0.01 I)"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_with_what_would_do(
+def test_an_impossible_draw_is_refused_with_alternatives(
     attncalc: Command, draw: str, said: str
 ) -> None:
     run = attncalc("simulate", AVERAGE, draw)

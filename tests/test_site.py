@@ -57,7 +57,7 @@ def test_the_pages_of_fields_are_made_from_the_declarations(place: Path) -> None
     assert with_tables(page) == page, "python docs/make.py updates it"
 
 
-def test_a_field_that_is_new_gets_a_row_and_what_a_page_says_of_others_is_kept() -> None:
+def test_a_new_field_gets_a_row_and_other_rows_are_kept() -> None:
     table = (
         "<!-- settings: PatchFields -->\n\n| a |\n|---|\n| `patch` | x | x | kept |\n| `gone` | |\n"
     )
@@ -89,13 +89,13 @@ def test_the_index_reads_well_where_no_site_is_made_of_it() -> None:
     assert "```{toctree}" in building.LISTED.sub(building.as_toctree, index)
 
 
-def test_the_output_behind_a_command_is_what_it_prints(tmp_path: Path) -> None:
+def test_the_output_after_a_command_is_current(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```sh\necho new\n```\n\n```text\nold\n```\n\n```text\nleft\n```\n")
     assert renewed(page).text == page.read_text().replace("old", "new")
 
 
-def test_a_command_that_ends_otherwise_than_the_page_says_is_noticed(tmp_path: Path) -> None:
+def test_a_wrong_exit_code_of_a_command_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("<!-- ends with 1 -->\n```sh\nfalse\n```\n")
     renewed(page)
@@ -126,7 +126,7 @@ def test_a_notebook_is_the_same_wherever_its_prints_were_cut() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_shows_what_its_commands_print_and_draw(name: str) -> None:
+def test_a_page_shows_current_outputs_and_pictures(name: str) -> None:
     page = make.HERE / name
     made = renewed(page)
     assert page.read_text(encoding="utf-8") == made.text, f"python docs/make.py {page.name}"
@@ -143,7 +143,7 @@ def test_a_page_shows_what_its_commands_print_and_draw(name: str) -> None:
 )
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("notebook", make.NOTEBOOKS, ids=lambda path: path.name)
-def test_a_notebook_shows_what_its_cells_give(notebook: Path, monkeypatch: Any) -> None:
+def test_a_notebook_shows_current_outputs(notebook: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     kept, fresh = notebook.read_text(encoding="utf-8"), executed(notebook)
     old, new = (without_pictures(each).splitlines() for each in (kept, fresh))
@@ -158,7 +158,7 @@ def without_pictures(notebook: str) -> str:
 
 
 @pytest.mark.slow
-def test_the_pictures_of_the_readme_are_what_its_commands_draw(
+def test_the_pictures_of_the_readme_are_current(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

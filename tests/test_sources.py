@@ -162,7 +162,7 @@ def test_no_command_and_no_output_is_left_out() -> None:
 @pytest.mark.campaign(16)
 @pytest.mark.parametrize("way", ["itself", "round about", "symbolic link", "hard link"])
 @pytest.mark.parametrize(("called", "flag", "read"), READ_AND_WRITTEN)
-def test_what_is_read_is_never_written(
+def test_inputs_are_never_overwritten(
     here: Here, tmp_path: Path, called: tuple[str, ...], flag: str, read: str, way: str
 ) -> None:
     place = led_to(read, way)
@@ -232,7 +232,7 @@ def test_a_folder_that_is_read_is_never_filled(
         (("self", "question", "-o"), "question/page.md", "question"),
     ],
 )
-def test_what_is_in_a_folder_that_is_read_is_not_written_over(
+def test_files_of_an_input_folder_are_not_overwritten(
     here: Here, tmp_path: Path, called: tuple[str, ...], place: str, folder: str
 ) -> None:
     """Whether or not this run opens it: it is an input, or what an earlier command wrote there."""
@@ -308,7 +308,7 @@ def test_a_page_and_its_picture_are_two_files_through_links_too(here: Here) -> N
     ("called", "flag"), sorted({(called, flag) for called, flag, _ in READ_AND_WRITTEN})
 )
 @pytest.mark.parametrize("name", ["", " "])
-def test_an_empty_name_is_no_place(
+def test_an_empty_name_is_not_a_path(
     here: Here, tmp_path: Path, called: tuple[str, ...], flag: str, name: str
 ) -> None:
     """To a path it would be the current folder, which `self` then fills with nine files."""
@@ -333,7 +333,7 @@ def test_an_empty_name_is_no_place(
         ]
     ),
 )
-def test_nothing_is_printed_into_what_is_read(tmp_path: Path, called: tuple[str, ...]) -> None:
+def test_nothing_is_printed_into_inputs(tmp_path: Path, called: tuple[str, ...]) -> None:
     """The shell opens `>> mine.json` by itself; the file is known by what it is."""
     fill(tmp_path)
     name = next(name for name in reversed(called) if name.endswith(".json"))
@@ -355,7 +355,7 @@ def test_nothing_is_printed_into_what_is_read(tmp_path: Path, called: tuple[str,
     assert everything(tmp_path) == before
 
 
-def test_what_comes_through_standard_input_is_kept_too(tmp_path: Path) -> None:
+def test_a_file_on_standard_input_is_not_overwritten(tmp_path: Path) -> None:
     fill(tmp_path)
     before = everything(tmp_path)
     with (tmp_path / "self.json").open("rb") as given:
@@ -423,7 +423,7 @@ def test_devices_are_read_and_written_alike(here: Here) -> None:
         "test $(head -1 log) = before && tail -n +2 log",
     ],
 )
-def test_every_output_goes_through_pipes_and_what_is_open(
+def test_every_output_goes_to_pipes_and_open_files(
     tmp_path: Path, called: tuple[str, ...], starts: str, line: str
 ) -> None:
     """As `-o >(cat)` and `-o -`; a file that is open already keeps what it held."""

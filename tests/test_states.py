@@ -173,7 +173,7 @@ def test_heads_within_one_array_are_refused(tmp_path: Path) -> None:
     )
 
 
-def test_what_a_layer_does_is_never_guessed(tmp_path: Path) -> None:
+def test_settings_of_a_layer_are_never_guessed(tmp_path: Path) -> None:
     gates = {f"mlp.{name}_proj.weight": np.eye(4) for name in ("gate", "up", "down")}
     path = saved(tmp_path / "a.npz", X=X, **gates, **{"input_layernorm.weight": np.ones(4)})
     assert refused(path) == (
@@ -188,7 +188,7 @@ def test_what_a_layer_does_is_never_guessed(tmp_path: Path) -> None:
     assert np.allclose(found, X + N_1 / (1 + np.exp(-N_1)) * N_1, rtol=0, atol=1e-12)
 
 
-def test_buffers_are_passed_over_and_said(tmp_path: Path) -> None:
+def test_buffers_are_skipped_and_reported(tmp_path: Path) -> None:
     of = NAMINGS["GPT-2"](weights())
     more = {"transformer.h.0.attn.bias": np.ones((1, 1, 8, 8), bool)}
     problem = read_problem(saved(tmp_path / "a.safetensors", X=X, num_heads=2, **of, **more))
@@ -249,7 +249,7 @@ MASKS: dict[str, tuple[str, Arrays, Any, str]] = {
 
 
 @pytest.mark.parametrize("what", MASKS)
-def test_masks_keep_their_own_polarity_and_the_heading_says_it(what: str, tmp_path: Path) -> None:
+def test_masks_keep_their_polarity_with_a_heading(what: str, tmp_path: Path) -> None:
     naming, masks, allowed, said = MASKS[what]
     of = weights()
     path = saved(tmp_path / "a.npz", X=X, num_heads=HEADS, **NAMINGS[naming](of), **masks)
@@ -287,7 +287,7 @@ def test_a_batch_of_two_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["first", "middle"])
-def test_a_batch_of_one_is_taken_off_and_said(where: str, tmp_path: Path) -> None:
+def test_a_batch_of_one_is_removed_and_reported(where: str, tmp_path: Path) -> None:
     of = weights()
     batch = {"query": X[None] if where == "first" else X[:, None]}
     path = saved(tmp_path / "a.npz", **batch, num_heads=HEADS, **NAMINGS["PyTorch"](of))

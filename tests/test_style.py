@@ -1,12 +1,15 @@
 """Documentation is plain technical English: docs/style.md has the rules, `PHRASES` what they ban.
 
-`found_in` checks any text, and `messages` returns the strings of a Python file that users can see.
+`found_in` checks any text, `found_in_python` the strings and comments of a Python file.
 """
 
 import ast
+import io
 import json
 import re
+import tokenize
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -63,9 +66,14 @@ EXEMPT = {
     "key.md",  # written by a command
 }
 CLEAN = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
-"""Packages, whose messages are checked."""
+"""Packages, whose messages, docstrings and comments are checked."""
 VOCABULARY = ("map_words.py", "name.py")
 """Modules with words that answers may contain."""
+NOT_PROSE = re.compile(
+    r"^( *)\*{0,2}\w+(?:, \*{0,2}\w+)*\n(?=\1 {4}\S)|^ *(?:>>>|\.\.\.) .*$", re.MULTILINE
+)
+"""Names of parameters, and examples, in a docstring."""
+LINE_BREAK = re.compile(r"\n[ #]*")
 CODE = re.compile(r"^(`{3,}).*?^\1$|<!--.*?-->|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 
 
@@ -83,15 +91,45 @@ def prose(path: Path) -> str:
     return CODE.sub(" ", text)
 
 
-def messages(source: str) -> Iterator[tuple[int, str]]:
-    """Yield the line and text of each string in Python that is a phrase and not a docstring."""
+def strings(source: str, *, messages: bool = True) -> Iterator[tuple[int, str]]:
+    """Yield the line and text of each docstring in Python, and of other strings with two words.
+
+    Docstrings are yielded without code, examples and names of parameters.
+    """
     tree = ast.parse(source)
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and id(node) not in docstrings:
-            text = node.value
-            if isinstance(text, str) and re.search(r"[a-z] [a-z]", text):
+        if isinstance(node, ast.Constant) and isinstance(text := node.value, str):
+            if id(node) in docstrings:
+                yield node.lineno, CODE.sub(" ", NOT_PROSE.sub("", text))
+            elif messages and re.search(r"[a-z] [a-z]", text):
                 yield node.lineno, text
+
+
+def comments(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and text of each comment in Python; adjacent lines are one comment."""
+    number, text = 0, ""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            line = token.string.lstrip("# ")
+            if token.start[0] > number + 1:
+                yield number, text
+                text = ""
+            number, text = token.start[0], f"{text} {line}"
+    yield number, text
+
+
+def found_in_python(path: Path, *, messages: bool = True) -> dict[str, list[str]]:
+    """Return the banned phrases of a Python file, by file and line; messages are optional."""
+    source = path.read_text(encoding="utf-8")
+    if not BANNED.search(" ".join(LINE_BREAK.sub(" ", source).split())):
+        return {}  # parsing takes longer
+    texts = chain(strings(source, messages=messages), comments(source))
+    return {
+        f"{path.relative_to(ROOT)}:{line}": phrases
+        for line, text in texts
+        if (phrases := found_in(text))
+    }
 
 
 @pytest.mark.parametrize("page", [path for path in PAGES if path.name not in EXEMPT],
@@ -101,14 +139,20 @@ def test_a_page_has_no_banned_phrase(page: Path) -> None:
 
 
 @pytest.mark.parametrize("package", CLEAN)
-def test_a_package_has_no_banned_phrase_in_its_messages(package: str) -> None:
-    found = {
-        f"{path.name}:{line}": phrases
-        for path in (PACKAGE / package).rglob("*.py")
-        if path.name not in VOCABULARY
-        for line, text in messages(path.read_text(encoding="utf-8"))
-        if (phrases := found_in(text))
-    }
+def test_a_package_has_no_banned_phrase(package: str) -> None:
+    found = {}
+    for path in (PACKAGE / package).rglob("*.py"):
+        found |= found_in_python(path, messages=path.name not in VOCABULARY)
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "folder", ["benchmarks", "docs", pytest.param("tests", marks=pytest.mark.slow)]
+)
+def test_other_programs_have_no_banned_phrase_in_docstrings_and_comments(folder: str) -> None:
+    found = {}
+    for path in (ROOT / folder).rglob("*.py"):
+        found |= found_in_python(path, messages=False)
     assert found == {}
 
 
@@ -118,9 +162,16 @@ def test_phrases_are_found_in_prose_and_not_in_code_or_outputs(tmp_path: Path) -
     assert found_in(prose(page)) == ["stands for"]
 
 
-def test_messages_are_the_strings_that_users_see() -> None:
-    source = '"""It stands for Q."""\nCODE = "stands-for"\nsay(f"{name} stands for Q")\n'
-    assert [(line, found_in(text)) for line, text in messages(source)] == [(3, ["stands for"])]
+def test_phrases_are_found_in_messages_docstrings_and_comments() -> None:
+    source = (
+        '"""It stands\nfor Q.\n\ntold, wanted\n    Names.\n\n>>> mend()\n`mend`"""\n'
+        'CODE = "stands-for"\n'
+        'say(f"{name} stands for Q")  # nobody\n\n'
+        "x = 1  # it stands\n# for Q\n"
+    )
+    texts = [*strings(source), *comments(source)]
+    found = [(line, phrase) for line, text in texts for phrase in found_in(text)]
+    assert found == [(1, "stands for"), (10, "stands for"), (10, "nobody"), (13, "stands for")]
 
 
 def test_the_changelog_is_short() -> None:

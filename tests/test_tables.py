@@ -164,14 +164,14 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     assert "●" not in text
 
 
-def test_rounded_weights_that_miss_one_say_what_they_sum_to() -> None:
+def test_rounded_weights_that_miss_1_state_their_sum() -> None:
     solution = self_attention([[0]] * 3, [[1]], [[1]], [[1]])
     assert "weights are rounded as shown, so row 1 sums to 0.99, row 2" in drawn(solution, only="A")
     solution = self_attention([[0]] * 2, [[1]], [[1]], [[1]])
     assert "sums to" not in drawn(solution, only="A")
 
 
-def test_a_note_counts_what_the_other_rounding_would_show() -> None:
+def test_a_note_counts_entries_that_differ_with_the_other_rounding() -> None:
     """The two roundings of the homework differ in three figures of O: problems.md has both."""
     homework = read_problem(sample("self").path)
     notes = noted(solve(homework))
@@ -184,7 +184,7 @@ def test_a_note_counts_what_the_other_rounding_would_show() -> None:
     assert noted(alike) == []
 
 
-def test_work_that_is_too_long_for_a_line_goes_on_indented() -> None:
+def test_work_that_is_too_long_for_a_line_continues_indented() -> None:
     solution = solve(read_problem(sample("self").path))
     console = Console(file=io.StringIO(), color_system=None)
     page = make_page(solution, Contents(solution.plan, entries={"A": [(0, 0)]}))

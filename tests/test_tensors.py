@@ -18,7 +18,7 @@ FLOATS = {name: np.array(matrix, dtype=float) for name, matrix in GOOD.items()}
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_every_type_is_read_as_it_is(kind: str, tmp_path: Path) -> None:
+def test_every_type_is_read_unchanged(kind: str, tmp_path: Path) -> None:
     values = np.array([[0, 1, 0], [1, 1, 0]]).astype(kind)
     found = open_tensors(save_tensors(tmp_path / "a.safetensors", one=values, two=values[0]))
     assert list(found) == ["one", "two"]
@@ -36,7 +36,7 @@ def test_bfloat16_is_the_upper_half_of_a_float32() -> None:
     assert found.tolist() == [1.5, -2.0, 2.0**-126, (2 - 2.0**-7) * 2.0**127]
 
 
-def test_what_is_not_asked_for_is_not_read(tmp_path: Path) -> None:
+def test_unused_tensors_are_not_read(tmp_path: Path) -> None:
     """A file of 64 GiB, most of it a hole: its one small tensor is there at once."""
     large, size = 2**36, 2**36 + 16
     header = {
@@ -64,7 +64,7 @@ def test_a_problem_may_be_a_safetensors_file(way: str, attncalc: Command, tmp_pa
 
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float16"])
-def test_halves_are_read_as_float32_and_said(kind: str, tmp_path: Path) -> None:
+def test_halves_are_read_as_float32_and_reported(kind: str, tmp_path: Path) -> None:
     """1.2 in bfloat16, cut off, is 1.1953125, and in float16 1.2001953125."""
     made = {
         name: bfloat16(matrix) if kind == "bfloat16" else matrix.astype(np.float16)
@@ -204,7 +204,7 @@ def test_a_file_cut_off_anywhere_is_refused(cut: int) -> None:
     importlib.util.find_spec("safetensors") is None, reason="safetensors is not installed"
 )
 @pytest.mark.parametrize("kind", ["float64", "float32", "float16", "int64", "int32", "bool"])
-def test_what_the_safetensors_package_writes_is_read(kind: str, tmp_path: Path) -> None:
+def test_files_of_the_safetensors_package_are_read(kind: str, tmp_path: Path) -> None:
     from safetensors.numpy import save_file
 
     random = np.random.default_rng(0)

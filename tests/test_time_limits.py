@@ -73,18 +73,18 @@ def test_a_cached_line_is_not_changed_by_its_first_caller() -> None:
 @pytest.mark.parametrize(
     "changes", [("decimals=0:12", "softcap=1:5"), ("decimals=8:12:5",), ("X[1,1]=1e-200:1e200:20",)]
 )
-def test_values_that_take_many_digits_are_not_solved_one_by_one(changes: tuple[str, ...]) -> None:
+def test_values_that_need_many_digits_are_not_solved_one_by_one(changes: tuple[str, ...]) -> None:
     """A power of e of 250 digits takes ten times as long as one of 90."""
     problem = VIT if "X" not in changes[0] else read_problem(sample("self").path)
     assert not takes_longer(lambda: vary(problem, *changes), 3)
 
 
-def test_a_study_whose_values_have_plans_of_their_own_is_asked_for() -> None:
+def test_a_slow_study_with_different_plans_requires_confirmation() -> None:
     with pytest.raises(InputError, match=r"^this is 9,100 solves, which would take about 4[0-9] "):
         vary(VIT, "decimals=0:12:13", "softcap=1:5:700")
 
 
-def test_a_zip_archive_is_packed_as_tightly_as_it_is_asked_to() -> None:
+def test_a_zip_archive_is_compressed_as_requested() -> None:
     """An entry has a level of its own, and numpy's wheel was packed with the slow one."""
     content = {"a.txt": b"".join(b"%d," % (i * i) for i in range(30_000))}
     assert len(packed(content, 1)) > len(packed(content, 9))
@@ -104,7 +104,7 @@ def test_samples_names_no_file_without_a_sample(
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("ending", ["npz", "json", "tex", "html", "md", "csv"])
-def test_a_long_label_takes_its_room_once(ending: str, attncalc: Command, tmp_path: Path) -> None:
+def test_a_long_label_is_stored_once(ending: str, attncalc: Command, tmp_path: Path) -> None:
     """It was in every sentence and heading: 40 tokens made 100 MB of arrays."""
     labels = ["a" * 100_000, "a" * 100_001, *map(str, range(10))]
     tokens = np.random.default_rng(0).normal(size=(12, 4)).round(2).tolist()

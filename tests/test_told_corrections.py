@@ -8,8 +8,8 @@ from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.prose import PROSE, is_telephone, role_of_words
 from attncalc.reading.naming.layer_words import step_of_layer
+from attncalc.reading.plain.corrections import with_corrections
 from attncalc.reading.plain.programs import without_session
-from attncalc.reading.plain.told_corrections import with_corrections
 
 WRONG = "Q = [1 3; 1 1; 2.5 -2]\n\n"
 RIGHT = [[1, 3], [-1, 1], [2.5, -2]]
@@ -58,7 +58,7 @@ def test_the_last_version_of_a_corrected_matrix_counts() -> None:
     assert answer.has_unread_matrix
 
 
-def test_sentences_without_an_entry_are_no_corrections() -> None:
+def test_sentences_without_an_entry_are_not_corrections() -> None:
     rows = ("the sum of row 1 should be 1", "row 2 should be 1", "a row 2 should be 1")
     for text in (
         *rows,
@@ -76,7 +76,7 @@ def test_numbers_in_sentences_are_listed_unless_they_are_elsewhere() -> None:
     assert not read(scores + told).has_unread_matrix
 
 
-def test_numbers_behind_a_sum_are_no_work_where_a_step_is_named() -> None:
+def test_numbers_after_a_sum_are_not_work_if_a_step_is_named() -> None:
     text = (
         "O = [0.76 0.33; 0.16 0.96; 0.85 0.85]\n\ne^2 = 7.4. Sum 11.1. Weights 0.67, 0.24, 0.09.\n"
     )
@@ -96,13 +96,13 @@ def test_a_row_far_beyond_a_step_is_none_of_it() -> None:
     assert any("A has 3 rows" in each.why for each in answer.unread)
 
 
-def test_what_a_row_comes_to_is_no_entry_of_it() -> None:
+def test_the_sum_of_a_row_is_not_an_entry() -> None:
     weights = "A = [0 0 1; 0 0 1; 0.62 0.38 0]\n\n"
     answer = read(weights + "The weights of row 3 should sum to 1: 0.62 + 0.38 + 0 = 1\n")
     assert not answer.has_unread_matrix
 
 
-def test_rows_alike_behind_words_are_all_read() -> None:
+def test_rows_alike_after_words_are_all_read() -> None:
     text = "A by rows.\nThe first two are equal: a1 = a2 = (0, 0, 1)\na3 = (0.62, 0.38, 0)\n"
     values = read(text).matrices["A"].values.tolist()
     assert values == [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]
@@ -124,16 +124,16 @@ def test_a_letter_for_powers_of_e_is_not_a_step() -> None:
 
 
 @pytest.mark.parametrize("text", ["06 12 34 56 78", "Tel.: +49 30 1234567", "(0221) 123 456"])
-def test_a_telephone_number_is_no_row(text: str) -> None:
+def test_a_telephone_number_is_not_a_row(text: str) -> None:
     assert is_telephone(text)
 
 
 @pytest.mark.parametrize("text", ["0 12 34", "10 12", "-0.5 0.25", "1 2 3 4", "0.5 06"])
-def test_a_row_is_no_telephone_number(text: str) -> None:
+def test_a_row_is_not_a_telephone_number(text: str) -> None:
     assert not is_telephone(text)
 
 
-def test_a_sheet_side_by_side_says_the_lines_of_its_file() -> None:
+def test_a_sheet_side_by_side_reports_lines_of_its_file() -> None:
     sheet = (
         "Exercise,,,,,,\n,,,,,,\nQ,,,,K,,\n1,2,,,-2,1\n1,1,,,-1,1\n,,,,0,1\n,,,,2,0\n"
         ",,,,,,\nmystery,,,,,,\n7,8,,,,,\n9,7,,,,,\n"
@@ -146,12 +146,12 @@ def test_a_sheet_side_by_side_says_the_lines_of_its_file() -> None:
     )
 
 
-def test_what_should_be_is_never_prose_alone() -> None:
+def test_a_correction_is_never_only_prose() -> None:
     assert role_of_words("oh, and I see now that S[3,3] of all numbers should be 7.5 then") == ""
     assert role_of_words("the sum of row 1 should be 1, as it is here") == PROSE
 
 
-def test_sums_behind_rows_are_taken_off_where_they_are_sums() -> None:
+def test_sums_after_rows_are_removed() -> None:
     head = "A\n      k1   k2   k3   sum\n"
     rows = "q1  0.00 0.00 1.00 1.00\nq2  0.00 0.00 1.00 1.00\nq3  0.62 0.38 0.00 1.00\n"
     values = read(head + rows).matrices["A"].values

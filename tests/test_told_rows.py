@@ -52,7 +52,7 @@ def marking_of(text: str, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("text", WHOLE.values(), ids=WHOLE)
-def test_rows_in_sentences_are_read_whole(text: str, tmp_path: Path) -> None:
+def test_rows_in_sentences_are_read_completely(text: str, tmp_path: Path) -> None:
     marking = marking_of(text, tmp_path)
     found = {
         marks.step.name: marks.is_right
@@ -73,7 +73,7 @@ def test_rows_in_sentences_are_read_whole(text: str, tmp_path: Path) -> None:
     ],
     ids=["counts", "two of three rows", "three columns of two"],
 )
-def test_other_numbers_of_sentences_are_no_rows(text: str, tmp_path: Path) -> None:
+def test_other_numbers_in_sentences_are_not_rows(text: str, tmp_path: Path) -> None:
     marking = marking_of(f"{K}\n{text}\n", tmp_path)
     found = {marks.step.name for marks in marking.steps if marks.step.name not in marking.not_found}
     assert "S" not in found

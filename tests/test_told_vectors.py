@@ -56,7 +56,7 @@ def found_in(marking: Any) -> dict[str, bool]:
     [("self", each) for each in SELF.values()] + [("cross", each) for each in CROSS.values()],
     ids=[*SELF, *CROSS],
 )
-def test_sentences_are_read_whole(problem: str, text: str, tmp_path: Path) -> None:
+def test_sentences_are_read_completely(problem: str, text: str, tmp_path: Path) -> None:
     marking = marking_of(text, read_problem(sample(problem).path), tmp_path)
     found = found_in(marking)
     assert found
@@ -83,7 +83,7 @@ def test_a_part_of_a_matrix_is_listed_and_no_matrix(
     assert marking.is_provisional
 
 
-def test_rows_called_a1_to_a3_are_no_cells(tmp_path: Path) -> None:
+def test_rows_called_a1_to_a3_are_not_cells(tmp_path: Path) -> None:
     text = "A1: 0 0 1\nA2: 0 0 1\nA3: 0.62 0.38 0"
     assert found_in(marking_of(text, read_problem(sample("self").path), tmp_path)) == {"A": True}
 

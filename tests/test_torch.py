@@ -268,7 +268,7 @@ def test_padding_of_keys_is_one_row_of_ignore(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_padding_of_keys_goes_together_with_a_causal_mask(seed: int) -> None:
+def test_key_padding_combines_with_a_causal_mask(seed: int) -> None:
     layer = Layer(seed, 2).attend_to_itself()
     padding = layer.marks(layer.m)
     later = torch.ones(layer.n, layer.n, dtype=torch.bool).triu(diagonal=1)
@@ -292,7 +292,7 @@ def test_tensors_may_be_given_as_they_are(rounding: str, dtype: Any) -> None:
     assert found.shown("O") == expected.shown("O")
 
 
-def test_weights_that_need_gradients_are_taken_as_they_are() -> None:
+def test_weights_that_need_gradients_are_accepted() -> None:
     linear = torch.nn.Linear(3, 2)
     W = linear.weight
     X = [[torch.tensor(1.0), W[0, 0], W[0, 1]]]
@@ -364,7 +364,7 @@ def saved(layer: Layer, path: Path, **tokens: Any) -> Path:
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("sizes", [{}, {"kdim": 3}, {"kdim": 2, "vdim": 3}])
 @pytest.mark.parametrize("heads", [1, 2, 3])
-def test_a_saved_layer_is_read_as_it_is(
+def test_a_saved_layer_is_read_unchanged(
     tmp_path: Path, heads: int, sizes: dict[str, int], bias: bool
 ) -> None:
     layer = Layer(7, heads, bias=bias, **sizes)

@@ -184,7 +184,7 @@ def test_one_step_equals_the_step_of_the_problem(stored: str) -> None:
         assert found.trained.stored(name) == pytest.approx(wanted[f"{name}_new"])
 
 
-def test_values_are_rounded_at_each_step_if_the_problem_says_so() -> None:
+def test_values_are_rounded_at_each_step_by_the_rule_of_the_problem() -> None:
     problem = Problem(
         Q=[[1, 0]],
         X=[[1, 0], [0, 1]],

@@ -104,7 +104,7 @@ def test_a_setting_changes_the_calculation_or_is_refused(base: dict[str, Any]) -
                 dropped.append(name)
         except InputError:
             continue
-    # what one head, or one channel, makes idle is true all the same
+    # the same applies to what one head, or one channel, makes unused
     assert set(dropped) <= {"combine", "heads"}
 
 
@@ -147,13 +147,13 @@ def test_a_setting_of_a_layer_changes_it_or_is_refused(part: dict[str, Any]) -> 
         ),
     ],
 )
-def test_the_message_says_what_would_make_it_count(fields: dict[str, Any], said: str) -> None:
+def test_the_message_names_the_required_setting(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as error:
         Problem(**fields)
     assert str(error.value) == said
 
 
-def test_a_value_that_holds_anyway_is_no_fault() -> None:
+def test_a_default_value_is_valid() -> None:
     Problem(X=EYE, **TWO, rope_base=10_000, positions="none", window=None, causal=False)
     Problem(X=EYE, layers=[TWO | {"heads": 2}, TWO | {"heads": 2}], heads=2)
 

@@ -79,7 +79,7 @@ def change_of(problem: Problem, text: str) -> Change:
         ("torch", "W_Q[1,1] = 1:2"),
     ],
 )
-def test_a_family_is_what_each_problem_is_alone(sample: str, change: str) -> None:
+def test_a_family_equals_its_problems_solved_one_by_one(sample: str, change: str) -> None:
     """With heads, masks, positions, layouts and rounding: the leading axis changes nothing."""
     problem = read_problem(SAMPLES / f"{sample}.json")
     changed = (change_of(problem, change),)
@@ -96,7 +96,7 @@ def test_a_family_is_what_each_problem_is_alone(sample: str, change: str) -> Non
 
 
 @pytest.mark.slow
-def test_ten_thousand_solves_of_three_tokens_take_less_than_ten_seconds() -> None:
+def test_ten_thousand_solves_of_three_tokens_need_less_than_ten_seconds() -> None:
     problem = replace(read_problem(SAMPLES / "self.json"), rounding="display")
     for change in ("scale=0.1:10:10000", "X[2,1] = -2:2:10000"):
         made: list[Any] = []
@@ -130,13 +130,13 @@ def test_the_limits_of_the_scale_are_equal_weights_and_a_hardmax_that_ties_share
     assert ladder == [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
 
 
-def test_a_mask_holds_at_both_limits() -> None:
+def test_a_mask_applies_at_both_limits() -> None:
     problem = Problem(**TWO, keep=[[0, 1]])
     assert study(problem, "scale=0:inf").digits[0] == ("0.00", "1.00")
     assert study(problem, "scale=0:inf").digits[-1] == ("0.00", "1.00")
 
 
-def test_a_longer_key_takes_the_first_place_where_its_score_passes_the_other() -> None:
+def test_a_longer_key_gets_the_largest_weight_when_its_score_is_larger() -> None:
     """Scores are 2 t and 1.7: they tie at 0.85, which is no value of the grid."""
     problem = Problem(**{**TWO, "K": [[2, 0], [0, Fraction(17, 10)]]})
     (found,) = study(problem, "K[a] *= 0:3").changeovers
@@ -188,7 +188,7 @@ def test_where_the_sign_of_the_scale_turns_the_last_becomes_first() -> None:
     assert (found.before, found.after) == ((1,), (0,))
 
 
-def test_measures_are_what_plain_python_makes_of_them() -> None:
+def test_measures_equal_plain_python() -> None:
     problem = read_problem(AVERAGE)
     watch = "A, entropy(A), max(A), norm(O), distance(O, V[b]), error(O, mean V[a,b])"
     found = study(problem, "K[a] *= 0.8:1.2:9", watch=watch)
@@ -208,7 +208,7 @@ def test_measures_are_what_plain_python_makes_of_them() -> None:
     ]
 
 
-def test_digits_are_those_of_the_problem_solved_alone() -> None:
+def test_digits_equal_those_of_self() -> None:
     """Rounded at each step, with ties: the shown digits are those of exact decimals."""
     problem = read_problem(SAMPLES / "cross.json")
     found = study(problem, "X1[2,1] = -2:2:9", watch="A, O")
@@ -305,7 +305,7 @@ REFUSED = [
 
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize(("change", "said"), REFUSED)
-def test_what_cannot_change_is_refused_with_what_would_do(
+def test_an_impossible_change_is_refused_with_alternatives(
     attncalc: Command, change: str, said: str
 ) -> None:
     run = attncalc("vary", AVERAGE, change if "=" in change else "scale=1", change)
@@ -349,7 +349,9 @@ def test_a_change_that_another_leaves_nothing_of_is_refused(
         ("distance(O, K[a])", '"distance(O, K[a])": O is 2 wide, and K 3'),
     ],
 )
-def test_what_cannot_be_watched_is_refused(attncalc: Command, watch: str, said: str) -> None:
+def test_an_impossible_watched_quantity_is_refused(
+    attncalc: Command, watch: str, said: str
+) -> None:
     run = attncalc("vary", AVERAGE, "scale=1,2", "--watch", watch)
     assert run.code == 2
     assert run.err.startswith(f"error: {said}")
@@ -428,7 +430,7 @@ def test_two_changes_make_a_grid(attncalc: Command) -> None:
     assert rows[4] == ["2", "0.05", "0.67"]
 
 
-def test_many_values_say_that_their_digits_are_those_of_floats(attncalc: Command) -> None:
+def test_many_values_have_a_note_about_floats(attncalc: Command) -> None:
     run = attncalc("vary", AVERAGE, "K[a] *= 0:3:600")
     assert "the digits shown come from float64 arithmetic" in run.err
 
@@ -514,7 +516,7 @@ def test_entropy_of_weights_that_may_be_negative_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_python_has_what_the_command_prints(attncalc: Command) -> None:
+def test_python_equals_the_command(attncalc: Command) -> None:
     import attncalc as public
 
     shown = public.vary(AVERAGE, "K[a] *= 0:3", watch=["A[1,:]", "norm(O)"])

@@ -88,7 +88,7 @@ def test_channels_side_by_side_are_those_of_a_list() -> None:
     assert beside["patches"].tolist() == listed["patches"].tolist()
 
 
-def test_tokens_as_columns_and_weights_of_pytorch_come_to_the_same() -> None:
+def test_tokens_as_columns_and_pytorch_weights_give_equal_results() -> None:
     given = vit(3)
     rows = solve(Problem(**given))
     turned = {
@@ -117,7 +117,7 @@ def test_ids_are_rows_of_their_table() -> None:
     assert from_one["X"].tolist() == tokens
 
 
-def test_the_work_says_which_number_is_taken(attncalc: Command, tmp_path: Path) -> None:
+def test_the_work_names_the_row_of_the_table(attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "ids.json").write_text(json.dumps(IDS), encoding="utf-8")
     run = attncalc("self", "ids.json", "--entry", "X[1,2]")
     assert "X[1,2] = W_E[4,2] = 3.00   (row 4 is that of id 3)\n" in run.out
@@ -153,7 +153,7 @@ def test_a_head_tied_to_the_table_is_one_of_the_table_turned() -> None:
     assert "logits = Y_last W_Eᵀ + b_out" in str(tied)
 
 
-def test_a_decoder_reads_ids_beside_what_an_encoder_gives() -> None:
+def test_a_decoder_reads_ids_and_the_outputs_of_an_encoder() -> None:
     fields = {"W_E": IDS["W_E"], "X2": [[1, 2], [0, 1]], "self": SELF, "cross": SELF}
     labels = {"X1": ["le", "chat"], "X2": ["the", "cat"]}
     made = solve(Problem(ids=[1, 2], **fields, labels=labels))
@@ -165,7 +165,7 @@ def test_a_decoder_reads_ids_beside_what_an_encoder_gives() -> None:
 # -- names ----------------------------------------------------------------------------------------
 
 
-def test_patches_have_names_of_their_own() -> None:
+def test_patches_have_names() -> None:
     given = vit(1)
     assert Problem(**given).queries == ("class", "r1c1", "r1c2", "r1c3", "r2c1", "r2c2", "r2c3")
     named = Problem(**given, labels=list("abcdef"))
@@ -180,9 +180,7 @@ def test_patches_have_names_of_their_own() -> None:
 
 @pytest.mark.parametrize("ending", ["json", "csv", "npz"])
 @pytest.mark.parametrize("kind", ["channels", "ids", "memory"])
-def test_what_is_written_is_read_back(
-    kind: str, ending: str, attncalc: Command, tmp_path: Path
-) -> None:
+def test_output_is_read_back(kind: str, ending: str, attncalc: Command, tmp_path: Path) -> None:
     of_kind: dict[str, dict[str, Any]] = {
         "channels": {
             "image": [[[1, 0, 2, 1], [0, 1, 1, 0]], [[0, "1/3", 1, 1], [2, 0, 0, 1]]],
@@ -353,7 +351,7 @@ def test_weights_that_do_not_fit_a_tied_table_are_refused() -> None:
         ("encoder", "vit", "this is an encoder: an image is of a Vision Transformer"),
     ],
 )
-def test_a_command_says_what_it_lacks(
+def test_a_command_names_missing_inputs(
     command: str, name: str, said: str, attncalc: Command
 ) -> None:
     run = attncalc(command, str(sample(name).path))
@@ -436,7 +434,7 @@ def in_words(value: Any) -> str:
 
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize(("code", "step", "wrong"), WRONG, ids=in_words)
-def test_a_wrong_way_to_make_tokens_is_recognised(code: str, step: str, wrong: Any) -> None:
+def test_wrong_tokens_are_recognised(code: str, step: str, wrong: Any) -> None:
     problem = Problem(**vit(5), rounding="each-step", decimals=4)
     assert cause_of(problem, step, wrong(solve(problem))) == code
 
@@ -458,7 +456,7 @@ OURS = [(name, ending) for name in ("ids", "vit") for ending in ("txt", "md", "t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", mostly_slow(OURS, 6), ids=" ".join)
-def test_a_page_of_our_own_is_right(
+def test_an_attncalc_page_is_right(
     page: tuple[str, str], attncalc: Command, tmp_path: Path
 ) -> None:
     name, ending = page
@@ -545,7 +543,7 @@ def test_an_image_of_many_channels_is_drawn_as_their_mean(
     )
 
 
-def test_a_name_is_what_it_is_in_the_problem_at_hand() -> None:
+def test_a_name_has_the_meaning_of_the_current_problem() -> None:
     """Y is O of an attention alone, before and after a problem that has a Y of its own."""
     from attncalc.reading.naming.at_hand import names_at_hand
     from attncalc.reading.naming.name import Name, name_in

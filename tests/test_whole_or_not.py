@@ -250,9 +250,7 @@ def test_a_set_of_many_is_put_on_the_disk_before_any_is_moved(
     assert done == ["file", "folder", "move", "folder"]
 
 
-def test_what_could_not_be_restored_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_restore_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some disks have one name for a file alone, and then nothing can be kept."""
     replace = Path.replace
 
@@ -309,7 +307,7 @@ def test_a_signal_while_files_are_written_leaves_none(tmp_path: Path, name: str)
     assert os.listdir(tmp_path) == []  # noqa: PTH208 - hidden files count
 
 
-def test_signals_that_are_held_back_come_at_the_end() -> None:
+def test_delayed_signals_arrive_at_the_end() -> None:
     come: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, _: come.append(number))
     try:
@@ -326,7 +324,7 @@ RUNS = 20 if IN_FULL else 8
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT"])
-def test_runs_that_are_ended_at_any_moment_leave_whole_files(name: str) -> None:
+def test_interrupted_runs_leave_complete_files(name: str) -> None:
     found = killing.campaign(RUNS, getattr(signal, name))
     assert found["half"] == 0
     assert found["each file whole"] == RUNS

@@ -74,7 +74,7 @@ def test_a_few_agreeing_numbers_are_not_enough() -> None:
     assert "Q" not in answer.matrices or not any("because" in each for each in answer.remarks)
 
 
-def test_half_of_a_number_with_a_decimal_comma_is_no_number() -> None:
+def test_half_of_a_number_with_a_decimal_comma_is_not_a_number() -> None:
     """2,5 is 2.5, or nothing: read as 2 it would be called a mistake."""
     text = "S = [1.5 -2.5 8; -3.5 -3.5 6; 8.5 8 -13.25]\nabfragen 1 | 3 / -1 | 1 / 2,5 | -2"
     answer = read_answer_bytes(text.encode(), "answer.txt", expected("self"))
@@ -101,7 +101,7 @@ def test_a_slash_separates_numbers_where_these_are_a_step() -> None:
         ("self", "exp & more: -2 -3 | -2 -3 | .38 .62"),
     ],
 )
-def test_what_may_be_a_step_that_was_not_read_is_listed(problem: str, line: str) -> None:
+def test_a_possible_unread_step_is_listed(problem: str, line: str) -> None:
     answer = read_answer_bytes(
         f"Q = [1 3; -1 1; 2.5 -2]\n{line}\n".encode(), "a.txt", expected(problem)
     )

@@ -102,7 +102,7 @@ def test_equals_only_where_the_shown_value_is_exact() -> None:
     assert work(wider, "S_scaled") == ["S_scaled[1,1] = 16.00 / √4 = 8.00"]
 
 
-def test_each_kind_says_what_it_does() -> None:
+def test_each_kind_is_described() -> None:
     masked = work(homework("masks"))
     assert "S_masked[1,2] = 1.41 + (-1) ≈ 0.41" in masked
     assert "S_masked[1,4] = -∞   (forbidden by ignore)" in masked
@@ -128,7 +128,7 @@ def test_each_kind_says_what_it_does() -> None:
     assert "A[1,1] = 12.00 / (12.00 + 16.00) = 12.00 / 28.00 ≈ 0.43" in work(homework("torch"))
 
 
-def test_hardmax_says_which_scores_win() -> None:
+def test_hardmax_shows_the_winning_scores() -> None:
     problem = Problem(Q=[[1]], K=[[1], [2], [2]], V=[[1], [1], [1]], normalizer="hardmax")
     assert work(problem, "A") == [
         "A[1,1] = 0.00   (another score is larger)",
@@ -137,7 +137,7 @@ def test_hardmax_says_which_scores_win() -> None:
     ]
 
 
-def test_a_row_with_no_key_left_says_so() -> None:
+def test_a_row_without_unmasked_keys_has_a_note() -> None:
     problem = Problem(Q=[[1]], K=[[1], [2]], V=[[1], [1]], keep=[[0, 0]])
     assert work(problem, "A")[0] == "A[1,1] = 0.00   (no key is left to attend to)"
 
@@ -156,7 +156,7 @@ def test_tokens_as_columns_turn_every_product_and_every_index() -> None:
     ]
 
 
-def test_powers_too_large_for_a_calculator_take_the_largest_score_off() -> None:
+def test_powers_too_large_for_a_calculator_subtract_the_largest_score() -> None:
     problem = Problem(Q=[[1]], K=[[300], [299]], V=[[1], [2]], scale="none")
     assert work(problem, "A")[0] == (
         "A[1,1] = e^(300.00 - 300.00) / (e^(300.00 - 300.00) + e^(299.00 - 300.00)) "
@@ -209,7 +209,7 @@ def test_sums_of_scores_stay_fractions_to_the_end() -> None:
     assert "O[1,1] = (3/7·1) + (4/7·3) = 15/7" in lines
 
 
-def test_what_is_not_zero_and_shows_as_zero_has_a_footnote() -> None:
+def test_a_nonzero_value_shown_as_zero_has_a_footnote() -> None:
     page = page_of(homework())
     (weights,) = (section for section in page.sections if section.step.name == "A")
     assert list(footnote(weights)) == [
@@ -230,7 +230,7 @@ def test_zero_has_no_footnote() -> None:
     assert text == "† not zero: A[4,1] 0.0015 · A[4,4] 0.00018"
 
 
-def test_a_footnote_counts_what_it_does_not_name() -> None:
+def test_a_footnote_counts_unnamed_entries() -> None:
     problem = Problem(Q=[[1]] * 3, K=[[0], [0], [0], [0], [0], [20]], V=[[1]] * 6)
     page = page_of(problem)
     (weights,) = (section for section in page.sections if section.step.name == "A")
@@ -241,7 +241,7 @@ def test_a_footnote_counts_what_it_does_not_name() -> None:
 # -- on the command line -------------------------------------------------------------------------
 
 
-def test_entries_alone_are_written_out(attncalc: Command) -> None:
+def test_only_selected_entries_are_written_out(attncalc: Command) -> None:
     run = attncalc("self", "--entry", "A[3,1]", "--entry", "o[3,:]")
     assert run.code == 0
     assert run.out.split("\n")[3:] == [
@@ -266,7 +266,7 @@ def test_entries_alone_are_written_out(attncalc: Command) -> None:
         ("attention weights[1,1]", "A[1,1] = ", 1),
     ],
 )
-def test_labels_rows_and_whole_steps_may_be_asked_for(
+def test_labels_rows_and_steps_may_be_selected(
     attncalc: Command, entry: str, first: str, count: int
 ) -> None:
     attncalc("samples", "sentence", "-o", "in.json")
@@ -275,7 +275,7 @@ def test_labels_rows_and_whole_steps_may_be_asked_for(
     assert len(lines) == count
 
 
-def test_a_label_in_quotes_may_hold_anything(attncalc: Command) -> None:
+def test_a_label_in_quotes_may_contain_anything(attncalc: Command) -> None:
     problem = GOOD | {"labels": ['a "b", c]', "2"]}
     run = attncalc("self", "-", "--entry", r'A["a \"b\", c]","2"]', stdin=json.dumps(problem))
     assert run.out.split("\n")[4].startswith("A[1,2] = ")

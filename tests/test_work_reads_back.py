@@ -79,7 +79,7 @@ def test_the_numbers_of_each_line_are_those_really_used(kind: Kind, form: Form) 
 
 @many(80)
 @given(kinds(rounding=("display",), decimals=3), st.sampled_from(FORMS))
-def test_fractions_come_to_what_they_say_exactly(kind: Kind, form: Form) -> None:
+def test_fractions_are_exact(kind: Kind, form: Form) -> None:
     if not is_solvable(form.problem(kind)):
         return
     solution, lines = written(kind, form, fractions="plain")

@@ -127,14 +127,14 @@ def test_a_shape_that_nothing_can_read_is_marked_with_the_key_after_it() -> None
     assert "marked with the Q of the key" in " ".join(verdict(marking))
 
 
-def test_who_comes_back_to_the_right_shape_is_marked_by_the_key() -> None:
+def test_a_step_in_the_right_shape_again_is_marked_by_the_key() -> None:
     right = script_of(X1 @ W_Q, X2 @ W_K, X2 @ W_V)
     marking = marked({**right, "Q": X2 @ W_Q})
     assert score(marking) == (6, 7)
     assert all(of(marking, name).is_right for name in ("S", "A", "O"))
 
 
-def test_blanks_and_masks_in_other_shapes_are_no_exception() -> None:
+def test_blanks_and_masks_in_other_shapes_are_marked() -> None:
     """A mask for 2 queries does not cover 4; a blank means the value that should be there."""
     problem = Problem(**FIELDS, keep=[[1, 1, 0, 1], [0, 1, 1, 1]])
     script = {name: matrix.copy() for name, matrix in Q_OF_X2.items()}

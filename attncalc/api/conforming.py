@@ -25,17 +25,18 @@ def conform(
     ----------
     kernel
         A function `attention(query, key, value, ...)` on arrays (batch, heads, tokens, width),
-        called in this process; or its place, as "kernel.py:function", called in a process of its
-        own with a time limit.
+        called in this process; or its path, such as "kernel.py:function", called in a separate
+        process with a time limit.
     backend
-        The arrays that it gets: "numpy", "torch" or "jax".
+        The type of arrays: "numpy", "torch" or "jax".
     dtype
-        The type of all cases, but of those that test a type.
+        The type of numbers, except in cases that test a type.
     causal_alignment
-        The convention of `is_causal` for other numbers of queries than keys: "top-left" or
+        The convention of `is_causal` for different numbers of queries and keys: "top-left" or
         "bottom-right".
     seed, quick, timeout
-        The seed of all numbers; whether large shapes are left out; the seconds of a call.
+        The seed of all numbers; whether large shapes are omitted; the time limit of a call in
+        seconds.
 
     Returns
     -------
@@ -46,7 +47,7 @@ def conform(
     Raises
     ------
     InputError
-        When the kernel cannot be loaded.
+        If the kernel cannot be loaded.
 
     Examples
     --------

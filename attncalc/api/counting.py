@@ -48,7 +48,7 @@ def count(
     Raises
     ------
     InputError
-        When the source or a setting is wrong.
+        If the source or a setting is wrong.
 
     Examples
     --------

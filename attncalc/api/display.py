@@ -1,4 +1,4 @@
-"""What shows itself: as tables where it is printed, as a page where a notebook shows it."""
+"""Display of results: as tables when printed, as a page in a notebook."""
 
 import io
 import shutil
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from attncalc.writing.document import Document
     from attncalc.writing.frames import Screen
 
-# rich takes as long to load as a problem to solve: it is imported where something is shown
+# rich takes as long to load as a problem to solve: it is imported when needed
 
 IN_A_NOTEBOOK = "width:100%;height:{height}em;border:0;resize:vertical;overflow:auto"
 SHORTEST, TALLEST, OF_PART, OF_ROW = 12, 44, 5, 1.7
@@ -19,10 +19,10 @@ SHORTEST, TALLEST, OF_PART, OF_ROW = 12, 44, 5, 1.7
 
 
 class Displayed:
-    """Anything that is a document when it is looked at; none is made before that."""
+    """An object that displays as a document, which is made when needed."""
 
     def _as_document(self) -> "Document":
-        """Return what is shown."""
+        """Return the displayed document."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -32,12 +32,12 @@ class Displayed:
         return str(self).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """Return the same as a page within a page, for a notebook: it asks no network."""
+        """Return the document as an embedded page for a notebook, without network access."""
         return _as_html(self._as_document())
 
 
 def as_text(document: "Document") -> str:
-    """Return a document as plain text, for the screen that a print would go to, and its notes."""
+    """Return a document as plain text for standard output, with its notes."""
     from rich.console import Console
 
     from attncalc.base.text import within

@@ -1,4 +1,4 @@
-"""The calls: a problem is solved, or an answer to it marked."""
+"""Functions that solve a problem, or mark an answer."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -33,21 +33,21 @@ def solve(
         The names of the steps to keep, or None for all. Other steps are not stored: with
         `("O",)`, memory grows with n, not with n².
     report
-        Called on long inputs with the number of blocks done, and of all.
+        Called on long inputs with the number of finished blocks, and of all.
     equations, more
-        Equations beside those of the problem, which replace those of the same name, and the
-        matrices that they read under other names.
+        Additional equations, which replace those of the same name, and the matrices with other
+        names that they read.
 
     Returns
     -------
     Solution
-        `solution["A"]` is an array; `solution.shown("A")` its digits as they are handed in.
+        `solution["A"]` is an array; `solution.shown("A")` its digits as shown.
 
     Raises
     ------
     InputError
-        When a step is not part of the plan, numbers grow beyond float64 on the way, or what is
-        asked for cannot fit into memory.
+        If a step is not part of the plan, numbers exceed float64, or the result does not fit into
+        memory.
 
     Notes
     -----
@@ -75,84 +75,85 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     X
         Tokens as rows, (n, d).
     W_Q, W_K, W_V
-        Weights, (d, d_k), (d, d_k) and (d, d_v); of several heads side by side in one matrix, or
-        as a list of matrices. None for what is given itself as Q, K or V.
+        Weights, (d, d_k), (d, d_k) and (d, d_v); several heads side by side in one matrix, or as a
+        list of matrices. None for matrices given as Q, K or V.
     **conventions
-        Any of those below, by name.
+        Any argument listed below.
 
     Other Parameters
     ----------------
     Q, K, V
-        Queries (n, d_k), keys (n, d_k) and values (n, d_v) themselves, in place of tokens and
-        weights; of several heads side by side, or as a list of matrices.
+        Queries (n, d_k), keys (n, d_k) and values (n, d_v), instead of tokens and
+        weights; several heads side by side, or as a list of matrices.
     ids, W_E
         Token ids (n,), instead of X, which is then None: rows of W_E (d_vocabulary, d).
     first_id
         The id of the first row of W_E: 0 (default) or 1.
     W_O
-        Output projection, (heads · d_v, d_out), or (d_v, d_out) where heads are averaged.
+        Output projection, (heads · d_v, d_out), or (d_v, d_out) if heads are averaged.
     b_Q, b_K, b_V, b_O
-        Biases, (d_k,), (d_k,), (d_v,) and (d_out,): one number for each column of the weights,
-        those of all heads.
+        Biases, (d_k,), (d_k,), (d_v,) and (d_out,): one number for each column of the weights, for
+        all heads.
     P
         Positions added to X, (n, d).
     W_S, W_Sq, W_Sk, v_S, b_S
-        What a kind of score reads: W_S (d_q, d_k), or (d_q + d_k, h) of `"concat"`; W_Sq (d_q, h)
-        and W_Sk (d_k, h); h numbers each.
+        Matrices of other scores: W_S (d_q, d_k), or (d_q + d_k, h) for `"concat"`; W_Sq (d_q, h)
+        and W_Sk (d_k, h); v_S and b_S have h numbers.
     S, A
-        Scores or weights themselves, (n, m), or (heads, n, m), in place of queries and keys.
+        Scores or weights, (n, m), or (heads, n, m), instead of queries and keys.
     gamma_Q, beta_Q, gamma_K, beta_K
-        Gains and biases of `qk_norm`: (d_k,), or (heads · d_k,) where each head has its own.
+        Gains and biases of `qk_norm`: (d_k,), or (heads · d_k,) if each head has its own.
     rope_frequencies
-        Rope's frequencies themselves, (d_k / 2,): one for each pair of columns that is turned.
+        RoPE frequencies, (d_k / 2,): one for each pair of rotated columns.
     alibi_slopes, sinks
         Slopes of `alibi`, and attention sinks: exp(sink) is added to the denominator of the
         softmax, (heads,).
     rel_bias
-        T5's biases by distance, (d_buckets, heads): a row for each bucket.
+        T5 relative position biases, (d_buckets, heads): a row for each bucket.
     keep, ignore
         Where a query may attend (1), and where it may not (1): (n, n), (1, n) or
         (heads, n, n).
     bias
-        Numbers added to the scaled scores, (n, n), (1, n) or (heads, n, n); -inf forbids.
+        Numbers added to the scaled scores, (n, n), (1, n) or (heads, n, n); -inf masks.
     labels
         Names of the n tokens.
     title
-        What the problem is called in headings and pictures.
+        The title in headings and pictures.
     scale
-        `"sqrt_dk"` (default of dot products: divided by √d_k), `"none"` (of others), or a number
-        that multiplies.
+        `"sqrt_dk"` (divide by √d_k; the default of dot products), `"none"` (the default of others),
+        or a factor.
     rounding
-        `"display"` (default: only what is shown is rounded) or `"each-step"` (each step is rounded,
-        and the next one reads the rounded numbers).
+        `"display"` (default: round only shown values) or `"each-step"` (round each step; the next
+        one reads the rounded numbers).
     decimals
         Decimals shown, 0 to 12; by default 2.
     asked
-        The names of the steps that answers are asked for, for marking alone; by default all.
+        The names of the steps that answers must contain, for marking; by default all.
     heads
         The number of heads, side by side in W_Q or Q; by default 1. Keys and values may have
         fewer.
     combine
         `"concat"` (default) or `"mean"` of the heads.
     causal
-        Whether a query attends only to keys up to its own place; by default not.
+        Whether a query attends only to keys up to its own position; by default false.
     causal_alignment
-        From which corner that is counted: `"top-left"` (default) or `"bottom-right"`.
+        The alignment of the causal mask: `"top-left"` (default) or `"bottom-right"`.
     score
-        `"dot"` (default), `"general"`, `"additive"`, `"concat"` or `"distance"`: without weights
-        tokens are then queries, keys or values themselves.
+        `"dot"` (default), `"general"`, `"additive"`, `"concat"` or `"distance"`: for all but
+        `"dot"`, a weight may be omitted: the tokens are then the queries, keys or values.
     window
-        How many keys a query sees, the last ones up to its own place; by default all.
+        Sliding window: the number of keys per query, up to its own position; by default all.
     alibi
-        Whether scores lose a slope times the distance of query and key; by default not.
+        Whether a slope times the distance of query and key is subtracted from scores; by default
+        false.
     rel_max_distance, rel_bidirectional
-        Of T5's `rel_bias`: the distance from which on there is one bucket (128), and whether keys
-        after a query have their own buckets (unless causal).
+        For `rel_bias`: the distance from which there is one bucket (128), and whether keys after a
+        query have separate buckets (by default unless causal).
     softcap
         c, for scores of c · tanh(s / c); by default none.
     qk_norm, qk_eps
-        Whether each head's queries and keys are normalised: `"none"` (default), `"rms"` or
-        `"layer"`; and what is added inside the root, by default 1e-5.
+        The normalization of each head's queries and keys: `"none"` (default), `"rms"` or `"layer"`;
+        and its epsilon, by default 1e-5.
     normalizer
         `"softmax"` (default), `"hardmax"` or `"sum"`.
     positions
@@ -161,38 +162,37 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     positions_base
         The base of sinusoids (10,000).
     rope_base, rope_offset, rope_query_offset
-        Of rope: its base (10,000), the place of the first token (0), and of the first query where
-        that is another.
+        For RoPE: the base (10,000), the position of the first token (0), and of the first query, if
+        it differs.
     rope_pairing
-        Which columns rope pairs: `"halves"` (default) or `"interleaved"`.
+        The pairs of columns that RoPE rotates: `"halves"` (default) or `"interleaved"`.
     rope_dims, rope_scaling
-        How many columns rope turns, the first ones (all), and how its frequencies are slowed down
-        (not): `{"rope_type": "llama3", "factor": 8, …}` or `{"rope_type": "linear", "factor": 4}`.
+        The number of leading columns that RoPE rotates (all), and the scaling of its frequencies
+        (none): `{"rope_type": "llama3", "factor": 8, …}` or `{"rope_type": "linear", "factor": 4}`.
     layout
-        `"rows"` (default), or `"columns"`: tokens are columns, and every shape here is the other
-        way round.
+        `"rows"` (default), or `"columns"`: tokens are columns, and every shape here is transposed.
     weights_layout
         `"in-out"` (default), or `"torch"`: weights stored (out, in).
     backward
-        Whether the gradients of all given matrices follow: dO, dV, dA, … dX. Each of the next
+        Whether to compute the gradients of all given matrices: dO, dV, dA, … dX. Each of the next
         arguments implies it.
     dO
-        The gradient that arrives at the outputs, (n, d_out); else it is 1 everywhere.
+        The upstream gradient of the outputs, (n, d_out); by default 1 everywhere.
     target
-        What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
+        The target outputs, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
     step
-        η of a step W − η dW, after which the outputs are computed again.
+        The learning rate η of a step W − η dW; the outputs are then computed again.
     equations
-        A list of equations, as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of which
-        replaces the step of its name or adds one.
+        A list of equations, such as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of
+        which replaces the step with its name or adds one.
     more
-        The matrices that these read under other names, as a mapping.
+        Matrices with other names that the equations read, as a mapping.
 
     Returns
     -------
     Solution
-        By name: Q and K (n, d_k), V (n, d_v), S, S_scaled and A (n, n), O (n, d_v); of several
-        heads with an axis of heads first, and O (n, d_out).
+        By name: Q and K (n, d_k), V (n, d_v), S, S_scaled and A (n, n), O (n, d_v). Several heads
+        add a first axis, and O is (n, d_out).
 
     Raises
     ------
@@ -222,82 +222,83 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     X2
         Tokens attended to, as rows, (m, d_2).
     W_Q, W_K, W_V
-        Weights, (d_1, d_k), (d_2, d_k) and (d_2, d_v); of several heads side by side in one
-        matrix, or as a list of matrices. None for what is given itself as Q, K or V.
+        Weights, (d_1, d_k), (d_2, d_k) and (d_2, d_v); several heads side by side in one matrix, or
+        as a list of matrices. None for matrices given as Q, K or V.
     **conventions
-        Any of those below, by name.
+        Any argument listed below.
 
     Other Parameters
     ----------------
     Q, K, V
-        Queries (n, d_k), keys (m, d_k) and values (m, d_v) themselves, in place of tokens and
-        weights; of several heads side by side, or as a list of matrices.
+        Queries (n, d_k), keys (m, d_k) and values (m, d_v), instead of tokens and
+        weights; several heads side by side, or as a list of matrices.
     W_O
-        Output projection, (heads · d_v, d_out), or (d_v, d_out) where heads are averaged.
+        Output projection, (heads · d_v, d_out), or (d_v, d_out) if heads are averaged.
     b_Q, b_K, b_V, b_O
-        Biases, (d_k,), (d_k,), (d_v,) and (d_out,): one number for each column of the weights,
-        those of all heads.
+        Biases, (d_k,), (d_k,), (d_v,) and (d_out,): one number for each column of the weights, for
+        all heads.
     X3
-        Tokens whose values are read, where not those of X2, (m, d_3).
+        Tokens of the values, if they differ from X2, (m, d_3).
     P1, P2, P3
         Positions added to X1, X2 and X3, (n, d_1), (m, d_2) and (m, d_3).
     W_S, W_Sq, W_Sk, v_S, b_S
-        What a kind of score reads: W_S (d_q, d_k), or (d_q + d_k, h) of `"concat"`; W_Sq (d_q, h)
-        and W_Sk (d_k, h); h numbers each.
+        Matrices of other scores: W_S (d_q, d_k), or (d_q + d_k, h) for `"concat"`; W_Sq (d_q, h)
+        and W_Sk (d_k, h); v_S and b_S have h numbers.
     S, A
-        Scores or weights themselves, (n, m), or (heads, n, m), in place of queries and keys.
+        Scores or weights, (n, m), or (heads, n, m), instead of queries and keys.
     gamma_Q, beta_Q, gamma_K, beta_K
-        Gains and biases of `qk_norm`: (d_k,), or (heads · d_k,) where each head has its own.
+        Gains and biases of `qk_norm`: (d_k,), or (heads · d_k,) if each head has its own.
     rope_frequencies
-        Rope's frequencies themselves, (d_k / 2,): one for each pair of columns that is turned.
+        RoPE frequencies, (d_k / 2,): one for each pair of rotated columns.
     alibi_slopes, sinks
         Slopes of `alibi`, and attention sinks: exp(sink) is added to the denominator of the
         softmax, (heads,).
     rel_bias
-        T5's biases by distance, (d_buckets, heads): a row for each bucket.
+        T5 relative position biases, (d_buckets, heads): a row for each bucket.
     keep, ignore
         Where a query may attend (1), and where it may not (1): (n, m), (1, m) or
         (heads, n, m).
     bias
-        Numbers added to the scaled scores, (n, m), (1, m) or (heads, n, m); -inf forbids.
+        Numbers added to the scaled scores, (n, m), (1, m) or (heads, n, m); -inf masks.
     labels
         Names of the tokens: `{"X1": [n names], "X2": [m names]}`, or those of one side.
     title
-        What the problem is called in headings and pictures.
+        The title in headings and pictures.
     scale
-        `"sqrt_dk"` (default of dot products: divided by √d_k), `"none"` (of others), or a number
-        that multiplies.
+        `"sqrt_dk"` (divide by √d_k; the default of dot products), `"none"` (the default of others),
+        or a factor.
     rounding
-        `"display"` (default: only what is shown is rounded) or `"each-step"` (each step is rounded,
-        and the next one reads the rounded numbers).
+        `"display"` (default: round only shown values) or `"each-step"` (round each step; the next
+        one reads the rounded numbers).
     decimals
         Decimals shown, 0 to 12; by default 2.
     asked
-        The names of the steps that answers are asked for, for marking alone; by default all.
+        The names of the steps that answers must contain, for marking; by default all.
     heads
         The number of heads, side by side in W_Q or Q; by default 1. Keys and values may have
         fewer.
     combine
         `"concat"` (default) or `"mean"` of the heads.
     causal
-        Whether a query attends only to keys up to its own place; by default not.
+        Whether a query attends only to keys up to its own position; by default false.
     causal_alignment
-        From which corner that is counted: `"top-left"` (default) or `"bottom-right"`.
+        The alignment of the causal mask: `"top-left"` (default) or `"bottom-right"`.
     score
-        `"dot"` (default), `"general"`, `"additive"`, `"concat"` or `"distance"`: without weights
-        tokens are then queries, keys or values themselves.
+        `"dot"` (default), `"general"`, `"additive"`, `"concat"` or `"distance"`: for all but
+        `"dot"`, a weight may be omitted: the tokens are then the queries, keys or values.
     window
-        How many keys a query sees, the last ones up to its own place; by default all.
+        Sliding window: the number of keys per query, up to its own position; by default all.
     alibi
-        Whether scores lose a slope times the distance of query and key; by default not.
+        Whether a slope times the distance of query and key is subtracted from scores; by default
+        false.
     rel_max_distance, rel_bidirectional
-        Of T5's `rel_bias`: the distance from which on there is one bucket (128), and whether keys
-        after a query have their own buckets (unless causal).
+        For `rel_bias`: the distance from which there is one bucket (128), and whether keys after a
+        query have separate buckets (by default unless causal).
     softcap
         c, for scores of c · tanh(s / c); by default none.
     qk_norm, qk_eps
-        Whether each head's queries and keys are normalised: `"none"` (default), `"rms"` or
-        `"layer"`; and what is added inside the root, by default 1e-5.
+        The normalization of each head's queries and keys: `"none"` (default), `"rms"` or `"layer"`;
+        and its epsilon, by default 1e-5.
     normalizer
         `"softmax"` (default), `"hardmax"` or `"sum"`.
     positions
@@ -306,38 +307,37 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     positions_base
         The base of sinusoids (10,000).
     rope_base, rope_offset, rope_query_offset
-        Of rope: its base (10,000), the place of the first token (0), and of the first query where
-        that is another.
+        For RoPE: the base (10,000), the position of the first token (0), and of the first query, if
+        it differs.
     rope_pairing
-        Which columns rope pairs: `"halves"` (default) or `"interleaved"`.
+        The pairs of columns that RoPE rotates: `"halves"` (default) or `"interleaved"`.
     rope_dims, rope_scaling
-        How many columns rope turns, the first ones (all), and how its frequencies are slowed down
-        (not): `{"rope_type": "llama3", "factor": 8, …}` or `{"rope_type": "linear", "factor": 4}`.
+        The number of leading columns that RoPE rotates (all), and the scaling of its frequencies
+        (none): `{"rope_type": "llama3", "factor": 8, …}` or `{"rope_type": "linear", "factor": 4}`.
     layout
-        `"rows"` (default), or `"columns"`: tokens are columns, and every shape here is the other
-        way round.
+        `"rows"` (default), or `"columns"`: tokens are columns, and every shape here is transposed.
     weights_layout
         `"in-out"` (default), or `"torch"`: weights stored (out, in).
     backward
-        Whether the gradients of all given matrices follow: dO, dV, dA, … dX. Each of the next
+        Whether to compute the gradients of all given matrices: dO, dV, dA, … dX. Each of the next
         arguments implies it.
     dO
-        The gradient that arrives at the outputs, (n, d_out); else it is 1 everywhere.
+        The upstream gradient of the outputs, (n, d_out); by default 1 everywhere.
     target
-        What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
+        The target outputs, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
     step
-        η of a step W − η dW, after which the outputs are computed again.
+        The learning rate η of a step W − η dW; the outputs are then computed again.
     equations
-        A list of equations, as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of which
-        replaces the step of its name or adds one.
+        A list of equations, such as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of
+        which replaces the step with its name or adds one.
     more
-        The matrices that these read under other names, as a mapping.
+        Matrices with other names that the equations read, as a mapping.
 
     Returns
     -------
     Solution
-        By name: Q (n, d_k), K (m, d_k), V (m, d_v), S, S_scaled and A (n, m), O (n, d_v); of
-        several heads with an axis of heads first, and O (n, d_out).
+        By name: Q (n, d_k), K (m, d_k), V (m, d_v), S, S_scaled and A (n, m), O (n, d_v). Several
+        heads add a first axis, and O is (n, d_out).
 
     Raises
     ------
@@ -346,7 +346,7 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
 
     Notes
     -----
-    As `self_attention`, with Q = X1 W_Q, K = X2 W_K and V = X2 W_V: Vaswani et al. (2017),
+    Like `self_attention`, with Q = X1 W_Q, K = X2 W_K and V = X2 W_V: Vaswani et al. (2017),
     section 3.2.3.
 
     Examples
@@ -363,15 +363,16 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     Parameters
     ----------
     problem
-        The problem, or the file that holds it.
+        The problem, or its file.
     answer
-        The file or folder that holds the answer, or its matrices by name: lists, arrays, texts.
+        The file or folder of the answer, or its matrices by name: lists, arrays, texts.
     **rules
-        `steps` (what is counted, as `"Q,A,connections"` or a list; without it what the problem asks
-        for), `require` (what must be shown), `points` (in all), `weights` (as `{"A": 2}`),
-        `deductions` (by cause), `follow_penalty`, `rounding_penalty`, `precision_penalty`, `atol`,
-        `rtol`: the flags of `attncalc check`, as `attncalc.grading.rules.Rules` has them, which
-        calls the first `asked`; and `rubric`, a file that holds them.
+        `steps` (the counted steps, as `"Q,A,connections"` or a list; by default those of the
+        problem), `require` (steps that must be shown), `points` (the total), `weights` (such as
+        `{"A": 2}`), `deductions` (by cause), `follow_penalty`, `rounding_penalty`,
+        `precision_penalty`, `atol`, `rtol`: the flags of `attncalc check`;
+        `attncalc.grading.rules.Rules` describes them, with `asked` for `steps`. `rubric` is a file
+        with these rules.
 
     Returns
     -------
@@ -383,7 +384,7 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     Raises
     ------
     InputError, ShapeError
-        When the problem or the answer cannot be read, or there is no such rule.
+        If the problem or the answer cannot be read, or there is no such rule.
 
     Examples
     --------
@@ -392,7 +393,7 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     >>> marking.score.earned, marking.first_wrong.marks.step.name
     (Fraction(2, 1), 'K')
     """
-    # here, for who solves marks nothing
+    # here, since solving marks nothing
     from attncalc.api.marking import Marking, read_rubric, rules_from, with_known_steps
     from attncalc.grading.key import key_of
     from attncalc.grading.marking import marked

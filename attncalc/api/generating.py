@@ -1,4 +1,4 @@
-"""The call that generates tokens: by a problem with token ids, or by a model's folder."""
+"""Generate tokens from a problem with token ids, or from the folder of a model."""
 
 from collections.abc import Mapping, Sequence
 from math import prod
@@ -32,7 +32,7 @@ from attncalc.studies.generate import (
 )
 
 BYTES = 4
-"""Bytes of a weight: narrower ones are widened."""
+"""Bytes of a weight: narrower types are converted."""
 
 
 def generate(
@@ -58,18 +58,18 @@ def generate(
     source
         A problem with `ids`, `W_E` and a head, or its file; or a model's folder.
     count
-        How many tokens, at most; None for 20, or fewer where positions are fewer.
+        The largest number of tokens; None for 20, or fewer if there are fewer positions.
     tokens, text, decoder_tokens, spectrogram
-        What a model reads, as `open_model` takes it; of a problem `tokens` replaces `ids`.
+        The input of a model, as in `open_model`; for a problem, `tokens` replaces `ids`.
     temperature, top_k, top_p, seed
-        With any of these tokens are drawn: from the softmax of the logits over the temperature, of
-        the k most probable, and of these the fewest whose probabilities sum to p. The seed is that
-        of numpy's `default_rng`.
+        With any of these, tokens are drawn: from the softmax of the logits divided by the
+        temperature, restricted to the k most probable, and to the fewest of these whose
+        probabilities sum to p. The seed is that of numpy's `default_rng`.
     beams, length_penalty
-        With more than one beam, that many sequences are kept. The score of a finished one is the
-        sum of its ln p over its number of new tokens to the power of the penalty.
+        The number of sequences of a beam search. The score of a finished one is the sum of its ln p
+        divided by its number of new tokens to the power of the penalty.
     eos
-        The token, or tokens, that end a sequence; None for those of the model, () for none.
+        The token or tokens that end a sequence; None for those of the model, () for none.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def generate(
     Raises
     ------
     InputError
-        When there is no head that gives the next token, or a setting cannot be.
+        If there is no head for the next token, or a setting is impossible.
 
     Examples
     --------
@@ -96,14 +96,14 @@ def generate(
 
 
 def is_model(source: str | Path) -> bool:
-    """Return whether this is the folder of a model, and not a problem."""
+    """Return whether a source is the folder of a model, and not a problem."""
     return (Path(source) / "config.json").exists()
 
 
 def source_of(
     source: Problem | str | Path, given: Given, *named: Mapping[str, str]
 ) -> tuple[Source, Ids]:
-    """Return what generates, by a problem or a model, and the tokens that end its sequences.
+    """Return the generator for a problem or a model, and the tokens that end its sequences.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def source_of(
 
 
 def _with_start(folder: Path, given: Given) -> Given:
-    """Return what is given, with the token that starts the decoder of a model with an encoder."""
+    """Return the input with the start token of the decoder, for a model with an encoder."""
     model = Model(folder)
     if given.decoder_tokens is not None or model.decoder is None:
         return given
@@ -141,12 +141,12 @@ def _with_start(folder: Path, given: Given) -> Given:
 
 
 class _OfModel:
-    """The logits of a model, as a Source: its layers are read once, and its keys and values kept.
+    """The logits of a model as a Source: layers are read once, keys and values are cached.
 
     Raises
     ------
     InputError
-        When its head does not give the next token, or its weights do not fit into memory.
+        If its head does not predict the next token, or its weights do not fit into memory.
     """
 
     decimals = 4
@@ -175,7 +175,7 @@ class _OfModel:
         self.remarks: tuple[str, ...] = opened.remarks
 
     def logits(self, ids: Ids, cache: Cache) -> tuple[Matrix, Cache]:
-        """Return the logits behind these tokens, and the cache that then holds all of them."""
+        """Return the logits after these tokens, and the cache with all of them."""
         past = next(iter(cache.values())).shape[1] if cache else 0
         tokens = self._opened.begin(ids)
         for name in {"X", "X1", "P", "P1"} & {*tokens}:

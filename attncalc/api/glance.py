@@ -1,4 +1,4 @@
-"""A solution at a glance: every step as a table, and nothing computed that is not shown.
+"""A summary of a solution: every step as a table, computing only the shown digits.
 
 A page has more (notes, the inputs each output attends to), for which it reads every row.
 """
@@ -20,11 +20,11 @@ from attncalc.writing.document import Cell, Document, Facts, Grid, Section, kept
 from attncalc.writing.sentences import IN_FLOATS, legend
 
 MOST_HEADS = 4
-"""Heads of a step before those in the middle are left out."""
+"""The number of heads of a step from which the middle ones are omitted."""
 
 
 def glance(solution: Solution) -> Document:
-    """Return the conventions and the kept steps, their middles left out where they are large."""
+    """Return the conventions and the kept steps, without the middle of large ones."""
     sections = [step_at_a_glance(solution, step, full=False) for step in solution.steps]
     facts = Facts(conventions(solution.problem))
     notes = () if solution.is_proven else (IN_FLOATS,)
@@ -32,7 +32,7 @@ def glance(solution: Solution) -> Document:
 
 
 def step_at_a_glance(solution: Solution, step: Step, *, full: bool) -> Section:
-    """Return one step: its equation, and its matrix or that of each head that is shown."""
+    """Return one step: its equation, and its matrix or that of each shown head."""
     return Section(
         step,
         formula(step, solution.problem),
@@ -62,11 +62,11 @@ def _on_heads_left_out(solution: Solution, step: Step, *, full: bool) -> Iterato
 
 
 def _cells(solution: Solution, step: Step, head: tuple[int, ...]) -> Callable[[int, int], Cell]:
-    """Return what gives single entries: a large matrix is never rounded or ranked whole."""
+    """Return a function of single entries: a large matrix is never rounded or ranked entirely."""
     standing, digits = solution.problem.standing, solution.digits[step.name]
     ranks = _ranks(solution, step, head[0] if head else 0) if step.role == "weights" else None
 
-    @cache  # it is asked for its digits, and for what they hide
+    @cache  # called for digits, and for hidden values
     def cell(row: int, column: int) -> Cell:
         place = standing.place((row, column))
         text = fixed(np.asarray(digits[(*head, *place)]).item(), solution.problem.decimals)
@@ -77,7 +77,7 @@ def _cells(solution: Solution, step: Step, head: tuple[int, ...]) -> Callable[[i
 
 
 def _ranks(solution: Solution, step: Step, head: int) -> Callable[[int], Mapping[int, str]]:
-    """Return what tells the largest and the second weight of an output, when asked."""
+    """Return a function that returns the largest and the second weight of an output."""
     weights = solution.heads_of(step)[head]
 
     @cache

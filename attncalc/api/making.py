@@ -1,4 +1,4 @@
-"""The call that makes a problem."""
+"""The function that makes a problem."""
 
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,15 @@ def new(
 ) -> Problem:
     """Make a new problem: random matrices whose solution satisfies conditions.
 
-    The same seed and version give the same problem on every machine; `problem.made_by` holds the
-    command that makes it again, whatever seed it was.
+    The same seed and version give the same problem on every machine; `problem.made_by` contains the
+    command that makes it again, with its seed.
 
     Parameters
     ----------
     seed
         The seed of the problem: the same seed makes the same problem. None draws a new one.
     again
-        A problem, or the file that holds it, whose sibling is made: as hard, and another one.
+        A problem, or its file; the new problem is similar and equally hard.
     words
         Whether tokens have names, from a short list.
     **wishes
@@ -45,29 +45,30 @@ def new(
         Features: of a token (4), of one attended to (d), of a head's queries and keys (2), of its
         values (d_k), within a feed-forward part (d). X is (tokens, d), W_Q is (d, heads · d_k).
     also
-        Further matrices, as `["W_O", "b_Q"]`.
+        Additional matrices, such as `["W_O", "b_Q"]`.
     entries
-        What entries are drawn from: `"-2:2"` (default), `"-2:2:1/2"` or `[0, 1]`.
+        The values of entries: `"-2:2"` (default), `"-2:2:1/2"` or `[0, 1]`.
     labels, title
         Names of the tokens, and the heading.
     margin
-        How near to the middle between two roundings no value comes, in units of its last digit:
-        0.01 by default; `"none"` for anywhere.
+        The smallest distance of a value from the midpoint between two roundings, in units of its
+        last digit: 0.01 by default; `"none"` for any.
     same_digits
-        Whether rounding each step gives the same digits.
+        Whether both rounding rules give the same digits.
     ties, second_lines
-        How many outputs have two inputs first (0), and how many a second line (`"any"`).
+        The number of outputs with a tie for the largest weight (0), and of those with a second line
+        (`"any"`).
     sharp
         Whether all weights may be 0 or 1.
     spread
-        Bounds of e^H / n of each row, as `(0.3, 0.8)`, with H the row's entropy in
-        nats (Shannon, *A Mathematical Theory of Communication*, 1948, section 6).
+        Bounds of e^H / n of each row, such as `(0.3, 0.8)`, with the row's entropy H in nats
+        (Shannon, *A Mathematical Theory of Communication*, 1948, section 6).
     largest_score
-        How large a score may be, of either sign; by default 15.
+        The largest absolute score; by default 15.
     tell_apart
-        Whether each common mistake changes a digit; by default so.
+        Whether each common mistake changes a digit; by default true.
     negatives
-        How many entries are below 0.
+        The number of negative entries.
 
     Returns
     -------
@@ -77,7 +78,7 @@ def new(
     Raises
     ------
     InputError
-        When a condition or its value does not exist, or no problem satisfies all conditions: the
+        If a condition or its value does not exist, or no problem satisfies all conditions: the
         message names the condition.
 
     Examples

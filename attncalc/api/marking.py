@@ -28,17 +28,17 @@ from attncalc.writing.verdict import verdict
 class Marking(Displayed, marks.Marking):
     """A marked answer: `attncalc.grading.marks` defines a marking, and this class displays it.
 
-    Printed it is what `attncalc check` prints; in a notebook, its page.
+    It prints like `attncalc check`; a notebook displays its page.
     """
 
     @property
     def score(self) -> Score:
-        """What is earned, of what could be."""
+        """The earned and the possible points."""
         return score(self)
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        """What a good teacher would write under the answer."""
+        """The result in sentences."""
         return verdict(self)
 
     def to_markdown(self, *, full: bool = False) -> str:
@@ -47,7 +47,7 @@ class Marking(Displayed, marks.Marking):
         Parameters
         ----------
         full
-            Show large matrices whole.
+            Show large matrices in full.
         """
         return write_markdown(self._as_pages(full=full))
 
@@ -57,7 +57,7 @@ class Marking(Displayed, marks.Marking):
         Parameters
         ----------
         full
-            Show large matrices whole.
+            Show large matrices in full.
         """
         from attncalc.writing.live.marked import write_marking
 
@@ -69,9 +69,9 @@ class Marking(Displayed, marks.Marking):
         Parameters
         ----------
         full
-            Show large matrices whole.
+            Show large matrices in full.
         standalone
-            Return a document; else a body to `\input` into one with amsmath.
+            Return a complete document instead of a body to `\input` into one with amsmath.
         """
         return write_latex(self._as_pages(full=full), standalone=standalone)
 
@@ -86,7 +86,7 @@ class Marking(Displayed, marks.Marking):
 
 
 NAMES = ("steps", *(each.name for each in fields(Rules) if each.name != "same_for_all"))
-"""What `check` and a rubric take; `steps` is `asked` under the name of its flag."""
+"""The arguments of `check` and keys of a rubric; `steps` is the flag for `asked`."""
 DEFAULT = Rules()
 KINDS = (CONCEPTUAL, COPYING)
 CODE = re.compile(r"[a-z][a-z0-9-]*(:.+)?")
@@ -110,7 +110,7 @@ def rules_from(
     Raises
     ------
     InputError
-        When there is no such rule, or it takes no such value.
+        If there is no such rule, or its value is invalid.
     """
     for name in given:
         if name not in NAMES:
@@ -132,7 +132,7 @@ def read_rubric(place: str | Path) -> Rules:
     Raises
     ------
     InputError
-        When it cannot be read, or contains a key that is not a rule.
+        If it cannot be read, or contains a key that is not a rule.
     """
     said = read_json_object(Path(place), "a rubric")
     said.pop("$schema", None)  # a file may name its schema
@@ -157,7 +157,7 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
 
     codes = {*KINDS, *(each.code.split(":")[0] for key in keys for each in key.all_recipes)}
     for code in rules.deductions:
-        # what other problems have is known by its form alone
+        # steps of other problems are recognised by their form
         if not CODE.fullmatch(code) or (code not in codes and get_close_matches(code, codes, 1)):
             raise InputError(f"{spelled('deductions')}: {unknown(code, sorted(codes))}")
     return replace(
@@ -200,7 +200,7 @@ def _numbers(value: Any, spelled: str, most: int | None) -> dict[str, Fraction]:
 
 
 def number_of(name: str, value: Any, most: int | None = None) -> Fraction:
-    """Return the number that is given, from 0 on."""
+    """Return a number from 0 to `most`."""
     try:
         number = Fraction(read_number(str(value)))
     except NotANumber as reason:

@@ -1,4 +1,4 @@
-"""The call that opens a model's folder: its tokens run through its layers, up to one of them."""
+"""The function that opens a model: it runs tokens through its layers, up to a given layer."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -44,9 +44,9 @@ _OF_LAYERS = {
     )
     for name in declared(owner, Setting)
 } - {*OF_ALL}
-"""The settings that hold in every layer."""
+"""The settings that apply to every layer."""
 NEEDED = {"tokens": "tokens or text", "image": "image", "spectrogram": "spectrogram"}
-"""What is to be given, by what a model reads."""
+"""The required input, by the kind of model."""
 
 
 def open_model(
@@ -63,51 +63,52 @@ def open_model(
     report: Report | None = None,
     **conventions: Any,
 ) -> Problem:
-    """Open a model's folder, run what is given through its layers, and return one as a problem.
+    """Open the folder of a model, run its layers on an input, and return one as a problem.
 
     Parameters
     ----------
     folder
-        What holds config.json, and model.safetensors or shards with their index. Nothing of it is
-        run, and of its tensors those are read that the layers up to this one need.
+        The folder with config.json, and model.safetensors or shards with their index. Its code is
+        never executed, and only the tensors of the layers up to this one are read.
     tokens
         Token ids, (n,), counted from 0.
     text
-        A text in their place, by the folder's tokenizer.json (`pip install 'attncalc[models]'`).
+        A text instead of tokens, for the folder's tokenizer.json (`pip install
+        'attncalc[models]'`).
     image
-        What a ViT reads, (channels, rows, columns), scaled as its processor scales it; or the name
-        of an `.npy` file that holds it.
+        The input of a ViT, (channels, rows, columns), scaled as by its processor; or an `.npy`
+        file.
     spectrogram
-        What Whisper reads, (bands, frames), as its feature extractor gives it; or such a file.
+        The input of Whisper, (bands, frames), from its feature extractor; or an `.npy` file.
     decoder_tokens
-        Token ids, (n,), that the decoder of a model with an encoder reads: then a layer of the
-        decoder is returned. Without them, one of the encoder.
+        Token ids, (n,), of the decoder in a model with an encoder: then a layer of the decoder is
+        returned, otherwise one of the encoder.
     type_ids
-        The type of each token, (n,), counted from 0, of a model that has types, as BERT; 0 for all
-        without them.
+        The type of each token, (n,), counted from 0, for a model with types such as BERT; by
+        default 0.
     decoder_ignore
         The padding mask of `decoder_tokens`, (n,): 1 where a token is padding.
     layer
         The layer, counted from 0 as in the files; None for the last one, with the final
         normalization and the head, if there is one.
     report
-        Called with the number of layers that are done, and of all.
+        Called with the number of finished layers, and of all.
     **conventions
         Fields of `Problem` in place of the model's. The masks `ignore`, `keep` and `bias`, and
-        settings of a layer, as `softcap`, hold in all layers up to the one that is returned; with
-        `decoder_tokens`, a mask is one row, about the tokens of the encoder. Any other, as
-        `decimals`, `title` and `labels`, holds in the returned problem alone.
+        settings of a layer, such as `softcap`, apply to all layers up to the returned one; with
+        `decoder_tokens`, a mask is one row, for the tokens of the encoder. Other fields, such as
+        `decimals`, `title` and `labels`, apply only to the returned problem.
 
     Returns
     -------
     Problem
-        The layer, with the tokens that reach it, to be solved, changed, drawn or handed out.
+        The layer with its input.
 
     Raises
     ------
     InputError
-        When it is no such folder, or of no family that is known; when a tensor, or a value of its
-        config, is missing or not what it should be; when it does not read what is given.
+        If it is not the folder of a supported model; if a tensor or a value of its config is
+        missing or invalid; or if the input does not fit the model.
 
     Notes
     -----
@@ -129,12 +130,12 @@ def open_model(
 
 
 class Given(NamedTuple):
-    """What a model is given to read: one of the first four, and what goes with it.
+    """The input of a model: one of the first four, and additional arrays.
 
     Parameters
     ----------
     tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore
-        As `open_model` takes them.
+        As in `open_model`.
     """
 
     tokens: Sequence[int] | None = None
@@ -147,12 +148,12 @@ class Given(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Which of the first four it is; "" for none.
+        """The name of the given one of the first four; "" for none.
 
         Raises
         ------
         InputError
-            When it is more than one.
+            If several are given.
         """
         names = [name for name in self._fields[:4] if getattr(self, name) is not None]
         if len(names) > 1:
@@ -161,23 +162,23 @@ class Given(NamedTuple):
 
 
 class Opened:
-    """A model with what it is given to read.
+    """A model with its input.
 
     Parameters
     ----------
     folder
-        Where it is.
+        Its path.
     given
-        What it reads.
+        Its input.
     said
-        What the names of `Given` are called where they were given, for messages.
+        The names of the fields of `Given` for the user, for messages.
     needed
-        What is to be given, by what a model reads.
+        The required input, by the kind of model.
 
     Raises
     ------
     InputError
-        When it is no model that is known, or does not read that.
+        If the model is not supported, or does not read the input.
     """
 
     def __init__(
@@ -201,21 +202,21 @@ class Opened:
             raise InputError(f"{name} is about {other}, which is missing")
         self._check_reads(folder)
         self.model: Model = decoder or self._first
-        """The part of it that is shown: the decoder where it is given tokens."""
+        """The shown part: the decoder, if it has tokens."""
         self._told: list[str] = []
         self.ids: list[int] = self._ids()
         self.words: list[str] = self.named(self.ids) if self.ids else []
 
     def named(self, ids: Sequence[int]) -> list[str]:
-        """Return what tokens are called."""
+        """Return the names of tokens."""
         return words_of(self._first.folder, ids, self._told.append)
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return the text of tokens; their ids where no tokenizer can be used."""
+        """Return the text of tokens; their ids if no tokenizer can be used."""
         return text_of(self._first.folder, ids)
 
     def _check_reads(self, folder: Path) -> None:
-        """Refuse what this model does not read."""
+        """Refuse an input that this model does not read."""
         takes = self._first.takes
         if (self._what if self._what != "text" else "tokens") == takes:
             return
@@ -224,7 +225,7 @@ class Opened:
         raise InputError(f"{folder}: {title} {needs}: {self._needed[takes]}")
 
     def _ids(self) -> list[int]:
-        """Return the tokens that are read first: none of an image or a spectrogram."""
+        """Return the tokens of the first part; [] for an image or a spectrogram."""
         if self._what == "tokens":
             return _whole_numbers(self._said["tokens"], self._given.tokens)
         if self._what == "text":
@@ -233,7 +234,7 @@ class Opened:
 
     @property
     def asks(self) -> list[int]:
-        """The tokens of which the next is asked, or that are masked: of a decoder its own."""
+        """The tokens for which the next or the masked token is predicted: in a decoder its own."""
         if self._given.decoder_tokens is None:
             return self.ids
         return _whole_numbers(self._said["decoder_tokens"], self._given.decoder_tokens)
@@ -246,16 +247,16 @@ class Opened:
     def problem(
         self, layer: int | None, said: Fields, told: Callable[[int], None] | None = None
     ) -> Problem:
-        """Return the problem of a layer; of the last one with the head, where none is named.
+        """Return the problem of a layer; the default is the last one, with the head.
 
         Parameters
         ----------
         layer
-            Which, from 0.
+            The layer, from 0.
         said
-            Fields in place of the model's, as `open_model` takes them.
+            Fields that replace the model's, as in `open_model`.
         told
-            Called with the number of each layer that is done, from 1.
+            Called with the number of each finished layer, from 1.
         """
         number = self.model.count - 1 if layer is None else layer
         self.take(said)
@@ -266,7 +267,7 @@ class Opened:
         tokens = self._through(self.model, begun, number, later)
         end = self.model.end(own["weights_layout"]) if layer is None else {}
         self._remark_on_padding(end)
-        if "image" in begun:  # beside its first part a class token has a name that no other has
+        if "image" in begun:  # with a first part, the class token has a unique name
             labels = [*Problem(**(self.model.layer(0) | begun)).queries] if number else None
         title = self.model.family.title
         if self._first.family.decoder is not None:
@@ -278,7 +279,7 @@ class Opened:
         return Problem(**(own | tokens | end | {"remarks": self.remarks} | self._alone))
 
     def take(self, said: Fields) -> None:
-        """Part the fields that hold in every layer from those of the returned problem alone."""
+        """Separate the fields that apply to every layer from those of the returned problem."""
         self._remarks: list[str] = []
         for name in _OF_FILES:
             if name in said:
@@ -295,9 +296,9 @@ class Opened:
                 )
 
     def layer(self, model: Model, number: int) -> Fields:
-        """Return the fields of a layer, with the masks and the settings that hold in all of them.
+        """Return the fields of a layer, with the masks and settings that apply to all layers.
 
-        In a decoder, masks are about what it attends to of the encoder.
+        In a decoder, masks are for the tokens of the encoder.
         """
         layer = model.layer(number)
         if model is self._first:
@@ -309,7 +310,7 @@ class Opened:
 
     @property
     def _is_padding(self) -> list[bool]:
-        """Whether each token of the part that is shown is padding."""
+        """Whether each token of the shown part is padding."""
         own = self._given.decoder_ignore
         if self.model is self._first:
             return _padding(self.ids, self._masks)
@@ -317,7 +318,7 @@ class Opened:
 
     @property
     def last(self) -> int:
-        """The place of the last token, from 0, that is no padding."""
+        """The position of the last token that is not padding, from 0."""
         pairs = zip(self.asks, self._is_padding, strict=True)
         read = [not (padded or self.model.is_padding(each)) for each, padded in pairs]
         return len(read) - 1 - read[::-1].index(True) if any(read) else len(read) - 1
@@ -349,11 +350,11 @@ class Opened:
 
     @property
     def is_masked(self) -> bool:
-        """Whether its head tells what is masked, and not what comes next."""
+        """Whether its head predicts a masked token, and not the next one."""
         return self.model.head is not None and self.model.head.gives == MASKED
 
     def begun(self, told: Callable[[int], None] | None) -> tuple[Fields, Any]:
-        """Return what the first layer that is shown reads, and what its tokens are called."""
+        """Return the input of the first shown layer, and the names of its tokens."""
         begun, labels = self._read(), list(self.words) or None
         if self.model is self._first:
             return begun, labels
@@ -362,14 +363,14 @@ class Opened:
         return {**self.begin(self.asks), "X2": memory}, names | ({"X2": labels} if labels else {})
 
     def begin(self, ids: Sequence[int]) -> Fields:
-        """Return what stands before the first layer that is shown, for these tokens."""
+        """Return the fields before the first shown layer, for these tokens."""
         if self.model is self._first:
             return self.model.begin(ids, self._said[self._what])
         own = self.model.begin(ids, self._said["decoder_tokens"])
         return {{"X": "X1", "P": "P1"}.get(name, name): each for name, each in own.items()}
 
     def _read(self) -> Fields:
-        """Return what the first layer of all reads."""
+        """Return the input of the first layer."""
         name = self._said[self._what]
         if self._what == "image":
             return self._first.begin_image(_array("image", self._given.image), name)
@@ -379,7 +380,7 @@ class Opened:
         return self._first.begin(self.ids, name, self._types())
 
     def _types(self) -> list[int] | None:
-        """Return the types of the tokens; None where none are given."""
+        """Return the types of the tokens; None if none are given."""
         if self._given.type_ids is None:
             return None
         name = self._said["type_ids"]
@@ -396,7 +397,7 @@ class Opened:
     def _through(
         self, model: Model, begun: Fields, count: int, told: Callable[[int], None] | None
     ) -> Fields:
-        """Return what so many layers make of what was begun, and of what is read beside it."""
+        """Return the output of the first `count` layers."""
         return through(begun, (self._whole(model, each) for each in range(count)), told)
 
     def _whole(self, model: Model, number: int) -> Fields:
@@ -416,14 +417,14 @@ def _padding(ids: Sequence[int], masks: Mapping[str, Matrix]) -> list[bool]:
 
 
 def _row_of(mask: Matrix) -> Matrix | None:
-    """Return the one row of a mask of keys; None where queries have rows of their own."""
+    """Return a mask of keys as one row; None if it has a row for each query."""
     if mask.ndim == 1:
         return mask
     return mask[0] if mask.ndim == 2 and len(mask) == 1 else None
 
 
 def _array(name: str, given: Any) -> Matrix:
-    """Return an array that is given, or that is in a file."""
+    """Return a given array, or the array in a file."""
     if isinstance(given, str | Path):
         return read_npy_matrix(name, read_bytes(Path(given)), Faults(str(given)))
     return as_array(given)
@@ -435,7 +436,7 @@ def _whole_numbers(name: str, given: Iterable[Any] | None) -> list[int]:
     Raises
     ------
     InputError
-        When it is no list of whole numbers, or an empty one.
+        If it is not a list of whole numbers, or an empty one.
     """
     array = as_array(list(given or ()))
     if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
@@ -444,5 +445,5 @@ def _whole_numbers(name: str, given: Iterable[Any] | None) -> list[int]:
 
 
 def _of(count: int, report: Report) -> Callable[[int], None]:
-    """Return what tells how many of so many layers are done."""
+    """Return a function that reports how many of the layers are finished."""
     return lambda done: report(done, count)

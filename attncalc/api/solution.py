@@ -1,4 +1,4 @@
-"""The solution in Python: it prints as tables, and becomes a page, a data frame or a picture."""
+"""The solution in Python: prints as tables, converts to a page, a data frame or a picture."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from attncalc.writing.document import Document
     from attncalc.writing.page import Page
 
-# what writes and what draws is imported where it is called: most solutions are read as arrays
+# modules that write or draw are imported when called: most solutions are read as arrays
 
 
 class Solution(Displayed, solving.Solution):
     """The matrices of all steps, by name: `solution["A"]` is an array.
 
-    `attncalc.solving.solution` defines a solution; this class displays it. Printed, or in
-    a notebook, it is the tables of its steps, large ones without their middle.
+    `attncalc.solving.solution` defines a solution; this class displays it. Printed, or in a
+    notebook, it shows the tables of its steps, without the middle of large ones.
     """
 
     def table(self, name: str, *, full: bool = False) -> str:
@@ -37,12 +37,12 @@ class Solution(Displayed, solving.Solution):
         name
             The step.
         full
-            Show a large matrix whole; else its middle is left out.
+            Show a large matrix in full; otherwise its middle is omitted.
 
         Raises
         ------
         KeyError
-            When there is no such step, or it was not kept.
+            If there is no such step, or it was not kept.
 
         Examples
         --------
@@ -83,14 +83,14 @@ class Solution(Displayed, solving.Solution):
         fractions
             Write exact values as fractions, or as `"mixed"` ones: 2 1/2.
         blank
-            Leave out every answer: a worksheet.
+            Omit every answer: a worksheet.
         full
-            Show large matrices whole, and write out more than 2,000 entries.
+            Show large matrices in full, and write out more than 2,000 entries.
 
         Raises
         ------
         InputError
-            When there is no such step, it was not kept, or the page would be too long.
+            If there is no such step, it was not kept, or the page would be too long.
 
         Examples
         --------
@@ -113,19 +113,20 @@ class Solution(Displayed, solving.Solution):
         blank: bool = False,
         full: bool = False,
     ) -> str:
-        """Return the page that `attncalc self --format html` prints: whole, and in one file.
+        """Return the page that `attncalc self --format html` prints, as one file.
 
         Parameters
         ----------
         only, fractions, blank, full
-            As of `to_markdown`.
+            As in `to_markdown`.
         work
-            Write out every entry, and open; where that is little, it is there and folded anyway.
+            Write out every entry, and show it; if there are few entries, they are written out and
+            folded by default.
 
         Raises
         ------
         InputError
-            As `to_markdown` does.
+            As in `to_markdown`.
 
         Examples
         --------
@@ -156,14 +157,14 @@ class Solution(Displayed, solving.Solution):
         Parameters
         ----------
         only, work, fractions, blank, full
-            As of `to_markdown`.
+            As in `to_markdown`.
         standalone
-            Return a document; else a body to `\input` into one with amsmath.
+            Return a complete document instead of a body to `\input` into one with amsmath.
 
         Raises
         ------
         InputError
-            As `to_markdown` does.
+            As in `to_markdown`.
         """
         from attncalc.writing.latex import write_latex
 
@@ -172,12 +173,12 @@ class Solution(Displayed, solving.Solution):
 
     @cached_property
     def patterns(self) -> "tuple[Pattern, ...]":
-        """What the weights show, the most telling first: facts with their numbers.
+        """The patterns of the weights, the most informative first: facts with their numbers.
 
         Raises
         ------
         InputError
-            When the weights, or what they are weighed with, were not kept.
+            If the weights, or the values that they weigh, were not kept.
 
         Examples
         --------
@@ -191,12 +192,12 @@ class Solution(Displayed, solving.Solution):
         return patterns_of(self)
 
     def explain(self) -> tuple[str, ...]:
-        """Return what the weights show in sentences, as `attncalc explain --all` prints them.
+        """Return the patterns of the weights as sentences, as `attncalc explain --all` prints them.
 
         Raises
         ------
         InputError
-            As `patterns` does.
+            As in `patterns`.
 
         Examples
         --------
@@ -210,7 +211,7 @@ class Solution(Displayed, solving.Solution):
         return tuple(sentence(self.problem, each) for each in worth_telling(self.patterns))
 
     def to_frame(self, name: str) -> "DataFrame":
-        """Return one step as a frame of pandas, in floats.
+        """Return one step as a pandas data frame, in floats.
 
         Parameters
         ----------
@@ -220,16 +221,16 @@ class Solution(Displayed, solving.Solution):
         Returns
         -------
         pandas.DataFrame
-            Rows and columns are named as in the tables: tokens by their labels, and what has no
-            label by its number from 1. Several heads are stacked vertically: rows then have a
-            `MultiIndex` of the head, from 1, and the row. It holds a copy of the numbers.
+            Rows and columns have the names of the tables: labels of tokens, or numbers from 1.
+            Several heads are stacked vertically: rows then have a `MultiIndex` of the head, from 1,
+            and the row. It contains a copy of the numbers.
 
         Raises
         ------
         InputError
-            When pandas is not installed; attncalc does not need it otherwise.
+            If pandas is not installed; attncalc does not require it otherwise.
         KeyError
-            When there is no such step, or it was not kept.
+            If there is no such step, or it was not kept.
         """
         step, matrix = self._step(name), self.as_tabled(name)
         pandas = _pandas()
@@ -287,38 +288,38 @@ class Solution(Displayed, solving.Solution):
         Parameters
         ----------
         kind
-            `"map"` of which input each output attends to, `"heatmap"` of the weights, or `"both"`.
+            `"map"` (which input each output attends to), `"heatmap"` (the weights), or `"both"`.
         all
-            Draw a line of the map for every weight that does not show as zero, and not only to the
+            Draw a line of the map for every weight that does not round to zero, instead of only the
             largest and the second.
         values
             Write the weights in the picture.
         head
-            The head that is drawn, from 1, or `"mean"`; None for all of them, beside one another.
+            The head to draw, from 1, or `"mean"`; None for all of them side by side.
         dark
             Draw on a dark background.
         size
-            Width and height in inches, as `(12, 8)` or `"12x8"`, or a width alone; None for what
-            the picture needs.
+            Width and height in inches, as `(12, 8)` or `"12x8"`, or only a width; None for an
+            automatic size.
         of
-            The gradient, as `"dS"`, whose heatmap is drawn in place of that of the weights.
+            A gradient, such as `"dS"`, to draw as a heatmap instead of the weights.
         ax
-            The axes of a figure of your own that the map, or the heatmap, of one head is drawn on,
-            without title and conventions; `fig.colorbar(ax.collections[0])` adds a heatmap's bar
-            (`ax.images[0]` above 2,500 weights).
+            Existing axes on which to draw the map or heatmap of one head, without title and
+            conventions; `fig.colorbar(ax.collections[0])` adds a heatmap's bar (`ax.images[0]`
+            above 2,500 weights).
 
         Returns
         -------
         matplotlib.figure.Figure
-            It needs no pyplot, and looks the same whatever matplotlib's settings are when it is
-            saved. `figure.notes` lists what was left out. With `ax`, that axes is returned, and
-            what was left out is warned of.
+            It requires no pyplot, and does not depend on matplotlib's settings. `figure.notes`
+            lists omitted parts. With `ax`, the axes are returned, and a warning lists omitted
+            parts.
 
         Raises
         ------
         InputError
-            When an argument is none of these, the size is too small for what is drawn, the
-            weights `A` were not kept, or one axes cannot hold what is asked for.
+            If an argument is invalid, the size is too small, the weights `A` were not kept, or the
+            picture does not fit on one axes.
 
         Examples
         --------
@@ -398,7 +399,7 @@ def _pandas() -> Any:
 
 
 def _index(pandas: Any, labels: tuple[str, ...], axis: Axis) -> "Index[Any]":
-    """Return the labels of an axis; the numbers themselves where nothing has a name."""
+    """Return the labels of an axis; numbers if it has no names."""
     names = range(1, len(labels) + 1) if labels == numbered(len(labels)) else labels
     index: Index[Any] = pandas.Index(names, name=axis)
     return index

@@ -27,14 +27,14 @@ Source = Problem | str | Path
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Displayed):
-    """What was found at many values, in many draws, in training, or for a target.
+    """The result of many values, of many draws, of training, or of a designed query.
 
-    Printed, or in a notebook, it is what the command prints.
+    It prints like the command, also in a notebook.
 
     Parameters
     ----------
     found
-        The result itself: an `attncalc.studies.vary.Variation`, a tuple of
+        The result: an `attncalc.studies.vary.Variation`, a tuple of
         `attncalc.studies.simulate.Simulation`, an `attncalc.studies.aim.Aim`, an
         `attncalc.studies.generate.Generation`, or an `attncalc.studies.train.Training`.
     """
@@ -42,20 +42,20 @@ class Study(Displayed):
     found: Any
 
     def to_markdown(self, *, full: bool = False) -> str:
-        """Return the page that `--format markdown` prints; `full` shows every row of it."""
+        """Return the page that `--format markdown` prints; `full` shows every row."""
         from attncalc.writing.markdown import write_markdown
 
         return write_markdown(forms_of(self.found, full=full).document())
 
     def to_html(self, *, full: bool = False) -> str:
-        """Return the page that `--format html` prints; `full` shows every row of it."""
+        """Return the page that `--format html` prints; `full` shows every row."""
         from attncalc.writing.html.page import write_html
 
         forms = forms_of(self.found, full=full)
         return forms.page() if forms.page else write_html(forms.document())
 
     def to_latex(self, *, full: bool = False, standalone: bool = False) -> str:
-        """Return the page that `--format latex` prints; `standalone` makes it a document."""
+        """Return the page that `--format latex` prints; `standalone`: a complete document."""
         from attncalc.writing.latex import write_latex
 
         return write_latex(forms_of(self.found, full=full).document(), standalone=standalone)
@@ -72,12 +72,12 @@ class Study(Displayed):
         dark
             Draw on a dark background.
         size
-            Width and height in inches, or a width alone; None for what the picture needs.
+            Width and height in inches, or only a width; None for an automatic size.
 
         Raises
         ------
         InputError
-            When the size is too small for what is drawn.
+            If the size is too small.
         """
         from attncalc.writing.plotting.curves import draw_variation
         from attncalc.writing.plotting.look import Look, read_size
@@ -100,18 +100,19 @@ class Study(Displayed):
 def vary(
     problem: Source, *changes: str, watch: str | Iterable[str] = (), agreed: bool = False
 ) -> Study:
-    """Solve a problem at many values of something, and watch what that does.
+    """Solve a problem for many values of a field, and record watched quantities.
 
     Parameters
     ----------
     problem
-        The problem, or the file that holds it.
+        The problem, or its file.
     *changes
-        What changes, as `"scale=0.1:10:log"` or `"K[a] *= 0:3"`; two make a grid.
+        The changes, such as `"scale=0.1:10:log"` or `"K[a] *= 0:3"`; two make a grid.
     watch
-        What is watched, as `"A[1,:]"` or `["entropy(A)", "norm(O)"]`; by default the weights.
+        The watched quantities, such as `"A[1,:]"` or `["entropy(A)", "norm(O)"]`; by default the
+        weights.
     agreed
-        Whether it may take very long.
+        Whether to run even if it takes very long.
 
     Returns
     -------
@@ -121,7 +122,7 @@ def vary(
     Raises
     ------
     InputError
-        When something in these texts cannot be read, or it would take very long.
+        If a text cannot be read, or the study would take very long.
 
     Examples
     --------
@@ -150,34 +151,34 @@ def simulate(
     given: str | Iterable[str] = (),
     agreed: bool = False,
 ) -> Study:
-    """Draw a problem, or several beside one another, again and again.
+    """Solve a problem, or several side by side, for many random draws.
 
     Parameters
     ----------
     problem
-        The problem or the file that holds it, or a list of these.
+        The problem or its file, or a list of these.
     *draws
-        What is drawn, as `"K[a] ~ N(mu, 0.01 I)"` or `"X[2,1] ~ U(0, 1)"`.
+        The draws, such as `"K[a] ~ N(mu, 0.01 I)"` or `"X[2,1] ~ U(0, 1)"`.
     watch
-        What is watched; by default outputs, and of one problem the weights.
+        The watched quantities; by default the outputs, and for one problem the weights.
     count, seed
-        How many draws, and the seed of numpy's `default_rng`.
+        The number of draws, and the seed of numpy's `default_rng`.
     until
-        The standard error until which it is drawn.
+        Draw until every standard error is below this.
     given
-        Comparisons that a draw must meet, as `"q·k_a > 0"`: others are thrown away, and counted.
+        Conditions on a draw, such as `"q·k_a > 0"`: others are discarded and counted.
     agreed
-        Whether it may take very long.
+        Whether to run even if it takes very long.
 
     Returns
     -------
     Study
-        `study.found[0].statistics` are those of the first problem.
+        `study.found[0].statistics` contains the statistics of the first problem.
 
     Raises
     ------
     InputError
-        When something in these texts cannot be read, or it would take very long.
+        If a text cannot be read, or the study would take very long.
 
     Examples
     --------
@@ -220,30 +221,31 @@ def aim(
     heads: int = 1,
     within: float | None = None,
 ) -> Study:
-    """Design the query that copies a value, or averages some.
+    """Design the query that copies a value, or averages several.
 
     Parameters
     ----------
     problem
-        The keys and values: a problem, whose own queries are not used, or a file, which needs none.
+        The keys and values: a problem, whose queries are ignored, or a file, which needs no
+        queries.
     target
-        What is aimed for, as `"1/2 v_a + 1/2 v_b"`.
+        The target, such as `"1/2 v_a + 1/2 v_b"`.
     beta
-        By how much the scaled scores of what is aimed for are above the others.
+        The difference between the scaled scores of the target inputs and of the others.
     heads
-        With several, whose outputs are averaged, each has a query for one value.
+        With several heads, each has a query for one value, and their outputs are averaged.
     within
-        An error for which the least β is looked for.
+        An error for which the smallest β is computed.
 
     Returns
     -------
     Study
-        `study.found.queries` are the queries, `study.found.error` how far off the output is.
+        `study.found.queries` are the queries, `study.found.error` is the error of the output.
 
     Raises
     ------
     InputError
-        When the target cannot be read, or no query can be designed for such a problem.
+        If the target cannot be read, or no query can be designed for such a problem.
 
     Examples
     --------
@@ -279,10 +281,10 @@ def train(
     Parameters
     ----------
     *problems
-        The examples of the batch, or the files that hold them; L is the mean of their losses. The
+        The examples of the batch, or their files; L is the mean of their losses. The
         weights of the first are trained.
     steps
-        How many steps.
+        The number of steps.
     rate
         The learning rate.
     optimizer
@@ -296,20 +298,20 @@ def train(
     warmup
         Steps over which the rate grows linearly.
     watch
-        What is recorded at each step, as `"A[1,:]"`; by default the weights.
+        The quantities recorded at each step, such as `"A[1,:]"`; by default the weights.
     agreed
-        Whether it may take very long.
+        Whether to run even if it takes very long.
 
     Returns
     -------
     Study
-        `study.found.values` has the loss, the norm of the gradient and what is watched at each
-        step; `study.found.trained` is the problem with its new matrices.
+        `study.found.values` contains the loss, the norm of the gradient and the watched quantities
+        of each step; `study.found.trained` is the problem with its new matrices.
 
     Raises
     ------
     InputError
-        When there is no target or nothing to train, or the loss diverges.
+        If there is no target or nothing to train, or the loss diverges.
 
     Examples
     --------

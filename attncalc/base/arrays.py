@@ -1,4 +1,4 @@
-"""Arrays out of what programs hold: lists of arrays, tensors of any library, numbers alone."""
+"""Arrays from objects of programs: lists of arrays, tensors of any library, numbers."""
 
 from typing import Any, NamedTuple
 
@@ -8,37 +8,37 @@ from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
 
 DEEPEST = 3
-"""Lists in one another that may hold arrays: heads, their rows, the entries of a row."""
+"""The depth of nested lists that may contain arrays: heads, their rows, the entries of a row."""
 
 
 class Owned(NamedTuple):
-    """An array without other references that could change it: it is kept without a copy.
+    """An array without other references that could change it: it is not copied.
 
     Parameters
     ----------
     array
-        One of a type of floats, as a file that is mapped into memory holds.
+        An array of floats, such as from a mapped file.
     """
 
     array: Matrix
 
 
 def as_array(given: Any) -> Matrix:
-    """Return what is given as one array, its numbers as they are.
+    """Return an object as one array, with its numbers unchanged.
 
     Parameters
     ----------
     given
-        An array, a tensor, a number, or lists of these. No library of tensors is imported: theirs
-        are asked for what they have, taken out of graphs and devices, and types that numpy does
-        not know (bfloat16) become float64.
+        An array, a tensor, a number, or lists of these. No library of tensors is imported: tensors
+        are detached and moved to the CPU by their own methods, and types that numpy lacks
+        (bfloat16) become float64.
 
     Raises
     ------
     InputError
-        When a tensor cannot become an array; the text says why, without a name before it.
+        If a tensor cannot become an array; the text is the reason, without a name before it.
     TypeError, ValueError
-        When lists are not of equal length, as numpy says it.
+        If lists differ in length, with numpy's message.
 
     Examples
     --------
@@ -49,13 +49,13 @@ def as_array(given: Any) -> Matrix:
         return given.array
     if _is_array(given):
         return _out_of(given)
-    if _holds_arrays(given):  # numpy alone would go through them number by number
+    if _holds_arrays(given):  # numpy would iterate over them number by number
         return np.asarray([as_array(each) for each in given])
     return np.asarray(given)
 
 
 def only_value(given: Any) -> Any:
-    """Return the one value of an array of one, as libraries keep numbers; else what is given.
+    """Return the only value of an array of one; any other object is unchanged.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _out_of(given: Any) -> Matrix:
             if hasattr(type(given), step):
                 given = getattr(given, step)()
         array = _in_numpy(given)
-    except Exception as why:  # whatever a library of tensors raises
+    except Exception as why:  # any error of a library of tensors
         reason = str(why).partition("\n")[0]
         raise InputError(f"cannot be read as an array: {reason}") from None
     if array.dtype.kind == "V" and np.can_cast(array.dtype, np.float64):

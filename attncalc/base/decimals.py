@@ -1,7 +1,7 @@
-"""The number systems a plan runs in: floats for speed, exact decimals for every shown digit.
+"""The number systems of a plan: floats for speed, exact decimals for every shown digit.
 
-An operation is written once, in numpy; numpy applies it to floats and to arrays of Decimals alike.
-What numpy cannot do with Decimals (tanh, sine, cosine) is implemented here for both.
+An operation is written once, in numpy, which applies it to floats and to arrays of Decimals alike.
+Functions that numpy lacks for Decimals (tanh, sine, cosine) are implemented here for both.
 """
 
 import math
@@ -16,7 +16,7 @@ import numpy as np
 from attncalc.base.types import Matrix
 
 COST_OF_FUNCTION = 230
-"""What a power of e costs at 60 digits, in products of Decimals."""
+"""The cost of a power of e at 60 digits, in products of Decimals."""
 
 
 class Digits(NamedTuple):
@@ -54,7 +54,7 @@ def infinity_of(matrix: Matrix) -> Any:
 
 
 def tolerance_of(matrix: Matrix) -> Any:
-    """Return how far apart, relative to their size, two results of equal worth may come out."""
+    """Return the relative difference up to which two results are equal."""
     return in_system_of(matrix, Fraction(1, 10**30 if matrix.dtype == object else 10**12))
 
 
@@ -120,15 +120,15 @@ def _decimal_erf(x: Decimal) -> Decimal:
 def _decimal_cos(x: Decimal) -> Decimal:
     """Return the cosine."""
     with localcontext() as context:
-        context.prec += 10 + max(0, x.adjusted())  # x may be large, beside which π / 2 is little
+        context.prec += 10 + max(0, x.adjusted())  # x may be much larger than π / 2
         cosine = _decimal_sin(x + _decimal_pi() / 2)
     return +cosine
 
 
 def _decimal_sin(x: Decimal) -> Decimal:
-    """Sum sin x = x - x³/3! + x⁵/5! - …, after whole turns are taken off."""
+    """Sum sin x = x - x³/3! + x⁵/5! - …, after subtracting full turns."""
     with localcontext() as context:
-        # taking whole turns off a large angle cancels its leading digits
+        # subtracting full turns from a large angle cancels its leading digits
         context.prec += 10 + max(0, x.adjusted())
         turn = 2 * _decimal_pi()
         angle = x - turn * (x / turn).to_integral_value()

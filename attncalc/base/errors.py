@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 
 class AttncalcError(Exception):
-    """Anything attncalc refuses; its text states what is wrong, where, and how to fix it."""
+    """An error that attncalc reports; its text states what is wrong, where, and how to fix it."""
 
 
 class InputError(AttncalcError, ValueError):
@@ -13,7 +13,7 @@ class InputError(AttncalcError, ValueError):
 
 
 class ShapeError(InputError):
-    """Matrices that are readable, but whose shapes do not fit together."""
+    """Matrices that are readable, but whose shapes do not match."""
 
 
 class OutputError(AttncalcError):
@@ -22,7 +22,7 @@ class OutputError(AttncalcError):
 
 @contextmanager
 def about(place: str) -> Iterator[None]:
-    """Name the place that something is read from in what is refused of it, if it is not named.
+    """Add the name of a source to errors that do not contain it.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Untrusted text as LaTeX that typesets its letters, and has no other effect.
 
-pdfTeX knows the letters of western Europe. Any other one is given to XeTeX and LuaTeX as it is,
-and to pdfTeX as its number, as in U+732B: see `LETTERS`.
+pdfTeX supports the letters of western Europe. Other letters are unchanged for XeTeX and LuaTeX, and
+a code such as U+732B for pdfTeX: see `LETTERS`.
 """
 
 import re
@@ -14,7 +14,7 @@ LETTERS = r"""\ifdefined\Umathchar
 \else
   \providecommand{\attncalcletter}[2]{\texttt{U+#2}\allowbreak}%
 \fi"""
-r"""What a document needs before `\attncalcletter` is used: it takes a letter and its number."""
+r"""The definition of `\attncalcletter` for a document; arguments: a letter, its number."""
 
 _ESCAPED = {
     "\\": r"\textbackslash{}",
@@ -38,7 +38,7 @@ LONGEST_UNBROKEN = 28
 _PIECE = re.compile(r"√([0-9]+|[a-z]_[a-z])(?!\w)|[^\s√]+|√")
 """A root, or a word."""
 _JOINING = re.compile(r"-{2,}|,{2,}")
-"""What fonts join: two hyphens to a dash, two commas to a quotation mark."""
+"""Ligatures of fonts: two hyphens become a dash, two commas a quotation mark."""
 _LETTERS = {
     "ß": r"\ss{}",
     "æ": r"\ae{}",

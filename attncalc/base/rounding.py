@@ -1,4 +1,4 @@
-"""Half away from zero of the *decimal* value: 2.675 → 2.68, whatever the binary float is.
+"""Half away from zero of the *decimal* value: 2.675 → 2.68, for any binary float.
 
 One rule in two number systems: exact decimals (every small problem) and float64 (the large ones).
 """
@@ -24,9 +24,9 @@ POCKET_TIE = 5e-11
 LARGEST_TIE = 1e-4
 """… but never further than this share of the last place, or large values would all be ties."""
 AT_ONCE = 2**18
-"""Entries of a matrix that are rounded at once: of a large one nothing else is ever kept whole."""
+"""Entries of a matrix that are rounded at once, so that no large copy is needed."""
 LARGEST_SCALED = 2.0**51
-"""From here on float64 holds whole numbers and halves only: there is nothing left to round."""
+"""From here on float64 represents only whole numbers and halves: nothing is left to round."""
 
 
 def round_floats(values: Matrix, decimals: int, rule: Rule = "half-away") -> Matrix:
@@ -66,9 +66,9 @@ def blocks_of_rows(shape: tuple[int, ...]) -> Iterator[tuple[int | slice, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Rounded:
-    """A large matrix at the shown decimals, rounded as it is read: half away from zero.
+    """A large matrix at the shown decimals, rounded when read: half away from zero.
 
-    A row or an entry of it is an array; what is more than a row stays unrounded until it is read.
+    A row or an entry of it is an array; larger parts stay unrounded until they are read.
     """
 
     exact: Matrix
@@ -113,7 +113,7 @@ def rounded_as_read(values: Matrix, decimals: int) -> "Matrix | Rounded":
 
 def _rounded(values: Matrix, decimals: int, rule: Rule) -> Matrix:
     unit = 10.0**decimals
-    size = np.abs(values)  # both signs round alike; the sign comes back at the end
+    size = np.abs(values)  # both signs round alike; the sign is restored at the end
     roundable = size < LARGEST_SCALED / unit
     scaled = np.where(roundable, size, 0.0) * unit
     whole = np.floor(scaled)
@@ -139,15 +139,15 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
     values
         An object array of Decimals.
     decimals
-        How many decimals stay.
+        The number of decimals.
     guard
-        The decimal place (as 40) up to which the values can be trusted: what lies beyond is
-        the dust of irrational steps and of thirds, and is cleared before the tie is judged.
+        The decimal place (such as 40) up to which the values can be trusted: later digits are
+        errors of irrational steps and of thirds, and are cleared before ties are decided.
 
     Raises
     ------
     InputError
-        When a value has more digits than can be trusted.
+        If a value has more digits than can be trusted.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How a run ends before its time: by a key, by the shell, as the machine goes down."""
+"""Interrupted runs: by a key, by the shell, or by a shutdown."""
 
 import os
 import signal
@@ -13,10 +13,9 @@ ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name)
 
 
 def end_with_a_line() -> None:
-    """Let each of these signals end this process with one line and its code, 128 and its number.
+    """Install handlers that end this process with one line and its code, 128 plus the number.
 
-    Nothing is unwound, so that no moment is a bad one: where there is something to tidy up,
-    they are held back.
+    Nothing is unwound, so that any moment is safe; signals are delayed during cleanup.
     """
     for number in _heeded():
         signal.signal(number, _end)
@@ -24,9 +23,9 @@ def end_with_a_line() -> None:
 
 @contextmanager
 def held_back() -> Iterator[list[int]]:
-    """Hold back these signals inside, and let them come at the end; yield those that came.
+    """Delay these signals within the context, and raise them at its end; yield those received.
 
-    What takes long inside looks there, and stops where there is one.
+    Long work inside checks the list, and stops if it is not empty.
 
     Examples
     --------
@@ -38,7 +37,7 @@ def held_back() -> Iterator[list[int]]:
 
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield came  # a signal interrupts the main thread alone
+        yield came  # a signal interrupts only the main thread
         return
     before = {
         number: signal.signal(number, lambda number, _: came.append(number)) for number in _heeded()

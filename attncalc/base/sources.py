@@ -1,6 +1,6 @@
-"""What a run has read, which is what it never writes.
+"""The inputs of a run, which it never overwrites.
 
-Readers remember each file, folder and stream; what writes files asks here.
+Readers remember each file, folder and stream; writers of files check them here.
 """
 
 import os
@@ -38,7 +38,7 @@ _READ: ContextVar[dict[Identity, Source] | None] = ContextVar("_READ", default=N
 
 @contextmanager
 def remembering() -> Iterator[None]:
-    """Remember what is read inside; outside nothing is, for a program may well write what it read.
+    """Remember inputs within the context; outside, a program may overwrite what it read.
 
     Examples
     --------
@@ -62,21 +62,21 @@ def remember(path: Path, endings: Sequence[str] = ()) -> None:
 
 
 def remember_stream(descriptor: int) -> None:
-    """Remember the file that standard input comes from, where it is one."""
+    """Remember the file of standard input, if it is one."""
     _keep(_identity(os.fstat(descriptor)), Source("standard input", None))
 
 
 def refuse_to_write(place: Path) -> None:
     """Refuse a file that was read, or that is or would be part of a folder that was.
 
-    Whatever is in such a folder already is part of it, however deep, whether or not this run opens
-    it: an input, or what an earlier command wrote there. A new file is part of it where its name
-    ends as those that are read.
+    Every existing file in such a folder is part of it, at any depth, whether or not this run opens
+    it: an input, or output of an earlier command. A new file is part of it if it has an ending that
+    is read.
 
     Raises
     ------
     OutputError
-        When it is one; the message names both.
+        If it is one; the message names both.
     """
     if source := _source(identity_of(place)):
         raise _refused(place, "is", source)
@@ -91,12 +91,12 @@ def refuse_to_write(place: Path) -> None:
 
 
 def refuse_to_fill(folder: Path) -> None:
-    """Refuse a folder that was read, or that holds what was.
+    """Refuse a folder that was read, or that contains an input.
 
     Raises
     ------
     OutputError
-        When it is one; the message names both.
+        If it is one; the message names both.
     """
     identity = identity_of(folder)
     if source := _source(identity):
@@ -112,14 +112,14 @@ def refuse_to_print(descriptor: int) -> None:
     Raises
     ------
     OutputError
-        When standard output leads to one; the message names it.
+        If standard output leads to one; the message names it.
     """
     if source := _source(_identity(os.fstat(descriptor))):
         raise _refused("standard output", "is", source)
 
 
 def identity_of(place: Path) -> Identity | None:
-    """Return the identity of a file or folder; None of a device, or where there is nothing yet."""
+    """Return the identity of a file or folder; None for a device, or if it does not exist."""
     try:
         found = place.stat()
         if found.st_ino:
@@ -131,7 +131,7 @@ def identity_of(place: Path) -> Identity | None:
 
 
 def _identity(found: os.stat_result) -> Identity | None:
-    """Return device and inode of what keeps what is written to it: a pipe keeps nothing."""
+    """Return device and inode of a file that keeps its content; None for a pipe."""
     return (found.st_dev, found.st_ino) if found.st_ino and _keeps(found) else None
 
 

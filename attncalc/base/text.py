@@ -9,7 +9,7 @@ from typing import Any
 MOST_NAMED = 6
 """Names listed in a sentence before the rest is counted."""
 LISTED = MOST_NAMED + 1
-"""Names that are all listed: one more takes no more room than its count."""
+"""The number of names that are all listed: one more takes no more space than its count."""
 _LEFT_TO_RIGHT_MARK = "\u200e"
 _RIGHT_TO_LEFT = ("R", "AL")
 _SPELLED_OUT = {"\n": "⏎", "\r": "⏎", "\t": " "}
@@ -29,7 +29,7 @@ def harmless(text: str) -> str:
 
 
 _FORMULA = re.compile(r"[\s']*[=+\-@]")
-"""How a text begins that a spreadsheet would take for a formula."""
+"""The start of a text that a spreadsheet would read as a formula."""
 
 
 def harmless_cell(text: str) -> str:
@@ -56,7 +56,7 @@ def without_quote(cell: str) -> str:
 
 
 def _is_formula(text: str) -> bool:
-    """Return whether a spreadsheet may take a text for a formula, in any width of its signs."""
+    """Return whether a spreadsheet may read a text as a formula, in any width of its signs."""
     return _FORMULA.match(unicodedata.normalize("NFKC", harmless(text))) is not None
 
 
@@ -64,19 +64,19 @@ _NO_ASCII = re.compile("[^\0-~]")
 
 
 def in_json(value: Any, **how: Any) -> str:
-    r"""Return a value as JSON text, in which what cannot be seen is spelled out.
+    r"""Return a value as JSON text, with invisible characters escaped.
 
     Parameters
     ----------
     value
-        What JSON has.
+        A value of JSON.
     **how
-        As of `json.dumps`.
+        As in `json.dumps`.
 
     Raises
     ------
     ValueError
-        For numbers that JSON does not have, as infinity.
+        For numbers that JSON does not have, such as infinity.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def in_json(value: Any, **how: Any) -> str:
 
 
 def _seen(character: str) -> str:
-    """Return a character as it is, or one that shows nowhere by its number."""
+    """Return a character, or its escape if it is invisible."""
     if _is_visible(character):
         return character
     units = character.encode("utf-16-be", "surrogatepass").hex()
@@ -100,9 +100,9 @@ def _seen(character: str) -> str:
 
 
 def on_a_line(text: str) -> str:
-    """Return harmless text for a line of a terminal.
+    """Return escaped text for a line of a terminal.
 
-    Right-to-left words are fenced with marks, so that the numbers beside them keep their order.
+    Marks isolate right-to-left words, so that the numbers next to them keep their order.
     """
     kept = harmless(text)
     if any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in kept):
@@ -145,7 +145,7 @@ _ASCII = str.maketrans(
 
 
 def within(encoding: str, text: str) -> str:
-    """Return `text` in what an encoding can hold: our own signs in ASCII, the rest as escapes."""
+    """Return `text` in an encoding: attncalc's signs in ASCII, others as escapes."""
     if encoding.lower().startswith("utf"):
         return text
     return (
@@ -157,12 +157,12 @@ def within(encoding: str, text: str) -> str:
 
 
 KEPT_FOR_DEVICES = re.compile(r"con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]")
-"""Names that Windows keeps for devices, in any case and whatever ending they have."""
+"""Names that Windows reserves for devices, in any case and with any ending."""
 _NOT_IN_NAMES = '<>:"/\\|?*'
 
 
 def as_key(name: str) -> str:
-    """Return what is the same for names that some system takes for one.
+    """Return a key that is equal for names that some file system treats as equal.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def as_key(name: str) -> str:
 
 
 def what_forbids(name: str) -> str:
-    """Return why Windows has no file of a name, or nothing where it can have one.
+    """Return why Windows does not allow a file name; "" if it does.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def what_forbids(name: str) -> str:
 
 
 def for_any_system(name: str) -> str:
-    """Return the name of a file as every system can have it: what one of them has not, as -.
+    """Return a file name that every system allows: impossible characters become -.
 
     Examples
     --------
@@ -202,12 +202,12 @@ def for_any_system(name: str) -> str:
     return f"-{kept}" if what_forbids(kept) else kept
 
 
-def told_apart(labels: Sequence[str]) -> tuple[str, ...]:
+def distinct_names(labels: Sequence[str]) -> tuple[str, ...]:
     """Return the labels with each repeated one followed by its position, counted from 1.
 
     Examples
     --------
-    >>> told_apart(["the", "cat", "the"])
+    >>> distinct_names(["the", "cat", "the"])
     ('the (1)', 'cat', 'the (3)')
     """
     count = Counter(labels)
@@ -276,7 +276,7 @@ def shortened(labels: Sequence[str], longest: int, ellipsis: str = "…") -> tup
     """
     if all(len(label) <= longest for label in labels):
         return tuple(labels)
-    return told_apart(
+    return distinct_names(
         [
             label if len(label) <= longest else label[: longest - len(ellipsis)] + ellipsis
             for label in labels

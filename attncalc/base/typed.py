@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 Number = Decimal | Fraction
-"""A number as typed, nothing lost: a Decimal, or a Fraction where it was typed as one."""
+"""An exact typed number: a Decimal, or a Fraction if it was typed as one."""
 
 LONGEST = 400
 """Characters a number may have; float64 itself ends at 1.8e308."""
@@ -22,7 +22,7 @@ _VULGAR = re.compile(r"([+-]?)([0-9]*)([¼-¾⅐-⅞↉])")
 
 
 class NotANumber(ValueError):  # noqa: N818 - it is what happened, not what went wrong
-    """A text that is no number; its message is the reason, without the place."""
+    """A text that is not a number; its message is the reason, without the place."""
 
 
 def read_number(text: str, *, decimal_comma: bool = False) -> Number:
@@ -47,7 +47,7 @@ def read_number(text: str, *, decimal_comma: bool = False) -> Number:
     >>> read_number("2.50")
     Decimal('2.50')
     """
-    # a text of a million digits would only cost time: no float holds it
+    # a text of a million digits would only cost time: no float can represent it
     if len(text) > LONGEST:
         raise NotANumber(f"{quoted(text)} is too long for a number ({len(text)} characters)")
     clean = text.strip().translate(_MINUS_SIGNS).translate(_SLASHES)
@@ -129,12 +129,12 @@ def _decimal(clean: str) -> Decimal:
 
 
 def in_range(number: Number, text: str) -> Number:
-    """Return a number; refuse what float64 would turn into infinity, or quietly into nothing.
+    """Return a number; refuse those that float64 would turn into infinity or 0.
 
     Raises
     ------
     NotANumber
-        When it is one of these; `text` is how it was typed.
+        If it is one of these; `text` is the typed number.
     """
     try:
         size = abs(float(number))

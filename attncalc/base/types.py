@@ -1,4 +1,4 @@
-"""The shapes that numbers come in: a matrix, a place in one, and a range that values lie in."""
+"""The types of numbers: a matrix, a place in one, and a range of values."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,7 +36,7 @@ class Range(NamedTuple):
         return np.where(self.low == self.high, 0.0, spread)
 
     def map(self, function: Callable[[Matrix], Matrix]) -> "Range":
-        """Return the range of what a function makes of these values, where it never falls."""
+        """Return the range of the results of a monotonic function."""
         low = function(self.low)
         return Range(low, low if self.is_point else function(self.high))
 

@@ -1,4 +1,4 @@
-"""The same work for many things, on several cores: results come in order, few at a time."""
+"""The same work for many items, on several cores: results are in order, few at a time."""
 
 import os
 import signal
@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from attncalc.base.signals import ENDING
 
 FEW = 4
-"""So few things are done here: starting others takes longer."""
+"""The number of items up to which work is done in this process: starting others takes longer."""
 START = "fork" if sys.platform == "linux" else "spawn"
-"""A copy of this process has all that is imported; where that is no safe thing, a new one."""
+"""A fork has all imported modules; elsewhere a new process is started, since forks are unsafe."""
 AHEAD = 4
-"""Things for each worker that are under way or wait to be fetched: memory holds no more."""
+"""Items per worker in progress or waiting: limits the memory."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -29,21 +29,22 @@ def cores() -> int:
 
 
 def mapped(work: Callable[[T], R], things: Iterable[T], jobs: int = 1) -> Iterator[R]:
-    """Yield the result of each thing, in their order.
+    """Yield the result of each item, in order.
 
     Parameters
     ----------
     work
-        What is done; with several jobs it is of a module and can be pickled, as its results can.
+        The function; with several jobs, it must be a picklable function of a module with picklable
+        results.
     things
-        What it is done to; they are fetched as workers are free.
+        The items; they are read when workers are free.
     jobs
-        How many are done at once, each in a process of its own; 1 for here.
+        The number of processes; 1 for this one.
 
     Raises
     ------
     Exception
-        What the work raises, of the first thing for which it does.
+        The error of the first item that fails.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def _shared(work: Callable[[T], R], things: Iterator[T], jobs: int) -> Iterator[
 
 
 _WORK: list[Callable[[Any], Any]] = []
-"""What a worker does: it is handed over once, and not with every thing."""
+"""The function of a worker: it is sent once, and not with every item."""
 
 
 def _worked(thing: Any) -> Any:

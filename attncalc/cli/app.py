@@ -30,10 +30,10 @@ OPTIONS = (
 
 
 class _Command(TyperCommand):
-    """A command with help from the table; it repeats on one line what it refuses."""
+    """A command with help from the table; its errors are on one line."""
 
     def make_context(self, *given: Any, **more: Any) -> Any:
-        """Parse the arguments; Typer repeats some of what it refuses as it was typed."""
+        """Parse the arguments; escape the typed text in Typer's errors."""
         try:
             return super().make_context(*given, **more)
         except Exception as refused:
@@ -42,7 +42,7 @@ class _Command(TyperCommand):
             raise
 
     def collect_usage_pieces(self, _: Any) -> list[str]:
-        """Return what follows the name of the command in its usage."""
+        """Return the usage after the name of the command."""
         return [usage_of(str(self.name))]
 
     def format_help(self, _: Any, formatter: Any) -> None:
@@ -63,9 +63,10 @@ class _Group(TyperGroup):
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """Return the application for a command line: the command it names, or all to choose from.
+    """Return the application for a command line: the named command, or the list of all.
 
-    Each command has some fifty flags: making those of all of them takes as long as numpy.
+    Each command has some fifty flags: creating those of all commands takes as long as importing
+    numpy.
     """
     _complete_in_bash()
     app = typer.Typer(
@@ -77,7 +78,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     app.callback()(main)
     named = [name for name in arguments[:1] if name in COMMANDS]
     for name in named or COMMANDS:
-        # where something else comes first, no command runs: what they are for is all that is read
+        # otherwise no command runs: only the descriptions are read
         function = _function(name) if named or not arguments else _listed
         app.command(name, help=summary(name), cls=_Command)(function)
     return app
@@ -96,11 +97,11 @@ def _complete_in_bash() -> None:
 
 
 def _listed() -> None:
-    """Do nothing, in place of a command in the list of all: it is not run or described."""
+    """Do nothing: replaces a command in the list of all."""
 
 
 def _function(name: str) -> Callable[..., None]:
-    """Return what runs a command, with a parameter for each flag."""
+    """Return the function of a command, with a parameter for each flag."""
     command = COMMANDS[name]
 
     def run(context: typer.Context, **_: Any) -> None:
@@ -147,6 +148,6 @@ def main(
         bool, typer.Option("--version", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Take the options before a command; without a command, print the help."""
+    """Read the options before a command; without a command, print the help."""
     if context.invoked_subcommand is None:
         _print(f"{context.get_help()}\n", 2)

@@ -15,12 +15,12 @@ from attncalc.base import __version__
 from attncalc.base.workers import cores
 
 LIBRARIES = ("typer", "numpy", "rich", "matplotlib", "threadpoolctl")
-"""What attncalc cannot do without."""
+"""The required libraries of attncalc."""
 REPORTED = (
     *("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "LANG", "LC_ALL", "PYTHONUTF8"),
     *("PYTHONIOENCODING", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
 )
-"""Variables of the environment that change what is printed, or how long it takes."""
+"""Environment variables that change the output, or its speed."""
 LONGEST = 60
 """Letters of such a variable that are reported."""
 _OF_EXTRA = re.compile(r"([A-Za-z0-9._-]++)[^;\n]*+; extra == ['\"]([\w-]+)['\"]")
@@ -29,7 +29,7 @@ Facts = dict[str, Any]
 
 
 class Stream(NamedTuple):
-    """A standard stream: what it leads to, and how letters are written there."""
+    """A standard stream: its target, and its encoding."""
 
     terminal: bool
     encoding: str
@@ -77,7 +77,7 @@ def version(name: str) -> str | None:
 
 
 def extras() -> dict[str, dict[str, str | None]]:
-    """Return what each extra of attncalc needs, and the versions that are there."""
+    """Return the packages of each extra of attncalc, with the installed versions."""
     found: dict[str, dict[str, str | None]] = {}
     for line in _requirements():
         if (match := _OF_EXTRA.match(line)) and match[1] != "attncalc":
@@ -108,11 +108,11 @@ def _python() -> Facts:
 
 
 def _blas() -> list[Facts] | str:
-    """Return what multiplies numpy's matrices, and on how many threads."""
+    """Return the libraries of numpy's matrix products, and their numbers of threads."""
     try:
         import numpy  # noqa: F401 - its libraries are loaded with it
         from threadpoolctl import threadpool_info
-    except Exception as error:  # whatever is wrong with numpy is what is asked for
+    except Exception as error:  # any error of numpy is part of the report
         return f"numpy does not load: {type(error).__name__}: {error}".partition("\n")[0]
     return [
         {

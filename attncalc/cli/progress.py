@@ -1,4 +1,4 @@
-"""A bar on standard error for what takes longer than a second."""
+"""A progress bar on standard error for work longer than a second."""
 
 import sys
 import time
@@ -45,7 +45,7 @@ class _Bar:
         sys.stderr.flush()
 
     def close(self) -> None:
-        """Take the bar away again."""
+        """Remove the bar."""
         if self.shown:
             sys.stderr.write("\r" + " " * 40 + "\r")
             sys.stderr.flush()

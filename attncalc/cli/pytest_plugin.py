@@ -55,5 +55,5 @@ class ConformItem(pytest.Item):
             pytest.skip(result.why)
 
     def reportinfo(self) -> tuple[Any, None, str]:
-        """Return where the test is said to be."""
+        """Return the reported place of the test."""
         return self.path, None, f"attncalc {self.name}"

@@ -35,7 +35,7 @@ def receive() -> bytes:
     Raises
     ------
     InputError
-        When it is closed, or a folder.
+        If it is closed, or a folder.
     """
     from attncalc.reading.files import read_within
 
@@ -50,7 +50,7 @@ def receive() -> bytes:
 
 
 def emit_bytes(data: bytes) -> None:
-    """Write bytes to standard output as they are."""
+    """Write bytes to standard output unchanged."""
     with _printing():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -58,9 +58,9 @@ def emit_bytes(data: bytes) -> None:
 
 
 def emit(text: str | Iterable[str]) -> None:
-    """Write all data to standard output, or end quietly when its reader has ended.
+    """Write all data to standard output, or end without a message when its reader has ended.
 
-    Its pieces, where it comes in pieces, are written as they come.
+    Data in pieces are written piece by piece.
     """
     encoding = sys.stdout.encoding or "utf-8"
     with _printing():
@@ -139,7 +139,7 @@ def _wrapped(line: str) -> str:
 
 
 def leave_quietly(code: int) -> NoReturn:
-    """End with nothing more to flush: Python would else report the broken stream once more."""
+    """Exit without flushing: otherwise Python would report the broken stream again."""
     silence = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # a replacement without a file

@@ -1,4 +1,4 @@
-"""Where output goes, for every command alike: standard output, a file, or a folder of files.
+"""Targets of output, for all commands: standard output, a file, or a folder of files.
 
 A command checks its targets before it works, and delivers its outputs when all of them are ready.
 """
@@ -20,14 +20,14 @@ from attncalc.writing.files import (
 
 
 class Target(NamedTuple):
-    """Where output goes.
+    """A target of output.
 
     Parameters
     ----------
     place
         The file or folder, or None for standard output.
     is_folder
-        Whether it is a folder, which is filled with files.
+        Whether it is a folder of files.
     """
 
     place: Path | None = None
@@ -43,9 +43,9 @@ class Output(NamedTuple):
     Parameters
     ----------
     target
-        Where it goes.
+        The target.
     files
-        The content of each file, by path; printed content is the only one, whatever its path.
+        The content of each file, by path; printed content is the only one, with any path.
     notes
         Notes about it.
     said
@@ -59,7 +59,7 @@ class Output(NamedTuple):
 
     @property
     def is_printed(self) -> bool:
-        """Whether it goes to standard output."""
+        """Whether it is printed to standard output."""
         return self.target.place is None
 
 
@@ -69,7 +69,7 @@ def target_of(flag: str, given: str | None) -> Target:
     Raises
     ------
     OutputError
-        When the name is empty, which as a path would be the current folder.
+        If the name is empty, which as a path would be the current folder.
     """
     if given is not None and not given.strip():
         raise OutputError(f"{flag} names no file: its value is empty")
@@ -84,7 +84,7 @@ def check_targets(*targets: Target) -> None:
     Raises
     ------
     OutputError
-        When there can be no such file or folder, it was read, or two of them are one.
+        If there can be no such file or folder, it was read, or two of them are one.
     """
     for target in targets:
         if target.is_folder and target.place is not None:
@@ -95,7 +95,7 @@ def check_targets(*targets: Target) -> None:
 
 
 def output(target: Target, content: Content, *notes: str, said: str | None = None) -> Output:
-    """Return what goes to standard output, or to a file."""
+    """Return an output for standard output, or for a file."""
     return Output(target, {target.place or Path("-"): content}, notes, said)
 
 
@@ -105,7 +105,7 @@ def deliver(*outputs: Output) -> None:
     Raises
     ------
     OutputError
-        When a place cannot be written to, or was read; what was there stays.
+        If a place cannot be written to, or was read; existing files stay.
     """
     written = [each for each in outputs if not each.is_printed]
     files = {path: content for each in written for path, content in each.files.items()}

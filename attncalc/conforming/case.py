@@ -1,8 +1,7 @@
-"""Cases: inputs of an attention kernel, and the problem that states the right result.
+"""Cases: inputs of an attention kernel, and the problem with the right result.
 
-A kernel is called as PyTorch's `scaled_dot_product_attention`: `kernel(query, key, value, ...)` on
-arrays (batch, heads, tokens, width). What a case needs beyond the three arrays is named by the
-keyword arguments of its call.
+A kernel is called like PyTorch's `scaled_dot_product_attention`: `kernel(query, key, value, ...)`
+on arrays (batch, heads, tokens, width). Keyword arguments contain the other inputs of a case.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,18 +50,18 @@ class Case:
     Parameters
     ----------
     feature, name
-        What is tested, and the case within it.
+        The tested feature, and the case within it.
     q, k, v
         Queries, keys and values in float64, (batch, heads, tokens, width); each is a number of
         `dtype`.
     dtype
-        The type in which the kernel gets them.
+        The type of the kernel's arrays.
     call
         The keyword arguments.
     alignment
-        The convention of `is_causal` where there are fewer queries than keys.
+        The convention of `is_causal` for fewer queries than keys.
     upstream
-        The gradient of the outputs, where gradients are tested.
+        The upstream gradient, if gradients are tested.
     layout
         "" for arrays in C order, "strided" for views of larger ones.
     """
@@ -116,7 +115,7 @@ class Case:
         return (np.arange(keys) <= last).astype(float)
 
     def cut(self, batch: int, heads: int, queries: int, keys: int, width: int) -> "Case":
-        """Return the case with the first elements of each axis alone."""
+        """Return the case with only the first elements of each axis."""
         groups = self.q.shape[1] // self.k.shape[1]
         if heads % groups:
             raise InputError("heads are cut in whole groups")
@@ -178,7 +177,7 @@ UNEVEN = (1, 2, 3, 7, 4)
 
 
 class _Maker:
-    """Makes cases; the numbers of each depend on the seed and on its name alone."""
+    """Makes cases; the numbers of each depend only on the seed and on its name."""
 
     def __init__(self, seed: int, alignment: str) -> None:
         self.seed, self.alignment = seed, alignment
@@ -306,7 +305,7 @@ def _scores(case: Make) -> Iterator[Case]:
 
 
 def _masks(make: _Maker, case: Make) -> Iterator[Case]:
-    """Yield cases of masks: what may be attended to, or what is added to the scaled scores."""
+    """Yield cases of masks: boolean ones, and numbers added to the scaled scores."""
     rng = make.draw("masks")
     batch, heads, queries, keys, _ = size = (2, 2, 4, 6, 4)
     allowed = rng.random((batch, heads, queries, keys)) < 0.6

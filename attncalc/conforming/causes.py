@@ -1,4 +1,4 @@
-"""Causes: what else a kernel may have computed, as another problem than that of the case.
+"""Causes: other computations of a kernel, as problems other than that of the case.
 
 Each cause changes the fields of the problem: another convention, other matrices, or an equation in
 place of a step. No result is computed twice: the changed problem is solved like any other.
@@ -23,7 +23,7 @@ BLOCKS = (2, 4, 8, 16, 32, 64, 128)
 
 
 class Cause(NamedTuple):
-    """A wrong way that gives what a kernel returned.
+    """A wrong computation with the results of a kernel.
 
     Parameters
     ----------
@@ -38,16 +38,16 @@ class Cause(NamedTuple):
 def causes_of(
     case: Case, got: Mapping[str, Matrix], right: Expected, most: int = 3
 ) -> tuple[Cause, ...]:
-    """Return the causes that give every entry that a kernel returned; none where no cause does.
+    """Return the causes that give every entry that a kernel returned; () if there is none.
 
     Parameters
     ----------
     case, right
         The case that failed, and its right results.
     got
-        What the kernel returned, by name, (batch, heads, tokens, width).
+        The results of the kernel, by name, (batch, heads, tokens, width).
     most
-        How many causes are returned, the nearest first.
+        The largest number of causes, the nearest first.
     """
     if not np.isfinite(got["O"]).all():
         return tuple(_not_finite(case, got["O"], right))
@@ -64,7 +64,7 @@ def causes_of(
 def _explained(
     case: Case, got: Mapping[str, Matrix], right: Expected, fields: list[Fields]
 ) -> float | None:
-    """Return the largest error beside other problems, in their bounds; None beyond them.
+    """Return the largest error compared with other problems, in their bounds; None beyond them.
 
     Heads that are right may stay right.
     """
@@ -165,7 +165,7 @@ def _empty_rows(fields: Fields) -> Matrix:
 
 
 def _averaged_where_empty(fields: Fields) -> Fields:
-    """Give every key the same score where none is allowed."""
+    """Give every key the same score if none is allowed."""
     empty = _empty_rows(fields)[..., None]
     keep = np.where(empty, 1.0, fields.get("keep", 1.0))
     return fields | {"keep": keep, "Q": np.where(empty, 0.0, fields["Q"])}
@@ -178,7 +178,7 @@ Named = tuple[str, str, Change]
 
 
 def _dropped(*names: str) -> Change:
-    """Drop the fields of these names that are given, and what depends on them."""
+    """Remove the given fields with these names, and those that depend on them."""
     depends = {"causal": "causal_alignment", "alibi": "alibi_slopes"}
 
     def change(fields: Fields) -> Fields | None:
@@ -205,7 +205,7 @@ def _changed(name: str, change: Callable[[Any], Any]) -> Change:
 
 
 def _causal(case: Case, allowed: Matrix) -> Change:
-    """Put another mask in the place of the causal one, beside attn_mask."""
+    """Replace the causal mask, in addition to attn_mask."""
 
     def change(fields: Fields) -> Fields:
         plain = {**fields, **_own_masks(case, fields)}
@@ -217,7 +217,7 @@ def _causal(case: Case, allowed: Matrix) -> Change:
 
 
 def _own_masks(case: Case, fields: Fields) -> Fields:
-    """Return the mask of attn_mask alone, where a query offset is part of the mask, too."""
+    """Return only the mask of attn_mask, if a query offset is part of the mask, too."""
     if case.call.get("query_offset") is None:
         return {}
     return {"keep": np.ones((case.q.shape[2], case.k.shape[2]))}
@@ -263,7 +263,7 @@ def _both(first: Change, second: Change) -> Change:
 
 
 def _keys(allowed: Matrix) -> Change:
-    """Allow some keys alone."""
+    """Allow only some keys."""
     return lambda fields: (
         fields
         | {
@@ -500,7 +500,7 @@ TABLES = (_of_causal, _of_masks, _of_scales, _of_weights, _of_heads, _of_matrice
 
 
 def _of_batches(own: list[Fields]) -> Iterator[tuple[str, str, list[Fields]]]:
-    """Yield mistakes in what belongs to which element of the batch."""
+    """Yield mistakes in the assignment of inputs to elements of the batch."""
     if len(own) < 2:
         return
     for code, says, other in (

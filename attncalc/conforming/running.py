@@ -1,4 +1,4 @@
-"""Kernels: found in a file, and called in a process of their own with a time limit."""
+"""Kernels: found in a file, and called in a separate process with a time limit."""
 
 import importlib.util
 import inspect
@@ -24,18 +24,18 @@ BACKENDS = ("numpy", "torch", "jax")
 PLAIN = ("attn_mask", "is_causal", "scale", "enable_gqa", *EXTRA)
 """Keyword arguments that the suite uses."""
 STARTING = 120.0
-"""Seconds that a kernel may take to be imported."""
+"""The time limit for importing a kernel, in seconds."""
 
 
 class Called(NamedTuple):
-    """What a call gave: results by name, or why there are none.
+    """The result of a call: results by name, or the reason why there are none.
 
     Parameters
     ----------
     results
-        The outputs, and gradients where they were asked for.
+        The outputs, and gradients if requested.
     error
-        The message of what was raised; of a crash, how the process ended.
+        The message of an exception; for a crash, how the process ended.
     refused
         Whether the kernel raised NotImplementedError: it does not offer this.
     changed
@@ -52,7 +52,7 @@ class Called(NamedTuple):
 
 
 class Kernel:
-    """A kernel in a process of its own.
+    """A kernel in a separate process.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Kernel:
         A Python file, or file.py:function; without a function, `attention`. With `command`, a
         program and its arguments that reads a .npz file and writes one.
     backend, device
-        The arrays that it gets: numpy, torch or jax; and where torch holds them.
+        The type of its arrays: numpy, torch or jax; and the device of torch.
     seconds
         The time limit of a call.
     """
@@ -126,7 +126,7 @@ class Inside:
     Parameters
     ----------
     function, backend
-        The kernel, and the arrays that it gets.
+        The kernel, and the type of its arrays.
     takes
         The keyword arguments that it takes; by default those of its signature.
     """
@@ -149,9 +149,9 @@ class Inside:
 
 
 def command(arguments: list[str], seconds: float = 60.0) -> Callable[..., Matrix]:
-    """Return a kernel that runs a program: it gets the names of a .npz file and of its result's.
+    """Return a kernel that runs a program with the names of an input and an output .npz file.
 
-    The file holds `query`, `key`, `value` and every keyword argument as an array; the program
+    The input contains `query`, `key`, `value` and every keyword argument as an array; the program
     writes `output`.
     """
 
@@ -176,8 +176,8 @@ def command(arguments: list[str], seconds: float = 60.0) -> Callable[..., Matrix
 
 
 def _serve(pipe: Connection, place: str, backend: str, device: str) -> None:
-    os.dup2(2, 1)  # what a kernel prints is no result
-    sys.dont_write_bytecode = True  # nothing is written beside the kernel
+    os.dup2(2, 1)  # output that a kernel prints is not a result
+    sys.dont_write_bytecode = True  # nothing is written next to the kernel
     try:
         function = _found(place)
         if backend != "numpy":
@@ -269,7 +269,7 @@ Make = Callable[[Matrix, str], Any]
 
 
 def _maker(backend: str, device: str) -> Make:
-    """Return what makes an array of a type."""
+    """Return a function that creates an array of a type."""
     if backend == "torch":
         torch = importlib.import_module("torch")
         return lambda values, dtype: torch.tensor(
@@ -311,7 +311,7 @@ def _as_numpy(array: Any) -> Matrix:
 def _gradients(
     output: Any, arrays: list[Any], backend: str, device: str, case: Case
 ) -> dict[str, Matrix] | None:
-    """Return the gradients of the inputs; None where the backend gives none."""
+    """Return the gradients of the inputs; None if the backend has none."""
     if backend != "torch" or not output.requires_grad:
         return None
     torch = importlib.import_module("torch")

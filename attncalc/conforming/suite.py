@@ -19,7 +19,7 @@ MAY_REFUSE = ("mask and causal", "dtypes", "gradients", "memory layout")
 
 
 class Callee(Protocol):
-    """A kernel: the keyword arguments that it takes, and how it is called."""
+    """A kernel: its keyword arguments, and its call."""
 
     takes: frozenset[str]
 
@@ -35,13 +35,13 @@ class Failure(NamedTuple):
     case, smallest
         The case, and the smallest part of it that still fails.
     why
-        What is wrong: a shape, an error, or an entry.
+        The fault: a shape, an error, or an entry.
     entry
         The first wrong entry of the smallest case: its result and its index from 1.
     got, right, bound
         The value of that entry, the right one, and the largest error that rounding explains.
     causes
-        What gives exactly these results.
+        The causes of exactly these results.
     """
 
     case: Case
@@ -121,11 +121,11 @@ def conform(
     kernel
         The kernel.
     cases
-        The cases, as of `case.suite`.
+        The cases, as from `case.suite`.
     name
-        What the kernel is called in the report.
+        The name of the kernel in the report.
     watch
-        Is called with the number of cases that are done, and of all.
+        Called with the number of finished cases, and of all.
     """
     found = []
     for done, case in enumerate(cases):
@@ -149,7 +149,7 @@ def _result(kernel: Callee, case: Case) -> Result:
 
 
 def _fault(called: Called, right: Expected) -> tuple[str, float]:
-    """Return what is wrong with the results of a call, or "", and the error in bounds."""
+    """Return the fault in the results of a call, or "", and the error in bounds."""
     if called.error:
         return called.error, np.inf
     if called.changed:

@@ -1,4 +1,4 @@
-"""Expressions made of expressions: products, quotients and sums without ones and double signs."""
+"""Builds expressions: products, quotients and sums, without ones and double signs."""
 
 from functools import reduce
 
@@ -79,14 +79,14 @@ def joined(sign: str, listed: list[Node]) -> Node:
 
 
 def opposite(test: Node) -> Node:
-    """Return the condition that holds where another does not."""
+    """Return the negation of a condition."""
     if isinstance(test, Operator) and test.sign in COMPARISONS:
         return Operator(_OPPOSITE[test.sign], test.arguments)
     return Operator("not", (test,))
 
 
 def all_of(*tests: Node) -> Node:
-    """Return the condition that holds where all of these do."""
+    """Return the conjunction of conditions."""
     return tests[0] if len(tests) == 1 else Operator("and", tests)
 
 
@@ -103,7 +103,7 @@ def plain(x: Node, *kinds: type) -> Node:
 
 
 def apart(x: Node, used: frozenset[str]) -> Node:
-    """Return a tree in which no sum within another one binds the same index."""
+    """Return a tree in which nested sums bind different indices."""
     if isinstance(x, Aggregate | Row):
         index = x.index
         while index in used or (index != x.index and index in names_in(x)):

@@ -7,7 +7,7 @@
 # not. Axes before those named (heads, a family of problems) are carried along. `+x` is shown as a
 # number in the second form of the work, `why(x, "...")` adds a remark, and in `first == second` the
 # second is computed and both are shown. Behind `where` are abbreviations, and behind `~` is the
-# matrix notation, where it cannot be read off the equation; `paper` names its source. `back X: MeanBack(dY; d = columns(X))`
+# matrix notation, if it does not follow from the equation; `paper` names its source. `back X: MeanBack(dY; d = columns(X))`
 # is what makes the gradient of X: an equation, what that reads (inputs, the result Y, its gradient
 # dY; - for an optional input that is not given), and sizes. Flags and settings are passed on. Which
 # of its sums are over heads, or rows, follows from the shape of X: see `Statement.summing`.

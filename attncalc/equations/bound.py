@@ -1,7 +1,7 @@
 """Ranges: the bounds of each entry if each input is within its range.
 
-The evaluator runs on `Interval`, which answers numpy's functions as an array does. What is known
-exactly stays an ordinary array, so that its values are the evaluator's own.
+The evaluator runs on `Interval`, which implements numpy's functions like an array. Exact values
+stay ordinary arrays, with the evaluator's own values.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -50,11 +50,11 @@ from attncalc.equations.tree import (
 )
 
 HALVINGS = 30
-"""How often a range in which a function may turn is halved."""
+"""The number of halvings of a range in which a function may turn."""
 TIGHT = 1e-12
-"""How far a bound may lie beyond the values, relative to their size."""
+"""The largest relative distance of a tight bound from the values."""
 MOST_PIECES = 1 << 18
-"""Pieces of ranges that are looked at in one go; of more, each is bounded as it is."""
+"""Pieces of ranges that are bounded more tightly at once; of more, each is bounded as a whole."""
 _VARIABLE = Entry("x", (Name("p"),))
 
 
@@ -64,15 +64,15 @@ def reach(
     settings: Mapping[str, Setting] | None = None,
     shares: Collection[str] = (),
 ) -> Range:
-    """Return between which values the results lie.
+    """Return the range of the results.
 
     Parameters
     ----------
     equation
         The equation.
     ranges
-        Between which values the entries of each matrix lie; of those that its places read, points.
-        What cannot be negative, as a variance, is clipped before.
+        The range of each matrix; points for matrices that places read. Nonnegative matrices, such
+        as variances, are clipped before.
     settings
         The numbers that it reads by name.
     shares
@@ -95,7 +95,7 @@ def _program(equation: Equation, shares: frozenset[str]) -> Program:
 
 
 class _Frame(Frame):
-    """What an equation is computed from, some of it intervals."""
+    """The inputs of an equation, some of them intervals."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -211,7 +211,7 @@ def _turning(
 ) -> Interval:
     """Return the range of a function: at the ends, and where its slope may change its sign.
 
-    Ranges in which it may are halved until they are so short that any bound of them is tight.
+    Ranges in which it may are halved until any bound of them is tight.
     """
     ends = value(low), value(high)
     least, most = np.minimum(*ends), np.maximum(*ends)
@@ -246,7 +246,7 @@ def _turning(
 
 
 def _expanded(x: Node) -> Node:
-    """Return a tree in which functions that others make up are written out."""
+    """Return a tree in which composite functions are written out."""
     if isinstance(x, Function) and x.name in DEFINED:
         x = replaced(DEFINED[x.name], {"x": x.arguments[0]})
     return rebuilt(x, _expanded)

@@ -1,4 +1,4 @@
-"""Gradients: an equation gives the equation of each input's gradient, again in index notation.
+"""Gradients: an equation determines the equation of each input's gradient.
 
     S[i,j] = sum(Q[i,c] * K[j,c] for c in d)    gives    dK[j,c] = sum(dS[i,j] * Q[i,c] for i in n)
 
@@ -91,22 +91,23 @@ def gradient_name(equation: Equation, of: str | None = None) -> str:
 
 
 def total_name(equation: Equation, group: Equation | None = None) -> str:
-    """Return the name of dL/d(result) with what comes back from the later rows of a recurrence."""
+    """Return the name of dL/d(result), including later rows of a recurrence."""
     return f"total_{gradient_name(group or equation, equation.name)}"
 
 
 @lru_cache(maxsize=256)
 def total(equation: Equation, arriving: tuple[int, ...] | None = None) -> Equation:
-    """Return the equation of dL/d(result) with what comes back from the later rows of a recurrence.
+    """Return the equation of dL/d(result), including later rows of a recurrence.
 
-    Of a mutual recurrence these are computed together, from the last row back.
+    For a mutual recurrence these are computed together, from the last row back.
 
     Parameters
     ----------
     equation
         The recurrence.
     arriving
-        How many gradients arrive at each matrix of the group; by default one, `gradient_name`.
+        The number of upstream gradients of each matrix of the group; by default one,
+        `gradient_name`.
     """
     counts = (None,) * len(equation.group) if arriving is None else arriving
     made = [_total(each, equation, n) for each, n in zip(equation.group, counts, strict=True)]
@@ -135,9 +136,9 @@ def _total(of: Equation, equation: Equation, count: int | None) -> Equation:
 def gradient(equation: Equation, name: str) -> Equation | None:
     """Return the equation of dL/d(input) from dL/d(result).
 
-    It reads what the equation reads, `gradient_name` (of a recurrence `total_name`, see `total`),
-    for weights the result, and sizes of the forward equation. A side of 1 that serves all places
-    counts as full: `gradient_value` adds it up.
+    It reads the inputs of the equation, `gradient_name` (for a recurrence `total_name`, see
+    `total`), for weights the result, and sizes of the forward equation. A broadcast side of 1
+    counts as full: `gradient_value` sums it.
 
     Parameters
     ----------
@@ -149,12 +150,12 @@ def gradient(equation: Equation, name: str) -> Equation | None:
     Returns
     -------
     Equation or None
-        None where the result does not depend on the values of the input.
+        None if the result does not depend on the values of the input.
 
     Raises
     ------
     InputError
-        When there is no gradient: through hardmax.
+        If there is no gradient: through hardmax.
     """
     arriving = gradient_name(equation) if equation.recurs is None else total_name(equation)
     walker = _Walk(equation, name)
@@ -175,15 +176,15 @@ def gradient_value(
     matrices: Mapping[str, Matrix],
     settings: Mapping[str, Setting] | None = None,
 ) -> Matrix | None:
-    """Return dL/d(input), in the input's shape; None where the result does not depend on it.
+    """Return dL/d(input), in the input's shape; None if the result does not depend on it.
 
     Parameters
     ----------
     equation, name
-        As of `gradient`.
+        As in `gradient`.
     matrices
-        All that the equation reads, and dL/d(result) under `gradient_name`; its result, where
-        that is known, under its own name.
+        The inputs of the equation, and dL/d(result) under `gradient_name`; its result, if known,
+        under its own name.
     settings
         The settings of the equation.
     """
@@ -215,7 +216,7 @@ def slope_of(x: Node) -> Node:
 
 
 def _spread(matrix: Matrix, derived: Equation, runs: Mapping[str, int]) -> Matrix:
-    """Return a matrix whose sides of 1 are as long as the index that they serve."""
+    """Return a matrix with its broadcast sides repeated for their indices."""
     lead = matrix.ndim - len(derived.at)
     sides = [
         runs.get(index, 1) if side == 1 else side
@@ -225,13 +226,13 @@ def _spread(matrix: Matrix, derived: Equation, runs: Mapping[str, int]) -> Matri
 
 
 def _fitted(made: Matrix, shape: tuple[int, ...]) -> Matrix:
-    """Return a gradient in the shape of its input: added up where one entry served many."""
+    """Return a gradient in the shape of its input: summed over broadcast entries."""
     while made.ndim > len(shape):
         made = made.sum(axis=0)
     for axis, side in enumerate(shape):
         if side == 1 != made.shape[axis]:
             made = made.sum(axis=axis, keepdims=True)
-        elif made.shape[axis] > side:  # beyond it, a condition lets nothing be read
+        elif made.shape[axis] > side:  # beyond it, a condition excludes all reads
             made = np.take(made, range(side), axis=axis)
         elif made.shape[axis] < side:  # the rest is not read
             rest = list(made.shape)
@@ -251,11 +252,11 @@ class _Walk:
             self.taken |= {*each.reads, each.name}
 
     def loops(self) -> Loops:
-        """Return the indices of the result, and how far each runs."""
+        """Return the indices of the result, with their ranges."""
         return tuple((index, self.size_of(axis)) for axis, index in enumerate(self.equation.at))
 
     def size_of(self, axis: int) -> Node:
-        """Return how far an index of the result runs."""
+        """Return the range of an index of the result."""
         size = self.equation.over[axis] or _side(gradient_name(self.equation), axis, self.equation)
         if size is None:
             index = self.equation.at[axis]
@@ -269,7 +270,7 @@ class _Walk:
         return free
 
     def targets(self, reached: list[Reached]) -> tuple[tuple[str, ...], tuple[Node | None, ...]]:
-        """Return the indices of the gradient, and what they run over."""
+        """Return the indices of the gradient, with their ranges."""
         if self.name == self.equation.name:
             own = tuple(self.fresh() for _ in self.equation.at)
             return own, tuple(self.size_of(axis) for axis in range(len(own)))
@@ -320,7 +321,7 @@ class _Walk:
                 yield from go(a, times(adjoint, times(b, lowered(a, b))))
                 yield from go(b, times(adjoint, times(x, Function("log", (a,)))))
             case Function("max" | "min" as name, (a, b)):
-                wins = Operator(">" if name == "max" else "<", (a, b))  # a tie goes to the second
+                wins = Operator(">" if name == "max" else "<", (a, b))  # a tie selects the second
                 yield from go(a, adjoint, wins)
                 yield from go(b, adjoint, opposite(wins))
             case Function(name, (a,)):
@@ -376,7 +377,7 @@ class _Walk:
             return
         yield from self.entries(body, times(weight, left), inner, tests)
         rest = Operator("-", (ONE, Aggregate("sum", of_key, key.name, x.size)))
-        for each in x.beside:  # their weights go to no key, so that no gradient arrives there
+        for each in x.beside:  # their weights go to no key, so they have no gradient
             own_part: Node = rest
             if others := [Operator("-", (y, each)) for y in x.beside if y is not each]:
                 own_part = over(rest, joined("+", [ONE, *(Function("exp", (y,)) for y in others)]))

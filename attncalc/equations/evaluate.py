@@ -1,8 +1,8 @@
-"""Values of an equation: its tree compiled once into array operations, for floats and Decimals.
+"""Values of an equation: its tree, compiled once into array operations for floats and Decimals.
 
 A compiled node is a function of a Frame. It returns a number, or an array whose last axes are the
-indices asked for (of length 1 where the node does not depend on one); axes before those, of heads
-or of a family of problems, are carried along as numpy broadcasts them.
+requested indices (of length 1 if the node does not depend on one). Leading axes, of heads or of a
+family of problems, are broadcast as in numpy.
 """
 
 import operator
@@ -49,9 +49,9 @@ Value = Any
 Compiled = Callable[["Frame"], Value]
 
 MOST_KNOWN = 64
-"""Combinations of shapes for which a program keeps what depends on them."""
+"""The number of combinations of shapes for which a program caches derived values."""
 LARGEST_SUM = 1 << 17
-"""Terms of a sum that are held at once, in the cache; of more, slices are added up."""
+"""Terms of a sum that are stored at once; of more, slices are summed."""
 
 UFUNCS: dict[str, Any] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide,
@@ -61,14 +61,14 @@ UFUNCS: dict[str, Any] = {
 
 _x = Name("x")
 DEFINED: dict[str, Node] = {}
-"""Functions that are defined by others, as expressions of `x`."""
+"""Functions defined by others, as expressions of `x`."""
 
 
 _NONE = np.empty(0)
 
 
 class Frame:
-    """What a compiled equation is computed from.
+    """The inputs of a compiled equation.
 
     Parameters
     ----------
@@ -77,15 +77,15 @@ class Frame:
     numbers
         Sizes, settings and indices that are fixed, by name.
     offsets
-        For a block of rows or keys: at which number its indices start, where they are numbers.
+        For a block of rows or keys: the first values of its indices.
     out
-        Where the result may be written.
+        An array for the result.
     shifted
-        As of `rows.softmax`.
+        As in `rows.softmax`.
     kept
-        What depends on shapes, settings and the number system alone; grows.
+        A cache of values that depend only on shapes, settings and the number system.
     after
-        Of a recurrence: applied to a row before later ones read it, for example rounding.
+        For a recurrence: the function applied to a row before later ones read it, such as rounding.
     """
 
     __slots__ = (
@@ -118,19 +118,19 @@ class Frame:
                 break
 
     def number(self, value: Setting) -> Any:
-        """Return a number as the entries of the matrices are."""
+        """Return a number in the type of the entries."""
         if isinstance(value, float) and not np.isfinite(value):
             return infinity_of(self.like) if value > 0 else -infinity_of(self.like)
         return in_system_of(self.like, Fraction(value))
 
-    # another kind of number defines it itself, as ranges do
+    # other kinds of number define it themselves, such as ranges
 
     def array(self, value: Value) -> Matrix:
         """Return a value as an array."""
         return np.asarray(value, self.like.dtype)
 
     def zeros(self, shape: tuple[int, ...]) -> Matrix:
-        """Return an array of zeros that can be written into."""
+        """Return a writable array of zeros."""
         return np.full(shape, self.number(0), self.like.dtype)
 
     def function(self, name: str, argument: Matrix) -> Matrix:
@@ -140,7 +140,7 @@ class Frame:
     def weigh(
         self, kind: str, scores: Matrix, beside: list[Matrix], first: str, out: Matrix | None
     ) -> Matrix:
-        """Return rows of weights; `first` is the index of the rows, which errors count."""
+        """Return rows of weights; `first` is the index of the first row, for errors."""
         if kind == "softmax":
             return rows.softmax(scores, beside, shifted=self.shifted, out=out)
         if kind == "hardmax":
@@ -168,7 +168,7 @@ class Program:
     equation
         The equation.
     compiler
-        What compiles it for another kind of number.
+        The compiler for another kind of number.
     """
 
     def __init__(self, equation: Equation, compiler: "Compiler | None" = None) -> None:
@@ -196,9 +196,9 @@ class Program:
         settings
             The numbers it reads by name, such as `factor`.
         offsets, shifted, after
-            As of `Frame` and `rows.softmax`.
+            As in `Frame` and `rows.softmax`.
         out
-            Where the result may be written.
+            An array for the result.
         """
         numbers, shape, kept = self.know(matrices, settings or {})
         frame = Frame(matrices, numbers, offsets, out, shifted=shifted, kept=kept)
@@ -213,7 +213,7 @@ class Program:
     def know(
         self, matrices: Mapping[str, Matrix], settings: Mapping[str, Setting]
     ) -> tuple[dict[str, Setting], Shape, dict[Any, Any]]:
-        """Return all numbers by name, the shape of the result, and what depends on these alone."""
+        """Return all numbers by name, the shape of the result, and a cache for these."""
         of_each = tuple([(m.shape, m.dtype.char) for m in matrices.values()])
         key = (of_each, tuple(settings.items()), getcontext().prec)
         if key not in self._known:
@@ -250,7 +250,7 @@ def evaluated(equation: Equation, frame: Frame) -> Matrix:
 
 
 def _computed(equation: Equation) -> list[tuple[Equation, Axes]]:
-    """Return the equations that are computed, and the axes of each: of a recurrence, of a row."""
+    """Return the equations to compute, and the axes of each: for a recurrence, of a row."""
     if equation.recurs is None:
         return [(equation, equation.at)]
     axes = equation.recurs.axes
@@ -267,7 +267,7 @@ def _matrix(equation: Equation, entries: list[Compiled], frame: Frame, shape: Sh
 
 
 def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
-    """Return a value at its full size, where it did not depend on some index."""
+    """Return a value at its full size, if it did not depend on some index."""
     rank = len(shape)
     if isinstance(value, np.ndarray) and value.shape[value.ndim - rank :] == shape:
         return value
@@ -277,10 +277,10 @@ def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
 
 
 def _recurrence(equation: Equation, rows: list[Compiled], frame: Frame) -> Matrix:
-    """Return a matrix that reads earlier rows, one row after another.
+    """Return a matrix that reads earlier rows, computed row by row.
 
-    Equations that read one another are computed together. Where a matrix of these is given, its
-    rows are read, and not those that are computed.
+    Equations that read one another are computed together. If one of these matrices is given, its
+    rows are read instead of the computed ones.
     """
     recurs = equation.recurs
     assert recurs is not None
@@ -323,7 +323,7 @@ def compiled(x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
     x
         The node.
     axes
-        The indices that the result has an axis for.
+        The indices with an axis in the result.
     indices
         All names that are indices, and not sizes or settings.
     """
@@ -331,7 +331,7 @@ def compiled(x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
 
 
 class Compiler:
-    """Makes a function of a frame out of each node; other kinds of number extend it."""
+    """Compiles each node to a function of a frame; other kinds of number extend it."""
 
     def __init__(self, indices: frozenset[str]) -> None:
         self.indices = indices
@@ -356,7 +356,7 @@ class Compiler:
                 whole = self.whole(x, axes)
                 return lambda frame: _as_numbers(whole(frame), frame)
             case Operator("/", (a, b)) if self._is_constant(b) and _has_root(b):
-                # n divisions less: by a root, which is rounded in any case
+                # fewer divisions, by a root, which is rounded anyway
                 return self._binary("*", a, Operator("/", (ONE, b)), axes)
             case Operator("+" | "-" | "*" | "/" as sign, (a, b)):
                 return self._binary(sign, a, b, axes)
@@ -427,12 +427,13 @@ class Compiler:
 
         if any(isinstance(y, Entry | Aggregate | Row) for y in walk(arguments[0])):
             return made
-        kept = _kept(made)  # of places alone, as the angles of rotations
+        kept = _kept(made)  # only of places, such as the angles of rotations
         return lambda frame: made(frame) if frame.spans or frame.offsets else kept(frame)
 
     def _choice(self, test: Node, then: Node, otherwise: Node, axes: Axes) -> Compiled:
         if isinstance(test, Operator) and test.sign == "and":
-            # what holds for all entries comes first: beyond the last row is nothing to read
+            # conditions that apply to all entries come first: they exclude reads beyond the last
+            # row
             fixed = [each for each in test.arguments if not self._depends(each, axes)]
             others = [each for each in test.arguments if each not in fixed]
             if fixed and others:
@@ -501,7 +502,7 @@ class Compiler:
     # entries
 
     def entry(self, x: Entry, axes: Axes) -> Compiled:
-        """Return entries of a matrix: a view of it where that is possible."""
+        """Return entries of a matrix: a view of it if possible."""
         free = [place.name for place in x.at if isinstance(place, Name) and place.name in axes]
         is_plain = all(
             (isinstance(place, Name) and place.name in axes) or not self._depends(place, axes)
@@ -538,9 +539,9 @@ class Compiler:
         return view
 
     def _gathered(self, x: Entry, axes: Axes) -> Compiled:
-        """Return an entry whose places are computed; what a condition leaves out is clipped.
+        """Return an entry whose places are computed; places that a condition excludes are clipped.
 
-        Where a place is read from a matrix and is no place of this one, the entry is nan.
+        If a place from a matrix is outside this one, the entry is nan.
         """
         name, places = x.name, [self.whole(place, axes) for place in x.at]
 
@@ -611,7 +612,7 @@ class Compiler:
         return made
 
     def _contraction(self, x: Aggregate, axes: Axes) -> Compiled | None:
-        """Return a sum of products of two parts as a product of matrices, where it is one."""
+        """Return a sum of products of two parts as a matrix product, or None."""
         inside = [each for each in _factors(x.body) if self._depends(each, (x.index,))]
         outside = [each for each in _factors(x.body) if not self._depends(each, (x.index,))]
         if len(inside) < 2 or any(isinstance(each, Aggregate) for each in inside):
@@ -681,7 +682,7 @@ class Compiler:
         return made
 
     def _row_elsewhere(self, x: Row, axes: Axes) -> Compiled:
-        """Return one place of a row: the whole row, and then its entry there."""
+        """Return one place of a row: computes the entire row."""
         body = self.value(x.body, (*axes, x.index))
         beside = [self.value(each, (*axes, x.index)) for each in x.beside]
         at = self.whole(x.at, axes)
@@ -701,7 +702,7 @@ SMALL = 1 << 12
 
 
 def constant(x: Node, frame: Frame) -> Any:
-    """Return the value of an expression of numbers: exactly, where it is rational."""
+    """Return the value of an expression of numbers: exact if it is rational."""
     match x:
         case Number(value):
             return value
@@ -750,7 +751,7 @@ def _in_system(value: Any, frame: Frame) -> Any:
 
 
 def _alike(a: Any, b: Any, frame: Frame) -> tuple[Any, Any]:
-    """Return two numbers in one system: Fractions while both are rational."""
+    """Return two numbers in one system: Fractions if both are rational."""
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return a, b
     return _in_system(a, frame), _in_system(b, frame)
@@ -778,15 +779,15 @@ FUNCTIONS: dict[str, Callable[[Matrix], Matrix]] = {
 
 
 def _of_rank(matrix: Matrix, rank: int) -> Matrix:
-    """Return a matrix with as many axes at least: one without heads serves them all."""
+    """Return a matrix with at least so many axes: one without heads applies to all."""
     return matrix if matrix.ndim >= rank else matrix[np.newaxis]
 
 
 def _cut(matrix: Matrix, places: Sequence[Any], frame: Frame) -> tuple[Any, ...] | None:
-    """Return the index of a view, or None where it is the whole matrix.
+    """Return the index of a view, or None for the entire matrix.
 
-    A single row or column serves all places. An index may run over less than a side, and, where a
-    condition leaves the rest out, over more: then the last place is repeated.
+    A single row or column applies to all places. An index may run over less than a side, and, if a
+    condition excludes the rest, over more: then the last place is repeated.
     """
     cut: list[Any] = []
     is_whole = True
@@ -828,7 +829,7 @@ def _factors(x: Node) -> list[Node]:
 
 
 def _axis_of(x: Aggregate, axes: Axes) -> int:
-    """Return before which axis to put the summed one, so that no matrix is transposed."""
+    """Return the axis before which to insert the summed one, so that no matrix is transposed."""
     for y in walk(x.body):
         if isinstance(y, Entry):
             names = [place.name for place in y.at if isinstance(place, Name)]
@@ -839,7 +840,7 @@ def _axis_of(x: Aggregate, axes: Axes) -> int:
 
 
 def _arranged(have: Axes, want: Axes) -> Callable[[Matrix], Matrix] | None:
-    """Return what turns an array with some axes into one with others; None for nothing to do."""
+    """Return a function that rearranges axes; None if nothing changes."""
     if have == want:
         return None
     order = [have.index(axis) for axis in want if axis in have]
@@ -854,7 +855,7 @@ def _arranged(have: Axes, want: Axes) -> Callable[[Matrix], Matrix] | None:
 
 
 def _in_slices(reduced: Compiled, frame: Frame, index: str, count: int, step: int) -> Value:
-    """Add up a sum one slice of its index after another, so that it needs little memory."""
+    """Sum over slices of an index, so that little memory is needed."""
     total: Value = None
     for start in range(0, count, step):
         frame.spans[index] = slice(start, min(start + step, count))
@@ -870,7 +871,7 @@ def _length(frame: Frame, index: str) -> int:
 
 
 def _repeated(terms: Matrix, axis: int, count: int, least: int) -> Matrix:
-    """Return terms that do not depend on the index of their sum, once for each of its places."""
+    """Return terms that do not depend on the index of their sum, once for each value."""
     if terms.ndim < least:
         terms = terms.reshape((1,) * (least - terms.ndim) + terms.shape)
     shape = list(terms.shape)
@@ -879,7 +880,7 @@ def _repeated(terms: Matrix, axis: int, count: int, least: int) -> Matrix:
 
 
 def _is_fresh(x: Node) -> bool:
-    """Whether the value of a node is an array of its own, which may be written over."""
+    """Whether the value of a node is a new array, which may be overwritten."""
     match x:
         case Marked(body) | Remark(body, _):
             return _is_fresh(body)
@@ -891,7 +892,7 @@ def _is_fresh(x: Node) -> bool:
 
 
 def _is_fractional(x: Node) -> bool:
-    """Whether a node is a number that places and sizes cannot be."""
+    """Whether a node is a number that is impossible for places and sizes."""
     return isinstance(x, Entry) or (isinstance(x, Operator) and x.sign in ("/", "**"))
 
 
@@ -910,7 +911,7 @@ def _as_numbers(whole: Any, frame: Frame) -> Value:
 
 
 def _define() -> None:
-    """Write the functions that others make up: ReLU, GELU, SiLU, the normal distribution."""
+    """Define the composite functions: ReLU, GELU, SiLU, the normal distribution."""
     from attncalc.equations.tree import parse
 
     for name, text in {

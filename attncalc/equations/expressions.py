@@ -1,7 +1,7 @@
-"""Small arithmetic expressions: what operations explain themselves in, and writers write.
+"""Small arithmetic expressions: operations return them, and writers format them.
 
-An expression does not depend on a format. It only knows whether its value is rational, and
-then which. (Named tuples, for a dozen dataclasses would be felt at every start.)
+An expression does not depend on a format. It only contains whether its value is rational, and the
+value. (Named tuples, since a dozen dataclasses would slow down every start.)
 """
 
 from collections.abc import Callable
@@ -16,9 +16,9 @@ from attncalc.base.types import Matrix, Place
 
 
 class Number(NamedTuple):
-    """A number as it is written: a text of digits, and a power of ten where there is one.
+    """A written number: a text of digits, and a power of ten if there is one.
 
-    `exact` is its true value, which the text may have rounded, where that is rational and known.
+    `exact` is its true value, which the text may have rounded, if it is rational and known.
     """
 
     text: str
@@ -34,7 +34,7 @@ class Ratio(NamedTuple):
 
     @property
     def parts(self) -> tuple[str, int, int, int]:
-        """Return its sign, its whole part (0 where it is not mixed), top and bottom."""
+        """Return its sign, its whole part (0 if it is not mixed), numerator and denominator."""
         sign = "-" if self.exact < 0 else ""
         size = abs(self.exact)
         whole = size.numerator // size.denominator if self.mixed else 0
@@ -66,19 +66,19 @@ class Sum(NamedTuple):
 
     @property
     def exact(self) -> Fraction | None:
-        """The sum, where every term is rational."""
+        """The sum, if every term is rational."""
         values = [term.exact for term in self.terms]
         return None if None in values else sum(filter(None, values), start=Fraction(0))
 
 
 class Negative(NamedTuple):
-    """A term with its sign turned: in a sum, one that is taken away."""
+    """A negated term; in a sum, it is subtracted."""
 
     term: "Expression"
 
     @property
     def exact(self) -> Fraction | None:
-        """The value with its sign turned."""
+        """The negated value."""
         value = self.term.exact
         return None if value is None else -value
 
@@ -86,9 +86,8 @@ class Negative(NamedTuple):
 class Product(NamedTuple):
     """Factors that are multiplied; `sign` is written between them, "·", "×", "⊙" or nothing.
 
-    So are, with "," and "mod", the arguments of a function and the two of a remainder.
-
-    The factors of an ordered one are matrices, or their entries: tokens as columns turn it round.
+    Also, with "," and "mod", the arguments of a function and of a remainder. Factors of an ordered
+    product are matrices, or their entries: tokens as columns reverse them.
     """
 
     factors: "tuple[Expression, ...]"
@@ -97,7 +96,7 @@ class Product(NamedTuple):
 
     @property
     def exact(self) -> Fraction | None:
-        """The product, where every factor is rational or one of them is 0."""
+        """The product, if every factor is rational or one of them is 0."""
         values = [factor.exact for factor in self.factors]
         if 0 in values:
             return Fraction(0)
@@ -105,14 +104,14 @@ class Product(NamedTuple):
 
 
 class Quotient(NamedTuple):
-    """One expression over another."""
+    """A quotient of two expressions."""
 
     top: "Expression"
     bottom: "Expression"
 
     @property
     def exact(self) -> Fraction | None:
-        """The quotient, where both are rational or the one above is 0."""
+        """The quotient, if both are rational or the numerator is 0."""
         top, bottom = self.top.exact, self.bottom.exact
         if top == 0:
             return Fraction(0)
@@ -127,7 +126,7 @@ class Power(NamedTuple):
 
     @property
     def exact(self) -> Fraction | None:
-        """1 where the exponent is 0, and a whole power of what is rational."""
+        """1 if the exponent is 0, or a whole power of a rational number."""
         base, exponent = self.base.exact, self.exponent.exact
         if exponent == 0:
             return Fraction(1)
@@ -159,13 +158,13 @@ class Call(NamedTuple):
 
     @property
     def exact(self) -> Fraction | None:
-        """The value at 0, the one rational place where these are rational."""
+        """The value at 0, the only rational point."""
         at_zero = {"sin": Fraction(0), "tanh": Fraction(0), "cos": Fraction(1)}
         return at_zero.get(self.function) if self.argument.exact == 0 else None
 
 
 class Transposed(NamedTuple):
-    """A matrix, its rows and columns changed over."""
+    """A transposed matrix."""
 
     matrix: "Expression"
     exact: Fraction | None = None
@@ -179,7 +178,7 @@ class Stacked(NamedTuple):
 
 
 class Over(NamedTuple):
-    """A sum, or another function, of a body for all values of an index: "Σ", "max", "softmax"."""
+    """A sum, or another function, of a body over an index: "Σ", "max", "softmax"."""
 
     function: str
     letter: str
@@ -190,12 +189,12 @@ class Over(NamedTuple):
 
     @property
     def under(self) -> str:
-        """What is written below the sign: c<d_k."""
+        """The text below the sign: c<d_k."""
         return f"{self.letter}<{self.size}" + (f", {self.condition}" if self.condition else "")
 
 
 class Entrywise(NamedTuple):
-    """A matrix by its entry at these indices."""
+    """A matrix given by its entry at these indices."""
 
     body: "Expression"
     at: tuple[str, ...]
@@ -203,7 +202,7 @@ class Entrywise(NamedTuple):
 
 
 class Where(NamedTuple):
-    """A value where a condition holds, and another one elsewhere."""
+    """A value under a condition, and another one otherwise."""
 
     value: "Expression"
     condition: str
@@ -235,7 +234,7 @@ E = Symbol("e")
 PI = Symbol("π")
 ZERO = Number("0", Fraction(0))
 ENTRYWISE = "⊙"
-"""What is written between matrices that are multiplied entry by entry."""
+"""The sign of an entrywise product."""
 ROW_SUM, COLUMN_SUM = "rowsum", "colsum"
 """The functions that add each row, and each column."""
 MINUS_INFINITY = Number("-∞")
@@ -255,7 +254,7 @@ class Explanation(NamedTuple):
     remark
         A short explanation if the arithmetic is not enough.
     exact
-        Its true value, where that is rational and known.
+        Its true value, if it is rational and known.
     """
 
     forms: tuple[Expression, ...]
@@ -264,7 +263,7 @@ class Explanation(NamedTuple):
 
 
 def explained(*forms: Expression, remark: str = "") -> Explanation:
-    """Return the explanation that these forms are; the first tells whether it is rational."""
+    """Return the explanation with these forms; the first determines whether it is rational."""
     return Explanation(forms, remark, forms[0].exact)
 
 
@@ -277,7 +276,7 @@ _TURNED = {ROW_SUM: COLUMN_SUM, COLUMN_SUM: ROW_SUM}
 
 
 def turned_round(expression: Expression) -> Expression:
-    """Return an expression as it reads where tokens are columns: X W_Q becomes W_Q X.
+    """Return an expression for tokens as columns: X W_Q becomes W_Q X.
 
     Examples
     --------
@@ -295,7 +294,7 @@ def turned_round(expression: Expression) -> Expression:
 
 
 def _each_turned(part: Any) -> Any:
-    if type(part) is tuple:  # terms, factors; the numbers of a place turn into themselves
+    if type(part) is tuple:  # terms, factors; the numbers of a place are unchanged
         return tuple(_each_turned(each) for each in part)
     return turned_round(part) if isinstance(part, EXPRESSIONS) else part
 
@@ -332,7 +331,7 @@ def _place(number: Fraction) -> int:
 
 
 def fraction(number: Fraction, *, mixed: bool = False) -> "Number | Ratio":
-    """Return a fraction as a hand writes it: 3, 5/2, or mixed, 2 1/2."""
+    """Return a fraction as written by hand: 3, 5/2, or mixed, 2 1/2."""
     return whole(number.numerator) if number.denominator == 1 else Ratio(number, mixed)
 
 
@@ -349,7 +348,7 @@ def significant(value: Decimal, digits: int) -> Number:
     rounded = _carrying(digits).plus(value)
     place = rounded.adjusted()
     if SMALLEST_PLAIN <= place < digits:
-        # what is all there is needs no more zeros, however many it was computed with
+        # an exact result needs no more zeros, for any precision of its computation
         is_all = _carrying(digits + DUSTLESS).plus(value) == rounded
         return Number(f"{rounded.normalize() if is_all else rounded:f}")
     return Number(f"{rounded.scaleb(-place):.{digits - 1}f}", None, place)
@@ -357,7 +356,7 @@ def significant(value: Decimal, digits: int) -> Number:
 
 @cache
 def _carrying(digits: int) -> Context:
-    """Return what rounds to so many digits; making one takes longer than its use."""
+    """Return the context that rounds to so many digits; creating one takes longer than its use."""
     return Context(prec=digits, rounding=ROUND_HALF_UP, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
@@ -373,16 +372,16 @@ class Operand(NamedTuple):
     name
         Its name.
     matrix
-        Its values as the plan has them.
+        Its values in the layout of the plan.
     quote
-        Returns the entry at a place as it is written.
+        Returns the entry at a place as written.
     entry
         Returns the name of the entry at a place.
     write
-        Returns a value that was computed on the way, with its true value where that is known to
-        be rational, as it is written.
+        Returns an intermediate value as written, with its true value if that is known to be
+        rational.
     own
-        Returns a given number, for example a factor, as it is written.
+        Returns a given number, such as a factor, as written.
     """
 
     name: str
@@ -393,16 +392,16 @@ class Operand(NamedTuple):
     own: Callable[[Fraction], Expression]
 
     def at(self, *place: int) -> Expression:
-        """Return an entry; a matrix without heads, or of a single row, serves all alike."""
+        """Return an entry; a matrix without heads, or of a single row, applies to all alike."""
         return self.quote(self.place(*place))
 
     def write_sum(self, value: Any, rational: Fraction | None) -> Expression:
-        """Write a value that was added up: what decimals leave where all cancels is nothing."""
+        """Write a sum: a residue of decimals after cancellation is 0."""
         is_dust = isinstance(value, Decimal) and abs(value) < DUST_OF_SUMS
         return self.write(Decimal(0) if is_dust else value, rational)
 
     def place(self, *place: int) -> Place:
-        """Return which of its own entries serves this place of a larger matrix."""
+        """Return its own entry for this place of a larger matrix."""
         shape = self.matrix.shape
         # aligned on the right, as numpy broadcasts
         own = place[len(place) - len(shape) :]

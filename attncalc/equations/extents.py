@@ -1,4 +1,4 @@
-"""How far each index of an equation runs, found from the shapes of the matrices it reads."""
+"""The ranges of the indices of an equation, from the shapes of the matrices it reads."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -26,9 +26,9 @@ Shape = tuple[int, ...]
 def extents(
     equation: Equation, shapes: Mapping[str, Shape], settings: Mapping[str, Setting]
 ) -> dict[str, int]:
-    """Return how far each index runs, and the value of each named size.
+    """Return the range of each index, and the value of each named size.
 
-    A side of 1 serves all places of an index, as numpy broadcasts it.
+    A side of 1 is broadcast to all values of an index, as in numpy.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def extents(
     Raises
     ------
     ShapeError
-        When an index runs over sides of different lengths, or over nothing that is known.
+        If an index runs over sides of different lengths, or over nothing known.
     """
     shapes = {**shapes, **shapes_together(equation, shapes, settings)}
     found: dict[str, int] = {}
@@ -73,7 +73,7 @@ def extents(
 def shapes_together(
     equation: Equation, shapes: Mapping[str, Shape], settings: Mapping[str, Setting]
 ) -> dict[str, Shape]:
-    """Return the shapes of all equations of a mutual recurrence, those that are known apart."""
+    """Return the shapes of all equations of a mutual recurrence, without the known ones."""
     found: dict[str, Shape] = {}
     open_ = [replace(each, together=()) for each in equation.group if equation.together]
     while open_ := [each for each in open_ if each.name not in {*found, *shapes}]:
@@ -100,7 +100,7 @@ def lead(equation: Equation, shapes: Mapping[str, Shape]) -> Shape:
 
 
 def sides(shapes: Mapping[str, Shape]) -> dict[str, int]:
-    """Return what rows(X), columns(X) and heads(X) are for each matrix."""
+    """Return the values of rows(X), columns(X) and heads(X) for each matrix."""
     return {
         f"{side}({name})": shape[axis]
         for name, shape in shapes.items()
@@ -112,11 +112,11 @@ def sides(shapes: Mapping[str, Shape]) -> dict[str, int]:
 def _note(
     entry: Entry, shape: Shape, asked: Collection[str], free: Collection[str], found: dict[str, int]
 ) -> None:
-    """Note how far the indices of an entry run; of K[i - s] the shift keeps the length.
+    """Store the ranges of the indices of an entry; in K[i - s] the shift keeps the length.
 
     Only axes determine the ranges of those in `free`, and all agree.
     """
-    if (len(shape), len(entry.at)) == (2, 3):  # a matrix without heads serves them all
+    if (len(shape), len(entry.at)) == (2, 3):  # a matrix without heads applies to them all
         shape = (1, *shape)
     sides = shape[max(0, len(shape) - len(entry.at)) :]
     if len(sides) < len(entry.at):
@@ -126,7 +126,7 @@ def _note(
     for place, side in zip(entry.at, sides, strict=True):
         match place:
             case Name(index) if index in asked:
-                if found.get(index, 1) == 1:  # a single row or column serves all
+                if found.get(index, 1) == 1:  # a single row or column applies to all
                     found[index] = side
                 elif index in free and side not in (1, found[index]):
                     raise ShapeError(

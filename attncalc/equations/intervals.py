@@ -1,4 +1,4 @@
-"""Arithmetic of intervals: arrays of pairs of ends, which answer numpy's functions as arrays do."""
+"""Interval arithmetic: arrays of pairs of bounds, which implement numpy's functions."""
 
 from collections.abc import Callable
 from functools import partial, reduce
@@ -10,11 +10,11 @@ from attncalc.base.types import Matrix
 from attncalc.equations import rows
 
 SMALL = 1 << 12
-"""Products of entries of two matrices that are best made at once."""
+"""Products of entries of two matrices that are computed at once."""
 
 
 class Interval(np.lib.mixins.NDArrayOperatorsMixin):
-    """Two arrays of one shape: the ends of ranges, or whether a condition must and can hold."""
+    """Two arrays of one shape: the bounds of ranges, or whether a condition must and can hold."""
 
     dtype = np.dtype(object)  # so that the evaluator does not write over it
 
@@ -28,11 +28,11 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def ndim(self) -> int:
-        """How many axes they have."""
+        """The number of their axes."""
         return np.ndim(self.low)
 
     def each(self, function: Callable[..., Matrix], *others: Any) -> "Interval":
-        """Return what a function that never falls makes of both ends, and of those of others."""
+        """Return the results of a monotonic function at both bounds, and those of others."""
         pairs = [ends_of(other) for other in others]
         return Interval(
             function(self.low, *(low for low, _ in pairs)),
@@ -46,7 +46,7 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
         self.low[at], self.high[at] = ends_of(value)
 
     def __getattr__(self, name: str) -> Any:
-        """Return sums, maxima, transposes, copies and other shapes, as arrays have them."""
+        """Return sums, maxima, transposes, copies and other shapes, like an array."""
         if name not in ("sum", "max", "transpose", "reshape", "copy"):
             raise AttributeError(name)
         return lambda *args, **named: self.each(lambda end: getattr(end, name)(*args, **named))
@@ -66,7 +66,7 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class Weights(Interval):
-    """Weights whose rows, along the last axis, sum to 1; `bare` where no row can."""
+    """Weights whose rows, along the last axis, sum to 1; `bare` if no row can."""
 
     def __init__(self, low: Matrix, high: Matrix, bare: Interval | None = None) -> None:
         super().__init__(low, high)
@@ -74,7 +74,7 @@ class Weights(Interval):
 
 
 def ends_of(x: Any) -> tuple[Any, Any]:
-    """Return both ends: twice the same of what is known exactly."""
+    """Return both bounds: equal for exact values."""
     return (x.low, x.high) if isinstance(x, Interval) else (x, x)
 
 
@@ -83,7 +83,7 @@ def _hull(ends: list[Matrix]) -> Interval:
 
 
 def even(x: Interval, function: Callable[[Matrix], Matrix]) -> Interval:
-    """Return a function that is least at 0 and the same to either side of it."""
+    """Return an even function with its minimum at 0."""
     made = _hull([function(x.low), function(x.high)])
     return Interval(
         np.where((x.low <= 0) & (x.high >= 0), function(0 * x.low), made.low), made.high
@@ -105,7 +105,7 @@ def wave(x: Interval, of: Callable[[Matrix], Matrix], at: float) -> Interval:
 
 def _times(a: Any, b: Any) -> Interval:
     made = [one * other for one in ends_of(a) for other in ends_of(b)]
-    return _hull([np.where(np.isnan(end), 0.0, end) for end in made])  # 0 of infinitely much
+    return _hull([np.where(np.isnan(end), 0.0, end) for end in made])  # 0 times infinity
 
 
 def _over(a: Any, b: Any) -> Interval:
@@ -116,7 +116,7 @@ def _over(a: Any, b: Any) -> Interval:
 
 
 def _power(a: Any, b: Any) -> Interval:
-    if isinstance(b, Interval) or np.ndim(b) or b != np.floor(b):  # of what is not negative
+    if isinstance(b, Interval) or np.ndim(b) or b != np.floor(b):  # of nonnegative numbers
         sides = [np.maximum(end, 0.0) for end in ends_of(a)]
         return _hull([one**other for one in sides for other in ends_of(b)])
     if b < 0:
@@ -125,7 +125,7 @@ def _power(a: Any, b: Any) -> Interval:
 
 
 def _compared(strict: bool, a: Any, b: Any) -> Interval:
-    """Return whether a < b, or a <= b: surely, and possibly."""
+    """Return whether a < b, or a <= b: certainly, and possibly."""
     (low, high), (least, most) = ends_of(a), ends_of(b)
     less = np.less if strict else np.less_equal
     return Interval(less(high, least), less(low, most))
@@ -142,7 +142,7 @@ def _not(a: Interval) -> Interval:
 
 
 def _where(test: Any, a: Any, b: Any) -> Interval:
-    """Return one of two where a condition is decided, and both where it is not."""
+    """Return one of two if a condition is decided, and both otherwise."""
     must, can = ends_of(test)
     (low, high), (least, most) = ends_of(a), ends_of(b)
     return Interval(
@@ -152,7 +152,7 @@ def _where(test: Any, a: Any, b: Any) -> Interval:
 
 
 def _matmul(a: Any, b: Any) -> Interval:
-    """Return a product of matrices: the hull of each product of entries, added up."""
+    """Return a matrix product: the sum of the hulls of products of entries."""
     if isinstance(a, Weights):
         return _means(a, b)
     (low, high), (least, most) = ends_of(a), ends_of(b)
@@ -162,7 +162,7 @@ def _matmul(a: Any, b: Any) -> Interval:
     if not all(np.isfinite(end).all() for end in (low, high, least, most)):
         terms = (_times(a[..., :, k, None], b[..., None, k, :]) for k in range(b.shape[-2]))
         return reduce(lambda x, y: x.each(np.add, y), terms)
-    if least is most:  # what is known exactly
+    if least is most:  # exact values
         up_, down_ = np.maximum(least, 0), np.maximum(-least, 0)
         return Interval(low @ up_ - high @ down_, high @ up_ - low @ down_)
     if low is high:
@@ -212,7 +212,7 @@ _UFUNCS: dict[Any, Callable[..., Any]] = {
 
 
 def _others(row: Matrix) -> Matrix:
-    """Return for each entry what all others of its row sum to; nothing is subtracted again."""
+    """Return, for each entry, the sum of the others in its row, without subtraction."""
     before, after = np.zeros_like(row), np.zeros_like(row)
     np.cumsum(row[..., :-1], axis=-1, out=before[..., 1:])
     np.cumsum(row[..., :0:-1], axis=-1, out=after[..., -2::-1])
@@ -220,9 +220,9 @@ def _others(row: Matrix) -> Matrix:
 
 
 def softmax(low: Matrix, high: Matrix, beside: list[tuple[Matrix, Matrix]]) -> Interval:
-    """Return the weights where a score is lowest and all others highest, and the reverse."""
+    """Return the weights with one score lowest and all others highest, and the reverse."""
     shift = reduce(np.maximum, (end for _, end in beside), high.max(axis=-1, keepdims=True))
-    shift = np.where(shift == -np.inf, 0.0, shift)  # one for both ends, so that they compare
+    shift = np.where(shift == -np.inf, 0.0, shift)  # one for both bounds
     low, high = rows.exponentials(low, shift), rows.exponentials(high, shift)
     ends = []
     for own, others, side in ((low, high, 1), (high, low, 0)):
@@ -234,7 +234,7 @@ def softmax(low: Matrix, high: Matrix, beside: list[tuple[Matrix, Matrix]]) -> I
 
 
 def hardmax(low: Matrix, high: Matrix) -> Interval:
-    """Return 0 to 1 for a score that may be the largest or not; else what it gets."""
+    """Return 0 to 1 for a score that may be the largest or not; otherwise its weight."""
     best = np.where(np.isfinite(low), low, -np.inf).max(axis=-1, keepdims=True)
     may_win = (high >= best) & np.isfinite(high)
     weights = rows.hardmax(np.where(may_win, (low + high) / 2, -np.inf))
@@ -243,7 +243,7 @@ def hardmax(low: Matrix, high: Matrix) -> Interval:
 
 
 def share(low: Matrix, high: Matrix) -> Interval:
-    """Return the least and the largest share at the corners of what score and sum may be."""
+    """Return the smallest and the largest share at the corners of score and sum."""
     allowed = np.isfinite(low)
     low, high = np.where(allowed, low, 0.0), np.where(allowed, high, 0.0)
     totals = [[own + others for others in (_others(low), _others(high))] for own in (low, high)]
@@ -260,7 +260,7 @@ def share(low: Matrix, high: Matrix) -> Interval:
 
 
 def _means(weights: Weights, values: Any) -> Interval:
-    """Return the means of values by weights that sum to 1; any others count as they are."""
+    """Return the means of values by weights that sum to 1; others are not normalised."""
     low, high = weights.low, weights.high
     least, most = ends_of(values)
     if low.shape[-1] != np.shape(least)[-2]:
@@ -273,7 +273,7 @@ def _means(weights: Weights, values: Any) -> Interval:
 
 
 def _largest_means(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
-    """Return the largest means: what is left of 1 goes to the largest values first."""
+    """Return the largest means: the remaining weight goes to the largest values first."""
     values = np.broadcast_to(values, (*low.shape[:-2], *values.shape[-2:]))
     order = np.argsort(-values, axis=-2)  # (..., m, columns)
     left = (1 - low.sum(axis=-1, keepdims=True))[..., np.newaxis]

@@ -23,7 +23,7 @@ NO_INPUT = "-"
 
 
 class Stated(NamedTuple):
-    """An equation as the library states it: inputs in order, text, notation, gradients, source.
+    """An equation of the library: inputs in order, text, notation, gradients, source.
 
     The notation is empty if it is derived from the equation. An input marked + is never negative;
     the rows of one marked % are shares, and sum to 1.
@@ -38,16 +38,17 @@ class Stated(NamedTuple):
 
 
 class Back(NamedTuple):
-    """What makes the gradient of an input.
+    """The equation of the gradient of an input.
 
     Parameters
     ----------
     name, given
-        The equation, and the optional inputs that it has.
+        The equation, and its optional inputs.
     reads
-        What it reads, by name: inputs, the result, and the gradient of the result (dY of Y).
+        The names of its inputs: inputs of the operation, the result, and the gradient of the result
+        (dY for Y).
     sizes
-        The numbers that it reads by name beside those of the operation.
+        The numbers that it reads by name, in addition to those of the operation.
     """
 
     name: str
@@ -57,12 +58,12 @@ class Back(NamedTuple):
 
 
 def is_stated(name: str) -> bool:
-    """Return whether the library states an operation of this name."""
+    """Return whether the library has an operation with this name."""
     return name in stated()
 
 
 def entry_of(name: str) -> Stated:
-    """Return the statement of a name; an equation outside the library states itself."""
+    """Return the entry of a name; an equation outside the library is its own entry."""
     return stated()[name] if name in stated() else _stated_by_itself(name)
 
 
@@ -71,7 +72,7 @@ def _stated_by_itself(text: str) -> Stated:
     own = parse(text, None)
     computed = {each.name for each in own.group}
     inputs = tuple(each for each in own.reads if each not in computed)
-    known = tuple(f"{each}?" for each in own.recurring)  # rows that are known are read
+    known = tuple(f"{each}?" for each in own.recurring)  # known rows are read
     return Stated((*inputs, *known), text, "", dict.fromkeys(inputs, ""), {})
 
 
@@ -100,7 +101,7 @@ def _written_in(text: str) -> str:
     meanings: dict[str, str] = {}
     for name, meaning in (each.split(" = ", 1) for each in reversed(abbreviations)):
         meanings[name] = f"({_replaced(meaning.strip(), meanings)})"
-    # of the words of a remark, those in braces alone
+    # in the words of a remark, only those in braces
     return _QUOTED.sub(
         lambda part: (
             _IN_BRACES.sub(lambda number: _replaced(number[0], meanings), part[0])
@@ -122,9 +123,9 @@ def equation(name: str, given: frozenset[str] = frozenset()) -> Equation:
     Parameters
     ----------
     name
-        Its name there, as "Scores"; or the text of any other equation.
+        Its name, such as "Scores"; or the text of any other equation.
     given
-        The optional inputs and flags that it has.
+        Its optional inputs and flags.
     """
 
     def for_each(part: re.Match[str]) -> str:
@@ -141,18 +142,18 @@ def equation(name: str, given: frozenset[str] = frozenset()) -> Equation:
 
 
 def notation(name: str, given: frozenset[str] = frozenset()) -> str:
-    """Return the matrix notation that an equation states, or nothing; see `notation.py`."""
+    """Return the stated matrix notation of an equation, or ""; see `notation.py`."""
     return chosen(entry_of(name).notation, given)
 
 
 @cache
 def back(name: str, given: frozenset[str], to: str) -> Back | None:
-    """Return what makes the gradient of an input; None where the result does not depend on it.
+    """Return the equation of the gradient of an input; None if the result does not depend on it.
 
     Raises
     ------
     KeyError
-        When the library does not state it.
+        If the library does not contain it.
     """
     if name not in stated():
         from attncalc.equations.derive import gradient  # here, and not at every start
@@ -183,7 +184,7 @@ def back(name: str, given: frozenset[str], to: str) -> Back | None:
 
 
 def inputs_of(name: str, given: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the names of the matrices that an operation reads, in their order.
+    """Return the names of the matrices that an operation reads, in order.
 
     Examples
     --------

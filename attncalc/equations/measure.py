@@ -1,4 +1,4 @@
-"""What an equation takes: the shape of its result, its cost, and what exact digits it needs."""
+"""Measures of an equation: the shape of its result, its cost, and its exact digits."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -28,9 +28,9 @@ FUNCTION_COSTS = {
     "exp": 1, "tanh": 2, "sigmoid": 1, "silu": 1, "phi": 1, "log": 3, "erf": 3, "Phi": 3,
     "gelu": 3, "sin": 4, "cos": 4,
 }  # fmt: skip
-"""What a value of a function costs, in powers of e; others are as cheap as a product."""
+"""The cost of a function, in powers of e; others cost as much as a product."""
 RATIONAL = {"abs", "max", "min", "relu", "rows", "columns", "heads"}
-"""The functions that make rational numbers of rational numbers."""
+"""The functions that map rational numbers to rational numbers."""
 _ARITHMETIC = {"+", "-", "*", "/", "**"}
 _NO_NUMBERS: dict[str, Setting] = {}
 
@@ -46,7 +46,7 @@ def shape(
 def cost(
     equation: Equation, shapes: Mapping[str, Shape], settings: Mapping[str, Setting] = _NO_NUMBERS
 ) -> tuple[int, int]:
-    """Return how many multiply-and-adds it takes, and how many powers of e its functions cost."""
+    """Return the number of multiply-adds, and the cost of functions in powers of e."""
     runs = extents(equation, shapes, settings)
     products = functions = 0
 
@@ -140,19 +140,19 @@ def factors(
 ) -> int:
     """Return how many numbers are multiplied into one entry at most.
 
-    A quotient, a weight or a value of a function is a number of its own; what it is made of counts
-    where that is itself a product.
+    A quotient, a weight or the value of a function counts as one number; its parts count if they
+    are products.
 
     Parameters
     ----------
     equation
         The equation.
     counts
-        How many are multiplied into an entry of each matrix that it reads; else 1.
+        The number of factors of an entry of each input; 1 by default.
     settings
-        The numbers that it reads by name, without sizes: to divide by a size costs no digits.
+        The numbers that it reads by name, without sizes: division by a size requires no digits.
     steps
-        For a recurrence, how many rows follow one another.
+        For a recurrence, the number of rows.
     """
     if equation.recurs is None:
         return _Factors(counts, settings, equation.indices).most(equation.right)
@@ -164,7 +164,7 @@ def factors(
 
 
 class _Factors:
-    """Counts the numbers that are multiplied into a node; `inner`, into what others are made of."""
+    """Counts the factors of a node; `inner` counts those of its parts."""
 
     def __init__(
         self, counts: Mapping[str, int], settings: Mapping[str, Setting], indices: frozenset[str]
@@ -200,7 +200,7 @@ class _Factors:
         return self.own(*(x.arguments if isinstance(x, Operator | Function) else parts(x)))
 
     def own(self, *made_of: Node) -> int:
-        """Return 1, for a number of its own, and note the products that it is made of."""
+        """Return 1, for a single number, and note the products in its parts."""
         for part in made_of:
             alone = max((self.counts.get(y.name, 1) for y in _entries(part)), default=0)
             if (count := self.of(part)) > alone:
@@ -208,15 +208,15 @@ class _Factors:
         return 1
 
     def constant(self, x: Node) -> int:
-        """Return 1 for a number of its own; none for sizes, indices and their functions."""
+        """Return 1 for a number; 0 for sizes, indices and their functions."""
         if names_in(x) & self.indices or any(isinstance(y, Function) for y in walk(x)):
             return 0
-        if isinstance(x, Number):  # one digit is among those to spare
+        if isinstance(x, Number):  # one digit is among the spare ones
             return int(x.value not in range(-9, 10))
         return int(bool(names_in(x) & set(self.settings)))
 
     def divisor(self, x: Node) -> int:
-        """Return 1 for a divisor that is a number of its own, and no count or root."""
+        """Return 1 for a divisor that is not a count or root."""
         names = names_in(x) & set(self.settings)
         fine = any(Fraction(self.settings[name]) % 1 for name in names)
         return int(isinstance(x, Number)) or (self.constant(x) if fine or not names else 0)

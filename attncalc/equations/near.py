@@ -1,9 +1,9 @@
-"""Floats with a proven bound of their error: arrays that answer numpy's functions as arrays do.
+"""Floats with a proven bound of their error: arrays that implement numpy's functions.
 
-`Near` holds values in float64, and for each a bound of its absolute error, carried along by running
-error analysis (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 to
-3.3). While values are whole multiples of one unit, below 2**53 of them, they are held as such, and
-sums and products of them have no error at all.
+`Near` contains float64 values with a bound of each absolute error, from running error analysis
+(Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 to 3.3). While values
+are whole multiples of one unit, below 2**53 of them, they are stored as such, and their sums and
+products have no error.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from attncalc.equations.evaluate import FUNCTIONS, Axes, Compiled, Compiler, Fra
 from attncalc.equations.tree import Name, Node, Operator
 
 SLACK = 1 + 2.0**-20
-"""More than the roundings of the bounds themselves add up to."""
+"""More than the total rounding of the bounds themselves."""
 U = 2.0**-53 * SLACK
 """Relative error of one rounding of float64: of +, -, *, / and sqrt, in any IEEE 754 arithmetic."""
 LEAST = 1e-300
-"""More than underflow loses."""
+"""More than the error of underflow."""
 OF_FUNCTIONS = 16 * U
 """Relative error of exp, log, tanh, erf, sin, cos and powers in float64: 8 units in the last place.
 
@@ -34,22 +34,22 @@ its bound: this is twice the larger one, and the tests measure these functions a
 """
 LARGEST_WHOLE = 2.0**53
 LARGEST_SHOWN = 10.0**15
-"""Digits that a float shows: it holds any 15."""
+"""The number of digits of a float: it stores any 15."""
 SMALLEST_UNIT = Fraction(1, 10**250)
 OF_CONSTANTS = Context(prec=60)
-"""In which a constant that is not rational is computed."""
+"""The context for irrational constants."""
 
 
 class Near(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of values and one of bounds, or of whole multiples of a unit.
+    """An array of values with one of bounds, or of whole multiples of a unit.
 
     Parameters
     ----------
     values, errors
-        The values, and how far each may be from the true one; for a condition, whether it holds,
-        and where that is open.
+        The values, and their largest errors; for a condition, whether it is true, and where it is
+        undecided.
     whole, unit, most
-        Instead: whole numbers in float64, what they are multiples of, and a bound of their size.
+        Alternatively: whole numbers in float64, their unit, and a bound of their size.
     """
 
     dtype = np.dtype(object)  # so that the evaluator does not write over it
@@ -73,7 +73,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def values(self) -> Any:
-        """The values: of whole multiples the nearest floats."""
+        """The values: for whole multiples the nearest floats."""
         if self._values is None:
             top, bottom = self.unit.numerator, self.unit.denominator
             if self._is_rounded_once:
@@ -85,7 +85,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def errors(self) -> Any:
-        """How far each value may be from the true one."""
+        """The largest error of each value."""
         if self._errors is None:
             self._errors = np.abs(_finite(self.values)) * self.relative
         return self._errors
@@ -109,7 +109,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of its axes."""
         return len(self.shape)
 
     def each(self, function: Callable[[Matrix], Matrix]) -> "Near":
@@ -119,7 +119,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
         return Near(function(self.values), function(self.errors))
 
     def tight(self) -> float:
-        """Return the size of the largest whole number, infinity aside."""
+        """Return the size of the largest whole number, ignoring infinity."""
         sizes = np.abs(self.whole)
         self.most = float(sizes.max(initial=0.0))
         if self.most == np.inf:
@@ -134,7 +134,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
         self.values[at], self.errors[at] = value.values, value.errors
 
     def __getattr__(self, name: str) -> Any:
-        """Return maxima, transposes, copies and other shapes, as arrays have them."""
+        """Return maxima, transposes, copies and other shapes, like an array."""
         if name not in ("max", "transpose", "reshape", "copy"):
             raise AttributeError(name)
         return lambda *args, **named: self.each(lambda part: getattr(part, name)(*args, **named))
@@ -148,7 +148,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
         return bool(np.asarray(self))
 
     def sum(self, axis: int, keepdims: bool = False) -> "Near":
-        """Return sums, in whatever order they are added up."""
+        """Return sums, valid for any order of addition."""
         count, total = self.shape[axis], partial(np.sum, axis=axis, keepdims=keepdims)
         if _fits(lambda most: count * most, self):
             return _whole(total(self.whole), self.unit, count * self.most)
@@ -167,7 +167,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
 
     @classmethod
     def typed(cls, matrix: Matrix) -> Self:
-        """Return a matrix of numbers as typed: Decimals and Fractions, or floats."""
+        """Return a matrix of typed numbers: Decimals and Fractions, or floats."""
         # a float means its shortest decimal, which is its text
         values = (matrix.astype(str) if matrix.dtype == np.float32 else matrix).astype(float)
         is_finite = np.isfinite(values)
@@ -195,7 +195,7 @@ def _whole(whole: Matrix, unit: Fraction, most: float) -> Near:
 
 
 def near(x: Any) -> Near:
-    """Return what is known exactly, as conditions and whole numbers are, as such a number."""
+    """Return exact values, such as conditions and whole numbers, with bounds."""
     if isinstance(x, Near):
         return x
     array = np.asarray(x)
@@ -210,7 +210,7 @@ def _gamma(count: int) -> float:
 
 
 def _fits(bound: Callable[..., float], *numbers: Near) -> bool:
-    """Whether results stay below 2**53, judged by bounds of sizes, and else by the sizes."""
+    """Whether results stay below 2**53, by bounds of sizes or by the sizes."""
     if any(each.whole is None for each in numbers):
         return False
     if bound(*(each.most for each in numbers)) < LARGEST_WHOLE:
@@ -219,7 +219,7 @@ def _fits(bound: Callable[..., float], *numbers: Near) -> bool:
 
 
 def _alike(bound: Callable[[float, float], float], a: Near, b: Near) -> tuple[Near, Near] | None:
-    """Return both as multiples of one unit, where that and a bound of the result allow it."""
+    """Return both as multiples of one unit, if that and a bound of the result allow it."""
     if a.whole is None or b.whole is None:
         return None
     p, q = a.unit, b.unit
@@ -303,7 +303,7 @@ def _product_of_matrices(a: Near, b: Near) -> Near:
 
 
 def _compared(ufunc: Any, a: Near, b: Near) -> Any:
-    """Return where a comparison holds; undecided where the bounds overlap."""
+    """Return where a comparison is true; undecided if the bounds overlap."""
     if alike := _alike(max, a, b):
         return ufunc(alike[0].whole, alike[1].whole)
     wide = a.errors + b.errors
@@ -363,12 +363,12 @@ def _powers(x: Near) -> Near:
 
 
 def _softmax(scores: Near, beside: list[Near]) -> Near:
-    """Return each power of e over the sum of its row: by a product with its inverse."""
+    """Return each power of e divided by the sum of its row: by a product with its inverse."""
     if beside or scores.whole is None:
         shift = scores.values.max(axis=-1, keepdims=True)
         for each in beside:
             shift = np.maximum(shift, each.values)
-        # the same number is taken off all: it may be any, and has no error
+        # the same number is subtracted from all: it may be any, and has no error
         shift = Near(_finite(shift))
     else:
         shift = scores.each(lambda each: _finite(each.max(axis=-1, keepdims=True)))
@@ -392,7 +392,7 @@ def _hardmax(scores: Near) -> Near:
 
 
 class NearFrame(Frame):
-    """What an equation is computed from: numbers with bounds."""
+    """The inputs of an equation: numbers with bounds."""
 
     __slots__ = ()
 
@@ -401,7 +401,7 @@ class NearFrame(Frame):
         self.like = np.empty(0)
 
     def number(self, value: Any) -> Any:
-        """Return a number: exactly where it is rational."""
+        """Return a number: exact if it is rational."""
         if isinstance(value, float) and not np.isfinite(value):
             return Near(whole=value, most=0.0)
         if isinstance(value, Decimal) or (value and not _is_plain(abs(Fraction(value)))):
@@ -414,7 +414,7 @@ class NearFrame(Frame):
         return near(value)
 
     def zeros(self, shape: tuple[int, ...]) -> Any:
-        """Return zeros that can be written into."""
+        """Return writable zeros."""
         return Near(np.zeros(shape), np.zeros(shape))
 
     def function(self, name: str, argument: Any) -> Any:
@@ -482,7 +482,7 @@ AT_ONCE = 1 << 15
 
 
 def nearest_digits(x: Near, decimals: int) -> tuple[Matrix, Matrix]:
-    """Return values as whole numbers of 10**-decimals, and the flat places of those left open."""
+    """Return values as whole numbers of 10**-decimals, and the flat places of undecided ones."""
     if (known := _rounded_whole(x, decimals)) is not None:
         return known, np.empty(0, int)
     digits = np.empty(x.shape)
@@ -505,7 +505,7 @@ def nearest_digits(x: Near, decimals: int) -> tuple[Matrix, Matrix]:
 
 
 def _rounded_whole(x: Near, decimals: int) -> Any:
-    """Return the digits of whole multiples, half away from zero; None where they may be many."""
+    """Return the digits of whole multiples, half away from zero; None if they may be many."""
     top, bottom = (x.unit * 10**decimals).as_integer_ratio()
     if x.whole is None or max(top, bottom) >= LARGEST_WHOLE:
         return None

@@ -1,9 +1,9 @@
 """Matrix notation of an equation: sum(Q[i,c] * K[j,c] for c in d) is Q Kᵀ.
 
-It is derived from the tree, or, if whole matrices have their own notation (rope(Q), [K; V]),
-stated after `~` in the library, as a Python expression of matrices: `@` writes a product of
-matrices, `*` is ⊙, `//` writes factors side by side, `%` puts · between them, `[a, b]` stacks,
-`"words"(X)` is a function of any name, `x if "words" else y` holds where each of the words does.
+It is derived from the tree, or, if matrices have a special notation (rope(Q), [K; V]), stated after
+`~` in the library, as a Python expression of matrices: `@` is a product of matrices, `*` is ⊙, `//`
+writes factors side by side, `%` writes · between them, `[a, b]` stacks, `"words"(X)` is a function
+of any name, `x if "words" else y` applies if each of the words does.
 """
 
 import ast
@@ -50,12 +50,12 @@ from attncalc.equations.tree import (
 from attncalc.equations.writing import TITLES
 
 SYMBOLS = {"eps": "ε", "pi": "π", "d": "d", "d_k": "d_k"}
-"""Numbers that are written by name."""
+"""Numbers written by name."""
 OVER_HEADS = "Σ_heads"
 
 
 class NotMatricesError(EquationError):
-    """An equation that matrix notation has nothing for."""
+    """An equation without a matrix notation."""
 
 
 def formula(
@@ -73,16 +73,15 @@ def formula(
     equation
         The equation.
     operands
-        How the matrices that it reads are written.
+        The notation of its inputs.
     settings
         The numbers that it reads by name.
     notation
-        Its notation as the library states it, where it does.
+        Its notation in the library, or "".
     is_turned
-        Whether a product of matrices that is stated is turned: both transposed.
+        Whether a stated product of matrices is reversed, with both transposed.
 
-    If it is not stated, and whole matrices cannot express the equation, it is the entry of the
-    equation.
+    If it is not stated, and matrices cannot express the equation, it is the entry of the equation.
     """
     if notation:
         tree = ast.parse(notation.strip(), mode="eval").body
@@ -99,14 +98,14 @@ def formula(
 
 
 def by_entry(equation: Equation, operands: Mapping[str, Expression]) -> Expression:
-    """Return the right-hand side of an equation as it is stated, entry by entry.
+    """Return the right-hand side of an equation as stated, entry by entry.
 
     Parameters
     ----------
     equation
         The equation.
     operands
-        How the matrices that it reads are written; others by their own name.
+        The notation of its inputs; others have their own name.
     """
     at = tuple(index for index in equation.at if not index.startswith("_"))
     written = _ByEntry(operands, {}).form(equation.right, None, None)
@@ -119,14 +118,14 @@ class _Notation:
     settings: Mapping[str, Setting]
 
     def number(self, name: str) -> Expression:
-        """Return a size or a setting as it is written."""
+        """Return a size or a setting as written."""
         if name in SYMBOLS or name not in self.settings:
             return Symbol(SYMBOLS.get(name, name))
         return given(Fraction(self.settings[name]))
 
 
 class _Derived(_Notation):
-    """Reads the notation off a tree: what is the entry at (row, column) is which matrix there."""
+    """Derives the notation from a tree: the matrices whose entries at (row, column) it contains."""
 
     def form(self, x: Node, row: str | None, column: str | None) -> Expression:
         def form(y: Node) -> Expression:
@@ -178,7 +177,7 @@ class _Derived(_Notation):
         raise NotMatricesError(source(x), 0, "this is no entry of a whole matrix")
 
     def _entrywise(self, factors: list[Node], form: Callable[[Node], Expression]) -> Expression:
-        """Return a product entry by entry: 2 X side by side, X × 2, and ⊙ between matrices."""
+        """Return an entrywise product: 2 X side by side, X × 2, and ⊙ between matrices."""
         made: list[Expression] = []
         before: list[Expression] = []
         for each in factors:
@@ -213,7 +212,7 @@ class _Derived(_Notation):
 
 
 class _ByEntry(_Derived):
-    """Writes a tree as it is, with its indices."""
+    """Writes a tree unchanged, with its indices."""
 
     def form(self, x: Node, row: str | None, column: str | None) -> Expression:
         def form(y: Node) -> Expression:
@@ -280,7 +279,7 @@ def _in_words(x: Node) -> str:
 
 
 def _places(x: Node, index: str) -> set[int]:
-    """Return at which places of entries an index is used, from the end: -1 is the column."""
+    """Return the places of entries with an index, from the end: -1 is the column."""
     return {
         place - len(y.at)
         for y in walk(x)
@@ -293,7 +292,7 @@ def _places(x: Node, index: str) -> set[int]:
 def _axes(
     x: Node, index: str, row: str | None, column: str | None
 ) -> tuple[str | None, str | None]:
-    """Return which indices a summed matrix has for its rows and columns."""
+    """Return the indices for the rows and columns of a summed matrix."""
     place = max(_places(x, index), default=-3)
     return (row, index) if place == -1 else (index, column) if place == -2 else (row, column)
 
@@ -321,7 +320,7 @@ def _transposed(matrix: Expression) -> Expression:
 
 
 class _Stated(_Notation):
-    """Reads the notation that the library states."""
+    """Reads the notation in the library."""
 
     def form(self, x: ast.AST) -> Expression:
         match x:

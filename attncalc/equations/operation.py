@@ -1,4 +1,4 @@
-"""What every operation is: a pure function of matrices, and the equation that states it."""
+"""The interface of an operation: a pure function of matrices, with its equation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
@@ -51,14 +51,14 @@ Results of equations that are computed together with it follow, each one number 
 
 
 class Way(NamedTuple):
-    """How a gradient goes back through an operation to one of its inputs.
+    """The gradient of one input of an operation.
 
     Parameters
     ----------
     operation
-        What makes the gradient of the input.
+        The operation that computes the gradient.
     reads
-        What that reads: inputs by their number, `RESULT` and `GRADIENT`.
+        Its inputs: inputs by their number, `RESULT` and `GRADIENT`.
     """
 
     operation: "Operation"
@@ -66,7 +66,7 @@ class Way(NamedTuple):
 
 
 class UnstatedError(LookupError):
-    """No equation of the library states a step for matrices with these heads."""
+    """The library has no equation of a step for matrices with these heads."""
 
 
 NAMES_HEADS = "names_heads"
@@ -74,14 +74,14 @@ NAMES_HEADS = "names_heads"
 
 
 class Statement(NamedTuple):
-    """The equation of the library that states an operation.
+    """The equation of an operation in the library.
 
     Parameters
     ----------
     name
-        Its name there.
+        Its name.
     given
-        The optional inputs and the flags that it has.
+        Its optional inputs and flags.
     settings
         The numbers that it reads by name.
     tables
@@ -95,11 +95,11 @@ class Statement(NamedTuple):
 
     @classmethod
     def of(cls, name: str, inputs: int) -> "Statement":
-        """Return the equation of a name with so many inputs, the first optional ones given."""
+        """Return the equation with a name for so many inputs, including the first optional ones."""
         return cls(name, _first_given(name, inputs))
 
     def with_flags(self, **flags: object) -> "Statement":
-        """Return the equation with those flags that hold."""
+        """Return the equation with the flags that apply."""
         return self._replace(given=self.given | {name for name, holds in flags.items() if holds})
 
     def summing(self, shapes: Sequence[Shape], to: Shape) -> "Statement":
@@ -108,9 +108,9 @@ class Statement(NamedTuple):
         Parameters
         ----------
         shapes
-            The shapes of what it reads.
+            The shapes of the inputs.
         to
-            That of the result: without heads all are added (`heads`), with fewer, `sharing` of
+            The shape of the result: without heads all are added (`heads`), with fewer, `sharing` of
             them each (`grouped`); of a single row, all rows (`rows`); `one` where none is.
         """
         most = max((each[-3] for each in shapes if len(each) > 2), default=0)
@@ -133,19 +133,19 @@ def _first_given(name: str, inputs: int) -> frozenset[str]:
 
 
 PLAIN = (1, 1)
-"""The shape of a matrix where only the notation is asked for, which depends on none."""
+"""The shape of a matrix if only the notation is requested, which depends on none."""
 
 
 class Operation:
-    """A pure function of matrices that states its equation, and explains each entry.
+    """A pure function of matrices with its equation, which explains each entry.
 
-    Most operations do the same to every row of the queries and to every score; those that do not
-    are methods for a part of the matrices.
+    Most operations apply to every row of the queries and to every score in the same way; others
+    have methods for a part of the matrices.
     """
 
     @property
     def shares(self) -> tuple[str, ...]:
-        """Inputs of which each row sums to 1, beside those that the library marks."""
+        """Inputs of which each row sums to 1, in addition to those that the library marks."""
         return ()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class Operation:
     """Whether its equation indexes the head of each matrix, as those of users do."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Return the matrix of the step; written into `out` where that saves an array."""
+        """Return the matrix of the step; written into `out` if that saves an array."""
         return self._applied(matrices, out)
 
     def _applied(
@@ -195,9 +195,9 @@ class Operation:
         return np.broadcast_to(made, (problems, *made.shape[1:]))
 
     def statement(self, *shapes: Shape) -> Statement:
-        """Return the equation of the library that this is, for inputs of these shapes.
+        """Return its equation of the library, for inputs of these shapes.
 
-        By default it has the name of the class, and the operation's numbers for settings.
+        By default it has the name of the class, and the operation's numbers as settings.
         """
         settings: dict[str, Setting] = {}
         own: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
@@ -210,7 +210,7 @@ class Operation:
     def formula(self, *operands: Expression) -> Expression:
         """Return the right-hand side of the step's equation in matrix notation.
 
-        Operands are as those of `explain`.
+        Operands are as in `explain`.
         """
         from attncalc.equations.notation import formula  # here, and not at every start
 
@@ -225,7 +225,7 @@ class Operation:
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Return how the entry at a place results from entries of the inputs.
 
-        Of a recurrence the last operands are the results whose earlier rows it reads, its own
+        For a recurrence, the last operands are the results whose earlier rows it reads, its own
         first.
         """
         from attncalc.equations.writing import explanation  # here, and not at every start
@@ -238,19 +238,19 @@ class Operation:
         return explanation(own, place, named, found.settings, found.tables)
 
     def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return how a gradient goes back to an input; None where the result does not depend on it.
+        """Return the gradient of an input; None if the result does not depend on it.
 
         Parameters
         ----------
         to
-            Which input, from 0.
+            The index of the input, from 0.
         shapes
             The shapes of all inputs.
 
         Raises
         ------
         InputError
-            When its gradient is unknown, or it has none.
+            If its gradient is unknown, or it has none.
         """
         from attncalc.equations.derive import gradient_name, total_name  # here, as above
         from attncalc.equations.extents import shapes_together
@@ -286,13 +286,13 @@ class Operation:
         return Way(Stated(statement._replace(tables=tables)), reads)
 
     def through_rows(self, arriving: Sequence[int], *shapes: Shape) -> Way:
-        """Return what makes the gradient of a recurrence with what comes back from later rows.
+        """Return the gradient of a recurrence, including later rows.
 
         Parameters
         ----------
         arriving
-            How many gradients arrive at it, and at each equation that is computed with it: behind
-            its inputs they are read.
+            The number of upstream gradients of it, and of each equation that is computed with it:
+            they follow its inputs.
         shapes
             The shapes of its inputs.
         """
@@ -337,7 +337,7 @@ class Operation:
         return bound.reach(known.equation, named, known.settings, shares)
 
     def over(self, *ranges: Range) -> Range:
-        """Return what the step comes to on these ranges: one value each, where inputs have one."""
+        """Return the result of the step on these ranges: one value each for exact inputs."""
         if all(each.is_point for each in ranges):
             return Range.at(self.apply(*(each.low for each in ranges)))
         return self.reach(*ranges)
@@ -348,7 +348,7 @@ class Operation:
         return _shape(known.equation, known.shapes, known.numbers)
 
     def cost(self, *shapes: Shape) -> tuple[int, int]:
-        """Return how many multiply-and-adds it takes, and how many values of functions."""
+        """Return the number of multiply-adds, and of values of functions."""
         known = self._on(*shapes)
         return _cost(known.equation, known.shapes, known.numbers)
 
@@ -360,22 +360,22 @@ class Operation:
         )
 
     def _on(self, *shapes: Shape) -> "_Known":
-        """Return what is known of the operation on matrices of these shapes, found once."""
+        """Return the cached properties of the operation on matrices of these shapes."""
         kept: dict[tuple[Shape, ...], _Known] = vars(self).setdefault("_known", {})
         if shapes not in kept:
             kept[shapes] = _Known.of(self, shapes)
         return kept[shapes]
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "Operation":
-        """Return the operation for these rows of queries, and these keys, alone."""
+        """Return the operation for only these rows of queries, and these keys."""
         return self
 
     def in_head(self, head: int) -> "Operation":
-        """Return the operation for the scores of one head alone, counted from 0."""
+        """Return the operation for the scores of one head, counted from 0."""
         return self
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
-        """Return a bound for the size of the results, from one for the first matrix."""
+        """Return a bound of the results, from one of the first matrix."""
         made = self.reach(Range.around(np.zeros((1, 1)), largest), *map(Range.at, matrices))
         return float(max(np.abs(end).max() for end in made))
 
@@ -409,14 +409,14 @@ class Stated(Operation):
         Parameters
         ----------
         after
-            What happens to a row before later ones read it.
+            The function applied to a row before later ones read it.
         matrices
-            What the step reads.
+            The inputs of the step.
         """
         return self._applied(matrices, after=after)
 
     def of_known_rows(self, known: Sequence[bool]) -> Operation:
-        """Return a recurrence that reads rows of some matrices, after its inputs, as given.
+        """Return a recurrence that reads given rows of some matrices, after its inputs.
 
         Parameters
         ----------
@@ -438,7 +438,7 @@ class Stated(Operation):
 
 
 def _results(own: Equation) -> dict[str, int]:
-    """Return the results that a backward equation reads, by name: its own, and those beside it."""
+    """Return the results that a backward equation reads, by name: its own, and those with it."""
     return {own.name: RESULT} | {name: RESULT - k for k, name in enumerate(own.recurring)}
 
 
@@ -448,7 +448,7 @@ def is_grouped(shapes: Sequence[Shape]) -> bool:
 
 
 def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
-    """Return matrices with an entry for each head, where fewer heads serve several."""
+    """Return matrices with an entry for each head, if fewer heads serve several."""
     most = max((each.shape[-3] for each in matrices if each.ndim > 2), default=1)
     return [
         np.repeat(each, most // each.shape[-3], axis=-3)
@@ -459,9 +459,9 @@ def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
 
 
 def _simple(own: Equation, known: Mapping[str, Setting]) -> str:
-    """Return the text of an equation without the conditions that all its places meet.
+    """Return the text of an equation without conditions that are always true.
 
-    An index of a side with a single place is left out.
+    An index of a side with a single place is omitted.
     """
     sizes = {
         index: Fraction(known[source(size)]) if source(size) in known else None
@@ -484,7 +484,7 @@ def _simple(own: Equation, known: Mapping[str, Setting]) -> str:
         return None if value is None else (Fraction(value), Fraction(value))
 
     def holds(test: Node) -> bool | None:
-        """Return whether a condition holds at every place, or at none; None for some."""
+        """Return whether a condition is true at every place, or at none; None for some."""
         if not isinstance(test, Operator) or test.sign not in ("==", "<", "<=", ">", ">="):
             return None
         one, other = map(ends, test.arguments)
@@ -513,7 +513,7 @@ def _simple(own: Equation, known: Mapping[str, Setting]) -> str:
 
 
 class _Known(NamedTuple):
-    """An operation on matrices of known shapes: its equation, and what that reads by name."""
+    """An operation on matrices of known shapes: its equation, and its inputs by name."""
 
     name: str
     equation: Equation
@@ -575,7 +575,7 @@ def _factors(own: Equation, counts: tuple[tuple[str, int], ...], settings: Numbe
 
 
 def _operands_for_each_head(operands: Sequence[Operand]) -> list[Operand]:
-    """Return operands with an entry for each head, where fewer heads serve several."""
+    """Return operands with an entry for each head, if fewer heads serve several."""
     most = max((each.matrix.shape[0] for each in operands if each.matrix.ndim == 3), default=1)
     return [
         _repeated(each, most) if each.matrix.ndim == 3 and each.matrix.shape[0] != most else each

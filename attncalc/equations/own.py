@@ -77,16 +77,16 @@ USUAL = {"i": ("n",), "t": ("n",), "j": ("m",), HEAD: ("heads",)}
 
 
 class Line(NamedTuple):
-    """An equation as a user wrote it.
+    """An equation of a user.
 
     Parameters
     ----------
     text
         The line without its title.
     title
-        What stands behind `#`.
+        The text after `#`.
     equation
-        What it says.
+        The parsed equation.
     """
 
     text: str
@@ -104,7 +104,7 @@ class Line(NamedTuple):
         return tuple(dict.fromkeys(name for name, _ in self.uses() if name != self.name))
 
     def uses(self) -> Iterator[tuple[str, ast.expr]]:
-        """Yield each use of a matrix on the right-hand side: its name and where it stands."""
+        """Yield each use of a matrix on the right-hand side: its name and its position."""
         left, right = _sides(self.text)
         yield from _uses(right, {*SIZES, *NUMBERS, *_left_indices(left)})
 
@@ -134,7 +134,7 @@ def read_line(text: str) -> Line:
     Raises
     ------
     EquationError
-        When it is none; the message shows the place.
+        If it is none; the message shows the place.
     """
     found = re.match(r'((?:[^"#]|"[^"]*")*)(?:#(.*))?', text, re.DOTALL)
     assert found is not None
@@ -180,7 +180,7 @@ _OF_SCORES = {"score", "b", "h", "q_idx", "kv_idx"}
 
 
 def is_of_scores(text: str) -> bool:
-    """Say whether a text is an expression of `score`, or a condition of `q_idx` and `kv_idx`.
+    """Return whether a text is an expression of `score`, or a condition of `q_idx` and `kv_idx`.
 
     Examples
     --------
@@ -325,7 +325,7 @@ class Own(Stated):
         Raises
         ------
         EquationError
-            When an entry is not a number, or +∞.
+            If an entry is not a number, or +∞.
         """
         try:
             made = super()._applied(matrices, out, after)
@@ -383,7 +383,7 @@ def resolved(
     Raises
     ------
     EquationError
-        When one reads what there is not, with a wrong number of indices, or where there is nothing;
+        If one reads what there is not, with a wrong number of indices, or where there is nothing;
         when sizes do not agree, or it takes too long.
     """
     for line in lines:
@@ -452,7 +452,7 @@ def _together(lines: Sequence[Line], known: Known) -> tuple[list[Equation], Know
             raise faults[0]
     equations = [found[each.name] for each in lines]
     recurs = recurrence_of(equations)
-    assert recurs is not None  # as they stand in the lines, so do their places here
+    assert recurs is not None  # places here are in the order of the lines
     for line in lines[1:]:
         rows, others = (known.shapes[x.name][recurs.axes[x.name]] for x in (line, lines[0]))
         if rows != others:

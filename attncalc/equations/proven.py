@@ -105,7 +105,7 @@ def prove(
     Raises
     ------
     UnprovenError
-        When the open entries need more of them, or a number is too large for its digits.
+        If the open entries need more of them, or a number is too large for its digits.
     """
     sources: dict[str, Any] = {
         name: matrix if matrix.dtype == bool else _Rows(Near.typed(matrix), partial(_typed, matrix))

@@ -101,7 +101,7 @@ def share(scores: Matrix, first_row: int = 0) -> Matrix:
     Raises
     ------
     InputError
-        When the scores of a row sum to 0.
+        If the scores of a row sum to 0.
     """
     one, zero = (in_system_of(scores, Fraction(each)) for each in (1, 0))
     allowed = scores != -infinity_of(scores)

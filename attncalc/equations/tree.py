@@ -305,7 +305,7 @@ def parse(text: str, given: Iterable[str] | None = ()) -> Equation:
     Raises
     ------
     EquationError
-        When it is no equation, or uses something that equations do not have.
+        If it is no equation, or uses something that equations do not have.
     """
     own, *others = text.split(BESIDE) if given is None else [text]
     if others:

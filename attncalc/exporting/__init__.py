@@ -1,1 +1,1 @@
-"""Problems for the systems that courses are held in, each marked there as far as it can be."""
+"""Problems for course systems, marked there as far as possible."""

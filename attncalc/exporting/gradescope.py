@@ -1,6 +1,6 @@
-"""An autograder for Gradescope: a zip that marks what students hand in, with our sentences.
+"""An autograder for Gradescope: a zip that marks submissions, with attncalc's sentences.
 
-Its form is that of https://gradescope-autograders.readthedocs.io/en/latest/specs/.
+The format is that of https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from attncalc.problem.problem import Problem
 from attncalc.writing.problem_file import write_problem
 
 OLDEST = (3, 11)
-"""The Python that attncalc needs; Gradescope's own image has an older one."""
+"""The oldest Python of attncalc; Gradescope's default image has an older one."""
 KNOWN = ("python3.11", "python3.12", "python3.13", "python3.14", "python3")
 
 SETUP = r"""#!/usr/bin/env bash
@@ -130,15 +130,15 @@ class Autograder(NamedTuple):
 def autograder(problem: Problem, course: Course) -> Autograder:
     """Return the zip for a problem.
 
-    attncalc marks with numpy alone: both are in it as wheels, numpy for the Python and the system
-    that export it, where these are Linux on x86-64.
+    Marking requires only numpy: both are included as wheels, numpy for the exporting Python and
+    system, if these are Linux on x86-64.
 
     Parameters
     ----------
     problem
-        What is asked.
+        The problem.
     course
-        How it is marked.
+        The rules of marking.
     """
     numpy = wheel_of_numpy()
     wheels = [wheel_of_attncalc(), *([numpy] if numpy else [])]

@@ -23,9 +23,9 @@ from attncalc.writing.verdict import verdict, verdict_of_lines, verdict_of_step
 
 PROBLEM, COURSE = "problem.json", "rules.json"
 MOST_FILES = 100
-"""Files of one student that are looked into: an answer is one."""
+"""The largest number of files of a submission that are read."""
 DIGITS = 6
-"""Decimals of points: halves and quarters are exact, sevenths as near as anybody needs."""
+"""Decimals of points: halves and quarters are exact."""
 NOTHING = (
     "Nothing was submitted. Hand in one file with your matrices, each with its name, as in "
     "Q = [1 3; -1 1]: a text, Markdown, LaTeX, CSV, JSON, or the worksheet filled in."
@@ -40,7 +40,7 @@ def results(source: Path, submission: Path) -> str:
     source
         The folder with the problem and its rules, as `gradescope` writes it.
     submission
-        What the student handed in.
+        The submission of the student.
     """
     problem, course = read_problem(source / PROBLEM), read_course(source / COURSE)
     key = key_of(problem, course.rules)
@@ -54,7 +54,7 @@ def results(source: Path, submission: Path) -> str:
 
 
 def of_marking(marking: Marking, course: Course) -> dict[str, Any]:
-    """Return what is earned, and our sentences: all of them on top, and a step's at its test."""
+    """Return the earned points, and the sentences: all at the top, and a step's at its test."""
     shares = {marks.step.name: marks.credit(marking.rules) for marks in marking.steps}
     said = {marks.step.name: verdict_of_step(marking, marks) for marks in marking.steps}
     if marking.lines:
@@ -71,7 +71,7 @@ def of_marking(marking: Marking, course: Course) -> dict[str, Any]:
 
 
 def of_none(why: str, course: Course) -> dict[str, Any]:
-    """Return no points for any step, and why."""
+    """Return no points for any step, with the reason."""
     said = dict.fromkeys(course.asked, ("Not found.",))
     tests = [_test(name, "", Fraction(0), course, said) for name in course.asked]
     return _told(Fraction(0), why, tests)
@@ -106,7 +106,7 @@ def _points(points: Fraction) -> float:
     return float(round(points, DIGITS))
 
 
-# -- what is handed in ----------------------------------------------------------------------------
+# -- submissions --------------------------------------------------------------------------------
 
 
 def handed_in(folder: Path, key: Key) -> Answer:
@@ -115,7 +115,7 @@ def handed_in(folder: Path, key: Key) -> Answer:
     Raises
     ------
     InputError
-        When there is none, or several and one cannot tell which counts.
+        If there is none, or several.
     """
     files = list(_files(folder))
     if not files:
@@ -150,12 +150,12 @@ def _files(folder: Path, depth: int = 3) -> Iterator[Path]:
 
 
 def _is_theirs(name: str) -> bool:
-    """Return whether a file is from the student: others are from version control or from a Mac."""
+    """Return whether a file is from the student, and not from version control or a Mac."""
     return not name.startswith((".", "__"))
 
 
 def _home_of_steps(files: list[Path]) -> Path | None:
-    """Return the folder whose files are named as steps are, Q.csv and A.csv, if there is one."""
+    """Return the folder whose files have names of steps, Q.csv and A.csv, if there is one."""
     homes = {
         path.parent
         for path in files

@@ -1,7 +1,7 @@
 """A question for Moodle: a cloze with a gap for each entry, in Moodle's XML.
 
-How it is read: `qtype_multianswer_extract_question` in question/type/multianswer/questiontype.php
-of Moodle, and https://docs.moodle.org/en/Embedded_Answers_(Cloze)_question_type.
+Its syntax: `qtype_multianswer_extract_question` in question/type/multianswer/questiontype.php of
+Moodle, and https://docs.moodle.org/en/Embedded_Answers_(Cloze)_question_type.
 """
 
 import re
@@ -27,7 +27,7 @@ NOTE = (
     "and PrairieLearn mark from the student's own values)"
 )
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\uD800-\uDFFF\uFFFE\uFFFF]")
-"""What no XML can hold, in any way: https://www.w3.org/TR/xml/#charsets."""
+"""Characters that XML cannot contain: https://www.w3.org/TR/xml/#charsets."""
 _QUIZ = """<?xml version="1.0" encoding="UTF-8"?>
 <quiz>
 {questions}</quiz>
@@ -49,18 +49,18 @@ _QUESTION = """  <question type="cloze">
 def cloze(solution: Solution, course: Course) -> str:
     """Return the XML of a quiz of one question.
 
-    A gap takes what is within half a unit of the last decimal that is shown.
+    A gap accepts values within half a unit of the last shown decimal.
 
     Raises
     ------
     InputError
-        When what is asked for is no finite number, or too much for one question.
+        If an asked entry is not a finite number, or there are too many for one question.
     """
     return quiz([question(solution, course)])
 
 
 def quiz(questions: Iterable[str]) -> str:
-    """Return the XML of a quiz: questions, and before those of a category, its name."""
+    """Return the XML of a quiz: questions, each category before its questions."""
     return _QUIZ.format(questions="".join(questions))
 
 

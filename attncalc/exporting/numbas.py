@@ -1,7 +1,7 @@
-"""An exam for Numbas: one part a step, marked from the student's own earlier matrices.
+"""An exam for Numbas: one part per step, marked from the student's own earlier matrices.
 
-Its form is that of https://docs.numbas.org.uk/en/latest/; `precround` of Numbas takes -1.005 to
--1.00, so halves are rounded away from zero by a function of our own.
+The format is that of https://docs.numbas.org.uk/en/latest/. `precround` of Numbas rounds -1.005 to
+-1.00, so a function of the exam rounds halves away from zero.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,9 +43,9 @@ from attncalc.solving.solution import Solution
 from attncalc.writing.mathematics import MathWriter, in_text
 
 MOST_CELLS = 900
-"""Fields of a page before a browser takes seconds over them."""
+"""The number of fields from which a browser takes seconds for a page."""
 SPECIAL = "{}$\\"
-"""What Numbas takes for a formula, or for a part of one, even in a text."""
+"""Characters that Numbas interprets as parts of formulas, even in a text."""
 NOTE = (
     "Numbas marks each step from the student's own earlier matrices; a step with an empty cell "
     "earns no points"
@@ -90,23 +90,23 @@ FUNCTIONS = {
         ),
     ),
 }
-"""What Numbas has not: its parameters, what it returns, and what it does, in JavaScript."""
+"""Functions missing in Numbas: their parameters, results, and JavaScript."""
 
 
 class _Place(NamedTuple):
-    """A step, or one head of it: from 1, and 0 where it has none."""
+    """A step, or one head of it: from 1, or 0 without heads."""
 
     step: Step
     head: int
 
     @property
     def name(self) -> str:
-        """What it is called to a student."""
+        """Its name for students."""
         return f"{self.step.name}, head {self.head}" if self.head else self.step.name
 
     @property
     def variable(self) -> str:
-        """What it is called in Numbas."""
+        """Its name in Numbas."""
         return variable(self.step.name, self.head)
 
 
@@ -118,17 +118,17 @@ def _places(solution: Solution, steps: Iterable[Step]) -> Iterator[_Place]:
 
 
 def _count(shape: tuple[int, ...]) -> int:
-    """Return how many heads a matrix has, 0 where it is a single one."""
+    """Return the number of heads of a matrix, 0 for a single one."""
     return shape[0] if len(shape) == 3 else 0
 
 
 def _head_in(count: int, head: int, heads: int) -> int:
-    """Return which head of a matrix a head reads: several may share one."""
+    """Return the head of a matrix that a head reads: several may share one."""
     return (head - 1) * count // heads + 1 if count and head else 0
 
 
 class _Jme(MathWriter):
-    """Writes an expression in the language of Numbas, and refuses what that does not have."""
+    """Writes an expression in the language of Numbas, and refuses unsupported ones."""
 
     def __init__(self, solution: Solution, place: _Place) -> None:
         self.solution, self.place, self.step = solution, place, place.step
@@ -227,7 +227,7 @@ def _width(problem: Any) -> int:
 
 
 def variable(name: str, head: int = 0) -> str:
-    """Return what a matrix, or one head of it, is called in Numbas, where e and i are numbers.
+    """Return the name of a matrix, or of one head, in Numbas, where e and i are numbers.
 
     Examples
     --------
@@ -244,14 +244,14 @@ def exam(solution: Solution, course: Course) -> str:
     Raises
     ------
     InputError
-        When Numbas cannot compute a step, or would read a text as a formula.
+        If Numbas cannot compute a step, or would read a text as a formula.
     """
     title = on_a_line(heading(solution.problem))
     return exam_of(title, [[question(solution, course)]])
 
 
 def exam_of(title: str, groups: Sequence[Sequence[Mapping[str, Any]]]) -> str:
-    """Return an exam that asks one question of each group, which of them is left to chance."""
+    """Return an exam with one random question from each group."""
     whole = {
         "name": title,
         "duration": 0,
@@ -272,7 +272,7 @@ def exam_of(title: str, groups: Sequence[Sequence[Mapping[str, Any]]]) -> str:
 
 
 def question(solution: Solution, course: Course) -> dict[str, Any]:
-    """Return a question, as an exam holds it."""
+    """Return a question in the format of an exam."""
     _refuse_what_numbas_cannot_hold(solution, course)
     asked = list(_places(solution, (s for s in solution.plan if s.name in course.asked)))
     return {
@@ -321,7 +321,7 @@ def _finite(solution: Solution, name: str) -> Matrix:
 
 
 def _variables(solution: Solution) -> Iterator[dict[str, str]]:
-    """Yield what is given, and each step as it follows from what is before it, head by head."""
+    """Yield the given matrices, and each step computed from earlier ones, head by head."""
     problem = solution.problem
     for name in problem.names:
         if role_of(name) != "marks":
@@ -346,7 +346,7 @@ def _given(problem: Problem, name: str) -> Iterator[dict[str, str]]:
 
 
 def _allowed(solution: Solution, step: Step) -> Matrix:
-    """Return which scores stay: 1 where they do, the same in all heads."""
+    """Return which scores are unmasked: 1 if they are, the same in all heads."""
     finite = _finite(solution, step.name)
     heads = finite.reshape(-1, *finite.shape[-2:])
     if not (heads == heads[0]).all():
@@ -362,7 +362,7 @@ def _allowed(solution: Solution, step: Step) -> Matrix:
 
 
 def _value(solution: Solution, place: _Place) -> str:
-    """Return how a step, or a head of it, is computed."""
+    """Return the formula of a step, or of a head of it."""
     problem, expression = solution.problem, formula(place.step, solution.problem)
     value = _Jme(solution, place).write(expression)
     if problem.rounding == EACH_STEP and not isinstance(expression, Where):
@@ -403,7 +403,7 @@ def _functions() -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _part(
     solution: Solution, course: Course, place: _Place, asked: list[_Place]
 ) -> Mapping[str, Any]:
-    """Return the part of a step; where it is not right, what it reads is taken from the student."""
+    """Return the part of a step; if it is wrong, its inputs are the student's."""
     problem, step = solution.problem, place.step
     shape = solution.shape_of(step.name)
     rows, columns = shape[-2:]
@@ -435,7 +435,7 @@ def _part(
 
 
 def _read(solution: Solution, place: _Place, asked: list[_Place]) -> list[_Place]:
-    """Return what is asked for that a step reads, at once or through others that are not."""
+    """Return the asked steps that a step reads, directly or through others."""
     plan = {each.name: each for each in solution.plan}
     heads = _count(solution.shape_of(place.step.name))
     found: dict[_Place, None] = {}
@@ -446,6 +446,6 @@ def _read(solution: Solution, place: _Place, asked: list[_Place]) -> list[_Place
         own = _head_in(count, place.head, heads)
         for each in _places(solution, [plan[name]]):
             if own and each.head != own:
-                continue  # that of another head
+                continue  # an input of another head
             found |= dict.fromkeys([each] if each in asked else _read(solution, each, asked))
     return list(found)

@@ -1,6 +1,6 @@
-"""A question for PrairieLearn: a folder in which attncalc itself marks what is typed.
+"""A question for PrairieLearn: a folder in which attncalc marks the typed entries.
 
-Its files are those of https://prairielearn.readthedocs.io/en/latest/question/; info.json keeps to
+The files follow https://prairielearn.readthedocs.io/en/latest/question/; info.json follows
 apps/prairielearn/src/schemas/schemas/infoQuestion.json of PrairieLearn.
 """
 
@@ -19,7 +19,7 @@ from attncalc.writing.document import Grid
 from attncalc.writing.problem_file import write_problem
 
 MOST_FIELDS = 900
-"""PrairieLearn takes a form of 1,000 fields, some of them its own."""
+"""PrairieLearn accepts a form of 1,000 fields, some of them its own."""
 WHEEL = "attncalc.whl"
 NOTES = (
     "it includes attncalc; the course's PrairieLearn needs Python 3.11 or newer and numpy 2 "
@@ -73,7 +73,7 @@ def question(key: Key, course: Course) -> dict[str, str | bytes]:
     Raises
     ------
     InputError
-        When so much is asked for that no page holds it, or the lines of the map are.
+        If too many entries, or the lines of the map, are asked for.
     """
     refuse_the_map(course, "PrairieLearn")
     refuse_too_many(key.solution, course, "PrairieLearn", MOST_FIELDS)
@@ -106,7 +106,7 @@ def _info(title: str, content: str) -> str:
 
 
 def _fields(grid: Grid) -> str:
-    """Return a table of fields: each keeps what is typed, decimals and blanks as they are."""
+    """Return a table of fields: each keeps the typed text, decimals and blanks unchanged."""
     return table(grid, [list(_row(grid, i)) for i in range(len(grid.rows))])
 
 

@@ -1,4 +1,4 @@
-"""What an exported problem is marked by: the rules, the points, and the steps asked for."""
+"""The rules of marking for an exported problem: rules, points, and asked steps."""
 
 import json
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ PENALTIES = ("follow_penalty", "rounding_penalty", "precision_penalty")
 
 @dataclass(frozen=True)
 class Course:
-    """How a problem is marked in a course.
+    """The rules of marking in a course.
 
     Parameters
     ----------
     rules
-        As for marking, with the steps that are asked for: the same for everybody.
+        The rules, with the asked steps, which are the same for all students.
     points
-        What a flawless answer earns; None for as many as the steps count.
+        The points of a flawless answer; None for the sum of the weights of steps.
     """
 
     rules: Rules
@@ -35,7 +35,7 @@ class Course:
         return self.rules.asked or ()
 
     def most(self, name: str) -> Fraction:
-        """Return what a step can earn, or the map."""
+        """Return the largest points of a step, or of the map."""
         weight = self._weight(name)
         return weight if self.points is None else weight * self.points / self._total
 
@@ -48,19 +48,19 @@ class Course:
 
     @property
     def possible(self) -> Fraction:
-        """What a flawless answer earns."""
+        """The points of a flawless answer."""
         return self._total if self.points is None else self.points
 
 
 def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
-    """Return how a problem is marked: the steps that count do not depend on an answer.
+    """Return the rules of a problem: the counted steps do not depend on an answer.
 
     By default, every step counts except those that an answer may skip.
 
     Raises
     ------
     InputError
-        When none of the requested steps counts, or one is not a step of the problem.
+        If none of the requested steps counts, or one is not a step of the problem.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
     if said is None:

@@ -1,4 +1,4 @@
-"""What is typed into the fields of a page, marked as PrairieLearn has it: each has its score."""
+"""Entries typed into the fields of a page, marked for PrairieLearn: each has a score."""
 
 from collections.abc import Iterator, Mapping
 from math import prod
@@ -21,7 +21,7 @@ __all__ = ["COURSE", "PROBLEM", "Entry", "correct_answers", "entries_of", "marke
 
 
 class Entry(NamedTuple):
-    """One entry of a step, as it is shown: its head from 1 (0 where there is one), from 0 else."""
+    """One entry of a step as shown: its head from 1 (0 for the only one), row and column from 0."""
 
     step: str
     head: int
@@ -30,12 +30,12 @@ class Entry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What its field is called."""
+        """The name of its field."""
         return name_of(*self)
 
 
 def name_of(step: str, head: int, row: int, column: int) -> str:
-    """Return what a field is called.
+    """Return the name of a field.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def correct_answers(folder: str) -> dict[str, str]:
 
 
 def marked(folder: str, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the score of each field, that of the question, and what a teacher would write.
+    """Return the score of each field, that of the question, and the sentences of the verdict.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _key(folder: str) -> tuple[Key, Course]:
 
 
 def _matrices(key: Key, course: Course, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the steps of which anything is typed, with a blank for each empty field."""
+    """Return the steps with typed entries, with a blank for each empty field."""
     steps: dict[str, Any] = {}
     for each in entries_of(key, course):
         heads = steps.setdefault(each.step, {})
@@ -122,7 +122,7 @@ def _matrices(key: Key, course: Course, typed: Mapping[str, Any]) -> dict[str, A
 
 
 def _scores(marking: Marking, key: Key, course: Course) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield the share that each field earns, weighed so that a step counts what it should."""
+    """Yield the share that each field earns, so that a step has its weight."""
     by_step = {marks.step.name: marks for marks in marking.steps}
     for each in entries_of(key, course):
         marks = by_step[each.step]

@@ -1,4 +1,4 @@
-"""Wheels of what is installed here, so that what is sent away needs no network to run."""
+"""Wheels of the installed packages, so that an exported problem needs no network."""
 
 import base64
 import hashlib
@@ -15,10 +15,10 @@ from attncalc import base
 from attncalc.problem.samples import SAMPLES
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
-"""When everything in an archive was made: the same files are the same bytes."""
+"""The time of everything in an archive: the same files give the same bytes."""
 EXECUTABLE, PLAIN = 0o755, 0o644
 LEVEL = 3
-"""How hard numpy is packed: harder takes twice the time for a tenth of the size."""
+"""The compression level of numpy: a higher one takes twice the time for a tenth of the size."""
 _OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
 _OURS = """Wheel-Version: 1.0
 Generator: attncalc {version}
@@ -28,7 +28,7 @@ Tag: py3-none-any
 
 
 class Wheel(NamedTuple):
-    """A wheel, its name, and for which Python it is, as in cp312; py3 for any."""
+    """A wheel, its name, and its Python, such as cp312; py3 for any."""
 
     name: str
     python: str
@@ -41,16 +41,16 @@ def packed(files: Mapping[str, bytes], level: int | None = None) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             entry = zipfile.ZipInfo(name, EPOCH)
-            entry.create_system = 3  # Unix, whose rights are kept
+            entry.create_system = 3  # Unix, whose permissions are kept
             entry.external_attr = (EXECUTABLE if content[:2] == b"#!" else PLAIN) << 16
             is_packed = name.endswith(".whl")
             entry.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content, compresslevel=level)  # an entry has its own
+            archive.writestr(entry, content, compresslevel=level)  # an entry has its own level
     return buffer.getvalue()
 
 
 def wheel_of_attncalc() -> Wheel:
-    """Return the wheel of this very package, from its files."""
+    """Return the wheel of this package, from its files."""
     version = base.__version__
     folder = f"attncalc-{version}.dist-info"
     files = dict(_files_of_attncalc())
@@ -60,9 +60,9 @@ def wheel_of_attncalc() -> Wheel:
 
 
 def wheel_of_numpy() -> Wheel | None:
-    """Return the wheel of the numpy that is installed, or None where it is for other machines.
+    """Return the wheel of the installed numpy, or None if it is for other machines.
 
-    Courses' machines run Linux on x86-64. Of one that did not come as a wheel there is none.
+    Course systems run Linux on x86-64. None also for a numpy that was not installed from a wheel.
     """
     try:
         numpy = metadata.distribution("numpy")
@@ -107,7 +107,7 @@ def _tags(distribution: metadata.Distribution) -> list[str]:
 
 
 def _files_of(distribution: metadata.Distribution) -> Iterator[tuple[str, bytes]]:
-    """Yield what came in a wheel, and nothing that was made or put elsewhere at installation."""
+    """Yield the files of a wheel, without those created at installation."""
     for file in distribution.files or ():
         is_made = "__pycache__" in file.parts or file.name in _OF_THE_INSTALLER
         if ".." not in file.parts and not is_made:

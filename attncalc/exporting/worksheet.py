@@ -1,7 +1,7 @@
-"""A worksheet as HTML for the page of another system, in which texts of a problem stay text.
+"""A worksheet as HTML for the page of another system, with inert texts.
 
-Systems read more than HTML in a page: gaps between braces, templates, mathematics, filters. So
-every sign of a text is written by its number.
+Systems interpret more than HTML in a page: gaps in braces, templates, mathematics, filters. Special
+characters of texts are therefore written as character references.
 """
 
 import re
@@ -20,7 +20,7 @@ from attncalc.writing.page import Contents, make_page
 
 _SIGN = re.compile(r"[^\w\s.,-]|_", re.ASCII)
 Asks = Callable[[Grid], str]
-"""Returns the HTML in which a matrix is asked for."""
+"""Returns the HTML of the fields for a matrix."""
 
 
 def inert(text: str) -> str:
@@ -39,16 +39,16 @@ def _by_number(found: re.Match[str]) -> str:
 
 
 def worksheet(solution: Solution, course: Course, asks: Asks) -> str:
-    """Return what is given and what is asked for.
+    """Return the given and the asked matrices.
 
     Parameters
     ----------
     solution
-        The problem, solved.
+        The solved problem.
     course
-        What is asked for.
+        The rules, with the asked steps.
     asks
-        How each matrix is asked for.
+        Returns the HTML of the fields for a matrix.
     """
     steps = tuple(step for step in solution.plan if step.name in course.asked)
     page = make_page(solution, Contents(steps, blank=True))
@@ -56,14 +56,14 @@ def worksheet(solution: Solution, course: Course, asks: Asks) -> str:
 
 
 def refuse_the_map(course: Course, system: str) -> None:
-    """Refuse to ask for the lines of the map where only numbers can be asked for."""
+    """Refuse to ask for the lines of the map if only numbers are possible."""
     if LINES in course.asked:
         others = ",".join(name for name in course.asked if name != LINES)
         raise InputError(f"{system} takes numbers, not {LINES}: use --steps {others}")
 
 
 def refuse_too_many(solution: Solution, course: Course, system: str, most: int) -> None:
-    """Refuse to ask for more entries than a system takes in one question."""
+    """Refuse to ask for more entries than a system allows in one question."""
     count = sum(prod(solution.shape_of(name)) for name in course.asked)
     if count > most:
         raise InputError(
@@ -115,7 +115,7 @@ class _Html(DocumentWriter[str]):
             yield self.asks(grid)
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
-        """Leave out the map, which is not asked for."""
+        """Omit the map, which is not asked for."""
         yield from ()
 
 
@@ -124,6 +124,6 @@ def _named(grid: Grid) -> str:
 
 
 def _text(cell: parts.Cell | None) -> str:
-    assert cell is not None  # nothing is left out of a worksheet
+    assert cell is not None  # a worksheet omits nothing
     content = cell.content
     return inert(content if isinstance(content, str) else in_text(content)) if content else ""

@@ -1,1 +1,1 @@
-"""Grading: a worked answer beside the solution, entry by entry."""
+"""Grading: compares a worked answer with the solution, entry by entry."""

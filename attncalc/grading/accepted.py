@@ -1,4 +1,4 @@
-"""Ways to round within a step that a teacher accepts, held against the whole of what is written."""
+"""Accepted roundings within a step, compared with all entries of an answer."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,36 +17,36 @@ from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 FAR = 0.025
-"""A weight that is further off was not rounded on the way: too much was lost to call it that."""
+"""The largest difference of a weight that rounding within a step can explain."""
 LARGEST_SCORE = 30.0
-"""Beyond it no rounding of its power shows."""
+"""The largest score for which rounding its power can be visible."""
 PAIRED = 6
-"""Ways of one step, the most common ones, that are tried together with one of another step."""
+"""The most common roundings of one step, which are combined with those of another step."""
 PLAINEST = 2
-"""Ways that are looked for before weights may have been moved to sum to 1: a sum is soon 1."""
+"""The number of roundings that are tried before adjusted sums, since a sum is often 1 by chance."""
 MANY = 5
-"""Entries of which one may be wrong, and the others still show how they were rounded."""
+"""The number of entries from which one may be wrong, and the others still show the rounding."""
 ADJUSTED = "weights-adjusted"
 
 
 class Accepted(NamedTuple):
-    """Which entries come out when somebody rounds in this way; `way` says how, as a clause."""
+    """The entries that a rounding explains; `way` describes it as a clause."""
 
     way: Cause
     near: Matrix
 
 
 def accepted(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> Accepted | None:
-    """Return the first way to round on the way that gives every entry of a step, if there is one.
+    """Return the first rounding within a step that gives every entry, or None.
 
     Parameters
     ----------
     known
-        What the script itself had to go on.
+        The values of the answer itself.
     step, written
-        The step, and what is written, as the plan has it.
+        The step, and its matrix in the answer, in the layout of the plan.
     wrong
-        Where nothing else explains what is written.
+        The entries that nothing else explains.
     """
     if _is_far(known, step, written, wrong):
         return None
@@ -62,7 +62,7 @@ def accepted(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) ->
 
 
 def _is_far(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> bool:
-    """Say whether more than one entry is further off than rounding on the way may lead."""
+    """Return whether more than one entry differs by more than rounding within a step can."""
     right = known.result(step, None)
     if right.low.shape != written.shape:
         return True
@@ -71,7 +71,7 @@ def _is_far(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> 
     if step.role != "weights":
         finite = np.abs(right.low[np.isfinite(right.low)])
         room = 2 * room * max(1.0, float(finite.max(initial=0.0)))
-    elif isinstance(step.operation, Softmax):  # small powers lose much of what they are
+    elif isinstance(step.operation, Softmax):  # small powers lose most of their digits
         scores = known.read(step.inputs[0], None).low
         total = np.exp(np.minimum(scores, LARGEST_SCORE)).sum(axis=-1, keepdims=True)
         room = room + unit * (scores.shape[-1] + 1) / np.maximum(total, unit)
@@ -81,7 +81,7 @@ def _is_far(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> 
 
 
 def _ways(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Accepted]:
-    """Yield which entries each way gives: those of the step, and of steps that are left out."""
+    """Yield the entries for each rounding: in the step, and in steps that are left out."""
     fine = np.maximum(written.decimals, known.key.problem.decimals)
     for number, recipes in enumerate(_recipes(known, step)):
         if number == PLAINEST and step.role == "weights":
@@ -98,7 +98,7 @@ def _ways(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Accepted
 
 
 def _recipes(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
-    """Yield single ways, then the most common ones of two steps together."""
+    """Yield single roundings, then the most common pairs for two steps."""
     names = dict.fromkeys(each.name for each in (*known.missing(step), step))
     ways = [known.key.roundings[name] for name in names if known.key.roundings[name]]
     for each in ways:
@@ -110,14 +110,14 @@ def _recipes(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
 
 
 def _adjusted(known: Known, step: Step, written: WrittenMatrix) -> Accepted:
-    """Say which rows hold weights that were moved by a last place, so that they sum to 1."""
+    """Return the rows of weights that were adjusted by a last place so that they sum to 1."""
     unit = 10.0**-known.key.problem.decimals
     values = written.values
     sums_to_1 = np.abs(values.sum(axis=-1, keepdims=True) - 1) < unit / 10
     right = _hull(known.result(step, rule) for rule in known.rules(step))
     one_off = (values > right.low - 1.001 * unit) & (values < right.high + 1.001 * unit)
     fits = known.slack.as_written().near(values, written.decimals, right)
-    # what is missing may also have been put on one entry, the largest say
+    # the difference may also have been added to one entry, such as the largest
     rest = (~one_off).sum(axis=-1, keepdims=True) <= 1
     room = unit * (values.shape[-1] / 2 + 1)
     on_one = rest & (values > right.low - room) & (values < right.high + room)
@@ -126,6 +126,6 @@ def _adjusted(known: Known, step: Step, written: WrittenMatrix) -> Accepted:
 
 
 def _hull(ranges: Iterator[Range]) -> Range:
-    """Return from the lowest to the highest of what may be right."""
+    """Return the range from the lowest to the highest possible value."""
     lows, highs = zip(*ranges, strict=True)
     return Range(np.minimum.reduce(lows), np.maximum.reduce(highs))

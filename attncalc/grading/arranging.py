@@ -1,4 +1,4 @@
-"""From a matrix as it was written to the plan's form: turned, its heads parted, its size told."""
+"""From a matrix as written to the layout of the plan: transposed, split into heads, checked."""
 
 from dataclasses import replace
 from functools import partial
@@ -12,15 +12,15 @@ from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 MOST_CARRIED = 1000
-"""Rows and columns up to which a matrix of another shape than the key's is carried on."""
+"""The largest number of rows and columns of a matrix of another shape that later steps use."""
 SMALLEST_CUT_SHORT = 10
-"""Whole numbers of two digits and more may be what is left of one with decimals."""
+"""From two digits on, a whole number may be a truncated one."""
 
 
 def arranged(
     key: Key, shape: tuple[int, ...], given: WrittenMatrix
 ) -> tuple[WrittenMatrix | None, str]:
-    """Return a matrix in a shape, as the plan has it, or None and what is wrong with its own."""
+    """Return a matrix in a shape, in the layout of the plan, or None and the error of its shape."""
     written = turned(key, given)
     if written.problem:
         return None, written.problem
@@ -42,16 +42,16 @@ def arranged(
 
 
 def with_masked(key: Key, step: Step, given: WrittenMatrix) -> WrittenMatrix:
-    """Return a matrix with the entries that the mask forbids, where they are left out."""
+    """Return a matrix with the masked entries inserted, if they are left out."""
     right = np.asarray(key.problem.standing.shown(key.shown[step.name]))
     missing = np.isnan(given.values)
     texts = given.texts
     if texts is None or step.columns != "keys" or texts.shape != right.shape or not missing.any():
         return given
     if (texts[missing] != "").any() or (step.role == "masked" and not given.problem):
-        return given  # ? is no entry that is left out
+        return given  # ? is not an entry that is left out
     forbidden = _forbidden(key, step, right)
-    if given.problem:  # rows that end where the mask begins
+    if given.problem:  # rows that end at the mask
         forbidden |= (right == 0) | np.isneginf(right)
     are_ends = (np.sort(missing, axis=-1) == missing).all()
     if (missing & ~forbidden).any() or (given.problem and not are_ends):
@@ -64,7 +64,7 @@ def with_masked(key: Key, step: Step, given: WrittenMatrix) -> WrittenMatrix:
 
 
 def _forbidden(key: Key, step: Step, right: Matrix) -> Matrix:
-    """Return where a mask of the step's own attention forbids a key."""
+    """Return where a mask of the step's own attention excludes a key."""
     calculation = key.problem.calculation
     own = calculation.part_of(step.name).plan
     masked = [each.name for each in own if each.role == "masked" and each.name in key.shown]
@@ -81,9 +81,9 @@ def _without_one_head(written: WrittenMatrix) -> WrittenMatrix:
 
 
 def in_own_shape(key: Key, step: Step, given: WrittenMatrix) -> WrittenMatrix | None:
-    """Return a matrix of another shape than the key's as later steps can read it, if they can.
+    """Return a matrix of another shape than the key's if later steps can read it, or None.
 
-    It has a number in each place, as many heads as the key has, and is not very large.
+    It must be complete, have as many heads as the key, and not be very large.
     """
     shape, written = key.shown[step.name].shape, turned(key, given)
     if len(shape) == 2:
@@ -96,7 +96,7 @@ def in_own_shape(key: Key, step: Step, given: WrittenMatrix) -> WrittenMatrix | 
 
 
 def other_size(key: Key, step: Step, shape: tuple[int, ...]) -> str:
-    """Say which size a matrix has and which one the key has, where it is another one."""
+    """Return a message with the size of a matrix and of the key, if they differ."""
     right = key.shown[step.name].shape
     if shape == right:
         return ""
@@ -104,7 +104,7 @@ def other_size(key: Key, step: Step, shape: tuple[int, ...]) -> str:
 
 
 def _without_names(written: WrittenMatrix, shape: tuple[int, ...]) -> WrittenMatrix:
-    """Return a matrix without a row 1, 2, 3 … above it, or tokens named by numbers around it."""
+    """Return a matrix without a row 1, 2, 3 … above it, or numbers of tokens around it."""
     if written.values.ndim != 2 or len(shape) != 2:
         return written
     rows, columns = written.shape
@@ -117,9 +117,9 @@ def _without_names(written: WrittenMatrix, shape: tuple[int, ...]) -> WrittenMat
 
 
 def with_plain_whole_numbers(written: WrittenMatrix, asked: int) -> WrittenMatrix:
-    """Take whole numbers at their word: 8 is 8.00, and not 8.3 cut short.
+    """Read whole numbers exactly: 8 is 8.00, and not a truncated 8.3.
 
-    But large ones in a matrix without any decimals: they may well be cut short.
+    Large ones in a matrix without any decimals may be truncated.
     """
     values, decimals = written.values, written.decimals
     has_decimals = bool((decimals[np.isfinite(values)] > 0).any())
@@ -128,14 +128,14 @@ def with_plain_whole_numbers(written: WrittenMatrix, asked: int) -> WrittenMatri
 
 
 def turned(key: Key, given: WrittenMatrix) -> WrittenMatrix:
-    """Return a matrix with tokens as rows, as the plan has it."""
+    """Return a matrix with tokens as rows, in the layout of the plan."""
     if not key.problem.standing.by_columns:
         return given
     return given.arranged(key.problem.standing.shown)
 
 
 def _size(key: Key, shape: tuple[int, ...], in_plan_form: bool = False) -> str:
-    """Return a shape in words: 3 × 2, or 2 heads of 3 × 2."""
+    """Return a shape as text: 3 × 2, or 2 heads of 3 × 2."""
     *heads, rows, columns = shape
     if in_plan_form:
         rows, columns = key.problem.standing.pair(rows, columns)

@@ -1,4 +1,4 @@
-"""Causes: each wrong recipe is run on the script's own values, and must give every entry."""
+"""Causes: each wrong recipe is applied to the answer's own values, and must give every entry."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,30 +17,30 @@ from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 MOST_LEFT_OUT = 40
-"""Steps left out before another in which a mistake is looked for: two layers, or so."""
+"""The largest number of left-out steps that are searched for a mistake: about two layers."""
 MOST_OF_TWO = 12
-"""The same of two mistakes at once: an attention, or so."""
+"""The same for two mistakes at once: about one attention."""
 TOGETHER = (("Q_rot", "K_rot"), ("Q", "K"), ("Q", "K", "V"), ("K", "V"), ("S", "H"))
-"""Steps that one function of a program makes."""
+"""Steps that one function of a program computes."""
 SHARED = ("rope-", "heads-viewed", "heads-interleaved", "heads-tiled", "wrong-source")
-"""How the codes begin of what such a function does wrong."""
+"""The start of the codes of mistakes of such a function."""
 MOST_PAIRED = 1000
-"""Entries of a step up to which pairs of mistakes are tried."""
+"""The largest number of entries of a step for which pairs of mistakes are tried."""
 MOST_IN_PAIRS = 150
-"""Mistakes up to which an order of heads is tried together with another."""
+"""The largest number of mistakes for which an order of heads is combined with another one."""
 
 
 def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[Cause, int]:
-    """Return what gives every entry of a step, and in how many entries it can be seen.
+    """Return the causes that give every entry of a step, and the number of entries that show each.
 
     Parameters
     ----------
     known
-        What the script itself had to go on.
+        The values of the answer itself.
     step
         The step.
     written
-        What was written, as the plan has it; of too few decimals where it fits no finer.
+        The matrix in the answer, in the layout of the plan; with few decimals if only these fit.
     """
     fine = np.maximum(written.decimals, known.key.problem.decimals)
     listed = [*_alone(known, step), *_twins(known, step)]
@@ -67,12 +67,12 @@ def _fitting(
     found: set[str] = set()  # left out before or done here: one mistake
     for rule in known.rules(step):
         right = None
-        with suppress(ValueError):  # of another shape than the plan can go on from
+        with suppress(ValueError):  # of a shape that the plan cannot continue from
             right = known.result(step, rule)
         for recipe, *twins in tried:
             made = None
             if recipe.code not in found:
-                with suppress(ValueError, InputError):  # shapes do not go together, a sum is 0
+                with suppress(ValueError, InputError):  # shapes do not match, a sum is 0
                     made = known.result(step, rule, recipe, *twins)
             if made is None or made.low.shape != written.shape:
                 continue
@@ -85,10 +85,10 @@ def _fitting(
 def _by_other_conventions(
     known: Known, step: Step, written: WrittenMatrix
 ) -> Iterator[tuple[Cause, int]]:
-    """Yield the conventions by which the whole problem gives every entry of a step.
+    """Yield the conventions that give every entry of a step, in the whole problem.
 
-    Nothing is yielded where the problem's own give them too: what is left is what floats do to it,
-    float32 above all.
+    Nothing is yielded if the problem's own conventions give them too: the difference is rounding of
+    floats, such as float32.
     """
     answered = ~np.isnan(written.values)
     if answered.sum() < 2 or written.problem or not known.key.otherwise:
@@ -112,12 +112,12 @@ def _by_other_conventions(
 
 
 def pairs_that_fit(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Cause]:
-    """Yield two mistakes in two steps that together give every entry; large ones are not tried."""
+    """Yield pairs of mistakes in two steps that give every entry; large steps are not tried."""
     if written.values.size > MOST_PAIRED or np.isnan(written.values).any():
         return
     found: set[str] = set()  # left out before or done here: one mistake
     candidates = list(_candidates(known, step, MOST_OF_TWO))
-    if len(candidates) > MOST_IN_PAIRS:  # orders of heads are most of them
+    if len(candidates) > MOST_IN_PAIRS:  # most of them are orders of heads
         candidates = [each for each in candidates if not each.code.startswith("heads-order")]
     for first, second in combinations(candidates, 2):
         code = f"{first.code}+{second.code}"
@@ -134,7 +134,7 @@ def pairs_that_fit(known: Known, step: Step, written: WrittenMatrix) -> Iterator
 
 
 def _differences(made: Range, right: Range | None, answered: Matrix) -> int:
-    """Return in how many entries a recipe cannot come out as the right one does."""
+    """Return in how many entries a recipe cannot give the right result."""
     if right is None or made.low.shape != right.low.shape:
         return int(answered.sum())
     with np.errstate(invalid="ignore"):  # of infinities
@@ -143,7 +143,7 @@ def _differences(made: Range, right: Range | None, answered: Matrix) -> int:
 
 
 def results_of_recipes(known: Known, step: Step) -> Iterator[Matrix]:
-    """Yield what each wrong recipe comes to, of a step or of those that are left out before it."""
+    """Yield the result of each wrong recipe of a step, or of those that are left out before it."""
     for recipes in (*_alone(known, step), *_twins(known, step)):
         with suppress(ValueError, InputError):
             yield known.result(step, None, *recipes).low
@@ -154,7 +154,7 @@ def _alone(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
 
 
 def _twins(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
-    """Yield what one line of a program does to several steps: to queries and keys alike, say."""
+    """Yield changes that one line of a program makes to several steps, such as queries and keys."""
     missing = [each.name for each in known.missing(step)]
     for group in TOGETHER:
         for first in missing:
@@ -169,7 +169,7 @@ def _twins(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
 
 
 def _same_done(known: Known, recipe: Recipe, step: str) -> Recipe | None:
-    """Return the recipe that does to another step what one does."""
+    """Return the recipe that makes the same change to another step."""
     alike = (each for each in known.key.recipes[step] if each.code == recipe.code)
     return next((each for each in alike if each.says == recipe.says), None) or next(
         (each for each in known.key.recipes[step] if each.code == recipe.code), None
@@ -177,7 +177,7 @@ def _same_done(known: Known, recipe: Recipe, step: str) -> Recipe | None:
 
 
 def _says(recipe: Recipe, twins: list[Recipe]) -> str:
-    """Return what was done, and where it was done too."""
+    """Return the description of a mistake, with the other steps that have it."""
     if not twins:
         return recipe.says
     return f"{recipe.says} (in {of_each([recipe.step, *(each.step for each in twins)])})"
@@ -186,8 +186,8 @@ def _says(recipe: Recipe, twins: list[Recipe]) -> str:
 def _candidates(known: Known, step: Step, most: int = MOST_LEFT_OUT) -> Iterator[Recipe]:
     """Yield the wrong recipes of the step, and of the last of those that are left out before it.
 
-    Of a gradient those of the way back come first, the nearest first: of its signs, all turned, it
-    says more than of those of V, which would turn it as well.
+    For a gradient, recipes of the backward pass come first, the nearest first: they explain more
+    than recipes of V, which also reverse all signs.
     """
     tried = (*tuple(known.missing(step))[-most:], step)
     if is_of_the_way_back(step.name):

@@ -1,4 +1,4 @@
-"""The numbers of programs: within a tolerance or not, what explains them, how far they are off."""
+"""Numbers of programs: within a tolerance or not, possible causes, and the size of errors."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -19,24 +19,24 @@ from attncalc.reading.answers.answer import WrittenMatrix
 
 
 class CompareWalk(Walk):
-    """Compares numbers that nothing was cut from."""
+    """Compares numbers that were not rounded."""
 
     follows_key = Status.CORRECT
 
     def beside_key(self, name: str, written: WrittenMatrix) -> tuple[Matrix, Matrix]:
-        """Judge entries by the tolerance alone."""
+        """Mark entries by the tolerance."""
         right = _allowed(self.key, name, written)
         codes = np.where(right, NUMBER_OF[Status.CORRECT], NUMBER_OF[Status.WRONG])
         return codes, np.zeros_like(right)
 
     def is_near_key(self, name: str, written: WrittenMatrix) -> bool:
-        """Say that nothing outside the tolerance is near."""
+        """Return that no number outside the tolerance is near."""
         return False
 
     def causes(
         self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
     ) -> tuple[Cause, ...]:
-        """Return the recipes that give every number; else one factor, or an order of heads."""
+        """Return the recipes that give every number; otherwise one factor, or an order of heads."""
         recipes = tuple(recipes_that_fit(known, step, written))
         if wrong is not None:
             recipes += tuple(mistakes_of_copying(known, step, written))
@@ -47,7 +47,7 @@ class CompareWalk(Walk):
 
 
 def _allowed(key: Key, name: str, written: WrittenMatrix) -> Matrix:
-    """Say which numbers are within the tolerance, before a rounding or after."""
+    """Return which numbers are within the tolerance, before or after rounding."""
     values, decimals = written.values, written.decimals
     exact, shown = key.exact[name], key.shown[name]
     near = key.slack.near(values, decimals, Range.at(exact))
@@ -55,7 +55,7 @@ def _allowed(key: Key, name: str, written: WrittenMatrix) -> Matrix:
 
 
 def _of_all_numbers(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Cause]:
-    """Yield what explains every number of a step: one factor for all, or heads out of order."""
+    """Yield causes for every number of a step: one factor for all, or permuted heads."""
     right = known.result(step, None).low
     if right.shape != written.shape:
         return
@@ -73,7 +73,7 @@ def _of_all_numbers(known: Known, step: Step, written: WrittenMatrix) -> Iterato
 
 
 def _factor(known: Known, written: WrittenMatrix, right: Matrix) -> float | None:
-    """Return the one factor between what is written and what is right, if there is one."""
+    """Return the common factor between the written and the right numbers, or None."""
     finite = np.isfinite(written.values) & np.isfinite(right)
     if not finite.any() or not np.abs(right[finite]).max() > 0:
         return None
@@ -86,7 +86,7 @@ def _factor(known: Known, written: WrittenMatrix, right: Matrix) -> float | None
 
 
 def _order(known: Known, written: Matrix, right: Matrix) -> list[int] | None:
-    """Return which right head stands in the place of each; None where they are no permutation."""
+    """Return the right head in place of each; None if they are not a permutation."""
     decimals = np.zeros(right.shape[1:])
     order: list[int] = []
     for head in written:
@@ -101,16 +101,16 @@ def _order(known: Known, written: Matrix, right: Matrix) -> list[int] | None:
 
 
 class Deviation(NamedTuple):
-    """How far one step is off what the problem itself gives.
+    """The errors of one step, compared with the solution of the problem.
 
     Parameters
     ----------
     differ, entries
-        How many entries are off by more than the tolerance, of how many.
+        The number of entries with an error above the tolerance, and of all entries.
     absolute, relative
-        The largest error, and the largest in relation to what is right.
+        The largest absolute and the largest relative error.
     worst
-        Where the largest error is; None where nothing could be compared.
+        The place of the largest error; None if nothing could be compared.
     """
 
     differ: int
@@ -121,7 +121,7 @@ class Deviation(NamedTuple):
 
 
 def deviation(marking: Marking, marks: StepMarks) -> Deviation:
-    """Return how far a step is off, beside the key."""
+    """Return the deviation of a step from the key."""
     right, written = marking.key.exact[marks.step.name], marks.written
     if written is None or written.shape != right.shape:
         return Deviation(right.size, right.size, np.inf, np.inf, None)

@@ -1,4 +1,4 @@
-"""Mistakes of copying: an entry taken for another number, rows or neighbours in other places."""
+"""Copying mistakes: an entry read as another number, rows or neighbours in other places."""
 
 from collections.abc import Iterator, Sequence
 from itertools import permutations
@@ -17,11 +17,11 @@ from attncalc.reading.answers.answer import WrittenMatrix
 
 MISCOPIED = "miscopied"
 MOST_TRIED = 400
-"""Entries of a given matrix up to which each is tried."""
+"""The largest number of entries of a given matrix that are all tried."""
 MOST_TOKENS = 6
-"""Tokens up to which each order of them is tried."""
+"""The largest number of tokens of which every order is tried."""
 MOST_DECIMALS = 4
-"""Decimals that somebody types; a value with more was not copied."""
+"""The most decimals of a typed number; a value with more was not copied."""
 
 CODES = (
     *("rows-swapped", "columns-swapped", "row-repeated", "column-repeated"),
@@ -29,21 +29,21 @@ CODES = (
 )
 
 Found = tuple[Cause, int]
-"""A cause, and in how many entries it is seen."""
+"""A cause, and the number of entries that show it."""
 
 
 def mistakes_of_copying(known: Known, step: Step, written: WrittenMatrix) -> dict[Cause, int]:
-    """Return what may have been copied wrong, and in how many entries it is seen."""
+    """Return the possible copying mistakes, each with the number of entries that show it."""
     return {**dict(_miscopied(known, step, written)), **dict(_misplaced(known, step, written))}
 
 
 def _miscopied(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Found]:
-    """Yield the entries of given matrices that give all of a projection if one alone is another.
+    """Yield the entries of given matrices that explain a projection if one of them was misread.
 
-    The product is linear in each of them, so that its value is found by solving back.
+    The product is linear in each of them, so that the misread value is computed from the result.
     """
     given = known.key.problem.given
-    # after a step against the gradients, weights are a step themselves
+    # after a step of gradient descent, weights are steps themselves
     if not isinstance(step.operation, Project) or not given.keys() >= set(step.inputs):
         return
     right = known.key.exact[step.name]
@@ -58,7 +58,7 @@ def _miscopied(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Fou
 def _of_one_entry(
     known: Known, step: Step, written: WrittenMatrix, name: str, place: Place
 ) -> Iterator[Found]:
-    """Yield what an entry was taken for, if that gives all that is written."""
+    """Yield the misread value of an entry, if it gives every written entry."""
     given = known.key.problem.given
     own = float(given[name][place])
 
@@ -80,12 +80,12 @@ def _of_one_entry(
     if value != own and near.all():
         unit = 10.0**-known.key.problem.decimals
         seen_in = int((np.abs(made - right) > unit / 2).sum())
-        if seen_in > 1:  # of one entry a slip says as much
+        if seen_in > 1:  # for one entry, a slip explains as much
             yield _taken_for(known, step, name, place, value), seen_in
 
 
 def _decimals_of(matrix: Matrix) -> int:
-    """Return how many decimals the entries of a given matrix have."""
+    """Return the number of decimals of the entries of a given matrix."""
     fits = (d for d in range(MOST_DECIMALS) if (np.abs(matrix - np.round(matrix, d)) < 1e-12).all())
     return next(fits, MOST_DECIMALS)
 
@@ -97,13 +97,13 @@ def _taken_for(known: Known, step: Step, name: str, place: Place, value: float) 
 
 
 def _entry_name(known: Known, name: str, place: Place) -> str:
-    """Return an entry of a matrix as it is called in the problem's layout: S[2,3]."""
+    """Return the name of an entry in the layout of the problem: S[2,3]."""
     entry = ",".join(str(index + 1) for index in known.key.problem.standing.place(place))
     return f"{name}[{entry}]"
 
 
 class _Compared(NamedTuple):
-    """What is written beside what is right: (rows, columns), or (heads, rows, columns)."""
+    """Written and right numbers: (rows, columns), or (heads, rows, columns)."""
 
     slack: Slack
     values: Matrix
@@ -120,18 +120,18 @@ class _Compared(NamedTuple):
 
     @property
     def near(self) -> Matrix:
-        """Where what is written may come from what is right."""
+        """Where a written number may be the right one."""
         return self.slack.near(self.values, self.decimals, self.right)
 
     def heads(self) -> list["_Compared"]:
-        """Return each head alone."""
+        """Return each head separately."""
         if self.values.ndim == 2:
             return [self]
         each = zip(self.values, self.decimals, *self.right, strict=True)
         return [_Compared(self.slack, a, b, Range(low, high)) for a, b, low, high in each]
 
     def sources(self) -> list[int]:
-        """Return which right row is in the place of each; none where one is not to be found."""
+        """Return the right row in place of each; none if one is not found."""
         found: list[int] = []
         for number in range(len(self.values)):
             rows = sorted(range(len(self.values)), key=lambda row: row != number)
@@ -142,15 +142,15 @@ class _Compared(NamedTuple):
         return found
 
     def is_row(self, number: int, row: int) -> bool:
-        """Say whether a right row is written in the place of another."""
+        """Return whether a right row is written in place of another."""
         right = Range(self.right.low[row], self.right.high[row])
         return bool(self.slack.near(self.values[number], self.decimals[number], right).all())
 
 
 def _misplaced(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Found]:
-    """Yield which rows or columns, or which two neighbours, stand in other places."""
+    """Yield the rows, columns, or two neighbours in other places."""
     if isinstance(step.operation, Patches):
-        return  # there, an image that is cut otherwise explains what stands elsewhere
+        return  # here, an image that is cut differently explains all
     for rule in known.rules(step):
         right = known.result(step, rule)
         if right.low.shape == written.shape:
@@ -159,20 +159,20 @@ def _misplaced(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Fou
 
 
 def _beside(known: Known, step: Step, compared: _Compared) -> Iterator[Found]:
-    """Yield what stands in other places, beside one reading of what is right."""
+    """Yield the misplaced numbers, for one interpretation of the right ones."""
     standing = known.key.problem.standing
     rows = _of_rows(step, compared, "row", standing.line)
     columns = _of_rows(step, compared.turned, "column", standing.line_across)
     lines = [*rows, *columns] or [*_of_tokens(step, compared)]
     yield from lines
-    if not lines or min(compared.values.shape[-2:]) > 1:  # else lines are entries
+    if not lines or min(compared.values.shape[-2:]) > 1:  # otherwise lines are entries
         yield from _of_neighbours(known, step, compared)
 
 
 def _of_rows(step: Step, compared: _Compared, code: str, word: str) -> Iterator[Found]:
-    """Yield which two rows are exchanged, or which one is in the place of another, too.
+    """Yield two rows that are exchanged, or one that replaces another.
 
-    In one head alone, or in all of them alike.
+    In one head, or in all heads alike.
     """
     heads = [head.sources() for head in compared.heads()]
     own = list(range(compared.values.shape[-2]))
@@ -196,8 +196,8 @@ def _of_tokens(step: Step, compared: _Compared) -> Iterator[Found]:
         return
     own = tuple(range(rows))
     for order in permutations(own):
-        places = np.ix_(order, order)
-        right = compared.right.map(lambda end, at=places: end[..., *at])
+        places = (..., *np.ix_(order, order))
+        right = Range(compared.right.low[places], compared.right.high[places])
         if order != own and compared._replace(right=right).near.all():
             named = ", ".join(str(row + 1) for row in order)
             seen_in = int((compared.right.low != right.low).sum())
@@ -213,7 +213,7 @@ def _of_tokens(step: Step, compared: _Compared) -> Iterator[Found]:
 
 
 def _said(sources: Sequence[int], places: Sequence[int], word: str) -> Iterator[tuple[str, str]]:
-    """Yield how a code ends, and what has happened."""
+    """Yield the end of a code, and the description."""
     if len(places) == 2 and sorted(sources) == list(range(len(sources))):
         yield "s-swapped", f"{word}s {places[0] + 1} and {places[1] + 1} are exchanged"
     elif sorted(sources) == list(range(len(sources))):
@@ -226,7 +226,7 @@ def _said(sources: Sequence[int], places: Sequence[int], word: str) -> Iterator[
 
 
 def _of_neighbours(known: Known, step: Step, compared: _Compared) -> Iterator[Found]:
-    """Yield which two entries side by side, or one above the other, are exchanged."""
+    """Yield two adjacent entries, side by side or one above the other, that are exchanged."""
     places = np.argwhere(~compared.near)
     if len(places) != 2 or np.abs(places[0] - places[1]).tolist()[-2:] not in ([0, 1], [1, 0]):
         return

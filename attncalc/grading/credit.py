@@ -1,4 +1,4 @@
-"""What is asked of an answer, and what it earns: each step's weight times the share credited."""
+"""The steps that are asked for, and the points: the weight of a step times its earned share."""
 
 from fractions import Fraction
 from typing import NamedTuple
@@ -18,14 +18,14 @@ from attncalc.reading.answers.answer import Answer
 def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
     """Return the steps that are counted, in the order of the plan, and "connections" for the map.
 
-    They are those that the rules name, or else the problem, and what must be shown. Where neither
-    names any, every step is asked for, and the map where it is drawn. A program's dump says itself
-    what it holds.
+    They are those that the rules or the problem ask for, and those that must be shown. If neither
+    names any, every step is asked for, and the map if it is drawn. Of a program's dump, the steps
+    that it contains are counted.
 
     Raises
     ------
     InputError
-        When the rules ask for what is no step of the problem.
+        If the rules ask for a step that the problem does not have.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
     known = (*key.steps, *((LINES,) if key.problem.attentions else ()))
@@ -42,22 +42,22 @@ def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
 
 
 def _has_map(key: Key, answer: Answer) -> bool:
-    """Say whether a map is drawn: a discussion that mentions one output draws none."""
+    """Return whether a map is drawn: a discussion that mentions one output is not a map."""
     written = answer.connections or ()
     is_blank = answer.connections == () and len(key.problem.attentions) == 1
     return is_blank or any(each.is_drawn(written) for each in maps_of(key))
 
 
 def all_asked(key: Key, rules: Rules) -> tuple[str, ...]:
-    """Return what every answer is asked for, whatever somebody happens to write."""
+    """Return the steps that every answer is asked for, independent of its content."""
     said = rules.asked if rules.asked is not None else key.problem.asked
     return tuple(dict.fromkeys((*(key.steps if said is None else said), *rules.require)))
 
 
 def passed_by(key: Key, answer: Answer, rules: Rules) -> dict[str, str]:
-    """Return the steps that are left out where a later one that follows from them is written.
+    """Return the steps left out, each with the first written later step that follows from it.
 
-    Each with the first such step. What is asked for by name is never passed by.
+    A step that is asked for by name must be written.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
     if said is not None or rules.in_tolerance:
@@ -72,7 +72,7 @@ def passed_by(key: Key, answer: Answer, rules: Rules) -> dict[str, str]:
 
 
 def is_shown(answer: Answer, name: str) -> bool:
-    """Say whether anything is written of a step."""
+    """Return whether the answer contains anything of a step."""
     written = answer.matrices.get(name)
     if written is None:
         return False
@@ -80,21 +80,21 @@ def is_shown(answer: Answer, name: str) -> bool:
 
 
 class Score(NamedTuple):
-    """What is earned, of what could be."""
+    """The earned points, and the possible ones."""
 
     earned: Fraction
     possible: Fraction
 
 
 def score(marking: Marking) -> Score:
-    """Return what an answer earns."""
+    """Return the score of an answer."""
     points = points_of(marking).values()
     earned, possible = (sum(each, Fraction(0)) for each in zip(*points, strict=True))
     return Score(earned, possible)
 
 
 def points_of(marking: Marking) -> dict[str, Score]:
-    """Return what each step earns, and the map, of what it could, in the order of the plan."""
+    """Return the score of each step, and of the map, in the order of the plan."""
     rules, shares = marking.rules, shares_of(marking)
     total = sum(map(rules.weight, shares), Fraction(0))
     unit = rules.points / total if rules.points is not None and total else 1
@@ -105,10 +105,10 @@ def points_of(marking: Marking) -> dict[str, Score]:
 
 
 def shares_of(marking: Marking) -> dict[str, Fraction]:
-    """Return the share of each step that is earned, and of the map where it counts.
+    """Return the earned share of each step, and of the map if it counts.
 
-    A step passed by earns what the later one does; all of it where one cause explains what is
-    wrong there, for then the rest of the way is right.
+    A left-out step earns the share of the later one, and all of it if one cause explains what is
+    wrong there: the remaining steps are then right.
     """
     by_name = {marks.step.name: marks for marks in marking.steps}
     shares: dict[str, Fraction] = {}
@@ -125,11 +125,11 @@ def shares_of(marking: Marking) -> dict[str, Fraction]:
 
 
 def possible_of(key: Key, rules: Rules) -> Fraction:
-    """Return what can be earned in every answer to a problem: what it asks for."""
+    """Return the largest possible points of an answer: those of the steps that are asked for."""
     total = sum(map(rules.weight, all_asked(key, rules)), Fraction(0))
     return total if rules.points is None or not total else rules.points
 
 
 def share_of_lines(marking: Marking) -> Fraction:
-    """Return how many of the lines of the map lead where they should, from 0 to 1."""
+    """Return the share of the lines of the map that are right, from 0 to 1."""
     return sum((line.share for line in marking.lines), Fraction(0)) / len(marking.lines)

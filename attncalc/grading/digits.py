@@ -1,4 +1,4 @@
-"""What people write: digits, rounded in one way or another, or cut off."""
+"""Answers written by people: digits, rounded in different ways, or truncated."""
 
 from collections.abc import Mapping
 
@@ -32,23 +32,23 @@ WRONG = (Status.WRONG, Status.WRONG_SHAPE)
 AMISS = (*WRONG, Status.PRECISION)
 RIGHT = tuple(each for each in Status if each.is_right)
 FEWEST_DIGITS, MOST_DIGITS = 3, 5
-"""Significant digits that people and calculators keep."""
+"""The number of significant digits that people and calculators use."""
 ON_A_DISPLAY, FEW = 4, 8
 MOST_COUNTED = 5000
-"""Entries of a step of which digits are counted: nobody writes more by hand."""
+"""The largest number of entries of a step whose digits are counted."""
 SHOWN_BY = 2
-"""Entries that must show how a script rounds for it to be said."""
+"""The number of entries that must show the rounding of an answer for a remark."""
 SURE = 3
-"""Entries that tell how a script rounds, from which on it is read in no other way."""
+"""The number of entries that determine the rounding of an answer."""
 
 
 class DigitsWalk(Walk):
-    """Holds digits to what the key's values, or the script's own, may become as they are cut."""
+    """Compares digits with the rounded values of the key, or of the answer's own values."""
 
     follows_key = Status.ROUNDING
 
     def beside_key(self, name: str, written: WrittenMatrix) -> tuple[Matrix, Matrix]:
-        """Judge entries by the key's digits, and by those of every other way to round."""
+        """Mark entries by the key's digits, and by those of other roundings."""
         key, values, decimals = self.key, written.values, written.decimals
         shown, asked = key.shown[name], key.problem.decimals
         codes = np.full(values.shape, NUMBER_OF[Status.WRONG])
@@ -65,25 +65,25 @@ class DigitsWalk(Walk):
         return codes, (decimals < asked) & is_rounded & (codes == NUMBER_OF[Status.WRONG])
 
     def is_near_key(self, name: str, written: WrittenMatrix) -> Matrix:
-        """Say where the key can come to a number at all, however values before were rounded."""
+        """Return where the key can give a number, for any rounding of earlier values."""
         fine = np.maximum(written.decimals, self.key.problem.decimals)
         return self.slack.near(written.values, fine, self.key.reached[name])
 
     def rounded_on_the_way(
         self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix
     ) -> Accepted | None:
-        """Return the way to round on the way that explains every entry, if there is one."""
+        """Return the rounding within a step that explains every entry, or None."""
         return accepted(known, step, written, wrong)
 
     def causes(
         self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
     ) -> tuple[Cause, ...]:
-        """Return the recipes that give every entry, and slips where one entry alone is wrong.
+        """Return the recipes that give every entry, and slips if only one entry is wrong.
 
-        A recipe that is seen in a single entry is never alone: a slip can do the same.
+        A recipe that only one entry shows is never the only cause: a slip has the same effect.
         """
         found = recipes_that_fit(known, step, written)
-        if wrong is not None:  # of two columns, exp(-s) is nothing but the two exchanged
+        if wrong is not None:  # for two columns, exp(-s) exchanges the two
             found |= mistakes_of_copying(known, step, written)
         causes = tuple(found)
         if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for seen_in in found.values())):
@@ -98,13 +98,12 @@ class DigitsWalk(Walk):
 def marks_of_digits(
     key: Key, answer: Answer, rules: Rules
 ) -> tuple[tuple[StepMarks, ...], Style | None]:
-    """Mark a script as one that rounds, that cuts digits off, or that has few significant digits.
+    """Mark an answer as rounded, as truncated, or with few significant digits.
 
-    With the marks comes how it rounds, where that is not the key's way and explains every entry.
-
-    Where its digits do not show it, and a mistake is left unexplained, it is read the other way,
-    too, and marked in the way that finds less amiss. Where its digits do show it, and were rounded
-    on the way, they may show the wrong one: then the other way must explain all of it.
+    Return the marks with the rounding, if it is not the key's and explains every entry. If the
+    digits do not determine it, and a mistake is unexplained, the other roundings are tried, and the
+    one with the fewest mistakes is used. If they do, and numbers were rounded within steps, another
+    rounding must explain every entry.
     """
     shown = _cut_entries(key, answer)
     decimals = key.problem.decimals
@@ -126,10 +125,10 @@ def marks_of_digits(
 
 
 def _digits(key: Key, answer: Answer, steps: tuple[StepMarks, ...]) -> int:
-    """Return to how many significant digits a script may have been cut, if that may explain it.
+    """Return the number of significant digits of an answer, if it can explain the entries; else 0.
 
-    Else 0. Few of them must show: the decimals that are asked for would take more. But what a
-    calculator has on its display, nobody need see, where it moves last places alone.
+    Only a few entries may show it, since the required decimals need more. The digits of a
+    calculator need not be visible, if they only change last places.
     """
     amiss = [marks for marks in steps if marks.count(*AMISS) and marks.written is not None]
     written = answer.matrices.values()
@@ -154,7 +153,7 @@ def _digits(key: Key, answer: Answer, steps: tuple[StepMarks, ...]) -> int:
 
 
 def _are_last_places(marks: StepMarks) -> bool:
-    """Say whether what is wrong in a step is a few units of its last place off."""
+    """Return whether the errors of a step are a few units of its last place."""
     written = marks.written
     if written is None or written.shape != marks.expected.shape:
         return False
@@ -169,15 +168,15 @@ def _significant(value: float, decimals: int) -> int:
 
 
 def _is_rounded_on_the_way(steps: tuple[StepMarks, ...]) -> bool:
-    """Say whether nothing is wrong, for a way of rounding within a step explains what else were."""
+    """Return whether nothing is wrong, since rounding within a step explains every difference."""
     is_explained = any(marks.way is not None for marks in steps)
     return is_explained and not any(marks.count(*WRONG) for marks in steps)
 
 
 def _cut_entries(key: Key, answer: Answer) -> int:
-    """Return how many more entries only a flawless script has that cuts, than only one that rounds.
+    """Return how many more entries agree only with truncation than agree only with rounding.
 
-    Few may be so by chance. Whole numbers say nothing: a wrong weight is soon 1.00, or 0.00.
+    Some agree by chance. Whole numbers are not counted: a wrong weight is often 1.00 or 0.00.
     """
     count = 0
     for name, given in answer.matrices.items():
@@ -198,7 +197,7 @@ def _cut_entries(key: Key, answer: Answer) -> int:
 def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int, int]:
     """Return how many entries are wrong, whether they are explained, and how many are odd.
 
-    Of two ways to read a script, the one with the least of these is meant.
+    Of two interpretations of an answer, the one with the fewest is used.
     """
     wrong = [marks for marks in steps if marks.count(*WRONG)]
     return (
@@ -210,9 +209,9 @@ def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int, int]:
 
 
 def style_of(key: Key, steps: tuple[StepMarks, ...]) -> Style | None:
-    """Return how a script rounds, where that is not the key's way and explains each such entry.
+    """Return the rounding of an answer, if it is not the key's and explains each such entry.
 
-    A single entry says too little, and of ways that explain as much the plainest is meant.
+    One entry is not enough; of roundings that explain equally much, the simplest is returned.
     """
     if sum(marks.count(Status.ROUNDING) for marks in steps) < SHOWN_BY:
         return None
@@ -231,7 +230,7 @@ def style_of(key: Key, steps: tuple[StepMarks, ...]) -> Style | None:
 def _shown_by(
     steps: tuple[StepMarks, ...], script: Mapping[str, Matrix], plain: Mapping[str, Matrix]
 ) -> int:
-    """Return how many entries are as in one script, and not as where halves are rounded up."""
+    """Return the number of entries that agree with a rounding, and not with rounding halves up."""
     return sum(
         int(((marks.written.values == script[name]) & (script[name] != plain[name])).sum())
         for marks in steps
@@ -243,7 +242,7 @@ def _shown_by(
 
 
 def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bool:
-    """Say whether the right entries of a step are those of a flawless script in this style."""
+    """Return whether the right entries of a step agree with a flawless answer in this style."""
     if marks.written is None or marks.written.shape != script.shape:
         return True
     right = are(marks.statuses, *RIGHT)
@@ -253,7 +252,7 @@ def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bo
 
 
 def _is_rounded_from(exact: Matrix, values: Matrix, decimals: Matrix) -> Matrix:
-    """Say which numbers are the exact ones to their own decimals; no infinity is."""
+    """Return which numbers are the exact ones rounded to their own decimals; infinities are not."""
     finite = np.isfinite(exact) & np.isfinite(values)
     true, own = (np.where(finite, each, 0.0) for each in (exact, values))
     half = (0.5 + DUST) * 10.0 ** -decimals.astype(float) + RELATIVE_DUST * np.abs(true)

@@ -1,4 +1,4 @@
-"""Two dumps beside one another, the first taken as the key: what differs, and how it stands."""
+"""Compares two dumps, with the first as the key: differences, and layouts."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -22,22 +22,22 @@ AXES = {
 
 
 class Compared(NamedTuple):
-    """An array of the second dump beside the first's.
+    """An array of the second dump, compared with that of the first.
 
     Parameters
     ----------
     name
-        What both call it.
+        Its name in both.
     shape
-        The shape of the first's.
+        Its shape in the first.
     differ, entries
-        How many entries are off by more than the tolerance, of how many; all where shapes differ.
+        The number of entries with an error above the tolerance (all if shapes differ), and of all.
     absolute
         The largest error.
     worst
-        Where it is; None where nothing could be compared.
+        The place of the largest error; None if nothing could be compared.
     says
-        How the second's stands, or what every number of it is.
+        The layout of the second, or the relation of all of its numbers to the first.
     """
 
     name: str
@@ -52,14 +52,14 @@ class Compared(NamedTuple):
 def compared(
     key: Mapping[str, Matrix], other: Mapping[str, Matrix], atol: float, rtol: float
 ) -> tuple[Compared, ...]:
-    """Compare the arrays that two dumps both have.
+    """Compare the arrays that both dumps contain.
 
     Parameters
     ----------
     key, other
         Arrays of numbers by name.
     atol, rtol
-        What is allowed: atol + rtol · |key|.
+        The tolerance: atol + rtol · |key|.
     """
     return tuple(
         _compared(name, key[name], other[name], atol, rtol) for name in key if name in other
@@ -84,7 +84,7 @@ def _compared(name: str, right: Matrix, other: Matrix, atol: float, rtol: float)
 
 
 def _forms(other: Matrix, shape: tuple[int, ...]) -> Iterator[tuple[Matrix, tuple[str, ...]]]:
-    """Yield an array in each way in which it has a shape."""
+    """Yield an array in each layout that has a shape."""
     for axes, says in AXES.items():
         if len(axes) != other.ndim:
             continue
@@ -101,7 +101,7 @@ def _forms(other: Matrix, shape: tuple[int, ...]) -> Iterator[tuple[Matrix, tupl
 def _beside(name: str, right: Matrix, other: Matrix, atol: float, rtol: float) -> Compared:
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.abs(other - right)
-        # what stands for −∞ is the same however it is written
+        # a replacement of −∞ is equal to any other
         same = (other == right) | (_is_forbidden(right) & _is_forbidden(other))
         off = np.where(same, 0.0, np.where(np.isnan(off), np.inf, off))
         allowed = np.where(np.isfinite(right), atol + rtol * np.abs(right), 0.0)
@@ -118,7 +118,7 @@ def _is_forbidden(array: Matrix) -> Matrix:
 
 
 def _factor(right: Matrix, other: Matrix, atol: float, rtol: float) -> tuple[str, ...]:
-    """Say the one factor that is between all numbers of two arrays, if there is one."""
+    """Return the common factor of all numbers of two arrays, if there is one, as a clause."""
     if right.shape != other.shape:
         return ()
     counted = np.isfinite(right) & ~_is_forbidden(right)

@@ -1,4 +1,4 @@
-"""What a person should look at: answers that gain credit by saying the same everywhere."""
+"""Steps to review: answers that earn points with the same number everywhere."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,7 +13,7 @@ CREDITED = (Status.CORRECT, Status.ROUNDING, Status.FOLLOWS, Status.MATCHES_KEY,
 
 
 class Flag(NamedTuple):
-    """A step that a person should look at, and why: `code` is for JSON."""
+    """A step that a person should review, and the reason: `code` is for JSON."""
 
     step: str
     code: str
@@ -21,7 +21,7 @@ class Flag(NamedTuple):
 
 
 def flags(marking: Marking) -> tuple[Flag, ...]:
-    """Return the trivial steps of an answer that earn something, there or in what follows."""
+    """Return the trivial steps of an answer that earn points, there or in later steps."""
     return tuple(flag for marks in marking.steps for flag in _of_step(marking, marks))
 
 

@@ -1,8 +1,8 @@
-"""What frameworks keep of a step, known again: turned, scaled, masked, repeated or averaged.
+"""Recognises the steps of a framework: transposed, scaled, masked, repeated or averaged.
 
-A dump is not made to be marked: under `Q` may stand the rotated queries, heads may be the second
-axis, keys may be repeated for each head that asks. What is found out is by the numbers alone, and
-said; what no right or known wrong step comes to is left as it is.
+A dump is not written for marking: `Q` may contain the rotated queries, heads may be the second
+axis, keys may be repeated for each query head. Arrays are recognised only by their numbers, and
+reported; an array that is neither right nor a known mistake is unchanged.
 """
 
 from collections.abc import Callable, Container, Iterator
@@ -29,12 +29,12 @@ LATER = {
     "S_scaled": ("S_capped", "S_masked", "S"),
     "O": ("C", "H"),
 }
-"""The steps that may be kept under the name of another."""
+"""The steps that may be stored under the name of another."""
 Arrange = Callable[[Matrix], Matrix]
 
 
 class Form(NamedTuple):
-    """A way in which an array may stand, and how it becomes the plan's."""
+    """A layout of an array, and its conversion to that of the plan."""
 
     says: str
     arrange: Arrange
@@ -46,16 +46,16 @@ TURNED = (
     Form("(heads, width, tokens)", lambda array: array.swapaxes(1, 2)),
     Form("(width, heads, tokens)", lambda array: array.transpose(1, 2, 0)),
 )
-"""Kᵀ, which frameworks keep for the product; any other step that is turned is a mistake."""
+"""Kᵀ, which frameworks store for the product; other transposed steps are mistakes."""
 
 
 def recognised(key: Key, answer: Answer) -> Answer:
-    """Return a program's dump with each array under the step that it is, as the plan has it.
+    """Return a program's dump with each array under its step, in the layout of the plan.
 
     Parameters
     ----------
     key
-        The problem, solved, with the tolerance that is allowed.
+        The solved problem, with the tolerance.
     answer
         The dump.
     """
@@ -75,7 +75,7 @@ def recognised(key: Key, answer: Answer) -> Answer:
 
 
 class Found(NamedTuple):
-    """What an array was found to be: which step, how it stands there, and what is said of it."""
+    """The interpretation of an array: its step, its layout, and a remark."""
 
     step: str
     written: WrittenMatrix
@@ -83,14 +83,14 @@ class Found(NamedTuple):
 
 
 class _Array:
-    """An array of a dump, and what it may be.
+    """An array of a dump, and its possible steps.
 
     Parameters
     ----------
     key, name, written
-        The key; the step that the dump calls it, and its numbers.
+        The key; the name of the array as a step, and its numbers.
     there
-        What the dump has by name: none of it is taken for another.
+        The names in the dump: none of them is read as another step.
     """
 
     def __init__(self, key: Key, name: str, written: WrittenMatrix, there: Container[str]) -> None:
@@ -101,7 +101,7 @@ class _Array:
         self.steps = [name, *free]
 
     def found(self) -> Found:
-        """Return what it is: by its numbers, by a mistake that gives them, or by its shape."""
+        """Return its interpretation: by its numbers, by a mistake with them, or by its shape."""
         for found in self._as_it_may_stand():
             if self._is_near(found.written, found.step):
                 return found
@@ -118,9 +118,9 @@ class _Array:
         return standing[0] if standing else Found(self.name, self.written)
 
     def _as_it_may_stand(self) -> Iterator[Found]:
-        """Yield each form in which it has the shape of a step that it may be."""
+        """Yield each layout with the shape of a step that it may be."""
         seen: set[tuple[str, str]] = set()
-        # all steps in the plan's form first: what looks turned may be another mistake
+        # all steps in the plan's layout first: a transposed array may be another mistake
         for form in self._forms():
             written = self.written if not form.says else self.written.arranged(form.arrange)
             for step in self.steps:
@@ -134,7 +134,7 @@ class _Array:
                     yield Found(step, arranged, (*named, *stands, *((said,) if said else ())))
 
     def _forms(self) -> tuple[Form, ...]:
-        """Return the ways in which it may stand; scores and weights stand in one alone."""
+        """Return the possible layouts; scores and weights have only one."""
         if self.written.values.ndim != 3 or self.key.steps[self.name].columns == "keys":
             return (AS_IT_IS,)
         turned = TURNED if self.name.rpartition(".")[2].startswith("K") else ()
@@ -148,7 +148,7 @@ class _Array:
         return bool(near.all())
 
     def _is_forbidding(self, found: Found) -> bool:
-        """Say whether it has the place-holders of −∞ where the mask forbids: it is masked."""
+        """Return whether it has replacements of −∞ for masked entries: it is masked."""
         right = self.key.shown[found.step]
         forbidden = np.isneginf(right)
         is_masked = self.key.steps[found.step].role == "masked" and forbidden.any()
@@ -156,12 +156,12 @@ class _Array:
         return bool(is_masked and stands_for_minus_infinity(written, right)[forbidden].all())
 
     def _is_a_mistake(self, found: Found) -> bool:
-        """Say whether a wrong way to come by a step, or by one before it, gives every number."""
+        """Return whether a mistake in a step, or in one before it, gives every number."""
         fresh = Known(self.key, self.key.slack)
         return bool(recipes_that_fit(fresh, self.key.steps[found.step], found.written))
 
     def _averaged(self) -> Found | None:
-        """Return the weights of each head, where the mean of them is what was kept."""
+        """Return the weights of each head, if the array is their mean."""
         step = self.key.steps[self.name]
         right = self.key.exact[self.name]
         values = self.written.values
@@ -177,7 +177,7 @@ class _Array:
         return Found(self.name, WrittenMatrix(made, decimals.copy()), (says,))
 
     def _of_mean(self, step: Step, right: Matrix, values: Matrix) -> Iterator[Matrix]:
-        """Yield the heads, right or by one mistake, whose mean is what was kept."""
+        """Yield the heads, right or with one mistake, whose mean is the array."""
         decimals = np.zeros(values.shape)
         fresh = Known(self.key, self.key.slack)
         for made in (right, *_mistaken(fresh, step)):
@@ -186,7 +186,7 @@ class _Array:
 
 
 def _mistaken(known: Known, step: Step) -> Iterator[Matrix]:
-    """Yield the weights that each wrong recipe comes to."""
+    """Yield the weights that result from each wrong recipe."""
     right = known.key.shown[step.name].shape
     for made in results_of_recipes(known, step):
         if made.shape == right:
@@ -196,7 +196,7 @@ def _mistaken(known: Known, step: Step) -> Iterator[Matrix]:
 def _without_repeats(
     written: WrittenMatrix, shape: tuple[int, ...]
 ) -> Iterator[tuple[WrittenMatrix, str]]:
-    """Yield a matrix that has a shape, or has it once heads that repeat one another are one."""
+    """Yield a matrix that has a shape, or has it after repeated heads are merged."""
     if written.shape == shape:
         yield written, ""
     elif len(shape) == 3 and written.shape == (shape[1], shape[0] * shape[2]):
@@ -221,11 +221,11 @@ def _first(array: Matrix) -> Matrix:
 
 
 def _repeats(heads: Matrix, times: int) -> bool:
-    """Say whether each head stands so many times in turn."""
+    """Return whether each head is repeated so many times consecutively."""
     return all(np.array_equal(heads[place::times], heads[::times]) for place in range(times))
 
 
 def _takes_turns(heads: Matrix, times: int) -> bool:
-    """Say whether all heads stand one after another, so many times."""
+    """Return whether the sequence of all heads is repeated so many times."""
     first, *others = np.split(heads, times)
     return all(np.array_equal(each, first) for each in others)

@@ -1,4 +1,4 @@
-"""The key: what each entry should be, and what every honest way of rounding makes of it."""
+"""The key: the right value of each entry, and the values that each accepted rounding gives."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
@@ -36,7 +36,7 @@ from attncalc.solving.work import Work
 
 
 class Style(NamedTuple):
-    """A way to carry and to cut numbers through a whole script, to some significant digits or 0."""
+    """A rounding of all numbers of an answer, to some significant digits or 0."""
 
     rounding: str
     rule: Rule
@@ -44,7 +44,7 @@ class Style(NamedTuple):
 
     @property
     def code(self) -> str:
-        """Its code in JSON, as in `each-step, half-even`, or `3 digits`."""
+        """Its code in JSON, such as `each-step, half-even`, or `3 digits`."""
         return f"{self.digits} digits" if self.digits else f"{self.rounding}, {self.rule}"
 
 
@@ -57,37 +57,37 @@ def key_of(problem: Problem, rules: Rules) -> "Key":
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """What an answer to a problem is compared with, worked out once for any number of answers.
+    """The expected values of an answer to a problem, computed once for any number of answers.
 
-    All matrices are as the plan has them.
+    All matrices are in the layout of the plan.
     """
 
     problem: Problem
     slack: Slack
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave out what follows from the problem: another process works it out again."""
+        """Return the arguments only; another process computes the derived values again."""
         return Key, (self.problem, self.slack)
 
     def prepare(self) -> None:
-        """Work out what every marking needs: done once, before processes are copied."""
+        """Compute the values that every marking requires, before processes are forked."""
         with np.errstate(all="ignore"), suppress(InputError):
             _ = self.expected, self.scripts, self.reached, self.recipes, self.roundings
 
     @cached_property
     def solution(self) -> Solution:
-        """The problem, solved."""
+        """The solution of the problem."""
         return solve(self.problem)
 
     @cached_property
     def steps(self) -> Mapping[str, Step]:
-        """The steps of its plan, by name; what is given, and only shown as one, is no answer."""
+        """The steps of its plan, by name; given matrices that are only shown are not asked for."""
         given = self.problem.names
         return {step.name: step for step in self.solution.plan if step.name not in given}
 
     @cached_property
     def before(self) -> Mapping[str, frozenset[str]]:
-        """Each step, with all that it goes back to, by name."""
+        """Each step, with all steps that it depends on, by name."""
         found: dict[str, frozenset[str]] = {}
         for name, step in self.steps.items():
             earlier = (found.get(read, frozenset()) for read in step.inputs)
@@ -96,13 +96,13 @@ class Key:
 
     @cached_property
     def tokens(self) -> Attention:
-        """The attention whose lines the map draws: what its queries and keys are called."""
+        """The attention of the map, with the names of its queries and keys."""
         return next(iter(self.problem.attentions), self.problem)
 
     def names_at_hand(self) -> AbstractContextManager[None]:
-        """Return where names that only this problem has, as 1.Q, are known, to read an answer."""
+        """Return the context that recognises names of this problem, such as 1.Q, in an answer."""
         problem = self.problem
-        # those of its normalisations too: mu_Q
+        # also those of its normalisations: mu_Q
         of_layers = problem.block != "attention" or problem.made_tokens
         if of_layers or problem.qk_norm != "none" or problem.equations:
             given = (name for name in problem.names if role_of(name) != "arriving")
@@ -113,7 +113,7 @@ class Key:
 
     @cached_property
     def expected(self) -> Expected:
-        """What an answer may hold, as plain values: blocks without a name are placed by it."""
+        """The content of an answer as plain values, which identify unnamed blocks."""
         problem = self.problem
         return Expected(
             {name: problem.standing.shown(each) for name, each in self.shown.items()},
@@ -127,7 +127,7 @@ class Key:
     def following(self, own: Mapping[str, Matrix]) -> dict[str, Matrix]:
         """Return the steps that follow from an answer's own matrices, in the problem's layout.
 
-        Steps that nothing follows for, because a sum is 0, say, are left out.
+        Steps without a result, for example if a sum is 0, are left out.
         """
         standing, found = self.problem.standing, dict[str, Matrix]()
         known: dict[str, Matrix] = {n: np.asarray(x) for n, x in self.problem.given.items()}
@@ -142,22 +142,22 @@ class Key:
 
     @cached_property
     def work(self) -> Work:
-        """How each entry comes about."""
+        """The written-out work of each entry."""
         return Work(self.solution)
 
     @cached_property
     def shown(self) -> Mapping[str, Matrix]:
-        """Each step as it is handed in: at the problem's decimals, or in full by programs."""
+        """Each step as an answer shows it: at the problem's decimals, or unrounded for programs."""
         return {name: self.slack.shown(self.solution, name) for name in self.steps}
 
     @cached_property
     def exact(self) -> Mapping[str, Matrix]:
-        """Each step as it comes out of its operation, before it is rounded."""
+        """Each step before it is rounded."""
         return _in_floats(self.solution)
 
     @cached_property
     def ranges(self) -> Mapping[str, Range]:
-        """Where the true values behind the shown ones may lie."""
+        """The ranges of the true values of the shown ones."""
         return {name: self._behind(name, shown) for name, shown in self.shown.items()}
 
     def _behind(self, name: str, shown: Matrix) -> Range:
@@ -168,7 +168,7 @@ class Key:
 
     @cached_property
     def is_shown_exactly(self) -> Mapping[str, Matrix]:
-        """Where nothing is lost by rounding, there or in any step before."""
+        """Where rounding changes nothing, there or in any earlier step."""
         true = self._carried or self.exact
         with np.errstate(invalid="ignore"):  # of infinities
             return {
@@ -177,16 +177,16 @@ class Key:
             }
 
     def range_of(self, name: str) -> Range:
-        """Return where the true values of a matrix lie, given ones exactly."""
+        """Return the range of the true values of a matrix; given ones are exact."""
         if name in self.steps:
             return self.ranges[name]
         if name not in self.problem.given:
-            raise ValueError(name)  # an equation left it out: no recipe can read it
+            raise ValueError(name)  # an equation removed it: no recipe can read it
         return Range.at(self.problem.given[name])
 
     @cached_property
     def reached(self) -> Mapping[str, Range]:
-        """What each step comes to when every inexact number that it reads varies."""
+        """The range of each step over all inexact numbers that it reads."""
         with np.errstate(all="ignore"):
             return {
                 name: step.operation.over(*map(self.range_of, step.inputs))
@@ -195,7 +195,7 @@ class Key:
 
     @cached_property
     def recipes(self) -> Mapping[str, tuple[Recipe, ...]]:
-        """The wrong ways to come by each step."""
+        """The wrong recipes of each step."""
         return {
             part.name(step.name): self._recipes(step, part)
             for part in self.problem.calculation.parts
@@ -205,11 +205,11 @@ class Key:
 
     @property
     def all_recipes(self) -> Iterator[Recipe]:
-        """The wrong ways to come by any step."""
+        """Yield the wrong recipes of all steps."""
         return chain.from_iterable(self.recipes.values())
 
     def _recipes(self, step: Step, part: Built) -> tuple[Recipe, ...]:
-        """Return the wrong ways to come by a step: of an attention in its own names, at first."""
+        """Return the wrong recipes of a step, in the names of its attention."""
         if part.attention is None:
             return recipes(step, self.problem, self.solution.plan, None)
         placed = self.steps[part.name(step.name)]
@@ -219,14 +219,14 @@ class Key:
 
     @cached_property
     def otherwise(self) -> tuple[Otherwise, ...]:
-        """Its layers, worked out by each other convention."""
+        """Its layers, computed with each other convention."""
         return tuple(otherwise(self.problem))
 
     @cached_property
     def in_floats(self) -> Mapping[str, Matrix]:
-        """The steps as they are asked for, in the floats in which all is done otherwise.
+        """The steps in the floats that all other conventions are computed in.
 
-        Nothing where these overflow, or are left with nothing to divide by.
+        Empty if these overflow, or a divisor is 0.
         """
         with np.errstate(all="ignore"), suppress(InputError):
             return worked_out(self.problem)
@@ -234,12 +234,12 @@ class Key:
 
     @cached_property
     def roundings(self) -> Mapping[str, tuple[Recipe, ...]]:
-        """The accepted ways to round within each step."""
+        """The accepted roundings within each step."""
         return {name: roundings(step, self.problem.decimals) for name, step in self.steps.items()}
 
     @cached_property
     def scripts(self) -> Mapping[Style, Mapping[str, Matrix]]:
-        """What a flawless script holds in each style of rounding; the key's own comes first."""
+        """The steps of a flawless answer in each style of rounding; the key's style is first."""
         own = Style(self.problem.rounding, RULES[0])
         scripts = {own: self.shown}
         other = DISPLAY if own.rounding == EACH_STEP else EACH_STEP
@@ -250,13 +250,13 @@ class Key:
             if style.rounding == DISPLAY:
                 scripts[style] = {name: cut(matrix) for name, matrix in self._carried.items()}
             else:
-                with np.errstate(all="ignore"), suppress(InputError):  # nothing to divide by
+                with np.errstate(all="ignore"), suppress(InputError):  # a divisor is 0
                     scripts[style] = run(self.solution.plan, self.problem.given, cut)
         return scripts
 
     @cached_property
     def _carried(self) -> Mapping[str, Matrix]:
-        """Return the steps with full precision carried; nothing where that overflows."""
+        """Return the steps computed with full precision; empty if that overflows."""
         is_own = self.problem.rounding == DISPLAY
         try:
             return self.exact if is_own else _in_floats(self.solution.other_rounding)
@@ -265,12 +265,12 @@ class Key:
 
 
 def _words(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what tokens are called, "" for those that are only counted."""
+    """Return the names of tokens, "" for those that are only counted."""
     return tuple("" if name.isdigit() else name for name in names)
 
 
 def _in_floats(solution: Solution) -> Mapping[str, Matrix]:
-    """Return the steps as they come out of their operations."""
+    """Return the unrounded steps."""
     return {
         step.name: solution.exact[step.name].astype(np.float64, copy=False)
         for step in solution.plan

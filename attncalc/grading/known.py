@@ -1,7 +1,7 @@
-"""What a person had to go on: their own values, and what these lead to.
+"""The answer's own values, and the results that follow from them.
 
-A step is a pure function of named matrices, so what follows from a script is that step run on the
-script's own values.
+A step is a pure function of named matrices, so the values that follow from an answer are that step
+applied to the answer's own values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,22 +24,22 @@ from attncalc.problem.step import Step
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """The values that later steps of a script can be based on.
+    """The values that later steps of an answer can be based on.
 
     Parameters
     ----------
     key
-        What is used where the script says nothing: of a wrong shape, or blank.
+        Replaces values of the answer that are missing: of a wrong shape, or blank.
     slack
-        How numbers were cut.
+        The rounding of the numbers.
     points
-        The script's own values, by step.
+        The answer's own values, by step.
     behind
-        Where the values may lie that were carried on.
+        The ranges of the unrounded values.
     unusable, doubtful
-        Steps that nothing can be based on, and those with mistakes: weights may no longer sum to 1.
+        Steps that nothing can be based on, and those with mistakes: weights may not sum to 1.
     misshapen
-        Steps of another shape than the key's, which later ones are based on where that is possible.
+        Steps of another shape than the key's, which later steps use if possible.
     """
 
     key: Key
@@ -53,18 +53,18 @@ class Known:
     _results: dict[tuple[str, Rule | None], Range] = field(default_factory=dict)
 
     def keep(self, name: str, points: Matrix, behind: Range) -> None:
-        """Take in one step of the script."""
+        """Add one step of the answer."""
         self.points[name], self.behind[name] = points, behind
         self._results.clear()  # they are as large as the step, and it is marked
 
     def grounds(self) -> Iterator["Known"]:
-        """Yield what steps can be based on: own values, then the key's for other shapes."""
+        """Yield the values to base steps on: own values, then the key's for other shapes."""
         yield self
         if self.misshapen:
             yield self.mended({})
 
     def shape_of(self, step: Step) -> tuple[int, ...]:
-        """Return the shape that a step has; none where the shapes that it reads do not fit."""
+        """Return the shape of a step; () if the shapes of its inputs do not match."""
         if not self.misshapen:
             return self.key.shown[step.name].shape
         with suppress(ValueError):
@@ -72,14 +72,14 @@ class Known:
         return ()
 
     def misread(self, step: Step) -> tuple[str, ...]:
-        """Return the matrices of another shape than the key's that a step goes back to."""
+        """Return the matrices of another shape than the key's that a step depends on."""
         read = (name for each in (*self.missing(step), step) for name in each.inputs)
         return tuple(dict.fromkeys(name for name in read if name in self.misshapen))
 
     def missing(self, step: Step) -> Iterator[Step]:
-        """Yield the steps before this one that the script leaves out, back to what it shows.
+        """Yield the steps before this one that the answer leaves out, back to the written ones.
 
-        Each once: in layers a step is read by several, and so are these.
+        Each is yielded once: in layers, several steps read one.
         """
         return self._missing(step, set())
 
@@ -93,11 +93,11 @@ class Known:
             yield self.key.steps[name]
 
     def rows_of(self, step: Step) -> list[str]:
-        """Return the steps whose own earlier rows, as they are written, a recurrence reads."""
+        """Return the steps whose own earlier rows a recurrence reads, as written."""
         return [each for each in step.rows_of if each in self.points]
 
     def rules(self, step: Step) -> tuple[Rule | None, ...]:
-        """Return how a script's values can be read: as more was carried, or as they are written.
+        """Return the possible roundings of an answer's values: full precision, or as written.
 
         Steps that are left out may have been rounded by any rule.
         """
@@ -105,21 +105,21 @@ class Known:
         return (None, *rules) if any(self.missing(step)) else (None, *rules[:1])
 
     def result(self, step: Step, rule: Rule | None, *instead: Recipe) -> Range:
-        """Return where the entries of a step may lie.
+        """Return the ranges of the entries of a step.
 
         Parameters
         ----------
         step
             The step.
         rule
-            How steps that the script leaves out were rounded; None for carried in full.
+            The rounding of steps that the answer leaves out; None for full precision.
         instead
-            Recipes that stand in for the step, or for those that are left out before it.
+            Recipes that replace the step, or steps that are left out before it.
 
         Raises
         ------
         ValueError, InputError
-            When shapes do not go together in the wrong recipe, or a sum in it is 0.
+            If shapes do not match in the wrong recipe, or a sum in it is 0.
         """
         if instead:
             return self._result(step, rule, instead, {})
@@ -152,14 +152,14 @@ class Known:
             return self._followed(operation, inputs, step)
 
     def _followed(self, operation: Operation, inputs: Sequence[Range], step: Step) -> Range:
-        """Return the result of an operation on a script's own values; nan where there is none."""
+        """Return the result of an operation on the answer's own values; nan if there is none."""
         try:
-            if self.misshapen:  # ranges broadcast a single column, where products refuse it
+            if self.misshapen:  # ranges broadcast a single column, but products refuse it
                 operation.apply(*(each.low for each in inputs))
             return operation.over(*inputs)
         except ShapeError as error:
             raise ValueError from error
-        except InputError:  # own scores that sum to 0, say: nothing follows from them
+        except InputError:  # own scores that sum to 0, for example: nothing follows from them
             return Range.at(np.full(self.key.shown[step.name].shape, np.nan))
 
     def read(
@@ -169,9 +169,9 @@ class Known:
         instead: tuple[Recipe, ...] = (),
         made_so: "_Made | None" = None,
     ) -> Range:
-        """Return where the values of a matrix may lie that a step reads.
+        """Return the ranges of the values of a matrix that a step reads.
 
-        `made_so` holds what was made already of these recipes: in layers a step is read by several.
+        `made_so` contains the earlier results of these recipes: in layers, several steps read one.
         """
         if name in self.points:
             return self.behind[name] if rule is None else Range.at(self.points[name])
@@ -196,7 +196,7 @@ class Known:
         return made
 
     def with_matrices(self, points: Mapping[str, Matrix], behind: Mapping[str, Range]) -> "Known":
-        """Return the same script with more matrices of its own."""
+        """Return the same answer with more matrices of its own."""
         return replace(
             self,
             points={**self.points, **points},
@@ -206,7 +206,7 @@ class Known:
         )
 
     def mended(self, wrong: Mapping[str, Matrix]) -> "Known":
-        """Return the same script with the key's values where its own are wrong, or misshapen."""
+        """Return the same answer with the key's values for its wrong or misshapen ones."""
         names = [name for name in self.points if name not in self.misshapen]
         points = {name: self.points[name] for name in names}
         behind = {name: self.behind[name] for name in names}
@@ -225,11 +225,11 @@ class Known:
 
 
 _Made = dict[tuple[object, ...], Range]
-"""What was made of some recipes, by the step and these."""
+"""The results of recipes, by the step and the recipes."""
 
 
 def _allow(operation: Operation, inputs: Sequence[Range]) -> bool:
-    """Say whether no input is repeated for want of rows or columns, as numpy broadcasts."""
+    """Return whether no input is broadcast along rows or columns."""
     scores = inputs[0].low.shape[-2:]
     if not isinstance(operation, Mask):
         return True

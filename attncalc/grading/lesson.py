@@ -1,4 +1,4 @@
-"""The results of a lesson beside what follows from its own given matrices, by any convention."""
+"""Compares the results of a lesson with its own given matrices, under any convention."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -26,13 +26,13 @@ from attncalc.reading.answers.answer import IN_FULL, Answer, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 
 RIGHT, WRONG, UNCHECKED = "right", "wrong", "unchecked"
-"""What is said of a result of a lesson."""
+"""The outcome for a result of a lesson."""
 CONVENTIONS = (
     *("scale-none", "scale-not-asked", "scale-sqrt-d-model", "scale-dk", "scores-transposed"),
     *("softmax-columns", "base-2", "weights-transposed", "weights-first", "weights-turned"),
     *("mask-forgotten", "mask-not-asked"),
 )
-"""Recipes that are no mistake in a lesson: it may mean another convention."""
+"""Recipes that are not mistakes in a lesson: it may use another convention."""
 Variant = Mapping[str, tuple[Any, str]]
 _COLUMNS: Variant = {"layout": ("columns", "tokens are columns")}
 _OUT_IN: Variant = {"weights_layout": ("out-in", "weights are stored as (out, in)")}
@@ -46,38 +46,38 @@ VARIANTS: tuple[Variant, ...] = (
     _CAUSAL,
     {**_UNSCALED, **_CAUSAL},
 )
-"""Conventions that are settings: what they are set to, and what that says."""
+"""Conventions that are settings: their values, and descriptions."""
 MOST_AT_ONCE = 2
-"""Rounds in which conventions are tried, each on top of the best before."""
+"""The number of conventions that are tried together, each in addition to the best before."""
 MOST_ENTRIES = 20_000
-"""Entries of an example up to which it is tried by other conventions."""
+"""The largest number of entries of an example for which other conventions are tried."""
 MOST_DIVIDED = 10_000
-"""What scores may be divided by the root of."""
+"""The largest number whose root may divide scores."""
 ALIKE, MOST_ALIKE = 0.0151, 0.5
-"""How far a number may be off that places a row, and which share of them places it."""
+"""The largest difference for a number to identify a row, and the share of numbers that must."""
 LIKE_A_FLOAT, NEAR = 6, 1e-5
-"""Significant digits from which on a number may be a float32, and how far that may be off."""
+"""The fewest significant digits of a float32, and its largest relative error."""
 SURELY_ROUNDED = 4
-"""Decimals of given matrices that a program printed, most likely of more digits."""
+"""The number of decimals from which printed matrices probably have more digits."""
 
 
 class Finding(NamedTuple):
-    """What is said of a result of a lesson, or of some of its lines.
+    """The outcome for a result of a lesson, or for some of its lines.
 
     Parameters
     ----------
     kind
-        "wrong" or "right" of a result; "given", "unchecked" and "other" of what is none.
+        "wrong" or "right" for a result; "given", "unchecked" or "other" for other content.
     name, place
-        The step, and the entry as it is shown, from 1; or the arithmetic that is worked out.
+        The step, and the entry as shown, from 1; or the arithmetic.
     found, right
-        The number as printed, and as it should be.
+        The printed number, and the right one.
     under
-        The conventions under which it is right; none for the usual ones.
+        The conventions under which it is right; () for the usual ones.
     why
-        What explains a wrong number, or why it was not checked.
+        The cause of a wrong number, or why it was not checked.
     where, line, last
-        Where it stands: in words, and its first and last line.
+        Its position: as text, and its first and last line.
     """
 
     kind: str
@@ -93,12 +93,12 @@ class Finding(NamedTuple):
 
     @property
     def what(self) -> str:
-        """The step and the entry, as A[2,1]."""
+        """The step and the entry, such as A[2,1]."""
         return f"{self.name}[{','.join(map(str, self.place))}]" if self.place else self.name
 
 
 class Read(NamedTuple):
-    """A lesson, and all that was found in it; or why it cannot be read."""
+    """A lesson with its findings; or the reason why it cannot be read."""
 
     place: str
     findings: tuple[Finding, ...]
@@ -113,10 +113,10 @@ Reader = Callable[[Expected], Answer]
 
 
 class Checked(NamedTuple):
-    """An example, checked: what it was read as, and what is said of each result.
+    """A checked example: its answer, and the finding for each result.
 
-    `steps` are all that can be checked by its given matrices, and `lost` counts the entries of
-    matrices that are no results by the convention it was checked by.
+    `steps` are those that follow from its given matrices. `lost` counts the entries of matrices
+    that are not results under the convention.
     """
 
     answer: Answer
@@ -127,7 +127,7 @@ class Checked(NamedTuple):
 
     @property
     def cost(self) -> int:
-        """How much speaks against the convention by which it was checked."""
+        """The evidence against the convention: the number of wrong and lost entries."""
         kinds = [(each.kind, each.name) for each in self.findings]
         sizes = [
             self.answer.matrices[name].values.size for kind, name in kinds if kind == UNCHECKED
@@ -137,12 +137,12 @@ class Checked(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _RoundedKey(Key):
-    """A key to a problem whose given matrices are rounded to some decimals, by name."""
+    """The key of a problem whose given matrices are rounded to some decimals, by name."""
 
     decimals: Mapping[str, int] = field(default_factory=dict)
 
     def range_of(self, name: str) -> Range:
-        """Return where the true values of a matrix lie, of given ones too."""
+        """Return the range of the true values of a matrix, including given ones."""
         found = super().range_of(name)
         if name not in self.decimals:
             return found
@@ -151,7 +151,7 @@ class _RoundedKey(Key):
 
 
 class _Givens(NamedTuple):
-    """The fields of a problem; which of them only fill a place, and decimals by name."""
+    """The fields of a problem, the names of placeholders among them, and decimals by name."""
 
     fields: Mapping[str, Any]
     filled: frozenset[str]
@@ -168,20 +168,20 @@ def check_example(
     Parameters
     ----------
     matrices
-        All that it holds.
+        All of its matrices.
     own
-        The names of what stands in its own lines; the rest stands before.
+        The names of the matrices in its own lines; the others precede it.
     read
-        Returns the answer that its lines hold, given what is expected.
+        Returns the answer in its lines, for the expected content.
     said
-        Conventions that the user states.
+        The conventions that the user gives.
     by_one
-        Whether only the usual conventions are tried, for it is long.
+        Whether only the usual conventions are tried, since it is long.
 
     Returns
     -------
     Checked or None
-        None where nothing in it follows from anything else.
+        None if no matrix follows from others.
     """
     matrices = {name: _as_rounded(each) for name, each in matrices.items()}
     by_one = by_one or sum(each.values.size for each in matrices.values()) > MOST_ENTRIES
@@ -196,7 +196,7 @@ def check_example(
 
 
 def _as_rounded(written: WrittenMatrix) -> WrittenMatrix:
-    """Return a matrix with the decimals that its numbers have without the zeros behind them all."""
+    """Return a matrix with its decimals reduced by trailing zeros that all numbers share."""
     values, most = written.values, int(written.decimals.max(initial=0))
     with np.errstate(invalid="ignore"):
         if most > MOST_DECIMALS or (np.isnan(values) | (values == np.round(values))).all():
@@ -211,7 +211,7 @@ def _tried(
     givens: _Givens | None, matrices: Mapping[str, WrittenMatrix], own: frozenset[str],
     read: Reader, said: Mapping[str, Any], *, by_one: bool,
 ) -> Checked | None:  # fmt: skip
-    """Return an example by the conventions that leave the fewest wrong numbers."""
+    """Return an example under the conventions that leave the fewest wrong numbers."""
     if givens is None:
         return None
     check = partial(_checked, givens, matrices, own, read, said)
@@ -237,7 +237,7 @@ def _is_better(found: Checked | None, best: Checked | None, least: int = 1) -> b
 
 
 def _said_where_needed(checked: Checked, first: Checked | None) -> Checked:
-    """Return an example that names a convention only of what is not the same without it."""
+    """Return an example that names a convention only for results that depend on it."""
     found = first.findings if first else ()
     plain = {(each.kind, each.name, each.place) for each in found if not each.under}
     said = (
@@ -248,7 +248,7 @@ def _said_where_needed(checked: Checked, first: Checked | None) -> Checked:
 
 
 def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:
-    """Return the root by which printed scores are divided, where it is one."""
+    """Return the root that divides the printed scores, if it is one."""
     scores, scaled = (matrices.get(name) for name in ("S", "S_scaled"))
     if scores is None or scaled is None or scores.shape != scaled.shape:
         return ()
@@ -263,7 +263,7 @@ def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:
 
 
 def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
-    """Return the problem that an example poses; None where it poses none."""
+    """Return the problem of an example; None if there is none."""
     whole = {
         name: each
         for name, each in matrices.items()
@@ -301,7 +301,7 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
 
 
 _TOKENS = {"Q": ("X", "X1"), "K": ("X", "X2"), "V": ("X", "X2")}
-"""What queries, keys and values are projected from."""
+"""The sources of projections for queries, keys and values."""
 _OF_TOKENS = ("X", "X1", "X2", "P")
 _OF_SCORES = ("Q", "K", "W_Q", "W_K", "b_Q", "b_K")
 
@@ -311,7 +311,7 @@ def _has(fields: Mapping[str, WrittenMatrix], weights: str, tokens: Sequence[str
 
 
 def _filled(fields: dict[str, WrittenMatrix], there: set[str]) -> frozenset[str]:
-    """Fill the places of queries, keys or values that a lesson leaves out; return which."""
+    """Add placeholders for queries, keys or values that a lesson leaves out; return their names."""
     like = next((each for each in "VKQ" if each in there), "")
     missing = sorted(_TOKENS.keys() - there) if like else []
     for name in missing:
@@ -333,7 +333,7 @@ def _checked(
     givens: _Givens, matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
     said: Mapping[str, Any], variant: Variant, rounded_from: int = IN_FULL,
 ) -> Checked | None:  # fmt: skip
-    """Return an example checked by one convention; None where its matrices do not fit so."""
+    """Return an example checked under one convention; None if shapes do not match."""
     slack = ToTheDigit(givens.most)
     settings = {name: value for name, (value, _) in variant.items()}
     under = tuple(says for _, says in variant.values())
@@ -374,9 +374,9 @@ def _checked(
 
 
 def _with_rows(answer: Answer, own: Mapping[str, WrittenMatrix], key: Key) -> Answer:
-    """Return an answer with the single rows that no word places: those of the row worked on.
+    """Return an answer in which unnamed single rows belong to the row being computed.
 
-    softmax([2, 4, 4]) = [0.06, 0.47, 0.47] is the row of the weights that [2, 4, 4] is of scores.
+    softmax([2, 4, 4]) = [0.06, 0.47, 0.47] is the row of weights for the row [2, 4, 4] of scores.
     """
     row = None
     for name in key.steps:
@@ -405,9 +405,9 @@ def _with_rows(answer: Answer, own: Mapping[str, WrittenMatrix], key: Key) -> An
 
 
 def _renamed(answer: Answer, expected: Expected) -> Answer:
-    """Return an answer with a result under the name of the step that its numbers are those of.
+    """Return an answer with a result under the name of the step that its numbers agree with.
 
-    "Weights (divided by √2)" are no scaled scores, if they are the weights in every entry.
+    "Weights (divided by √2)" are not scaled scores if every entry agrees with the weights.
     """
     for name, written in answer.matrices.items():
         if expected.agreement(name, written.values) > 0:
@@ -428,7 +428,7 @@ def _renamed(answer: Answer, expected: Expected) -> Answer:
 
 
 def _follows(key: Key, step: Step, givens: _Givens) -> bool:
-    """Say whether a step follows from what was given, and from nothing that only fills a place."""
+    """Return whether a step follows from given matrices, without placeholders."""
     return step.name not in givens.filled and all(
         name not in givens.filled
         and (name not in key.steps or _follows(key, key.steps[name], givens))
@@ -437,7 +437,7 @@ def _follows(key: Key, step: Step, givens: _Givens) -> bool:
 
 
 class _Judge:
-    """Says of each step what is wrong in it, and by which convention the rest is right."""
+    """Finds the errors of each step, and the conventions under which other entries are right."""
 
     def __init__(self, marking: Marking, under: tuple[str, ...]) -> None:
         self.marking, self.under = marking, under
@@ -445,14 +445,14 @@ class _Judge:
 
     @cached_property
     def own(self) -> Known:
-        """What the lesson itself has to go on."""
+        """The lesson's own values."""
         marking = self.marking
         walk = DigitsWalk(marking.key, marking.answer, marking.rules, marking.key.slack)
         walk.marks()
         return walk.own
 
     def judged(self, marks: StepMarks) -> list[Finding]:
-        """Return what is said of a step."""
+        """Return the findings for a step."""
         name, written = marks.step.name, marks.written
         assert written is not None
         if marks.count(Status.WRONG_SHAPE) or written.shape != marks.expected.shape:
@@ -481,7 +481,7 @@ class _Judge:
         ]
 
     def _is_shown(self, written: WrittenMatrix, expected: Matrix) -> Matrix:
-        """Say which entries are right as they are typed: -2. is -1.999 without decimals."""
+        """Return which entries are right as typed: -2. is -1.999 without decimals."""
         texts = [written.text(place) for place in np.ndindex(written.shape)]
         counts = [len(each.replace(",", ".").partition(".")[2]) for each in texts]
         shown = [np.round(v, c) for v, c in zip(expected.flat, counts, strict=True)]
@@ -489,14 +489,14 @@ class _Judge:
         return same
 
     def _entry(self, written: WrittenMatrix, place: Place, expected: Matrix) -> dict[str, Any]:
-        """Return where an entry is shown, what was found there, and what is right."""
+        """Return the place of an entry, its number, and the right one."""
         key, found = self.marking.key, written.text(place)
         decimals = min(len(found.replace(",", ".").partition(".")[2]), key.problem.decimals)
         shown = tuple(index + 1 for index in key.work.turned(place))
         return {"place": shown, "found": found, "right": f"{float(expected[place]):.{decimals}f}"}
 
     def _best(self, marks: StepMarks, wrong: Matrix) -> tuple[tuple[str, ...], Matrix, Matrix]:
-        """Return the conventions by which most entries are right, the others, and all as it is."""
+        """Return the conventions with most entries right, the remaining errors, and all errors."""
         assert marks.written is not None
         answered = ~np.isnan(marks.written.values)
         best = self.under, wrong, marks.expected
@@ -504,13 +504,13 @@ class _Judge:
             if made.low.shape != wrong.shape:
                 continue
             off = ~self._is_near(marks.written, made) & ~_is_float(marks.written, made.middle)
-            off &= answered if says else wrong  # a convention holds for all of a step
+            off &= answered if says else wrong  # a convention applies to all of a step
             if off.sum() < best[1].sum() and (not says or 2 * off.sum() < answered.sum()):
                 best = (*self.under, says) if says else self.under, off, made.middle
         return best
 
     def _is_printed(self, step: Step) -> bool:
-        """Say whether results that a step reads are printed, and not worked out on the way."""
+        """Return whether the inputs of a step are printed, and not intermediate results."""
         key, written = self.marking.key, self.marking.answer.matrices
         return step.name not in ("Q", "K", "V") and all(
             name in written
@@ -527,7 +527,7 @@ class _Judge:
         return fine
 
     def _otherwise(self, step: Step) -> Iterator[tuple[str, Range]]:
-        """Yield what a step comes to with earlier mistakes mended, and by other conventions."""
+        """Yield the ranges of a step with earlier mistakes corrected, and by other conventions."""
         plain = Known(self.marking.key, self.marking.key.slack)
         for known in filter(None, (self.own, self.mended, plain)):
             with suppress(ValueError, InputError):
@@ -540,7 +540,7 @@ class _Judge:
 
 
 def _is_float(written: WrittenMatrix, expected: Matrix) -> Matrix:
-    """Say which entries are right but for the last digits of a float32."""
+    """Return which entries are right except for the last digits of a float32."""
     if written.shape != expected.shape:
         return np.zeros(written.shape, dtype=bool)
     digits = np.array([len(str(each).lstrip("-0.").replace(".", "")) for each in (

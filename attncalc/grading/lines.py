@@ -1,4 +1,4 @@
-"""The lines of the map: which inputs the solid and the dashed line of each output lead to."""
+"""The lines of the map: the inputs of the solid and the dashed line of each output."""
 
 import re
 from collections.abc import Sequence
@@ -27,17 +27,17 @@ class LineMark(NamedTuple):
     Parameters
     ----------
     head
-        Which head, from 1; 0 for the only one.
+        The head, from 1; 0 for the only one.
     written
-        What was said of them; None where nothing was.
+        The lines as written; None if there are none.
     right
-        Where they should lead, by the script's own weights where these differ from the key's.
+        The right lines, by the answer's own weights if these differ from the key's.
     status
         Correct, following from own weights, wrong, or blank.
     share
-        How much of them is right: the solid and the dashed line count alike.
+        The share that is right: the solid and the dashed line count equally.
     weights
-        The step of the weights whose map it is.
+        The step of the weights of the map.
     """
 
     head: int
@@ -65,18 +65,18 @@ class Map(NamedTuple):
 
     @property
     def tokens(self) -> Attention:
-        """The attention, which knows what its queries and keys are called."""
+        """The attention, with the names of its queries and keys."""
         return self.key.problem.attention_of(self.weights.name)
 
     def own(self, written: Sequence[WrittenConnection]) -> list[WrittenConnection]:
-        """Return those of the written lines that are of this map."""
+        """Return the written lines that belong to this map."""
         if self.is_only:
             return list(written)
         names = [each.name for each in self.key.solution.all_weights]
         return [each for each in written if meant_by(each.of, names) == self.weights.name]
 
     def is_drawn(self, written: Sequence[WrittenConnection]) -> bool:
-        """Say whether lines of this map are drawn, or told in words for every output."""
+        """Return whether lines of this map are drawn, or described for every output."""
         own = self.own(written)
         told = {(max(each.head, 1), _index(each.output, self.tokens.queries)) for each in own}
         heads = self.key.solution.heads_of(self.weights)
@@ -86,13 +86,13 @@ class Map(NamedTuple):
 
 
 def maps_of(key: Key) -> tuple[Map, ...]:
-    """Return the maps of a problem, one of each attention."""
+    """Return the maps of a problem, one for each attention."""
     weights = key.solution.all_weights
     return tuple(Map(key, each, len(weights) == 1) for each in weights)
 
 
 def meant_by(said: str, names: Sequence[str]) -> str | None:
-    """Return the weights that are meant by a layer and a side, where these are of one alone.
+    """Return the weights for a layer and a side, if they are unique.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def meant_by(said: str, names: Sequence[str]) -> str | None:
 
 
 def nameless(key: Key, written: Sequence[WrittenConnection]) -> bool:
-    """Say whether there are lines of which nothing says whose map they are."""
+    """Return whether some lines do not state their map."""
     maps = maps_of(key)
     return any(not any(each in one.own(written) for one in maps) for each in written)
 
@@ -113,14 +113,14 @@ def nameless(key: Key, written: Sequence[WrittenConnection]) -> bool:
 def mark_lines(
     of: Map, written: Sequence[WrittenConnection], weights: WrittenMatrix | None, rules: Rules
 ) -> tuple[LineMark, ...]:
-    """Mark the lines of every output: by the key, then by the script's own weights.
+    """Mark the lines of every output: by the key, then by the answer's own weights.
 
     Parameters
     ----------
     of
-        The map that they are of.
+        Their map.
     weights
-        The script's own A as the plan has it, where it is usable.
+        The answer's own A in the layout of the plan, if it is usable.
     """
     by_output = {
         (max(each.head, 1), _index(each.output, of.tokens.queries)): each
@@ -136,7 +136,7 @@ def mark_lines(
 
 
 def unknown_outputs(key: Key, written: Sequence[WrittenConnection]) -> tuple[str, ...]:
-    """Return the outputs that lines are drawn for, and that the problem does not have."""
+    """Return the outputs with lines that the problem does not have."""
     return tuple(
         each.output
         for one in maps_of(key)
@@ -147,7 +147,7 @@ def unknown_outputs(key: Key, written: Sequence[WrittenConnection]) -> tuple[str
 
 
 def _own_lines(weights: WrittenMatrix, head: int, of_key: Matrix) -> tuple[Connection, ...]:
-    """Return where the lines lead by the script's own weights; the key's where it has none."""
+    """Return the lines by the answer's own weights; the key's if it has none."""
     values = weights.values if weights.values.ndim == 2 else weights.values[head]
     filled = np.where(np.isnan(values), of_key, values)
     return connections(filled, filled != 0)
@@ -160,7 +160,7 @@ def _marked(
     right: tuple[Connection, Connection],
     rules: Rules,
 ) -> LineMark:
-    """Mark the lines of one output; `right` is where they lead by the key, and by own weights."""
+    """Mark the lines of one output; `right` are those by the key, and by own weights."""
     ours, theirs = right
     weights = of.weights.name
     if found is None:
@@ -174,23 +174,23 @@ def _marked(
 
 
 def _share(tokens: Attention, found: WrittenConnection, right: Connection) -> Fraction:
-    """Return how many of the two lines lead where they should."""
+    """Return the share of the two lines that are right."""
     pairs = ((found.most, right.most), (found.second, right.second))
     return Fraction(sum(_are_same(tokens, names, inputs) for names, inputs in pairs), 2)
 
 
 def _are_same(tokens: Attention, names: Sequence[str], inputs: tuple[int, ...]) -> bool:
-    """Say whether names stand for these inputs; "and 2 more", as our own sentences have, counts."""
+    """Return whether names are those of these inputs; "and 2 more" on attncalc's pages counts."""
     labels = [on_a_line(tokens.keys[index]) for index in inputs]
     if names and names == names_in(of_each(labels) if labels else ""):
-        return True  # "salt and pepper" is one label, and read as two
+        return True  # "salt and pepper" is one label, but read as two
     more = _MORE.fullmatch(names[-1]) if names else None
     named = {_index(name, tokens.keys) for name in (names[:-1] if more else names)}
     return named <= set(inputs) and len(named) + int(more[1] if more else 0) == len(inputs)
 
 
 def _index(name: str, labels: Sequence[str]) -> int | None:
-    """Return which token is meant, from 0: by its name, or by its number."""
+    """Return the index of a token, by its name or by its number."""
     shown = [on_a_line(label).strip() for label in labels]
     for wanted, known in ((name, labels), (name.strip(), shown)):
         if wanted in known:

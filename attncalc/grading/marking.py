@@ -1,4 +1,4 @@
-"""Marking: from a key and an answer to what is said of each entry, and of each line of the map."""
+"""Marking: from a key and an answer to the status of each entry and of each line of the map."""
 
 from dataclasses import replace
 from typing import TypeVar
@@ -18,7 +18,7 @@ from attncalc.reading.answers.answer import Answer, WrittenMatrix
 from attncalc.solving.limits import refuse_what_cannot_fit
 
 BYTES_OF_MARKING, BYTES_OF_KEY = 160, 120
-"""What marking takes for each entry that is written, and for each score of the problem."""
+"""The memory of marking for each written entry, and for each score of the problem."""
 
 M = TypeVar("M", bound=Marking)
 
@@ -29,23 +29,23 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
     Parameters
     ----------
     key
-        The problem, solved; one key serves any number of answers.
+        The solved problem; one key marks any number of answers.
     answer
-        What was written.
+        The answer.
     rules
-        How it is marked.
+        The rules of marking.
 
     Raises
     ------
     InputError
-        When marking so many entries takes more memory than there is.
+        If marking so many entries requires more memory than available.
     """
     return marked(Marking, key, answer, rules)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # an answer may hold 1e308: what follows is not right
+@np.errstate(over="ignore", invalid="ignore")  # an answer may contain 1e308, which is not right
 def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
-    """Return a marking of this kind: one that can say its score, say."""
+    """Return a marking of this class, such as one with a score."""
     _refuse_too_many_entries(key, answer)
     said = rules.asked if rules.asked is not None else key.problem.asked
     if rules.in_tolerance:
@@ -67,7 +67,7 @@ def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
 
 
 def _refuse_too_many_entries(key: Key, answer: Answer) -> None:
-    """Refuse what marking cannot hold: beside each entry stand its bounds, its status and more."""
+    """Refuse an answer too large for memory: marking adds bounds and a status to each entry."""
     written = sum(each.values.size for each in answer.matrices.values())
     scores = key.problem.most_scores
     sizes = {"marking": BYTES_OF_MARKING * written, "key": BYTES_OF_KEY * scores}
@@ -81,9 +81,9 @@ def _lines(
     rules: Rules,
     said: tuple[str, ...] | None,
 ) -> tuple[LineMark, ...]:
-    """Mark the lines of the map where they are asked for; of several maps, those that are drawn.
+    """Mark the lines of the map if they are asked for; of several maps, those that are drawn.
 
-    All of them where it is said that they are asked for.
+    Mark all of them if they are asked for explicitly.
     """
     if LINES not in (rules.asked or ()):
         return ()
@@ -98,7 +98,7 @@ def _lines(
 
 
 def _usable(own: StepMarks | None) -> WrittenMatrix | None:
-    """Return the script's own weights, where lines can follow from them."""
+    """Return the answer's own weights, if lines can follow from them."""
     if own is None or own.count(Status.WRONG_SHAPE) or own.problem:
         return None
     return own.written

@@ -1,4 +1,4 @@
-"""An answer, marked: the status of each entry, and what explains those that are wrong."""
+"""A marked answer: the status of each entry, and the causes of wrong ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from attncalc.grading.rules import STATUSES, Rules, Status
 from attncalc.problem.fields import LINES
 from attncalc.problem.step import Step
 
-if TYPE_CHECKING:  # whoever solves and never marks imports this module, and no more of the room
+if TYPE_CHECKING:  # solving without marking imports this module, so it imports little
     from attncalc.grading.key import Key, Style
     from attncalc.grading.lines import LineMark
     from attncalc.grading.rules import Cause
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # whoever solves and never marks imports this module, and no 
 
 
 def are(statuses: Matrix, *wanted: Status) -> Matrix:
-    """Say which entries, by the numbers of their statuses, have one of these."""
+    """Return which entries have one of these statuses, from their numbers."""
     table = np.array([each in wanted for each in STATUSES])
     found: Matrix = table[statuses]
     return found
@@ -29,30 +29,30 @@ def are(statuses: Matrix, *wanted: Status) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class StepMarks:
-    """One step of an answer, marked. Matrices are as the plan has them.
+    """One step of an answer, marked. Matrices are in the layout of the plan.
 
     Parameters
     ----------
     step
         The step.
     written
-        What was written; None where the step is asked for and was not found.
+        The matrix in the answer; None if the step is asked for and was not found.
     statuses
         The status of each entry, as its number in `STATUSES`.
     expected
-        What each entry should be: of the key, or what follows from the script's own values.
+        The right value of each entry: of the key, or from the answer's own values.
     causes
-        What went wrong, where a wrong recipe gives every entry; several: one cannot tell which.
+        The wrong recipes that give every entry; if there are several, any of them.
     is_repeated
-        Whether the same cause was charged for in an earlier step.
+        Whether points were deducted for the same cause in an earlier step.
     problem
-        What is wrong with the matrix as a whole: its shape, though that may follow.
+        An error of the entire matrix: its shape, though that may follow.
     from_mistakes
-        Where earlier mistakes lead to another value than the key's.
+        Where earlier mistakes change the right value.
     way
-        How it was rounded on the way, where that explains what is else wrong.
+        The rounding within the step, if it explains differences.
     misread
-        The earlier matrices of another shape than the key's from which it is marked.
+        The earlier matrices of another shape than the key's on which the marks are based.
     """
 
     step: Step
@@ -68,12 +68,12 @@ class StepMarks:
 
     @cached_property
     def counts(self) -> Mapping[Status, int]:
-        """How many entries have each status."""
+        """The number of entries with each status."""
         found = np.bincount(self.statuses.ravel(), minlength=len(STATUSES)).tolist()
         return dict(zip(STATUSES, found, strict=True))
 
     def count(self, *statuses: Status) -> int:
-        """Return how many entries have one of these statuses."""
+        """Return the number of entries with one of these statuses."""
         return sum(self.counts[each] for each in statuses)
 
     def status(self, place: Place) -> Status:
@@ -85,26 +85,26 @@ class StepMarks:
         if not self.count(*statuses):
             return
         found = are(self.statuses, *statuses)
-        for index in np.flatnonzero(found):  # a place at a time: few are asked for, of millions
+        for index in np.flatnonzero(found):  # one place at a time: few are used, of millions
             yield tuple(int(each) for each in np.unravel_index(index, found.shape))
 
     @property
     def cause(self) -> "Cause | None":
-        """The cause, where one alone fits."""
+        """The cause, if only one fits."""
         return self.causes[0] if len(self.causes) == 1 else None
 
     @property
     def from_own(self) -> bool:
-        """Whether any entry was judged by the script's own earlier values."""
+        """Whether any entry was marked by the answer's own earlier values."""
         return self.count(Status.FOLLOWS) > 0
 
     @property
     def is_right(self) -> bool:
-        """Whether every entry is correct, or differs by rounding alone."""
+        """Whether every entry is correct, or differs only by rounding."""
         return self.count(*(each for each in Status if each.is_right)) == self.statuses.size
 
     def credit(self, rules: Rules) -> Fraction:
-        """Return the share of the step that is earned."""
+        """Return the earned share of the step."""
         if not self.statuses.size:
             return Fraction(0)
         counts = ((each, count) for each, count in self.counts.items() if count)
@@ -117,12 +117,12 @@ class StepMarks:
         return earned / self.statuses.size
 
     def deduction(self, rules: Rules) -> Fraction | None:
-        """Return the share of the step that is lost for its cause; None where entries count."""
+        """Return the share that is lost for its cause; None if entries count."""
         return None if self.is_repeated else rules.deduction(self.causes)
 
 
 class Wrong(NamedTuple):
-    """The first wrong entry; `place` is None where a matrix has the wrong shape."""
+    """The first wrong entry; `place` is None if a matrix has the wrong shape."""
 
     marks: StepMarks
     place: Place | None
@@ -130,26 +130,26 @@ class Wrong(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Marking:
-    """An answer, marked.
+    """A marked answer.
 
     Parameters
     ----------
     key
-        What it was compared with.
+        The key.
     answer
-        What was written.
+        The answer.
     steps
         The steps that are asked for, in the order of the plan.
     rules
-        How it was marked, with `asked` for what was counted.
+        The rules of marking, with `asked` for the counted steps.
     style
-        How the script rounds, where that is not the key's way and explains every such entry.
+        The rounding of the answer, if it is not the key's and explains every such entry.
     not_asked
-        Names of matrices that are no step of this problem.
+        Names of matrices that are not steps of this problem.
     lines
-        The lines of the map, where they are asked for.
+        The lines of the map, if they are asked for.
     passed
-        The steps that are left out on the way to a written later one, each with that one.
+        The left-out steps, each with the written later step that follows from it.
     """
 
     key: "Key"
@@ -163,42 +163,42 @@ class Marking:
 
     @property
     def is_right(self) -> bool:
-        """Whether every entry is correct or rounding, and every line leads where it should."""
+        """Whether every entry is correct or differs by rounding, and every line is right."""
         return all(marks.is_right for marks in self.steps) and all(
             line.status is Status.CORRECT for line in self.lines
         )
 
     @cached_property
     def credits(self) -> Mapping[str, Fraction]:
-        """The share of each step that is earned."""
+        """The earned share of each step."""
         return {marks.step.name: marks.credit(self.rules) for marks in self.steps}
 
     @property
     def is_provisional(self) -> bool:
-        """Whether something was not read that could be a matrix, or a line that is missing."""
+        """Whether an unread part could be a matrix, or a missing line."""
         return self.answer.has_unread_matrix or bool(self.unread_lines)
 
     @property
     def unread_lines(self) -> "tuple[Unread, ...]":
-        """What was not read and seems to be of the map, where lines of the map are missing."""
+        """The unread parts that seem to be about the map, if lines of the map are missing."""
         is_missing = any(line.status is Status.BLANK for line in self.lines)
         return tuple(each for each in self.answer.unread if each.of_map and is_missing)
 
     @property
     def is_done(self) -> bool:
-        """Whether all of it is right, and nothing that could be a matrix is unread."""
+        """Whether all of it is right, and no unread part could be a matrix."""
         return self.is_right and not self.is_provisional
 
     @property
     def not_found(self) -> tuple[str, ...]:
-        """What was asked for and is nowhere in the answer: steps, and "connections" for the map."""
+        """The missing parts that are asked for: steps, and "connections" for the map."""
         steps = tuple(marks.step.name for marks in self.steps if marks.written is None)
         has_no_map = bool(self.lines) and all(line.written is None for line in self.lines)
         return (*steps, LINES) if has_no_map else steps
 
     @property
     def not_counted(self) -> tuple[str, ...]:
-        """What is in the answer and was not asked for: steps, and "connections" for the map."""
+        """The parts that are not asked for: steps, and "connections" for the map."""
         asked = self.rules.asked or ()
         steps = (name for name in self.key.steps if name in self.answer.matrices)
         drawn = () if self.answer.connections is None else (LINES,)

@@ -1,4 +1,4 @@
-"""The work of what follows from a script: a step written out as its own values lead to it."""
+"""The written-out work of steps that follow from the answer's own values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,17 +19,17 @@ from attncalc.solving.solution import Run, Solution, given_in_decimals
 from attncalc.solving.work import Derivation, Work
 
 FROM_OWN = frozenset({Status.FOLLOWS, Status.MATCHES_KEY})
-"""What is said of entries that were judged by the script's own values."""
+"""The statuses of entries that were marked by the answer's own values."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _OfScript(Solution):
-    """A problem whose later steps read what was written of earlier ones.
+    """A problem whose later steps read the written values of earlier ones.
 
     Parameters
     ----------
     written
-        What was written, in Decimals, by step.
+        The written matrices, in Decimals, by step.
     """
 
     written: Mapping[str, Matrix] = field(default_factory=dict)
@@ -41,19 +41,19 @@ class _OfScript(Solution):
         with self.arithmetic():
             for step in self.plan:
                 made[step.name] = step.operation.apply(*(known[each] for each in step.inputs))
-                if step.name not in step.inputs:  # what is given is read as it was given
+                if step.name not in step.inputs:  # given matrices are read as given
                     own = self.written.get(step.name)
                     known[step.name] = self._round_off(made[step.name]) if own is None else own
         return Run(made, {step.name: known[step.name] for step in self.plan})
 
 
 class OwnWork:
-    """The work of a script's steps from the values that it holds itself.
+    """The work of an answer's steps from its own values.
 
     Parameters
     ----------
     marking
-        The script, marked.
+        The marked answer.
     """
 
     def __init__(self, marking: Marking) -> None:
@@ -61,11 +61,10 @@ class OwnWork:
         self._works: dict[str, Work | None] = {}
 
     def line(self, marks: StepMarks, place: Place) -> Derivation | None:
-        """Return how an entry follows from earlier ones as they were written.
+        """Return the work of an entry from earlier ones as written, or None.
 
-        Nothing where the key's work says it, or where own values were read in another way than as
-        they stand there, with more digits say: no line is written that does not come to what was
-        credited.
+        None if the key's work is the same, or if the credited value requires more digits than are
+        written: the work must give the credited value.
         """
         key, name = self.marking.key, marks.step.name
         expected = float(marks.expected[place])
@@ -73,7 +72,7 @@ class OwnWork:
         work = self._work(marks.step) if is_own else None
         try:
             line = None if work is None else work.line(name, place)
-        except (AttncalcError, ArithmeticError):  # own values that leave nothing to divide by
+        except (AttncalcError, ArithmeticError):  # own values with a divisor of 0
             return None
         if work is None or line is None:
             return None
@@ -81,7 +80,7 @@ class OwnWork:
         return line if result in self._credited(marks, place) else None
 
     def _credited(self, marks: StepMarks, place: Place) -> tuple[float, ...]:
-        """Return what an entry may be: as it was expected, or as it was written and credited."""
+        """Return the possible values of an entry: the expected, or the written and credited one."""
         expected = float(marks.expected[place])
         if marks.status(place) is not Status.FOLLOWS or marks.written is None:
             return (expected,)
@@ -93,14 +92,14 @@ class OwnWork:
         return self._works[step.name]
 
     def _made(self, step: Step) -> Work | None:
-        """Return the work up to a step, which reads what was written before it."""
+        """Return the work up to a step, which reads the written values before it."""
         key, written = self.marking.key, self._written_before(step)
         if written is None:
             return None
         # by name: the step of an answer that another process marked is a copy
         names = [each.name for each in key.solution.plan]
         plan = key.solution.plan[: names.index(step.name) + 1]
-        problem = replace(key.problem, rounding=EACH_STEP)  # it is read as it was written
+        problem = replace(key.problem, rounding=EACH_STEP)  # it is read as written
         solution = _OfScript(problem, plan, proves=False, written=written)
         try:
             _ = solution.floats
@@ -109,7 +108,7 @@ class OwnWork:
         return Work(solution)
 
     def _written_before(self, step: Step) -> Mapping[str, Matrix] | None:
-        """Return what was written of the steps that one goes back to; nothing if a line cannot."""
+        """Return the written values of the steps that one depends on; None for impossible work."""
         before = self.marking.key.before[step.name] - {step.name}
         found = {
             marks.step.name: self._as_written(marks)
@@ -120,9 +119,9 @@ class OwnWork:
         return read if len(read) == len(found) else None
 
     def _as_written(self, marks: StepMarks) -> Matrix | None:
-        """Return a step as later ones read it: what it follows from where there are no own ones.
+        """Return a step as later ones read it: computed values if it was not written.
 
-        Nothing where it has more digits than a line of work shows, or another shape.
+        None if it has more digits than written-out work shows, or another shape.
         """
         assert marks.written is not None
         shown, values = self.marking.key.shown[marks.step.name], marks.written.values

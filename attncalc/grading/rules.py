@@ -1,4 +1,4 @@
-"""What an entry can be, what may have gone wrong, and how much of it counts."""
+"""The status of an entry, possible causes, and the rules for points."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Status(Enum):
-    """What is said of one entry; the value is its code in JSON."""
+    """The status of one entry; the value is its code in JSON."""
 
     CORRECT = "correct"
     ROUNDING = "rounding"
@@ -24,15 +24,15 @@ class Status(Enum):
 
     @property
     def is_right(self) -> bool:
-        """Whether nothing is to be said against it."""
+        """Whether the entry is right."""
         return self in (Status.CORRECT, Status.ROUNDING)
 
 
 STATUSES = tuple(Status)
 NUMBER_OF = {status: number for number, status in enumerate(STATUSES)}
-"""How arrays hold a status."""
+"""The number of a status in arrays."""
 CONCEPTUAL, COPYING = "conceptual", "copying"
-"""Kinds of causes: another way to do a step, and right numbers in wrong places or misread."""
+"""Kinds of causes: another way to do a step, and right numbers misplaced or misread."""
 
 
 OF_COPYING = (
@@ -40,23 +40,23 @@ OF_COPYING = (
     *("rows-permuted", "columns-permuted", "tokens-permuted"),
     *("entries-swapped", "transposed", "negated", "weights-signless", "heads-order"),
 )
-"""How the codes begin of what is right and written wrong: lines, signs, heads in other places."""
+"""The start of the codes of copying mistakes: lines, signs, heads in other places."""
 ANY_SLIP = "slip"
 
 
 class Cause(NamedTuple):
-    """What may have gone wrong in a step.
+    """A possible mistake in a step.
 
     Parameters
     ----------
     code
-        What it is called in JSON.
+        Its name in JSON.
     says
-        What was done, as a clause.
+        The mistake, as a clause.
     step
-        The step in which it happened: this one, or one left out before it.
+        The step with the mistake: this one, or one left out before it.
     is_slip
-        Whether it is about one entry, and not the way the step was done.
+        Whether it concerns one entry, and not the entire step.
     """
 
     code: str
@@ -79,31 +79,31 @@ class Cause(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """How an answer is marked: a rubric.
+    """The rules of marking: a rubric.
 
     Parameters
     ----------
     follow_penalty, rounding_penalty, precision_penalty
-        What an entry loses that follows from an earlier mistake, that differs from the key by
-        rounding alone, or that is right with too few decimals; from 0 to 1.
+        The deduction for an entry that follows from an earlier mistake, that differs from the key
+        only by rounding, or that is right with too few decimals; from 0 to 1.
     weights
-        What steps count, and "connections" for the map, where not 1.
+        The weights of steps, and of "connections" for the map, if not 1.
     asked
-        The steps that are asked for, and "connections" for the map; None for what the problem
-        says, and for all steps where it says nothing.
+        The steps that are asked for, and "connections" for the map; None for those of the problem,
+        or all steps if it names none.
     require
-        The steps that must be shown though a later one is written, and "connections" for the map.
+        The steps that must be shown even if a later one is written, and "connections" for the map.
     points
-        What a flawless answer earns; None for the sum of what its steps count.
+        The points of a flawless answer; None for the sum of the weights of its steps.
     deductions
-        What a step loses that a cause explains, as a share of it and in place of its wrong
-        entries: by the code of the cause, or by its kind, "conceptual" or "copying".
+        The deduction for a step with a cause, as a share of it and instead of its wrong entries: by
+        the code of the cause, or by its kind, "conceptual" or "copying".
     same_for_all
-        Whether every answer is asked for the same: for no map, unless the problem or these rules
-        ask for it.
+        Whether every answer is asked for the same steps: for no map, unless the problem or these
+        rules ask for it.
     atol, rtol
-        For programs: how far a number may be off, absolute and relative to the right one. None
-        for answers that are written to the problem's decimals.
+        For programs: the absolute and the relative tolerance. None for answers written to the
+        problem's decimals.
     """
 
     follow_penalty: Fraction = Fraction(0)
@@ -124,7 +124,7 @@ class Rules:
         return self.atol is not None or self.rtol is not None
 
     def credit(self, status: Status) -> Fraction:
-        """Return what an entry earns."""
+        """Return the share that an entry earns."""
         return 1 - self._losses.get(status, Fraction(1))
 
     @cached_property
@@ -138,13 +138,13 @@ class Rules:
         }
 
     def weight(self, name: str) -> Fraction:
-        """Return what a step counts, or the map."""
+        """Return the weight of a step or of the map."""
         return self.weights.get(name, Fraction(1))
 
     def deduction(self, causes: Sequence[Cause]) -> Fraction | None:
-        """Return what a step loses for its cause; of several that explain it, the least.
+        """Return the deduction for the causes of a step; the smallest of several.
 
-        None where its wrong entries are counted one by one.
+        None if its wrong entries are counted one by one.
         """
         found = [self._deducted(each) for each in causes]
         said = [each for each in found if each is not None]

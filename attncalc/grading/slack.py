@@ -1,4 +1,4 @@
-"""How near is near enough: to the digit, or within a tolerance."""
+"""The accepted difference: to the digit, or within a tolerance."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -11,22 +11,22 @@ from attncalc.solving.solution import Solution
 
 RULES: tuple[Rule, ...] = ("half-away", "half-even", "truncate")
 DUST = 1e-6
-"""Of the last place: what float64 arithmetic may add to a bound."""
+"""The rounding error of float64 in a bound, in units of the last place."""
 MOST_CUT = 50
-"""Decimals up to which a number may have been cut; one with more was not."""
+"""The most decimals of a rounded number; one with more was not rounded."""
 MOST_COMPARED = 9
-"""Decimals up to which a cause has to come out; beyond them floats differ by themselves."""
+"""The most decimals to which a cause is compared; beyond them floats differ."""
 LARGEST_CUT = 1 - 1e-9
-"""Of the last place: what cutting digits off may take away; a whole unit is a mistake."""
+"""The largest change by truncation, in units of the last place; an entire unit is a mistake."""
 RELATIVE_DUST = 1e-13
 MINUS_INFINITY_WRITTEN = -1e4
-"""From here down a number may stand for -∞: people and programs write -1e9 …"""
+"""The largest number that may replace -∞: people and programs write -1e9 …"""
 BEYOND_ALL_SCORES = 10
-"""… where it lies this many times further from 0 than any score that a mask lets pass."""
+"""… if its distance from 0 is this many times that of every unmasked score."""
 
 
 def stands_for_minus_infinity(written: Matrix, right: Matrix) -> Matrix:
-    """Say where -∞ is right, and is written: as it is, or as a number below all scores."""
+    """Return where -∞ is right and written: as -∞, or as a number below all scores."""
     forbidden = np.isneginf(right)
     if not forbidden.any():
         return forbidden
@@ -36,7 +36,7 @@ def stands_for_minus_infinity(written: Matrix, right: Matrix) -> Matrix:
 
 
 def _alike_at_infinity(written: Matrix, right: Range) -> Matrix:
-    """Say where an infinity is right and is written: no tolerance leads there from a number."""
+    """Return where an infinity is right and written: no tolerance applies."""
     if np.isfinite(right.high).all():
         return np.zeros(right.high.shape, dtype=bool)
     same: Matrix = np.isinf(written) & (written == right.low) & (written == right.high)
@@ -66,12 +66,12 @@ class ToTheDigit:
     Parameters
     ----------
     decimals
-        How many are asked for.
+        The required number.
     cuts
-        Whether digits are cut off. A rounded number lies within half a unit of its last place;
-        one that was cut lies less than a unit nearer to zero.
+        Whether digits are truncated. A rounded number is within half a unit of its last place; a
+        truncated one is less than a unit nearer to zero.
     digits
-        How many significant digits numbers have at most; 0 for any number of them.
+        The largest number of significant digits; 0 for any.
     """
 
     decimals: int
@@ -80,19 +80,19 @@ class ToTheDigit:
     rules: ClassVar[tuple[Rule, ...]] = RULES
 
     def shown(self, solution: Solution, name: str) -> Matrix:
-        """Return a step at the decimals that are handed in."""
+        """Return a step at the required decimals."""
         return np.asarray(solution.digits[name]).astype(np.float64)
 
     def written(self, values: Matrix) -> Matrix:
-        """Return values at the decimals that are handed in."""
+        """Return values at the required decimals."""
         return round_floats(values, self.decimals)
 
     def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
-        """Say which numbers their true values may become when they are rounded or cut."""
+        """Return which numbers their true values may give when rounded or truncated."""
         unit = self._unit(written, np.minimum(decimals, self.decimals))
         dust = DUST * unit + RELATIVE_DUST * np.where(np.isfinite(written), np.abs(written), 0)
         half = unit / 2 + dust
-        if self.digits:  # of what has been cut to so many digits already, it may be
+        if self.digits:  # the number may be rounded already
             ends = (round_digits(end, self.digits) for end in right)
             low, high = ends
             right = Range(np.minimum(right.low, low), np.maximum(right.high, high))
@@ -110,11 +110,11 @@ class ToTheDigit:
         return np.maximum(unit, unit_of_digits(written, self.digits))
 
     def as_written(self) -> "ToTheDigit":
-        """Return the same at all decimals that are written, however few are asked for."""
+        """Return the same for all written decimals, even if fewer are required."""
         return replace(self, decimals=MOST_COMPARED)
 
     def behind(self, written: Matrix, decimals: Matrix) -> Range:
-        """Return half a unit of the last place on both sides; or a whole one, away from zero."""
+        """Return half a unit of the last place on both sides; or an entire one, away from zero."""
         unit = np.where(
             decimals > MOST_CUT, 0.0, self._unit(written, np.minimum(decimals, MOST_CUT))
         )
@@ -125,7 +125,7 @@ class ToTheDigit:
 
 @dataclass(frozen=True)
 class Within:
-    """Numbers out of a program: off by atol + rtol · |right| at most, as numpy has it."""
+    """Numbers of a program: the largest error is atol + rtol · |right|, as in numpy."""
 
     atol: float
     rtol: float
@@ -133,7 +133,7 @@ class Within:
     digits: ClassVar[int] = 0
 
     def shown(self, solution: Solution, name: str) -> Matrix:
-        """Return a step in full, as the next one reads it."""
+        """Return an unrounded step, as the next one reads it."""
         return solution.carried[name].astype(np.float64, copy=False)
 
     def written(self, values: Matrix) -> Matrix:
@@ -141,20 +141,20 @@ class Within:
         return values
 
     def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
-        """Say which numbers are within the tolerance."""
+        """Return which numbers are within the tolerance."""
         with np.errstate(invalid="ignore", over="ignore"):  # of infinities, and next to them
             low, high = (self.atol + self.rtol * np.abs(end) for end in right)
             inside: Matrix = (written >= right.low - low) & (written <= right.high + high)
         return (inside & np.isfinite(written)) | _alike_at_infinity(written, right)
 
     def as_written(self) -> "Within":
-        """Return the same: a tolerance knows of no decimals."""
+        """Return the same: a tolerance has no decimals."""
         return self
 
     def behind(self, written: Matrix, decimals: Matrix) -> Range:
-        """Return the numbers themselves: a program writes what it carries."""
+        """Return the numbers themselves: a program writes unrounded values."""
         return Range.at(written)
 
 
 Slack = ToTheDigit | Within
-"""How far a written number may lie from what is right."""
+"""The accepted difference between a written number and the right one."""

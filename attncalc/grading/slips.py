@@ -17,22 +17,22 @@ from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 MOST_MEANT = 4
-"""Numbers that may have been meant, up to which each is tried."""
+"""The largest number of intended values that are all tried."""
 MOST_TERMS = 64
-"""Terms of a sum up to which each is left out in turn."""
+"""The largest number of terms of a sum that are left out in turn."""
 
 
 def slips(known: Known, step: Step, place: Place, written: WrittenMatrix) -> tuple[Cause, ...]:
-    """Return what may have happened to one entry, each once.
+    """Return the possible slips of one entry, each once.
 
     Parameters
     ----------
     known
-        What the script itself had to go on.
+        The values of the answer itself.
     step, place
-        The step, and the entry's place as the plan has it.
+        The step, and the place of the entry in the layout of the plan.
     written
-        What is written, as the plan has it.
+        The matrix in the answer, in the layout of the plan.
     """
     found: dict[str, str] = {}
     entry = _Entry(known.slack, float(written.values[place]), int(written.decimals[place]))
@@ -45,7 +45,7 @@ def slips(known: Known, step: Step, place: Place, written: WrittenMatrix) -> tup
 def _slips(
     known: Known, step: Step, place: Place, entry: "_Entry", right: Range
 ) -> Iterator[tuple[str, str]]:
-    """Yield the code of each slip and what may have happened, as a clause."""
+    """Yield the code of each slip and its description, as a clause."""
     low, high = float(right.low[place]), float(right.high[place])
     if not np.isfinite([entry.written, low, high]).all():
         return
@@ -63,14 +63,14 @@ def _slips(
 
 
 class _Entry(NamedTuple):
-    """What is written, and how near is near."""
+    """A written number, and its accepted difference."""
 
     slack: Slack
     written: float
     decimals: int
 
     def is_near(self, low: float, high: float) -> bool:
-        """Say whether a true value between these may have become what is written."""
+        """Return whether a value in this range may give the written number."""
         right = Range(np.array([low]), np.array([high]))
         written, decimals = np.array([self.written]), np.array([self.decimals])
         return bool(self.slack.near(written, decimals, right)[0])
@@ -79,7 +79,7 @@ class _Entry(NamedTuple):
 def _of_the_number(
     entry: _Entry, low: float, high: float, meant: Sequence[float], decimals: int
 ) -> Iterator[tuple[str, str]]:
-    """Yield what may have happened to the number itself, which was meant to be one of a few."""
+    """Yield the slips of the number itself, for a few intended values."""
     if entry.written != 0 and entry.is_near(-high, -low):
         yield "sign-lost", "its sign is lost" if entry.written > 0 else "it has a minus too many"
     if any(_digits_are_swapped(entry.written, number, decimals) for number in meant):
@@ -90,7 +90,7 @@ def _of_the_number(
 
 
 def _could_be_meant(low: float, high: float, decimals: int) -> list[float]:
-    """Return the numbers of so many decimals that a person may have meant to write."""
+    """Return the numbers of so many decimals that a person may have intended."""
     unit = 10.0**-decimals
     if not math.isfinite(max(-low, high) / unit):
         return []
@@ -102,7 +102,7 @@ def _could_be_meant(low: float, high: float, decimals: int) -> list[float]:
 
 
 def _in_scripts(known: Known, step: Step, place: Place) -> list[float]:
-    """Return what flawless scripts have in a place, where own mistakes lead nowhere else."""
+    """Return the values of flawless answers at a place, if own mistakes do not change it."""
     right = known.result(step, None)
     scripts = (script.get(step.name) for script in known.key.scripts.values())
     shown = {
@@ -114,7 +114,7 @@ def _in_scripts(known: Known, step: Step, place: Place) -> list[float]:
 
 
 def _digits_are_swapped(written: float, right: float, decimals: int) -> bool:
-    """Say whether two digits changed places: 0.12 and 0.21, 13.25 and 12.35."""
+    """Return whether two digits are exchanged: 0.12 and 0.21, 13.25 and 12.35."""
     here, there = (fixed(abs(each), decimals) for each in (written, right))
     width = max(len(here), len(there))
     here, there = here.zfill(width), there.zfill(width)
@@ -126,7 +126,7 @@ def _digits_are_swapped(written: float, right: float, decimals: int) -> bool:
 
 
 def _neighbours(matrix: Matrix, place: Place) -> Iterator[tuple[str, Place]]:
-    """Yield where each neighbour of an entry stands, in words and as a place."""
+    """Yield the place of each neighbour of an entry, with a description."""
     *head, i, j = place
     around = {
         "to its left": (0, -1),
@@ -141,16 +141,16 @@ def _neighbours(matrix: Matrix, place: Place) -> Iterator[tuple[str, Place]]:
 
 
 def _without_a_term(known: Known, step: Step, place: Place) -> Iterator[tuple[float, float]]:
-    """Yield what the entry comes to without each term of the sum that it is."""
+    """Yield the value of an entry without each term of its sum."""
     if isinstance(step.operation, Add | Concat | Mean | Same):
         return
     first, *others = (known.read(name, None) for name in step.inputs)
     if first.low.ndim < 2 or first.low.shape[-1] > MOST_TERMS:
         return
-    if place[-2] >= first.low.shape[-2]:  # no row of it is summed, as in keys behind earlier ones
+    if place[-2] >= first.low.shape[-2]:  # its rows are not summed, like keys after earlier ones
         return
     nothing = -np.inf if isinstance(step.operation, Softmax) else 0.0
-    # of fewer heads or of more, as where a gradient gathers them, all of them give the term
+    # with another number of heads, such as for the sum of a gradient, all of them give the term
     has_own = first.low.ndim == len(place) and place[0] < len(first.low)
     row: tuple[Any, ...] = place[:-1] if has_own else (..., place[-2])
     for k in range(first.low.shape[-1]):
@@ -162,6 +162,6 @@ def _without_a_term(known: Known, step: Step, place: Place) -> Iterator[tuple[fl
         try:
             with np.errstate(all="ignore"):
                 made = step.operation.over(without, *others)
-        except InputError:  # the scores that are left sum to 0
+        except InputError:  # the remaining scores sum to 0
             continue
         yield float(made.low[place]), float(made.high[place])

@@ -1,7 +1,7 @@
-"""The walk over a script: each entry beside the key, then beside what the script leads to itself.
+"""Marks an answer step by step: by the key, then by the answer's own values.
 
-How an entry is judged beside the key, and what explains a wrong one, two kinds of walks say:
-`digits` for what people write, `compare` for the numbers of programs.
+Two subclasses compare entries with the key and find causes: `digits` for answers of people,
+`compare` for the numbers of programs.
 """
 
 from dataclasses import replace
@@ -30,14 +30,14 @@ from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 
 FORCED = "weights-turned"
-"""What a matrix of a wrong shape leaves nothing but to do, as Aᵀ V after K Qᵀ: no new mistake."""
+"""A change that a matrix of a wrong shape enforces, such as Aᵀ V after K Qᵀ: not a new mistake."""
 
 
 class Walk:
-    """Takes a script step by step, and keeps what later steps can be based on."""
+    """Marks an answer step by step, and stores the values that later steps use."""
 
     follows_key: ClassVar[Status]
-    """What is said of an entry that follows, without a mistake, and is not the key's."""
+    """The status of an entry that follows without a mistake, and differs from the key."""
 
     def __init__(self, key: Key, answer: Answer, rules: Rules, slack: Slack) -> None:
         self.key = key
@@ -49,42 +49,42 @@ class Walk:
         self.charged: set[str] = set()
 
     def beside_key(self, name: str, written: WrittenMatrix) -> tuple[Matrix, Matrix]:
-        """Judge the entries of a step by the key.
+        """Mark the entries of a step by the key.
 
         Returns
         -------
         codes
-            The status of each; `WRONG` where the key leaves it open.
+            The status of each; `WRONG` if the key does not decide.
         is_coarse
-            Where a number of too few decimals is what they leave of the right one. It may still be
-            right to the digit, as 0.2 is where 0.20 follows.
+            Where a number with too few decimals is the right one rounded. It may still be right to
+            the digit, as 0.2 is if 0.20 follows.
         """
         raise NotImplementedError
 
     def is_near_key(self, name: str, written: WrittenMatrix) -> Matrix | bool:
-        """Say where the key can come to a number at all, however values before were rounded."""
+        """Return where the key can give a number, for any rounding of earlier values."""
         raise NotImplementedError
 
     def causes(
         self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
     ) -> tuple[Cause, ...]:
-        """Return what explains the wrong entries; of the whole matrix, where its shape is wrong."""
+        """Return the causes of the wrong entries; of the entire matrix, if its shape is wrong."""
         raise NotImplementedError
 
     def rounded_on_the_way(
         self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix
     ) -> Accepted | None:
-        """Return the accepted way to round that explains a step; programs do not round."""
+        """Return the accepted rounding that explains a step; programs do not round."""
         return None
 
     def marks(self) -> tuple[StepMarks, ...]:
-        """Mark all steps that are there or asked for, in the order of the plan."""
+        """Mark all steps that are written or asked for, in the order of the plan."""
         wanted = {*self.answer.matrices, *(self.rules.asked or ())}
         steps = (step for name, step in self.key.steps.items() if name in wanted)
         return tuple(self._charged(self._marks(step)) for step in steps)
 
     def _marks(self, step: Step) -> StepMarks:
-        """Mark one step, and keep its values for later ones."""
+        """Mark one step, and store its values for later ones."""
         shown = self.key.shown[step.name]
         given = self.answer.matrices.get(step.name)
         if given is None:
@@ -102,11 +102,11 @@ class Walk:
         return self._of_wrong_shape(step, given, problem)
 
     def _grounds(self, step: Step) -> list[Known]:
-        """Return what a step can be based on: own values of any shape, then the key's for those."""
+        """Return the values to base a step on: own values of any shape, then the key's."""
         return [each for each in self.own.grounds() if each.shape_of(step)]
 
     def _of_wrong_shape(self, step: Step, given: WrittenMatrix, problem: str) -> StepMarks:
-        """Mark a matrix of a wrong shape, and keep it for later steps that can read it."""
+        """Mark a matrix of a wrong shape, and store it for later steps that can read it."""
         shown = self.key.shown[step.name]
         codes = np.full(shown.shape, NUMBER_OF[Status.WRONG_SHAPE])
         written = in_own_shape(self.key, step, given)
@@ -121,12 +121,12 @@ class Walk:
     def _causes(
         self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
     ) -> tuple[Cause, ...]:
-        """Return what explains a step: first on own values, even where the plan cannot use them."""
+        """Return the causes of a step: first by own values, even if the plan cannot use them."""
         recipes = () if known is self.own else tuple(recipes_that_fit(self.own, step, written))
         return recipes or self.causes(known, step, written, wrong)
 
     def _compared(self, known: Known, step: Step, written: WrittenMatrix) -> StepMarks:
-        """Mark entries: by the key first, where it is as large, then by the script's own values."""
+        """Mark entries: by the key first, if the shape is the same, then by own values."""
         is_mistaken = known.misshapen or any(each.any() for each in self.tainted.values())
         is_of_key = written.shape == self.key.shown[step.name].shape
         clean = known.mended(self.tainted) if is_mistaken and is_of_key else known
@@ -162,9 +162,9 @@ class Walk:
         )
 
     def _with_own_rows(self, known: Known, step: Step, written: WrittenMatrix) -> Known:
-        """Return what a recurrence can be based on: earlier rows as they are written.
+        """Return the values to base a recurrence on: its earlier rows as written.
 
-        Those of steps that it is computed with are looked up in the answer: they may come later.
+        Rows of steps that it is computed with are read from the answer: they may come later.
         """
         points: dict[str, Matrix] = {}
         ranges: dict[str, Range] = {}
@@ -188,14 +188,14 @@ class Walk:
     def _codes(
         self, step: Step, written: WrittenMatrix, known: Known, clean: Known, differs: Matrix
     ) -> Matrix:
-        """Return the status of each entry, however far own mistakes lead from the key.
+        """Return the status of each entry, for any effect of own mistakes.
 
         Parameters
         ----------
         known, clean
-            What the step can be based on; the same with the mistakes of the script mended.
+            The values to base the step on; the same with the mistakes of the answer corrected.
         differs
-            Where the script itself leads to another value than the mended one.
+            Where the answer's own values give another result than the corrected ones.
         """
         is_of_key = written.shape == self.key.shown[step.name].shape
         judge = self.beside_key if is_of_key else _beside_nothing
@@ -223,14 +223,14 @@ class Walk:
         return codes
 
     def _fits(self, known: Known, step: Step, values: Matrix, decimals: Matrix) -> Matrix:
-        """Say which numbers follow from what is known, however steps between were rounded."""
+        """Return which numbers follow from the known values, for any rounding of steps between."""
         results = (known.result(step, rule) for rule in known.rules(step))
         near = [self.slack.near(values, decimals, result) for result in results]
         fits: Matrix = np.logical_or.reduce(near)
         return fits
 
     def _differs(self, step: Step, known: Known, clean: Known, written: WrittenMatrix) -> Matrix:
-        """Say where own mistakes lead elsewhere than the key's values do."""
+        """Return where own mistakes change the right value."""
         if clean is known:
             is_other = written.shape != self.key.shown[step.name].shape
             return np.full(written.shape, is_other)
@@ -241,7 +241,7 @@ class Walk:
         return low | _are_unequal(own.high, right.high)
 
     def _expected(self, step: Step, known: Known, clean: Known, written: WrittenMatrix) -> Matrix:
-        """Return what each entry should be: the key's, or what follows from own mistakes."""
+        """Return the right value of each entry: the key's, or the one from own mistakes."""
         shown, rule = self.key.shown[step.name], next(iter(self.slack.rules), None)
         if written.shape != shown.shape:
             return self.slack.written(known.result(step, rule).low)
@@ -252,7 +252,7 @@ class Walk:
         return np.where(_are_unequal(own, right) & ~np.isnan(handed_in), handed_in, shown)
 
     def _keep(self, known: Known, step: Step, written: WrittenMatrix, marks: StepMarks) -> None:
-        """Keep a step's values for later ones; what they follow from where there is no answer."""
+        """Store the values of a step for later ones; computed values if it was not answered."""
         key, name = self.key, step.name
         shown, decimals = key.shown[name], written.decimals
         if written.shape != shown.shape:
@@ -279,7 +279,7 @@ class Walk:
         self.tainted[name] = is_own | marks.from_mistakes
 
     def _keep_other_shape(self, name: str, written: WrittenMatrix, expected: Matrix) -> None:
-        """Keep a matrix that has not the shape of the key's; what follows stands for blanks."""
+        """Store a matrix of another shape than the key's; computed values replace blanks."""
         points = np.where(np.isnan(written.values), expected, written.values)
         points = np.where(stands_for_minus_infinity(points, expected), -np.inf, points)
         decimals = np.maximum(written.decimals, self.key.problem.decimals)
@@ -288,7 +288,7 @@ class Walk:
         self.own.doubtful.add(name)
 
     def _charged(self, marks: StepMarks) -> StepMarks:
-        """Charge a cause once: what is the same mistake again costs nothing more."""
+        """Deduct points for a cause once: the same mistake again costs nothing more."""
         if marks.cause is None:
             return marks
         is_forced = marks.cause.family == FORCED and not self.own.shape_of(marks.step)
@@ -298,7 +298,7 @@ class Walk:
 
 
 def _beside_nothing(name: str, written: WrittenMatrix) -> tuple[Matrix, Matrix]:
-    """Leave all entries open: where the key has another shape, it has no counterpart of them."""
+    """Return no mark for any entry: a key of another shape has no counterparts."""
     return np.full(written.shape, NUMBER_OF[Status.WRONG]), np.zeros(written.shape, dtype=bool)
 
 

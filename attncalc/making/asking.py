@@ -13,7 +13,7 @@ from attncalc.making.wishes import DEFAULT_ENTRIES, Entries, Wishes
 from attncalc.problem.fields import SETTINGS, read_setting
 
 MOST_ENTRIES = 10_001
-"""Numbers that entries may be drawn from."""
+"""The largest number of values for entries."""
 NOT_ASKED = ("block", "asked", "read")
 """Settings that are not conditions: the kind determines the first."""
 
@@ -24,14 +24,14 @@ def wishes_of(asked: Mapping[str, Any], **known: Any) -> Wishes:
     Parameters
     ----------
     asked
-        What is asked for, as it was typed.
+        The conditions, as typed.
     **known
         Conditions that always apply.
 
     Raises
     ------
     InputError
-        When there is no such condition, or it cannot have that value.
+        If there is no such condition, or its value is invalid.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def wishes_of(asked: Mapping[str, Any], **known: Any) -> Wishes:
         if name in READ:
             found[name] = READ[name](typed, value)
         elif name in SETTINGS and name not in NOT_ASKED:
-            read_setting(name, value)  # which refuses what it cannot be
+            read_setting(name, value)  # refuses invalid values
             settings[name] = value
         else:
             raise InputError(f"{quoted(typed)} is not an option of a new problem: {_known()}")
@@ -88,7 +88,7 @@ def asked_of_recipe(made_by: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        When it is not what `attncalc new` writes.
+        If it is not what `attncalc new` writes.
     """
     _, _, command = made_by.partition(": ")
     try:
@@ -122,7 +122,7 @@ def _as_text(value: Any) -> str:
 
 
 def read_entries(name: str, given: Any) -> Entries:
-    """Read what entries are drawn from: a range, a range with its step, or a list.
+    """Read the values of entries: a range, a range with its step, or a list.
 
     Examples
     --------
@@ -232,7 +232,7 @@ READ: dict[str, Callable[[str, Any], Any]] = {
 
 
 def typed_entries(values: set[Fraction]) -> Entries:
-    """Return what entries were drawn from, as those of a problem suggest: all, or a range of them.
+    """Return the values of entries that those of a problem suggest: all, or a range of them.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def typed_entries(values: set[Fraction]) -> Entries:
 
 
 def _common(one: Fraction, other: Fraction) -> Fraction:
-    """Return the largest step that goes into both."""
+    """Return the largest common step of both."""
     while other:
         one, other = other, one % other
     return one

@@ -23,7 +23,7 @@ from attncalc.problem.stating import deciding
 Drawn = float | Fraction
 
 Shapes = dict[str, tuple[int, ...]]
-"""The shape of each matrix, upright, by its name: as X, or as cross.W_Q in a decoder."""
+"""The shape of each matrix, upright, by its name: such as X, or cross.W_Q in a decoder."""
 
 MOST_FILLED = 100
 """Number of times that rows and columns are redrawn before rows of zeros count as unavoidable."""
@@ -34,12 +34,12 @@ OF_LAYERS = {"encoder": ("",), "decoder": ("self.", "cross.")}
 
 
 def shapes_of(wishes: Wishes) -> Shapes:
-    """Return the shape of each matrix that a problem of this kind is given.
+    """Return the shape of each given matrix of a problem of this kind.
 
     Raises
     ------
     InputError
-        When a matrix is requested that the problem does not have.
+        If a matrix is requested that the problem does not have.
     """
     if wishes.like is not None:
         return {name: matrix.shape for name, matrix in given_upright(wishes.like).items()}
@@ -56,7 +56,7 @@ def shapes_of(wishes: Wishes) -> Shapes:
 def given_upright(problem: Problem) -> dict[str, Matrix]:
     """Return the matrices of a problem that can be redrawn, upright: all but its masks.
 
-    Numbers of equations, and what their conditions and places read, stay.
+    Numbers of equations, and matrices that their conditions and places read, stay.
     """
     stay = {name for name, matrix in problem.more.items() if np.size(matrix) == 1}
     if problem.equations:
@@ -88,7 +88,7 @@ def _needed(wishes: Wishes) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _possible(wishes: Wishes, needed: Shapes) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the further matrices that such a problem can be given."""
+    """Yield the additional matrices that such a problem can have."""
     for name, (*_, outs) in needed.items():
         prefix, is_weight, weights = name.rpartition("W_")
         if is_weight:
@@ -113,10 +113,10 @@ def _d_joined(wishes: Wishes) -> int:
 
 
 def draw(wishes: Wishes, shapes: Shapes, random: Random, calm: float = 1.0) -> dict[str, Matrix]:
-    """Return a matrix of each shape, upright, its entries drawn.
+    """Return a random matrix of each shape, upright.
 
     Each entry is `calm` times as likely as one of the next smaller size: below 1, small ones are
-    drawn more often, so that scores of many features stay small.
+    more frequent, so that scores of many features stay small.
     """
     pick = _pickers(wishes, sum(map(prod, shapes.values())), random, calm)
     matrices = {}
@@ -176,7 +176,7 @@ def _of_head(matrix: Matrix, head: int, heads: int) -> Matrix:
 
 
 def _pickers(wishes: Wishes, count: int, random: Random, calm: float) -> Iterator["_Urn"]:
-    """Yield what each entry of all matrices is drawn from."""
+    """Yield the source of each entry of all matrices."""
     urns, wanted = _Urns(wishes, calm), wishes.negatives
     if wanted is None:
         yield from repeat(urns.any, count)
@@ -193,7 +193,7 @@ def _pickers(wishes: Wishes, count: int, random: Random, calm: float) -> Iterato
 
 
 def _quick(values: tuple[Fraction, ...]) -> Sequence[Drawn]:
-    """Return numbers as floats where these lose nothing of any: they are looked at faster."""
+    """Return numbers as floats if these are exact: they are compared faster."""
     try:
         floats = tuple(map(float, values))
     except OverflowError:
@@ -204,7 +204,7 @@ def _quick(values: tuple[Fraction, ...]) -> Sequence[Drawn]:
 def _filled(
     wishes: Wishes, name: str, shape: tuple[int, ...], urns: list["_Urn"], random: Random
 ) -> Matrix:
-    """Return a matrix of which no row and no column is 0, nor, of tokens, any two alike.
+    """Return a matrix without rows or columns of zeros, and without equal tokens.
 
     Such rows and columns teach nothing: they are redrawn, and the others are kept.
     """
@@ -250,7 +250,7 @@ def _repeated(matrix: Matrix) -> Matrix:
 
 
 class _Urn:
-    """Numbers to draw from, small ones more often where it is calm."""
+    """Numbers to draw from, small ones more often if `calm` is below 1."""
 
     def __init__(self, values: Sequence[Drawn], calm: float) -> None:
         values = values or (0.0,)  # of which none is drawn
@@ -270,7 +270,7 @@ class _Urn:
 
 
 class _Urns:
-    """What entries are drawn from: any number, or where it is counted, those below 0 and others."""
+    """The source of entries: any number, or, if they are counted, negative ones and others."""
 
     def __init__(self, wishes: Wishes, calm: float) -> None:
         values = _quick(wishes.entries.values)
@@ -280,7 +280,7 @@ class _Urns:
         self.others = _Urn([value for value in values if value >= 0], calm)
 
     def like(self, value: Drawn) -> "_Urn":
-        """Return what an entry is drawn from that takes the place of another."""
+        """Return the source of an entry that replaces another."""
         if not self.is_counted:
             return self.any
         return self.below if value < 0 else self.others

@@ -25,7 +25,7 @@ MISTAKES = {
     "softmax-columns": "softmax down the columns",
     "weights-swapped": "weights swapped",
 }
-"""What each problem should tell apart from what is right, by the code of its recipe."""
+"""The mistakes that each problem should show, by the code of their recipes."""
 
 
 class Rejected(NamedTuple):
@@ -36,7 +36,7 @@ class Rejected(NamedTuple):
     wish
         The flag of the condition that it does not satisfy, without its dashes.
     says
-        What it is, as a few words: "a zero row".
+        The reason, as a short text: "a zero row".
     """
 
     wish: str
@@ -61,7 +61,7 @@ Fault = tuple[str, int]
 
 
 class Judged(NamedTuple):
-    """The judgement of a candidate: why it is rejected, if it is, and because of which heads."""
+    """The judgement of a candidate: why it is rejected, or None, and the heads that cause it."""
 
     rejected: Rejected | None = None
     heads: Mapping[str, Collection[int]] = {}
@@ -73,7 +73,7 @@ class Judged(NamedTuple):
 
 
 def at_sight(matrices: dict[str, Matrix]) -> Rejected | None:
-    """Return what is wrong with drawn matrices before anything is solved."""
+    """Return why drawn matrices are rejected before anything is solved."""
     listed = [matrix.tolist() for matrix in matrices.values()]
     if any(one == other for one, other in combinations(listed, 2)):
         return ALIKE
@@ -100,7 +100,7 @@ def judged(problem: Problem, wishes: Wishes) -> Judged:
 def _heads_at_fault(solution: Solution, wishes: Wishes, found: Rejected) -> dict[str, set[int]]:
     """Return the heads that cause a rejection, by the prefix of their steps' names.
 
-    None if all heads of an attention do: then the matrices that all of them read do, too.
+    None if all heads of an attention do: then the shared matrices do, too.
     """
     faulty: dict[str, set[int]] = {}
     if wishes.heads == 1:
@@ -180,7 +180,7 @@ def _tied(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
 
 
 def _tied_as_shown(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
-    """Yield the heads with weights that look alike."""
+    """Yield the heads with weights that show the same digits."""
     for step in solution.all_weights:
         for head, weights in enumerate(_heads(solution.digits[step.name])):
             if _count_ties([[weights]]):
@@ -188,7 +188,7 @@ def _tied_as_shown(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
 
 
 def _lines(solution: Solution, wishes: Wishes) -> Rejected | None:
-    """Find other ties than those that are shown, or another number of second lines."""
+    """Find other ties than those shown, or another number of second lines."""
     ties, seconds = lines_of(solution)
     if wishes.ties not in (None, ties):
         return TIES
@@ -199,14 +199,14 @@ def _lines(solution: Solution, wishes: Wishes) -> Rejected | None:
 
 
 def _count_ties(attentions: Iterable[Iterable[Matrix]]) -> int:
-    """Return how many outputs attend to several inputs alike, in all heads together."""
+    """Return the number of outputs with tied largest weights, in all heads together."""
     heads = (head for attention in attentions for head in attention)
     rows = (each for weights in heads for each in connections(weights, weights != 0))
     return sum(len(each.most) > 1 for each in rows)
 
 
 def lines_of(solution: Solution) -> tuple[int, int]:
-    """Return how many outputs attend to several inputs alike, and how many have a second line."""
+    """Return the number of outputs with tied largest weights, and of second lines."""
     ties = seconds = 0
     for step in solution.all_weights:
         for head in solution.heads_of(step):
@@ -227,7 +227,7 @@ def _heads(weights: Matrix | Rounded) -> Matrix:
 
 
 def _margins(solution: Solution, wishes: Wishes) -> Rejected | None:
-    """Find a value that is near the middle between two roundings."""
+    """Find a value near the midpoint between two roundings."""
     if wishes.margin is not None and _is_near(solution, wishes.margin):
         return NEAR
     if wishes.same_digits and solution.count_differing():
@@ -242,7 +242,7 @@ def _is_near(solution: Solution, margin: Fraction) -> bool:
 
 
 def _near(solution: Solution, margin: Fraction) -> Iterator[Fault]:
-    """Yield each step and head of which a value is near the middle between two roundings."""
+    """Yield each step and head with a value near the midpoint between two roundings."""
     nearest = Decimal(margin.numerator) / Decimal(margin.denominator)
     half = Decimal("0.5")
     with solution.arithmetic():
@@ -258,7 +258,7 @@ def _near(solution: Solution, margin: Fraction) -> Iterator[Fault]:
 
 
 def _near_heads(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
-    """Yield the heads of which a value is near the middle, under whatever rounding is asked for."""
+    """Yield the heads with a value near the midpoint, under the requested rounding."""
     margin = wishes.margin or Fraction(0)
     yield from _near(solution, margin)
     if wishes.same_digits:
@@ -266,7 +266,7 @@ def _near_heads(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
 
 
 def _differing(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
-    """Yield the heads whose digits depend on when one rounds."""
+    """Yield the heads whose digits depend on the rounding rule."""
     for step in solution.plan:
         pair = (np.asarray(each.digits[step.name]) for each in (solution, solution.other_rounding))
         one, other = (digits.reshape(-1, *digits.shape[-2:]) for digits in pair)
@@ -291,7 +291,7 @@ def _mistakes(solution: Solution, wishes: Wishes) -> Rejected | None:
 class Mistake(NamedTuple):
     """A common mistake in a step: its code, its description, and its result if it is possible.
 
-    Shapes need not go together, and a sum may be 0.
+    Shapes may not match, and a sum may be 0.
     """
 
     step: str
@@ -301,7 +301,7 @@ class Mistake(NamedTuple):
 
 
 def common_mistakes(solution: Solution) -> Iterator[Mistake]:
-    """Yield the mistakes that a problem should tell apart, each in the step where it is made."""
+    """Yield the mistakes that a problem should show, each with its step."""
     key = key_of(solution.problem, Rules())
     carried = {name: np.asarray(each, dtype=float) for name, each in solution.carried.items()}
     known = {**solution.problem.given, **carried}

@@ -21,9 +21,9 @@ MOST_SCORES = 150_000
 MOST_REDRAWN = 50
 """Number of times that single heads of a candidate are redrawn, before all of it is."""
 PER_SOLVED = 100
-"""Candidates that are seen through at sight, for each that is solved."""
+"""Candidates that are checked without solving, for each that is solved."""
 MOST_AT_SIGHT = 1000
-"""Candidates that are seen through at sight, before one of them is solved."""
+"""Candidates that are checked without solving, before one of them is solved."""
 CALMER, CALMEST = 0.97, 0.2
 """How much less often large entries are drawn after a score that was too large, and how little;
 of more than 100 scores the largest is large more often."""
@@ -38,18 +38,18 @@ WORDS = (
 
 @dataclass(frozen=True)
 class Made:
-    """A new problem, and what it took.
+    """A new problem, and how it was found.
 
     Parameters
     ----------
     problem
         The problem.
     tried
-        How many candidates there were, this one among them.
+        The number of candidates, including this one.
     rejected
         The number of rejected candidates by reason, the most frequent first.
     waived
-        Common mistakes that it does not tell apart, for no problem of its kind can.
+        Common mistakes that no problem of its kind can show.
     """
 
     problem: Problem
@@ -59,7 +59,7 @@ class Made:
 
     @property
     def report(self) -> str:
-        """What it took, as a sentence."""
+        """The numbers of candidates, as a sentence."""
         if self.tried == 1:
             return f"the first candidate has all requested properties{self._but}"
         return (
@@ -90,13 +90,13 @@ def fresh_seed() -> int:
 def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
     """Return the first problem drawn from a seed that satisfies the conditions.
 
-    The same seed gives the same problem on every machine: Python promises the numbers of its
-    generator, and the digits that decide are exact.
+    The same seed gives the same problem on every machine: Python guarantees the numbers of its
+    generator, and the deciding digits are exact.
 
     Raises
     ------
     InputError
-        When no candidate satisfies them; the message names the condition.
+        If no candidate satisfies them; the message names the condition.
     """
     _refuse_one_number(wishes)
     shapes, random = shapes_of(wishes), Random(seed)
@@ -132,7 +132,7 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
 
 
 def _refuse_one_number(wishes: Wishes) -> None:
-    """Refuse at once what a hundred thousand candidates would all be turned down for."""
+    """Refuse conditions that no candidate can meet, before drawing any."""
     values = set(wishes.entries.values)
     if len(values) == 1 and values != {0}:  # of zeros, drawing raises the error
         raise InputError(
@@ -141,7 +141,7 @@ def _refuse_one_number(wishes: Wishes) -> None:
 
 
 def _blamed(rejected: Counter[Rejected], tried: int) -> str:
-    """Return the error if nothing fits: the condition that rejected most candidates."""
+    """Return the error if no candidate fits: the condition that rejected most of them."""
     worst, count = rejected.most_common(1)[0]
     return (
         f"no problem has the requested properties: of {tried:,} candidates {count:,} had "
@@ -165,7 +165,7 @@ def with_words(wishes: Wishes, seed: int) -> Wishes:
 
 
 def words(count: int, start: int) -> tuple[str, ...]:
-    """Return so many words, beginning at one of them.
+    """Return so many words from the list, beginning at `start`.
 
     Examples
     --------

@@ -19,11 +19,11 @@ from attncalc.reading.json_values import Typed
 from attncalc.reading.roster import path_name
 
 BYTES_OF_SEED = BYTES_OF_SECRET = 16
-"""128 bits, too many to try out."""
+"""128 bits, too many to guess."""
 _SECRET = re.compile(r"(?:[0-9a-f]{2}){16,64}")
 OF_A_SPEC = ("problems", "formats", "seed", "secret")
 OF_A_MANIFEST = ("attncalc", "students")
-"""Keys of a set's list beside its specification: the list makes the set again."""
+"""Keys of a manifest in addition to its specification: it makes the set again."""
 MOST_PROBLEMS = 100
 DEFAULT_FORMATS = ("markdown", "latex")
 OF_A_PROBLEM = ("name", "asked", "words")
@@ -37,7 +37,7 @@ class Wanted:
     Parameters
     ----------
     name
-        What it is called, as "1"; and its folder, where there are several.
+        Its name, such as "1"; also its folder, if there are several.
     asked
         The conditions, as typed.
     steps
@@ -58,12 +58,12 @@ class Wanted:
 
     @property
     def folder(self) -> str:
-        """What its folder is called."""
+        """The name of its folder."""
         return path_name(self.name, "problem")
 
 
 class Spec(NamedTuple):
-    """What a class gets.
+    """The specification of a set.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
     Raises
     ------
     InputError
-        When it has unknown keys, or impossible conditions.
+        If it has unknown keys, or impossible conditions.
     """
     for name in given:
         if name not in (*OF_A_SPEC, *(OF_A_MANIFEST if "students" in given else ())):
@@ -226,7 +226,7 @@ def seed_of(spec: Spec, student: Sequence[str], problem: str) -> int:
 
 
 class Version(NamedTuple):
-    """A student's own version of a problem, how many candidates it took, what it cannot show."""
+    """A student's version of a problem, its number of candidates, and mistakes it cannot show."""
 
     problem: Problem
     tried: int
@@ -239,13 +239,13 @@ def version(wanted: Wanted, seed: int) -> Version:
     Raises
     ------
     InputError
-        When no candidate satisfies the conditions, or a requested step does not exist.
+        If no candidate satisfies the conditions, or a requested step does not exist.
     """
     wishes, asked = wanted.wishes, dict(wanted.asked)
     if wanted.words:
         wishes = with_words(wishes, seed)
         asked["labels"] = ",".join(wishes.labels or ())
-    made = make(wishes, seed, recipe(asked))  # which a student reads: the seed is not in it
+    made = make(wishes, seed, recipe(asked))  # a student reads it: without the seed
     problem = made.problem
     if wanted.steps is not None:
         problem = replace(problem, asked=wanted.steps)

@@ -1,4 +1,4 @@
-"""Siblings: other problems that are as hard as one that is there."""
+"""Siblings: other problems that are as hard as a given one."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -15,7 +15,7 @@ from attncalc.problem.problem import Problem
 from attncalc.solving.solution import Solution, solve
 
 SPREADS = (Fraction(0), Fraction(1, 3), Fraction(2, 3), Fraction(101, 100))
-"""Where one class of how spread weights are ends, and the next begins: by the mean of e^H / n."""
+"""The limits of classes of spread, by the mean of e^H / n."""
 ANY_SCORE = "1000000"
 
 
@@ -29,9 +29,9 @@ COUNTED = ("ties", "second_lines", "negatives", "mean_spread")
 def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> Wishes:
     """Return the conditions that a problem satisfies, so that its siblings are as hard.
 
-    They have its matrices' shapes and its conventions, numbers of the same kind, and as many ties,
-    second lines and entries below 0; their weights are spread as much. Where it says how it was
-    made, what was wished for then is wished for again.
+    They have the shapes of its matrices, its conventions, numbers of the same kind, the same number
+    of ties, second lines and negative entries, and a similar spread of weights. If it contains the
+    conditions that it was made by, these apply again.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> 
     asked
         Conditions that differ for its siblings.
     place
-        Where it was read from, which messages about it begin with.
+        Its source, for messages.
 
     Raises
     ------
     InputError
-        When a wish is about what the problem says, as its sizes; when what it says that it was
-        made by cannot be read, or it cannot be solved.
+        If a condition is about what the problem determines, such as its sizes; if its `made_by`
+        cannot be read; or if it cannot be solved.
     """
     for name in asked:
         if name not in (*OF_ALL_SIBLINGS, *COUNTED):

@@ -1,6 +1,6 @@
-"""Mistakes that no problem of some sizes can show: one score is its own transpose, whatever it is.
+"""Mistakes that no problem of some sizes can show: one score is its own transpose.
 
-They are found where numbers of no pattern show nothing of them either.
+They are found if random numbers do not show them either.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ from attncalc.problem.attention.declared import DISPLAY
 from attncalc.solving.solution import solve
 
 SAME = 1e-9
-"""How near numbers are that differ by what floats do alone."""
+"""The relative difference of numbers that only float errors explain."""
 
 
 def untold(wishes: Wishes, shapes: Shapes) -> dict[tuple[str, str], str]:
@@ -33,13 +33,13 @@ def untold(wishes: Wishes, shapes: Shapes) -> dict[tuple[str, str], str]:
     random = Random(0)
     try:
         one, other = (_unseen(wishes, shapes, random) for _ in range(2))
-    except InputError:  # numbers of no pattern may be none that such a problem can have
+    except InputError:  # random numbers may be impossible for such a problem
         return {}
     return {place: says for place, says in one.items() if place in other}
 
 
 def _unseen(wishes: Wishes, shapes: Shapes, random: Random) -> dict[tuple[str, str], str]:
-    """Return the mistakes that change nothing in one problem whose numbers have no pattern."""
+    """Return the mistakes that change nothing in one problem with random numbers."""
     matrices = {
         name: np.array([random.random() * 2 - 1 for _ in range(prod(shape))]).reshape(shape)
         for name, shape in shapes.items()

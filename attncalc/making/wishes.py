@@ -11,7 +11,7 @@ from attncalc.problem.problem import Problem
 
 KINDS = ("self", "cross", "encoder", "decoder")
 MOST_SIZE = 64
-"""Tokens, keys, heads or features that a new problem may have: more is no exercise by hand."""
+"""The largest number of tokens, keys, heads or features of a new problem."""
 
 
 class Entries(NamedTuple):
@@ -20,9 +20,9 @@ class Entries(NamedTuple):
     Parameters
     ----------
     values
-        Each of them, as likely as any other.
+        The values, equally likely.
     text
-        How that was typed.
+        The values as typed.
     """
 
     values: tuple[Fraction, ...]
@@ -34,7 +34,7 @@ DEFAULT_ENTRIES = Entries(tuple(map(Fraction, range(-2, 3))), "-2:2")
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a new problem should be like.
+    """The conditions of a new problem.
 
     Parameters
     ----------
@@ -44,43 +44,43 @@ class Wishes:
         The number of query tokens, and of key tokens if these differ.
     d, d_keys, d_k, d_v, d_ff
         Features of a token, of one that is attended to, of a head's queries and keys, of its
-        values, and between the two matrices of a feed-forward part. None for what the others
-        suggest.
+        values, and between the two matrices of a feed-forward part. None for defaults from the
+        others.
     also
-        Further matrices to be given: W_O, a bias, positions.
+        Additional given matrices: W_O, a bias, positions.
     entries
-        What their entries are drawn from.
+        The values of their entries.
     settings
-        Conventions, by name, as a file has them.
+        Conventions by name, as in a file.
     title
         The heading.
     labels
-        The names of the tokens, those that ask first; None for none.
+        The names of the tokens, queries first; None for none.
     margin
-        How near to the middle between two roundings no value may come, in units of the last
-        digit: at two decimals, 0.01 of 0.01; None for anywhere.
+        The smallest distance of a value from the midpoint between two roundings, in units of the
+        last digit: at two decimals, 0.01 of 0.01; None for any.
     same_digits
-        Whether rounding each step, and rounding what is shown alone, must give the same digits.
+        Whether both rounding rules must give the same digits.
     ties
-        How many outputs attend to two inputs alike; None for any.
+        The number of outputs with tied largest weights; None for any.
     second_lines
-        How many outputs have a second, dashed line; None for any.
+        The number of outputs with a second, dashed line; None for any.
     sharp
         Whether all weights may be 0 or 1.
     spread
-        Between which values the effective number of inputs, e^H / n, of each row must lie.
+        The range of the effective number of inputs, e^H / n, of each row.
     largest_score
-        How large a score may be, of either sign.
+        The largest absolute score.
     tell_apart
         Whether each common mistake must change a digit.
     negatives
-        How many entries are below 0; None for any.
+        The number of negative entries; None for any.
     mean_spread
-        As `spread`, of the mean of all rows.
+        Like `spread`, for the mean of all rows.
     untold
-        Common mistakes that no such problem can show, by step and code: nothing is asked of them.
+        Common mistakes that no such problem can show, by step and code: they are ignored.
     like
-        The problem whose sibling it is to be: sizes, conventions and names are then those of it.
+        The problem whose sibling is made: it determines sizes, conventions and names.
     """
 
     kind: str = "self"
@@ -110,7 +110,7 @@ class Wishes:
     like: Problem | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no problem can be."""
+        """Refuse impossible conditions."""
         if self.kind not in KINDS:
             raise InputError(f"kind takes {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {self.kind}")
         if self.kind in ("self", "encoder") and self.keys is not None:
@@ -148,17 +148,17 @@ class Wishes:
 
     @property
     def heads(self) -> int:
-        """How many heads ask."""
+        """The number of query heads."""
         return int(read_setting("heads", self.settings.get("heads", 1)) or 1)
 
     @property
     def scores(self) -> int:
-        """How many scores one attention has, of all heads together."""
+        """The number of scores of one attention, of all heads together."""
         return self.tokens * (self.keys or self.tokens) * self.heads
 
     @property
     def most_outputs(self) -> int:
-        """How many rows have several weights: an output of each head, of each attention."""
+        """The number of rows with several weights: an output of each head, of each attention."""
         keys = self.keys or self.tokens
         attended = {"cross": (keys,), "decoder": (self.tokens, keys)}.get(self.kind, (self.tokens,))
         return self.tokens * self.heads * sum(count > 1 for count in attended)

@@ -1,8 +1,8 @@
 """The parts of a problem: one attention, or those of an encoder or a decoder.
 
-Settings and matrices that no part reads are refused, and not ignored. A setting counts as read
-where a part reads it or overrides it, and where sizes alone make it idle (the mean of one head, a
-window wider than the text).
+Settings and matrices that no part reads are refused. A setting is read if a part reads or overrides
+it, and also if it has no effect only because of sizes (the mean of one head, a window wider than
+the text).
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,12 +45,12 @@ from attncalc.problem.scope import Inner, Outer, changed
 
 
 def arranged(problem: Outer) -> Calculation:
-    """Return the calculation that a problem asks for.
+    """Return the calculation of a problem.
 
     Raises
     ------
     InputError, ShapeError
-        When matrices are missing, do not fit, or are read by nothing.
+        If matrices are missing, do not match, or are not read.
     """
     if problem.block == ALONE:
         _refuse_those_of_layers(problem)
@@ -91,7 +91,7 @@ def _placed(problem: Outer) -> tuple[list[Placed], list[Stream]]:
 
 
 def _attention(problem: Outer) -> list[Placed]:
-    """Return the attention, which may read what equations state; none where all are equations."""
+    """Return the attention, which may read results of equations; [] if there are only equations."""
     own = Placed(ATTENTION, problem)
     if not problem.equations:
         return [own]
@@ -129,7 +129,7 @@ def _of_weights(problem: Outer, name: str, shape: Shape) -> Placed:
 
 
 WEIGHTS = ATTENTION._replace(settings=lambda placed: ())
-"""An attention whose weights an equation states: it reads no setting."""
+"""An attention whose weights an equation defines: it reads no setting."""
 
 
 def _with_gradients(problem: Outer, calculation: Calculation) -> Calculation:
@@ -204,7 +204,7 @@ OF_ALL = (
     *("rounding", "decimals", "asked", "layout", "weights_layout", "block"),
     *("backward", "target_ids", "step", "equations"),
 )
-"""Settings that belong to the whole, whatever its parts; gradients check their own."""
+"""Settings of the entire problem, with any parts; gradients check their own."""
 NEEDED = {
     AttentionFields: "an attention (W_Q, W_K and W_V)",
     EmbeddingFields: "ids and W_E",
@@ -215,7 +215,7 @@ NEEDED = {
     PatchFields: "an image",
     ResidualFields: "a layer with an attention or a feed-forward part",
 }
-"""What has to be given for the settings of each owner to be read."""
+"""The fields that the settings of each owner require."""
 
 
 def refuse_unread(problem: Outer, parts: Sequence[Placed]) -> None:
@@ -226,12 +226,12 @@ def refuse_unread(problem: Outer, parts: Sequence[Placed]) -> None:
     problem
         The problem.
     parts
-        Its parts, in their places.
+        Its placed parts.
 
     Raises
     ------
     InputError
-        That names the setting, and what it needs to be read.
+        Naming the setting, and its requirements.
     """
     _check(problem, "", _said(problem), parts)
     for prefix, own in problem.inner.items():
@@ -244,7 +244,7 @@ def refuse_unread(problem: Outer, parts: Sequence[Placed]) -> None:
 
 
 def _said(problem: Outer) -> dict[str, Any]:
-    """Return the settings of the whole that differ from their defaults."""
+    """Return the settings of the entire problem that differ from their defaults."""
     said = {name: getattr(problem, name) for name in SETTINGS if name not in OF_ALL}
     if not problem.says_scale or problem.scale == problem.default_scale:
         del said["scale"]
@@ -254,7 +254,7 @@ def _said(problem: Outer) -> dict[str, Any]:
 def _check(problem: Outer, prefix: str, said: dict[str, Any], parts: Sequence[Placed]) -> None:
     for name, value in said.items():
         if value is False or value == SETTINGS[name].default_in(problem.block):
-            continue  # what is not to be done is not done
+            continue  # a part that is turned off
         if any(name in _read_by(each) for each in parts):
             continue  # if each has its own, the heading names them
         what = f"layer {prefix.rstrip('.')}" if prefix else f"this {IN_WORDS[problem.block]}"
@@ -276,7 +276,7 @@ def _read_by(placed: Placed) -> Iterator[str]:
 
 
 def _needs(name: str) -> str:
-    """Return what a setting needs to be read."""
+    """Return the requirements of a setting."""
     return SETTINGS[name].needs or next(
         needed for owner, needed in NEEDED.items() if name in declared(owner, Setting)
     )

@@ -1,4 +1,4 @@
-"""A calculation: a list of parts, each put in its place, and the flat list of steps they make."""
+"""A calculation: a list of placed parts, and the flat list of their steps."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -10,14 +10,14 @@ from attncalc.problem.step import Plan, Step
 
 
 class Stream(NamedTuple):
-    """Tokens on their way from part to part.
+    """Tokens between parts.
 
     Parameters
     ----------
     name
-        The matrix that they are.
+        The name of their matrix.
     tokens, width
-        How many they are, and of how many features.
+        The numbers of tokens and of features.
     labels
         Their names.
     """
@@ -36,15 +36,15 @@ class Placed(NamedTuple):
     part
         The part.
     fields
-        The fields it takes its matrices and settings from: those of the problem, or of a layer.
+        The fields with its matrices and settings: those of the problem, or of a layer.
     prefix
         The prefix of the names of its matrices and steps: "1." in a first layer.
     number
-        Which of several of its kind it is, as the 2 of gamma_2; "" for the only one.
+        Its number among several of its kind, such as the 2 of gamma_2; "" for the only one.
     reads
-        The tokens that it reads, by the names of their matrices.
+        The names of the matrices of tokens that it reads.
     gives
-        The name of its last step, and of weights alone that of these; "" for its own name.
+        The name of its last step, or of its weights if it has no outputs; "" for its own name.
     """
 
     part: "Part"
@@ -117,23 +117,23 @@ class Placed(NamedTuple):
 
 
 class Built(NamedTuple):
-    """A part that was put in its place.
+    """A placed part with its steps.
 
     Parameters
     ----------
     steps
-        Its steps, by the part's own names.
+        Its steps, with the part's own names.
     names
-        The names of its matrices in the calculation that are not just prefix and own name.
+        The names of its matrices in the calculation that are not prefix and own name.
     prefix
-        That prefix.
+        The prefix.
     gives
-        The tokens that result, where other parts can read them.
+        The resulting tokens, if other parts can read them.
     attention
-        Of an attention, its fields with the tokens that it reads. A calculation that held the
-        problem it is cached in would be a reference cycle, and keep matrices alive.
+        For an attention, its fields with the tokens that it reads. A reference to the problem, in
+        which the calculation is cached, would be a cycle that keeps matrices alive.
     says
-        Its conventions, each in a few words.
+        Its conventions, as short texts.
     """
 
     steps: Plan
@@ -149,11 +149,11 @@ class Built(NamedTuple):
 
     @property
     def plan(self) -> Plan:
-        """The steps as they are called in the calculation."""
+        """The steps with their names in the calculation."""
         return tuple(map(self._in_place, self.steps))
 
     def with_steps(self, made: Mapping[str, Step]) -> "Built":
-        """Return the part with those of these steps that are its own, by their full names."""
+        """Return the part with those of these steps that belong to it, by their full names."""
         own = {self.name(name): name for step in self.steps for name in (step.name, *step.inputs)}
         steps = tuple(
             made[self.name(step.name)]._replace(
@@ -180,17 +180,16 @@ class Part(NamedTuple):
     Parameters
     ----------
     name
-        What it is called in messages.
+        Its name in messages.
     build
-        Returns its steps in a place; raises an `InputError` or a `ShapeError` where its matrices
-        are missing or do not fit the tokens that it reads.
+        Returns its steps in a place; raises an `InputError` or a `ShapeError` if its matrices are
+        missing or do not fit the tokens that it reads.
     titles
         Every step that it can have, in order, with its title.
     says
-        Returns its conventions, from the fields it takes them from, each in a few words.
+        Returns its conventions as short texts, from its fields.
     settings
-        Returns the names of the settings that it reads, as its other fields are: another value of
-        one of these is another calculation.
+        Returns the names of the settings that it reads, for the values of its other fields.
     """
 
     name: str
@@ -208,12 +207,12 @@ class Calculation:
     parts
         The parts, each after those whose tokens it reads.
     given
-        The tokens that are given.
+        The given tokens.
 
     Raises
     ------
     InputError, ShapeError
-        When the matrices of a part are missing, or do not fit what it reads.
+        If the matrices of a part are missing, or do not fit its input.
     """
 
     def __init__(self, parts: Iterable[Placed], given: Iterable[Stream] = ()) -> None:
@@ -229,7 +228,7 @@ class Calculation:
         self._named_with: dict[str, str] = {}
 
     def followed_by(self, part: Built, of: Mapping[str, str]) -> "Calculation":
-        """Return the calculation with one more part at its end.
+        """Return the calculation with another part at its end.
 
         Parameters
         ----------
@@ -245,14 +244,14 @@ class Calculation:
         return longer
 
     def restated(self, part: Built, steps: Plan) -> "Calculation":
-        """Return the calculation with one more part, and all steps in another order.
+        """Return the calculation with another part, and all steps in another order.
 
         Parameters
         ----------
         part
-            The part; of those before, steps may have another operation, or be left out.
+            The part; steps of earlier parts may have another operation, or be omitted.
         steps
-            The steps of all parts, each after those it reads.
+            The steps of all parts, each after its inputs.
         """
         made = {step.name: step for step in steps}
         parts = [each.with_steps(made) for each in self.parts]
@@ -264,7 +263,7 @@ class Calculation:
 
     @cached_property
     def attentions(self) -> tuple[Attention, ...]:
-        """The attentions in it, as each sees its fields; none whose weights nothing needs."""
+        """The attentions in it, with their fields; without those whose weights nothing reads."""
         return tuple(
             part.attention
             for part in self.parts
@@ -272,7 +271,7 @@ class Calculation:
         )
 
     def part_of(self, step: str) -> Built:
-        """Return the part that a step belongs to, or whose tokens its rows are, by its name."""
+        """Return the part of a step, or the part whose tokens its rows are, by its name."""
         return self._parts[self._named_with.get(step, step)]
 
     @cached_property

@@ -506,7 +506,7 @@ def read_setting(name: str, given: Any) -> Any:
     Raises
     ------
     InputError
-        When it cannot have that value; the message lists the accepted values.
+        If it cannot have that value; the message lists the accepted values.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def cut_of(fields: Any) -> PatchGrid:
     Raises
     ------
     InputError, ShapeError
-        When it cannot be read; each message states why.
+        If it cannot be read; each message states why.
     """
     for name, what in (("image", "the image that is cut"), ("patch", "how large a patch is")):
         if getattr(fields, name) is None:

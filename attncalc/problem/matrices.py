@@ -53,7 +53,7 @@ def read_matrix(
     Raises
     ------
     InputError
-        When it is no matrix, or an entry cannot be one; the message names its place.
+        If it is no matrix, or an entry cannot be one; the message names its place.
     """
     raw = _raw(name, given)
     is_own = isinstance(given, list | tuple)  # joined here: no other reference to this array

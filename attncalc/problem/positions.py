@@ -30,7 +30,7 @@ def is_there(fields: object, tokens: str) -> bool:
 
 
 def base_of(fields: Any) -> str:
-    """Return the base of sinusoids in words, where it is not the usual one."""
+    """Return the base of sinusoids as text, if it is not the default."""
     base = fields.positions_base
     return "" if base == Sinusoids.base else f", base {as_written(Fraction(base))}"
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from attncalc.base.arrays import only_value
 from attncalc.base.errors import InputError
-from attncalc.base.text import harmless, numbered, shortened, told_apart
+from attncalc.base.text import distinct_names, harmless, numbered, shortened
 from attncalc.base.typed import exact, quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.arrangement import arranged
@@ -57,7 +57,7 @@ class Problem(Outer):
     X
         Tokens of self-attention, (n, d).
     X1, X2, X3
-        Tokens of cross-attention, (n, d_1) and (m, d_2); X3, (m, d_3), where the values are read
+        Tokens of cross-attention, (n, d_1) and (m, d_2); X3, (m, d_3), if the values are computed
         from other tokens than the keys.
     Q, K, V
         Queries (n, d_k), keys (m, d_k) and values (m, d_v), for any that are not projected; with
@@ -75,68 +75,68 @@ class Problem(Outer):
     P, P1, P2, P3
         Positions that are added to X, X1, X2 or X3, of the same shape.
     W_S, W_Sq, W_Sk, v_S, b_S
-        What a kind of score reads: W_S (d_q, d_k), or (d_q + d_k, h) of `"concat"`; W_Sq (d_q, h)
-        and W_Sk (d_k, h); h numbers each. With several heads one for all, or a list; v_S and b_S
-        side by side.
+        Matrices of other scores: W_S (d_q, d_k), or (d_q + d_k, h) for `"concat"`; W_Sq (d_q, h)
+        and W_Sk (d_k, h); v_S and b_S have h numbers. With several heads one for all, or a list;
+        v_S and b_S side by side.
     S, A
-        Scores or weights themselves, (n, m), or (heads, n, m), in place of queries and keys; -inf
-        forbids in S.
+        Scores or weights, (n, m), or (heads, n, m), instead of queries and keys; -inf in S masks an
+        entry.
     keep, ignore
         Where a query may attend (1) or may not (1): (n, m), (1, m) or (heads, n, m).
     bias
-        Numbers added to the scaled scores, of the same shapes; -inf forbids.
+        Numbers added to the scaled scores, of the same shapes; -inf masks.
     alibi_slopes
         Custom slopes for `alibi`, (heads,).
     rel_bias
-        T5's bias, a row for each bucket of distances, (buckets, heads); added to the scores once
-        they are scaled and capped.
+        T5 relative position biases, a row for each bucket of distances, (buckets, heads); added to
+        the scaled and capped scores.
     sinks
         An attention sink for each head, (heads,): exp(sink) is added to the denominator of each
         softmax of the head, and goes to no key.
     labels
         Names of the tokens: a list, or with two matrices `{"X1": [...], "X2": [...]}`.
     title
-        What the problem is called in headings and pictures.
+        The title in headings and pictures.
     made_by
         The command that made it, as written by `attncalc new`; "" for any other problem.
     scale
-        `"sqrt_dk"` (scores divided by √d_k of the head), `"none"`, or a number that multiplies; by
-        default dot products of queries and keys alone are divided.
+        `"sqrt_dk"` (scores divided by √d_k of the head), `"none"`, or a factor; by default only dot
+        products are divided.
     rounding
-        `"display"`: only what is shown is rounded. `"each-step"`: each step's matrix is rounded,
-        and the next step reads the rounded one.
+        `"display"`: only shown values are rounded. `"each-step"`: each step is rounded, and the
+        next step reads the rounded numbers.
     decimals
         Decimals shown, 0 to 12.
     asked
-        The names of the steps that answers are asked for, and `"connections"` for the map; None for
-        all that its plan has. Marking asks for it, and nothing else does.
+        The names of the steps that answers must contain, and `"connections"` for the map; None for
+        all steps. Only marking reads it.
     heads
         The number of heads, side by side in Q or W_Q. Keys and values may have fewer: each of
         their heads then serves consecutive query heads.
     combine
         `"concat"` or `"mean"` of the heads.
     causal, causal_alignment
-        Whether a query may attend only to keys up to its own place, counted from the
-        `"top-left"` corner, or from the `"bottom-right"` (a decoder with earlier keys): then the
-        first query is m − n positions after the first key, for `positions` too.
+        Whether a query may attend only to keys up to its own position, aligned at the `"top-left"`
+        corner or at the `"bottom-right"` (a decoder with earlier keys): then the first query is m −
+        n positions after the first key, also for `positions`.
     score
         `"dot"`, `"general"` (qᵀ W_S k), `"additive"` (v_Sᵀ tanh(q W_Sq + k W_Sk + b_S)), `"concat"`
-        (v_Sᵀ tanh([q; k] W_S + b_S)) or `"distance"` (−‖q − k‖² / 2). Tokens without weights are
-        then the queries, keys or values themselves.
+        (v_Sᵀ tanh([q; k] W_S + b_S)) or `"distance"` (−‖q − k‖² / 2). For all but `"dot"`, tokens
+        without weights are the queries, keys or values.
     window
         The number of keys that a query sees: the last ones up to and including its own position,
         counted by `causal_alignment`, and none after it, whether `causal` or not.
     alibi
-        Whether each head's scores lose its slope times the distance of query and key, once
-        they are scaled and capped; slopes are those of Press et al. (2022).
+        Whether a slope of each head times the distance of query and key is subtracted from the
+        scaled and capped scores; slopes are those of Press et al. (2022).
     rel_max_distance, rel_bidirectional
-        Of `rel_bias`: from which distance on there is one bucket; and whether keys after a query
-        have buckets of their own, the second half (None: where it is not causal).
+        For `rel_bias`: the distance from which there is one bucket; and whether keys after a query
+        have separate buckets, the second half (None: unless causal).
     softcap
         c, for scores of c · tanh(s / c).
     qk_norm, qk_eps
-        `"rms"` or `"layer"`: each row of each head's queries and keys is normalised, before rope;
-        or `"none"`. What is added inside the root; None for `eps`.
+        The normalization of each row of each head's queries and keys, before RoPE: `"rms"`,
+        `"layer"` or `"none"`; and its epsilon, None for `eps`.
     normalizer
         `"softmax"`, `"hardmax"` (all weight to the largest score, ties share) or `"sum"` (each
         score divided by the sum of its row).
@@ -145,41 +145,41 @@ class Problem(Outer):
     positions_base
         The base of sinusoids.
     rope_base, rope_offset, rope_query_offset, rope_pairing
-        For rope: its base, the place of the first key, that of the first query (None: the first
-        key's, or m − n after it when aligned `"bottom-right"`), and whether a column is paired
-        with the one half the width away (`"halves"`) or beside it (`"interleaved"`).
+        For RoPE: the base, the position of the first key, that of the first query (None: that of
+        the first key, or m − n later if aligned `"bottom-right"`), and whether a column is paired
+        with the one half the width away (`"halves"`) or with the next one (`"interleaved"`).
     rope_dims
-        How many columns of each head rope turns, the first ones; None for all.
+        The number of leading columns of each head that RoPE rotates; None for all.
     rope_scaling
-        The scaling of its frequencies, as in configurations of models, in a mapping or a text:
+        The scaling of RoPE frequencies, as in configurations of models, in a mapping or a text:
         `"linear factor=4"`, or `"llama3"` with `factor`, `low_freq_factor`,
-        `high_freq_factor` and `original_max_position_embeddings`; None where they are not.
+        `high_freq_factor` and `original_max_position_embeddings`; None for no scaling.
     rope_frequencies
-        Those frequencies themselves, one for each pair of columns, in place of a base.
+        RoPE frequencies, one for each pair of columns, instead of a base.
     layout
         `"rows"`, or `"columns"`: tokens are columns, Q = W_Q X, S = Kᵀ Q.
     weights_layout
-        `"in-out"`, or `"torch"`: weights stored (out, in), as `torch.nn.Linear` keeps them.
+        `"in-out"`, or `"torch"`: weights stored (out, in), as in `torch.nn.Linear`.
         With tokens as columns, weights are (out, in) in either case.
     block
         `"attention"` alone, or an `"encoder"`, a `"decoder"` or a `"vit"` (a Vision Transformer):
-        without a word, what the fields are those of.
+        by default, determined by the fields.
     norm
-        `"post"` (each residual sum is normalised), `"pre"` (what each part reads), `"around"`
-        (what each part reads, and what it gives before that is added) or `"none"`.
+        `"post"` (each residual sum is normalized), `"pre"` (the input of each part), `"around"`
+        (the input of each part, and its output before the sum) or `"none"`.
     residual
-        Whether what a part reads is added to what it gives.
+        Whether the input of a part is added to its output.
     gamma_1, beta_1, gamma_2, beta_2, gamma_3, beta_3, gamma_4, beta_4, gamma_out, beta_out
         Gain and bias of each normalization, (d,), and of one more after all layers.
     normalization, eps, eps_place, ddof
-        `"layer"` or `"rms"`; what is added to the variance, `"inside"` or `"outside"` the root;
+        `"layer"` or `"rms"`; the epsilon added to the variance, `"inside"` or `"outside"` the root;
         and whether variances are divided by d (0) or d − 1 (1).
     W_1, b_1, W_2, b_2, W_3, b_3, activation
         Feed-forward, act(N W_1 + b_1) W_2 + b_2, with W_3 a gate: act(N W_1 + b_1) ⊙
         (N W_3 + b_3); its function, `"relu"`, `"gelu"`, `"gelu-tanh"` or `"silu"`.
     W_out, b_out, read
-        The head, (d, classes), and what it reads: `"all"`, the `"first"`, `"last"` or `"mean"` of
-        the tokens.
+        The head, (d, classes), and its input: `"all"`, the `"first"`, `"last"` or `"mean"` of the
+        tokens.
     softcap_out
         c, for logits of c · tanh(logits / c).
     W_pre, b_pre, activation_pre, tied
@@ -190,57 +190,57 @@ class Problem(Outer):
     backward
         Whether the gradients of all given matrices follow the last step; implied by the next ones.
     dO, dY, dlogits
-        The gradient that arrives at the outputs, of layers, and of a head's logits, of the shape
-        that these have. Without any, and without a target, it is 1 everywhere: L is the sum.
+        The upstream gradient of the outputs, of the outputs of layers, and of a head's logits, in
+        their shape. By default, without a target, it is 1 everywhere: L is the sum.
     target, target_ids
-        What the outputs should be, L = ½ Σ (O − T)²; the class of each row of a head's
+        The target outputs, L = ½ Σ (O − T)²; the target class of each row of a head's
         probabilities, from 0, L = −Σ log prob.
     step
-        η of a gradient step W − η dW, after which the outputs are computed again.
+        The learning rate η of a gradient step W − η dW; the outputs are then computed again.
     past_K, past_V
-        Keys and values of earlier tokens, (t, d_k) and (t, d_v), put before the new ones.
+        Cached keys and values of earlier tokens, (t, d_k) and (t, d_v), before the new ones.
     ids, W_E, first_id
-        Token ids, (n,), in place of X (of X1 in a decoder with X2): rows of W_E, (vocabulary, d);
+        Token ids, (n,), instead of X (of X1 in a decoder with X2): rows of W_E, (vocabulary, d);
         and the id of its first row, 0 or 1.
     type_ids, W_type, gamma_E, beta_E
         The type of each token, (n,), whose row of W_type, (types, d), is added to it; gain and bias
-        of a normalisation of the embeddings, (d,).
+        of a normalization of the embeddings, (d,).
     class_token
-        A token, (d,), put before the others.
+        A token, (d,), placed before the others.
     image, patch, channels
-        An image, (H, W) or a list of channels, in place of X: it is cut into patches, of a side p
-        or of (p, q) rows and columns; and the number of channels, side by side in a matrix.
+        An image, (H, W) or a list of channels, instead of X; its patch size, p or (p, q) rows and
+        columns; and the number of channels, side by side in a matrix.
     E, b_E
-        What each flattened patch is multiplied by, (channels · p · q, d), and its bias.
+        The projection of flattened patches, (channels · p · q, d), and its bias.
     layers
         A list of mappings with the fields of each layer.
     self, cross
         The fields of a decoder's attentions, as mappings.
     equations
-        A list of equations in index notation, as `"S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)"`,
-        each of which replaces the step of its name or adds one; `#` starts a title. See
+        A list of equations in index notation, such as `"S[i,j] = sum(Q[i,c] * K[j,c] for c in
+        d_k)"`, each of which replaces the step with its name or adds one; `#` starts a title. See
         docs/equations.md.
     more
-        The matrices that only these equations read, by name: lists, arrays, or single numbers.
+        The matrices that only the equations read, by name: lists, arrays, or single numbers.
     remarks
         Changes to the content of a file when it was read; pages list them with the conventions.
 
     Raises
     ------
     InputError
-        When a matrix is missing, empty or given twice over, holds something that is no finite
-        number, or a convention has a value it cannot have.
+        If a matrix is missing, empty or given twice, contains an entry that is not a finite number,
+        or a convention has an invalid value.
     ShapeError
-        When the shapes do not fit together.
+        If the shapes do not match.
 
     Notes
     -----
-    Matrices are lists, arrays, tensors of any library (whatever their device, also those that need
-    gradients), or lists of these. They become float64 arrays; float32 arrays stay so. Entries may
-    also be `fractions.Fraction`, `decimal.Decimal` or whole numbers of any length; `typed` then
-    keeps them exactly where floats cannot, so that shown digits are those of the numbers as typed.
-    Settings may be numbers of numpy, or arrays and tensors of one. See Vaswani et al.,
-    *Attention Is All You Need* (2017), section 3.2.
+    Matrices are lists, arrays, tensors of any library (on any device, also with gradients), or
+    lists of these. They become float64 arrays; float32 arrays stay so. Entries may also be
+    `fractions.Fraction`, `decimal.Decimal` or whole numbers of any length; `typed` then stores them
+    exactly if floats cannot, so that shown digits are those of the numbers as typed. Settings may
+    be numpy numbers, or arrays and tensors of one. See Vaswani et al., *Attention Is All You Need*
+    (2017), section 3.2.
 
     Examples
     --------
@@ -259,8 +259,8 @@ class Problem(Outer):
     says_scale: bool = field(default=False, repr=False, init=False)
 
     def __post_init__(self) -> None:
-        """Check everything, and hold the matrices as floats."""
-        # frozen to everybody else: what is kept is what was read, of one type whatever was given
+        """Check everything, and store the matrices as floats."""
+        # frozen for other code: the attributes are the values as read, of one type each
         object.__setattr__(self, "block", _block(self))
         _settle_backward(self)
         says_scale = self.scale is not None
@@ -281,19 +281,19 @@ class Problem(Outer):
         for prefix, given, above in nested_fields(self):
             self.inner[prefix] = _inner_of(self, prefix, given, above, typed)
         object.__setattr__(self, "typed", typed)
-        _ = self.calculation  # what is missing, or does not fit, is refused here
+        _ = self.calculation  # missing or wrong matrices are refused here
         object.__setattr__(self, "asked", _asked(self))
         for name in TEXTS:
             object.__setattr__(self, name, _text(name, getattr(self, name)))
         _check_labels(self)
 
     def _read(self, name: str, given: Any, typed: dict[str, Matrix]) -> Matrix:
-        """Return a matrix in floats; as it was typed, it is put where floats lose of it."""
+        """Return a matrix in floats; its typed numbers are stored if floats lose digits."""
         is_turned, kept = self.layout == "columns", self.typed.get(name)
         read = read_matrix(name, given, as_column=is_turned, kept=kept)
         if read.typed is not None:
             typed[name] = read.typed
-        # a matrix that was kept from a list is read again as its one row or column
+        # a matrix stored from a list is read again as its one row or column
         if not read.is_list and not (name in self.listed and 1 in read.values.shape):
             object.__setattr__(self, "listed", self.listed - {name})
         elif name not in self.listed:
@@ -302,7 +302,7 @@ class Problem(Outer):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the given matrices, those of layers after their number."""
+        """The names of the given matrices, with the number of their layer."""
         own = tuple(name for name in MATRICES if getattr(self, name) is not None)
         inner = (
             prefix + name
@@ -315,7 +315,7 @@ class Problem(Outer):
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
         """The given matrices in floats, in the internal layout."""
-        return {name: self._fields_of(name).stood_up(own_name(name)) for name in self.names}
+        return {name: self._fields_of(name).upright_matrix(own_name(name)) for name in self.names}
 
     def turned(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix in the internal layout: upright, one matrix for each head."""
@@ -329,7 +329,7 @@ class Problem(Outer):
         )
 
     def _fields_of(self, name: str) -> Scope:
-        """Return the fields that a matrix is one of: those of a layer, or the problem's own."""
+        """Return the fields that a matrix belongs to: those of a layer, or the problem's own."""
         prefix = name.removesuffix(own_name(name))
         return self.inner[prefix] if prefix else self
 
@@ -340,11 +340,11 @@ class Problem(Outer):
 
     @property
     def has_tokens(self) -> bool:
-        """Whether any tokens are given, or made, and not queries, keys and values alone."""
+        """Whether any tokens are given or computed, and not only queries, keys and values."""
         return bool(self.made_tokens) or super().has_tokens
 
     def tokens_of(self, source: str) -> int:
-        """Return how many tokens a source has, given or made; with a class token one more."""
+        """Return the number of tokens of a source; with a class token one more."""
         if source == "X2" and self.X2 is None:  # a decoder without an encoder attends to its own
             source = "X1"
         if source in ("X", "X1"):
@@ -366,18 +366,18 @@ class Problem(Outer):
 
     @property
     def what(self) -> str:
-        """What it is: self- or cross-attention, an encoder, a decoder or a Vision Transformer."""
+        """Its kind: self- or cross-attention, an encoder, a decoder or a Vision Transformer."""
         return self.kind if self.block == ALONE else self.block
 
     @property
     def is_decimal(self) -> bool:
-        """Whether it is an attention alone, of decimals as they were typed, and of no thirds."""
+        """Whether it is a single attention with decimals as typed, and without thirds."""
         typed = (number for matrix in self.typed.values() for number in matrix.flat)
         return self.is_alone and not any(isinstance(number, Fraction) for number in typed)
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is an attention alone, and no encoder or decoder."""
+        """Whether it is a single attention, and not an encoder or decoder."""
         return self.block == ALONE
 
     @cached_property
@@ -388,27 +388,27 @@ class Problem(Outer):
 
     @cached_property
     def calculation(self) -> Calculation:
-        """The parts it is a list of, in their places, and the steps they make."""
+        """Its parts in their places, and their steps."""
         return arranged(self)
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
-        """The attentions in it, each with the tokens that it reads."""
+        """Its attentions, each with the tokens that it reads."""
         return self.calculation.attentions
 
     @cached_property
     def most_scores(self) -> int:
-        """How many scores there are, of all heads together, in the largest attention."""
+        """The number of scores, of all heads together, in the largest attention."""
         return max((each.scores for each in self.attentions), default=0)
 
     def attention_of(self, step: str) -> Attention:
-        """Return the attention that a step is one of; the problem itself for any other step."""
+        """Return the attention of a step; the problem itself for any other step."""
         return self.calculation.part_of(step).attention or self
 
     def where(self, step: str) -> str:
-        """Return the position of a step's attention among several; "" for the only one.
+        """Return the place of a step's attention among several; "" for the only one.
 
-        As "cross", "1.self" or "layer 2".
+        It is "cross", "1.self" or "layer 2", for example.
         """
         if len(self.attentions) < 2:
             return ""
@@ -416,12 +416,12 @@ class Problem(Outer):
         return f"layer {place}" if place.isdigit() else place
 
     def with_field(self, name: str, value: Any) -> "Problem":
-        """Return the problem with another matrix or setting, by its name, as 1.W_1 or self.scale.
+        """Return the problem with another matrix or setting, by name, such as 1.W_1 or self.scale.
 
         Raises
         ------
         InputError
-            When there is no such layer or attention, or it cannot have that value.
+            If there is no such layer or attention, or the value is invalid.
         """
         return self.with_fields({name: value})
 
@@ -466,14 +466,14 @@ class Problem(Outer):
     @cached_property
     def queries(self) -> tuple[str, ...]:
         """The names of the outputs, which are those of the query tokens."""
-        if self.block != ALONE:  # of queries that are given, others may go into a layer
+        if self.block != ALONE:  # given queries may be different ones in a layer
             tokens = "X" if self.kind == "self" else "X1"
             return self._token_names((tokens,), self.tokens_of(tokens))
         return self._token_names(("X",) if self.kind == "self" else ("X1", "Q"), self.n)
 
     @property
     def has_cut_names(self) -> bool:
-        """Whether a name of a token is longer than results show it."""
+        """Whether a name of a token is too long for results."""
         given = self.labels or ()
         lists = given.values() if isinstance(given, Mapping) else (given,)
         return any(len(str(label)) > LONGEST_NAME for names in lists for label in names)
@@ -493,21 +493,21 @@ class Problem(Outer):
         matrix: Matrix = getattr(self._fields_of(name), own_name(name))
         return matrix
 
-    def as_stood(self, name: str, matrix: Matrix) -> Matrix:
+    def in_given_layout(self, name: str, matrix: Matrix) -> Matrix:
         """Return a matrix in the internal layout of a given one, in the shape that was given.
 
-        Heads apart are side by side again where they were given so, weights are (out, in) where
-        those given are, and a list is a list.
+        Separate heads are side by side again if they were given so, weights are (out, in) if the
+        given ones are, and a list is a list.
         """
         shape = self.stored(name).shape
-        # where each number goes is asked of the numbers 0, 1, 2, …: turning is never written twice
+        # the numbers 0, 1, 2, … show where each number goes: `turned` is the only place that knows
         places = self.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
         found = np.empty(places.size, matrix.dtype)
         found[places.ravel()] = matrix.ravel()
         return self.as_listed(name, found.reshape(shape))
 
     def as_listed(self, name: str, matrix: Matrix) -> Matrix:
-        """Return a matrix as it is kept, or as a list of numbers where it was given as one."""
+        """Return a matrix as stored, or as a list of numbers if it was given as one."""
         return matrix.reshape(-1) if name in self.listed else matrix
 
     def as_given(self, name: str) -> Matrix:
@@ -550,7 +550,7 @@ class Problem(Outer):
             places = cut_of(self).labels if self.image is not None else ()
             own = places or numbered(size - len(first))
             return (*first, *own)
-        names = told_apart(
+        names = distinct_names(
             [
                 str(label) if harmless(str(label)).strip() else f"({place})"
                 for place, label in enumerate(given, start=1)

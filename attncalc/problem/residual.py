@@ -9,7 +9,7 @@ TITLES = dict.fromkeys(("R_1", "R_2", "R_3"), "residual sum")
 
 
 def _built(placed: Placed, streams: Streams) -> Built:
-    """Return the sum of what a part read and what it gives."""
+    """Return the sum of the input and the output of a part."""
     read, given = (streams[name] for name in placed.reads)
     if (read.tokens, read.width) != (given.tokens, given.width):
         sizes = [placed.size((each.tokens, each.width)) for each in (read, given)]

@@ -1,4 +1,4 @@
-"""The problems that come with attncalc, one for every form of input, and worked answers."""
+"""The bundled problems, one for every form of input, and worked answers."""
 
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -16,7 +16,7 @@ class Sample:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return PurePath(self.file).stem
 
     @property
@@ -51,14 +51,14 @@ GROUPS = {
         Sample("columns.json", "self", "tokens as columns, hardmax"),
         Sample("torch.json", "self", "weights stored (out, in), scores over their sum"),
         Sample("additive.json", "cross", "additive scores: v tanh(q W + k W), no values"),
-        Sample("softmax.json", "cross", "the softmax of scores that are given"),
+        Sample("softmax.json", "cross", "the softmax of given scores"),
     ),
     "Layers": (
         Sample("encoder.json", "encoder", "a layer: residual sums, LayerNorm, ReLU"),
         Sample("decoder.json", "decoder", "a layer that reads the outputs of an encoder"),
-        Sample("gpt.json", "decoder", "a decoder only: GELU, and the next token"),
-        Sample("cache.json", "decoder", "one more token, behind the keys and values of two"),
-        Sample("vit.json", "vit", "an image in patches, and what its class token sees"),
+        Sample("gpt.json", "decoder", "a decoder without an encoder: GELU, and the next token"),
+        Sample("cache.json", "decoder", "one more token, after the keys and values of two"),
+        Sample("vit.json", "vit", "an image in patches, and the attention of its class token"),
         Sample("ids.json", "decoder", "token ids, and a head tied to their table"),
     ),
     "Backpropagation": (
@@ -100,7 +100,7 @@ GROUPS = {
             "equations/talking-heads.json", "self", "heads that mix before and after the softmax"
         ),
         Sample("equations/gaussian.json", "self", "a Gaussian kernel of the distance"),
-        Sample("equations/off-by-one.json", "self", "a softmax whose sum has one more"),
+        Sample("equations/off-by-one.json", "self", "a softmax with 1 added to its sum"),
         Sample("equations/top-k.json", "self", "the two largest scores of each row"),
         Sample("equations/lightconv.json", "self", "a normalized kernel over three tokens"),
         Sample("equations/gated-output.json", "self", "outputs times a gate"),
@@ -108,13 +108,13 @@ GROUPS = {
         Sample("equations/gated-linear.json", "self", "linear attention with gates"),
         Sample("equations/retention.json", "self", "RetNet: weights that decay"),
         Sample("equations/retention-rnn.json", "self", "the same, token by token"),
-        Sample("equations/mamba.json", "self", "Mamba: a state with steps of its own"),
+        Sample("equations/mamba.json", "self", "Mamba: a state with input-dependent steps"),
         Sample("equations/lstm.json", "self", "an LSTM: gates, cell and hidden state"),
         Sample("equations/gru.json", "self", "a GRU: two gates and a state"),
-        Sample("equations/min-gru.json", "self", "a GRU whose gates read the token alone"),
+        Sample("equations/min-gru.json", "self", "a GRU whose gates read only the token"),
         Sample("equations/mlstm.json", "self", "the matrix memory of xLSTM"),
-        Sample("equations/slstm.json", "self", "its other memory, with recurrent gates"),
-        Sample("equations/alignment.json", "self", "a recurrent decoder that attends"),
+        Sample("equations/slstm.json", "self", "the scalar memory of xLSTM, with recurrent gates"),
+        Sample("equations/alignment.json", "self", "a recurrent decoder with attention"),
         Sample("equations/aft-simple.json", "self", "a mean of values by their keys"),
         Sample("equations/aft.json", "self", "the same, with a bias of positions"),
         Sample("equations/rwkv.json", "self", "a mean of values that decays"),
@@ -122,7 +122,7 @@ GROUPS = {
             "equations/relative.json", "self", "positions relative to the query, in keys and values"
         ),
         Sample("equations/forgetting.json", "self", "a forget gate in the scores"),
-        Sample("equations/stick-breaking.json", "self", "weights that break a stick"),
+        Sample("equations/stick-breaking.json", "self", "stick-breaking weights"),
         Sample("equations/hopfield.json", "self", "stored patterns, and their energy"),
         Sample("equations/graph.json", "self", "nodes that attend to their neighbours"),
         Sample("equations/linformer.json", "self", "keys and values projected to two"),
@@ -133,7 +133,7 @@ GROUPS = {
         Sample("counts.json", "self", "asks for parameters, multiply-adds and the cache"),
     ),
 }
-"""The problems, under what they are there for."""
+"""The problems, by purpose."""
 
 _NOISE = '"K[a] ~ N(mu, 0.01 I + 1/2 mu muT)" --draws 1000 --seed 1'
 COMMANDS = {
@@ -149,7 +149,7 @@ COMMANDS = {
     "convolution": "attncalc explain convolution.json",
     "convolution-2d": "attncalc explain convolution-2d.json",
 }
-"""What to run on the questions of theory, each in the folder that it was written to."""
+"""The commands for questions of theory, each in the folder with the sample."""
 
 SAMPLES = tuple(each for group in GROUPS.values() for each in group)
 
@@ -160,18 +160,16 @@ ANSWERS = (
         "answers/full-precision.md", "answer", "correct, but rounded only at the end (Markdown)"
     ),
     Sample("answers/lost-sign.tex", "answer", "a sign error in Q, followed by later steps (LaTeX)"),
-    Sample("answers/swapped-digits.csv", "answer", "a slip in S (CSV)"),
+    Sample("answers/swapped-digits.csv", "answer", "swapped digits in S (CSV)"),
     Sample("answers/dropped-term.m", "answer", "half a dot product (MATLAB)"),
     Sample("answers/transposed-scores.txt", "answer", "K Qᵀ for Q Kᵀ (Python)"),
     Sample("answers/worksheet.txt", "answer", "a worksheet, filled in; its columns sum to 1"),
     Sample("answers/unfinished.json", "answer", "with fractions, blanks and ? (JSON)"),
 )
-"""Worked answers to the sample "self", flawless and not."""
+"""Worked answers to the sample "self", correct and wrong."""
 
-MODELS = (
-    Sample("model", "model", "a GPT-2 of two layers that knows cats and dogs, for attncalc open"),
-)
-"""Models as hubs hand them out: folders, which are opened."""
+MODELS = (Sample("model", "model", "a GPT-2 with two layers and twelve words, for attncalc open"),)
+"""Models in the format of hubs: folders to open."""
 
 
 KERNELS = (
@@ -186,7 +184,7 @@ def sample(name: str) -> Sample:
     Raises
     ------
     InputError
-        When none has it; the message lists them.
+        If there is none; the message lists them.
 
     Examples
     --------

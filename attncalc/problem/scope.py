@@ -37,7 +37,7 @@ class Scope(
     """The fields of all parts; a part reads its own."""
 
     says_scale: bool
-    """Whether a scale was given, here or in an outer scope; else it follows from the score."""
+    """Whether a scale was given, here or in an outer scope; otherwise it follows from the score."""
 
 
 class Inner(Scope):
@@ -46,14 +46,14 @@ class Inner(Scope):
     Parameters
     ----------
     fields
-        Their values, checked; any other has its default.
+        Their checked values; others have their defaults.
     """
 
     said: tuple[str, ...] = ()
-    """The settings that are given here, and not in an outer scope."""
+    """The settings given here, and not in an outer scope."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        # frozen to everybody else: these are set as a dataclass would set them
+        # frozen for other code: these are set as a dataclass would set them
         self.__dict__.update(fields)
 
 
@@ -64,13 +64,13 @@ class Outer(Scope):
 
     @cached_property
     def made_tokens(self) -> str:
-        """The name of tokens that are made, of an image or of ids; "" where they are given."""
+        """The name of tokens computed from an image or from ids; "" if they are given."""
         if not self.those_given("image", "patch", "ids"):
             return ""
         return "X1" if self.block == DECODER and self.X2 is not None else "X"
 
 
 def changed(scope: Attention, **fields: Any) -> Inner:
-    """Return the fields of a scope, some of them changed."""
+    """Return the fields of a scope with changes."""
     own = {name: getattr(scope, name) for name in (*GIVEN, *SETTINGS, *NESTED)}
     return Inner(own | fields)

@@ -1,6 +1,6 @@
 """A problem in the form of its file, as JSON, CSV and arrays: each can be read back.
 
-All three contain the settings, labels and matrices as they were given; only the spelling differs.
+All three contain the settings, labels and matrices as given; only the notation differs.
 """
 
 import json
@@ -24,22 +24,22 @@ from attncalc.problem.problem import Problem, nested_fields
 from attncalc.problem.stating import read_by
 
 ROW_NAMES, COLUMN_NAMES = "row names", "column names"
-"""The key of a sheet's own names, until the layout determines which of them are tokens."""
+"""The keys of the names in a sheet, until the layout determines which of them are tokens."""
 RESULTS = "results"
-"""Heads what follows the problem in a CSV file of our own: it is not read back."""
+"""The heading after the problem in attncalc's CSV: the rest is not read back."""
 TOKEN = "token"
-"""Heads the names of tokens in CSV, so that none of them is taken for a number."""
+"""The heading of the names of tokens in CSV, so that none of them is read as a number."""
 OWN_PROBLEM = "problem.csv"
-"""The problem in a folder that attncalc wrote, beside a file for each step."""
+"""The problem in a folder that attncalc wrote, next to a file for each step."""
 ROOM_FOR_TEXTS = 1_000_000
-"""Number of letters that an array of texts may always have."""
+"""The number of letters that an array of texts may always have."""
 ALWAYS_SAID = ("scale", "rounding", "decimals")
 
 Row = Sequence[str]
 
 
 def settings(problem: Problem) -> dict[str, Any]:
-    """Return the texts and every convention that is no default, as a file states them."""
+    """Return the texts and every convention with another value than its default."""
     said: dict[str, Any] = {name: text for name in TEXTS if (text := getattr(problem, name))}
     for name, setting in SETTINGS.items():
         value = getattr(problem, name)
@@ -49,11 +49,11 @@ def settings(problem: Problem) -> dict[str, Any]:
 
 
 def settings_of_parts(problem: Problem) -> dict[str, Any]:
-    """Return the settings of each layer and attention that are given, by their names in all."""
+    """Return the given settings of each layer and attention, by their full names."""
     said: dict[str, Any] = {}
     for prefix, given, _ in nested_fields(problem):
         own = [name for name in given if name in SETTINGS]
-        if prefix[:-1].isdigit():  # so that a layer with nothing of its own is not forgotten
+        if prefix[:-1].isdigit():  # so that a layer without settings is kept
             own = list(dict.fromkeys([*own, "norm"]))
         fields = problem.inner[prefix]
         said |= {prefix + name: _setting_as_typed(getattr(fields, name)) for name in own}
@@ -61,7 +61,7 @@ def settings_of_parts(problem: Problem) -> dict[str, Any]:
 
 
 def _setting_as_typed(value: Any) -> Any:
-    """Return a setting as a file states it: a fraction and a list of names as texts."""
+    """Return a setting as in a file: a fraction and a list of names as texts."""
     if isinstance(value, RopeScaling):
         return scaling_as_typed(value)
     if isinstance(value, Lines):
@@ -87,14 +87,14 @@ def as_typed(value: Any) -> str:
 
 
 def labels(problem: Problem) -> list[str] | dict[str, list[str]] | None:
-    """Return the names of the tokens as they were given, for each matrix where they are its own."""
+    """Return the names of the tokens as given, for each matrix with its own names."""
     if isinstance(problem.labels, Mapping):
         return {name: [str(each) for each in names] for name, names in problem.labels.items()}
     return None if problem.labels is None else [str(each) for each in problem.labels]
 
 
 def in_json(problem: Problem) -> dict[str, Any]:
-    """Return the problem as a JSON file states it."""
+    """Return the problem as in a JSON file."""
     names = labels(problem)
     matrices = {name: _stated(problem, name) for name in problem.names if "." not in name}
     said = settings(problem) | ({} if names is None else {"labels": names}) | matrices
@@ -102,7 +102,7 @@ def in_json(problem: Problem) -> dict[str, Any]:
 
 
 def _in_part(problem: Problem, name: str) -> Any:
-    """Return the fields of each layer, or of an attention, as a file states them."""
+    """Return the fields of each layer, or of an attention, as in a file."""
     given = getattr(problem, name)
     if not NESTED[name].several:
         return _of_part(problem, f"{name}.", given)
@@ -122,9 +122,9 @@ def _of_part(problem: Problem, prefix: str, given: Mapping[str, Any]) -> dict[st
 
 
 def in_texts(texts: Any) -> Matrix:
-    """Return texts as an array; as one text of JSON where few are long.
+    """Return texts as an array; as one JSON text if a few are long.
 
-    An array gives each of its texts the room of the longest one, of four bytes a letter: one label
+    An array stores each text with the size of the longest one, four bytes per letter: one label
     of 300,000 among 600 would take 700 MB.
 
     Examples
@@ -141,14 +141,14 @@ def in_texts(texts: Any) -> Matrix:
 
 
 def from_texts(array: Matrix) -> Any:
-    """Return the texts of such an array, in lists, or the one text that it is."""
+    """Return the texts of such an array, in lists, or its single text."""
     text = array.tolist()
     return json.loads(text) if isinstance(text, str) and text.startswith("[") else text
 
 
 def in_arrays(problem: Problem) -> dict[str, Any]:
-    """Return the problem as arrays by name; where a float is not quite what was typed, as texts."""
-    arrays: dict[str, Any] = {"attncalc": np.array(__version__)}  # what marks a file of our own
+    """Return the problem as arrays by name; as texts if floats are not exact."""
+    arrays: dict[str, Any] = {"attncalc": np.array(__version__)}  # identifies attncalc's own files
     said = settings(problem) | settings_of_parts(problem)
     arrays |= {name: np.array(value) for name, value in said.items()}
     for name in problem.names:
@@ -168,7 +168,7 @@ def in_csv(problem: Problem) -> Iterator[Row]:
     Raises
     ------
     InputError
-        When the problem has masks for each head, which blocks cannot hold.
+        If the problem has masks for each head, which blocks cannot contain.
     """
     joined = {
         heading: matrix for name in problem.names for heading, matrix in _in_blocks(problem, name)
@@ -193,12 +193,12 @@ def in_csv(problem: Problem) -> Iterator[Row]:
 
 
 def _stated(problem: Problem, name: str) -> Any:
-    """Return a given matrix as a file states it: rows of numbers, or a list."""
+    """Return a given matrix as in a file: rows of numbers, or a list."""
     return _typed(problem.as_listed(name, problem.as_given(name)))
 
 
 def _typed(matrix: Matrix) -> Any:
-    """Return nested lists of numbers; what is no float, a third, as a text."""
+    """Return nested lists of numbers; a number that is not a float, such as 1/3, as a text."""
     if matrix.ndim > 1:
         return [_typed(row) for row in matrix]
     return [_typed_number(value) for value in matrix]
@@ -212,7 +212,7 @@ def _typed_number(value: Any) -> Any:
 
 
 def _in_blocks(problem: Problem, name: str) -> Iterator[tuple[str, Matrix]]:
-    """Yield the headings and blocks of a matrix: W[0], W[1], … where only equations read it."""
+    """Yield the headings and blocks of a matrix: W[0], W[1], … if only equations read it."""
     matrix = problem.as_given(name)
     is_of_equations = bool(problem.equations) and name in read_by(problem.equations)
     if matrix.ndim == 3 and is_of_equations:
@@ -236,7 +236,7 @@ def _joined(problem: Problem, name: str, matrix: Matrix) -> Matrix:
 
 
 def _block(problem: Problem, name: str, matrix: Matrix) -> Iterator[Row]:
-    """Yield the rows of a given matrix, and the names of its tokens where it has any."""
+    """Yield the rows of a given matrix, with the names of its tokens if it has any."""
     texts = [[as_typed(value) for value in row] for row in matrix]
     names = _labels_of(problem, name)
     if name in ("S", "A"):
@@ -265,7 +265,7 @@ def _with_both_sides(problem: Problem, texts: list[list[str]]) -> Iterator[Row]:
 
 
 def _line_of_labels(problem: Problem) -> Row | None:
-    """Return the names of computed tokens, which have no block of their own."""
+    """Return the names of computed tokens, which have no block."""
     found, tokens = labels(problem), problem.made_tokens
     names = found.get(tokens) if isinstance(found, dict) else found
     if not (tokens and names):
@@ -275,7 +275,7 @@ def _line_of_labels(problem: Problem) -> Row | None:
 
 
 def _labels_of(problem: Problem, name: str) -> list[str] | None:
-    """Return the names of a matrix's tokens as they were given, if they were."""
+    """Return the names of a matrix's tokens as given, if any."""
     found = labels(problem)
     if name not in LABELLED or found is None:
         return None

@@ -1,8 +1,8 @@
-"""Layouts: the one module that handles tokens as columns, and weights (out, in).
+"""Layouts: the only module that handles tokens as columns, and weights (out, in).
 
-Internally tokens are rows, weights are (in, out), and several heads are a first axis. A person may
-give tokens as columns, weights as (out, in) or heads side by side in one matrix. Here given
-matrices are turned into the internal layout, and results back, by transposing and splitting.
+Internally tokens are rows, weights are (in, out), and several heads are a first axis. A problem may
+have tokens as columns, weights as (out, in) or heads side by side in one matrix. This module
+converts given matrices to the internal layout, and results back, by transposing and splitting.
 """
 
 from typing import Any, NamedTuple, TypeVar
@@ -17,7 +17,7 @@ T = TypeVar("T")
 LISTS = ("bias", "frequencies", "heads", "ids")
 """Roles of matrices that are lists of numbers."""
 ALIKE = ("buckets", "image")
-"""Roles of matrices with one form in both layouts, for no row of them is a token."""
+"""Roles of matrices with one form in both layouts: their rows are not tokens."""
 
 
 class Standing(NamedTuple):
@@ -26,11 +26,11 @@ class Standing(NamedTuple):
     Parameters
     ----------
     by_columns
-        Whether tokens are columns: every matrix is the other way round, weights too.
+        Whether tokens are columns: every matrix is transposed, also weights.
     out_in
-        Whether weights are stored (out, in), as PyTorch keeps them.
+        Whether weights are stored (out, in), as in PyTorch.
     unturned
-        The names of weights that are the same in every layout.
+        The names of weights that no layout transposes.
     """
 
     by_columns: bool = False
@@ -45,22 +45,22 @@ class Standing(NamedTuple):
         return self.by_columns or (role == "weights" and self.out_in)
 
     def has_token_columns(self, name: str) -> bool:
-        """Return whether a given matrix has a column, and no row, for each token."""
+        """Return whether a given matrix has a column, and not a row, for each token."""
         return self.by_columns and role_of(name) not in ("weights", "ids", *ALIKE)
 
     def upright(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix with tokens as rows, weights (in, out); heads are not split yet."""
-        # for example, a bias is a row here, whether it was typed as a list, a row or a column
+        # a bias is a row here, whether it was typed as a list, a row or a column
         if role_of(name) in LISTS:
             return matrix.reshape(1, -1)
         return matrix.swapaxes(-1, -2) if self.is_turned(name) else matrix
 
     def shown(self, matrix: Matrix) -> Matrix:
-        """Return an internal matrix in the layout of the problem, or the other way round."""
+        """Return an internal matrix in the layout of the problem, or the reverse."""
         return np.swapaxes(matrix, -1, -2) if self.by_columns else matrix
 
     def place(self, place: Place) -> Place:
-        """Return where an entry of an internal matrix is shown, or the other way round."""
+        """Return the shown place of an entry of an internal matrix, or the reverse."""
         if not self.by_columns:
             return place
         *head, row, column = place
@@ -71,7 +71,7 @@ class Standing(NamedTuple):
         return (..., index) if self.by_columns else (index,)
 
     def pair(self, of_rows: T, of_columns: T) -> tuple[T, T]:
-        """Return what belongs to rows and to columns as they are shown."""
+        """Return the values for shown rows and for shown columns."""
         return (of_columns, of_rows) if self.by_columns else (of_rows, of_columns)
 
     def expression(self, expression: Expression) -> Expression:
@@ -90,28 +90,28 @@ class Standing(NamedTuple):
         is_stored = role_of(name) == "weights" and name not in self.unturned
         return is_stored and self.out_in and not self.by_columns
 
-    def stands_otherwise(self, name: str) -> bool:
-        """Return whether a given matrix, as it is shown, is the internal one transposed.
+    def is_shown_transposed(self, name: str) -> bool:
+        """Return whether a given matrix as shown is the transpose of the internal one.
 
-        Weights (out, in) are, where tokens are rows. Where tokens are columns, all that is shown is
-        transposed, and so is what has one form in both layouts.
+        Weights (out, in) are, if tokens are rows. If tokens are columns, everything shown is
+        transposed, and so are matrices with one form in both layouts.
         """
         is_alike = name in self.unturned or role_of(name) in ALIKE
         return self.by_columns if is_alike else self.is_transposed(name)
 
     @property
     def ins(self) -> str:
-        """What of weights is multiplied by tokens: their rows or their columns."""
+        """The part of weights that tokens multiply: their rows or their columns."""
         return self.pair("rows", "columns")[0] if not self.out_in else "columns"
 
     @property
     def outs(self) -> str:
-        """What of weights gives the features of the result."""
+        """The part of weights for the features of the result."""
         return "rows" if self.ins == "columns" else "columns"
 
     @property
     def features(self) -> str:
-        """Whether features are rows or columns, in a word."""
+        """Whether features are rows or columns, as a word."""
         return self.pair("rows", "columns")[1]
 
     @property

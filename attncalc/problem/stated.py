@@ -25,11 +25,11 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan
 
 MOST_SLOPES = 8
-"""Slopes that a heading lists."""
+"""The number of slopes that a heading lists."""
 
 
 def heading(problem: Problem) -> str:
-    """Return what a page is headed with: the kind of attention, and the problem's title."""
+    """Return the heading of a page: the kind of attention, and the title of the problem."""
     kind = {
         "self": "Self-attention",
         "cross": "Cross-attention",
@@ -45,7 +45,7 @@ def heading(problem: Problem) -> str:
 
 
 def conventions(problem: Problem) -> tuple[str, ...]:
-    """State every convention of a problem, each in a few words.
+    """Return every convention of a problem, as short texts.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def conventions(problem: Problem) -> tuple[str, ...]:
 
 
 def _parts_in_words(problem: Problem) -> Iterator[str]:
-    """Yield what the parts keep: once what all of a kind do, else with the place of each."""
+    """Yield the conventions of parts: common ones once, others with the place of each part."""
     attentions = [
         (part.prefix, tuple(_attention_in_words(part.attention, part.steps)))
         for part in problem.calculation.parts
@@ -87,7 +87,7 @@ def _told_together(parts: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
 
 
 def _attention_in_words(attention: Attention, steps: Plan) -> Iterator[str]:
-    """Yield what an attention keeps; nothing of steps that equations took the place of."""
+    """Yield the conventions of an attention, without those of replaced steps."""
     kept = {step.name for step in steps if not isinstance(step.operation, Own)}
     yield from _norm_in_words(attention)
     yield from _positions_in_words(attention)
@@ -177,7 +177,7 @@ def _heads_in_words(problem: Attention) -> Iterator[str]:
 
 
 def _score_in_words(problem: Attention) -> Iterator[str]:
-    """Yield what a score is of, where it is no dot product, or given itself."""
+    """Yield the kind of score, if it is not a dot product or given."""
     if problem.start == "A":
         yield "weights A are given: they are neither normalised nor rounded before they are used"
     if problem.start == "S":
@@ -194,7 +194,7 @@ def _score_in_words(problem: Attention) -> Iterator[str]:
 
 
 def _score_formula(problem: Attention) -> str:
-    """Return a kind of score as its literature writes it."""
+    """Return the formula of a kind of score as in the literature."""
     plus = " + b_S" if problem.b_S is not None else ""
     if problem.score == ADDITIVE:
         sides = [

@@ -1,7 +1,7 @@
-"""Equations of the user's own: each replaces the step of its name, or adds a step.
+"""Equations of users: each replaces the step with its name, or adds a step.
 
-A problem without an attention can be equations alone. One that lacks queries, keys or values may
-state them: the attention then reads what the equation gives.
+A problem can consist of equations only. If queries, keys or values are missing, equations may
+define them for the attention.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,17 +53,17 @@ from attncalc.problem.step import Axis, Plan, Role, Step
 
 @cache
 def parsed(texts: Sequence[str]) -> tuple[Line, ...]:
-    """Return equations as they are parsed.
+    """Return the parsed equations.
 
     Raises
     ------
     EquationError
-        When one cannot be read, or a name is stated twice.
+        If one cannot be read, or a name is defined twice.
     """
     found: dict[str, Line] = {}
     for text in texts:
         if is_of_scores(text):
-            continue  # what it changes is known once the steps are
+            continue  # its effect is known when the steps are
         line = read_line(text)
         if line.name in found:
             raise line.fault(f"{line.name} is stated twice")
@@ -72,13 +72,13 @@ def parsed(texts: Sequence[str]) -> tuple[Line, ...]:
 
 
 def read_by(texts: Sequence[str]) -> set[str]:
-    """Return the names that equations read and none of them states."""
+    """Return the names that equations read and do not define."""
     lines = parsed(tuple(texts))
     return {name for line in lines for name in line.reads} - {line.name for line in lines}
 
 
 def deciding(texts: Sequence[str]) -> set[str]:
-    """Return the matrices that conditions and places of equations read, as a graph or ids."""
+    """Return the matrices that conditions and places of equations read, such as a graph or ids."""
     nodes = [x for line in parsed(tuple(texts)) for x in line.equation.nodes]
     inner = [y for x in nodes if isinstance(x, Entry) for y in x.at]
     inner += [x.test for x in nodes if isinstance(x, If)]
@@ -87,9 +87,9 @@ def deciding(texts: Sequence[str]) -> set[str]:
 
 
 def placeholders(problem: Outer) -> Iterator[dict[str, Shape]]:
-    """Yield the shapes of what an attention could be given where equations state it.
+    """Yield the shapes of matrices that equations may define for an attention.
 
-    First queries, keys and values that have no weights, then scores, then the weights.
+    First queries, keys and values without weights, then scores, then the weights.
     """
     lines = parsed(problem.equations)
     stated = {line.name for line in lines} - set(problem.names)
@@ -105,10 +105,10 @@ def placeholders(problem: Outer) -> Iterator[dict[str, Shape]]:
 
 
 def weights_of(problem: Outer) -> list[tuple[str, Shape]]:
-    """Return the equation that states weights, as its name and shape; none where none does.
+    """Return the equation of the weights, as its name and shape; [] if there is none.
 
     Weights are rows of a softmax, or another normalizer, that another equation sums with the rows
-    of a matrix. Of several, it is that of the name A, or the first.
+    of a matrix. Of several, it is the one named A, or the first.
     """
     lines = parsed(problem.equations)
     found = [line.name for line in lines if any(_is_weighed_with(line, each) for each in lines)]
@@ -121,7 +121,7 @@ def weights_of(problem: Outer) -> list[tuple[str, Shape]]:
 
 
 def _is_weighed_with(line: Line, by: Line) -> bool:
-    """Say whether an equation sums rows of a matrix, each with a weight of another equation."""
+    """Return whether an equation sums the rows of a matrix, weighted by another equation."""
     own = line.equation
     if not isinstance(own.right, Row) or len(own.at) < 2 or own.right.at != Name(own.at[-1]):
         return False
@@ -135,12 +135,12 @@ def _is_weighed_with(line: Line, by: Line) -> bool:
 
 
 def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
-    """Return a calculation with the equations of a problem in it.
+    """Return a calculation with the equations of a problem.
 
     Raises
     ------
     EquationError
-        When one reads what is not there, sizes do not agree, or they go round in a circle.
+        If one reads a missing matrix, sizes differ, or equations form a cycle.
     """
     steps, lines = _with_modified_scores(problem, calculation, parsed(problem.equations))
     resolution = _Resolution(steps, lines, problem)
@@ -162,7 +162,7 @@ def _said(lines: Sequence[Line]) -> str:
 
 
 def _without_those_replaced(made: Iterable[Step], before: Plan, lines: Sequence[Line]) -> Plan:
-    """Return steps without those that were read before, and that nothing reads any more."""
+    """Return steps without those that nothing reads any more."""
     steps, stated = tuple(made), {line.name for line in lines}
     read_before = {name for step in before for name in step.inputs} - stated
     while True:
@@ -176,7 +176,7 @@ def _without_those_replaced(made: Iterable[Step], before: Plan, lines: Sequence[
 def _with_modified_scores(
     problem: Outer, calculation: Calculation, lines: tuple[Line, ...]
 ) -> tuple[Plan, tuple[Line, ...]]:
-    """Return steps that read modified scores before they become weights, and the lines of these."""
+    """Return steps that read modified scores before they become weights, and their lines."""
     texts = [text for text in problem.equations if is_of_scores(text)]
     steps = list(calculation.steps)
     of_weights = [place for place, step in enumerate(steps) if step.role == "weights"]
@@ -194,7 +194,7 @@ def _with_modified_scores(
 
 
 class _Resolution:
-    """Steps and equations put in order, each behind what it reads.
+    """Sorts steps and equations, each after its inputs.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class _Resolution:
     lines
         The equations.
     problem
-        What is given.
+        The problem.
     """
 
     def __init__(self, steps: Plan, lines: Sequence[Line], problem: Outer) -> None:
@@ -217,10 +217,10 @@ class _Resolution:
         self._opened: list[str] = []
 
     def put(self, name: str) -> None:
-        """Put a step in its place, behind all that it reads; nothing for what is given."""
+        """Add a step after all of its inputs; nothing for given matrices."""
         line, step = self._lines.get(name), self._steps.get(name)
         if name in self.made or (line is None and step is None):
-            return  # what there is not is refused where the equation that reads it is resolved
+            return  # a missing name is refused with the equation that reads it
         if name in self._opened:
             raise self._circle(name)
         self._opened.append(name)
@@ -237,15 +237,14 @@ class _Resolution:
             self._axes[made.name] = made.rows, made.columns
 
     def _reads(self, name: str) -> tuple[str, ...]:
-        """Return what a step or an equation reads; nothing for what is given."""
+        """Return the inputs of a step or an equation; () for given matrices."""
         line, step = self._lines.get(name), self._steps.get(name)
         return line.reads if line is not None else step.inputs if step is not None else ()
 
     def _together(self, name: str) -> list[Line]:
-        """Return the equations that are computed row by row together with one, itself among them.
+        """Return the equations that are computed row by row together with one, including itself.
 
-        It alone where it reads none in a circle, or where no rows tell an order: such a circle is
-        refused when it closes.
+        Only itself without a cycle, or if rows determine no order: such a cycle is refused later.
         """
         if name not in self._lines:
             return []
@@ -258,7 +257,7 @@ class _Resolution:
         return [self._lines[each.name] for each in recurs.order]
 
     def _leading_to(self, name: str) -> frozenset[str]:
-        """Return all that a step or an equation goes back to."""
+        """Return all steps that a step or an equation depends on."""
         found: set[str] = set()
         open_ = [name]
         while open_:
@@ -277,7 +276,7 @@ class _Resolution:
         return step.operation.shape(*(self.shapes[name] for name in step.inputs))
 
     def _stated(self, lines: Sequence[Line]) -> Iterator[Step]:
-        """Yield the steps that equations make, in place of those of their names."""
+        """Yield the steps of equations, in place of those with their names."""
         step = self._steps.get(lines[0].name)
         is_known = step is not None and all(name in self.shapes for name in step.inputs)
         shape = self._shape_of(step) if step is not None and is_known else None
@@ -286,7 +285,7 @@ class _Resolution:
             yield self._step(line, own, settings)
 
     def _step(self, line: Line, own: Equation, settings: Mapping[str, Setting]) -> Step:
-        """Return the step that an equation makes, in place of the one of its name."""
+        """Return the step of an equation, in place of the one with its name."""
         step = self._steps.get(line.name)
         computed = {each.name for each in own.group}
         inputs = tuple(each for each in own.reads if each not in computed)
@@ -313,7 +312,7 @@ class _Resolution:
         return made._replace(slices="token") if of_tokens else made
 
     def _axis(self, own: Equation, index: str) -> Axis:
-        """Return what an index of a result stands for: what it does where matrices are read."""
+        """Return the axis of an index of a result: that of the matrices that it indexes."""
         size = own.sizes.get(index)
         if isinstance(size, Name) and size.name in ("n", "m"):
             return "queries" if size.name == "n" else "keys"
@@ -354,7 +353,7 @@ def _may_be_infinite(x: Node) -> bool:
 
 
 def _role(name: str, rows: Axis, columns: Axis, *, forbids: bool) -> Role:
-    """Return what a step that an equation adds is to a reader."""
+    """Return the role of a step that an equation adds."""
     if rows == "queries" and name == "O":
         return "outputs"
     if forbids:
@@ -372,7 +371,7 @@ def _axes_of_given(name: str) -> tuple[Axis, Axis]:
 
 
 def lines_of(problem: Outer, calculation: Calculation) -> Iterator[str]:
-    """Yield each step of a calculation as a line of text that a problem can state.
+    """Yield each step of a calculation as an equation that a problem can contain.
 
     Gradients follow from these, and have no lines.
 
@@ -386,7 +385,7 @@ def lines_of(problem: Outer, calculation: Calculation) -> Iterator[str]:
     Raises
     ------
     UnstatedError
-        When no equation states a step.
+        If a step has no equation.
     """
     shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
     parts = calculation.parts[:-1] if problem.backward else calculation.parts

@@ -1,4 +1,4 @@
-"""A step: one named matrix of a calculation. A plan is the steps in their order."""
+"""A step: one named matrix of a calculation. A plan is the steps in order."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
@@ -12,29 +12,29 @@ Plan = tuple["Step", ...]
 Seen = Callable[[str, tuple[int | slice, ...], Matrix], None]
 """Called, on long inputs, with each block of a matrix that is not kept: name, place, values."""
 Report = Callable[[int, int], None]
-"""Called, on long inputs, with how many blocks are done, and of how many."""
+"""Called, on long inputs, with the number of finished blocks, and of all."""
 
 
 class Step(NamedTuple):
-    """One named matrix: the operation that makes it, and what its rows and columns belong to.
+    """One named matrix: its operation, and the meaning of its rows and columns.
 
     Parameters
     ----------
     name, title
         Its name in equations, and its title.
     operation, inputs
-        How it is made, from which matrices.
+        The operation, and the names of its inputs.
     rows, columns
-        What each row and each column belongs to.
+        The meaning of each row and each column.
     role
-        What it is to a reader: "masked" scores hold -∞, "weights" connect outputs with inputs,
-        "outputs" are the result.
+        Its meaning: "masked" scores contain -∞, "weights" connect outputs with inputs, "outputs"
+        are the result.
     is_between
-        Whether an answer may skip it, as the scaled scores between the scores and the weights.
+        Whether an answer may skip it, such as the scaled scores between the scores and the weights.
     slices
         The name of each of several matrices: a "head", or the "token" of a recurrence.
     rows_of
-        Of a recurrence, the steps whose earlier rows it reads, and that are computed with it: its
+        For a recurrence, the steps whose earlier rows it reads, and that are computed with it: its
         own first.
     """
 
@@ -56,18 +56,18 @@ def run(
     after: Callable[[Matrix], Matrix] | None = None,
     made: dict[str, Matrix] | None = None,
 ) -> dict[str, Matrix]:
-    """Take the steps in turn and return each one's matrix by name, as the next step reads it.
+    """Compute the steps in order, and return each matrix by name, as the next step reads it.
 
     Parameters
     ----------
     steps
         The plan.
     given
-        The matrices the plan starts from, in any one number system.
+        The given matrices, in any one number system.
     after
         Applied to a step's matrix before the next step reads it, for example rounding.
     made
-        Where each step's matrix is kept as it comes out of its operation.
+        The dictionary for unrounded matrices.
     """
     known = dict(given)
     for step in steps:
@@ -79,7 +79,7 @@ def run(
         # before rounding: marking and the written-out work also read the unrounded values
         if made is not None:
             made[step.name] = matrix
-        # what is given, and only shown as a step, is read as it was given
+        # given matrices that are only shown as steps are read as given
         is_given = step.name in step.inputs
         known[step.name] = matrix if after is None or is_given else after(matrix)
     return {step.name: known[step.name] for step in steps}

@@ -1,4 +1,4 @@
-"""Reading: JSON, CSV, NumPy files, folders and inline text: ways to get a Problem."""
+"""Readers of problems: JSON, CSV, NumPy files, folders and inline text."""
 
 import re
 from pathlib import Path
@@ -34,7 +34,7 @@ Fields = dict[str, Any]
 _SHEETS = (".csv", ".tsv")
 _ARRAYS = (".npy",)
 TENSORS = ".safetensors"
-"""How files are called that are mapped into memory, of which only what is used is read."""
+"""The ending of files that are mapped into memory, so that only used parts are read."""
 
 # each form's reader is imported where it is needed: a run reads one form
 
@@ -47,16 +47,16 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
     source
         A JSON file, a CSV file of blocks, an `.npz` or `.safetensors` file, or a folder with
         `X.csv`, `W_Q.csv` …;
-        what attncalc itself wrote in these forms is read back as the problem that it holds.
+        attncalc's own output in these forms is read as its problem.
     **changes
         Fields of `Problem` that override those of the file.
 
     Raises
     ------
     InputError
-        When there is no such file, or its content is not a problem.
+        If there is no such file, or its content is not a problem.
     ShapeError
-        When its matrices do not fit together.
+        If the shapes of its matrices do not match.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def read_matrix(name: str, text: str) -> Fields:
     Returns
     -------
     dict
-        The matrix under its name, and the names of rows and columns where the file has any.
+        The matrix under its name, and the names of rows and columns if the file has any.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def read_matrix(name: str, text: str) -> Fields:
 
 
 def build(place: str, fields: Fields, changes: Fields) -> Problem:
-    """Return the problem of these fields, changed; a fault names `place`."""
+    """Return the problem of these fields with the changes; errors name `place`."""
     try:
         if changes.get("Q") is ANY_QUERY:
             others = {name: value for name, value in changes.items() if name != "Q"}
@@ -116,7 +116,7 @@ def build(place: str, fields: Fields, changes: Fields) -> Problem:
 
 
 def in_parts(fields: Fields) -> Fields:
-    """Return fields with those of a layer, or of an attention in one, where they belong.
+    """Return fields with those of a layer, or of an attention in one, nested in it.
 
     Examples
     --------
@@ -143,9 +143,9 @@ def in_parts(fields: Fields) -> Fields:
 
 
 def merged(fields: Fields, changes: Fields) -> Fields:
-    """Return the fields with the changes; new tokens do not keep the labels of the old ones.
+    """Return the fields with the changes; new tokens do not keep the old labels.
 
-    Sheets name their rows and columns; which of these are tokens, the layout says.
+    Sheets name their rows and columns; the layout decides which of them are tokens.
     """
     everything = fields | changes
     if fields.get("equations") and changes.get("equations"):
@@ -164,7 +164,7 @@ def merged(fields: Fields, changes: Fields) -> Fields:
 
 
 def _name_sides(fields: Fields, queries: str, keys: str) -> None:
-    """Take the names of both sides of scores, or of weights, as those of queries and keys."""
+    """Use the names of rows and columns of scores or weights for queries and keys."""
     for name in ("S", "A"):
         for axis, side in ((queries, "Q"), (keys, "K")):
             if (names := fields.get(axis, {}).pop(name, None)) is not None:
@@ -174,7 +174,7 @@ def _name_sides(fields: Fields, queries: str, keys: str) -> None:
 
 
 def _labels(fields: Fields, sheets: str, changed: list[str]) -> Any:
-    """Return the labels that are given, or that sheets hold, but not of tokens that changed."""
+    """Return the labels given in fields or sheets, except those of changed tokens."""
     labels = fields.get("labels", fields.get(sheets))
     if isinstance(labels, dict):
         return {name: names for name, names in labels.items() if name not in changed}

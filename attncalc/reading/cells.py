@@ -1,4 +1,4 @@
-"""From rows of cells to a matrix, or to the list of what cannot be read and where."""
+"""From rows of cells to a matrix, or to a list of errors with their places."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,28 +18,28 @@ _MARKS = {"1": Decimal(1), "true": Decimal(1), "0": Decimal(0), "false": Decimal
 
 @dataclass
 class Faults:
-    """What cannot be read in one source, collected so that a person sees it all at once."""
+    """The errors of one source, collected so that all are reported at once."""
 
     place: str
     found: list[str] = field(default_factory=list)
 
     @property
     def enough(self) -> bool:
-        """Whether there are already more than will be shown."""
+        """Whether there are already more than are shown."""
         return len(self.found) > MOST_FAULTS
 
     def add(self, fault: str) -> None:
-        """Note one fault: where it is and what was found."""
+        """Add one error: its place and the content found."""
         self.found.append(fault)
 
     def raise_if_any(self) -> None:
-        """Raise one InputError that lists the faults, the first twenty of them."""
+        """Raise one InputError that lists the first twenty errors, if there are any."""
         if self.found:
             raise InputError(in_place(self.place, self.found))
 
 
 def in_place(place: str, faults: Sequence[str]) -> str:
-    """Return one message for these faults, the first twenty of them, and where they are.
+    """Return one message for these errors, with their place; it lists the first twenty.
 
     Examples
     --------
@@ -65,22 +65,22 @@ def read_cells(
     decimal_comma: bool = False,
     line: Callable[[int], str] = lambda row: "",
 ) -> Matrix | None:
-    """Return the matrix the cells hold, as Decimals and Fractions; or note each fault.
+    """Return the matrix in the cells, as Decimals and Fractions; or add each error.
 
     Parameters
     ----------
     name
-        The matrix's name, for messages.
+        The name of the matrix, for messages.
     field
-        Which matrix of a problem it is, where that is not its name: masks take other entries.
+        The matrix of the problem, if its name differs: masks have other entries.
     rows
-        Its rows of cells: texts, or what JSON may put in their place.
+        Its rows of cells: texts, or other values of JSON.
     faults
-        Where faults are noted.
+        The list of errors.
     decimal_comma
         Whether `2,5` is 2.5.
     line
-        Says where a row (from 0) stands in its file, as in ` (line 7)`.
+        Returns the place of a row (from 0) in its file, such as ` (line 7)`.
     """
     before = len(faults.found)
     if not rows or not any(rows):
@@ -98,7 +98,7 @@ def read_cells(
 
 
 def read_cell(field: str, cell: object, *, decimal_comma: bool = False) -> Number:
-    """Read one cell, which JSON may have filled with something that is no text."""
+    """Read one cell; in JSON, it may not be a text."""
     text = str(cell).lower() if isinstance(cell, bool) and field in MARKS else cell
     if not isinstance(text, str):
         raise NotANumber(f"{in_words(cell)} is not a number")
@@ -113,7 +113,7 @@ def read_cell(field: str, cell: object, *, decimal_comma: bool = False) -> Numbe
 
 
 def in_words(value: object) -> str:
-    """Name what JSON holds where something else was meant."""
+    """Return the name of the kind of a JSON value, for messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):

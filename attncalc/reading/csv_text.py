@@ -25,10 +25,10 @@ HOW_TO_LABEL = (
     'head the column with the word "token"'
 )
 _SLICE = re.compile(r"\[(\d{1,4})\]$")
-"""What ends the heading of one of several matrices of a name, as W[0]: its place, from 0."""
+"""The end of the heading of one of several matrices of a name, such as W[0]: its index, from 0."""
 
 _LISTS = ("asked", "equations")
-"""Settings whose value may have commas, in one cell or in several."""
+"""Settings whose value may contain commas, in one cell or in several."""
 
 _MASK_ENTRIES = ("true", "false", "-inf")
 _DELIMITERS = ("\t", ";", ",")
@@ -37,20 +37,20 @@ _LINES_TO_JUDGE_BY = 200
 
 @dataclass(frozen=True)
 class Row:
-    """A line of cells, and where it stands in its file."""
+    """A line of cells, and its line number in the file."""
 
     cells: list[str]
     line: int
 
     @property
     def filled(self) -> list[str]:
-        """The cells that hold something."""
+        """The cells that are not empty."""
         return [cell for cell in self.cells if cell]
 
 
 @dataclass
 class _Sheet:
-    """The rows of one matrix, and how its numbers are written."""
+    """The rows of one matrix, and the format of its numbers."""
 
     name: str
     decimal_comma: bool
@@ -60,7 +60,7 @@ class _Sheet:
 def read_csv_problem(text: str, faults: Faults) -> Fields:
     """Return the fields of a problem from one file of blocks, each headed by a matrix's name.
 
-    Lines such as `scale,none` or `title,Three tokens` may stand before the first block.
+    Lines such as `scale,none` or `title,Three tokens` may precede the first block.
     """
     delimiter = delimiter_of(text)
     fields: Fields = {}
@@ -90,7 +90,7 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
 def _named_sheet(
     heading: str, line: int, fields: Fields, sheets: dict[str, _Sheet], faults: Faults
 ) -> _Sheet:
-    """Return the sheet below a heading: of a field, or of what an equation before it reads."""
+    """Return the sheet below a heading: of a field, or of a matrix that an equation reads."""
     base = _SLICE.sub("", heading)
     read = read_by_equations(fields.get("equations"))
     name = field_called(base, read)
@@ -107,7 +107,7 @@ def _named_sheet(
 
 
 def _join_slice(name: str, fields: Fields, faults: Faults) -> None:
-    """Append a slice, read under a name such as W[1], to those of W that were read before it."""
+    """Append a slice with a name such as W[1] to the earlier ones of W."""
     if (found := _SLICE.search(name)) is None:
         return
     base = name[: found.start()]
@@ -121,7 +121,7 @@ def _join_slice(name: str, fields: Fields, faults: Faults) -> None:
 
 
 def read_csv_matrix(name: str, text: str, fields: Fields, faults: Faults) -> None:
-    """Add to `fields` the one matrix that a CSV file holds, and the labels of its tokens."""
+    """Add the only matrix of a CSV file to `fields`, with the labels of its tokens."""
     delimiter = delimiter_of(text)
     rows = list(rows_of(text, delimiter, faults))
     heads = [canonical(_heading(row, decimal_comma=delimiter != ",")) for row in rows]
@@ -133,7 +133,7 @@ def read_csv_matrix(name: str, text: str, fields: Fields, faults: Faults) -> Non
 
 
 def rows_of(text: str, delimiter: str, faults: Faults, *, blank: bool = False) -> Iterator[Row]:
-    """Yield the rows that hold something, their cells stripped; or all that have cells."""
+    """Yield the rows with content, their cells stripped; or all rows that have cells."""
     lines = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
     )
@@ -150,12 +150,12 @@ def rows_of(text: str, delimiter: str, faults: Faults, *, blank: bool = False) -
 
 
 def _is_of_problem(row: Row) -> bool:
-    """Say whether a row belongs to the problem, and not to the results in our own output."""
+    """Return whether a row belongs to the problem, and not to the results in attncalc's output."""
     return row.filled != [RESULTS]
 
 
 def delimiter_of(text: str) -> str:
-    """Return the delimiter under which most cells are numbers."""
+    """Return the delimiter for which most cells are numbers."""
     sample = "\n".join(text[:1_000_000].splitlines()[:_LINES_TO_JUDGE_BY])
 
     def numbers(delimiter: str) -> int:
@@ -170,21 +170,21 @@ def delimiter_of(text: str) -> str:
 
 
 def _heading(row: Row, *, decimal_comma: bool) -> str:
-    """Return the name a line of a single word gives to the rows below it, or ""."""
+    """Return the name that a line with one word gives to the rows below it, or ""."""
     if len(row.filled) != 1 or not row.cells[0]:
         return ""
     return "" if _is_entry(row.cells[0], decimal_comma=decimal_comma) else row.cells[0].rstrip(":")
 
 
 def _is_entry(cell: str, *, decimal_comma: bool) -> bool:
-    """Say whether a cell is the entry of a matrix: a number, or what masks have in place of one."""
+    """Return whether a cell is an entry of a matrix: a number, or an entry of a mask."""
     return is_number(cell, decimal_comma=decimal_comma) or cell.lower() in _MASK_ENTRIES
 
 
 def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults) -> None:
     if (tokens := _labelled(row)) is not None:
         names = list(map(without_quote, row.filled[1:]))
-        for axis in (ROW_NAMES, COLUMN_NAMES):  # tokens have names, whatever the layout
+        for axis in (ROW_NAMES, COLUMN_NAMES):  # tokens have names in each layout
             fields.setdefault(axis, {})[tokens] = names
         return
     name = canonical(row.cells[0].rstrip(":"))
@@ -200,7 +200,7 @@ def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults)
 
 
 def _labelled(row: Row) -> str | None:
-    """Return the tokens that a row names, as in labels X,the,cat, where it does."""
+    """Return the field of tokens that a row names, such as labels X,the,cat; or None."""
     word, _, tokens = row.cells[0].rstrip(":").partition(" ")
     name = tokens.strip().upper() or "X"
     if word.lower() != "labels" or name not in LABELLED or len(row.filled) < 2:
@@ -209,12 +209,12 @@ def _labelled(row: Row) -> str | None:
 
 
 def _sets(name: str | None) -> bool:
-    """Say whether a name is that of a setting, of whatever part."""
+    """Return whether a name is that of a setting of any part."""
     return name in TEXTS or (name is not None and own_name(name) in SETTINGS)
 
 
 def _is_setting(row: Row, sheet: _Sheet) -> bool:
-    """Say whether a row below a block sets a convention, and is no token of that name."""
+    """Return whether a row below a block sets a convention, and is not a token of that name."""
     name = canonical(row.cells[0].rstrip(":"))
     if (name in _LISTS and len(row.filled) > 2) or _labelled(row) is not None:
         return True
@@ -258,13 +258,13 @@ def _read_sheet(sheet: _Sheet, fields: Fields, faults: Faults) -> None:
 
 
 def _keep_names(axis: str, sheet: _Sheet, names: list[str], fields: Fields) -> None:
-    """Keep the names of rows or columns where they may be tokens; others are passed over."""
+    """Store the names of rows or columns that may be tokens; others are ignored."""
     if sheet.name in LABELLED:
         fields.setdefault(axis, {})[sheet.name] = list(map(without_quote, names))
 
 
 def _has_some_labels(cells: list[list[str]], sheet: _Sheet) -> bool:
-    """Say whether the first column holds words, but numbers too: tokens such as "7", it may be."""
+    """Return whether the first column contains words and numbers: tokens such as "7", possibly."""
     return (
         sheet.name in LABELLED
         and len(cells) > 1
@@ -277,13 +277,13 @@ def _has_some_labels(cells: list[list[str]], sheet: _Sheet) -> bool:
 
 
 def _without_blank_margin(rows: list[Row]) -> list[Row]:
-    """Drop the empty columns that a spreadsheet writes to the right of a narrow block."""
+    """Remove the empty columns that a spreadsheet writes to the right of a narrow block."""
     width = max((i for row in rows for i, cell in enumerate(row.cells, start=1) if cell), default=0)
     return [Row(row.cells[:width], row.line) for row in rows]
 
 
 def _split_header(rows: list[Row], decimal_comma: bool) -> tuple[Row | None, list[Row]]:
-    """Part a first row without numbers from the rows below, where such rows follow."""
+    """Separate a first row without numbers from the rows below, if there are any."""
     if len(rows) > 1 and (
         rows[0].cells[0].lower() in _LABEL_HEADINGS
         or not any(_is_entry(c, decimal_comma=decimal_comma) for c in rows[0].cells)
@@ -293,7 +293,7 @@ def _split_header(rows: list[Row], decimal_comma: bool) -> tuple[Row | None, lis
 
 
 def _has_labels(header: Row | None, cells: list[list[str]], decimal_comma: bool) -> bool:
-    """Say whether the first column holds tokens: no number in it, or a heading that says so."""
+    """Return whether the first column contains tokens: no number, or a heading for tokens."""
     if not cells or any(len(row) < 2 for row in cells):
         return False
     if header and header.cells[0].lower() in _LABEL_HEADINGS:

@@ -1,4 +1,4 @@
-"""A program's dump as it is: arrays of numbers by name."""
+"""Arrays of numbers by name, as a program wrote them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,12 +19,12 @@ ENDINGS = (".npz", ".safetensors")
 
 
 def read_dump(path: Path) -> dict[str, Matrix]:
-    """Return the arrays of numbers that a file holds.
+    """Return the arrays of numbers in a file.
 
     Raises
     ------
     InputError
-        When it holds none, or cannot be read.
+        If it contains none, or cannot be read.
     """
     data = read_bytes(path)
     arrays = load_arrays(data, Faults(str(path))) if holds_arrays(data) else {}
@@ -38,9 +38,9 @@ def read_dump(path: Path) -> dict[str, Matrix]:
 
 
 def is_dump(path: Path) -> bool:
-    """Say whether a file holds what a program kept of its steps, and nothing of a problem.
+    """Return whether a file contains the steps of a program, and no problem.
 
-    It has a step that no problem can have given, as A, and neither tokens nor weights.
+    It contains a step that is never given, such as A, and neither tokens nor weights.
     """
     if path.suffix.lower() not in ENDINGS or not path.is_file():
         return False
@@ -57,9 +57,9 @@ def is_dump(path: Path) -> bool:
 def beside(
     first: Mapping[str, Matrix], second: Mapping[str, Matrix]
 ) -> tuple[dict[str, Matrix], dict[str, Matrix], list[str]]:
-    """Return two dumps under the names that both have, and the names that one has alone.
+    """Return two dumps under their common names, and the names that only one has.
 
-    Names are the same where they are, or where they name the same step.
+    Names are common if they are equal, or name the same step.
     """
     by_step = {_step(name): name for name in second}
     pairs = {name: name if name in second else by_step.get(_step(name)) for name in first}

@@ -1,4 +1,4 @@
-"""From a path or a stream to bytes and text, with one message when that cannot be."""
+"""From a path or a stream to bytes and text, with one message if that fails."""
 
 import codecs
 import os
@@ -13,14 +13,15 @@ from attncalc.base.sources import remember
 from attncalc.reading.pickles import refuse_pickles
 
 NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
-"""How the bytes of NumPy's files begin."""
+"""The first bytes of NumPy's files."""
 TENSORS_LENGTH = 8
-"""Bytes that say how long the header of a safetensors file is, with which it begins."""
+"""The number of bytes with the length of the header, at the start of a safetensors file."""
 MOST_BYTES = 4 * 2**30
 PIECE = 2**22
-"""Bytes read of one file of NumPy's: more is no problem but a mistake."""
+"""The largest number of bytes read from one NumPy file."""
 MOST_TEXT = 16 * 2**20
-"""Bytes read of one text: numbers in words take twenty times the memory of an array's."""
+"""The largest number of bytes of a text: numbers as text take twenty times the memory of an array.
+"""
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -29,12 +30,12 @@ _BOMS = (
 
 
 def holds_arrays(start: bytes) -> bool:
-    """Say whether bytes begin as a file of NumPy's does, or one of safetensors."""
+    """Return whether bytes begin like a NumPy or safetensors file."""
     return start.startswith(NUMPY_STARTS) or looks_like_tensors(start)
 
 
 def looks_like_tensors(start: bytes) -> bool:
-    """Say whether bytes begin as a safetensors file does: a length below 4 GiB, and an object.
+    """Return whether bytes begin like a safetensors file: a length below 4 GiB, and an object.
 
     Examples
     --------
@@ -46,19 +47,19 @@ def looks_like_tensors(start: bytes) -> bool:
 
 
 def read_bytes(path: Path, most_text: int = MOST_TEXT) -> bytes:
-    """Return the content of a file, of which a text may have so many bytes."""
+    """Return the content of a file; `most_text` is the limit for a text."""
     with opened(path) as file:
         return read_within(file, str(path), most_text)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to read, whatever is wrong with it said as a fault of what was given."""
+    """Open a file for reading, with every failure as an input error."""
     remember(path)  # before it can fail: of many answers, one that cannot be read is kept, too
     try:
         with path.open("rb") as file:
             yield file
-    except InputError:  # a ValueError, but one that is said already
+    except InputError:  # a ValueError that has its message already
         raise
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
@@ -70,21 +71,21 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_within(file: BinaryIO, place: str, most_text: int = MOST_TEXT) -> bytes:
-    """Return all of an open file or stream, within what one of its kind may have.
+    """Return all of an open file or stream, within the limit of its kind.
 
     Parameters
     ----------
     file
-        A file, a pipe or a device: what has no end is read up to the limit.
+        A file, a pipe or a device: an endless one is read up to the limit.
     place
         Its name, for messages.
     most_text
-        Bytes that a text may have.
+        The largest number of bytes of a text.
 
     Raises
     ------
     InputError
-        When it is larger: its size is asked for first, where it has one.
+        If it is larger; its size is checked first, if it has one.
     """
     size = _size(file)
     start = file.read(TENSORS_LENGTH + 1)
@@ -100,7 +101,7 @@ def read_within(file: BinaryIO, place: str, most_text: int = MOST_TEXT) -> bytes
 
 
 def _up_to(file: BinaryIO, most: int) -> bytes:
-    """Return what is left of a file or stream, or its first bytes, in pieces: no room is kept."""
+    """Return the rest of a file or stream, or its first bytes, in pieces without preallocation."""
     pieces: list[bytes] = []
     while most > 0 and (piece := file.read(min(most, PIECE))):
         pieces.append(piece)
@@ -109,7 +110,7 @@ def _up_to(file: BinaryIO, most: int) -> bytes:
 
 
 def _size(file: BinaryIO) -> int:
-    """Return the size of a file on the disk; 0 of what has none, as pipes and devices."""
+    """Return the size of a file on disk; 0 for pipes and devices."""
     try:
         found = os.fstat(file.fileno())
     except (OSError, ValueError):
@@ -118,7 +119,7 @@ def _size(file: BinaryIO) -> int:
 
 
 def in_units(size: int) -> str:
-    """Return a number of bytes as people write it.
+    """Return a number of bytes with a unit.
 
     Examples
     --------
@@ -131,25 +132,25 @@ def in_units(size: int) -> str:
 
 
 def exists(text: str) -> bool:
-    """Say whether a text is the name of something on the disk, readable or not."""
-    if not text:  # to Path this would be the current folder
+    """Return whether a text is the name of an existing file or folder, readable or not."""
+    if not text:  # for Path this would be the current folder
         return False
     try:
         Path(text).stat()
     except PermissionError:
         return True
-    except (OSError, ValueError):  # nothing there, too long for a name, or a NUL in it
+    except (OSError, ValueError):  # missing, too long for a name, or with a NUL
         return False
     return True
 
 
 def is_folder(path: Path) -> bool:
-    """Say whether a path is a folder; one that may not be looked at is none."""
+    """Return whether a path is a folder; an inaccessible one is not."""
     return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises where it may not look
 
 
 def list_folder(folder: Path) -> list[Path]:
-    """Return what a folder holds, in order of names: a glance, which reads nothing of it."""
+    """Return the content of a folder, in order of names, without reading any file."""
     try:
         return sorted(folder.iterdir())
     except OSError as error:
@@ -157,7 +158,7 @@ def list_folder(folder: Path) -> list[Path]:
 
 
 def files_of(folder: Path, endings: Sequence[str]) -> list[Path]:
-    """Return the files of a folder that is read whole: those whose names end in these."""
+    """Return the files of a folder whose names have these endings."""
     remember(folder, endings)
     found = [path for path in list_folder(folder) if path.suffix.lower() in endings]
     for path in found:
@@ -166,24 +167,24 @@ def files_of(folder: Path, endings: Sequence[str]) -> list[Path]:
 
 
 def why_not_read(path: Path, *, may_link: bool = False) -> str:
-    """Return why something that a folder holds is not read; "" for a file, a folder, or nothing.
+    """Return why an item of a folder is not read; "" for a file, a folder, or nothing.
 
-    This is the one rule for what nobody named, in folders of answers, problems and models: a
-    regular file of that folder is read. A pipe could be waited for forever, and a link could lead
-    to a key or to a private file, whose content a page handed back would quote.
+    This rule applies to files that the user did not name, in folders of answers, problems and
+    models: only regular files are read. A pipe could block forever, and a link could point to a key
+    or a private file, whose content a returned page would quote.
 
     Parameters
     ----------
     path
-        Where it is.
+        Its path.
     may_link
-        Whether a link to a regular file is read: caches of models are made of links.
+        Whether a link to a regular file is read: caches of models consist of links.
     """
     try:
         if not may_link and path.is_symlink():
             return "a link, which is not followed: put the file itself there"
         mode = path.stat().st_mode
-    except (OSError, ValueError):  # reading it says what is wrong
+    except (OSError, ValueError):  # the reader reports the error
         return ""
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return ""
@@ -191,22 +192,22 @@ def why_not_read(path: Path, *, may_link: bool = False) -> str:
 
 
 def is_found(place: str, named: Sequence[str]) -> bool:
-    """Say whether nobody named a file or folder: of several, a shell may have, as for answers/*.
+    """Return whether the user may not have named a file: a shell expands answers/*.
 
-    A pipe that is named is another matter: a shell makes it for what it is given, as <(cat mine).
+    A named pipe is different: a shell creates it for its input, as in <(cat mine).
     """
     is_pipe = os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place)  # noqa: PTH110, PTH112, PTH113 - see is_folder
     return place not in named or (len(named) > 1 and not is_pipe)
 
 
 def refuse_found(path: Path, *, may_link: bool = False) -> None:
-    """Refuse something that a folder holds and that is not read: `why_not_read` says why."""
+    """Refuse an item of a folder that is not read: `why_not_read` returns the reason."""
     if why := why_not_read(path, may_link=may_link):
         raise InputError(f"{path}: {why}")
 
 
 def decode(data: bytes, place: str) -> str:
-    """Return bytes as text: UTF-8, or UTF-16 as spreadsheets mark it."""
+    """Return bytes as text: UTF-8, or UTF-16 with the mark of spreadsheets."""
     refuse_pickles(data, place)
     encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "utf-8")
     try:

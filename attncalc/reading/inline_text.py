@@ -13,7 +13,7 @@ INLINE_FORMS = '"1 0; 0 1" or "[[1, 0], [0, 1]]"'
 
 
 def read_inline_cells(name: str, text: str, faults: Faults) -> Matrix | None:
-    """Return the matrix a text holds: rows parted by `;` or brackets, cells by blanks or `,`."""
+    """Return the matrix in a text: rows separated by `;` or brackets, cells by blanks or `,`."""
     if is_written_out(text):
         from attncalc.reading.plain.grids import only_grid
         from attncalc.reading.plain_text import matrix_of_grid
@@ -28,12 +28,12 @@ def read_inline_cells(name: str, text: str, faults: Faults) -> Matrix | None:
 
 
 def is_written_out(text: str) -> bool:
-    r"""Say whether a matrix is LaTeX, or a program's: `\begin{bmatrix} … `, `np.array([[…]])`."""
+    r"""Return whether a matrix is LaTeX or code: `\begin{bmatrix} … `, `np.array([[…]])`."""
     return "\\" in text or "(" in text or "⎡" in text
 
 
 def split_cells(text: str) -> list[str]:
-    """Return the cells of a line of text, whatever parts its rows."""
+    """Return the cells of a line of text, for any separator of rows."""
     return re.split(r"[\s,;\[\]]+", text)
 
 

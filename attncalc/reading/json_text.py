@@ -1,4 +1,4 @@
-"""A problem, or one matrix, as JSON; every number kept as it was typed."""
+"""A problem, or one matrix, as JSON; every number is kept as typed."""
 
 import json
 import re
@@ -18,26 +18,26 @@ from attncalc.reading.names import canonical, field_called, read_by_equations, t
 Fields = dict[str, Any]
 
 DEEPEST = 100
-"""Lists, objects and the pairs of these within one another: no problem has a tenth of it."""
+"""The deepest nesting of lists, objects and their pairs; problems have less than a tenth of it."""
 OF_EDITORS = "$schema"
-"""What a file says to editors alone: which schema it follows."""
+"""The schema of a file, which only editors read."""
 _BARE_FRACTION = re.compile(r"(?<![\d\"/.])-?\d+ ?/ ?\d+(?![\d\"])")
 
 
 class _Number(str):
-    """A number as it was typed."""
+    """A number as typed."""
 
     __slots__ = ()
 
 
 class _Object(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a key given twice can be seen."""
+    """A JSON object as its pairs, so that a repeated key is visible."""
 
 
 def read_json_problem(text: str, faults: Faults, equations: Sequence[str] = ()) -> Fields:
     """Return the fields of a problem: matrices as typed numbers, labels and settings as texts.
 
-    Matrices of other names are read where an equation reads them, of the file or of `equations`.
+    Matrices with other names are read if an equation of the file or of `equations` reads them.
     """
     content = parse(text, faults)
     if not isinstance(content, _Object):
@@ -60,7 +60,7 @@ def read_json_problem(text: str, faults: Faults, equations: Sequence[str] = ()) 
 
 
 def read_json_field(name: str, text: str, faults: Faults) -> Fields:
-    """Return the field of a problem whose value is this JSON; a setting that is null is None."""
+    """Return the field of a problem with this JSON value; a setting that is null is None."""
     content = _Object([(name, parse(text, faults))])
     fields = _fields_of(content, faults, [], "")
     faults.raise_if_any()
@@ -74,7 +74,7 @@ def _fields_of(
     before: str,
     of_equations: Container[str] = (),
 ) -> Fields:
-    """Return the fields of an object, of a problem or of a part in it, which `before` names."""
+    """Return the fields of an object, of a problem or of a part in it, with the prefix `before`."""
     fields: Fields = {}
     written: dict[str, str] = {}
     for key, value in content:
@@ -100,7 +100,7 @@ def _fields_of(
 
 
 def _nested(name: str, value: Any, faults: Faults, strange: list[str], before: str) -> Any:
-    """Return the fields of a part in a problem, or of each of its layers."""
+    """Return the fields of a part of a problem, or of each of its layers."""
     if value is None:
         return None
     if not NESTED[name].several:
@@ -121,19 +121,19 @@ def _part(before: str, value: Any, faults: Faults, strange: list[str]) -> Fields
 
 
 def _problem_in(content: _Object) -> _Object:
-    """Return the problem that attncalc's own output holds, or the object itself."""
+    """Return the problem in attncalc's own output, or the object itself."""
     parts = dict(content)
     problem = parts.get("problem")
     return problem if "attncalc" in parts and isinstance(problem, _Object) else content
 
 
 def read_json_matrix(name: str, text: str, faults: Faults) -> Matrix | None:
-    """Return the one matrix a JSON file holds as a list of rows."""
+    """Return the matrix of a JSON file, a list of rows."""
     return _matrix(name, parse(text, faults), faults)
 
 
 def parse(text: str, faults: Faults) -> Any:
-    """Return what JSON holds: numbers as they were typed, objects as their pairs."""
+    """Return the content of JSON: numbers as typed, objects as their pairs."""
     try:
         content = json.loads(
             text,
@@ -159,9 +159,9 @@ def _too_deep(faults: Faults) -> InputError:
 
 
 def _is_deep(content: Any) -> bool:
-    """Say whether lists are deeper than any are read: how deep Python itself goes is not the same.
+    """Return whether lists are nested too deeply; Python's own limit varies.
 
-    Since Python 3.12 it parses what its own functions are too deep for.
+    Since Python 3.12 it parses deeper lists than its own functions can handle.
     """
     level = [content]
     for _ in range(DEEPEST):
@@ -178,12 +178,12 @@ def _is_deep(content: Any) -> bool:
 
 
 def _depth_at(text: str, place: int) -> int:
-    """Return about how deep a place lies in lists and objects."""
+    """Return the approximate nesting depth at a place."""
     return sum(text.count(c, 0, place) for c in "[{") - sum(text.count(c, 0, place) for c in "]}")
 
 
 def _what_mends(text: str, error: json.JSONDecodeError) -> str:
-    """Return what is wrong where JSON cannot be read, and what mends it if that is known."""
+    """Return the error of unreadable JSON, with a fix if one is known."""
     start = text.rfind("\n", 0, error.pos) + 1
     around = text[max(start, error.pos - 40) : error.pos + 40]
     behind = text[error.pos : error.pos + 1]
@@ -201,7 +201,7 @@ def _what_mends(text: str, error: json.JSONDecodeError) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return what `parse` gave with its objects as dictionaries; of a key given twice, the last."""
+    """Return the result of `parse` with objects as dictionaries; the last of a repeated key."""
     if isinstance(value, _Object):
         return {key: plain(each) for key, each in value}
     return [plain(each) for each in value] if isinstance(value, list) else value

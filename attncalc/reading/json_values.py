@@ -1,4 +1,4 @@
-"""JSON that is no problem: objects as dicts, numbers as they were typed."""
+"""JSON other than problems: objects as dicts, numbers as typed."""
 
 import json
 from pathlib import Path
@@ -9,22 +9,22 @@ from attncalc.base.typed import quoted
 from attncalc.reading.files import decode, read_bytes
 
 DEEPEST = 40
-"""Lists and objects within one another: more is no description of anything."""
+"""The deepest nesting of lists and objects."""
 
 
 class Typed(str):
-    """A number as it was typed."""
+    """A number as typed."""
 
     __slots__ = ()
 
 
 def read_json_object(source: Path, what: str) -> dict[str, Any]:
-    """Return the object that a file of JSON holds; `what` names it in messages.
+    """Return the object in a JSON file; `what` names it in messages.
 
     Raises
     ------
     InputError
-        When it cannot be read, is no JSON, no object, or says something twice.
+        If it cannot be read, is not JSON, not an object, or repeats a key.
     """
     text = decode(read_bytes(source), str(source))
     try:
@@ -57,7 +57,7 @@ def _once(pairs: list[tuple[str, Any]], source: Path) -> dict[str, Any]:
 
 
 def _depth(value: Any) -> int:
-    """Return how deep a value is, up to one more than is allowed."""
+    """Return the depth of a value, up to one more than the limit."""
     depth, level = 0, [value]
     while level and depth <= DEEPEST:
         depth += 1

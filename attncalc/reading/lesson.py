@@ -1,4 +1,4 @@
-"""A lesson: a document that holds examples, each with its given matrices and worked results."""
+"""A lesson: a document of examples, each with its given matrices and worked results."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,16 +22,16 @@ from attncalc.reading.plain.marks import COMMA, PRIVATE
 from attncalc.reading.plain.tidy import with_decimal_commas
 
 ENDINGS = (".md", ".markdown", ".ipynb", ".tex", ".html", ".htm", ".rst", ".org", ".qmd", ".rmd")
-"""How the names of files end that are taken for lessons in a folder."""
+"""File endings of lessons in a folder."""
 GIVEN_NAMES = (
     *("X", "X1", "X2", "P", "W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O"),
     *("Q", "K", "V", "bias", "keep"),
 )
 """The matrices that an example of attention may start with."""
 MOST_EXAMPLES = 200
-"""Examples of a document that are read."""
+"""The largest number of examples that are read."""
 MOST_LINES = 400
-"""Lines that one matrix may take."""
+"""The largest number of lines of one matrix."""
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?(?!\w)")
 _NAMES = (
     (re.compile(r"\b(?:[Ww]_?\{?(?:\\(?:text|mathrm)\{)?|weights?_)(?:(q)|(k)|(v))"
@@ -42,7 +42,7 @@ _NAMES = (
     (re.compile(r"(?<![\w\\])(?:\\(?:mathbf|vec|boldsymbol)\{x\}|x)_?\{?(\d{1,3})\}?(?=\s?=)"),
      r"X[\1,:]"),
 )  # fmt: skip
-"""Ways to write the names of given matrices that answers need not know."""
+"""Names of given matrices that readers of answers do not need."""
 _PRINTED = re.compile(r"print\((?:[^(),]{0,60},\s?)?([A-Za-z_]\w{0,40})\)")
 _ARRAY = re.compile(r"(?:tensor\(|array\()?\[")
 _STEP = re.compile(r"[\w.]+")
@@ -56,9 +56,9 @@ class Example(NamedTuple):
     first, last
         Its lines.
     matrices
-        All that it holds or takes over from those before it, by name.
+        Its matrices by name, including those of earlier examples.
     own
-        The names of those that it writes itself.
+        The names of those that it contains itself.
     """
 
     first: int
@@ -74,12 +74,12 @@ class Lesson:
     Parameters
     ----------
     place
-        Where it was read from.
+        The file or source.
     text
-        Its text, lines where they stand in the file.
+        Its text, with the lines of the file.
     places
-        Where each line stands in a notebook, or in a page of HTML (its cell is 0); empty where its
-        number says so.
+        The place of each line in a notebook, or in an HTML page (cell 0); empty if it is the line
+        number.
     """
 
     place: str
@@ -88,7 +88,7 @@ class Lesson:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines, with the names of given matrices as they are known."""
+        """Its lines, with the canonical names of given matrices."""
         text = PRIVATE.sub("", self.text)
         for pattern, name in _NAMES:
             text = pattern.sub(name, text)
@@ -100,7 +100,7 @@ class Lesson:
         return with_decimal_commas("\n".join(self.lines)).split("\n")
 
     def where(self, first: int, last: int = 0) -> str:
-        """Return where lines stand, as "lines 3 to 5" or "cell 2, line 1"."""
+        """Return the place of lines, such as "lines 3 to 5" or "cell 2, line 1"."""
         cell, end = "", ""
         if 0 < first <= len(self.places):
             number, start, is_output = self.places[first - 1]
@@ -112,11 +112,11 @@ class Lesson:
         return f"{cell}{f'lines {first} to {last}' if last > first else f'line {first}'}{end}"
 
     def line(self, number: int) -> int:
-        """Return which line of its file, or of its cell, a line is."""
+        """Return the number of a line in its file or cell."""
         return self.places[number - 1][1] if 0 < number <= len(self.places) else number
 
     def read(self, example: Example, expected: Expected | None = None) -> Answer:
-        """Return what the lines of an example hold; without a key, given matrices too."""
+        """Return the content of an example; without a key, including given matrices."""
         own = "\n".join(self.lines[example.first - 1 : example.last])
         if expected is not None:
             found = read_text_answer(own, self.place, expected)
@@ -127,7 +127,7 @@ class Lesson:
         return renumbered(found, range(example.first, example.first + count))
 
     def examples(self) -> Iterator[Example]:
-        """Yield its examples: one begins where a matrix is written again with other numbers."""
+        """Yield the examples: one begins if a matrix is repeated with other numbers."""
         size = len(self.lines)
         whole = Example(1, size, {}, frozenset())
         answer = self.read(whole)
@@ -144,7 +144,7 @@ class Lesson:
 
 
 def _with_prints(lines: list[str]) -> list[str]:
-    """Return lines in which several arrays that a program printed stand behind their names.
+    """Return lines in which several printed arrays follow their names.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def _with_prints(lines: list[str]) -> list[str]:
 
 
 def lessons_in(place: str) -> list[str]:
-    """Return the lessons that a folder holds, or the one file that is named."""
+    """Return the lessons in a folder, or the one file that is named."""
     if not is_folder(Path(place)):
         return [place]
     remember(Path(place), ENDINGS)
@@ -179,12 +179,12 @@ def lessons_in(place: str) -> list[str]:
 
 
 def read_lesson(place: str, data: bytes) -> Lesson:
-    """Return the lesson that a document holds: Markdown, LaTeX, HTML, a notebook, or any text.
+    """Return the lesson in a document: Markdown, LaTeX, HTML, a notebook, or any text.
 
     Raises
     ------
     InputError
-        When it is no text.
+        If it is not a text.
     """
     text = decode(data, place)
     if cells := lines_of_notebook(text):
@@ -198,19 +198,19 @@ def read_lesson(place: str, data: bytes) -> Lesson:
 
 
 def _begins(name: str) -> int:
-    """Return from which place of the plan on results may change with a matrix."""
-    if name in IN_ORDER:  # queries, keys and values stand side by side
+    """Return the first position in the plan whose result a matrix may change."""
+    if name in IN_ORDER:  # queries, keys and values are side by side
         return max(IN_ORDER.index(name), IN_ORDER.index("S"))
     return IN_ORDER.index("S_masked") if name in ("bias", "keep") else 0
 
 
 def _starts(answer: Answer) -> list[int]:
-    """Return the lines at which matrices are written again, with other numbers."""
+    """Return the lines where matrices are repeated with other numbers."""
     seen: dict[str, list[float]] = {}
     found, before, begins = [], 0, 0
     for each in answer.taken:
         if not each.what or each.what == "map":
-            begins = begins or each.line  # words between two matrices are of the second
+            begins = begins or each.line  # words between two matrices belong to the second
             continue
         numbers = numbers_of(each.text)
         earlier = seen.get(each.what)
@@ -223,7 +223,7 @@ def _starts(answer: Answer) -> list[int]:
 
 
 def _are_alike(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Say whether the same numbers end both texts, rounded or not, or stand transposed."""
+    """Return whether both texts end in the same numbers, rounded or transposed."""
     if sorted(one) == sorted(other):
         return True
     short = min(len(one), len(other))
@@ -232,7 +232,7 @@ def _are_alike(one: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def numbers_of(text: str) -> list[float]:
-    """Return the numbers of a text, in their order."""
+    """Return the numbers of a text, in order."""
     plain = text.replace("−", "-").replace(COMMA, ".")
     return [float(each) for each in _NUMBER.findall(plain)]
 
@@ -240,9 +240,9 @@ def numbers_of(text: str) -> list[float]:
 def lines_of(
     lesson: Lesson, answer: Answer, name: str, texts: Sequence[Sequence[str]]
 ) -> list[int]:
-    """Return the line of each entry of a matrix, row by row; none where it is not found.
+    """Return the line of each entry of a matrix, row by row; none if it is not found.
 
-    Rows are looked for in their order, each as numbers side by side.
+    Rows are searched in order, each as numbers side by side.
     """
     taken = [each for each in answer.taken if each.what]
     ends = [each.line for each in taken[1:]] + [len(lesson.lines) + 1]
@@ -271,7 +271,7 @@ def lines_of(
 
 
 def _index(values: Sequence[float], wanted: Sequence[float], start: int) -> int | None:
-    """Return where numbers stand side by side."""
+    """Return where the numbers occur side by side."""
     for i in range(start, len(values) - len(wanted) + 1):
         if values[i : i + len(wanted)] == list(wanted):
             return i if wanted else None

@@ -1,4 +1,4 @@
-"""Names as people write them: `W_Q`, `w q`, `query weights`; and the nearest one for a slip."""
+"""Names as people write them: `W_Q`, `w q`, `query weights`; and the nearest one for a typo."""
 
 import re
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -9,10 +9,10 @@ from attncalc.base.typed import quoted
 from attncalc.problem.fields import ALIASES, KNOWN, added_lines
 
 MOST_LISTED = 12
-"""Names that a message lists; of more, it says only the nearest."""
+"""The largest number of names that a message lists; otherwise it names only the nearest."""
 
 MOST_TOLD = 10
-"""Unknown names of one file that are told; the others are counted."""
+"""The largest number of unknown names of a file that are reported; the others are counted."""
 
 _OTHER_WORDS = {
     "mask": (
@@ -28,7 +28,7 @@ _OTHER_WORDS = {
     "softmax": (("normalizer",), 'write "normalizer": "softmax", "hardmax" or "sum"'),
     "activation": (("normalizer",), 'write "normalizer": "softmax", "hardmax" or "sum"'),
 }
-"""What people call a field, and what to write instead: guessing which is meant would be wrong."""
+"""Other names of fields, and what to write instead: guessing between them would be wrong."""
 
 
 _IN_PART = re.compile(r"((?:[1-9]\d{0,3}\.)?(?:(?:self|cross)\.)?)(?<=\.)(\S+)", re.IGNORECASE)
@@ -45,7 +45,7 @@ _BY_PLAIN = {_plain(name): name for name in KNOWN} | {
 
 
 def canonical(name: str) -> str | None:
-    """Return the field a name stands for, whatever its case, spaces and underscores.
+    """Return the field with a name, ignoring case, spaces and underscores.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def canonical(name: str) -> str | None:
 def tell_unknown(
     names: Sequence[str], tell: Callable[[str], None], known: Iterable[str] = KNOWN
 ) -> None:
-    """Tell which names of a file are not known: the first of them with what may be meant.
+    """Report the unknown names of a file: the first of them with suggestions.
 
     Examples
     --------
@@ -79,18 +79,18 @@ def tell_unknown(
 
 
 def read_by_equations(of_file: Any, beside: Sequence[str] = ()) -> set[str]:
-    """Return the names that equations read and do not state: of a file, and given beside it."""
+    """Return the names that equations of a file, and given beside it, read and do not define."""
     try:
         texts = added_lines(of_file or (), beside)
-    except ValueError:  # refused where the field is read
+    except ValueError:  # refused when the field is read
         return set()
-    from attncalc.problem.stating import read_by  # here, for few state any
+    from attncalc.problem.stating import read_by  # here, since few problems have any
 
     return read_by(texts) if texts else set()
 
 
 def field_called(name: str, of_equations: Container[str]) -> str | None:
-    """Return the field that a name means; None for a matrix that an equation reads by this name.
+    """Return the field with a name; None for a matrix that an equation reads by this name.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def field_called(name: str, of_equations: Container[str]) -> str | None:
 
 
 def unknown(name: str, known: Iterable[str] = KNOWN) -> str:
-    """Return what to say of a name that is not known: the nearest one, and all of them.
+    """Return the message for an unknown name: the nearest one, and all of them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Notebooks of Jupyter as text: what was written, what was run, and what came of it."""
+"""Jupyter notebooks as text: their text, code and outputs."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ _SIGN = '"nbformat"'
 
 
 def text_of_notebook(text: str) -> str:
-    """Return the cells of a notebook as one text, each behind a blank line; "" for anything else.
+    """Return the cells of a notebook as one text, each after a blank line; "" for other texts.
 
     Examples
     --------
@@ -19,11 +19,11 @@ def text_of_notebook(text: str) -> str:
 
 
 Place = tuple[int, int, bool]
-"""Where a line of a notebook stands: its cell and its line, from 1, and whether in its output."""
+"""The place of a line of a notebook: its cell and line, from 1, and whether it is output."""
 
 
 def lines_of_notebook(text: str) -> list[tuple[Place, str]]:
-    """Return the lines of a notebook, each behind where it stands; none of anything else.
+    """Return the lines of a notebook, each with its place; none for other texts.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def _lines_of_cell(number: int, cell: dict[str, Any]) -> list[tuple[Place, str]]
 
 
 def _text_of_output(output: dict[str, Any]) -> str:
-    """Return what a cell printed, or its last value; of an error and a picture nothing."""
+    """Return the text that a cell printed, or its last value; "" for errors and pictures."""
     data = output.get("data")
     return _joined(data.get("text/plain") if isinstance(data, dict) else output.get("text"))
 

@@ -1,4 +1,4 @@
-"""NumPy's own files: `.npy` with a matrix, `.npz` with a problem or a state dict. No pickles."""
+"""NumPy's files: `.npy` with a matrix, `.npz` with a problem or a state dict. No pickles."""
 
 import io
 import warnings
@@ -28,17 +28,17 @@ Fields = dict[str, Any]
 ZIP, NPY = b"PK", b"\x93NUMPY"
 _VERSIONS = ((1, 0), (2, 0), (3, 0))
 MOST_MEMBERS = 1000
-"""Arrays that one file may hold: one for each head of each step, and texts."""
+"""The largest number of arrays in one file: one for each head of each step, and texts."""
 MOST_UNPACKED, MOST_RATIO = 16 * 2**20, 20
-"""Bytes that any file may unpack to, and how many times its own size beyond."""
+"""Bytes that any file may unpack to, and how many times its own size above that."""
 MOST_SAID = 160
-"""Letters of what numpy says of a file, which may quote all of it."""
+"""The largest number of letters quoted from a message of numpy, which may quote the file."""
 OWN = "attncalc"
-"""The array that tells our own output from other files: it holds the version."""
+"""The array that identifies attncalc's output: it contains the version."""
 
 
 def read_npz_problem(data: bytes, faults: Faults, changes: Fields | None = None) -> Fields:
-    """Return the fields of a problem that an `.npz` file holds, or a safetensors file.
+    """Return the fields of the problem in an `.npz` or safetensors file.
 
     Names are those of a problem, or those of a state dict beside its tokens.
     """
@@ -51,7 +51,7 @@ def read_npz_problem(data: bytes, faults: Faults, changes: Fields | None = None)
 
 
 def _own_fields(arrays: Mapping[str, Matrix], faults: Faults) -> Fields:
-    """Return the problem that attncalc's own output holds beside its steps and texts."""
+    """Return the problem in attncalc's own output, without its steps and texts."""
     steps = np.ravel(arrays.get("steps", np.empty(0))).tolist()
     fields: Fields = {}
     labels: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def _own_fields(arrays: Mapping[str, Matrix], faults: Faults) -> Fields:
 
 
 def _as_typed(name: str, texts: Matrix, faults: Faults) -> Matrix | None:
-    """Return the numbers that texts stand for, exactly."""
+    """Return the exact numbers of texts."""
     try:
         typed = np.array(from_texts(texts), dtype=object)
         read = partial(read_cell, own_name(name))  # scores may be -inf
@@ -86,7 +86,7 @@ def _as_typed(name: str, texts: Matrix, faults: Faults) -> Matrix | None:
 
 
 def read_npy_matrix(name: str, data: bytes, faults: Faults) -> Matrix:
-    """Return the matrix of an `.npy` file, or of an `.npz` file that holds it or nothing else."""
+    """Return the matrix of an `.npy` file, or of an `.npz` file with it or nothing else."""
     arrays = load_arrays(data, faults)
     if isinstance(arrays, np.ndarray):
         return arrays
@@ -108,14 +108,14 @@ def load_arrays(data: bytes, faults: Faults) -> Matrix | Mapping[str, Matrix]:
             return _array(io.BytesIO(data), len(data), faults)
     except (InputError, MemoryError):
         raise
-    except Exception as why:  # a damaged header stops zipfile and numpy in a dozen ways
+    except Exception as why:  # a damaged header makes zipfile and numpy fail in many ways
         raise InputError(
             f"{faults.place}: cannot be read as NumPy's arrays: {_reason(why)}"
         ) from None
 
 
 def _reason(why: Exception) -> str:
-    """Return why arrays cannot be read, in the words of zipfile or numpy where they have any."""
+    """Return why arrays cannot be read, in the words of zipfile or numpy if they have any."""
     said = str(why).partition("\n")[0]
     if "allow_pickle" in str(why):
         return "it holds Python objects, not numbers"
@@ -127,7 +127,7 @@ def _reason(why: Exception) -> str:
 
 
 def _members(data: bytes, faults: Faults) -> dict[str, Matrix]:
-    """Return the arrays of a zip, once it is known that they are few and what they take."""
+    """Return the arrays of a zip, after a check of their number and size."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         if len(members) > MOST_MEMBERS:
@@ -145,14 +145,14 @@ def _members(data: bytes, faults: Faults) -> dict[str, Matrix]:
         arrays: dict[str, Matrix] = {}
         for member in members:
             name = member.filename.removesuffix(".npy")
-            # no more than is declared is read, even where that is a lie
+            # no more than the declared size is read, even if it is wrong
             with archive.open(member) as file:
                 arrays[name] = _array(file, member.file_size, faults, f", {name}")
         return arrays
 
 
 def _array(file: IO[bytes], size: int, faults: Faults, name: str = "") -> Matrix:
-    """Return the array of an `.npy` file of this size, after a look at what it says it holds."""
+    """Return the array of an `.npy` file of this size, after a check of its header."""
     start = file.read(len(NPY))
     if start != NPY:
         what = f"{quoted(name.removeprefix(', '))} in it" if name else "it"

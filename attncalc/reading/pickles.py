@@ -1,4 +1,4 @@
-"""Pickles, and PyTorch's files that hold one: never read, for reading one runs what it says."""
+"""Pickles, and PyTorch files with one: never read, since reading one runs its code."""
 
 import io
 import shlex
@@ -7,21 +7,21 @@ from pathlib import Path
 from attncalc.base.errors import InputError
 
 _LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
-"""How PyTorch's files began before they were zips."""
+"""The first bytes of PyTorch's files before they were zips."""
 _PROTOCOLS = tuple(bytes((0x80, version)) for version in range(2, 6))
-"""How pickles begin; no text in UTF-8 does."""
+"""The first bytes of pickles; no text in UTF-8 begins with them."""
 
 
 def refuse_pickles(data: bytes, place: str) -> None:
-    """Refuse a pickle, and say how its arrays become a file that is read.
+    """Refuse a pickle; the message says how to convert its arrays.
 
     Raises
     ------
     InputError
-        When the bytes are one, or PyTorch's.
+        If the bytes are a pickle, or a PyTorch file.
     """
     if data.startswith(_LEGACY) or _holds_pickle(data):
-        named = place if Path(place).suffix else "FILE.pt"  # not so standard input
+        named = place if Path(place).suffix else "FILE.pt"  # not so for standard input
         code = (
             "import sys, numpy, torch; _, given, made = sys.argv; "
             "numpy.savez(made, **torch.load(given, 'cpu', weights_only=True))"
@@ -44,9 +44,9 @@ def conversion(code: str, given: str, made: str) -> str:
     Parameters
     ----------
     code
-        Python that takes both names from `sys.argv`; without double quotes, `$` and backticks.
+        Python that reads both names from `sys.argv`; without double quotes, `$` and backticks.
     given, made
-        The names.
+        The names of the input and of the output.
 
     Examples
     --------
@@ -57,13 +57,13 @@ def conversion(code: str, given: str, made: str) -> str:
 
 
 def _holds_pickle(data: bytes) -> bool:
-    """Say whether it is a zip that holds a pickle among its parts."""
+    """Return whether it is a zip that contains a pickle."""
     if not data.startswith(b"PK"):
         return False
-    from zipfile import BadZipFile, ZipFile  # here, for most runs read no zip
+    from zipfile import BadZipFile, ZipFile  # here, since most runs read no zip
 
     try:
         with ZipFile(io.BytesIO(data)) as file:
             return any(name.endswith("data.pkl") for name in file.namelist())
     except (BadZipFile, OSError, ValueError, NotImplementedError):
-        return False  # what is wrong with it is said where its arrays are read
+        return False  # the reader of its arrays reports the error

@@ -31,7 +31,7 @@ HOW = "write X = above its rows, or X = [1 0; 0 1]"
 
 
 def looks_like_sheet(text: str) -> bool:
-    """Say whether a text is CSV: rows parted by commas, semicolons or tabs, and nothing else."""
+    """Return whether a text is CSV: only rows separated by commas, semicolons or tabs."""
     if _MARKUP.search(text):
         return False
     lines = [line for line in text.splitlines() if any(c.isdigit() for c in line)]
@@ -39,7 +39,7 @@ def looks_like_sheet(text: str) -> bool:
 
 
 def read_text_problem(text: str, faults: Faults) -> Fields:
-    """Return the fields of a problem that a text holds; refuse numbers that belong to nothing."""
+    """Return the fields of the problem in a text; refuse numbers that belong to nothing."""
     fields: Fields = {}
     lines: dict[str, int] = {}
     settings, rest = _settings(text, faults)
@@ -68,7 +68,7 @@ def read_text_problem(text: str, faults: Faults) -> Fields:
 
 
 def _drop_results(fields: Fields) -> None:
-    """Leave out scores and weights beside what they come of: they are worked out again."""
+    """Remove scores and weights that follow from other fields: they are computed again."""
     sources = [name for name in ("Q", "W_Q", "K", "W_K") if name in fields]
     for name, others in (("A", [*sources, "S"]), ("S", sources)):
         if any(other in fields for other in others):
@@ -76,7 +76,7 @@ def _drop_results(fields: Fields) -> None:
 
 
 def _settings(text: str, faults: Faults) -> tuple[Fields, str]:
-    """Return the conventions that lines of their own set, and the text without those lines."""
+    """Return the conventions on separate lines, and the text without those lines."""
     fields: Fields = {}
     rest = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -117,7 +117,7 @@ def _refuse(block: Block, faults: Faults) -> None:
     said = block.names[0].strip() if block.names else ""
     found = name_in(said) if said else None
     if found and found.matrix in STEPS:
-        return  # a result, which is worked out again
+        return  # a result, which is computed again
     if block.is_single and said:
         return  # d_k = 2
     where = f"line {block.line}: "
@@ -143,7 +143,7 @@ def _keep(
 
 
 def matrix_of_grid(name: str, grid: Grid, faults: Faults, where: str = "") -> Matrix | None:
-    """Return the matrix whose entries a grid holds, exactly as they were typed."""
+    """Return the matrix with the entries of a grid, exactly as typed."""
     heads = [
         read_cells(name, [[_typed(cell) for cell in row] for row in rows], faults,
                    line=lambda i: where)
@@ -160,7 +160,7 @@ def matrix_of_grid(name: str, grid: Grid, faults: Faults, where: str = "") -> Ma
 
 
 def _typed(cell: str) -> str:
-    """Return a cell as the problem's own numbers are written: 2 1/2 as 5/2, 62% as 0.62."""
+    """Return a cell in the format of a problem: 2 1/2 as 5/2, 62% as 0.62."""
     entry = read_entry(cell)
     if entry.value is None or entry.value != entry.value:
         return cell.replace(COMMA, ".")

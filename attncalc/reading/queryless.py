@@ -1,4 +1,4 @@
-"""Problems that need no query, for one is to be designed: any stands in for it."""
+"""Problems that need no query, since one is to be designed: a placeholder replaces it."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from attncalc.problem.field import IMAGE, LAYERS, plain
 from attncalc.problem.fields import ALONE, GIVEN, MASKS, NESTED, SETTINGS
 
 ANY_QUERY = object()
-"""In place of Q: whatever query a problem has is taken out, and one of zeros stands there."""
+"""The value of Q that replaces every query of a problem by zeros."""
 OF_LAYERS = (
     *(name for name, each in (GIVEN | SETTINGS).items() if each.kind in (LAYERS, IMAGE)),
     *NESTED,
@@ -19,12 +19,12 @@ OF_QUERIES = ("Q", "W_Q", "b_Q", "X1", "P1")
 
 
 def with_any_query(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields with a query of zeros in place of those that they have.
+    """Return the fields with queries of zeros.
 
     Raises
     ------
     InputError
-        When there are masks, whose rows are queries, fields of layers, or scores that are no dot
+        If there are masks, whose rows are queries, fields of layers, or scores that are no dot
         products of queries and keys.
     """
     of_layers = [name for name in OF_LAYERS if fields.get(name) is not None]
@@ -49,10 +49,10 @@ def with_any_query(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _heads_and_width(fields: dict[str, Any], *, by_columns: bool) -> tuple[int, ...]:
-    """Return how wide the query is, behind the number of its heads where they are listed.
+    """Return the width of the query, after the number of its heads if they are listed.
 
-    It is as wide as the keys; with several heads as the queries that are given, for their width
-    decides how many heads the keys have.
+    It is the width of the keys; with several heads, that of the given queries, since it determines
+    the number of heads of the keys.
     """
     several = fields.get("heads") is not None
     names = [name for name in ("Q", "W_Q", "K", "W_K") if fields.get(name) is not None]

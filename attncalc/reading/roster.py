@@ -1,4 +1,4 @@
-"""A class list: who gets a problem. Names are data, and folders are called after them safely."""
+"""A class list: the students who get a problem. Names are data, and folder names are safe."""
 
 import re
 import unicodedata
@@ -23,26 +23,26 @@ HEADINGS: Mapping[str, tuple[str, ...]] = {
            "matriculation number", "matrikelnummer", "username", "login"),
     "email": ("email", "e-mail", "mail", "email address", "e-mail address", "e-mail-adresse"),
 }  # fmt: skip
-"""What columns are for, by what people head them with."""
+"""The content of columns, by their possible headings."""
 MOST_BYTES_OF_NAME = 80
-"""Bytes of a folder's name: systems take 255, and endings and paths come to it."""
+"""The largest number of bytes of a folder name: systems allow 255, including endings."""
 OF_THE_SET = ("keys", "manifest", "worksheets", "attncalc")
-"""Names that a set has for something else than a student's folder."""
+"""Names that a set uses for other content than the folder of a student."""
 _KEPT = ("L", "M", "N")
-"""Categories of characters that folders are called with: letters, marks on them, numbers."""
+"""Categories of characters in folder names: letters, marks on them, numbers."""
 
 
 class Student(NamedTuple):
-    """Somebody on the list.
+    """A student on the list.
 
     Parameters
     ----------
     name
-        As it was written.
+        The name as written.
     id, email
-        What tells them from others of that name; "" where the list has none.
+        Distinguish students of the same name; "" if the list has none.
     folder
-        What their folder is called: letters and numbers, unlike that of any other.
+        The name of their folder: letters and numbers, unique.
     """
 
     name: str
@@ -52,14 +52,14 @@ class Student(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What stands for them, wherever on the list they are."""
+        """A key that identifies them, independent of their position on the list."""
         if self.id:
             return "id", self.id
         return ("email", self.email.lower()) if self.email else ("name", self.name)
 
 
 class Roster(NamedTuple):
-    """A class list, and what should be said of it."""
+    """A class list, and remarks about it."""
 
     students: tuple[Student, ...]
     notes: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ def read_roster(source: str | Path) -> Roster:
     Raises
     ------
     InputError
-        When it cannot be read, nobody is on it, somebody has no name, or two have the same id.
+        If it cannot be read, is empty, a name is missing, or two ids are equal.
     """
     place = str(source)
     text = decode(read_bytes(Path(source)), place)
@@ -80,7 +80,7 @@ def read_roster(source: str | Path) -> Roster:
 
 
 def roster_of(rows: Sequence[Row], place: str) -> Roster:
-    """Return the class list that rows make; `place` names it in messages."""
+    """Return the class list in rows; `place` names it in messages."""
     if not rows:
         raise InputError(f"{place}: this list is empty")
     columns = _columns(rows[0])
@@ -103,7 +103,7 @@ def roster_of(rows: Sequence[Row], place: str) -> Roster:
 
 
 def _columns(row: Row) -> dict[str, int]:
-    """Return which column holds what; nothing where the first row is no heading."""
+    """Return the column of each content; {} if the first row is not a heading."""
     found: dict[str, int] = {}
     for place, cell in enumerate(row.cells):
         for what, headings in HEADINGS.items():
@@ -125,7 +125,7 @@ def _student(row: Row, columns: Mapping[str, int], place: str) -> Student:
 
 
 def _refuse_twins(rows: Sequence[Row], students: Sequence[Student], place: str) -> None:
-    """Refuse two rows with one id or email: answers could not be told apart."""
+    """Refuse two rows with one id or email: their answers could not be distinguished."""
     for what in ("id", "email"):
         seen: dict[str, int] = {}
         for row, student in zip(rows, students, strict=True):
@@ -140,7 +140,7 @@ def _refuse_twins(rows: Sequence[Row], students: Sequence[Student], place: str) 
 
 
 def _numbered(students: Iterable[Student]) -> list[Student]:
-    """Return them with numbers behind names that alone stand for two: there is nothing else."""
+    """Return the students, with numbers after names that are not unique."""
     taken: set[tuple[str, str]] = set()
     found = []
     for student in students:
@@ -152,7 +152,7 @@ def _numbered(students: Iterable[Student]) -> list[Student]:
 
 
 def _with_folders(students: Sequence[Student]) -> tuple[Student, ...]:
-    """Return them with a folder each, unlike any other in whatever case."""
+    """Return the students with a folder each, unique in any case."""
     names = Counter(as_key(path_name(student.name)) for student in students)
     taken = {as_key(name) for name in OF_THE_SET}
     seen: Counter[str] = Counter()
@@ -163,7 +163,7 @@ def _with_folders(students: Sequence[Student]) -> tuple[Student, ...]:
         more = path_name(student.id or student.email.partition("@")[0], "")
         if more and (names[as_key(stem)] > 1 or as_key(stem) in taken):
             stem = path_name(f"{stem[: MOST_BYTES_OF_NAME // 4]}-{more}")
-        elif names[as_key(stem)] > 1:  # each has a number, for the name alone is nobody's own
+        elif names[as_key(stem)] > 1:  # each has a number, since the name is not unique
             stem = f"{stem}-{seen[as_key(stem)]}"
         numbered = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
         folder = next(each for each in numbered if as_key(each) not in taken)
@@ -173,7 +173,7 @@ def _with_folders(students: Sequence[Student]) -> tuple[Student, ...]:
 
 
 def path_name(text: str, otherwise: str = "student") -> str:
-    """Return the name of a folder that any system takes, after a text that may hold anything.
+    """Return a folder name for any text that every system accepts.
 
     Examples
     --------
@@ -189,5 +189,5 @@ def path_name(text: str, otherwise: str = "student") -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text in composed letters; apostrophes within names leave no gap."""
+    """Return a text in composed letters; apostrophes within names are removed."""
     return re.sub("['’ʼ`]", "", unicodedata.normalize("NFC", text))

@@ -1,4 +1,4 @@
-"""A set that was made for a class, read back; and whose answer is whose, by names alone."""
+"""Reads the set of a class, and matches answers with students by their names."""
 
 import os
 from collections import defaultdict
@@ -17,31 +17,31 @@ from attncalc.reading.roster import Student, path_name
 
 MANIFEST = "manifest.json"
 SHORTEST = 3
-"""Letters of what is looked for among any other words: shorter ones are anywhere."""
+"""The shortest name that is searched among other words: shorter ones occur anywhere."""
 DEEPEST = 8
-"""Folders within one another that answers are looked for in."""
+"""The deepest nesting of folders that is searched for answers."""
 LEFT_BEHIND = (".aux", ".log", ".out", ".toc", ".fls", ".fdb_latexmk", ".synctex.gz", ".pyc")
-"""How the names of files end that programs leave beside what somebody wrote."""
+"""File endings of programs' auxiliary files."""
 
 
 class Handed(NamedTuple):
-    """A student's version of a problem, as the set lists it: its name, and where it stands."""
+    """A student's version of a problem in the set: its name, and its place."""
 
     problem: str
     file: Path
 
 
 class ClassSet(NamedTuple):
-    """A set: who is in the class, and what each was handed.
+    """A set: the students of a class, and their problems.
 
     Parameters
     ----------
     place
-        The set's folder.
+        The folder of the set.
     students
-        Who is in the class.
+        The class.
     handed
-        For each of them, what they were handed, in the order of the problems.
+        The problems of each student, in order.
     """
 
     place: Path
@@ -55,7 +55,7 @@ class ClassSet(NamedTuple):
 
 
 class Paired(NamedTuple):
-    """An answer with its student and problem, by their places in the set, and how that is known."""
+    """An answer with its student and problem, by their indices in the set, and the evidence."""
 
     student: int
     problem: int
@@ -64,14 +64,14 @@ class Paired(NamedTuple):
 
 
 class Unpaired(NamedTuple):
-    """A file that is nobody's answer, and why not."""
+    """A file that matches no student, and the reason."""
 
     place: Path
     why: str
 
 
 class _Found(NamedTuple):
-    """Something among answers, the names that lead to it, and why it is looked at no further."""
+    """A file among answers, the names on its path, and why it is not read."""
 
     place: Path
     steps: tuple[str, ...]
@@ -79,17 +79,17 @@ class _Found(NamedTuple):
 
 
 def is_set(place: str) -> bool:
-    """Say whether a folder is a set for a class."""
+    """Return whether a folder is a set for a class."""
     return bool(place) and os.path.isfile(os.path.join(place, MANIFEST))  # noqa: PTH113, PTH118
 
 
 def read_set(place: Path) -> ClassSet:
-    """Read what a set for a class lists.
+    """Read the list of a set for a class.
 
     Raises
     ------
     InputError
-        When its list cannot be read, or is not what `attncalc new --class` writes.
+        If its list cannot be read, or was not written by `attncalc new --class`.
     """
     source = place / MANIFEST
     refuse_found(source)
@@ -117,7 +117,7 @@ def _student(given: Any, source: Path) -> Student:
         raise _strange(source)
     texts = [given.get(name, "") for name in ("name", "id", "email", "folder")]
     if not all(isinstance(text, str) for text in texts) or texts[3] != path_name(texts[3]):
-        raise _strange(source)  # a folder of the list is a name, and no way out of the set
+        raise _strange(source)  # a folder in the list is a name, and cannot leave the set
     return Student(*texts)
 
 
@@ -144,7 +144,7 @@ def _in_set(part: str) -> str:
 
 
 def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[Unpaired]]:
-    """Return whose answers are whose, by the names of files and folders; and what is nobody's.
+    """Return the students of answers, by the names of files and folders; and unmatched files.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
     Raises
     ------
     InputError
-        When one of them is not there, or none holds anything.
+        If one of them does not exist, or all are empty.
     """
     names = _Names(given)
     found: dict[tuple[int, int], list[Paired]] = defaultdict(list)
@@ -190,7 +190,7 @@ def _of_nothing(answers: Sequence[str]) -> str:
 
 
 def _is_read(place: Path) -> bool:
-    """Say whether a place is called as answers are that can be read."""
+    """Return whether the name of a path is that of a readable answer."""
     return is_folder(place) or not place.suffix or place.suffix.lower() in ENDINGS
 
 
@@ -199,12 +199,12 @@ def _beside(one: Paired, read: Paired) -> Unpaired:
 
 
 def _is_as_handed_out(given: ClassSet, one: Paired) -> bool:
-    """Say whether a file is what the student was given, in a folder that came back whole."""
+    """Return whether a file is unchanged from the set, in a folder that was returned entirely."""
     original = given.handed[one.student][one.problem].file.parent / one.place.name
     try:
-        are_files = original.is_file() and one.place.is_file()  # a pipe may wait for ever
+        are_files = original.is_file() and one.place.is_file()  # a pipe may block forever
         return are_files and original.read_bytes() == one.place.read_bytes()
-    except OSError:  # which reading it says once more
+    except OSError:  # reading it reports the error
         return False
 
 
@@ -213,7 +213,7 @@ def _untouched(one: Paired) -> Unpaired:
 
 
 def _of_several(given: ClassSet, each: Sequence[Paired]) -> Iterator[Unpaired]:
-    """Yield answers of which one alone could be marked, and nothing says which."""
+    """Yield answers of which only one could be marked, if the names do not decide."""
     who = given.students[each[0].student].name
     which = f" to problem {given.problems[each[0].problem]}" if len(given.problems) > 1 else ""
     for one in each:
@@ -223,7 +223,7 @@ def _of_several(given: ClassSet, each: Sequence[Paired]) -> Iterator[Unpaired]:
 
 
 def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[_Found]:
-    """Yield each answer, and the names that lead to it, from the folder that was named."""
+    """Yield each answer, and the names that lead to it, from the named folder."""
     for answer in answers:
         path = Path(answer)
         if not path.exists():
@@ -241,7 +241,7 @@ def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[_Found]:
 
 
 def _within(folder: Path, steps: tuple[str, ...]) -> Iterator[_Found]:
-    """Yield all that is in a folder: what is no answer, too, for somebody may have meant it."""
+    """Yield every item of a folder, including those that are not answers."""
     for path in list_folder(folder):
         if path.name.startswith(".") or (steps and path.name.lower().endswith(LEFT_BEHIND)):
             continue
@@ -255,10 +255,10 @@ def _within(folder: Path, steps: tuple[str, ...]) -> Iterator[_Found]:
 
 
 def _of_folder(path: Path, here: tuple[str, ...]) -> Iterator[_Found]:
-    """Yield a folder that is an answer, or else what is in it; or why it is not looked into."""
+    """Yield a folder that is an answer, or else its content; or why it is not read."""
     try:
         inside = list_folder(path)
-    except InputError as error:  # its row says so, and stops none of the others
+    except InputError as error:  # its row reports this, and the others are marked
         yield _Found(path, here, str(error))
         return
     if _is_answer(inside):
@@ -271,12 +271,12 @@ def _of_folder(path: Path, here: tuple[str, ...]) -> Iterator[_Found]:
 
 
 def _is_answer(inside: Sequence[Path]) -> bool:
-    """Say whether a folder is one answer itself, with a file for each step."""
+    """Return whether a folder is one answer, with a file for each step."""
     return any(path.suffix.lower() in SHEETS and name_of_key(path.stem) for path in inside)
 
 
 class _Names:
-    """Whom a name stands for: what each student is called, in whatever case and punctuation."""
+    """The students that a name matches, ignoring case and punctuation."""
 
     def __init__(self, given: ClassSet) -> None:
         self.given = given
@@ -290,10 +290,10 @@ class _Names:
             words = path_name(student.name, "").split("-")
             self._add("-".join([*words[-1:], *words[:-1]]), place, "name")
         named = set(self.of_whom)
-        for place, student in enumerate(given.students):  # where nobody is called so
+        for place, student in enumerate(given.students):  # if no student has this name
             words = path_name(student.name, "").split("-")
             start = path_name(student.email.partition("@")[0], "")
-            # systems hand names back in one word, the last name first
+            # systems return names in one word, the last name first
             joined = ["".join(words), "".join([*words[-1:], *words[:-1]])]
             for name, what in ((start, "email"), *((each, "name") for each in joined)):
                 if _key(name) not in named:
@@ -309,7 +309,7 @@ class _Names:
             self.called.setdefault(key, what)
 
     def paired(self, place: Path, steps: tuple[str, ...]) -> Paired | str:
-        """Return whose answer it is, and to which problem; or why nobody's."""
+        """Return the student and problem of an answer; or why it matches none."""
         perhaps: set[int] = set()
         for number, step in enumerate(steps):
             is_last = number == len(steps) - 1
@@ -332,7 +332,7 @@ class _Names:
         return "no name of the class is in its name"
 
     def _named(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
-        """Return the students that a name names, each with where it does: the longest names."""
+        """Return the students in a name, each with its position: the longest names."""
         found: list[tuple[int, int, int]] = []
         for start, stop in self._stretches(words):
             if any(start < last and first < stop for _, first, last in found):
@@ -344,7 +344,7 @@ class _Names:
         return found
 
     def _perhaps(self, words: Sequence[str]) -> set[int]:
-        """Return those who all are called as a name has it, or as a short word of it is."""
+        """Return the students whose names contain a name, or a short word of it."""
         parts = ("-".join(words[start:stop]) for start, stop in self._stretches(words))
         for part in (*parts, *(word for word in words if word.isalpha())):
             if part in self.of_whom:
@@ -358,7 +358,7 @@ class _Names:
         return tuple(_key(plain).split("-")) if plain else ()
 
     def _stretches(self, words: Sequence[str]) -> Iterator[tuple[int, int]]:
-        """Yield parts of a name, longest first, then those that stand first."""
+        """Yield parts of a name, longest first, then from left to right."""
         for length in range(min(len(words), self.longest), 0, -1):
             for start in range(len(words) - length + 1):
                 part = "-".join(words[start : start + length])
@@ -367,7 +367,7 @@ class _Names:
                     yield start, start + length
 
     def _stands_alone(self, part: str, others: set[str]) -> bool:
-        """Say whether a short word is all of a name, or all but the name of a problem."""
+        """Return whether a short word is the entire name, except for the name of a problem."""
         return not others or (others <= self.of_problems and not part.isdigit())
 
     def _how(self, place: Path, what: str, *, is_last: bool, whole: bool) -> str:
@@ -400,11 +400,11 @@ class _Names:
 
 
 def _key(name: str) -> str:
-    """Return what a name is looked for by: without the sign that keeps it from being a device's."""
+    """Return the form of a name that is compared: without the sign that avoids device names."""
     return as_key(name).rstrip("-")
 
 
 def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
-    """Say whether words stand in others, one after another."""
+    """Return whether words contain others consecutively."""
     last = len(words) - len(part)
     return any(tuple(words[at : at + len(part)]) == tuple(part) for at in range(last + 1))

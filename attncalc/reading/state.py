@@ -1,4 +1,4 @@
-"""Arrays by name as the fields of a problem: our names, and those of a layer's state dict."""
+"""Arrays by name as the fields of a problem: attncalc's names, and those of a state dict."""
 
 import re
 from collections import ChainMap
@@ -37,7 +37,7 @@ _LAYER = re.compile(
     r"(in_proj_(?:weight|bias)|[qkv]_proj_weight|out_proj\.(?:weight|bias))"
     r"|((?:linear[12]|norm[123]?)\.(?:weight|bias)))"
 )
-"""The state dict of a TransformerEncoderLayer or TransformerDecoderLayer, or of several."""
+"""The state dict of one or several layers of PyTorch's TransformerEncoder or TransformerDecoder."""
 _TORCH = (*_TORCH_TOKENS, *_TORCH_STATE, *_ADDED, *_ASKING, *_ANSWERING)
 _HOW_TO_GIVE_HEADS = (
     "a PyTorch layer, and nothing says how many heads it has (no state dict does): add the array "
@@ -46,18 +46,18 @@ _HOW_TO_GIVE_HEADS = (
 
 
 def read_state(arrays: Mapping[str, Matrix], faults: Faults, changes: Fields) -> Fields:
-    """Return the fields of a problem that arrays hold by name.
+    """Return the fields of the problem in named arrays.
 
     Parameters
     ----------
     arrays
         Names are those of a problem, or those of a state dict beside its tokens: of PyTorch's
-        layers, or of a layer of a model, whatever stands before them.
+        layers, or of a layer of a model, with any prefix.
     faults
-        What is wrong goes there.
+        The list of errors.
     changes
-        Fields that are given beside the file. No state dict says how many heads a layer has:
-        without `num_heads` in the file, or `heads` among the changes, it is refused.
+        Fields given beside the file. A state dict does not contain the number of heads: without
+        `num_heads` in the file, or `heads` among the changes, it is refused.
     """
     arrays, halves = _widened(arrays)
     layers = {key: arrays[key] for key in arrays if _LAYER.fullmatch(key)}
@@ -86,7 +86,7 @@ def _add_own(
     faults: Faults,
     remarks: list[str],
 ) -> None:
-    """Add what has a name of ours, and tell of what has none that is known."""
+    """Add the arrays with attncalc's names, and report the unknown ones."""
     strange: list[str] = []
     for key in arrays:
         name = canonical(key)
@@ -113,13 +113,13 @@ def _add_own(
 def _attends(
     arrays: Mapping[str, Matrix], layers: Mapping[str, Matrix], found: Mapping[str, Any]
 ) -> bool:
-    """Say whether there are weights of an attention under a name that is not ours."""
+    """Return whether weights of an attention have other names than attncalc's."""
     by_torch = any(key in _TORCH_STATE or (key in layers and "attn." in key) for key in arrays)
     return by_torch or any(field.startswith(("W_Q", "W_K", "W_V", "W_O")) for field in found)
 
 
 def setting_of(array: Matrix) -> Any:
-    """Return the value of a setting that an array holds; a number may stand in an array of one."""
+    """Return the value of a setting in an array; a number may be in an array of one."""
     is_one = array.size == 1 and array.dtype.kind in "biuf"
     return array.item() if is_one or not array.ndim else array.tolist()
 
@@ -134,7 +134,7 @@ def _merge(fields: Fields, more: Fields, faults: Faults) -> None:
 
 
 def _heads(arrays: Mapping[str, Matrix], changes: Fields) -> Heads:
-    """Return how many heads there are, as far as the file or a change beside it says."""
+    """Return the numbers of heads, as far as the file or a change states them."""
     asking = next((arrays[name] for name in (*_ASKING, "heads") if name in arrays), None)
     answering = next((arrays[name] for name in _ANSWERING if name in arrays), None)
     beside = changes.get("heads")
@@ -142,7 +142,7 @@ def _heads(arrays: Mapping[str, Matrix], changes: Fields) -> Heads:
 
 
 def _count(given: Matrix | None) -> int | None:
-    """Return a whole number; what is none is refused where settings are read."""
+    """Return a whole number; others are refused when settings are read."""
     try:
         return None if given is None else int(given.item())
     except (TypeError, ValueError):
@@ -184,7 +184,7 @@ def _only(batch: Matrix) -> Matrix:
 
 
 def _become_projected(fields: Fields, changes: Fields, arrays: Mapping[str, Matrix]) -> None:
-    """Take query, key and value for Q, K and V where there are no weights at all."""
+    """Use query, key and value as Q, K and V if there are no weights."""
     has_weights = any(name.startswith("W_") for name in (*fields, *changes))
     if has_weights or not all(name in arrays for name in _TORCH_TOKENS):
         return
@@ -198,14 +198,14 @@ def _become_projected(fields: Fields, changes: Fields, arrays: Mapping[str, Matr
 def _polarity(
     arrays: Mapping[str, Matrix], layers: Mapping[str, Matrix], fields: Fields
 ) -> str | None:
-    """Return what a true entry of attn_mask means: that depends on what the file is of."""
+    """Return the meaning of a true entry of attn_mask, which depends on the origin of the file."""
     if layers or any(key in _TORCH_STATE or "in_proj" in key for key in arrays):
         return "ignore"
     return "keep" if "Q" in fields else None
 
 
 def _check_said(found: Mapping[str, Any], said: set[str], faults: Faults) -> None:
-    """Refuse a layer of which nothing says what its parts do: no name of a weight does."""
+    """Refuse a layer without the settings of its parts: names of weights do not imply them."""
     needed = []
     if any(field.startswith(("W_1", "W_2", "W_3")) for field in found):
         needed.append("activation")
@@ -229,7 +229,7 @@ def _remarks(halves: Sequence[str], remarks: list[str]) -> Fields:
 
 
 def _widened(arrays: Mapping[str, Matrix]) -> tuple[Mapping[str, Matrix], tuple[str, ...]]:
-    """Return arrays, those of half the width of float32 as that, and which types these are."""
+    """Return arrays, with 16-bit floats as float32, and the names of these types."""
     if isinstance(arrays, Tensors):
         return ChainMap(_said_beside(arrays), cast("Any", arrays)), arrays.halves(tuple(arrays))
     halves = {key for key, array in arrays.items() if array.dtype == np.float16}
@@ -238,7 +238,7 @@ def _widened(arrays: Mapping[str, Matrix]) -> tuple[Mapping[str, Matrix], tuple[
 
 
 def _said_beside(tensors: Tensors) -> dict[str, Matrix]:
-    """Return the settings among what a safetensors file says beside its tensors, as texts."""
+    """Return the settings in the metadata of a safetensors file, as texts."""
     known = (*SETTINGS, "title", *_ASKING, *_ANSWERING)
     return {
         key: np.array(int(text) if text.isdecimal() else text)
@@ -248,12 +248,12 @@ def _said_beside(tensors: Tensors) -> dict[str, Matrix]:
 
 
 def _said(fields: Fields, changes: Fields) -> set[str]:
-    """Return the names of the fields that have a value, in the file or beside it."""
+    """Return the names of the fields with a value, in the file or beside it."""
     return {name for name, value in (fields | changes).items() if value is not None}
 
 
 def _torch_fields(arrays: Mapping[str, Matrix], faults: Faults) -> Fields:
-    """Translate the state dict of a PyTorch layer: weights are stored (out, in) there."""
+    """Translate the state dict of a PyTorch layer, which stores weights (out, in)."""
     for name in _ADDED:
         if name in arrays:
             faults.add(f"{name}: keys and values added by a layer (add_bias_kv) are not known here")
@@ -275,7 +275,7 @@ def _torch_fields(arrays: Mapping[str, Matrix], faults: Faults) -> Fields:
 def _layer_fields(
     layers: dict[str, Matrix], arrays: Mapping[str, Matrix], faults: Faults
 ) -> Fields:
-    """Translate the state dict of a layer, or of several: by names as 1.W_1 and 2.self.W_Q."""
+    """Translate the state dict of one or several layers, to names such as 1.W_1 and 2.self.W_Q."""
     fields: Fields = {"weights_layout": "torch"} if layers else {}
     has_memory = any("multihead_attn." in key for key in layers)
     if layers:
@@ -297,7 +297,7 @@ def _layer_fields(
 
 
 def _parts_of(key: str) -> tuple[str, str, str]:
-    """Return the layer, as "1.", the attention in it, and the name there."""
+    """Return the layer, as "1.", the attention in it, and the rest of the name."""
     match = _LAYER.fullmatch(key)
     assert match is not None
     number = "" if match[1] is None else f"{int(match[1]) + 1}."
@@ -305,7 +305,7 @@ def _parts_of(key: str) -> tuple[str, str, str]:
 
 
 def _of_layer(own: str) -> str:
-    """Return our name of a matrix of a layer: W_1 of linear1.weight, gamma_2 of norm2.weight."""
+    """Return attncalc's name of a matrix of a layer: W_1 for linear1.weight."""
     part, kind = own.split(".")
     if part.startswith("linear"):
         return f"{'W' if kind == 'weight' else 'b'}_{part[-1]}"
@@ -313,7 +313,7 @@ def _of_layer(own: str) -> str:
 
 
 def _thirds(name: str, stacked: Matrix, faults: Faults) -> list[Matrix]:
-    """Return the parts for Q, K and V that PyTorch keeps in one array, or note why not."""
+    """Return the parts for Q, K and V that PyTorch stores in one array, or add an error."""
     if not stacked.ndim:
         faults.add(f"{name} is one number, where rows for Q, K and V are needed")
         return []

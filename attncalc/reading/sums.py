@@ -1,4 +1,4 @@
-"""Arithmetic that a text writes out: `0·1 + 2·4 = 8`, and how far it can be off."""
+"""Arithmetic written out in a text: `0·1 + 2·4 = 8`, and its largest rounding error."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ DUST = 1e-9
 
 
 class Sum(NamedTuple):
-    """A line of arithmetic: what is worked out, its value, the result as typed, and the slack."""
+    """A line of arithmetic: its expression and value, the result as typed, and the slack."""
 
     line: int
     text: str
@@ -35,7 +35,7 @@ class Sum(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether the result can come of numbers that were rounded to the digits they show."""
+        """Whether rounded numbers can give the result."""
         return abs(self.value - float(self.result)) <= self.slack
 
 
@@ -70,7 +70,7 @@ def sums_in(lines: list[str]) -> Iterator[Sum]:
 
 
 def _slack(text: str, result: str) -> float | None:
-    """Return how far a result may be off, as its own digits and those of decimals say."""
+    """Return the largest error of a result, from its digits and those of its decimals."""
     value = value_of(text)
     if value is None or not _OPERATES.search(text.lstrip("+-")):
         return None

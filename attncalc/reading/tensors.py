@@ -1,8 +1,8 @@
 """Safetensors, read strictly and without a library: eight bytes of length, a header, raw arrays.
 
-The format is that of huggingface/safetensors: a header in JSON names each tensor's type, shape and
-place. It is so small that reading it here, with a message for each way in which it can lie, is
-less than checking what a library lets through; and no tensor is read before it is asked for.
+The format is that of huggingface/safetensors: a JSON header with the type, shape and place of each
+tensor. The format is small enough that a reader with a message for each error costs less than
+checking the results of a library. No tensor is read before it is used.
 """
 
 import json
@@ -22,11 +22,11 @@ from attncalc.reading.files import TENSORS_LENGTH as LENGTH
 from attncalc.reading.files import in_units, opened, refuse_found
 
 MOST_HEADER = 16 * 2**20
-"""Bytes of a header: that of the largest models has one or two millions."""
+"""The largest number of bytes of a header: the largest models have one or two million."""
 MOST_AXES = 8
 MOST_LISTED = 6
 _PIECE = 2**22
-"""Numbers of half the width of float32 that are widened at once."""
+"""The number of 16-bit floats that are converted at once."""
 _METADATA = "__metadata__"
 _TYPES = {
     "F64": "<f8",
@@ -47,7 +47,7 @@ _HALVES = {"F16": "float16", "BF16": "bfloat16"}
 
 
 class Entry(NamedTuple):
-    """What a header says of a tensor: its type, its shape, and where its bytes are."""
+    """The header of a tensor: its type, its shape, and the place of its bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -59,22 +59,22 @@ _Read = tuple[int, dict[str, str], dict[str, Entry]]
 
 
 class Tensors(Mapping[str, Matrix]):
-    """The tensors of a safetensors file by name, each made an array when it is asked for.
+    """The tensors of a safetensors file by name, each converted to an array on access.
 
     Parameters
     ----------
     place
         The name of the file, for messages.
     content
-        The whole of it, in memory or mapped into it.
+        Its content, in memory or mapped.
     path
-        The file, where there is one: each tensor is then mapped by itself, so that its pages leave
-        memory with it.
+        The file, if there is one: each tensor is then mapped separately, so that its memory is
+        freed with it.
 
     Raises
     ------
     InputError
-        When the header is none, or is not true of the file.
+        If the header is invalid, or does not match the file.
     """
 
     def __init__(self, place: str, content: "bytes | mmap.mmap", path: Path | None = None) -> None:
@@ -84,7 +84,7 @@ class Tensors(Mapping[str, Matrix]):
         self._start, self.metadata, self.entries = _read_header(place, content)
 
     def __getitem__(self, name: str) -> Matrix:
-        """Return a tensor; of float16 and bfloat16 in float32, where each of them has a number."""
+        """Return a tensor; float16 and bfloat16 become float32, which represents them exactly."""
         dtype, shape, *_ = self.entries[name]
         if dtype not in _HALVES:
             return _in_numpy(dtype, self._kept(name)).reshape(shape)
@@ -94,12 +94,12 @@ class Tensors(Mapping[str, Matrix]):
         return wide.reshape(shape)
 
     def rows(self, name: str, places: Sequence[int]) -> Matrix:
-        """Return some rows of a tensor; of a large table, no others are read."""
+        """Return some rows of a tensor; other rows of a large table are not read."""
         kept = self._kept(name).reshape(self.entries[name].shape)
         return _in_numpy(self.entries[name].dtype, kept[np.array(places)])
 
     def _kept(self, name: str, at: int = 0, most: int | None = None) -> Matrix:
-        """Return the numbers of a tensor from one of them on, as its bytes are, none copied."""
+        """Return numbers of a tensor from an offset on, without a copy."""
         entry = self.entries[name]
         kind = np.dtype(_TYPES[entry.dtype])
         count = prod(entry.shape) - at
@@ -113,30 +113,30 @@ class Tensors(Mapping[str, Matrix]):
             return np.memmap(file, kind, "r", start, count).view(np.ndarray)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names, as the header has them."""
+        """Yield the names, as in the header."""
         return iter(self.entries)
 
     def __contains__(self, name: object) -> bool:
-        """Say whether there is one of this name, which is not read for that."""
+        """Return whether there is a tensor of this name, without reading it."""
         return name in self.entries
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of tensors."""
         return len(self.entries)
 
     def halves(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return which types of half the width of float32 these tensors are kept in."""
+        """Return the 16-bit types of these tensors."""
         kinds = dict.fromkeys(self.entries[name].dtype for name in names)
         return tuple(_HALVES[kind] for kind in kinds if kind in _HALVES)
 
 
 def open_tensors(path: Path) -> Tensors:
-    """Return the tensors of a file, which is mapped: what is not asked for is not read.
+    """Return the tensors of a file, which is mapped: unused parts are not read.
 
     Raises
     ------
     InputError
-        When there is no such file, or it is no safetensors file.
+        If there is no such file, or it is not a safetensors file.
     """
     refuse_found(path, may_link=True)
     with opened(path) as file:
@@ -155,7 +155,7 @@ def _in_numpy(dtype: str, array: Matrix) -> Matrix:
 
 
 def _widen(dtype: str, halves: Matrix, wide: Matrix) -> None:
-    """Write float16 or bfloat16 numbers as float32, without an array in between."""
+    """Convert float16 or bfloat16 numbers to float32, without an array in between."""
     if dtype == "BF16":  # the upper half of a float32
         np.left_shift(halves, 16, out=wide.view("<u4"), dtype="<u4")
     else:
@@ -163,7 +163,7 @@ def _widen(dtype: str, halves: Matrix, wide: Matrix) -> None:
 
 
 def _read_header(place: str, content: "bytes | mmap.mmap") -> _Read:
-    """Return where the tensors begin, and what there is, once all of it is known to be true."""
+    """Return the offset of the tensors, and their entries, after all checks."""
     size = len(content)
     if size <= LENGTH:
         raise _wrong(place, f"its {size} bytes hold no header: it is cut off")
@@ -186,7 +186,7 @@ def _read_header(place: str, content: "bytes | mmap.mmap") -> _Read:
 
 
 def _metadata(place: str, pairs: list[tuple[str, Any]]) -> dict[str, str]:
-    """Return what is said beside the tensors: texts by name."""
+    """Return the metadata of the file: texts by name."""
     said = next((value for name, value in pairs if name == _METADATA), _Pairs())
     texts: dict[str, Any] = dict(said) if isinstance(said, _Pairs) else {"": None}
     if not all(isinstance(text, str) for text in texts.values()):
@@ -207,7 +207,7 @@ def _parsed(place: str, header: bytes) -> list[tuple[str, Any]]:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a name given twice can be seen."""
+    """A JSON object as its pairs, so that a repeated name is visible."""
 
 
 def _entries(place: str, pairs: list[tuple[str, Any]], size: int) -> dict[str, Entry]:
@@ -221,7 +221,7 @@ def _entries(place: str, pairs: list[tuple[str, Any]], size: int) -> dict[str, E
 
 
 def _entry(place: str, name: str, said: Any, size: int) -> Entry:
-    """Return what is said of a tensor, once it is known that the file can hold it."""
+    """Return the entry of a tensor, after a check that it fits in the file."""
     fields = dict(said) if isinstance(said, _Pairs) else {}
     said_of: list[Any] = [fields.get(key) for key in ("dtype", "shape", "data_offsets")]
     dtype, shape, offsets = said_of
@@ -253,13 +253,13 @@ def _entry(place: str, name: str, said: Any, size: int) -> Entry:
 
 
 def _are_counts(given: Any) -> bool:
-    """Say whether a value is a list of whole numbers from 0."""
+    """Return whether a value is a list of whole numbers from 0."""
     plain = isinstance(given, list) and not isinstance(given, _Pairs)
     return plain and all(type(each) is int and 0 <= each < 2**63 for each in given)
 
 
 def _check_places(place: str, entries: Mapping[str, Entry], size: int) -> None:
-    """Refuse tensors that share bytes, and bytes that belong to none: such a file is two in one."""
+    """Refuse tensors that share bytes, and bytes that belong to none."""
     placed = sorted(((each.start, each.end, name) for name, each in entries.items()))
     filled = [each for each in placed if each[1] > each[0]]
     for (_, end, name), (start, _, other) in pairwise(filled):

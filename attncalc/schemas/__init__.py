@@ -1,4 +1,4 @@
-"""JSON Schemas (2020-12) of what attncalc reads and prints, made of what declares it."""
+"""JSON Schemas (2020-12) of input and output, generated from the declarations."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from attncalc.schemas.pieces import Schema, shared, whole
 
 
 class _Described(NamedTuple):
-    """What a schema is of, and what makes it."""
+    """The subject of a schema, and the function that returns it."""
 
     says: str
     body: Callable[[], Schema]
@@ -21,7 +21,7 @@ def _problem() -> Schema:
 
 
 _ALL = {
-    "problem": _Described("a problem's file", _problem),
+    "problem": _Described("a problem file", _problem),
     "steps": _Described(
         "self, cross, encoder, decoder, vit, explain, open, aim --save", steps.steps
     ),
@@ -44,16 +44,16 @@ _ALL = {
 
 NAMES = tuple(_ALL)
 OF = {name: each.says for name, each in _ALL.items()}
-"""What each is of: the commands whose JSON it describes."""
+"""The subject of each schema: the commands whose JSON it describes."""
 
 
 def schema(name: str) -> Schema:
-    """Return a schema, which holds all that it refers to.
+    """Return a self-contained schema.
 
     Raises
     ------
     InputError
-        When there is none of that name.
+        If there is none with this name.
 
     Examples
     --------

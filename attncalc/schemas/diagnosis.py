@@ -1,4 +1,4 @@
-"""What `attncalc doctor --format json` prints."""
+"""The output of `attncalc doctor --format json`."""
 
 from attncalc.schemas.pieces import (
     COUNT,
@@ -16,7 +16,7 @@ from attncalc.schemas.pieces import (
 
 
 def doctor() -> Schema:
-    """Return the schema of what a report of a mistake needs."""
+    """Return the schema of the data for a bug report."""
     versions = named(or_none(TEXT))
     stream = thing("A standard stream.", {"terminal": YES_NO, "encoding": TEXT})
     blas = thing(

@@ -1,4 +1,4 @@
-"""What `attncalc check --format json` prints: a marking, those of a class, a comparison."""
+"""The output of `attncalc check --format json`: a marking, those of a class, a comparison."""
 
 from attncalc.grading.rules import STATUSES
 from attncalc.schemas.pieces import (
@@ -38,7 +38,7 @@ def class_of() -> Schema:
 
 
 def dumps() -> Schema:
-    """Return the schema of two dumps beside one another."""
+    """Return the schema of a comparison of two dumps."""
     array = thing(
         "An array in both dumps.",
         {
@@ -55,7 +55,7 @@ def dumps() -> Schema:
 
 
 def lessons() -> Schema:
-    """Return the schema of lessons that were checked by their own numbers."""
+    """Return the schema of checked lessons."""
     finding = thing(
         "A finding about some lines of a lesson.",
         {
@@ -109,7 +109,7 @@ def conformance() -> Schema:
 
 
 def reading() -> Schema:
-    """Return the schema of an answer as it was read: the form of an answer in JSON."""
+    """Return the schema of an answer as read: the form of an answer in JSON."""
     line = thing(
         "A line of the map.",
         {"output": TEXT, "most": LIST_OF_TEXTS, "second": LIST_OF_TEXTS},
@@ -127,7 +127,7 @@ def reading() -> Schema:
 
 
 def rubric() -> Schema:
-    """Return the schema of a rubric: what `check` takes, by the names of its arguments."""
+    """Return the schema of a rubric: the arguments of `check`."""
     number = either({"type": "number", "minimum": 0}, shared("unsignedText"))
     share = either({"type": "number", "minimum": 0, "maximum": 1}, FRACTION)
     names = either(TEXT, LIST_OF_TEXTS)
@@ -146,7 +146,7 @@ def rubric() -> Schema:
 
 
 def defined() -> dict[str, Schema]:
-    """Return what the schemas of markings refer to."""
+    """Return the definitions that the schemas of markings share."""
     return {"marking": _marking(), "markedStep": _step(), "line": _line()}
 
 

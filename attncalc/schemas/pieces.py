@@ -1,4 +1,4 @@
-"""What schemas are put together from: objects, lists, and what several of them hold."""
+"""Building blocks of schemas: objects, lists, and shared definitions."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ CODE: Schema = {"type": "string", "pattern": "^[a-z][a-z0-9-]*(:.+)?$"}
 
 
 def thing(says: str, needs: Mapping[str, Schema], may: Mapping[str, Schema] = {}) -> Schema:
-    """Return the schema of an object that has no other names than these."""
+    """Return the schema of an object with only these names."""
     return {
         "description": says,
         "type": "object",
@@ -35,17 +35,17 @@ def listed(items: Schema, **more: Any) -> Schema:
 
 
 def named(values: Schema) -> Schema:
-    """Return the schema of an object that has whatever names."""
+    """Return the schema of an object with any names."""
     return {"type": "object", "additionalProperties": values}
 
 
 def or_none(schema: Schema) -> Schema:
-    """Return the schema of what may be null."""
+    """Return the schema of a value that may be null."""
     return {"anyOf": [schema, {"type": "null"}]}
 
 
 def either(*schemas: Schema) -> Schema:
-    """Return the schema of what is one of several."""
+    """Return the schema of one of several values."""
     return {"anyOf": list(schemas)}
 
 
@@ -68,9 +68,9 @@ def whole(name: str, body: Schema, title: str, defined: Mapping[str, Schema]) ->
     name, title
         Its name, for programs and for readers.
     body
-        What it says.
+        Its content.
     defined
-        All that is shared.
+        All shared definitions.
     """
     needed: dict[str, Schema] = {}
     waiting = list(_names_in(body))
@@ -83,7 +83,7 @@ def whole(name: str, body: Schema, title: str, defined: Mapping[str, Schema]) ->
 
 
 def _names_in(value: Any) -> Iterator[str]:
-    """Yield the names of what is shared that a schema refers to."""
+    """Yield the names of the shared definitions that a schema refers to."""
     if isinstance(value, list):
         for each in value:
             yield from _names_in(each)

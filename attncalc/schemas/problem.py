@@ -1,6 +1,6 @@
-"""What a problem's file says, out of the declared fields.
+"""The schema of a problem file, from the declared fields.
 
-All that it takes, attncalc reads; attncalc reads more: keys and words in any case and spelling.
+attncalc reads every file that it allows, and more: keys and words in any case and spelling.
 """
 
 from collections.abc import Callable, Mapping
@@ -78,13 +78,13 @@ _READERS: Mapping[Callable[[Any], Any], Schema] = {
         },
     ),
 }
-"""What the settings take that are neither words nor whole numbers."""
+"""The values of settings that are neither words nor whole numbers."""
 
 _ENTRIES = {
     "marks": either({"enum": [0, 1]}, YES_NO, {"enum": ["0", "1"]}),
     "scores": either(_FACTOR, {"enum": ["-inf"]}),
 }
-"""What the entries of matrices are that are no numbers alone, by their role."""
+"""The entries of matrices that are not only numbers, by role."""
 
 
 def of_setting(setting: Setting) -> Schema:
@@ -122,7 +122,7 @@ def of_given(given: MatrixField, name: str = "") -> Schema:
 
 
 def defined() -> dict[str, Schema]:
-    """Return what the schema of a problem refers to."""
+    """Return the definitions that the schema of a problem uses."""
     of_side = {*AttentionFields.__dataclass_fields__} - {*WHOLE}
     of_layer = {*GIVEN, *SETTINGS} - {*WHOLE}
     side = thing("An attention of a decoder.", {}, _fields(of_side))
@@ -163,14 +163,14 @@ def _problem() -> Schema:
         "layers": or_none(listed(shared("layer"), minItems=1)),
         **{name: or_none(shared("attention")) for name in NESTED if name != "layers"},
     }
-    # as the homework writes them
+    # as the homework names them
     others = {alias: fields[name] for alias, name in ALIASES.items() if alias.islower()}
     made = thing(
         "An attention problem: matrices and conventions.",
         {},
         {**alone, **fields, **others},
     )
-    # with equations, the matrices that these read have names of their own
+    # with equations, matrices may have other names
     own = {"required": ["equations"], "properties": {"equations": {"not": {"type": "null"}}}}
     del made["additionalProperties"]
     return made | {

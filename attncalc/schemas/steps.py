@@ -1,4 +1,4 @@
-"""What `--format json` prints of a problem that is solved: its steps, its work, its patterns."""
+"""The output of `--format json` for a solved problem: its steps, work, and patterns."""
 
 from attncalc.problem.field import OneOf, OrNone, Setting, Whole, yes_or_no
 from attncalc.problem.fields import DECODER, ENCODER, SETTINGS, VIT
@@ -41,7 +41,7 @@ def steps() -> Schema:
 
 
 def defined() -> dict[str, Schema]:
-    """Return what the schema of steps refers to."""
+    """Return the definitions that the schema of steps uses."""
     lines = listed(shared("connection"))
     return {
         "conventions": _conventions(),

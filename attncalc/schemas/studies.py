@@ -1,4 +1,4 @@
-"""What studies print with `--format json`, and what a model takes for most probable."""
+"""The output of studies with `--format json`, and the most probable tokens of a model."""
 
 from attncalc.schemas.pieces import (
     COUNT,
@@ -20,7 +20,7 @@ _EACH_HEAD = "With several heads, a list of one for each."
 
 
 def variation() -> Schema:
-    """Return the schema of what `attncalc vary` finds."""
+    """Return the schema of the output of `attncalc vary`."""
     row = thing(
         "The watched values at a point.",
         {"at": LIST_OF_TEXTS, "values": LIST_OF_TEXTS, "exact": NUMBERS},
@@ -48,7 +48,7 @@ def variation() -> Schema:
 
 
 def simulation() -> Schema:
-    """Return the schema of what `attncalc simulate` finds: of one problem, or of several."""
+    """Return the schema of the output of `attncalc simulate`: for one problem, or for several."""
     ratio = thing(
         "The variance of the first divided by the variance of each other.",
         {"name": TEXT, "ratios": listed(or_none(FLOAT))},
@@ -83,7 +83,7 @@ def _drawn(more: dict[str, Schema]) -> Schema:
 
 
 def training() -> Schema:
-    """Return the schema of what `attncalc train` finds."""
+    """Return the schema of the output of `attncalc train`."""
     step = thing(
         "The loss and the watched values after so many steps.",
         {
@@ -107,7 +107,7 @@ def training() -> Schema:
 
 
 def aim() -> Schema:
-    """Return the schema of what `attncalc aim` designs."""
+    """Return the schema of the output of `attncalc aim`."""
     each = either(NUMBERS, listed(NUMBERS))
     return thing(
         "A designed query.",
@@ -126,7 +126,7 @@ def aim() -> Schema:
         {
             "impossible": TEXT,
             "within": thing(
-                "The β from which the error stays within this bound.",
+                "The smallest β with an error within this bound.",
                 {"error": FLOAT, "beta": or_none(FLOAT)},
             ),
         },
@@ -134,7 +134,7 @@ def aim() -> Schema:
 
 
 def counts() -> Schema:
-    """Return the schema of what `attncalc count` prints."""
+    """Return the schema of the output of `attncalc count`."""
     each = named(COUNT)
     size = thing("Bytes, and their formula.", {"bytes": COUNT, "formula": TEXT})
     total = {"total": COUNT, "formula": TEXT}
@@ -162,10 +162,10 @@ def counts() -> Schema:
             "tokens": or_none(PLACE),
             "batch": PLACE,
             "dtype": TEXT,
-            "parameters": thing("By_layer counts one layer of each part.", {**total, **by}),
-            "multiply_adds": thing("Of a batch; masked ones are counted, too.", work),
+            "parameters": thing("By part; by_layer: one layer of each.", {**total, **by}),
+            "multiply_adds": thing("Multiply-adds of a batch, masked ones included.", work),
             "kv_cache": size,
-            "attention_matrix": thing("Bytes and entries; masks hide some.", matrix),
+            "attention_matrix": thing("Bytes and entries, masked ones included.", matrix),
             "activations": size,
             "kinds_of_layers": listed(thing("A kind of layer of this size.", layer)),
         },
@@ -180,7 +180,7 @@ def counts() -> Schema:
 
 
 def probable() -> Schema:
-    """Return the schema of what `attncalc open --next` prints."""
+    """Return the schema of the output of `attncalc open` without a layer."""
     each = thing(
         "A token or a class; the score is a logit if there are no probabilities.",
         {"id": COUNT, "text": TEXT},
@@ -190,7 +190,7 @@ def probable() -> Schema:
 
 
 def generation() -> Schema:
-    """Return the schema of what `attncalc generate` prints."""
+    """Return the schema of the output of `attncalc generate`."""
     candidate = thing(
         "A token that a step may choose.",
         {
@@ -201,11 +201,11 @@ def generation() -> Schema:
             "log_probability": or_none(FLOAT),
         },
         {
-            "drawn_with": {**FLOAT, "description": "Its probability in the draw."},
-            "sum": {**FLOAT, "description": "The sum of these up to it."},
+            "drawn_with": {**FLOAT, "description": "Probability in the draw."},
+            "sum": {**FLOAT, "description": "Sum of these probabilities up to this token."},
             "after": {
                 "type": "integer",
-                "description": "The candidate of the step before that it follows, from 0; or -1.",
+                "description": "Index of its candidate in the previous step; -1: the prompt.",
             },
             "total": {**FLOAT, "description": "The sum of the log probabilities."},
             "kept": {"type": "boolean"},
@@ -235,7 +235,7 @@ def generation() -> Schema:
 
 
 def defined() -> dict[str, Schema]:
-    """Return what the schemas of studies refer to."""
+    """Return the definitions that the schemas of studies share."""
     return {
         "statistics": thing(
             "The distribution of a watched value.",

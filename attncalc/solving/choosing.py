@@ -1,6 +1,6 @@
-"""Selecting parts of a solution: attentions and heads ("2", "mean", "cross.A,2"), and entries.
+"""Selects parts of a solution: attentions and heads ("2", "mean", "cross.A,2"), and entries.
 
-Entries are named as A[3,1], O[3,:], S or A["cats","like"]; of heads, as A[2,3,1].
+Names of entries are A[3,1], O[3,:], S or A["cats","like"]; with heads, A[2,3,1].
 """
 
 import re
@@ -20,21 +20,21 @@ from attncalc.solving.solution import Solution
 def attention_and_head(
     solution: Solution, wanted: str | int | None, *, mean: bool = True
 ) -> tuple[Step, str]:
-    """Return the weights that are meant, and the number of their head, "mean", or "" for all.
+    """Return the requested weights, and the number of their head, "mean", or "" for all.
 
     Parameters
     ----------
     solution
-        Whose weights they are; those of one attention at least are kept.
+        The solution; the weights of at least one attention are kept.
     wanted
-        What is asked for. Without a name it is of the first attention.
+        The request. Without a name it refers to the first attention.
     mean
-        Whether the mean of all heads can be meant.
+        Whether "mean" is allowed.
 
     Raises
     ------
     InputError
-        When there is no such head.
+        If there is no such head.
     """
     step, asked = _named("" if wanted is None else str(wanted).strip(), solution)
     count = max(1, len(solution.heads_of(step)))
@@ -73,21 +73,21 @@ _ESCAPED = re.compile(r"\\(.)")
 def chosen_entries(
     solution: Solution, references: Sequence[str], steps: Mapping[str, Step]
 ) -> dict[str, tuple[Place, ...]]:
-    """Return the places that are asked for, by step, each once, in the order asked.
+    """Return the requested places by step, each once, in the order of the request.
 
     Parameters
     ----------
     solution
-        Where they are looked up.
+        The solution.
     references
-        What is asked for, as A[3,1], with places as they are shown.
+        The requests, such as A[3,1], with places as shown.
     steps
         Its steps, by each of their names, in lower case.
 
     Raises
     ------
     InputError
-        When there is no such entry; the message lists the valid ones.
+        If there is no such entry; the message lists the valid ones.
     """
     found: dict[str, dict[Place, None]] = {}
     for reference in references:
@@ -99,7 +99,7 @@ def chosen_entries(
 def _parsed(
     solution: Solution, reference: str, steps: Mapping[str, Step]
 ) -> tuple[Step, list[list[int]]]:
-    """Return the step that is meant, and the indices along each axis, from 0."""
+    """Return the requested step, and the indices along each axis, from 0."""
     match = _REFERENCE.fullmatch(reference)
     step = steps.get(match[1].strip().lower()) if match else None
     if match is None or step is None:
@@ -139,7 +139,7 @@ def _indices(text: str) -> list[tuple[str, bool]] | None:
 
 
 class _Axis(NamedTuple):
-    """One axis of a matrix: what it counts, how many, and what they are called."""
+    """One axis of a matrix: its kind, its size, and its labels."""
 
     kind: str
     size: int

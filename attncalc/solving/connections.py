@@ -1,4 +1,4 @@
-"""Which inputs influence each output most and second most, ties included."""
+"""The inputs that influence each output most and second most, including ties."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ TIE = 1e-9
 
 @dataclass(frozen=True)
 class Connection:
-    """The inputs one output attends to, by index from 0.
+    """The inputs that one output attends to, by index from 0.
 
-    Inputs that share first place are all in `most`, and then there is no `second`; inputs that
-    share second place are all in `second`. A weight of 0 connects nothing.
+    Inputs that tie for the largest weight are all in `most`, and `second` is then empty; inputs
+    that tie for the second are all in `second`. A weight of 0 connects nothing.
     """
 
     output: int
@@ -41,7 +41,7 @@ def connections(weights: Matrix, visible: Iterable[Matrix]) -> tuple[Connection,
     >>> connections(A, A >= 0.005)
     (Connection(output=0, most=(1,), second=(2,)), Connection(output=1, most=(0, 2), second=()))
     """
-    places = tuple(range(weights.shape[1]))  # one object for each place, however many share it
+    places = tuple(range(weights.shape[1]))  # one object for each place
     return tuple(
         _ranked(output, row, seen, places)
         for output, (row, seen) in enumerate(zip(weights, visible, strict=True))
@@ -49,7 +49,7 @@ def connections(weights: Matrix, visible: Iterable[Matrix]) -> tuple[Connection,
 
 
 def count_first_places(weights: Matrix) -> int:
-    """Return how many inputs share the first place of their row, in all rows together."""
+    """Return how many inputs have the largest weight of their row, in all rows together."""
     return sum(len(_sharing_first_place(row)) for row in weights)
 
 
@@ -59,7 +59,7 @@ def _ranked(output: int, row: Matrix, visible: Matrix, places: Sequence[int]) ->
     most = tuple(places[index] for index in _sharing_first_place(row))
     if len(most) > 1:
         return Connection(output, most, ())
-    # what shows as 0.00 is never second
+    # a weight shown as 0.00 is never second
     rest = np.where(visible, row, 0.0)
     rest[list(most)] = 0.0
     second = _sharing_first_place(rest)[: None if rest.max() > 0 else 0]

@@ -1,4 +1,4 @@
-"""Whether a problem is solved in exact decimals, and with how many digits."""
+"""Decides whether a problem is solved in exact decimals, and with how many digits."""
 
 from bisect import bisect_right
 from decimal import Decimal
@@ -17,17 +17,16 @@ TRUSTED_DIGITS = 60
 """Places beyond the finest exact product that are still right after every step."""
 MOST_DIGITS = 2000
 LARGEST_COST = 4_000_000
-"""Work, in multiply-and-adds of Decimals (60 ns each), up to which digits are exact."""
+"""The largest cost for exact digits, in multiply-adds of Decimals (60 ns each)."""
 
 
 def digits_for(problem: Problem, plan: Plan) -> Digits | None:
-    """Return the digits that make each shown figure exact, or None where floats must do.
+    """Return the digits that make each shown figure exact, or None for floats.
 
-    None where that takes more than 2000 digits (1e300 beside 1e-300), or where the problem is so
-    large that its decimals would take seconds.
+    None if that requires more than 2000 digits (1e300 and 1e-300 together), or if the decimals of a
+    large problem would take seconds.
     """
-    # asked first at the fewest digits: counting those of a million entries would itself take
-    # seconds
+    # checked first with the fewest digits: counting those of a million entries would take seconds
     if (most := most_digits(problem, plan)) < SPARE_DIGITS:
         return None
     digits = needed_digits(problem, plan)
@@ -35,7 +34,7 @@ def digits_for(problem: Problem, plan: Plan) -> Digits | None:
 
 
 def needed_digits(problem: Problem, plan: Plan) -> Digits:
-    """Return the digits that hold a sum of products of numbers as typed whole.
+    """Return the digits that store an exact sum of products of typed numbers.
 
     From the largest possible place to the smallest.
     """
@@ -58,16 +57,16 @@ def needed_digits(problem: Problem, plan: Plan) -> Digits:
 
 
 def most_digits(problem: Problem, plan: Plan) -> int:
-    """Return how many digits exact decimals of these shapes may carry: beyond, floats must do.
+    """Return the largest number of digits of exact decimals for these shapes.
 
-    Fewer than `SPARE_DIGITS` where floats must do whatever the numbers are.
+    Fewer than `SPARE_DIGITS` means floats for any numbers.
     """
     cost = partial(_cost, *_work_of(problem, plan))
     return bisect_right(range(MOST_DIGITS + 1), float(LARGEST_COST), key=cost) - 1
 
 
 def longest_product(plan: Plan) -> int:
-    """Return how many numbers as typed are multiplied into one entry at most.
+    """Return how many typed numbers are multiplied into one entry at most.
 
     Examples
     --------
@@ -83,24 +82,24 @@ def longest_product(plan: Plan) -> int:
 
 
 def cost_in_decimals(problem: Problem, plan: Plan, precision: int = SPARE_DIGITS) -> float:
-    """Estimate a run in Decimals, in multiply-and-adds."""
+    """Estimate a run in Decimals, in multiply-adds."""
     return _cost(*_work_of(problem, plan), precision)
 
 
 def cost_in_its_decimals(problem: Problem) -> float:
-    """Estimate a run in as many digits as the problem takes; 0 where floats must do."""
+    """Estimate a run in the digits of the problem; 0 for floats."""
     steps = problem.calculation.steps
     digits = digits_for(problem, steps)
     return cost_in_decimals(problem, steps, digits.precision) if digits else 0.0
 
 
 def _cost(products: int, functions: int, precision: int) -> float:
-    # a power of e takes longer the more digits it has: with the power 2.3 of their number
+    # a power of e takes longer with more digits: with the power 2.3 of their number
     return products + functions * COST_OF_FUNCTION * float((precision / 60) ** 2.3)
 
 
 def _work_of(problem: Problem, plan: Plan) -> tuple[int, int]:
-    """Return how many numbers a run multiplies and adds, and how many functions it takes."""
+    """Return the number of multiply-adds and of functions of a run."""
     shapes: dict[str, tuple[int, ...]] = {
         name: matrix.shape for name, matrix in problem.given.items()
     }

@@ -40,7 +40,7 @@ def influence(problem: Problem, head: Head, connection: Connection) -> str:
 
 
 def shape(solution: Solution, step: Step) -> str:
-    """Return the shape of a step's matrix, as in "3 × 2", or "2 heads of 3 × 2"."""
+    """Return the shape of a step's matrix, such as "3 × 2", or "2 heads of 3 × 2"."""
     *heads, rows, columns = solution.shape_of(step.name)
     return f"{heads[0]} {step.slices}s of {rows} × {columns}" if heads else f"{rows} × {columns}"
 

@@ -1,4 +1,4 @@
-"""Refusing what does not fit: into memory, before it is allocated, or into floats."""
+"""Refuses what does not fit: into memory, before it is allocated, or into floats."""
 
 import math
 from collections.abc import Mapping
@@ -12,30 +12,30 @@ from attncalc.base.types import Matrix
 from attncalc.problem.step import Plan
 
 WORTH_ASKING = 256 * 2**20
-"""Bytes from which it is worth asking how much memory there is."""
+"""Bytes from which available memory is checked."""
 
 
 def refuse_what_cannot_fit(
     sizes: Mapping[str, int], wanted: set[str], way_out: str | None = None
 ) -> None:
-    """Refuse to allocate more than there is.
+    """Refuse to allocate more than the available memory.
 
     Parameters
     ----------
     sizes
-        Bytes by the name of what needs them.
+        Bytes by purpose.
     wanted
-        The steps that were asked for.
+        The requested steps.
     way_out
-        What to do instead; None for asking for fewer steps.
+        Advice; None for "select fewer steps".
 
     Raises
     ------
     InputError
-        With the sizes, what there is, and the way out.
+        With the sizes, the available memory, and the advice.
     """
     needed = sum(sizes.values())
-    # small enough for any machine: no need to ask
+    # small enough for any machine: no check
     if needed < WORTH_ASKING:
         return
     free = available()
@@ -84,7 +84,7 @@ def _number_after(path: Path, word: str, unit: int) -> int | None:
 
 
 def _left_in_group(group: Path) -> int | None:
-    """Return what a container may still take, where it has a limit."""
+    """Return the remaining memory of a container, if it has a limit."""
     try:
         most = int((group / "memory.max").read_text(encoding="ascii"))
         used = int((group / "memory.current").read_text(encoding="ascii"))
@@ -94,7 +94,7 @@ def _left_in_group(group: Path) -> int | None:
 
 
 def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
-    """Refuse infinite and undefined numbers, but not where a mask forbids: they never matter there.
+    """Refuse infinite and undefined numbers, except masked ones, which never matter.
 
     Parameters
     ----------
@@ -106,14 +106,14 @@ def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
     Raises
     ------
     InputError
-        That names the first step, row and column.
+        Naming the first step, row and column.
     """
     for name, matrix in matrices.items():
-        # a finite sum of squares has no nan or ∞ in it, and is faster than a test of each entry
+        # a finite sum of squares contains no nan or ∞, and is faster than a test of each entry
         if math.isfinite(np.vdot(matrix, matrix)) or np.isfinite(matrix).all():
             continue
         wrong = ~np.isfinite(matrix)
-        # a score that overflows where a mask forbids never reaches an output
+        # a masked score that overflows never reaches an output
         for forbidden in _masked_from(name, matrices, plan):
             if matrix.shape == forbidden.shape:
                 wrong &= ~np.isneginf(forbidden)
@@ -127,9 +127,9 @@ def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
 
 
 def _masked_from(name: str, matrices: Mapping[str, Matrix], plan: Plan) -> list[Matrix]:
-    """Return the first masked scores from a step on, which are those of its own attention.
+    """Return the first masked scores from a step on, in its own attention.
 
-    An equation may mask before scores are scaled: what comes after it is masked, too.
+    An equation may mask before scores are scaled: later steps are then masked, too.
     """
     masked = [step.name for step in plan if step.role == "masked" and step.name in matrices]
     behind = [step.name for step in dropwhile(lambda step: step.name != name, plan)]
@@ -138,8 +138,8 @@ def _masked_from(name: str, matrices: Mapping[str, Matrix], plan: Plan) -> list[
 
 
 def refuse_overflow_of(outputs: Matrix, first_row: int) -> None:
-    """Refuse outputs of a block of rows: whatever overflowed on the way has reached them."""
-    # one sum in place of n × d_v questions: nan and ∞ survive it
+    """Refuse outputs of a block of rows: every overflow reaches them."""
+    # one sum instead of n × d_v tests: nan and ∞ survive it
     if np.isfinite(outputs.sum()):
         return
     finite = np.isfinite(outputs).all(axis=-1)

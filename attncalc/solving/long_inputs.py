@@ -1,8 +1,8 @@
-"""Running a plan on long inputs: block by block over the rows of the queries, on all cores.
+"""Runs a plan on long inputs: block by block over the rows of the queries, on all cores.
 
-From scores to each head's outputs every step works row by row over the queries, so a block of rows
-can be taken through all of them at once: what is not kept never grows beyond a block. Where no
-matrix of n × m is kept, the keys are taken in tiles too.
+From scores to each head's outputs, every step works row by row over the queries. A block of rows
+runs through all of these steps at once, so steps that are not kept need only the memory of a block.
+If no n × m matrix is kept, keys are split into tiles too.
 """
 
 import math
@@ -35,17 +35,20 @@ ROWS = 256
 TILE_ROWS, TILE_KEYS = 512, 256
 """A tile of 1 MiB in float64, which fits into the L2 cache of one core."""
 FEWEST_ROWS = 64
-"""Rows of a block at least, however many cores share them."""
+"""The fewest rows of a block, for any number of cores."""
 AREA = 2**18
-"""Entries a block reads and writes where keys are few: the calls of smaller ones cost too much."""
+"""Entries that a block reads and writes if keys are few: smaller blocks cost more in calls."""
 LARGEST_BLOCK = 2**21
-"""Entries of a block of whole rows at most: 16 MiB of float64."""
+"""The largest number of entries of a block of full rows: 16 MiB of float64."""
 FEW = 64
-"""Queries, or keys, for which taking off the largest score costs less than bounding all scores."""
+"""The queries or keys up to which subtracting the largest score is cheaper than a bound."""
 LOG2_E = math.log2(math.e)
 EXPONENTS = {"float64": 708.0, "float32": 87.0}
-"""Where exp neither overflows nor loses digits: below the logarithms of the largest number and,
-without its sign, of the smallest normal one."""
+"""Exponents for which exp neither overflows nor loses digits.
+
+They are below the logarithms of the largest number and, without its sign, of the smallest normal
+one.
+"""
 
 
 def run_in_blocks(
@@ -56,23 +59,23 @@ def run_in_blocks(
     report: Report | None = None,
     seen: Seen | None = None,
 ) -> dict[str, Matrix]:
-    """Take the steps of a plan on long inputs, in floats.
+    """Compute the steps of a plan on long inputs, in floats.
 
     Parameters
     ----------
     steps
         The plan.
     given
-        The matrices it starts from.
+        The given matrices.
     wanted
         The names of the steps whose matrices are kept.
     decimals
-        Where each step is rounded before the next reads it; None for full precision.
+        The decimals to which each step is rounded; None for full precision.
     report
-        Called after each block with the number of blocks done, and of all.
+        Called after each block with the number of finished blocks, and of all.
     seen
-        Called, on several threads, with each block of the wanted steps from the scores to the
-        weights, which then are not kept.
+        Called, on several threads, with each block of the requested steps from the scores to the
+        weights, which are then not kept.
     """
 
     def after(matrix: Matrix) -> Matrix:
@@ -87,7 +90,7 @@ def run_in_blocks(
 
 
 def _by_attention(steps: Plan) -> Iterator[Plan]:
-    """Yield the parts of a plan with one attention each, the last with what follows it."""
+    """Yield the parts of a plan with one attention each, the last with the remaining steps."""
     ends = [place for place, step in enumerate(steps) if isinstance(step.operation, Weigh)]
     stops = [end + 1 for end in ends[:-1]] + [len(steps)]
     for start, stop in zip([0, *stops[:-1]], stops, strict=True):
@@ -107,11 +110,11 @@ def _run_part(
     before, core, rest = _parts(steps)
     known = given | run(before, given, after)
     shape = _scores_shape(core, known)
-    # the heads' outputs are always kept: what follows the core reads them
+    # the outputs of heads are always kept: later steps read them
     kept = {core[-1].name} if seen else wanted | {core[-1].name}
     shown = wanted & {step.name for step in core[:-1]} if seen else set()
     job = _Job(core, known, shape, kept, after, is_exact, shown, seen)
-    if seen is None:  # else room for it was asked for when the first ones were kept
+    if seen is None:  # otherwise memory was checked when the first ones were kept
         refuse_what_cannot_fit(job.sizes, wanted)
     known |= job.run(report)
     known |= run(rest, known, after)
@@ -125,17 +128,17 @@ def run_remaking(
     decimals: int | None,
     report: Report | None = None,
 ) -> dict[str, Matrix | Remade]:
-    """Take the steps of a plan on long inputs, and keep none of the n × m matrices.
+    """Compute the steps of a plan on long inputs, without keeping any n × m matrix.
 
     Parameters
     ----------
     steps, given, wanted, decimals, report
-        As of `run_in_blocks`.
+        As in `run_in_blocks`.
 
     Returns
     -------
     dict
-        The wanted steps by name; those from the scores to the weights are made as they are read.
+        The requested steps by name; those from the scores to the weights are recomputed when read.
     """
     cores = [_parts(part)[1] for part in _by_attention(steps)]
     wide = {step.name for core in cores for step in core[:-1]}
@@ -153,14 +156,14 @@ def run_remaking(
 
 
 def _remade(job: "_Job") -> dict[str, Remade]:
-    """Return the matrices of one attention that are not kept, each made as it is read."""
+    """Return the matrices of one attention that are not kept, each recomputed when read."""
     blocks = Blocks(job.block, job.shape)
     head = 0 if job.is_alone else None
     return {step.name: Remade(step.name, blocks, job.dtype, head) for step in job.core[:-1]}
 
 
 def _parts(steps: Plan) -> tuple[Plan, Plan, Plan]:
-    """Split a plan into what precedes the scores, scores to head outputs, and what follows."""
+    """Split a plan into the steps before the scores, from scores to head outputs, and after."""
     start = next(i for i, step in enumerate(steps) if isinstance(step.operation, Scoring))
     stop = next(i for i, step in enumerate(steps) if isinstance(step.operation, Weigh)) + 1
     return steps[:start], steps[start:stop], steps[stop:]
@@ -181,17 +184,17 @@ class _Job:
     core
         Those steps.
     known
-        What they read, by name.
+        Their inputs, by name.
     shape
         The number of heads, of queries and of keys.
     wanted
         The steps whose matrices are kept, the last one among them.
     after
-        What happens to a step's matrix before the next reads it.
+        The function applied to each step before the next reads it, such as rounding.
     exact
-        Whether that is nothing, so that steps may also run on tiles of keys.
+        Whether it does nothing, so that steps may also run on tiles of keys.
     shown, seen
-        The steps whose blocks are handed on as they come, and what they are handed to.
+        The steps whose blocks are passed on, and the function that receives them.
     """
 
     core: Plan
@@ -205,7 +208,7 @@ class _Job:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the results: float32 where all that is read is."""
+        """The type of the results: float32 if all inputs are."""
         read = {name for step in self.core for name in step.inputs if name in self.known}
         dtypes = {self.known[name].dtype for name in read}
         return np.result_type(*(dtypes - {np.dtype(bool)}))
@@ -219,7 +222,7 @@ class _Job:
         kept = {
             name: heads * n * width * size for name, width in wide.items() if name in self.wanted
         }
-        arrays = 2 if self.exact and len(kept) == 1 else 6  # what follows rounds block by block
+        arrays = 2 if self.exact and len(kept) == 1 else 6  # later steps round block by block
         return kept | {
             "workspace": arrays * _workers() * min(n, self._height(self._rows_at_once)) * m * size
         }
@@ -235,7 +238,7 @@ class _Job:
         outputs = np.empty((n, heads, self._d_v), self.dtype)  # so that joining heads moves nothing
         results[self.core[-1].name] = outputs.swapaxes(0, 1)
         safe = self._is_safe
-        # a tile never sees a whole row: no maximum of it can be taken off first
+        # a tile never contains a full row: its maximum cannot be subtracted first
         in_tiles = safe and self.exact and len(results) == 1 and not self.shown
         height = self._height(self._rows_of_tiles if in_tiles else self._rows_at_once)
         blocks = [
@@ -250,11 +253,11 @@ class _Job:
 
     @property
     def is_alone(self) -> bool:
-        """Whether there is one head, without an axis of its own."""
+        """Whether there is one head, without an axis of heads."""
         return self.known[self.core[0].inputs[0]].ndim == 2
 
     def block(self, head: int, rows: slice) -> dict[str, Matrix]:
-        """Return some rows of a head, from the scores to the weights, each in an array of its own.
+        """Return some rows of a head, from the scores to the weights, in separate arrays.
 
         They are the same numbers that `run` keeps, or reads for the outputs.
         """
@@ -268,25 +271,25 @@ class _Job:
 
     @property
     def _rows_at_once(self) -> int:
-        """How many rows a block of whole rows has, so that very long ones take no more memory."""
+        """The number of rows of a block of full rows, limited for very long ones."""
         return min(ROWS, max(1, LARGEST_BLOCK // self.shape[2]))
 
     @property
     def _rows_of_tiles(self) -> int:
-        """How many rows a tile has: fewer at a causal edge, beside which scores are wasted."""
+        """The number of rows of a tile: fewer at a causal edge, where scores are wasted."""
         sees_all = self._in_sight(slice(0, 1)) == slice(0, self.shape[2])
         return TILE_ROWS if sees_all else min(TILE_ROWS, TILE_KEYS)
 
     def _height(self, usual: int) -> int:
-        """Return how many rows a block has: more than usual where keys are few.
+        """Return the number of rows of a block: more than usual if keys are few.
 
-        There are fewer where some cores would otherwise get none.
+        There are fewer if some cores would otherwise get none.
         """
         heads, n, m = self.shape
         d_k = int(self.known[self.core[0].inputs[0]].shape[-1])
         share = max(FEWEST_ROWS, heads * n // _workers())
         height = min(share, max(usual, AREA // (m + d_k + self._d_v)))
-        # a caller that sees blocks may compare them with rows that are computed again
+        # a caller that receives blocks may compare them with rows that are computed again
         return min(height, height_of(self.shape[2])) if self.seen else height
 
     @property
@@ -294,7 +297,7 @@ class _Job:
         return int(self.known[self.core[-1].inputs[1]].shape[-1])
 
     def _rows(self, head: int, rows: slice, results: dict[str, Matrix]) -> None:
-        """Take one block of rows through all steps."""
+        """Compute all steps for one block of rows."""
         values: dict[str, Matrix] = {}
         keys = self._read_by(rows, results)
         places = self._places(head, rows, results, keys.stop - keys.start)
@@ -309,7 +312,7 @@ class _Job:
         refuse_overflow_of(values[self.core[-1].name], rows.start)
 
     def _read_by(self, rows: slice, results: dict[str, Matrix]) -> slice:
-        """Return the keys that a block of rows reads: all, where it is kept or shown whole."""
+        """Return the keys that a block of rows reads: all, if it is kept or shown completely."""
         sight = self._in_sight(rows)
         if len(results) > 1 or self.shown or sight.start == sight.stop:
             return slice(0, self.shape[2])
@@ -318,9 +321,9 @@ class _Job:
     def _places(
         self, head: int, rows: slice, results: dict[str, Matrix], keys: int
     ) -> list[Matrix]:
-        """Return where each step writes its block: the memory of the next matrix that is kept.
+        """Return where each step writes its block: the memory of the next kept matrix.
 
-        So a step that is not kept needs no memory of its own, and the kept one works in place.
+        A step that is not kept needs no memory, and the kept one works in place.
         """
         *scores, outputs = self.core
         place: Matrix | None = None
@@ -341,7 +344,7 @@ class _Job:
         rows: slice,
         keys: slice = slice(None),
     ) -> Iterator[Matrix]:
-        """Yield what a step reads for some rows of a head, and for some of the keys."""
+        """Yield the inputs of a step for some rows of a head, and some of the keys."""
         for place, name in enumerate(step.inputs):
             if name in values:
                 yield values[name]
@@ -351,7 +354,7 @@ class _Job:
                 # fewer key and value heads serve consecutive query heads
                 matrix = matrix[head * len(matrix) // self.shape[0]]
             # masks are n × m, the values m × d_v, the scores' queries n × d_k: each is cut along
-            # its own axes
+            # its axes
             if isinstance(step.operation, Mask):
                 yield (matrix[rows] if len(matrix) > 1 else matrix)[:, keys]
             elif place == 0:
@@ -371,13 +374,13 @@ class _Job:
         )
 
     def _room_to_weigh(self) -> float:
-        """Return how far a power's exponent may move when m are summed, each times a value."""
+        """Return the margin of an exponent when m powers, each times a value, are summed."""
         largest = np.abs(self.known[self.core[-1].inputs[1]]).max(axis=-2)  # of each column
         sizes = np.abs(np.log(largest[largest > 0]))
         return math.log(self.shape[2]) + float(sizes.max(initial=0.0))
 
     def _largest_score(self) -> float:
-        """Return a bound for the scores."""
+        """Return a bound of the scores."""
         scoring = self.core[0].operation
         assert isinstance(scoring, Scoring)
         bound = scoring.largest(*(self.known[name] for name in self.core[0].inputs))
@@ -388,10 +391,10 @@ class _Job:
         return bound if np.isfinite(bound) else np.inf
 
     def _tiles(self, head: int, rows: slice, results: dict[str, Matrix]) -> None:
-        """Take one block of rows through all steps, one tile of keys at a time.
+        """Compute all steps for one block of rows, one tile of keys at a time.
 
-        Softmax and the weighing of values are taken together, Σ exp(s_j) v_j / Σ exp(s_j), while
-        a tile is still in the cache.
+        Softmax and the weighing of values are combined, Σ exp(s_j) v_j / Σ exp(s_j), while a tile
+        is still in the cache.
         """
         *scoring, normalizing, weighing = self.core
         height, sight = rows.stop - rows.start, self._in_sight(rows)
@@ -426,15 +429,15 @@ class _Job:
             total += powers @ ones[: keys.stop - start]  # faster than `sum`
             powers, V = self._inputs(weighing, values, head, rows, keys)
             weighed += np.matmul(powers, V, out=share)
-        np.divide(weighed, np.where(total == 0, 1, total), out=outputs)  # 0: nothing is left
+        np.divide(weighed, np.where(total == 0, 1, total), out=outputs)  # 0: no key is left
         refuse_overflow_of(outputs, rows.start)
 
     @cached_property
     def _scales_queries(self) -> bool:
-        """Whether queries are scaled before they meet the keys, in place of the scores.
+        """Whether queries are scaled instead of the scores.
 
-        This is safe where the factor is at most 1, so that nothing overflows. What underflows is
-        too small to matter: tiles are used only where the squares of all keys are finite.
+        This is safe if the factor is at most 1, so that nothing overflows. Underflow is too small
+        to matter: tiles are used only if the squares of all keys are finite.
         """
         first, scale = self.core[:2]
         return (
@@ -457,7 +460,7 @@ class _Job:
         return threading.local()
 
     def _in_sight(self, rows: slice) -> slice:
-        """Return the keys that a causal mask, or a window, leaves to any of these rows."""
+        """Return the keys that a causal mask, or a window, keeps for any of these rows."""
         masks = (step.operation for step in self.core if isinstance(step.operation, Mask))
         mask = next(masks, Mask())
         return mask.in_sight(rows, self.shape[2])
@@ -478,7 +481,7 @@ def _on_all_cores(
 ) -> None:
     """Do the work for each block, on as many threads as there are cores, each with its own BLAS.
 
-    The calling thread takes blocks too, since starting a thread takes as long as a tile.
+    The calling thread also processes blocks, since starting a thread takes as long as a tile.
     """
     done = 0
     lock = threading.Lock()
@@ -500,7 +503,7 @@ def _on_all_cores(
             failed[place] = error
             list(waiting)  # so that the other threads start no more blocks
 
-    # BLAS would else start as many threads for each of ours, and they wait for one another
+    # BLAS would start as many threads for each of ours, and they wait for one another
     with _blas().limit(limits=1, user_api="blas"):
         others = [threading.Thread(target=work_through) for _ in blocks[1 : _workers()]]
         for each in others:
@@ -514,7 +517,7 @@ def _on_all_cores(
 
 @cache
 def _blas() -> Any:
-    """Return what can limit the threads of BLAS; finding it takes longer than a small solve."""
+    """Return the controller of BLAS threads; finding it takes longer than a small solve."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

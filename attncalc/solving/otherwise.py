@@ -1,4 +1,4 @@
-"""An attention in layers under other conventions: its own steps once more, of the same tokens."""
+"""An attention in layers under other conventions: its steps again, for the same tokens."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,20 +17,20 @@ from attncalc.solving.solution import Solution, given_in_decimals
 def weights_otherwise(
     solution: Solution, weights: Step, fields: Mapping[str, Any]
 ) -> tuple[Matrix, ...] | None:
-    """Return what the weights of each head would be: what the attention reads stays as it is.
+    """Return the weights of each head with other fields and the same inputs.
 
     Parameters
     ----------
     solution
-        The layers, solved; of the steps before, those that have no column for each key are kept.
+        The solved layers; earlier steps without a column for each key are kept.
     weights
         The weights of the attention.
     fields
-        What is otherwise, of its fields.
+        The changed fields of the attention.
 
     Returns
     -------
-    tuple of (n, m) arrays, or None where numbers grow beyond floats
+    tuple of (n, m) arrays, or None if numbers exceed floats
     """
     steps = _steps(solution, weights, fields)
     known = {**solution.problem.given, **solution.carried}
@@ -53,7 +53,7 @@ def _steps(solution: Solution, weights: Step, fields: Mapping[str, Any]) -> Plan
     assert part.attention is not None
     made = part._replace(steps=tuple(attention_steps(changed(part.attention, **fields)))).plan
     end = next(i for i, step in enumerate(made) if isinstance(step.operation, Weigh))
-    return made[: end + 1]  # blocks of long inputs end with what weighs the values
+    return made[: end + 1]  # blocks of long inputs end with the step that weighs the values
 
 
 def _in_floats(solution: Solution, steps: Plan, known: Mapping[str, Matrix]) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from attncalc.problem.step import Plan, Step
 
 
 def plan(problem: Problem) -> Plan:
-    """Return the steps of `problem`, each after those it reads.
+    """Return the steps of `problem`, each after its inputs.
 
     Examples
     --------
@@ -20,28 +20,28 @@ def plan(problem: Problem) -> Plan:
 
 
 def outputs_of(problem: Problem) -> str:
-    """Return the name of what a problem gives: the outputs of an attention, or of the last layer.
+    """Return the name of the outputs of a problem: of an attention, or of the last layer.
 
-    The probabilities of a head are no outputs of tokens.
+    The probabilities of a head are not outputs of tokens.
 
     Raises
     ------
     InputError
-        Where scores or weights are given without values: there are none.
+        If scores or weights are given without values: there are none.
     """
     if not problem.is_alone:
         return LAST
     for step in plan(problem):
         if step.role == "outputs":
             return step.name
-    if not problem.start:  # of equations alone
+    if not problem.start:  # of equations only
         forward = problem.calculation.parts[: -1 if problem.backward else None]
         return next(part.plan[-1].name for part in reversed(forward) if part.plan)
     raise InputError(f"{problem.start} is given without values, so there are no outputs; add V")
 
 
 def formula(step: Step, problem: Problem) -> Expression:
-    """Return the right-hand side of a step's equation in the problem's layout, as in X W_Q."""
+    """Return the right-hand side of a step's equation in the problem's layout, such as X W_Q."""
     standing = problem.standing
     operands = map(standing.symbol, step.inputs + step.rows_of)
     return standing.expression(step.operation.formula(*operands))

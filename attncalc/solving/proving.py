@@ -17,11 +17,11 @@ from attncalc.problem.step import Plan
 from attncalc.solving.exactness import MOST_DIGITS, needed_digits
 
 MOST_WORK = 25_000_000
-"""Products of Decimals, some 100 ns each, for the entries that bounds leave open."""
+"""The largest number of products of Decimals, some 100 ns each, for undecided entries."""
 
 
 class Proof(NamedTuple):
-    """Proven digits by step; where each step is rounded, what was; and ties as of `Proven`."""
+    """Proven digits by step; the unrounded values of rounded steps; and ties as in `Proven`."""
 
     digits: Mapping[str, Matrix]
     made: Mapping[str, Matrix]
@@ -31,7 +31,7 @@ class Proof(NamedTuple):
 def proven(
     problem: Problem, plan: Plan, names: Collection[str], *, each_step: bool
 ) -> Proof | None:
-    """Return the digits of these steps, or None where to prove them would take seconds."""
+    """Return the digits of these steps, or None if proving them would take seconds."""
 
     def exactly() -> Digits:
         digits = needed_digits(problem, plan)
@@ -55,12 +55,12 @@ def proven(
 
 
 def stages(problem: Problem, plan: Plan, given: dict[str, Matrix]) -> tuple[Stage, ...]:
-    """Return a plan as equations; what they read beyond the plan is added to what is given.
+    """Return a plan as equations; inputs that are not in the plan are added to `given`.
 
     Raises
     ------
     UnprovenError
-        Where no equation states how heads share a matrix, or slopes of ALiBi are irrational.
+        If no equation describes how heads share a matrix, or slopes of ALiBi are irrational.
     """
     shapes = {name: matrix.shape for name, matrix in problem.given.items()}
     made = []

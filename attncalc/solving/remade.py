@@ -1,7 +1,7 @@
-"""A matrix that is too large to keep: its rows are made again, a block at a time, as they are read.
+"""A matrix too large to keep: its rows are recomputed, a block at a time, when read.
 
-So a page of a long problem, which shows a few rows and goes through all of them for its notes,
-takes the memory of a block.
+A page of a long problem shows a few rows and reads all of them for its notes: it needs the memory
+of a block.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,11 +15,11 @@ from attncalc.base.types import Matrix
 ENTRIES = 2**18
 """Entries of a block: 2 MiB of float64."""
 BLOCKS, ROWS = 4, 32
-"""Blocks, of several threads, and rows that are held for those who come back to them."""
+"""The numbers of blocks, for several threads, and of rows that are cached."""
 
 
 def height_of(keys: int) -> int:
-    """Return how many rows are made at once of a matrix with so many columns.
+    """Return the number of rows that are computed at once for so many columns.
 
     Examples
     --------
@@ -30,12 +30,12 @@ def height_of(keys: int) -> int:
 
 
 class Blocks:
-    """The rows of the matrices that are not kept, by head and block, the last few of them held.
+    """The rows of the matrices that are not kept, by head and block, the last few of them cached.
 
     Parameters
     ----------
     make
-        Makes some rows of a head, from 0, of every matrix that is not kept.
+        Returns some rows of a head, from 0, of every matrix that is not kept.
     shape
         The number of heads, of rows and of columns.
     """
@@ -50,7 +50,7 @@ class Blocks:
         self.row = lru_cache(maxsize=ROWS)(self._row)
 
     def rows(self, name: str, head: int, rows: range) -> Matrix:
-        """Return some rows, one after another, of the matrix of this name."""
+        """Return consecutive rows of the matrix with this name."""
         made = [
             self._block(head, start)[name][max(rows.start - start, 0) : rows.stop - start]
             for start in range(rows.start - rows.start % self.height, rows.stop, self.height)
@@ -70,18 +70,18 @@ class Blocks:
 
 
 class Remade:
-    """A matrix of a long problem, (n, m) or (heads, n, m), that is read as an array is.
+    """A matrix of a long problem, (n, m) or (heads, n, m), that is read like an array.
 
     Parameters
     ----------
     name
-        The step it belongs to.
+        Its step.
     blocks
-        What makes its rows.
+        The blocks that compute its rows.
     dtype
         The type of its numbers.
     head
-        The head that it is, from 0; None for all of them.
+        The head, from 0; None for all.
     """
 
     def __init__(
@@ -91,26 +91,26 @@ class Remade:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Its shape, with an axis of heads first where it is of several."""
+        """Its shape, with an axis of heads first if there are several."""
         return self._blocks.shape if self._head is None else self._blocks.shape[1:]
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of its axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many entries it has."""
+        """The number of its entries."""
         return int(np.prod(self.shape, dtype=object))
 
     @property
     def nbytes(self) -> int:
-        """What it takes at any time: nothing that would grow with its size."""
+        """Its memory, which does not grow with its size."""
         return ENTRIES * self.dtype.itemsize
 
     def __len__(self) -> int:
-        """Return how many rows, or heads, it has."""
+        """Return the number of rows, or of heads."""
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
@@ -135,11 +135,11 @@ class Remade:
         return Remade(self.name, self._blocks, np.dtype(dtype), self._head)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Matrix:
-        """Return all of it."""
+        """Return the full array."""
         return np.asarray(self[...], dtype)
 
     def _axes(self, place: tuple[Any, ...]) -> list[Any]:
-        """Return what is asked of each axis, with all of those that are not named."""
+        """Return the index of each axis; axes without one are read completely."""
         missing = [slice(None)] * (self.ndim - sum(each is not Ellipsis for each in place))
         at = place.index(Ellipsis) if Ellipsis in place else len(place)
         named = [each for each in place if each is not Ellipsis]

@@ -1,6 +1,6 @@
-"""Solution: the matrix of each step of a problem, in three forms, and what follows from them.
+"""Solution: the matrix of each step of a problem, in three forms, and derived results.
 
-`floats` are for speed, `exact` for every digit, and `digits` are what is shown.
+`floats` are for speed, `exact` for every digit, and `digits` are shown.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 LONG = 512 * 512
 """Scores from which blocks and threads gain more than they cost."""
 MOST_PROVEN = 1024 * 1024
-"""Scores up to which digits are proven: beyond, bounds and digits would take much memory."""
+"""Scores up to which digits are proven: beyond, bounds and digits would require much memory."""
 BYTES_OF_PLACE = 8
-"""What it takes to name one input among those of a connection."""
+"""The bytes of one input in a connection."""
 
 Matrices = Mapping[str, Matrix]
 
 
 class Run(NamedTuple):
-    """A plan that was run: what each operation gave, and what the next step read of it."""
+    """A plan that was run: the result of each operation, and the value that the next step read."""
 
     made: Matrices
     carried: Matrices
@@ -61,7 +61,7 @@ class Head:
     Parameters
     ----------
     number
-        Which head, from 1; 0 for the only one.
+        The head, from 1; 0 for the only one.
     weights, rounded
         Its weights, (n, m), and those weights at the shown decimals, row by row.
     attention
@@ -75,14 +75,14 @@ class Head:
 
     @cached_property
     def connections(self) -> tuple[Connection, ...]:
-        """Which inputs influence each output most, and second."""
-        if self.weights.nbytes > WORTH_ASKING:  # where all tie, each output has as many as inputs
+        """The inputs that influence each output most, and second."""
+        if self.weights.nbytes > WORTH_ASKING:  # if all tie, each output has as many as inputs
             size = count_first_places(self.weights) * BYTES_OF_PLACE
             refuse_what_cannot_fit({"connections": size}, {"O"})
         return connections(self.weights, (row != 0 for row in self.rounded))
 
     def connection(self, output: int) -> Connection:
-        """Return which inputs influence one output, from 0, most, and second; no more is made."""
+        """Return the inputs that influence one output, from 0, most, and second."""
         visible = [np.asarray(self.rounded[output]) != 0]
         (found,) = connections(self.weights[output][np.newaxis], visible)
         return replace(found, output=output)
@@ -92,25 +92,25 @@ class Head:
 class Solution:
     """The matrices of all steps, by name: `solution["A"]` is an array.
 
-    Its methods give matrices as the problem's layout has them; `floats`, `exact`, `digits` and
-    `carried` hold them in the internal layout, with tokens as rows.
+    Its methods return matrices in the problem's layout; `floats`, `exact`, `digits` and
+    `carried` contain them in the internal layout, with tokens as rows.
 
     Parameters
     ----------
     problem
-        What was asked.
+        The problem.
     plan
-        The steps that were taken.
+        The steps.
     keep
-        Those whose matrices are kept, or None for all of them.
+        The steps whose matrices are kept, or None for all.
     report
-        Called, on long inputs, with how many blocks are done, and of how many.
+        Called, on long inputs, with the number of finished blocks, and of all.
     remakes
-        Whether, on long inputs, what has a row for each query and a column for each key is not
-        kept, but made again as it is read: a page shows little of it.
+        Whether, on long inputs, matrices with a row for each query and a column for each key are
+        not kept, but recomputed when read: a page shows little of them.
     proves
-        Whether digits are proven where exact decimals would take too long: where none are shown,
-        that is lost time.
+        Whether digits are proven if exact decimals would take too long; unnecessary if none are
+        shown.
     """
 
     problem: Problem
@@ -121,33 +121,33 @@ class Solution:
     proves: bool = True
 
     def __getitem__(self, name: str) -> Matrix:
-        """Return the matrix of one step in floats, with an axis of heads first where it has any.
+        """Return the matrix of one step in floats, with an axis of heads first if it has any.
 
-        A gradient has the shape in which its matrix was given.
+        A gradient has the shape of its given matrix.
         """
         return self.as_given(name, self.as_tabled(name))
 
     def precise(self, name: str) -> Matrix:
         """Return the matrix of one step in floats, each the nearest to the exact value.
 
-        `solution[name]` is computed in float arithmetic, and can be off where large terms cancel;
-        for problems too large for exact decimals, this is the same, but where each step is rounded.
+        `solution[name]` is computed in float arithmetic, and can be off if large terms cancel. For
+        problems too large for exact decimals, both are equal, except if each step is rounded.
         """
         return self.as_given(name, self.precisely_tabled(name))
 
     def as_tabled(self, name: str) -> Matrix:
-        """Return the matrix of one step in floats, as tables show it: its heads apart."""
+        """Return the matrix of one step in floats, as tables show it: with separate heads."""
         return self._as_shown(self.floats, name)
 
     def precisely_tabled(self, name: str) -> Matrix:
-        """Return what `precise` does, as tables show it: its heads apart."""
+        """Return the result of `precise` as tables show it: with separate heads."""
         return self._as_shown(self.carried, name).astype(self.problem.dtype, copy=False)
 
     def as_given(self, name: str, matrix: Matrix) -> Matrix:
-        """Return a step as tables show it in the shape of the given matrix that it is for.
+        """Return a step as shown by tables in the shape of its given matrix.
 
-        A gradient, a part of one, and a matrix after a step against it are for a given one; what
-        any other step makes stays as it is.
+        This applies to a gradient, a part of one, and a matrix after gradient descent; other steps
+        are unchanged.
         """
         problem, of = self.problem, given_matrix_of(name)
         if of not in problem.names or matrix.size != problem.stored(of).size:
@@ -155,12 +155,12 @@ class Solution:
         if role_of(of) == "buckets":  # a table is stepped as it is given
             return problem.as_listed(of, matrix)
         upright = problem.standing.shown(matrix)
-        if problem.standing.stands_otherwise(of):
+        if problem.standing.is_shown_transposed(of):
             upright = upright.swapaxes(-1, -2)
-        return problem.as_stood(of, upright)
+        return problem.in_given_layout(of, upright)
 
     def shape_of(self, name: str) -> tuple[int, ...]:
-        """Return the shape of the matrix of one step as it is shown."""
+        """Return the shape of the matrix of one step as shown."""
         self._check_name(name)
         *heads, rows, columns = self.floats[name].shape
         return (*heads, *self.problem.standing.pair(rows, columns))
@@ -171,7 +171,7 @@ class Solution:
         return self.problem.standing.shown(np.asarray(self.digits[name]))
 
     def shown(self, name: str) -> list[Any]:
-        """Return the matrix of one step as it is shown, half away from zero.
+        """Return the matrix of one step as shown, halves rounded away from zero.
 
         Examples
         --------
@@ -193,7 +193,7 @@ class Solution:
         return ((self.shown_row(name, (head,), row) for row in range(count)) for head in heads)
 
     def shown_row(self, name: str, head: tuple[int, ...], row: int) -> list[str]:
-        """Return one row of `shown`: of a head, from 0, where there are heads."""
+        """Return one row of `shown`: of a head, from 0, if there are heads."""
         values = self.digits[name][(*head, *self.problem.standing.row(row))]
         return [fixed(value, self.problem.decimals) for value in values]
 
@@ -208,7 +208,7 @@ class Solution:
 
     @cached_property
     def weights(self) -> Step | None:
-        """The step whose weights connect outputs with inputs, where it is kept."""
+        """The step whose weights connect outputs with inputs, if it is kept."""
         return next(iter(self.all_weights), None)
 
     @cached_property
@@ -228,8 +228,8 @@ class Solution:
 
     @cached_property
     def floats(self) -> Matrices:
-        """Each kept step in floats; where each step is rounded, the rounded ones."""
-        # floats may fall on the wrong side of a tie that rounding, or hardmax, then makes visible
+        """Each kept step in floats; if each step is rounded, the rounded ones."""
+        # floats may be on the wrong side of a tie that rounding or hardmax then makes visible
         if not (self._needs_exact and self.is_exact):
             return self._in_floats.carried
         dtype = self.problem.dtype
@@ -239,7 +239,7 @@ class Solution:
 
     @cached_property
     def exact(self) -> Matrices:
-        """Each step as it comes out of its operation: in Decimals, or floats when large."""
+        """Each step before rounding: in Decimals, or floats when large."""
         if self.is_exact:
             return self._in_decimals.made
         if self._proven is not None and self._rounds_between:
@@ -249,7 +249,7 @@ class Solution:
         return {step.name: self._made_again(step) for step in self.steps}
 
     def exact_row(self, name: str, row: int) -> Matrix:
-        """Return one row, from 0, of `exact`, or that of each head, and no more of it."""
+        """Return one row, from 0, of `exact`, or that of each head, without the others."""
         step = next(step for step in self.plan if step.name == name)
         if step.columns != "keys" or not self._knows_inputs_of(step):
             return self._made_narrow.get(name, self.floats[name])[..., row, :]
@@ -266,7 +266,7 @@ class Solution:
         return {step.name: self._made_again(step) for step in narrow}
 
     def _made_again(self, step: Step) -> Matrix:
-        """Return what blocks do not keep: a step as it comes out of its operation."""
+        """Return a step before rounding that blocks do not keep."""
         if not self._knows_inputs_of(step):
             return self.floats[step.name]
         return step.operation.apply(*(self._known[name] for name in step.inputs))
@@ -300,13 +300,13 @@ class Solution:
 
     @property
     def heads(self) -> tuple[Head, ...]:
-        """The weights of each head, with what they connect; of several attentions the first's."""
+        """The weights of each head, with their connections; the first attention of several."""
         if self.weights is None:
             raise KeyError("the weights were not kept")
         return self.heads_of(self.weights)
 
     def heads_of(self, step: Step) -> tuple[Head, ...]:
-        """Return the weights of each head of an attention, with what they connect."""
+        """Return the weights of each head of an attention, with their connections."""
         if step.name not in self._heads:
             self._heads[step.name] = tuple(self._made_heads(step))
         return self._heads[step.name]
@@ -326,7 +326,7 @@ class Solution:
 
     @cached_property
     def connections(self) -> tuple[Any, ...]:
-        """Which inputs influence each output most, and second; of several heads, for each."""
+        """The inputs that influence each output most, and second; for each of several heads."""
         found = tuple(head.connections for head in self.heads)
         return found[0] if len(found) == 1 else found
 
@@ -345,14 +345,14 @@ class Solution:
         return solve(problem, self.keep, remakes=self.remakes, proves=self.proves)
 
     def count_differing(self) -> int:
-        """Count the entries that the other rounding rule would show with other digits.
+        """Count the entries that show other digits with the other rounding rule.
 
-        On long inputs block by block: nothing more is kept than there is.
+        Long inputs are compared block by block.
 
         Raises
         ------
         InputError
-            When numbers grow beyond floats under the other rule.
+            If numbers exceed floats under the other rule.
         """
         if not self._is_short and self._proven is None:
             return self._count_differing_in_blocks()
@@ -361,7 +361,7 @@ class Solution:
 
     def _count_differing_in_blocks(self) -> int:
         decimals = self.problem.decimals
-        carries = self.problem.rounding == EACH_STEP  # the other one carries full precision
+        carries = self.problem.rounding == EACH_STEP  # the other one uses full precision
         counts: list[int] = []
 
         def compare(name: str, place: tuple[int | slice, ...], others: Matrix) -> None:
@@ -379,13 +379,13 @@ class Solution:
         return sum(counts)
 
     def arithmetic(self) -> AbstractContextManager[object]:
-        """Return the context in which Decimals of this solution are to be computed with."""
+        """Return the context for computing with Decimals of this solution."""
         if self._digits is None:
             return nullcontext()
         return localcontext(self._digits.context)
 
     def in_digits(self, value: Any) -> str:
-        """Return a number that follows from the steps, a Decimal or a float, as it is shown."""
+        """Return a number that follows from the steps, a Decimal or a float, as shown."""
         decimals = self.problem.decimals
         if isinstance(value, Decimal):
             with self.arithmetic():
@@ -393,14 +393,14 @@ class Solution:
         return fixed(round_floats(np.array([value], dtype=np.float64), decimals)[0], decimals)
 
     def cleared(self, value: Decimal) -> Decimal:
-        """Return a number without the digits that cannot be trusted."""
+        """Return a number without its untrusted digits."""
         if self._digits is None:
             return value
         return value.quantize(Decimal(1).scaleb(-self._digits.guard), rounding=ROUND_HALF_EVEN)
 
     @property
     def rounding_between(self) -> Callable[[Matrix], Matrix] | None:
-        """What rounds each step before the next reads it; None where full precision is carried."""
+        """The rounding of each step before the next reads it; None for full precision."""
         if self.problem.rounding != EACH_STEP:
             return None
         in_floats = partial(round_floats, decimals=self.problem.decimals)
@@ -418,7 +418,7 @@ class Solution:
 
     @property
     def undecided(self) -> Mapping[str, tuple[Place, ...]]:
-        """Where a step has a value that no number of digits tells from a tie."""
+        """The places of each step whose value is indistinguishable from a tie."""
         return {} if self._proven is None else self._proven.ties
 
     @cached_property
@@ -426,7 +426,7 @@ class Solution:
         is_long = self.remakes or self.problem.most_scores > MOST_PROVEN
         if self.is_exact or is_long or not self.proves:
             return None
-        from attncalc.solving.proving import proven  # here, for most are small
+        from attncalc.solving.proving import proven  # here, since most problems are small
 
         names = [step.name for step in self.steps]
         return proven(self.problem, self.plan, names, each_step=self._rounds_between)
@@ -451,7 +451,7 @@ class Solution:
         # backpropagation reads whole matrices
         if self.problem.backward:
             return True
-        # scores that are given are there already, all of them: no block of them saves any memory
+        # given scores exist already, all of them: blocks save no memory
         return self.problem.most_scores < LONG or bool(self.problem.start)
 
     @cached_property
@@ -479,13 +479,13 @@ class Solution:
         from attncalc.solving.long_inputs import (
             run_in_blocks,
             run_remaking,
-        )  # here, for most are short
+        )  # here, since most inputs are short
 
         names = {step.name for step in self.steps}
         given = self.problem.given
         if self.remakes and seen is None:
             remade: Any = run_remaking(self.plan, given, names, decimals, self.report)
-            return cast("Matrices", remade)  # all that is read of them, arrays do likewise
+            return cast("Matrices", remade)  # everything read from them also exists for arrays
         return run_in_blocks(self.plan, given, names, decimals, self.report, seen)
 
     @cached_property
@@ -501,7 +501,7 @@ class Solution:
         return round_decimals(matrix, self.problem.decimals, self._digits.guard)
 
     def _weights(self, step: Step) -> tuple[Matrix, Matrix | Rounded]:
-        """Return the weights as nearly as floats can hold them, and at the shown decimals."""
+        """Return the weights as exactly as floats allow, and at the shown decimals."""
         weights = self.carried[step.name].astype(self.problem.dtype, copy=False)
         return weights, self.digits[step.name]
 
@@ -550,7 +550,7 @@ def solved(
     remakes: bool = False,
     proves: bool = True,
 ) -> S:
-    """Return a solution of this kind, for example one with displays."""
+    """Return a solution of this class, such as one with displays."""
     steps = plan(problem)
     wanted = None if keep is None else tuple(keep)
     names = [step.name for step in steps]
@@ -558,12 +558,12 @@ def solved(
         if name not in names:
             raise InputError(f"no step {name}: this problem has {', '.join(names)}")
     solution = kind(problem, steps, wanted, report, remakes, proves)
-    _ = solution.floats  # solved now, so that what cannot be is refused here
+    _ = solution.floats  # solved now, so that errors are raised here
     return solution
 
 
 def given_in_decimals(problem: Problem) -> dict[str, Matrix]:
-    """Return the given matrices as a plan reads them, in Decimals; marks stay true and false."""
+    """Return the given matrices for a plan, in Decimals; marks stay true and false."""
     return {
         name: problem.given[name]
         if role_of(name) == "marks"

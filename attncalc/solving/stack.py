@@ -1,4 +1,4 @@
-"""Layers one after another, each a problem of its own: no more than one is in memory at a time."""
+"""Consecutive layers as separate problems: only one is in memory at a time."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,7 +14,7 @@ Fields = dict[str, Any]
 def through(
     start: Fields, layers: Iterable[Fields], report: Callable[[int], None] | None = None
 ) -> Fields:
-    """Return what the layers give, as the tokens that the next one reads.
+    """Return the outputs of the layers, as the tokens that the next one reads.
 
     Parameters
     ----------
@@ -22,9 +22,9 @@ def through(
         The fields of the tokens and of all parts before the first layer; in a decoder with
         the outputs of the encoder, as X2.
     layers
-        The fields of each, made as they are asked for.
+        The fields of each, computed when needed.
     report
-        Called with the number of each layer that is done, from 1.
+        Called with the number of each finished layer, from 1.
     """
     tokens, number = start, 0
     for fields in layers:

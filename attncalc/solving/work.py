@@ -39,36 +39,36 @@ from attncalc.solving.solution import Solution, given_in_decimals
 Fractions = Literal["plain", "mixed"]
 FOOTNOTE_DIGITS = 2
 MOST_HELD = 300_000
-"""Entries that are held as they are shown: a matrix is gone through again for what they hide."""
+"""Entries that are cached as shown: a larger matrix is read again for its hidden values."""
 MOST_MORE_DIGITS = 12
-"""Digits that are added at most until a quotient comes out."""
+"""The most additional digits for a quotient to agree with its result."""
 LARGEST_WRITTEN = 10**7
-"""From here on a number on the way is written with a power of ten."""
+"""Intermediate numbers from here on are written with a power of ten."""
 DUST_OF_DECIMALS, DUST_OF_FLOATS = DUST_OF_SUMS, Decimal("1e-12")
 """The residue of thirds, or of rounding, where the true sum is 0."""
 
 
 class Derivation(NamedTuple):
-    """One entry written out: its name, what it equals, and the result as it is shown.
+    """One entry written out: its name, its forms, and the result as shown.
 
     Parameters
     ----------
     step
-        The name of the step it belongs to.
+        The name of its step.
     place
         Its position in the plan's matrix, from 0.
     entry
-        Its name, with its place as it is shown, from 1.
+        Its name, with its place as shown, from 1.
     forms
-        What it equals, one after another.
+        Its successive forms.
     result
-        What is shown of it.
+        The result as shown.
     is_exact
-        Whether the result is the true value, and not a rounded one.
+        Whether the result is exact, and not rounded.
     remark
         A short explanation if the arithmetic is not enough.
     hidden
-        What it is, where it is not zero and is shown as 0.00.
+        Its value, if it is not zero but shown as 0.00.
     """
 
     step: str
@@ -82,7 +82,7 @@ class Derivation(NamedTuple):
 
 
 def _operands(step: Step) -> tuple[str, ...]:
-    """Return what a step reads, and of a recurrence the steps whose earlier rows it reads."""
+    """Return the inputs of a step, and for a recurrence the steps whose earlier rows it reads."""
     return step.inputs + step.rows_of
 
 
@@ -92,9 +92,9 @@ class Work:
     Parameters
     ----------
     solution
-        The steps, all of those that are asked for and all that they read.
+        The steps, with all of their inputs.
     fractions
-        How rational values are written: as fractions, as mixed ones, or (None) in decimals.
+        The notation of rational values: fractions, mixed numbers, or (None) decimals.
 
     Examples
     --------
@@ -121,12 +121,12 @@ class Work:
         self.row = lru_cache(maxsize=max(1, MOST_HELD // (self.problem.m or 1)))(self._row)
 
     def lines(self, step: Step) -> Iterator[Derivation]:
-        """Yield the work of every entry of a step, row by row as they are shown."""
+        """Yield the work of every entry of a step, row by row as shown."""
         for shown in np.ndindex(self.solution.shape_of(step.name)):
             yield self.line(step.name, self.turned(shown))
 
     def turned(self, place: Place) -> Place:
-        """Return a plan's place as the layout shows it, or the other way round."""
+        """Return a plan's place in the shown layout, or the reverse."""
         return self.problem.standing.place(place)
 
     def line(self, name: str, place: Place) -> Derivation:
@@ -144,9 +144,9 @@ class Work:
         )
 
     def reads(self, name: str, place: Place) -> tuple[tuple[str, Place], ...]:
-        """Return the entries that an entry is calculated from, in the order of its line, each once.
+        """Return the entries that an entry is calculated from, in order, each once.
 
-        All places are as the plan has them; those of what is given, too.
+        All places are in the layout of the plan, also those of given matrices.
         """
         found: dict[tuple[str, Place], None] = {}
         step = self._steps[name]
@@ -156,7 +156,7 @@ class Work:
         return tuple(found)
 
     def shown(self, name: str, place: Place) -> Number | Ratio:
-        """Return an entry of a step as it is shown: its decimals, or the fraction that it is."""
+        """Return an entry of a step as shown: its decimals, or its fraction."""
         text = fixed(self.solution.digits[name][place], self.problem.decimals)
         if text == "-inf":
             return MINUS_INFINITY
@@ -169,9 +169,10 @@ class Work:
     def _row(
         self, name: str, head: tuple[int, ...], row: int
     ) -> list[tuple[Number | Ratio, Number | None]]:
-        """Return the entries of a row as they are shown, each with what it hides.
+        """Return the entries of a row as shown, each with its hidden value.
 
-        In decimals a row is rounded at once, and only what shows as zero is asked what it hides.
+        In decimals a row is rounded at once; hidden values are computed only for entries shown as
+        zero.
         """
         if self.fractions:
             columns = range(self.solution.shape_of(name)[-1])
@@ -187,7 +188,7 @@ class Work:
         ]
 
     def hidden(self, name: str, place: Place) -> Number | None:
-        """Return what an entry is where it is shown as 0.00 and is not 0; else nothing."""
+        """Return the value of an entry that is shown as 0.00 and is not 0; otherwise None."""
         if self.solution.digits[name][place] != 0:
             return None
         shown = self.shown(name, place)
@@ -195,7 +196,7 @@ class Work:
         return None if is_fraction else self._beneath(name, place)
 
     def _beneath(self, name: str, place: Place) -> Number | None:
-        """Return what an entry that is shown as 0.00 is, where it is not 0."""
+        """Return the nonzero value of an entry that is shown as 0.00."""
         true = _decimal(self._unrounded(name, place))
         dust = DUST_OF_DECIMALS if self.solution.is_exact else DUST_OF_FLOATS
         if isinstance(self._steps[name].operation, Softmax):  # nothing cancels in a power of e
@@ -215,18 +216,18 @@ class Work:
         return self.problem.is_long or self.solution.remakes
 
     def _explain(self, name: str, place: Place) -> Explanation:
-        # a quotient of rounded numbers may differ from the result: then with more digits of them
+        # a quotient of rounded numbers may differ from the result: then with more digits
         written = (self._explain_in(name, place, more) for more in range(MOST_MORE_DIGITS))
         first = next(written)
         made = first
         while not self._comes_out(made.forms[-1], name, place):
             made = next(written, first)
-            if made is first:  # what it reads was rounded, too
+            if made is first:  # its inputs were rounded, too
                 break
         return made._replace(forms=tuple(map(self.problem.standing.expression, made.forms)))
 
     def _explain_in(self, name: str, place: Place, more: int) -> Explanation:
-        """Explain an entry with so many more digits of what is computed on the way."""
+        """Explain an entry with so many more digits of intermediate results."""
         step = self._steps[name]
         with self.solution.arithmetic():
             return step.operation.explain(
@@ -234,7 +235,7 @@ class Work:
             )
 
     def _comes_out(self, form: Expression, name: str, place: Place) -> bool:
-        """Return whether a quotient of two numbers as they are written is the result, rounded."""
+        """Return whether a quotient of two written numbers gives the result, rounded."""
         if not _has_quotient(form):
             return True
         decimals = self.problem.decimals
@@ -243,9 +244,9 @@ class Work:
                 if (value := _value_of_digits(form)) is None:
                     return True
                 quotient = fixed(half_away(value, decimals), decimals)
-        except DivisionByZero:  # a root that shows as 0.00
+        except DivisionByZero:  # a root shown as 0.00
             return False
-        except ArithmeticError:  # far too small, or too large, for digits to help
+        except ArithmeticError:  # far too small or too large for more digits to help
             return True
         return quotient == fixed(self.solution.digits[name][place], decimals)
 
@@ -262,25 +263,25 @@ class Work:
 
     @cached_property
     def _given_matrices(self) -> Mapping[str, Matrix]:
-        """What is given, as the steps have their own: 1/3 in decimals is no float of it."""
+        """The given matrices as steps read them: 1/3 in decimals, not as a float."""
         exactly = self.solution.is_exact
         return given_in_decimals(self.problem) if exactly else self.problem.given
 
     def _is_made(self, name: str) -> bool:
-        """Return whether a matrix is that of a step, and none that is given, as weights may be."""
+        """Return whether a matrix is that of a step, and not a given one, such as weights."""
         return name in self._steps and name not in self.problem.names
 
     def entry(self, name: str, place: Place) -> Indexed:
-        """Return the name of an entry, with its place as it is shown, from 1."""
+        """Return the name of an entry, with its place as shown, from 1."""
         shown = place if role_of(name) == "image" else self.turned(place)
         return Indexed(name, tuple(index + 1 for index in shown))
 
     def _read_given(self, name: str, place: Place) -> Number | Ratio:
-        """Return an entry of a given matrix, by its place in what was given, as it was typed."""
+        """Return an entry of a given matrix, by its place in the input, as typed."""
         return self._as_typed(self.problem.as_given(name)[place])
 
     def _read_given_for_plan(self, name: str, place: Place) -> Number | Ratio:
-        """Return an entry of a given matrix, by its place in the plan's form, as it was typed."""
+        """Return an entry of a given matrix, by its place in the plan's layout, as typed."""
         return self._as_typed(self.problem.given_as_typed[name][place])
 
     def _as_typed(self, value: Any) -> Number | Ratio:
@@ -299,14 +300,14 @@ class Work:
         shown = self.shown(name, place)
         if not isinstance(shown, Number) or shown == MINUS_INFINITY:
             return shown
-        # what is read is what was shown: its digits are its true value
+        # the next step reads the shown digits: they are its true value
         if self.problem.rounding == EACH_STEP:
             return shown._replace(exact=_value(shown))
         true = self._explanation(name, place).exact if self.solution.is_exact else None
         return shown._replace(exact=true)
 
     def _read_rationality(self, name: str) -> bool:
-        """Return whether a matrix has fractions: no root, no exponential, no rounding before it."""
+        """Return whether a matrix contains fractions: no root, exponential or rounding precedes."""
         if not self._is_made(name):
             return True
         step = self._steps[name]
@@ -321,7 +322,7 @@ class Work:
         return all(line.is_exact for line in self.lines(step))
 
     def _written(self, value: Any, rational: Fraction | None, more: int = 0) -> Number | Ratio:
-        """Return a number that was computed on the way, at the shown decimals or some more."""
+        """Return an intermediate result at the shown decimals, or with more."""
         if self.fractions and rational is not None:
             return self._fraction(rational)
         true, decimals = _decimal(value), self.problem.decimals + more
@@ -335,7 +336,7 @@ class Work:
 
 
 def _noting(operand: Operand, found: dict[tuple[str, Place], None]) -> Operand:
-    """Return an operand that notes which of its entries are written."""
+    """Return an operand that records which of its entries are written."""
 
     def quote(place: Place) -> Expression:
         found[operand.name, place] = None
@@ -353,7 +354,7 @@ def _decimal(value: Any) -> Decimal:
 
 
 def _is_said_by(result: Number | Ratio, form: Expression, *, is_exact: bool) -> bool:
-    """Return whether a form is the result over again: the same digits, or 0 beside 0.00."""
+    """Return whether a form repeats the result: the same digits, or 0 for 0.00."""
     if not isinstance(form, Number | Ratio):
         return False
     return form[:1] == result[:1] or (is_exact and form.exact == _value(result))
@@ -370,7 +371,7 @@ def _has_quotient(form: Expression) -> bool:
 
 
 def _is_difference(form: Expression) -> bool:
-    """Return whether a form is one number less another."""
+    """Return whether a form is a difference of two numbers."""
     if not isinstance(form, Sum) or len(form.terms) != 2:
         return False
     first, second = form.terms
@@ -397,7 +398,7 @@ def _value_of_digits(form: Expression) -> Decimal | None:
 
 
 def _digits_of(expression: Expression) -> Decimal | None:
-    """Return the number that is written, where it is one."""
+    """Return the written number, if it is one."""
     if (
         not isinstance(expression, Number)
         or not expression.text.strip("-").replace(".", "").isdigit()

@@ -1,4 +1,4 @@
-"""Studies: a problem, something that changes, and something that is watched; values only.
+"""Studies: a problem with changes and watched quantities; values only.
 
     changes.Change, draws.Draw    what changes: by given values, or at random
     watched.Watched               what is watched: entries of steps, and measures of them

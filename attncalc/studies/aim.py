@@ -1,7 +1,7 @@
-"""The query that reaches given weights: q = β (k_a + k_b) for keys that are orthonormal.
+"""The query with given target weights: q = β (k_a + k_b) for orthonormal keys.
 
-In general the least-norm q whose scaled scores are β on the inputs aimed for and 0 elsewhere; where
-weights differ, by the logarithms of their ratios.
+In general, the least-norm q whose scaled scores are β on the target inputs and 0 elsewhere; unequal
+weights differ by the logarithms of their ratios.
 """
 
 from collections.abc import Sequence
@@ -35,18 +35,18 @@ from attncalc.studies.watched import (
 USUAL_BETA = Fraction(10)
 SHOWN_BETAS = tuple(map(Fraction, (1, 2, 5, 10, 20, 50)))
 NOTHING = 1e-9
-"""A share of the scores up to which what is left over is the dust of arithmetic."""
+"""The share of the scores up to which a residual is rounding error."""
 DIGITS = 12
-"""Significant digits of a query that are shown, and all that it has where it is near to these."""
+"""Significant digits of a shown query, and the digits to which it is rounded if it is close."""
 LEAST_BETA, LARGEST_BETA, LOOKED_AT = 1e-3, 1e6, 2000
 HALVINGS = 200
 SWEEPS = 5000
-"""After so many it is held that no query puts what is aimed for above all others."""
+"""The number of sweeps after which no query is assumed to exist."""
 
 
 @dataclass(frozen=True, eq=False)
 class TargetWeights:
-    """What is aimed for: a weight for each input, as it was typed."""
+    """The target: a weight for each input, as typed."""
 
     text: str
     weights: tuple[Fraction, ...]
@@ -58,13 +58,13 @@ class Obstacle(NamedTuple):
     Parameters
     ----------
     key
-        Which key, from 0.
+        The key, from 0.
     others
-        The keys it is made of, with their shares, which sum to 1.
+        The keys that it is a combination of, with their shares, which sum to 1.
     makes, wanted
         Its score for β = 1 if the others have their targets, and its own target.
     is_passed
-        Whether another query reaches the weights for all that.
+        Whether another query reaches the weights anyway.
     """
 
     key: int
@@ -83,19 +83,19 @@ class Aim:
     problem
         Keys and values, with the part of the queries that β does not change.
     target
-        What is aimed for.
+        The target.
     change
-        How β changes the queries.
+        The change of the queries with β.
     beta
-        The β that was asked for.
+        The requested β.
     queries, in_keys
-        The query of each head, (heads, d_k), and what it is in terms of the keys, (heads, m).
+        The query of each head, (heads, d_k), and its coefficients of the keys, (heads, m).
     obstacle
-        Why the weights cannot be reached, where they cannot.
+        Why the weights are impossible, or None.
     within
-        The error that was asked for, and the β that reaches it, if any does.
+        The requested error, and the β that reaches it, or None.
     left_out
-        What the problem has after the values are weighed, and c is without.
+        The parts of the problem after the weighed values, which c omits.
     """
 
     problem: Problem
@@ -125,7 +125,7 @@ class Aim:
 
     @property
     def aimed_at(self) -> Matrix:
-        """The output that is aimed for, (d_v,)."""
+        """The target output, (d_v,)."""
         return aimed_at(self._family, self.target)
 
     @property
@@ -142,7 +142,7 @@ class Aim:
 
     @cached_property
     def curve(self) -> Variation:
-        """The same at as many β as a picture shows."""
+        """The same at the β of a picture."""
         largest = max(Fraction(50), 2 * self.beta)
         values = Span(Fraction(1, 10), largest, POINTS, is_log=True)
         text = f"β = {value_text(values.first)}:{value_text(largest)}:log"
@@ -156,7 +156,7 @@ class Aim:
         return of_solution(self.solution)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused
+@np.errstate(over="ignore", invalid="ignore")  # overflow is refused
 def aim(
     problem: Problem,
     target: TargetWeights,
@@ -170,20 +170,20 @@ def aim(
     Parameters
     ----------
     problem
-        Whose keys and values are taken; its queries are not.
+        The problem with keys and values; its queries are ignored.
     target
         The weights.
     beta
-        How much larger the scaled scores of what is aimed for are than the others.
+        The difference between the scaled scores of the target inputs and of the others.
     heads
-        With several, whose outputs are averaged, each has a query for one value.
+        With several heads, each has a query for one value, and their outputs are averaged.
     within
-        An error that is to be reached: the least β that does is looked for.
+        A target error: the smallest β that reaches it is computed.
 
     Raises
     ------
     InputError
-        When the problem has masks, heads or positions that a designed query cannot be for, or the
+        If the problem has masks, heads or positions that do not allow a designed query, or the
         weights cannot be divided among the heads.
     """
     check_aim(problem)
@@ -192,7 +192,7 @@ def aim(
     factor = float(scale) if isinstance(scale, Fraction) else 1.0
     if scale == SQRT_DK:
         factor = 1 / sqrt(problem.d_k)
-    # keys of about 1 in size: the squares of others would be no floats
+    # keys of about 1 in size: the squares of others may overflow
     small, power = scaled(keys, None)
     designs = [_design(small * factor, weights) for weights in _of_heads(target, heads)]
     slopes = np.ldexp(np.stack([design.slope for design in designs]), -power)
@@ -216,7 +216,7 @@ def aim(
 
 
 def check_aim(problem: Problem) -> None:
-    """Refuse problems in which a query alone does not decide the weights.
+    """Refuse problems in which the query does not determine the weights.
 
     Raises
     ------
@@ -242,13 +242,13 @@ def check_aim(problem: Problem) -> None:
 
 
 def aimed_at(family: Matrices, target: TargetWeights) -> Matrix:
-    """Return the output that is aimed for: the values, weighted, (d_v,)."""
+    """Return the target output: the weighted values, (d_v,)."""
     weights = np.array([float(weight) for weight in target.weights])
     return np.asarray(weights @ family["V"][0, 0])
 
 
 def watched_of(problem: Problem, target: TargetWeights) -> tuple[Watched, ...]:
-    """Return what is watched of a designed query: weights, outputs, and how far off they are."""
+    """Return the watched quantities of a designed query: weights, outputs, and their error."""
     weights, outputs = step_of(problem, "weights"), step_of(problem, "outputs")
     several = problem.n_heads > 1
     places = [
@@ -281,7 +281,7 @@ def step_of(problem: Problem, role: str) -> str:
 
 
 def _keys_and_values(problem: Problem) -> tuple[Matrix, dict[str, Any]]:
-    """Return the keys in floats, and keys and values as exactly as they are known."""
+    """Return the keys in floats, and keys and values as exactly as known."""
     solution = solve(problem)
     found = {
         name: problem.turned(name, problem.as_typed(name))
@@ -293,7 +293,7 @@ def _keys_and_values(problem: Problem) -> tuple[Matrix, dict[str, Any]]:
 
 
 def _problem(problem: Problem, values: dict[str, Any], queries: Matrix) -> Problem:
-    """Return the problem of keys, values and queries alone, tokens as rows."""
+    """Return the problem with only keys, values and queries, tokens as rows."""
     own: dict[str, Any] = {
         name: getattr(problem, name) for name in ("scale", "rounding", "decimals", "title")
     }
@@ -304,7 +304,7 @@ def _problem(problem: Problem, values: dict[str, Any], queries: Matrix) -> Probl
 
 
 def _of_heads(target: TargetWeights, heads: int) -> list[tuple[Fraction, ...]]:
-    """Return the weights that each head aims for: all of them, or a single value each."""
+    """Return the target weights of each head: all of them, or a single value each."""
     if heads == 1:
         return [target.weights]
     shares = [weight * heads for weight in target.weights]
@@ -331,7 +331,7 @@ def _wanted(weights: Sequence[Fraction]) -> tuple[Matrix, Matrix]:
 
 
 class _Design(NamedTuple):
-    """A query for each unit of β, what is added to it whatever β is, and the obstacle."""
+    """A query for each unit of β, a constant part, and the obstacle."""
 
     slope: Matrix
     offset: Matrix
@@ -341,8 +341,8 @@ class _Design(NamedTuple):
 def _design(keys: Matrix, weights: Sequence[Fraction]) -> _Design:
     """Return the least-norm query with the target scores, or with all of them plus a constant.
 
-    Where there is none, that whose scores aimed for are at least β above all others; and where
-    there is none of these either, that with the nearest scores.
+    If there is none, return the one whose target scores are at least β above all others; if that
+    does not exist either, the one with the nearest scores.
     """
     scores, logs = _wanted(weights)
     slope, offset = _query(keys, scores), _query(keys, logs)
@@ -360,25 +360,25 @@ def _design(keys: Matrix, weights: Sequence[Fraction]) -> _Design:
 
 
 def _query(keys: Matrix, scores: Matrix) -> Matrix:
-    """Return the least-norm query with these scores, or with all of them moved by one number."""
+    """Return the least-norm query with these scores, or with all of them shifted by a constant."""
     query = _least(keys, scores)
     if np.abs(keys @ query - scores).max() <= NOTHING * np.abs(scores).max(initial=1e-300):
         return query
-    # weights do not change when all scores move alike
+    # weights do not change when all scores shift by a constant
     return _least(keys - keys.mean(axis=0), scores - scores.mean())
 
 
 def _missed(keys: Matrix, query: Matrix, scores: Matrix) -> Matrix | None:
-    """Return by how much a query misses scores, but for a number that all may move by."""
+    """Return the error of a query's scores, except for a common constant."""
     missed = scores - keys @ query
     missed = missed - missed.mean()
     return missed if np.abs(missed).max() > NOTHING * np.abs(scores).max(initial=0.0) else None
 
 
 def _beyond(keys: Matrix, aimed: Matrix, logs: Matrix) -> tuple[Matrix, Matrix] | None:
-    """Return the least-norm query whose scores aimed for tie, at least 1 above all others.
+    """Return the least-norm query whose target scores tie, at least 1 above all others.
 
-    And what is added for weights that differ; None where there is no such query.
+    Also return the part for unequal weights; None if there is no such query.
     """
     first = int(np.flatnonzero(aimed)[0])
     ties = keys[aimed] - keys[first]
@@ -387,16 +387,16 @@ def _beyond(keys: Matrix, aimed: Matrix, logs: Matrix) -> tuple[Matrix, Matrix] 
         return None
     _, sizes, rows = np.linalg.svd(ties)
     rank = int((sizes > NOTHING * max(float(np.abs(keys).max()), 1e-300)).sum())
-    free = rows[rank:]  # along these the scores aimed for stay equal
+    free = rows[rank:]  # along these the target scores stay equal
     ahead = (keys[first] - keys[~aimed]) @ free.T
     if np.abs(ahead).max(axis=1, initial=0.0).min(initial=1.0) <= NOTHING * np.abs(keys).max():
-        return None  # what is aimed for cannot be moved without one of the others
+        return None  # the target scores cannot move without one of the others
     found = _margin(ahead)
     return None if found is None else (_clean(found @ free), offset)
 
 
 def _margin(ahead: Matrix) -> Matrix | None:
-    """Return the shortest w with (ahead) w at least 1; None where there is none.
+    """Return the shortest w with (ahead) w at least 1; None if there is none.
 
     Hildreth (1957): the dual is solved one multiplier at a time.
     """
@@ -414,13 +414,13 @@ def _margin(ahead: Matrix) -> Matrix | None:
 
 def _least(keys: Matrix, scores: Matrix) -> Matrix:
     found: Matrix = np.linalg.lstsq(keys, scores, rcond=NOTHING)[0]
-    # relative to what a single key would take, the rest is rounding error
+    # relative to that of a single key, the rest is rounding error
     size = np.abs(scores).max() / max(float(np.abs(keys).max()), 1e-300)
     return _clean(np.where(np.abs(found) > 1e-12 * size, found, 0.0))
 
 
 def _obstacle(missed: Matrix, scores: Matrix) -> Obstacle:
-    """Return which key depends on others: what is missed is a sum of keys that vanishes."""
+    """Return the key that depends on others: the error is a vanishing sum of keys."""
     key = int(np.abs(missed).argmax())
     shares = -missed / missed[key]
     dust = NOTHING * 1000
@@ -436,7 +436,7 @@ def _obstacle(missed: Matrix, scores: Matrix) -> Obstacle:
 def _least_beta(
     problem: Problem, change: Change, target: TargetWeights, within: float
 ) -> float | None:
-    """Return from which β on the error is as small; None where no β reaches it."""
+    """Return the smallest β from which the error stays this small; None if there is none."""
 
     def error(betas: Matrix) -> Matrix:
         points = [(Fraction(float(beta)),) for beta in betas]
@@ -459,7 +459,7 @@ def _least_beta(
 
 
 def _clean(matrix: Matrix) -> Matrix:
-    """Return numbers without the dust of arithmetic: 10 for 10.000000000000002."""
+    """Return numbers without rounding errors: 10 for 10.000000000000002."""
     dust = 1e-14 * float(np.abs(matrix).max(initial=0.0))
     short = np.array([float(f"{number:.{DIGITS}g}") for number in matrix.flat])
     near = np.where(np.abs(matrix) <= 100 * dust, 0.0, short.reshape(matrix.shape))
@@ -467,7 +467,7 @@ def _clean(matrix: Matrix) -> Matrix:
 
 
 def _exact(matrix: Matrix) -> Matrix:
-    """Return the numbers that are shown, exactly."""
+    """Return the shown numbers, exactly."""
     return np.asarray(
         np.frompyfunc(lambda number: Fraction(Decimal(str(number))), 1, 1)(_clean(matrix)),
         dtype=object,
@@ -475,12 +475,12 @@ def _exact(matrix: Matrix) -> Matrix:
 
 
 def check_beta(beta: Fraction) -> None:
-    """Refuse a β that aims for nothing.
+    """Refuse an invalid β.
 
     Raises
     ------
     InputError
-        When it is not above 0.
+        If it is not above 0.
     """
     if beta <= 0:
         raise InputError(f"beta {value_text(beta)}: β must be above 0, for example 10")

@@ -1,4 +1,4 @@
-"""What changes in a study: a setting, or entries of a matrix, and the values that it takes."""
+"""The changes of a study: a setting, or entries of a matrix, with their values."""
 
 import math
 from collections.abc import Iterator
@@ -17,18 +17,18 @@ from attncalc.studies.permuting import in_order
 
 How = Literal["set", "add", "multiply", "permute"]
 SIGNIFICANT = 6
-"""Digits of a value between the ends of a range: it is used just as it is shown."""
+"""Digits of a value between the ends of a range: it is used as shown."""
 USUAL = 11
 """Values of a range by default."""
 LOWEST_OF_LADDER = Fraction(1, 100)
 LADDER_TO_INFINITY = 13
-"""Values 1, 2, 5, 10, … from a hundredth to a hundred, or as many above where a range begins."""
+"""The values 1, 2, 5, 10, … from a hundredth to a hundred, or as many from the start of a range."""
 FINE = 1000
-"""Parts of a range in which it is looked for who leads, and where pictures have points."""
+"""Parts of a range for changeovers and for the points of pictures."""
 
 
 class Infinity:
-    """The value of a scale beyond all numbers: its limit."""
+    """The limit of a scale."""
 
     def __str__(self) -> str:
         return "inf"
@@ -86,7 +86,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Listed:
-    """Values one by one; words where the setting takes words."""
+    """Separate values; words if the setting has words as values."""
 
     values: tuple[Value, ...]
 
@@ -102,29 +102,29 @@ Values = Span | Listed
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What changes, how, and which values it takes.
+    """A change, with its kind and its values.
 
     Parameters
     ----------
     text
-        The change, as it was typed.
+        The change, as typed.
     name
-        Which field of the problem changes.
+        The changed field of the problem.
     about
-        What changes, as in a heading: "scale", "K[a] *=".
+        The change, as in a heading: "scale", "K[a] *=".
     how
         Whether a value replaces the entries, is added to them, multiplies them, or is the order of
         the tokens.
     values
         The values.
     place
-        Where it changes, of the matrix as it is given; () for all of it, and for settings.
+        The changed place of the matrix as given; () for all of it, and for settings.
     direction
-        What a value is multiplied by before it is added, or None.
+        The factor of a value that is added, or None.
     is_setting
         Whether it is a setting, or the order of tokens, that changes.
     is_smooth
-        Whether there are values between any two.
+        Whether any number between two values is possible.
     """
 
     text: str
@@ -148,7 +148,7 @@ class Change:
         return problem.with_field(self.name, matrix)
 
     def leaves_nothing_of(self, other: "Change", problem: Problem) -> bool:
-        """Return whether it sets all that another change has changed before."""
+        """Return whether it overwrites everything that another change sets."""
         if self.name != other.name or self.how != "set":
             return False
         if self.is_setting:
@@ -200,7 +200,7 @@ def significant(value: float) -> Fraction:
 
 
 def value_text(value: Value) -> str:
-    """Return a value as it is shown.
+    """Return a value as shown.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def value_text(value: Value) -> str:
 
 
 def _ladder(above: Fraction) -> Iterator[Fraction]:
-    """Yield 1, 2, 5, 10, … above where a range begins."""
+    """Yield 1, 2, 5, 10, … from the start of a range."""
     tens, found = LOWEST_OF_LADDER, 0
     while tens <= above / 10:
         tens *= 10
@@ -234,5 +234,5 @@ def _with_setting(problem: Problem, name: str, value: Value) -> Problem:
 
 
 def _exactly(number: Decimal | Fraction) -> Fraction | float:
-    # a bias may be -inf, which no Fraction is
+    # a bias may be -inf, which is not a Fraction
     return Fraction(number) if isinstance(number, Fraction) or number.is_finite() else -math.inf

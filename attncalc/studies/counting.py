@@ -38,11 +38,11 @@ class Term(NamedTuple):
     Parameters
     ----------
     part, name
-        The part it belongs to, and the name of its matrix or step.
+        Its part, and the name of its matrix or step.
     factors
-        The numbers that are multiplied.
+        The factors.
     layers
-        How many layers have it; 0 outside layers.
+        The number of layers with it; 0 outside layers.
     """
 
     part: str
@@ -62,7 +62,7 @@ class Term(NamedTuple):
 
     @property
     def formula(self) -> str:
-        """The product with its numbers, as in "12 · 768 · 768"."""
+        """The product with its numbers, such as "12 · 768 · 768"."""
         return " · ".join(map(str, ((self.layers,) if self.layers else ()) + self.factors))
 
 
@@ -241,7 +241,7 @@ def count_problem(problem: Problem, load: Load) -> Count:
     Raises
     ------
     InputError
-        When the tokens of this problem cannot be changed.
+        If the tokens of this problem cannot be changed.
     """
     load.check()
     problem = with_tokens(problem, load.tokens)

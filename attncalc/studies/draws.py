@@ -1,4 +1,4 @@
-"""What is drawn at random: a row, an entry or each row of a matrix, normal or uniform."""
+"""Random draws: a row, an entry or each row of a matrix, normal or uniform."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +10,12 @@ from attncalc.base.types import Matrix
 
 GENERATOR = "numpy's default_rng"
 NEARLY_NOTHING = 1e-12
-"""A share of the largest variance up to which a variance is the dust of arithmetic."""
+"""The share of the largest variance up to which a variance is rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Rows that are normal: a mean and a root of the covariance for each.
+    """Normal rows: a mean and a root of the covariance for each.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Normal:
     def sample(self, generator: np.random.Generator, count: int) -> Matrix:
         """Return so many draws of all rows, (count, rows, d)."""
         standard = generator.standard_normal((count, *self.means.shape))
-        # summed term by term: a library's product may add in another order on another machine
+        # summed term by term: the order of a library's product may differ between machines
         drawn = np.broadcast_to(self.means, standard.shape).copy()
         for term in range(standard.shape[-1]):
             drawn += self.roots[:, :, term] * standard[:, :, term, np.newaxis]
@@ -40,7 +40,7 @@ class Normal:
 
 @dataclass(frozen=True, eq=False)
 class Uniform:
-    """Rows of which each number is drawn alike between two ends."""
+    """Rows of uniform numbers between two ends."""
 
     low: float
     high: float
@@ -54,16 +54,16 @@ class Uniform:
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """What is drawn of a given matrix, and how.
+    """A random draw of a given matrix.
 
     Parameters
     ----------
     text
-        As it was typed.
+        The draw as typed.
     name, place
-        The matrix, and where in it as it is given; () for all of it.
+        The matrix, and the place in it as given; () for all of it.
     law
-        How its rows are drawn.
+        The distribution of its rows.
     is_turned
         Whether the rows of the law are columns of the matrix.
     """
@@ -75,7 +75,7 @@ class Draw:
     is_turned: bool = False
 
     def on_each(self, matrices: Matrix, generator: np.random.Generator, count: int) -> Matrix:
-        """Return draws of the whole matrix, (count, …), from what it is else: (1 or count, …)."""
+        """Return draws of the entire matrix, (count, …), from its other values: (1 or count, …)."""
         each = np.broadcast_to(matrices, (count, *matrices.shape[1:])).copy()
         place = (slice(None), *self.place)
         part = each[place]
@@ -89,12 +89,12 @@ class Draw:
 
 
 def generators(seed: int, count: int) -> list[np.random.Generator]:
-    """Return a generator for each thing that is drawn: the first is `default_rng(seed)` itself."""
+    """Return a generator for each draw: the first is `default_rng(seed)` itself."""
     return [np.random.default_rng(seed if place == 0 else [seed, place]) for place in range(count)]
 
 
 def root_of(covariance: Matrix) -> Matrix:
-    """Return a lower triangular L with L Lᵀ the covariance, which may leave directions out.
+    """Return a lower triangular L with L Lᵀ the covariance, which may be singular.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def root_of(covariance: Matrix) -> Matrix:
     size = len(covariance)
     root = np.zeros((size, size))
     dust = NEARLY_NOTHING * max(float(np.abs(covariance).max()), 1e-300)
-    # Cholesky's own, for that of LAPACK refuses a covariance that leaves a direction out
+    # Cholesky without LAPACK, which refuses a singular covariance
     for column in range(size):
         known = root[column, :column]
         left = covariance[column, column] - (known * known).sum()
@@ -123,7 +123,7 @@ def check_covariance(covariance: Matrix) -> None:
     Raises
     ------
     InputError
-        When it is not symmetric, or has an eigenvalue below 0.
+        If it is not symmetric, or has an eigenvalue below 0.
     """
     differing = np.argwhere(~np.isclose(covariance, covariance.T, rtol=1e-12, atol=0.0))
     if len(differing):

@@ -1,6 +1,7 @@
 """A family of problems: one plan, run at once in floats over matrices with a leading axis.
 
-Every matrix of a family is (problems, heads, rows, columns), with 1 where all are alike.
+Every matrix of a family is (problems, heads, rows, columns), with 1 for an axis without
+differences.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,24 +26,24 @@ from attncalc.studies.changes import Change, Infinity, Value
 from attncalc.studies.watched import Matrices, beyond_floats
 
 MOST_UNASKED = 10_000_000
-"""Solves that are made without a second asking."""
+"""Solves that require no confirmation."""
 MOST_COUNTED = 10**18
-"""Solves whose time is estimated; more take longer than anybody waits."""
+"""The largest number of solves whose time is estimated."""
 LONGEST_UNASKED = 10.0
 """Seconds."""
 OF_DRAW, OF_VALUE, OF_PROBLEM = 2e-6, 1e-4, 5e-3
-"""Seconds of a solve: of a draw, of a value with its own digits, of one with its own plan."""
+"""Seconds of a solve: of a draw, of a value with its digits, of one with its plan."""
 OF_SCORE, OF_NUMBER = 4e-8, 4e-9
-"""Seconds of each score, and of each multiply-and-add."""
+"""Seconds of each score, and of each multiply-add."""
 AT_ONCE = 2**20
-"""Scores that are computed at once: more would only take more memory."""
+"""Scores that are computed at once: more would only require more memory."""
 _ANY, _ANOTHER = Fraction(1, 2), Fraction(1, 3)
-"""Scales that have a step of their own; where they differ is where a scale is read."""
+"""Two scales with a separate step; where the plans differ, a scale is read."""
 Point = tuple[Value, ...]
 
 
 def seconds_of(problem: Problem, solves: int, each: float) -> float:
-    """Return about how many seconds so many solves of a problem take, in floats."""
+    """Return the approximate seconds of so many solves of a problem, in floats."""
     attentions = problem.attentions
     scores = sum(each.scores for each in attentions)
     numbers = sum(matrix.size for matrix in problem.given.values())
@@ -52,22 +53,21 @@ def seconds_of(problem: Problem, solves: int, each: float) -> float:
 
 
 def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> None:
-    """Refuse a study that takes very long, unless that is agreed.
+    """Refuse a study that takes very long, unless `agreed`.
 
     Parameters
     ----------
     problem, solves
-        What is solved, and how often.
+        The problem, and the number of solves.
     each
         The seconds of a solve, in addition to those of its scores: `OF_DRAW` or `OF_VALUE`.
     agreed
-        Whether it may take very long.
+        Whether to run even if it takes very long.
 
     Raises
     ------
     InputError
-        That names the count, and about how long it would take; or for a problem so long that its
-        scores are not kept even once.
+        Naming the count and the estimated time; or for a problem too long to keep its scores.
     """
     if problem.is_long:
         scores = problem.most_scores
@@ -97,12 +97,12 @@ def duration(seconds: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ProblemFamily:
-    """Problems that differ in some matrices, or in their scale, and in nothing else.
+    """Problems that differ only in some matrices, or in their scale.
 
     Parameters
     ----------
     problem
-        The problem that they are variants of.
+        The original problem.
     """
 
     problem: Problem
@@ -115,9 +115,9 @@ class ProblemFamily:
         Parameters
         ----------
         changed
-            The matrices in which they differ, as the problem has them given: (problems, …).
+            The matrices in which they differ, in the layout of the problem: (problems, …).
         scales
-            The scales in which they differ, as "scale" or "1.scale": (problems,).
+            The scales in which they differ, such as "scale" or "1.scale": (problems,).
         until
             The last step that is computed; "" for all of them.
 
@@ -129,7 +129,7 @@ class ProblemFamily:
         Raises
         ------
         InputError
-            When numbers grow beyond floats.
+            If numbers exceed floats.
         """
         given = {**self._given, **{name: self._turned(name, changed[name]) for name in changed}}
         rounds = self.problem.rounding == EACH_STEP
@@ -143,7 +143,7 @@ class ProblemFamily:
 
     @property
     def chunk(self) -> int:
-        """How many problems are best computed at once."""
+        """The best number of problems to compute at once."""
         return max(1, AT_ONCE // numbers_of(self.problem))
 
     @cached_property
@@ -151,7 +151,7 @@ class ProblemFamily:
         return plan(self.problem)
 
     def _scaled(self, scales: Matrices) -> Plan:
-        """Return the plan in which each problem has scales of its own."""
+        """Return the plan with a scale for each problem."""
         problem = reduce(lambda each, name: each.with_field(name, _ANY), scales, self.problem)
         steps = plan(problem)
         for name, values in scales.items():
@@ -168,16 +168,16 @@ class ProblemFamily:
         return {name: in_family(matrix) for name, matrix in self.problem.given.items()}
 
     def _turned(self, name: str, matrices: Matrix) -> Matrix:
-        """Return matrices as they are given with tokens as rows and weights (in, out)."""
+        """Return given matrices with tokens as rows and weights (in, out)."""
         shape = matrices.shape[1:]
-        # the numbers 0, 1, 2, … show where each entry goes: turning is stated in one place alone
+        # the numbers 0, 1, 2, … show where each entry goes: `turned` is the only place that knows
         places = self.problem.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
         turned: Matrix = matrices.reshape(len(matrices), -1)[:, places]
         return turned if turned.ndim == 4 else turned[:, np.newaxis]
 
 
 def numbers_of(problem: Problem) -> int:
-    """Return about how many numbers a problem has: scores, and what each token is multiplied by."""
+    """Return the approximate number of numbers of a problem: scores, and factors of tokens."""
     scores = sum(each.scores for each in problem.attentions)
     given = sum(matrix.size for matrix in problem.given.values())
     if problem.is_alone:
@@ -200,14 +200,14 @@ def in_family(matrix: Matrix) -> Matrix:
 
 
 def of_solution(solution: Solution, *, exactly: bool = True) -> dict[str, Matrix]:
-    """Return what a solution was given, and its steps, as those of a family of one.
+    """Return the given matrices and the steps of a solution as a family of one.
 
     Parameters
     ----------
     solution
         The solution.
     exactly
-        Whether the steps are the floats nearest to exact values, or what float arithmetic gives.
+        Whether the steps are the floats nearest to exact values, or results of float arithmetic.
     """
     given = {name: in_family(matrix) for name, matrix in solution.problem.given.items()}
     found = solution.carried if exactly else solution.floats
@@ -216,7 +216,7 @@ def of_solution(solution: Solution, *, exactly: bool = True) -> dict[str, Matrix
 
 
 def chunks(count: int, size: int) -> Iterator[slice]:
-    """Yield the parts in which many problems are computed.
+    """Yield the chunks in which many problems are computed.
 
     Examples
     --------
@@ -228,9 +228,9 @@ def chunks(count: int, size: int) -> Iterator[slice]:
 
 
 def refuse_overflow_in(steps: Matrices, plan_of_all: Plan, *, alone: bool) -> None:
-    """Refuse outputs beyond floats: of an attention, whatever overflowed has reached them.
+    """Refuse outputs beyond floats: in an attention, every overflow reaches them.
 
-    In layers it has not: a ReLU makes 0 of what is below all floats.
+    In layers it may not: a ReLU replaces -∞ by 0.
     """
     *_, last = steps
     names = (step.name for step in plan_of_all if step.name in steps and step.role != "masked")
@@ -253,9 +253,9 @@ def weights_at(
 def families(
     problem: Problem, changes: tuple[Change, ...], points: Sequence[Point], until: str = ""
 ) -> Iterator[tuple[Matrices, int]]:
-    """Yield the problems at these points, solved: as few families as can be, in order.
+    """Yield the problems at these points, solved: as few families as possible, in order.
 
-    With the name of a step, nothing after that is computed.
+    With the name of a step, later steps are not computed.
     """
     if not all(is_batched(change) for change in changes) or any(
         isinstance(value, Infinity) for point in points for value in point
@@ -276,17 +276,17 @@ def families(
 
 
 def is_batched(change: Change) -> bool:
-    """Return whether problems that differ in this alone have one plan."""
+    """Return whether problems that differ only in this have one plan."""
     return not change.is_setting or (own_name(change.name) == "scale" and change.is_smooth)
 
 
 def at_point(problem: Problem, changes: Sequence[Change], point: Point) -> Problem:
-    """Return the problem at a point, exactly; what it refuses names the value.
+    """Return the problem at a point, exactly; an error names the value.
 
     Raises
     ------
     InputError
-        When there is no such problem.
+        If there is no such problem.
     """
     try:
         pairs = zip(changes, point, strict=True)

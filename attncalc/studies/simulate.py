@@ -1,4 +1,4 @@
-"""A problem drawn again and again: how what is watched spreads, and which input comes first."""
+"""Random draws of a problem: the spread of watched quantities, and the largest weights."""
 
 import sys
 from collections.abc import Sequence
@@ -31,9 +31,9 @@ from attncalc.studies.watched import (
 QUANTILES = (5, 50, 95)
 USUAL_DRAWS = 1000
 LEAST_KEPT = 10
-"""Draws that must meet a condition: statistics of fewer say nothing."""
+"""The fewest draws that must meet a condition for statistics."""
 MOST_KEPT = 2000
-"""Draws whose outputs are kept, for a picture of their cloud."""
+"""The number of draws whose outputs are kept, for a picture of their cloud."""
 STEP = 1000
 """Draws after which the standard error is checked again."""
 
@@ -49,7 +49,7 @@ class Statistic(NamedTuple):
 
 
 class First(NamedTuple):
-    """In what share of the draws each input came first for an output; ties share a draw."""
+    """The share of the draws in which each input has the largest weight; ties share a draw."""
 
     head: int
     output: int
@@ -58,18 +58,18 @@ class First(NamedTuple):
 
 
 class Direction(NamedTuple):
-    """The direction in which the outputs spread most, and its share of their variance.
+    """The direction in which the outputs vary most, and its share of their variance.
 
     Parameters
     ----------
     output
-        Which output, from 0.
+        The output, from 0.
     along
         A unit vector, (d_v,); its largest number is above 0.
     std
         The standard deviation along it.
     share
-        Its part of the whole variance; 0 where nothing varies.
+        Its share of the total variance; 0 if nothing varies.
     """
 
     output: int
@@ -85,17 +85,17 @@ class Simulation:
     Parameters
     ----------
     problem, draws, watched
-        What was asked.
+        The arguments.
     seed
-        That of the generator.
+        The seed of the generator.
     values
-        What is watched, (draws, watched).
+        The watched values, (draws, watched).
     first, directions
-        Of each output.
+        For each output.
     outputs
         The outputs of the first draws, (draws, n, d_v).
     until
-        The standard error that was asked for, if one was.
+        The requested standard error, or None.
     given, of_all
         The conditions that these draws meet, and all draws; none, and None, without conditions.
     """
@@ -114,7 +114,7 @@ class Simulation:
 
     @property
     def count(self) -> int:
-        """How many draws there were."""
+        """The number of draws."""
         return len(self.values)
 
     @property
@@ -129,7 +129,7 @@ class Simulation:
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
-        """Mean, standard deviation, standard error and quantiles of each that is watched."""
+        """Mean, standard deviation, standard error and quantiles of each watched quantity."""
         means, stds = mean(self.values), spread(self.values)
         small, power = scaled(self.values, 0)
         shares = [share / 100 for share in QUANTILES]
@@ -146,7 +146,7 @@ class Simulation:
         )
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused where it shows
+@np.errstate(over="ignore", invalid="ignore")  # overflow is refused where it is visible
 def simulate(
     problem: Problem,
     draws: Sequence[Draw],
@@ -159,32 +159,32 @@ def simulate(
     report: Report | None = None,
     agreed: bool = False,
 ) -> Simulation:
-    """Draw a problem again and again, and solve all of its draws through one plan.
+    """Draw a problem repeatedly, and solve all of its draws with one plan.
 
     Parameters
     ----------
     problem
-        What is drawn from.
+        The problem.
     draws, watched
-        What is drawn, and what is watched.
+        The draws, and the watched quantities.
     count
-        How many draws; with `until`, how many at least.
+        The number of draws; with `until`, the smallest number.
     seed
         The same seed gives the same draws.
     until
-        A standard error: it is drawn until that of each mean is as small.
+        Draw until the standard error of each mean is below this.
     given
         Conditions: draws that do not meet all of them are left out.
     report
-        Called with how many draws of how many are done.
+        Called with the number of finished draws, and of all.
     agreed
-        Whether it may take very long.
+        Whether to run even if it takes very long.
 
     Raises
     ------
     InputError
-        When it would take very long and that is not agreed, numbers grow beyond floats, or hardly
-        any draw meets the conditions.
+        If it would take very long and `agreed` is false, numbers exceed floats, or hardly any draw
+        meets the conditions.
     """
     check_count(problem, count, OF_DRAW, agreed=agreed)
     run = _Run(problem, tuple(draws), tuple(watched), seed, tuple(given))
@@ -224,7 +224,7 @@ class _Run:
         self._squares: Matrix | float = 0.0
 
     def draw(self, count: int, report: Report | None) -> None:
-        """Make so many more draws."""
+        """Make more draws."""
         done = 0
         while done < count:
             now = min(self._family.chunk, count - done)
@@ -255,9 +255,9 @@ class _Run:
         outputs = np.broadcast_to(outputs, (count, *outputs.shape[1:]))
         if self.count < MOST_KEPT:
             self.kept.append(outputs[: MOST_KEPT - self.count].copy())
-        if self._origin is None:  # near the mean: else squares would cancel
+        if self._origin is None:  # near the mean: otherwise squares would cancel
             self._origin = mean(outputs)
-            # the size of the spread, so that its squares are floats
+            # relative to the spread, so that its squares are floats
             halves = np.ldexp(outputs, -1) - np.ldexp(self._origin, -1)
             self._power = scaled(halves, None)[1].item() + 1
         away = np.ldexp(outputs, -self._power) - np.ldexp(self._origin, -self._power)
@@ -266,7 +266,7 @@ class _Run:
         self.count += count
 
     def needed(self, until: float) -> int:
-        """Return how many draws make the standard error of each mean as small, by those made."""
+        """Return how many draws reach this standard error of each mean, by an estimate."""
         worst = float(spread(np.concatenate(self.met.values)).max())
         return ceil((Fraction(worst) / Fraction(until)) ** 2 * self.count / self.met.count)
 
@@ -280,7 +280,7 @@ class _Run:
             )
 
     def simulation(self, until: float | None) -> Simulation:
-        """Return the draws that were made."""
+        """Return the draws."""
         found = Simulation(
             self._problem,
             self.draws,
@@ -297,7 +297,7 @@ class _Run:
         return replace(self.met.simulation(until), given=self.given, of_all=found)
 
     def first(self) -> tuple[First, ...]:
-        """Return in what share of the draws each input came first."""
+        """Return the share of the draws in which each input has the largest weight."""
         return tuple(
             First(head, output, tuple(map(float, row / self.count)), name)
             for name, shares in self._shares.items()
@@ -306,7 +306,7 @@ class _Run:
         )
 
     def directions(self) -> tuple[Direction, ...]:
-        """Return along which direction each output spreads most."""
+        """Return the direction in which each output varies most."""
         means = np.asarray(self._sums) / self.count
         degrees = max(1, self.count - 1)
         outer = np.einsum("ni,nj->nij", means, means) * self.count
@@ -320,14 +320,14 @@ class _Run:
 def _direction(output: int, covariance: Matrix) -> Direction:
     values, vectors = np.linalg.eigh(covariance)
     along = vectors[:, -1]
-    along = along * np.sign(along[np.abs(along).argmax()])  # else its sign would be chance
+    along = along * np.sign(along[np.abs(along).argmax()])  # otherwise its sign would be random
     largest, total = max(float(values[-1]), 0.0), max(float(covariance.trace()), 0.0)
     numbers = tuple(float(number) + 0.0 for number in along)
     return Direction(output, numbers, sqrt(largest), min(largest / total, 1.0) if total else 0.0)
 
 
 def first_shares(weights: Matrix) -> Matrix:
-    """Return the share of first place of each input in its row; 0 where no weight is left.
+    """Return the share of the largest weight of each input in its row; 0 without weights.
 
     Examples
     --------
@@ -339,13 +339,13 @@ def first_shares(weights: Matrix) -> Matrix:
 
 
 def mean(values: Matrix) -> Matrix:
-    """Return the mean of each column, whose sum does not overflow."""
+    """Return the mean of each column, with a sum that does not overflow."""
     small, power = scaled(values, 0)
     return np.asarray(np.ldexp(small.mean(axis=0), power[0]))
 
 
 def spread(values: Matrix) -> Matrix:
-    """Return the standard deviation of each column, over the degrees of freedom."""
+    """Return the sample standard deviation of each column."""
     if len(values) < 2:
         return np.zeros(values.shape[1:])
     is_fixed = values.max(axis=0) == values.min(axis=0)  # its mean may be a last bit off
@@ -354,9 +354,9 @@ def spread(values: Matrix) -> Matrix:
 
 
 def variance_ratios(simulations: Sequence[Simulation]) -> dict[str, tuple[float | None, ...]]:
-    """Return the variance in the first of several problems over that in each other, by name.
+    """Return the variance in the first of several problems divided by that in each other, by name.
 
-    Of what is watched in all of them; None where nothing varies in the other.
+    Only quantities watched in all of them; None if nothing varies in the other.
     """
     first, *others = ({each.name: each for each in one.statistics} for one in simulations)
     shared = [name for name in first if all(name in other for other in others)]
@@ -376,12 +376,12 @@ def _squared(ratio: float, name: str) -> float:
 
 
 def check_draws(count: int, until: float | None) -> None:
-    """Refuse numbers of draws, and standard errors, that cannot be.
+    """Refuse impossible numbers of draws and standard errors.
 
     Raises
     ------
     InputError
-        That names what was asked for.
+        Naming the argument.
     """
     if count < 2:
         raise InputError(f"draws {count}: a standard deviation needs at least 2 draws")

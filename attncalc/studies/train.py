@@ -30,7 +30,7 @@ from attncalc.studies.watched import Watched, watched_values
 OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
 MOST_STEPS = 10_000
 LEAST_DECIMALS = 4
-"""Decimals that tables show at least: a loss often falls by less than 0.01."""
+"""The fewest decimals of tables: a loss often decreases by less than 0.01."""
 OF_CLIP, OF_ADAM = Fraction(1, 10**6), Fraction(1, 10**8)
 """The ε of clipping and of Adam, as in PyTorch."""
 FIRST, SECOND = Fraction(9, 10), Fraction(999, 1000)
@@ -119,7 +119,7 @@ class Update:
 
 @dataclass(eq=False)
 class _Descent:
-    """The state of an optimizer: its moments, and what happens to each result."""
+    """The state of an optimizer: its moments, and the rounding of each result."""
 
     rule: Optimizer
     after: Callable[[Matrix], Matrix]
@@ -180,7 +180,7 @@ class _Steps(Change):
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What was found in training.
+    """The result of training.
 
     Parameters
     ----------
@@ -191,9 +191,9 @@ class Training:
     learned
         The names of the matrices that change.
     watched
-        What is watched, of the first example.
+        The watched quantities of the first example.
     values
-        Loss, norm of the gradient and what is watched before each step and after the last.
+        Loss, norm of the gradient and watched quantities before each step and after the last.
     trained
         The first problem with its new matrices.
     solutions, means, updates
@@ -213,7 +213,7 @@ class Training:
 
     @property
     def targets(self) -> int:
-        """The number of target classes in all examples; 0 if a loss is no cross-entropy."""
+        """The number of target classes in all examples; 0 if a loss is not a cross-entropy."""
         if any(each.target_ids is None for each in self.examples):
             return 0
         return sum(len(each.target_ids or ()) for each in self.examples)
@@ -258,7 +258,7 @@ def ready(problem: Problem) -> Problem:
     Raises
     ------
     InputError
-        When it has no target.
+        If it has no target.
     """
     if not problem.those_given("target", "target_ids"):
         raise InputError(
@@ -268,7 +268,7 @@ def ready(problem: Problem) -> Problem:
     return replace(problem, backward=True, step=None)
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # infinities and nan are refused
 def train(
     problems: Sequence[Problem],
     watched: Sequence[Watched],
@@ -285,20 +285,20 @@ def train(
     problems
         The examples, each as `ready` returns it. The matrices of the first are trained.
     watched
-        What is recorded at each step, of the first example.
+        The quantities of the first example recorded at each step.
     rule
         The optimizer.
     steps
-        How many steps.
+        The number of steps.
     report
-        Called with how many steps of how many are done.
+        Called with the number of finished steps, and of all.
     agreed
-        Whether it may take very long.
+        Whether to run even if it takes very long.
 
     Raises
     ------
     InputError
-        When there are no matrices to train, examples do not fit, or the loss diverges.
+        If there are no matrices to train, examples do not match, or the loss diverges.
     """
     if not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps {steps}: the number of steps is from 1 to {MOST_STEPS:,}")
@@ -398,7 +398,7 @@ def _with(problem: Problem, weights: Mapping[str, Matrix]) -> Problem:
     Raises
     ------
     InputError
-        When an example does not have such matrices.
+        If an example does not have such matrices.
     """
     for name, matrix in weights.items():
         if name not in problem.names or problem.stored(name).shape != matrix.shape:

@@ -268,7 +268,7 @@ def vary(
     Raises
     ------
     InputError
-        When it would take very long and that is not agreed, a value cannot be solved, or one change
+        If it would take very long and that is not agreed, a value cannot be solved, or one change
         leaves nothing of another.
     """
     for first, second in pairwise(changes):

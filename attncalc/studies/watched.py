@@ -168,7 +168,7 @@ def watched_values(watched: tuple[Watched, ...], family: Matrices, count: int) -
     Raises
     ------
     InputError
-        When something that is watched is no float, whatever the outputs are.
+        If something that is watched is no float, whatever the outputs are.
     """
     columns = [np.broadcast_to(each.measure(family), (count,)) for each in watched]
     for each, column in zip(watched, columns, strict=True):

@@ -1,4 +1,4 @@
-"""Writing: documents as values, and one visitor for each form that shows them.
+"""Writing: documents as values, and one visitor for each form.
 
 A document is made by one of
 

@@ -32,7 +32,7 @@ def blocks_of(
 
 
 def caption(kind: str, places: Sequence[int | None], of: int) -> str:
-    """Return which rows or columns of how many a block holds.
+    """Return which rows or columns a block contains, and of how many.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A set for a class: each student's problem, worksheet and key, and what lists them."""
+"""A set for a class: each student's problem, worksheet and key, and the manifest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,23 +16,23 @@ from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.problem_file import write_problem
 
 MANIFEST, TOGETHER, KEYS = "manifest.json", "worksheets.tex", "keys"
-"""What a set holds beside its students' folders."""
+"""The content of a set in addition to its students' folders."""
 PROBLEM = "problem.json"
 FORMS: Mapping[str, tuple[str, Callable[[Document], str]]] = {
     "markdown": (".md", write_markdown),
     "latex": (".tex", lambda document: write_latex(document, standalone=True)),
     "html": (".html", write_html),
 }
-"""The forms of worksheets, keys and feedback: how their names end, and what writes them."""
+"""The forms of worksheets, keys and feedback: file endings, and writers."""
 
 
 class Handout(NamedTuple):
-    """What one student gets of one problem.
+    """The files of one problem for one student.
 
     Parameters
     ----------
     files
-        Texts by their places in the set.
+        Texts by their paths in the set.
     sheet
         The worksheet, for the document of all of them.
     """
@@ -79,9 +79,9 @@ def named(page: Page, name: str) -> Page:
 
 
 def manifest(spec: Mapping[str, Any], students: Sequence[Any]) -> str:
-    """Return the list of all that a set holds, which `attncalc check` reads.
+    """Return the list of the content of a set, which `attncalc check` reads.
 
-    It holds the specification too, with the secret, so that it makes the same set again.
+    It also contains the specification with the secret, so that it makes the same set again.
     """
     content = {"attncalc": __version__, **spec, "students": list(students)}
     return in_json(content, indent=1) + "\n"

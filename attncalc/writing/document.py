@@ -1,6 +1,6 @@
-"""A document: what is handed in, handed out or handed back, as values; a form is one visitor.
+"""Documents as values: pages, worksheets, markings; each form is a visitor.
 
-The parts define the content and its order; the forms define how each looks.
+The parts define the content and its order; the forms define the appearance.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from attncalc.problem.step import Step
 from attncalc.solving.work import Derivation
 
 Extent = Literal["brief", "elided", "full"]
-"""How much of a marking is shown: the verdict alone, large matrices elided, or all of them."""
+"""The shown part of a marking: only the verdict, large matrices elided, or everything."""
 MOST_SHOWN = 20
 """Rows and columns shown of a matrix before its middle is left out."""
 MOST_HEADS = 20
@@ -32,7 +32,7 @@ LEFT_OUT = "…"
 
 
 class Mark(NamedTuple):
-    """The sign after a marked entry, what it means, and how the entry looks."""
+    """The sign after a marked entry, its meaning, and its appearance."""
 
     sign: str
     means: str
@@ -40,18 +40,18 @@ class Mark(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One entry as it is shown.
+    """One entry as shown.
 
     Parameters
     ----------
     content
-        The number, or as a text what a person wrote; None where a worksheet leaves room.
+        The number, or the text of an answer; None for a blank of a worksheet.
     rank
-        "most" for the largest weight of its row, "second" for the second, else "".
+        "most" for the largest weight of its row, "second" for the second, otherwise "".
     hidden
-        What it is, where it is not zero and is shown as 0.00.
+        Its value, if it is not zero but shown as 0.00.
     mark
-        What it was marked with.
+        Its mark.
     """
 
     content: Number | Ratio | str | None
@@ -61,26 +61,26 @@ class Cell(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A matrix, or one head of one, as it is shown.
+    """A matrix, or one head of one, as shown.
 
     Parameters
     ----------
     name
         Its name.
     head
-        Which head it is, or channel of an image, from 1; 0 where there are none.
+        Its head, or channel of an image, from 1; 0 if there are none.
     rows, columns
-        What its rows and columns are: tokens, by name, or numbers of features.
+        The names of its rows and columns: tokens, or numbers of features.
     cell
         Returns the entry at a row and a column, from 0.
     full
-        Whether it is shown whole, however large it is.
+        Whether it is shown completely, at any size.
     texts
-        Returns the digits of a row, from 0, all at once; None where they are no decimals.
+        Returns the digits of a row, from 0, at once; None if they are not decimals.
     heads
-        How many heads there are, where not all of them are shown.
+        The number of heads, if not all of them are shown.
     one
-        What each of several is: a head by default, a channel of an image, or a token.
+        The kind of each of several: a head by default, a channel of an image, or a token.
     """
 
     name: str
@@ -121,11 +121,11 @@ class Grid(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Whether it is too large to be shown whole."""
+        """Whether it is too large to be shown completely."""
         return None in (*self.row_places, *self.column_places)
 
     def cells(self) -> list[list[Cell | None]]:
-        """Return the entries that are shown, row by row, with None for what is left out."""
+        """Return the shown entries, row by row, with None for omitted ones."""
         columns = self.column_places
         return [
             [None if i is None or j is None else self.cell(i, j) for j in columns]
@@ -142,12 +142,12 @@ class Grid(NamedTuple):
 
 
 class LazySentences(Sequence[str]):
-    """Sentences that are made as they are read: of very many, few are shown.
+    """Sentences that are computed when read: of very many, few are shown.
 
     Parameters
     ----------
     count
-        How many there are.
+        The number of sentences.
     tell
         Returns one of them, from 0.
     """
@@ -173,7 +173,7 @@ class Section(NamedTuple):
     step, formula
         The step and its equation.
     said
-        Its title and shape, or the credit of a step that was marked.
+        Its title and shape, or the credit of a marked step.
     grids
         Its matrix, or that of each head.
     remarks
@@ -181,11 +181,11 @@ class Section(NamedTuple):
     lines
         The work of its entries.
     legend
-        Ranks, and what each means.
+        Ranks with their meanings.
     is_marked
-        Whether it shows an answer, which needs no equation.
+        Whether it shows an answer, which has no equation.
     has_room
-        Whether there is room to work in.
+        Whether there is space for work.
     """
 
     step: Step
@@ -205,7 +205,7 @@ class Section(NamedTuple):
 
     @property
     def hidden(self) -> tuple[tuple[Indexed, Number], ...]:
-        """What the values are that are shown as 0.00 and are not 0."""
+        """The values that are shown as 0.00 and are not 0."""
         if self.grids:
             return tuple(pair for grid in self.shown for pair in grid.hidden())
         return tuple((line.entry, line.hidden) for line in self.lines if line.hidden)
@@ -219,13 +219,13 @@ class Field(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """Short facts beside one another: the conventions."""
+    """Short facts in a line: the conventions."""
 
     texts: tuple[str, ...]
 
 
 class Bullets(NamedTuple):
-    """Sentences, each on its own."""
+    """Separate sentences."""
 
     texts: tuple[str, ...]
 
@@ -243,16 +243,16 @@ class Given(NamedTuple):
 
 
 class Attended(NamedTuple):
-    """What one output attends to, for what draws it.
+    """The inputs that one output attends to, for pictures.
 
     Parameters
     ----------
     most, second
         The inputs with the largest weight, and with the second, from 0.
     weights, texts
-        Its weight for each input, and the digits that are shown of it.
+        Its weight for each input, and the shown digits.
     masked
-        Whether a mask forbids each input; empty where none is forbidden.
+        Whether each input is masked; empty if none is.
     """
 
     most: tuple[int, ...]
@@ -263,26 +263,26 @@ class Attended(NamedTuple):
 
 
 class Connections(NamedTuple):
-    """What each output attends to.
+    """The inputs that each output attends to.
 
     Parameters
     ----------
     heads
-        For each head its number (0 where there is one) and sentences.
+        For each head its number (0 for the only one) and sentences.
     inputs, outputs
-        What they are called.
+        Their names.
     is_blank
-        Whether it is a worksheet: the map of inputs and outputs is drawn on.
+        Whether it is a worksheet, on which the map is drawn.
     full
-        Whether it is shown whole.
+        Whether it is shown completely.
     of
-        The name of the weights where there are several attentions.
+        The name of the weights, if there are several attentions.
     weights
         The name of the weights.
     are_columns
-        Whether the outputs are columns of the weights as they are shown, and not rows.
+        Whether the outputs are columns of the weights as shown, and not rows.
     attended
-        Returns what an output of a head attends to, both from 0; None where none is to be drawn.
+        Returns the inputs of an output of a head, both from 0; None if they are not drawn.
     """
 
     heads: tuple[tuple[int, Sequence[str]], ...]
@@ -297,7 +297,7 @@ class Connections(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What it is headed with."""
+        """Its heading."""
         return "What each output attends to" + (f": {self.of}" if self.of else "")
 
     @property
@@ -312,7 +312,7 @@ class Connections(NamedTuple):
 
 
 class Patterns(NamedTuple):
-    """What the weights show: sentences, the most telling first, and whether all are shown."""
+    """The patterns of the weights: sentences, the most informative first, and whether it is all."""
 
     texts: tuple[str, ...]
     full: bool
@@ -328,7 +328,7 @@ class Patterns(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The result of a marking: the score, its share, and what a teacher would write."""
+    """The result of a marking: the score, its share, and the verdict in sentences."""
 
     score: str
     share: str
@@ -336,7 +336,7 @@ class Verdict(NamedTuple):
 
 
 class Legend(NamedTuple):
-    """Signs, and what each of them means."""
+    """Signs with their meanings."""
 
     entries: tuple[tuple[str, str], ...]
 
@@ -351,7 +351,7 @@ class Table(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """Numbers under their headings that are no step: what was watched in a study."""
+    """Numbers with headings that are not a step: the watched quantities of a study."""
 
     title: str
     grid: Grid
@@ -395,7 +395,7 @@ class Document:
 
     @property
     def left_out(self) -> str:
-        """The names of the matrices that are not shown whole."""
+        """The names of the matrices that are not shown completely."""
         with_grids = (part for part in self.parts if isinstance(part, Given | Section))
         grids = [grid for part in with_grids for grid in part.shown]
         grids += [part.grid for part in self.parts if isinstance(part, Sheet)]
@@ -433,7 +433,7 @@ class DocumentWriter(Generic[T]):
     """A form of output: it writes a part by the method that is named like its class."""
 
     hint = ""
-    """How to see what is left out."""
+    """How to see omitted parts."""
 
     def write(self, part: Part) -> Iterator[T]:
         """Yield the part in this form."""
@@ -450,11 +450,11 @@ class DocumentWriter(Generic[T]):
             yield from self.document(document)
 
     def notes(self, document: Document) -> Iterator[str]:
-        """Yield the notes that are no advice, and what is left out."""
+        """Yield the notes except advice, and the omitted parts."""
         return (note for note in self.all_notes(document) if note not in document.advice)
 
     def all_notes(self, document: Document) -> Iterator[str]:
-        """Yield all notes, and what is left out."""
+        """Yield all notes, and the omitted parts."""
         yield from document.notes
         if cut := document.left_out:
             yield f"the middle of {cut} is left out{self.hint}"

@@ -1,4 +1,4 @@
-"""A set of files, written whole or not at all: next to their places, then moved into them."""
+"""A set of files, written completely or not at all: next to their places, then moved there."""
 
 import errno
 import io
@@ -15,28 +15,28 @@ from attncalc.base.sources import identity_of, refuse_to_fill, refuse_to_write
 from attncalc.base.text import as_key, what_forbids
 
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
-"""The folders in which what is open already goes by its number."""
+"""The folders with open files by descriptor number."""
 ON_WINDOWS = sys.platform == "win32"
 MOST_LINKS = 40
 """Links that are followed from one to the next: more is a circle."""
 Writer = Callable[[IO[bytes]], None]
 Content = str | bytes | Writer | Iterator[str]
-"""All of it, what writes it, or its text piece by piece."""
+"""The entire content, a function that writes it, or its text in pieces."""
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
 """Errors of file systems that cannot write a file through to the disk."""
 FEW, AT_ONCE = 2, 16
-"""From so many files on, so many are put on the disk at once: a thousand take a tenth the time."""
+"""From so many files on, so many are flushed at once: a thousand take a tenth of the time."""
 LONGEST = 20
 """Letters of a name that the one has by which its file is written."""
 
 
 def check_places(*places: Path) -> None:
-    """Refuse places that cannot hold a file each.
+    """Refuse places that cannot contain a file each.
 
     Raises
     ------
     OutputError
-        When one is a folder, is in a folder that does not exist or was read, or two are one file.
+        If one is a folder, is in a folder that does not exist or was read, or two are one file.
     """
     for path in places:
         with naming(path):
@@ -52,7 +52,7 @@ def check_folder(folder: Path) -> None:
     Raises
     ------
     OutputError
-        When its folder does not exist, when it is a file, or when its content was read.
+        If its folder does not exist, when it is a file, or when its content was read.
     """
     refuse_to_fill(folder)
     if ON_WINDOWS:
@@ -76,16 +76,16 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def is_straight(path: Path) -> bool:
-    """Return whether what is written there goes on: a device, a pipe, or what is open already."""
+    """Return whether output to a path goes directly: a device, a pipe, or an open file."""
     with naming(path):
         keeps = path.is_file() or path.is_dir() or not path.exists()
     return not keeps or descriptor_of(path) is not None
 
 
 def descriptor_of(path: Path) -> int | None:
-    """Return the number of what is open already and goes by this name, as 1 of /dev/stdout.
+    """Return the descriptor of an open file with this name, such as 1 for /dev/stdout.
 
-    A shell may have opened it to append, and what it opened is not to be replaced.
+    A shell may have opened it to append, so it is not replaced.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def descriptor_of(path: Path) -> int | None:
 
 
 def _check_name(path: Path) -> None:
-    """Refuse what Windows would write to a device, or under another name, without a word."""
+    """Refuse names that Windows would silently redirect to a device, or change."""
     given = PureWindowsPath(path)
     for part in given.parts[1:] if given.anchor else given.parts:
         if part not in (".", "..") and (why := what_forbids(part)):
@@ -134,7 +134,7 @@ def _check_file(path: Path) -> None:
 
 
 def _check_around(path: Path, folder: Path) -> None:
-    """Refuse a place in a folder that takes no new file."""
+    """Refuse a place in a folder where no file can be created."""
     if not folder.exists():
         raise OutputError(f"cannot write {path}: the folder {folder} does not exist")
     if not folder.is_dir():
@@ -179,21 +179,21 @@ class _Move(NamedTuple):
 def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> None:
     """Write several files: all of them, or none.
 
-    What is no file, as a pipe, is written straight, and first: it cannot be taken back. The others
-    are written next to their places and put on the disk, and when all of them are, they are moved.
-    A run that is killed leaves at most names like `.page.md.1a2b3c4d.tmp`.
+    Pipes and devices are written directly, and first: this cannot be undone. Files are written next
+    to their places and flushed, and then all of them are moved. A killed run leaves at most names
+    like `.page.md.1a2b3c4d.tmp`.
 
     Parameters
     ----------
     files
         Their contents by path.
     folder
-        A folder that is made for them, where it does not exist, and those within it.
+        A folder to create for them if it does not exist, with subfolders.
 
     Raises
     ------
     OutputError
-        When a place cannot be written to, or was read; what was there stays.
+        If a place cannot be written to, or was read; existing files stay.
     """
     if folder is not None:
         check_folder(folder)
@@ -208,7 +208,7 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
 
 
 def as_bytes(content: Writer) -> bytes:
-    """Return what a writer writes: it goes back and forth in its file, as in a pipe it cannot."""
+    """Return the bytes that a writer writes: it seeks in its file, which a pipe does not allow."""
     buffer = io.BytesIO()
     content(buffer)
     return buffer.getvalue()
@@ -216,7 +216,7 @@ def as_bytes(content: Writer) -> bytes:
 
 def _write_straight(path: Path, content: Content) -> None:
     with naming(path):
-        again = descriptor_of(path)  # what is open already is written on from where it is
+        again = descriptor_of(path)  # an open file is continued at its position
         with path.open("wb") if again is None else os.fdopen(os.dup(again), "wb") as file:
             _fill(file, as_bytes(content) if callable(content) else content, ())
 
@@ -258,7 +258,7 @@ def _folder_beside(folder: Path, moves: list[_Move]) -> Path:
 
 
 def _write(path: Path, ready: Path, content: Content, came: Sequence[int]) -> None:
-    """Write a private file, and then give it the permissions of the one it replaces."""
+    """Write a private file, and then set the permissions of the one it replaces."""
     rights = 0o600 if path.exists() else 0o666
     with naming(path), open(ready, "xb", opener=lambda at, how: os.open(at, how, rights)) as file:
         _fill(file, content, came)
@@ -302,7 +302,7 @@ def _sync(path: Path, ready: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # Windows opens none, and what is in it is on the disk
+    with suppress(OSError):  # Windows cannot open a folder, and its content is on the disk
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

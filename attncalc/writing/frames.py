@@ -1,7 +1,7 @@
-"""Frames of text: matrices on a terminal, in a pipe or in a file, and no digit ever lost.
+"""Frames of text: matrices on a terminal, in a pipe or in a file, without losing a digit.
 
-A matrix is drawn as lines of text: so nothing can cut a number, a column block is a matter of
-counting characters, and 200 × 200 entries take no longer than 200 lines.
+A matrix is drawn as lines of text: nothing can cut a number, a block of columns requires counting
+characters, and 200 × 200 entries take no longer than 200 lines.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,14 +26,14 @@ Styled = tuple[str, str]
 
 @dataclass(frozen=True)
 class Screen:
-    """What the tables are drawn on.
+    """The target of the tables.
 
     Parameters
     ----------
     width
-        Characters in a line, or None where lines may be as long as they must be.
+        Characters in a line, or None for any number.
     encoding
-        What its characters are encoded in; where that is not Unicode, ASCII is used.
+        The encoding of its characters; ASCII is used if it is not Unicode.
     """
 
     width: int | None = None
@@ -41,7 +41,7 @@ class Screen:
 
     @property
     def ellipsis(self) -> str:
-        """The mark for what is left out."""
+        """The mark of omitted parts."""
         return within(self.encoding, "…")
 
     @property
@@ -53,13 +53,13 @@ class Screen:
 
 
 class Continued(Text):
-    """A text that goes on indented, by `under` characters, where a line is too short for it."""
+    """A text that continues indented, by `under` characters, if a line is too short."""
 
     under = 4
 
 
 def on_screen(console: Console, texts: Iterator[Text], screen: Screen) -> str:
-    """Return what they look like: tables as wide as they are, text in the screen's width."""
+    """Return the printed texts: tables at full width, text at the width of the screen."""
     console.width = 1_000_000  # wider than any table: rich cuts what is wider than its console
     with console.capture() as captured:
         console.print(Group(*(_within_screen(text, screen, console) for text in texts)))
@@ -67,7 +67,7 @@ def on_screen(console: Console, texts: Iterator[Text], screen: Screen) -> str:
 
 
 def _within_screen(text: Text, screen: Screen, console: Console) -> RenderableType:
-    """Break a text between words alone, for a number is never cut."""
+    """Break a text only between words: a number is never cut."""
     if screen.width is None or text.no_wrap:
         return text
     longest = max((cell_len(word) for word in text.plain.split()), default=0)
@@ -89,9 +89,9 @@ def framed(
     cells
         The names of the columns, then each row with its name before it.
     places
-        Which columns these are, from 0; None where some are left out.
+        The columns, from 0; None for omitted ones.
     screen
-        What it is drawn on.
+        The target.
     """
     lines = _aligned(cells)
     widths = [cell_len(text) for text, _ in lines[0]]

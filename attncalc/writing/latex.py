@@ -64,7 +64,7 @@ def write_latex(
     Parameters
     ----------
     document
-        What to write.
+        The document.
     standalone
         Whether it is a complete file, not the body of one.
     picture
@@ -151,7 +151,7 @@ class _Latex(parts.DocumentWriter[str]):
             lines = list(side_by_side(blocks, room, first=equation))
             if len(lines) == 1:
                 yield from displayed(lines)
-            else:  # the equation alone then, and the heads side by side
+            else:  # only the equation, and the heads side by side
                 yield from displayed(list(side_by_side(blocks, room)), equation)
 
     def _work(self, section: parts.Section) -> Iterator[str]:

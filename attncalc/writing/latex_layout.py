@@ -61,7 +61,7 @@ def width(tex: str) -> float:
 
 
 def set_width(tex: str) -> float:
-    """Return how wide mathematics is set, in points: as `width`, less generous to what is small."""
+    """Return the width of typeset mathematics, in points: like `width`, closer for small parts."""
     return _of_group(iter(_TOKEN.findall(tex)))
 
 
@@ -86,7 +86,7 @@ def _of_group(tokens: Iterator[str]) -> float:
 
 
 def _of_token(token: str, tokens: Iterator[str]) -> float:
-    """Return the width of a token with what belongs to it."""
+    """Return the width of a token with its parts."""
 
     def argument() -> float:
         return _of_token(next(tokens, ""), tokens)
@@ -107,7 +107,7 @@ def _of_token(token: str, tokens: Iterator[str]) -> float:
 
 
 def by_rows(lines: Sequence[Derivation], at_least: int = 1) -> Iterator[list[Derivation]]:
-    """Yield the work in groups of whole rows of a matrix, each of so many entries at least."""
+    """Yield the work in groups of complete rows of a matrix, each of at least so many entries."""
     group: list[Derivation] = []
     for _, row in groupby(lines, key=lambda line: line.entry.place[:-1]):
         group += row
@@ -121,7 +121,7 @@ def by_rows(lines: Sequence[Derivation], at_least: int = 1) -> Iterator[list[Der
 def in_columns(lines: Sequence[Derivation], room: float) -> Iterator[str]:
     """Yield rows of an aligned block, with as many entries side by side as fit.
 
-    As many as a row of the matrix has, or as make whole rows or parts of one that are equal.
+    A row has as many entries as the matrix, or as divide its rows equally.
     """
     texts = [in_rows(line, room) for line in lines]
     widths = [math.inf if "\n" in text else set_width(text) + BETWEEN_COLUMNS for text in texts]
@@ -157,7 +157,7 @@ def _rows_of(parts: Sequence[tuple[str, list[str], str]], room: float) -> list[s
     Parameters
     ----------
     parts
-        The sign before each, the pieces it can be broken into, and how it is written whole.
+        The sign before each, the pieces it can be broken into, and its unbroken form.
     room
         The width of a row.
     """
@@ -182,13 +182,13 @@ class MatrixBlock(NamedTuple):
     Parameters
     ----------
     name
-        What it is called, in TeX.
+        Its name, in TeX.
     matrix
         Its rows in brackets, with names of tokens before and above them, in TeX.
     width
-        How wide all of this is at most, in points.
+        The largest width of all of this, in points.
     caption
-        Which part it is, where it is not all.
+        Which part it is, if not all.
     """
 
     name: str

@@ -1,7 +1,7 @@
-r"""Expressions in TeX's mathematics, for LaTeX with amsmath and for GitHub's markdown alike.
+r"""Expressions in TeX, both for LaTeX with amsmath and for GitHub's markdown.
 
-GitHub reads markdown before mathematics: so no backslash is before punctuation here, and no
-underscore after it. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
+GitHub processes markdown before mathematics, so punctuation never follows a backslash, or precedes
+an underscore. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
 """
 
 import re
@@ -63,7 +63,7 @@ class _Name(NamedTuple):
     Parameters
     ----------
     part
-        What it is a part of, as the 1 of 1.Q.
+        Its part, such as the 1 of 1.Q.
     letters
         Its letters, in TeX.
     number, word
@@ -109,7 +109,7 @@ class _Name(NamedTuple):
         return [each for each in self.part.split(".") if each]
 
     def raised(self, word: str, *others: str) -> str:
-        """Return the superscript: a word, what it is a part of, which head it is."""
+        """Return the superscript: a word, its part, its head."""
         places = [f"[{n}]" if n.isdigit() else rf"\mathrm{{{n}}}" for n in self.parts]
         words = [rf"\mathrm{{{each}}}" for each in (word, self.mark) if each]
         above = [*places, *words, *filter(None, others)]
@@ -124,13 +124,13 @@ _BETWEEN = {
     ",": ", ",
     "mod": r" \bmod ",
 }
-"""What is written between factors."""
+"""The signs between factors."""
 
 
 def _index(text: str) -> str:
-    """Return an index, a size or a condition as it was typed, in TeX's mathematics.
+    """Return an index, a size or a condition as typed, in TeX.
 
-    Without stars, angle brackets and escaped signs, which GitHub takes amiss in a formula.
+    Without stars, angle brackets and escaped signs, which GitHub misreads in a formula.
     """
     return _WORDS.sub(lambda found: _SIGNS.get(found[0]) or _word_in_tex(found[0]), text)
 
@@ -195,7 +195,7 @@ class TexMath(MathWriter):
         )
         sign = _BETWEEN[product.sign]
         if product.sign == "" and first.startswith(r"\mathrm"):
-            sign = "~"  # else a word runs into what it is multiplied by
+            sign = "~"  # otherwise a word runs into its factor
         return sign.join([first, *(f"{{{each}}}" if each[0] == "-" else each for each in rest)])
 
     def quotient(self, quotient: Quotient) -> str:
@@ -261,7 +261,7 @@ class TexMath(MathWriter):
         return rf"\left[{self.write(entries.body)}\text{{ for each }}{','.join(entries.at)}\right]"
 
     def where(self, where: Where) -> str:
-        """Return x where causal, else -∞."""
+        """Return x if causal, otherwise -∞."""
         is_formula = re.search(r"[<>≤≥≠=\[]", where.condition)
         said = where.condition if not is_formula else rf"}}{_index(where.condition)}\text{{"
         condition = rf"\text{{ where {said}, else }}"

@@ -17,9 +17,9 @@ RANKS = {"most": "**bold**:", "second": "*slanted*:"}
 LOOKS = {"most": "**%s**", "second": "*%s*", "wrong": "**%s**"}
 _OF_LINKS = r"@|#(?=\d)|(?<=GH)-(?=\d)|:(?=//)|(?<=www)\."
 _LINKING = re.compile(_OF_LINKS, re.IGNORECASE)
-"""What GitHub makes a link of, however it is escaped: it looks for them in what is shown."""
+"""Text that GitHub converts to links even if escaped: it searches in the displayed text."""
 _SPECIAL = re.compile(rf"[\\`*_{{}}\[\]<>|~$&#!]|:(?=[\w+-]+:)|{_OF_LINKS}", re.IGNORECASE)
-"""What would be more than a letter; a colon only where it starts an emoji or an address."""
+"""Characters with a special meaning; a colon only if it begins an emoji or an address."""
 
 
 def write_markdown(document: parts.Document, *, picture: str | None = None) -> str:
@@ -28,7 +28,7 @@ def write_markdown(document: parts.Document, *, picture: str | None = None) -> s
     Parameters
     ----------
     document
-        What to write.
+        The document.
     picture
         The name of the file with the map, if there is one.
     """
@@ -46,7 +46,7 @@ def escaped(text: str) -> str:
 
     def shown(found: re.Match[str]) -> str:
         entity = f"&#{ord(found[0])};"
-        # an entity that would make a link is in an element of its own
+        # an entity that would become a link is in a separate element
         is_linking = _LINKING.match(found.string, found.start())
         return f"<span>{entity}</span>" if is_linking else entity
 

@@ -30,7 +30,7 @@ class MathWriter:
 
 
 _BETWEEN = {"·": "·", "×": " × ", "⊙": " ⊙ ", "": " ", ",": ", ", "mod": " mod "}
-"""What is written between factors."""
+"""The signs between factors."""
 
 
 class PlainText(MathWriter):
@@ -54,7 +54,7 @@ class PlainText(MathWriter):
         return f"{entry.name}[{','.join(str(index) for index in entry.place)}]"
 
     def sum(self, total: Sum) -> str:
-        """Return the terms with their signs; in brackets products and what is negative."""
+        """Return the terms with their signs; products and negative terms are in brackets."""
         text = ""
         for term in total.terms:
             minus = isinstance(term, Negative)
@@ -134,7 +134,7 @@ class PlainText(MathWriter):
         return f"[{self.write(entries.body)}]_{','.join(entries.at)}"
 
     def where(self, where: Where) -> str:
-        """Return x where causal, else -∞."""
+        """Return x if causal, otherwise -∞."""
         return f"{self.write(where.value)} where {where.condition}, else " + self.write(
             where.otherwise
         )

@@ -1,7 +1,7 @@
-"""A page: all that is handed in or handed out, in order, for any writer to write.
+"""A page: the content of a solution or a worksheet, in order, for any writer.
 
-It holds the problem given, the conventions, each step with its matrix and its work, what the
-weights connect, and the notes; as a worksheet, the same with every later matrix left empty.
+It contains the problem, the conventions, each step with its matrix and its work, the connections,
+and the notes; a worksheet has the same parts with empty matrices.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,23 +36,23 @@ if TYPE_CHECKING:  # few pages are asked for them
 MOST_WRITTEN_OUT = 2000
 """Entries that are written out without a second asking."""
 MOST_FOLDED = 3000
-"""Numbers of work up to which a page that can fold it holds it by default."""
+"""Numbers of work up to which a page that can fold it contains it by default."""
 
 
 @dataclass(frozen=True)
 class Page(parts.Document):
-    """The document of a calculation, with what it is of, for forms that hold data.
+    """The document of a calculation, with its solution, for forms with data.
 
     Parameters
     ----------
     solution
-        What the page shows.
+        The solution.
     is_blank
-        Whether it is a worksheet: its answers are left out.
+        Whether it is a worksheet, without answers.
     fractions
-        How rational values are written: as fractions, as mixed ones, or (None) in decimals.
+        The notation of rational values: fractions, mixed numbers, or (None) decimals.
     patterns
-        What the weights show; None where that is not asked for.
+        The patterns of the weights; None if not requested.
     """
 
     solution: Solution = field(kw_only=True)
@@ -72,7 +72,7 @@ class Page(parts.Document):
 
     @property
     def influences(self) -> tuple[tuple[int, Sequence[str]], ...]:
-        """What each output attends to: for each head its number, and sentences."""
+        """The inputs that each output attends to: for each head its number, and sentences."""
         return tuple(
             head
             for part in self.parts
@@ -82,7 +82,7 @@ class Page(parts.Document):
 
     @property
     def shown_patterns(self) -> tuple[str, ...]:
-        """What the weights show, in sentences."""
+        """The patterns of the weights, in sentences."""
         return next((part.texts for part in self.parts if isinstance(part, parts.Patterns)), ())
 
     @property
@@ -97,17 +97,17 @@ class Page(parts.Document):
 
     @property
     def has_map(self) -> bool:
-        """Whether the page has a map of what the outputs attend to; not of very many."""
+        """Whether the page has a map; not for very many outputs."""
         return bool(self.influences) and not self.lacks_map
 
     @property
     def lacks_map(self) -> bool:
-        """Whether a map would hold too many lines, and all weights at once."""
+        """Whether a map would contain too many lines, and all weights at once."""
         return bool(self.influences) and self.solution.remakes
 
 
 class Contents(NamedTuple):
-    """What a page is to hold.
+    """The requested content of a page.
 
     Parameters
     ----------
@@ -118,20 +118,19 @@ class Contents(NamedTuple):
     work
         Whether every entry of these steps is written out.
     entries
-        The entries that alone are written out, by step, their places as they are shown; no
-        matrix is shown then.
+        The only entries to write out, by step, with places as shown; no matrix is shown then.
     fractions
-        How rational values are written: as fractions, as mixed ones, or (None) in decimals.
+        The notation of rational values: fractions, mixed numbers, or (None) decimals.
     full
-        Whether nothing is left out of what is large, and more than 2,000 entries are written out.
+        Whether large matrices are complete, and more than 2,000 entries are written out.
     blank
-        Whether answers are left out.
+        Whether answers are omitted.
     patterns
         Whether it describes the patterns of the weights.
     head
         The described attention or head; None for all.
     only_head
-        The one head that is shown, from 1, of matrices that have several; None for all.
+        The only shown head, from 1, of matrices with several; None for all.
     """
 
     steps: tuple[Step, ...]
@@ -147,7 +146,7 @@ class Contents(NamedTuple):
 
     @property
     def shows_all(self) -> bool:
-        """Whether large matrices are shown whole; on a worksheet nothing is left out to fill in."""
+        """Whether large matrices are shown completely, as always on a worksheet."""
         return self.full or self.blank
 
 
@@ -157,7 +156,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
     Raises
     ------
     InputError
-        When more than 2,000 entries are to be written out, and that is not asked for.
+        If more than 2,000 entries are to be written out, and that is not asked for.
     """
     work = Work(solution, contents.fractions)
     _check_length(solution, contents)
@@ -190,7 +189,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
 def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
     """Return whether the work of these steps is short enough to be folded into every page.
 
-    What each entry is made of is counted as the longest side of a given matrix.
+    The inputs of each entry are counted as the longest side of a given matrix.
     """
     if solution.keep is not None or solution.problem.is_long:
         return False
@@ -255,7 +254,7 @@ def _attended(
     head: int,
     output: int,
 ) -> parts.Attended:
-    """Return what an output of a head attends to, both from 0."""
+    """Return the inputs that an output of a head attends to, both from 0."""
     found, decimals = solution.heads_of(step)[head], solution.problem.decimals
     connection = found.connection(output)
     texts = [fixed(weight, decimals) for weight in found.rounded[output]]
@@ -439,7 +438,7 @@ def _influences(
 
 
 def _on_carrying(solution: Solution, sections: tuple[parts.Section, ...]) -> Iterator[str]:
-    """Warn that what is shown may not add up where more digits are carried."""
+    """Warn that shown values may not add up if more digits are used."""
     decimals = solution.problem.decimals
     if solution.is_proven and not solution.is_exact and any(each.lines for each in sections):
         yield IN_WORK.replace("float64", solution.problem.dtype.name)

@@ -1,7 +1,7 @@
 """A page as data: CSV (one file of blocks, or a file for each step), JSON, and NumPy's `.npz`.
 
-Each of them holds the problem and can be read back as that. In CSV the problem comes first; what
-follows the line "results" is for readers and spreadsheets, and is recomputed when it is read back.
+Each of them contains the problem and can be read back. In CSV the problem comes first; the part
+after the line "results" is for readers and spreadsheets, and is computed again when read back.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ def write_csv(page: Page) -> Iterator[str]:
     Raises
     ------
     InputError
-        When the problem has masks for each head, which blocks cannot hold.
+        If the problem has masks for each head, which blocks cannot contain.
     """
     return as_lines(_blocks(page))
 
@@ -88,7 +88,7 @@ def _name(grid: Grid) -> str:
 
 
 def _labelled(grid: Grid) -> Iterator[Row]:
-    """Yield the rows of a matrix as it is shown, between the names of its rows and columns."""
+    """Yield the rows of a matrix as shown, with the names of its rows and columns."""
     yield ["", *(harmless_cell(name) for name in grid.columns)]
     for i, name in enumerate(grid.rows):
         yield [harmless_cell(name), *texts_of_row(grid, i)]
@@ -109,7 +109,7 @@ def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
         yield "connections", connections
     if page.shown_patterns:
         yield "patterns", [[harmless_cell(text)] for text in page.shown_patterns]
-    # hidden values are listed for the entries alone that a page shows
+    # hidden values are listed only for entries that a page shows
     elided = [
         section._replace(grids=tuple(grid._replace(full=False) for grid in section.grids))
         for section in page.sections
@@ -171,7 +171,7 @@ def _pattern(problem: Problem, pattern: "Pattern") -> dict[str, Any]:
 
 
 def _conventions(problem: Problem) -> dict[str, Any]:
-    """Return all that is no default, and as numbers what follows: the scale, the queries' place."""
+    """Return all values other than defaults, and derived numbers: the scale, the queries' place."""
     alone = problem.attentions[0] if len(problem.attentions) == 1 else None
     stated: dict[str, Any] = {}
     if alone:
@@ -208,7 +208,7 @@ def _step(page: Page, section: Section) -> dict[str, Any]:
 
 
 def _fitting(labels: tuple[str, ...], size: int) -> tuple[str, ...]:
-    """Return labels if they fit, and else numbers: heads side by side have none."""
+    """Return labels if they fit, otherwise numbers: heads side by side have none."""
     return labels if len(labels) == size else numbered(size)
 
 
@@ -226,7 +226,7 @@ def _shown(page: Page, section: Section) -> Any:
 
 
 def _numbers(matrix: Matrix) -> Any:
-    """Return rows of numbers; what a mask forbids is "-inf", for JSON has no infinity."""
+    """Return rows of numbers; masked entries are "-inf", since JSON has no infinity."""
     if matrix.ndim > 1:
         return map(_numbers, matrix)
     matrix = matrix + 0.0  # -0.0 is 0.0
@@ -236,7 +236,7 @@ def _numbers(matrix: Matrix) -> Any:
 
 
 def _all_connections(page: Page) -> Any:
-    """Return what each output attends to; with several heads, a list for each head."""
+    """Return the inputs that each output attends to; with several heads, a list for each."""
     if page.solution.weights is None or not any(each.grids for each in page.sections):
         return []
     weights = page.solution.all_weights

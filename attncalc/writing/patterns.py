@@ -1,6 +1,6 @@
 """The patterns of a solution as sentences: each with its numbers and its threshold.
 
-Names in them are made harmless: a sentence can be shown as it is.
+Names in them are escaped: a sentence can be shown unchanged.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from attncalc.studies.patterns.pattern import Amount, Pattern
 
 
 def sentence(problem: Problem, pattern: Pattern) -> str:
-    """Return what a pattern is: a sentence without its full stop.
+    """Return the sentence of a pattern, without its full stop.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def _place(offset: int) -> str:
 
 
 def _over(values: Mapping[str, Any]) -> str:
-    # without a colon: marking would take it for a line of the map
+    # without a colon: marking would read it as a line of the map
     return f", effectively {values['effective'].shown} of {values['of']} inputs (e^H)"
 
 

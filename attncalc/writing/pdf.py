@@ -21,7 +21,7 @@ TYPESETTERS = {
 }
 """The programs that typeset, in order of preference, and options that run no other program."""
 PATIENCE = 300
-"""Seconds until it is given up; tectonic first loads what it needs."""
+"""Seconds until a run is stopped; tectonic first loads its packages."""
 GLANCE = 0.2
 """Seconds after which it is asked whether we are to end before it does."""
 MOST_SAID = 300
@@ -42,7 +42,7 @@ def typesetter(place: Path) -> str:
     Raises
     ------
     OutputError
-        When none is installed; the message names one to install, and forms that need none.
+        If none is installed; the message names one to install, and forms that need none.
     """
     for name in TYPESETTERS:
         if shutil.which(name):
@@ -56,22 +56,21 @@ def typesetter(place: Path) -> str:
 
 
 def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
-    """Return a document of LaTeX as a PDF.
+    """Return a LaTeX document as a PDF.
 
     Parameters
     ----------
     latex
         The document.
     beside
-        The pictures that it shows, by the names of their files.
+        The pictures in it, by file name.
     place
-        Where it will be written, for messages.
+        Its path, for messages.
 
     Raises
     ------
     OutputError
-        When nothing is installed that makes one, or what is does not succeed; the message says
-        where that got stuck.
+        If no LaTeX is installed, or it fails; the message contains the error.
     """
     name = typesetter(place)
     with held_back() as came, tempfile.TemporaryDirectory(prefix="attncalc-") as made:
@@ -88,7 +87,7 @@ def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
 
 def _run(name: str, folder: Path, place: Path, came: Sequence[int]) -> str | None:
     """Run a program on the page in a folder; return its output if it failed."""
-    # the same page gives the same bytes, and a line of the log is one however long
+    # the same page gives the same bytes, and a line of the log is never broken
     settings = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1", "max_print_line": "1000"}
     try:
         with subprocess.Popen(
@@ -111,7 +110,7 @@ def _run(name: str, folder: Path, place: Path, came: Sequence[int]) -> str | Non
 
 
 def _waited(running: "subprocess.Popen[bytes]", came: Sequence[int]) -> bytes:
-    """Return the output of a program; end it if it takes long, or when this process ends."""
+    """Return the output of a program; stop it after a time limit, or when this process ends."""
     until = time.monotonic() + PATIENCE
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What a model takes for most probable: tokens or classes, with probabilities or scores."""
+"""The most probable tokens or classes of a model, with probabilities or scores."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def probable_document(
     is_class: bool = False,
     measure: str = "probability",
 ) -> Document:
-    """Return a table of what is most probable, the most probable first."""
+    """Return a table of tokens or classes, the most probable first."""
     what = "class" if is_class else "token"
     named = any(str(number) != word for number, word, _ in rows)
     headings = ("id", what, measure) if named else ("id", measure)
@@ -36,12 +36,12 @@ def probable_document(
 
 
 def probable_as_json(rows: Sequence[Row], measure: str = "probability") -> str:
-    """Return what is most probable as JSON."""
+    """Return the most probable tokens or classes as JSON."""
     listed = [{"id": i, "text": word, measure: share} for i, word, share in rows]
     return in_json({"next": listed})
 
 
 def probable_as_csv(rows: Sequence[Row], measure: str = "probability") -> str:
-    """Return what is most probable as CSV."""
+    """Return the most probable tokens or classes as CSV."""
     lines = [(str(i), word, repr(share)) for i, word, share in rows]
     return in_rows([("id", "text", measure), *lines])

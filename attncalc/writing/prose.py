@@ -23,7 +23,7 @@ def line_in_text(line: Derivation) -> str:
 
 
 def footnote(section: Section) -> Iterator[str]:
-    """Yield what the values are that are not 0 and are shown as 0.00."""
+    """Yield the values that are not 0 and are shown as 0.00."""
     if found := section.hidden:
         values = [f"{in_text(entry)} {in_text(value)}" for entry, value in found[:MOST_NAMED]]
         yield f"{DAGGER} not zero: {' · '.join([*values, *more_than_named(found)])}"
@@ -36,7 +36,7 @@ def more_than_named(found: Sequence[object]) -> list[str]:
 
 class _ForPrograms(PlainText):
     def number(self, number: Number) -> str:
-        """Return "-inf" for what a mask forbids."""
+        """Return "-inf" for masked entries."""
         return "-inf" if number == MINUS_INFINITY else super().number(number)
 
 

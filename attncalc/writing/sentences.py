@@ -1,6 +1,6 @@
 """The sentences of every output: the conventions, the connections, and the notes.
 
-Names and titles in them are made harmless: a sentence can be shown as it is.
+Names and titles in them are escaped: a sentence can be shown unchanged.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,7 +39,7 @@ BLANK = "_____"
 
 @dataclass(frozen=True)
 class Note:
-    """Something a reader should know: of one step, or of the whole solution (`step` is "").
+    """A note for the reader: about one step, or about the entire solution (`step` is "").
 
     Advice is for the user, and is not part of a page to hand in.
     """
@@ -55,12 +55,12 @@ def influence_to_fill_in(query: str) -> str:
 
 
 def legend(problem: Problem) -> tuple[tuple[str, str], ...]:
-    """Return what the ranks of the largest and of the second weight mean."""
+    """Return the meanings of the ranks of the largest and of the second weight."""
     return ("most", f"largest of its {problem.standing.line}"), ("second", "second")
 
 
 def notes(solution: Solution) -> tuple[Note, ...]:
-    """Return what a reader of this solution should know."""
+    """Return the notes on this solution."""
     cut = f"labels of more than {LONGEST_NAME} characters are truncated here, not in the problem"
     return (
         *(Note(each, w.name) for w in solution.all_weights for each in _of_weights(solution, w)),
@@ -90,7 +90,7 @@ def _of_weights(solution: Solution, weights: Step) -> Iterator[str]:
 
 
 def _row_sums(solution: Solution, step: Step) -> Iterator[str]:
-    """State what the shown weights of a row sum to, where rounding made that miss 1."""
+    """Yield the sums of shown weights of rows, if rounding made them differ from 1."""
     problem, line = solution.problem, solution.problem.standing.line
     if problem.attention_of(step.name).sinks is not None:
         yield f"the weights of a {line} sum to less than 1: the rest goes to the sink"
@@ -115,7 +115,7 @@ def _row_sums(solution: Solution, step: Step) -> Iterator[str]:
 
 
 def _sums_of_given(solution: Solution, step: Step) -> Iterator[str]:
-    """Name the rows of weights that are given which do not sum to 1, or hold less than 0."""
+    """Yield the rows of given weights that do not sum to 1, or contain negative weights."""
     problem, line = solution.problem, solution.problem.standing.line
     names = [f"{line} {on_a_line(name)}" for name in problem.attention_of(step.name).queries]
     weights = problem.given_as_typed[step.name]
@@ -138,7 +138,7 @@ def _sums_of_given(solution: Solution, step: Step) -> Iterator[str]:
 
 
 def _in_short(total: Fraction | int) -> str:
-    """Return a sum exactly where that is short, and else to a few digits."""
+    """Return a sum exactly if that is short, otherwise to a few digits."""
     text = as_written(Fraction(total))
     return text if len(text) <= 12 else f"{float(total):.6g}"
 

@@ -57,7 +57,7 @@ class _Terminal(parts.DocumentWriter[Text]):
             yield self._line(document.title, "bold")
         for part in document.parts:
             if isinstance(part, parts.Appendix):
-                continue  # each of its documents can be asked for alone
+                continue  # each of its documents can be requested separately
             if not isinstance(part, OPENING):
                 yield Text()
             yield from self.write(part)
@@ -189,6 +189,6 @@ class _Terminal(parts.DocumentWriter[Text]):
         ]
 
     def _sign(self, cell: parts.Cell) -> str:
-        """Return the sign that marks an entry where there are no colours, a blank before it."""
+        """Return the sign that marks an entry without colours, after a blank."""
         sign = cell.mark.sign if cell.mark else RANKS.get(cell.rank, "")
         return self.known(f" {sign}") if sign else ""

@@ -1,4 +1,4 @@
-"""The verdict: what a good teacher would write under an answer, in sentences."""
+"""The verdict: the feedback of a teacher on an answer, in sentences."""
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -21,19 +21,19 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
 
 MOST_REASONS = 5
-"""Explanations that are listed where one cannot tell which is true."""
+"""Possible causes that are listed if any of them may be true."""
 Said = Callable[..., str]
-"""Writes points, with no decimals where `least` is 0 and they are whole."""
+"""Writes points, without decimals if `least` is 0 and they are whole."""
 MOST_UNREAD = 10
 """Number of unread texts, of faults and of remarks that a verdict lists."""
 LONGEST = 60
-"""Characters that are shown of what was not read."""
+"""Characters that are shown of unread text."""
 
 
 def points_text(points: Fraction, decimals: int = 2, least: int = 1) -> str:
     """Return points in decimals, without trailing zeros beyond the least number of them.
 
-    What is not a whole number is not shown as one: nearly all points are not all of them.
+    A fraction is never shown as a whole number: nearly all points are not all of them.
 
     Examples
     --------
@@ -52,7 +52,8 @@ def points_text(points: Fraction, decimals: int = 2, least: int = 1) -> str:
 def verdict(marking: Marking, said: Said = points_text) -> tuple[str, ...]:
     """Return the verdict on an answer, with one or a few sentences in each text.
 
-    The first mistake and why comes first, then what follows, then the rest; `said` writes points.
+    The first mistake with its cause comes first, then its effects, then the rest; `said` writes
+    points.
     """
     return (
         *_provisional(marking),
@@ -71,7 +72,7 @@ def verdict(marking: Marking, said: Said = points_text) -> tuple[str, ...]:
 
 
 def verdict_of_step(marking: Marking, marks: StepMarks) -> tuple[str, ...]:
-    """Return the verdict on one step, for a test of its own."""
+    """Return the verdict on one step, for a separate test."""
     return tuple(_of_step(marking, marks))
 
 
@@ -110,20 +111,20 @@ def labels_of(marking: Marking, marks: StepMarks) -> tuple[tuple[str, ...], tupl
 
 
 def found_text(marks: StepMarks, place: Place) -> str:
-    """Return what is written at a place."""
+    """Return the written entry at a place."""
     return "" if marks.written is None else on_a_line(marks.written.text(place))[:40]
 
 
 def expected_text(marking: Marking, marks: StepMarks, place: Place) -> str:
-    """Return what should be written at a place."""
+    """Return the right entry at a place."""
     value = float(marks.expected[place])
     if marking.rules.in_tolerance:
         return f"{value:.10g}"
     return fixed(value, marking.key.problem.decimals)
 
 
-def _told_apart(marking: Marking, marks: StepMarks, place: Place) -> tuple[str, str]:
-    """Return what is written and what should be; with all digits where few would look the same."""
+def _distinguished(marking: Marking, marks: StepMarks, place: Place) -> tuple[str, str]:
+    """Return the written and the right entry; with all digits if they would look the same."""
     found, expected = found_text(marks, place), expected_text(marking, marks, place)
     if found != expected or marks.written is None:
         return found, expected
@@ -176,7 +177,7 @@ def _first_mistake(marking: Marking) -> Iterator[str]:
 
 
 def _then(marking: Marking, marks: StepMarks) -> str:
-    """Return what the steps after a matrix of a wrong shape are marked with."""
+    """Return how the steps after a matrix of a wrong shape are marked."""
     name, place = marks.step.name, marking.steps.index(marks)
     after = [each for each in marking.steps[place + 1 :] if each.written is not None]
     if not after:
@@ -187,9 +188,9 @@ def _then(marking: Marking, marks: StepMarks) -> str:
 
 
 def _entry_is_wrong(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:
-    """Return what is written, what is right, and the arithmetic that gives it."""
+    """Return the written entry, the right one, and its calculation."""
     named = entry_named(marking, marks, place)
-    found, expected = _told_apart(marking, marks, place)
+    found, expected = _distinguished(marking, marks, place)
     said = f"{opening} {marks.step.name}, {named.where}: {named.name} is {expected}, not {found}."
     if marking.rules.in_tolerance or _is_own(marking, marks, place):
         return said
@@ -218,7 +219,7 @@ def _how_many(marking: Marking, marks: StepMarks) -> Iterator[str]:
 
 
 def _why(marking: Marking, marks: StepMarks) -> Iterator[str]:
-    """Yield what went wrong, or the mistakes that explain it equally well."""
+    """Yield the mistake, or the mistakes that explain it equally well."""
     name = marks.step.name
     if not marks.causes:
         return
@@ -290,7 +291,7 @@ def _is_own(marking: Marking, marks: StepMarks, place: Place) -> bool:
 
 def _later(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:
     named = entry_named(marking, marks, place)
-    found, expected = _told_apart(marking, marks, place)
+    found, expected = _distinguished(marking, marks, place)
     return f"{opening}: {named.name} is {expected}, not {found} ({named.where})."
 
 
@@ -355,7 +356,7 @@ def _not_shown(marking: Marking) -> Iterator[str]:
 
 
 def _where_unread(marking: Marking) -> str:
-    """Return where a step that is not found may be: in what was not read."""
+    """Return where a missing step may be: in the unread text."""
     could_be = [each for each in marking.answer.unread if each.could_be_matrix]
     if not could_be and not marking.unread_lines:
         return ""
@@ -379,7 +380,7 @@ def _names(steps: Sequence[str]) -> str:
 
 
 def _counted(marking: Marking, said: Said) -> Iterator[str]:
-    """Yield the points of each step, and what does not count."""
+    """Yield the points of each step, and the parts that do not count."""
     if marking.not_counted:
         yield f"Not counted because it is not required: {_names(marking.not_counted)}."
     by_cause = {marks.step.name: marks.deduction(marking.rules) for marks in marking.steps}
@@ -527,13 +528,13 @@ def _for_a_person(marking: Marking) -> Iterator[str]:
 
 
 def unread_in_words(marking: Marking) -> list[str]:
-    """Return what was not read, what could be a matrix first."""
+    """Return the unread parts, possible matrices first."""
     unread = sorted(marking.answer.unread, key=lambda each: not each.could_be_matrix)
     return [_in_words(*each[:3]) for each in unread]
 
 
 def _in_words(line: int, text: str, why: str) -> str:
-    """Return what was not read: where, what and why.
+    """Return an unread part: its place, its text, and the reason.
 
     Examples
     --------

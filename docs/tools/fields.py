@@ -77,7 +77,7 @@ def _values(setting: Setting) -> str:
 
 
 def _elsewhere(setting: Setting) -> str:
-    """Return what holds in other blocks where nothing is said."""
+    """Return the default in other blocks."""
     others = {"a decoder": setting.in_decoder, "a Vision Transformer": setting.in_vit}
     said = [f"in {where} `{str(value).lower()}`" for where, value in others.items() if value]
     return "".join(f"; {each}" for each in said)

@@ -51,7 +51,7 @@ def as_kept(notebook: dict[str, Any]) -> str:
 def _joined(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return outputs with all printed text in one, however the kernel split it.
 
-    What went to stderr is left out: there libraries tell of the machine, of its fonts for one.
+    Text on stderr is left out: libraries report details of the machine there, such as fonts.
     """
     found: list[dict[str, Any]] = []
     for output in outputs:

@@ -29,7 +29,7 @@ Made = tuple[str, Case, Callable[[Case], Outcome]]
 
 @dataclass
 class Row:
-    """What is told of one command or reader."""
+    """The report on one command or reader."""
 
     calls: int = 0
     codes: Counter[int | None] = field(default_factory=Counter)
@@ -76,7 +76,7 @@ def counted_row(
     case: Case,
     run: Callable[[Case], Outcome],
 ) -> None:
-    """Try a case, count what comes of it, and report what is new."""
+    """Try a case, count its outcome, and report a new one."""
     faulthandler.dump_traceback_later(LONGEST, exit=True)
     seen = run(case)
     faults = faults_of(case, seen)

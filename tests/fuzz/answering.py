@@ -37,7 +37,7 @@ MIXED: list[Any] = [
     10**400,
     {"a": 1},
 ]
-"""What may stand in JSON where a number, a row or a head should."""
+"""JSON values in place of a number, a row or a head."""
 MOST_STEPS = 4
 
 
@@ -180,7 +180,7 @@ def _as_json(some: Random, steps: Steps) -> bytes:
 
 
 def _mixed(some: Random, value: Any) -> Any:
-    """Return nested lists with one of their parts, however deep it stands, of another type."""
+    """Return nested lists with one of their parts, at any depth, of another type."""
     if not isinstance(value, list) or not value or some.random() < 0.25:
         return some.choice(MIXED)
     place = some.randrange(len(value))

@@ -33,7 +33,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of it."""
+    """Its outcome."""
 
     code: int | None
     out: str

@@ -79,7 +79,7 @@ def _texts(case: Case, seen: Outcome):
     if case.arguments[:1] == ("schema",):
         return  # which has "nan" among the values of steps
     if any(data.startswith(b"PK") for data in case.files.values()):
-        return  # what stands in it is not seen here
+        return  # its content is not visible here
     out = _SCRIPT.sub("", seen.out)
     if "nan" not in given and _NOT_A_NUMBER.search(out):
         yield "nan", _around(_NOT_A_NUMBER, out)

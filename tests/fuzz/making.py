@@ -250,7 +250,7 @@ def problems() -> tuple[Document, ...]:
 
 
 def number(some: Random) -> str:
-    """Return a number as somebody types it: mostly a plain one."""
+    """Return a number as people type it: mostly a plain one."""
     if some.random() < 0.95:
         return some.choice(
             [str(some.randint(-3, 9)), f"{some.uniform(-9, 9):.{some.randint(0, 4)}f}"]
@@ -405,7 +405,7 @@ def _array(some: Random, value: Any) -> bytes:
 
 
 def _keep(file: zipfile.ZipFile, name: str, data: bytes) -> None:
-    """Put a part into a zip, of no time: the same seed makes the same bytes."""
+    """Add a file to a zip, without a time: the same seed gives the same bytes."""
     file.writestr(zipfile.ZipInfo(name), data, file.compression)
 
 
@@ -627,7 +627,7 @@ _STRANGE: list[tuple[str, Any]] = [
     ("decoder", {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "a"},
                  "content": "a" * 1000}] * 9}),
 ]  # fmt: skip
-"""What a stranger's tokenizer.json may say: some of it panics, some never ends."""
+"""Hostile tokenizer.json files: some panic, some never end."""
 
 
 def tokenizer(some: Random) -> bytes:

@@ -20,7 +20,7 @@ from .calling import Case
 Files = dict[str, bytes]
 KINDS = ("self", "cross", "encoder", "decoder", "vit")
 SPOILT = 0.1
-"""How often a problem is spoilt all the same."""
+"""How often a problem is spoilt in the same way."""
 VALUES = {
     "only": ("A", "A", "Q,A,O"),
     "set": ("softcap=9", "heads=null", "layout=rows", 'weights_layout="in-out"'),

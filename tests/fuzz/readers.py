@@ -1,4 +1,4 @@
-"""The readers called directly: what is read of bytes is a value, or refused in words."""
+"""The readers called directly: they return a value, or refuse the bytes with a message."""
 
 import warnings
 from collections.abc import Callable

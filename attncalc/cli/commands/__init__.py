@@ -1,1 +1,1 @@
-"""What each command does: heavy, and imported when it runs."""
+"""The implementation of each command: heavy, and imported when it runs."""

@@ -20,7 +20,7 @@ FALLBACK = "average"
 
 
 def aim(flags: Mapping[str, Any]) -> None:
-    """Design a query, and write what it is and comes to."""
+    """Design a query, and write it with its result."""
     wanted, saved = wanted_from(flags), target_of("--save", flags["save"])
     if flags["save"] is not None:
         check_targets(wanted.target, saved)
@@ -40,7 +40,7 @@ def aim(flags: Mapping[str, Any]) -> None:
 
 
 def _problem(found: Aim) -> str:
-    """Return the problem with its designed query, as it is read back."""
+    """Return the problem with its designed query, to be read back."""
     from attncalc.writing.page import Contents, make_page
     from attncalc.writing.page_data import write_json
 

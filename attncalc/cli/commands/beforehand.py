@@ -23,12 +23,12 @@ PER_ENTRY = {"csv": 1.2e-6, "json": 2.5e-6, "npz": 1e-7}
 """Seconds for an entry of a form that holds all of them; pages are the slower ones:"""
 PER_CELL, BYTES_OF_CELL = 1.2e-5, 250
 PER_DRAWN, PER_PANEL, PER_DRAWN_LINE = 1e-6, 0.1, 4e-4
-"""Seconds for a weight of a picture, for what shows a head, and for a line."""
+"""Seconds for a weight of a picture, for a head, and for a line."""
 PER_LINE_OF_WORK, PER_TERM = 4e-4, 8e-6
-"""Seconds for an entry that is written out, and for each weight it may be made of."""
+"""Seconds for an entry that is written out, and for each of its weights."""
 BYTES_OF_NUMBER, BYTES_OF_MARKED, BYTES_OF_DRAWN = 8, 100, 100
 BLOCKS = 150 * 2**20
-"""Bytes that a long problem takes where nothing of its size is kept."""
+"""Bytes of a long problem if no n × m matrix is kept."""
 
 
 def sizes_of(problem: Problem, steps: Plan) -> dict[str, int]:
@@ -47,15 +47,15 @@ def say_of_page(
     Parameters
     ----------
     problem
-        What it is of.
+        The problem.
     entries
-        How many entries its matrices have.
+        The number of entries of its matrices.
     form
-        What it is written in.
+        The form.
     full, work
         Whether all entries are shown, and whether all are written out.
     remakes
-        Whether scores and weights are made again as they are read, and not kept.
+        Whether scores and weights are recomputed when read, and not kept.
     """
     scores = sum(each.scores for each in problem.attentions)
     seconds, size = scores * PER_SCORE, BLOCKS if remakes else entries * BYTES_OF_NUMBER

@@ -22,19 +22,19 @@ Flags = Mapping[str, Any]
 
 
 def calculate(flags: Flags) -> None:
-    """Solve, and write what is asked for to where it is asked for."""
+    """Solve a problem, and write the requested output."""
     kind = flags["command"]
     problem = problem_from(flags, fallback=kind, kind=kind)
     show_page(problem, flags)
 
 
 def show_page(problem: Problem, flags: Flags) -> None:
-    """Solve a problem, and write what of it is asked for to where it is asked for.
+    """Solve a problem, and write the requested page.
 
     Raises
     ------
     InputError, OutputError
-        When flags contradict one another, or name what there is not.
+        If flags contradict one another, or name something that does not exist.
     """
     _check_combinations(flags)
     if flags["practice"]:
@@ -74,9 +74,9 @@ def _say_beforehand(
 
 
 def _remakes(problem: Problem, form: Form) -> bool:
-    """Return whether scores and weights are better made again, row by row, than kept.
+    """Return whether scores and weights are recomputed row by row instead of kept.
 
-    Arrays are written whole, and columns would each ask for all rows.
+    Arrays are written entirely, and columns would each read all rows.
     """
     is_by_rows = form.name not in ("csv", "json") or not problem.standing.by_columns
     return problem.is_long and form.name != "npz" and is_by_rows
@@ -94,7 +94,7 @@ def _kept(
     if form.name == "html" and not problem.is_long:  # for its work, which it may fold
         return None
     names = [step.name for step in chosen]
-    if flags["format"] != "npz" and not problem.is_long:  # for what each output attends to
+    if flags["format"] != "npz" and not problem.is_long:  # for the connections
         names += [step.name for step in steps if step.role == "weights"]
     if flags["explain"]:
         names += needed_for_patterns(problem)

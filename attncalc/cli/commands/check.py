@@ -47,11 +47,11 @@ Read = tuple[str, Answer | str | None]
 """An answer's place, and the answer, or why it cannot be read; None before it is read."""
 Work = Callable[[Read], Marked]
 MOST_NAMED = 10
-"""Of what is not marked in a folder, so many are named."""
+"""The number of unmarked files of a folder that are named."""
 
 
 def check(flags: Mapping[str, Any]) -> int:
-    """Mark the answers, write what is asked for, and return how the command ends."""
+    """Mark the answers, write the requested output, and return the exit code."""
     if flags["lesson"]:
         from attncalc.cli.commands.check_lesson import check_lessons
 
@@ -90,7 +90,7 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
             (each, _ahead(each, key.expected, answers, alone=alone, of_all=flags["reading"]))
             for each in places or answers
         ]
-    check_targets(page, table)  # once more, now that it is known what was read
+    check_targets(page, table)  # again, since inputs are known now
     if flags["reading"]:
         deliver(_reading([each for _, each in read if each is not None], flags["format"], page))
         return RIGHT
@@ -134,7 +134,7 @@ def _form(form: str | None, page: Target) -> str:
 
 
 def _places(answers: Sequence[str]) -> list[str] | None:
-    """Return the answers that are meant, or None where it is one alone."""
+    """Return the given answers, or None for a single one."""
     found: list[str] = []
     for answer in answers:
         try:
@@ -163,7 +163,7 @@ def _say_of_others(folder: str, answers: list[Path]) -> None:
 
 
 def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Output:
-    """Return what was read of each answer, as text, or as an answer to be corrected."""
+    """Return the reading of each answer, as text, or as an answer to be corrected."""
     from attncalc.cli.commands.reading import reading_as_json, reading_in_text
 
     as_json = form == "json" or (page.place is not None and page.place.suffix == ".json")
@@ -181,9 +181,9 @@ def _told(answer: Answer | str, tell: Callable[[Answer], str]) -> str:
 def _ahead(
     place: str, expected: Expected, named: Sequence[str], *, alone: bool, of_all: bool
 ) -> Answer | str | None:
-    """Return an answer that is read before any is marked; None for a file of many, as yet unread.
+    """Return an answer that is read before any is marked; None for one of many files.
 
-    Workers read those; what is read is remembered here, where files are written.
+    Workers read those; inputs are remembered here, where files are written.
     """
     if alone or of_all or place == "-" or is_folder(Path(place)):
         return _read(place, expected, named, alone=alone)
@@ -216,7 +216,7 @@ def _marked(
     key.prepare()  # for workers, too
     marked = []
     for done, each in enumerate(mapped(work, read, jobs), start=1):
-        # a worker sends its own copy of the key, and no work is to be done again for it
+        # a worker sends its own copy of the key: use the computed one
         marking = each.marking and replace(each.marking, key=key)
         marked.append(each._replace(marking=marking))
         if report is not None:

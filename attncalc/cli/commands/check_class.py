@@ -55,7 +55,7 @@ class _Way(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """A student, what they were handed and what they handed in, and what is known of it."""
+    """A student, their problems and answers, and the earlier results."""
 
     place: int
     name: str
@@ -75,7 +75,7 @@ class _Done(NamedTuple):
 
 
 def check_class(flags: Mapping[str, Any]) -> int:
-    """Mark a class, write what is asked for, and return how the command ends."""
+    """Mark a class, write the requested output, and return the exit code."""
     page, table = _page(flags), target_of("--csv", flags["sheet"])
     wants_table = flags["sheet"] is not None
     _check_flags(flags, page, table)
@@ -86,7 +86,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
     way = _Way(_rules(flags, samples), shown, _form(flags, page))
     paired, unpaired = pairs(given, flags["answers"])
     _remember(given, paired, unpaired)
-    check_targets(page, table)  # once more, now that it is known what is read
+    check_targets(page, table)  # again, since inputs are known now
     if page.place is not None:
         _refuse_within(page.place, [flags["file"], *flags["answers"]])
     rows = _marked(given, paired, way, page, flags["jobs"] or cores())
@@ -165,7 +165,7 @@ def _refuse_within(page: Path, read: Sequence[str]) -> None:
 def _marked(
     given: ClassSet, paired: Sequence[Paired], way: _Way, page: Target, jobs: int
 ) -> dict[int, tuple[Outcome, ...]]:
-    """Mark what is not marked yet, write the pages as they come, and return each student's rows."""
+    """Mark new answers, write the pages as they are finished, and return each student's rows."""
     folder = page.place
     ending, _ = FORMS[way.form]
     state = State(folder, ending)
@@ -203,7 +203,7 @@ def _pages(count: int) -> str:
 
 
 def _works(given: ClassSet, paired: Sequence[Paired], state: State) -> Iterator[_Work]:
-    """Yield the students who handed anything in, with what they did."""
+    """Yield the students with answers."""
     answers: dict[int, dict[int, Paired]] = {}
     for each in paired:
         answers.setdefault(each.student, {})[each.problem] = each
@@ -220,7 +220,7 @@ def _works(given: ClassSet, paired: Sequence[Paired], state: State) -> Iterator[
 
 
 def _mark(way: _Way, work: _Work) -> _Done | None:
-    """Mark what a student handed in; None where that is done and nothing has changed."""
+    """Mark the answers of a student; None if nothing has changed since the last run."""
     digest = _digest(way, work)
     if digest == work.known:
         return None
@@ -272,7 +272,7 @@ def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[
 def _attempt(key: Key, place: Path, rules: Rules) -> Marked:
     """Mark an answer; one that cannot be read stops none of the others."""
     try:
-        refuse_found(place, may_link=True)  # one in a folder is no link: see `pairs`
+        refuse_found(place, may_link=True)  # a file in a folder is not a link: see `pairs`
         with key.names_at_hand():
             answer = read_answer(place, key.expected)
         return Marked(str(place), mark(key, answer, rules))

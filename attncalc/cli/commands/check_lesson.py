@@ -1,4 +1,4 @@
-"""`attncalc check --lesson lesson.md`: a document beside what follows from its own numbers."""
+"""`attncalc check --lesson lesson.md`: compares a document with its own numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -42,7 +42,7 @@ _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty",
 
 
 def check_lessons(flags: Mapping[str, Any]) -> int:
-    """Check documents, write what was found, and return how the command ends."""
+    """Check documents, write the findings, and return the exit code."""
     for name in (*_OF_MARKS, *GIVEN):
         if flags.get(name):
             flag = {"sheet": "csv"}.get(name, name.replace("_", "-"))
@@ -86,7 +86,7 @@ def _written(read: Sequence[Read], form: str, target: Target) -> str:
 
 
 def _checked(named: Sequence[str], said: Mapping[str, Any], place: str) -> Read:
-    """Return what was found in one document; one that cannot be read stops none of the others."""
+    """Return the findings in one document; an unreadable one does not stop the others."""
     try:
         if place == "-":
             return findings_of(read_lesson("standard input", receive()), said)
@@ -100,7 +100,7 @@ def _checked(named: Sequence[str], said: Mapping[str, Any], place: str) -> Read:
 
 
 def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
-    """Return what is found in a lesson, by the conventions that the user states."""
+    """Return the findings in a lesson, under the conventions that the user gives."""
     found: list[Finding] = []
     seen: set[int] = set()
 

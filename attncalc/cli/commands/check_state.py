@@ -1,4 +1,4 @@
-"""What of a class is marked already: pages, and beside them a line for each, to go on from."""
+"""The state of marking a class: pages, and a line for each, to continue from."""
 
 import json
 import os
@@ -18,14 +18,14 @@ AT_ONCE = 32
 
 
 class State:
-    """The pages of a folder, and what is known of each; of no folder, nothing.
+    """The pages of a folder, with the state of each; without a folder, nothing.
 
     Parameters
     ----------
     folder
         Where pages are written, or None.
     ending
-        How their names end.
+        Their file ending.
     """
 
     def __init__(self, folder: Path | None, ending: str) -> None:
@@ -74,7 +74,7 @@ class State:
         """Write the pages that wait: all of them or none, and only then their lines."""
         if not self._waiting or self.folder is None:
             return
-        # once it is there, all that was read need not be held against it with each few pages
+        # when the folder exists, inputs need not be compared again with every few pages
         new = None if self.folder.is_dir() else self.folder
         write_files({path: page for path, page, _ in self._waiting}, folder=new)
         place = self.folder / LINES
@@ -89,7 +89,7 @@ def _read(folder: Path | None) -> dict[str, Any]:
     """Return the lines by name, the last of each; one that was cut off is skipped."""
     if folder is None:
         return {}
-    refuse_found(folder / LINES)  # lines are added to it: what it leads to would be changed
+    refuse_found(folder / LINES)  # lines are appended to it: the target of a link would be changed
     try:
         text = (folder / LINES).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -106,7 +106,7 @@ def _read(folder: Path | None) -> dict[str, Any]:
 
 
 def _is_whole(told: Any) -> bool:
-    """Return whether a line holds what this version writes."""
+    """Return whether a line has the content that this version writes."""
     if not isinstance(told, dict) or not isinstance(told.get("rows"), list):
         return False
     texts = all(isinstance(told.get(name), str) for name in ("folder", "digest", "page"))

@@ -1,4 +1,4 @@
-"""`attncalc doctor`: what one pastes into a report."""
+"""`attncalc doctor`: data for a bug report."""
 
 import shutil
 import sys
@@ -28,7 +28,7 @@ def doctor(flags: Mapping[str, Any]) -> None:
 
 
 def _labels(file: str) -> Facts:
-    """Return what of a problem's names cannot be shown."""
+    """Return the letters of a problem's names that cannot be shown."""
     from attncalc.cli.commands.problem import problem_from
 
     problem = problem_from({"file": file}, fallback="self")

@@ -17,7 +17,7 @@ _OF_MARKS = ("sheet", "steps", "weight", "reading")
 
 
 def are_dumps(flags: Mapping[str, Any]) -> bool:
-    """Return whether what is given as the problem is a program's dump, and so is the one answer."""
+    """Return whether the given problem and the only answer are dumps of programs."""
     file, answers = flags["file"], flags["answers"]
     if file in (None, "-") or len(answers) != 1 or answers[0] == "-":
         return False

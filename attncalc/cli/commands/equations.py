@@ -15,11 +15,11 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.stating import lines_of
 
 SHOWN = ("causal", "plain")
-"""The flags with which equations are listed, beside their optional inputs."""
+"""The flags with which equations are listed, in addition to their optional inputs."""
 
 
 def equations(flags: Mapping[str, Any]) -> None:
-    """List the equations that are built in, or those whose names hold one of these words."""
+    """List the built-in equations, or those whose names contain one of these words."""
     target = target_of("--out", flags["out"])
     check_targets(target)
     wanted = [word.lower() for word in flags["words"] or ()]

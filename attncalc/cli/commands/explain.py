@@ -1,4 +1,4 @@
-"""`attncalc explain`: what the weights of a problem show, in sentences."""
+"""`attncalc explain`: the patterns of the weights of a problem, in sentences."""
 
 from collections.abc import Mapping
 from typing import Any

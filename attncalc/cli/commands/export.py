@@ -23,7 +23,7 @@ NAMES = {
     "numbas": "Numbas",
 }
 ENDINGS = {"gradescope": ".zip", "moodle": ".xml", "numbas": ".exam"}
-"""How the names of files end that systems take."""
+"""The file endings of systems."""
 OF_MARKING = {
     "weight": None,
     "follow_penalty": "0",
@@ -50,7 +50,7 @@ def export(flags: Mapping[str, Any]) -> None:
     rules = rules_from({**flags, "atol": None, "rtol": None})
     key = key_of(problem, rules)
     course = course_of(key, with_known_steps(rules, key), points)
-    check_targets(target)  # once more, now that it is known what was read
+    check_targets(target)  # again, since inputs are known now
     _refuse_another_ending(target, system)
     deliver(WRITERS[system](key, course, target))
 

@@ -35,7 +35,7 @@ TITLE = "Attention"
 
 
 class _Way(NamedTuple):
-    """What is asked for, and for which system."""
+    """The request, and the system."""
 
     system: str
     rules: Rules
@@ -56,7 +56,7 @@ def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | No
     for row in given.handed:
         for handed in row:
             remember(handed.file)
-    check_targets(target)  # once more, now that it is known what is read
+    check_targets(target)  # again, since inputs are known now
     rules = rules_from({**flags, "atol": None, "rtol": None})
     samples = keys_of_one_student(given, rules)
     way = _Way(system, with_known_steps(rules, *samples), points)
@@ -124,4 +124,4 @@ GIVEN_OUT = {
     "moodle": "a category for each problem, of which a quiz can take a random question",
     "numbas": "each student gets a random one of each problem",
 }
-"""Who gets which version: these systems do not know the list of a class."""
+"""How versions are assigned: these systems do not know the class list."""

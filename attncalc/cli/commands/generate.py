@@ -47,14 +47,14 @@ def generate(flags: Mapping[str, Any]) -> None:
 
 
 def refuse_alone(flags: Mapping[str, Any]) -> None:
-    """Refuse flags of generating where nothing is generated."""
+    """Refuse flags of generating if nothing is generated."""
     for flag in GENERATING:
         if flags[flag.own_name] != flag.default:
             raise InputError(f"--{flag.own_name.replace('_', '-')} needs --generate")
 
 
 def _source(flags: Mapping[str, Any]) -> tuple[Source, tuple[int, ...]]:
-    """Return what generates, and the tokens that end its sequences."""
+    """Return the source of logits, and the tokens that end its sequences."""
     names = ("tokens", "text", "spectrogram", "decoder_tokens")
     given: dict[str, Any] = {name: flags[name] for name in names}
     said = {name: f"--{name.replace('_', '-')}" for name in names}

@@ -51,7 +51,7 @@ def with_known_steps(rules: Rules, *keys: Key) -> Rules:
 
 
 def rules_of_one(rules: Rules, key: Key) -> Rules:
-    """Return the rules for one problem of several: of what is asked for, each has its own steps."""
+    """Return the rules for one problem of several, with only its own steps."""
     known = {*key.steps, "connections"}
     asked = rules.asked and tuple(name for name in rules.asked if name in known)
     return replace(

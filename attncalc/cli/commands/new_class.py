@@ -26,7 +26,7 @@ from attncalc.writing.latex import write_together
 
 
 class _Share(NamedTuple):
-    """What is made of one problem for one student."""
+    """The files of one problem for one student."""
 
     files: Mapping[str, str]
     sheet: str
@@ -116,7 +116,7 @@ def _say_of_twins(shares: Sequence[_Share], roster: Roster, spec: Spec) -> None:
 
 
 def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, str | Iterator[str]]:
-    """Return all that the set holds, by place."""
+    """Return the files of the set, by path."""
     files: dict[str, str | Iterator[str]] = {}
     for share in shares:
         files |= share.files

@@ -1,4 +1,4 @@
-"""`attncalc open`: a layer of a model as a problem that is solved, or what comes next."""
+"""`attncalc open`: a layer of a model as a solved problem, or the most probable tokens."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,13 +30,13 @@ NEEDED = {
     "image": "--image x.npy",
     "spectrogram": "--spectrogram x.npy",
 }
-"""What is to be given, by what a model reads."""
+"""The required input, by the kind of model."""
 PAGES = ("table", "markdown", "latex", "html", "pdf")
-"""Forms that show a head alone; the others hold data, of all heads."""
+"""Forms that show a single head; the others contain the data of all heads."""
 
 
 def open_model(flags: Flags) -> None:
-    """Run a model up to a layer and show that, or all of it and show what is most probable."""
+    """Run a model up to a layer and show it, or run all of it and show the likeliest tokens."""
     if flags["generate"] is not None:
         _generate(flags)
         return
@@ -87,7 +87,7 @@ def _check_flags(flags: Flags) -> None:
 
 
 def _check_layer(flags: Flags) -> None:
-    """Refuse what is of a layer alone, or of none."""
+    """Refuse flags that apply only with a layer, or only without one."""
     if flags["layer"] is not None:
         if flags["at"] is not None:
             raise InputError("--at is for probabilities, not for layers: omit --layer")
@@ -114,7 +114,7 @@ def _check_head(problem: Problem, head: int | None) -> None:
 
 
 def _opened(flags: Flags) -> Opened:
-    """Return the model with what it is given to read."""
+    """Return the model with its input."""
     given: dict[str, Any] = {name: flags[name] for name in Given._fields}
     said = {name: f"--{name.replace('_', '-')}" for name in given}
     for name in ("image", "spectrogram"):
@@ -147,7 +147,7 @@ def _draw(problem: Problem, flags: Flags) -> None:
     from attncalc.writing.plotting.picture import chosen_heads, needed_for_pictures, render
 
     target = target_of("--out", flags["out"])
-    check_targets(target)  # once more, now that it is known what was read
+    check_targets(target)  # again, since inputs are known now
     solution = solve(problem, keep=needed_for_pictures(problem, plan(problem)))
     assert target.place is not None
     form = target.place.suffix.lower()[1:]
@@ -156,7 +156,7 @@ def _draw(problem: Problem, flags: Flags) -> None:
 
 
 def _show_next(flags: Flags) -> None:
-    """Run all layers and the head, and show what is most probable."""
+    """Run all layers and the head, and show the most probable tokens or classes."""
     wanted = wanted_from(flags)
     if wanted.form in ("picture", "npz"):
         raise InputError(f"{wanted.form} requires a layer: choose it, as --layer 0")

@@ -33,13 +33,13 @@ class Form(NamedTuple):
     name
         One of `FORMS`, or "pdf".
     target
-        Where it goes.
+        Its target.
     standalone
         Whether LaTeX is a complete document.
     unfolded
-        Whether the work of a page of HTML is open.
+        Whether the work of an HTML page is open.
     practice
-        Whether a worksheet of HTML is filled in where it is read.
+        Whether an HTML worksheet is filled in within the browser.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Form(NamedTuple):
 
     @property
     def picture(self) -> str | None:
-        """The name of the picture beside the page, if there is a place for one."""
+        """The name of the picture with the page, if there is a place for one."""
         place = self.target.place
         if place is None:
             return None
@@ -61,14 +61,14 @@ class Form(NamedTuple):
 
 
 def form_from(flags: Mapping[str, Any]) -> Form:
-    """Return the form that the flags ask for; refuse what cannot be, or would do harm.
+    """Return the form that the flags request; refuse impossible and harmful ones.
 
     Raises
     ------
     OutputError
-        When there can be no such file or folder, or nothing is installed that makes it.
+        If there can be no such file or folder, or the program that makes it is missing.
     InputError
-        When the form cannot contain a part; the message lists forms that can.
+        If the form cannot contain a part; the message lists forms that can.
     """
     target = target_of("--out", flags["out"])
     if target.place is not None and (
@@ -135,7 +135,7 @@ def output_of(page: Page, form: Form) -> Output:
 
 
 def _table(page: Page, form: Form) -> Output:
-    """Draw the tables for a terminal, a pipe or a file; a file holds the notes too."""
+    """Draw the tables for a terminal, a pipe or a file; a file also contains the notes."""
     from attncalc.writing.terminal import write_notes
 
     text = tables_of(page, form.target)
@@ -220,7 +220,7 @@ def _on_map(page: Page) -> tuple[str, ...]:
 
 
 def _with_picture(page: Page, target: Target, text: Content, name: str | None) -> Output:
-    """Return a page and beside it, where there is a place for one, the picture that it shows."""
+    """Return a page with its picture, if there is a place for one."""
     if target.place is None and page.has_map:
         left_out = "the map is left out: -o FILE writes it beside the page"
         return output(target, text, *page.advice, left_out)

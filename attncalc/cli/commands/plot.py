@@ -44,7 +44,7 @@ def plot(flags: Mapping[str, Any]) -> None:
         _check_gradient(flags)
         flags = {**flags, "backward": True}
     problem = problem_from(flags, fallback="self")
-    check_targets(target, STDOUT)  # once more, now that it is known what was read
+    check_targets(target, STDOUT)  # again, since inputs are known now
     if flags["of"] is not None:
         _deliver(target, _gradient_drawn(problem, flags, form, look), "")
         return
@@ -67,7 +67,7 @@ def _gradient_drawn(problem: Problem, flags: Mapping[str, Any], form: str, look:
 
 
 def _check_gradient(flags: Mapping[str, Any]) -> None:
-    """Refuse what a picture of a gradient is not asked together with."""
+    """Refuse flags that do not apply to a picture of a gradient."""
     for name in ("head", "explain"):
         if flags[name]:
             raise InputError(f"--of and --{name} together: --of draws all of a gradient")
@@ -101,7 +101,7 @@ def _kept(problem: Problem, *, explain: bool) -> tuple[str, ...] | None:
 
 
 def _explained(solution: Solution) -> str:
-    """Return what the weights show, below an empty line."""
+    """Return the patterns of the weights, below an empty line."""
     from attncalc.cli.commands.screens import tables_of  # here, for it loads rich
     from attncalc.writing.document import Document, Patterns
     from attncalc.writing.page import Contents, make_page

@@ -98,7 +98,7 @@ _A = {
 
 
 def _matrices(flags: Mapping[str, Any]) -> Fields:
-    """Read the matrices given as flags, and the labels of tokens that their files hold."""
+    """Read the matrices given as flags, and the labels of tokens in their files."""
     given: Fields = {}
     for name in GIVEN:
         if flags.get(name) is not None:
@@ -107,7 +107,7 @@ def _matrices(flags: Mapping[str, Any]) -> Fields:
 
 
 def _embedded(flags: Mapping[str, Any], changes: Fields) -> Fields:
-    """Return the tokens that `--vectors` and `--text` give."""
+    """Return the tokens of `--vectors` and `--text`."""
     path, text = flags.get("vectors"), flags.get("text")
     if path is None and text is None:
         return {}
@@ -146,7 +146,7 @@ def conventions_of(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fields_set(flags: Mapping[str, Any]) -> Fields:
-    """Return the fields that `--set` gives, each read as its flag or as its JSON is."""
+    """Return the fields of `--set`, each read like its flag or its JSON."""
     fields: Fields = {}
     for text in flags.get("set") or ():
         typed, sign, value = (each.strip() for each in text.partition("="))
@@ -165,7 +165,7 @@ def fields_set(flags: Mapping[str, Any]) -> Fields:
 
 
 def _value_set(name: str, value: str) -> Fields:
-    """Return the field that a value of `--set` gives, and labels where a file of it has any."""
+    """Return the field of a value of `--set`, and the labels in its file, if any."""
     own = own_name(name)
     is_json = own in NESTED or value == "null" or value.startswith('"')
     if not is_json and own not in TEXTS:

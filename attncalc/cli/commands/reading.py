@@ -1,4 +1,4 @@
-"""The report of what was read of an answer, as text, and as an answer to be corrected."""
+"""The reading of an answer, as text, and as an answer to be corrected."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ WIDEST = 44
 
 
 def reading_in_text(answer: Answer) -> str:
-    """Return what each part of an answer was taken for, what was not read, and what is missing.
+    """Return how each part of an answer was interpreted, and what is unread or missing.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def _cut(text: str) -> str:
 
 
 def reading_as_json(answer: Answer) -> str:
-    """Return an answer as it was read, its entries as they were typed, in the form of an answer."""
+    """Return an answer as read, its entries as typed, in the form of an answer."""
     content: dict[str, Any] = {name: _texts(matrix) for name, matrix in answer.matrices.items()}
     if answer.connections is not None:
         content["connections"] = _connections(answer)

@@ -19,7 +19,7 @@ def as_flags(names: Container[str] | None = None) -> Iterator[None]:
     Parameters
     ----------
     names
-        What options are called, where something else may be refused too: a file, or a matrix.
+        The names of options, if other errors are possible: of a file, or a matrix.
     """
     try:
         yield
@@ -32,7 +32,7 @@ def as_flags(names: Container[str] | None = None) -> Iterator[None]:
 
 
 def refuse_of_a_set(flags: Mapping[str, Any]) -> None:
-    """Refuse matrices and conventions where a set is given, of which each problem has its own."""
+    """Refuse matrices and conventions with a set, since each of its problems has its own."""
     for flag in typed(flags, (*GIVEN, *(name for name in SETTINGS if name != "asked"), "title")):
         raise InputError(f"{flag}: each problem of a set defines it: omit the flag")
 

@@ -1,4 +1,4 @@
-"""`attncalc samples`: list what is bundled, or write one out."""
+"""`attncalc samples`: list the bundled samples, or write one out."""
 
 import shutil
 import sys
@@ -22,7 +22,7 @@ from attncalc.problem.samples import (
 )
 
 NARROWEST = 20
-"""Letters of a description beside a name on the narrowest screen."""
+"""Letters of a description next to a name on the narrowest screen."""
 
 
 def samples(flags: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""`attncalc schema`: list what JSON is described, or write a description out."""
+"""`attncalc schema`: list the JSON Schemas, or write one out."""
 
 from collections.abc import Mapping
 from typing import Any

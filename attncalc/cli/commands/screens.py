@@ -1,4 +1,4 @@
-"""Tables of a document on what they are drawn on: a terminal, a pipe, or a file."""
+"""Tables of a document for a terminal, a pipe, or a file."""
 
 import io
 import sys
@@ -12,7 +12,7 @@ from attncalc.writing.terminal import write_tables
 
 
 def tables_of(document: Document, target: Target) -> str:
-    """Return the tables of a document as they are drawn for a target."""
+    """Return the tables of a document as drawn for a target."""
     if target.place is not None:
         console, screen = Console(file=io.StringIO(), color_system=None), Screen()
     else:

@@ -17,7 +17,7 @@ from attncalc.writing.studies.forms import forms_of
 
 
 def simulate(flags: Mapping[str, Any]) -> None:
-    """Draw and solve, and write how what is watched spreads to where it is asked for."""
+    """Draw and solve, and write the distribution of the watched quantities."""
     wanted = wanted_from(flags)
     with as_flags():
         check_draws(flags["draws"], flags["until"])
@@ -44,17 +44,17 @@ def simulate(flags: Mapping[str, Any]) -> None:
 def _watched(flags: Mapping[str, Any], problem: Problem, *, alone: bool) -> Any:
     if flags["watch"]:
         return read_watched(flags["watch"], problem)
-    # outputs can be set beside one another, whatever the heads of their problems
+    # outputs are comparable for any heads of their problems
     return read_outputs(problem, weights_too=alone)
 
 
 def files_and_texts(things: list[str]) -> tuple[Sequence[str | None], list[str]]:
-    """Return the files, or None for the bundled sample, and what is drawn.
+    """Return the files, or None for the bundled sample, and the draws.
 
     Raises
     ------
     InputError
-        When nothing is drawn.
+        If nothing is drawn.
     """
     texts = [thing for thing in things if looks_like_draw(thing)]
     if not texts:

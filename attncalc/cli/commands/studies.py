@@ -1,4 +1,4 @@
-"""What the commands of studies share: where a study goes, and in which form."""
+"""Common functions of the commands of studies: target and form."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -21,7 +21,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 class Wanted(NamedTuple):
-    """The form that is asked for, or "picture", and where it goes."""
+    """The requested form, or "picture", and its target."""
 
     form: str
     target: Target
@@ -33,7 +33,7 @@ def wanted_from(flags: Flags) -> Wanted:
     Raises
     ------
     OutputError, InputError
-        When there can be no such file, or its ending is unknown.
+        If there can be no such file, or its ending is unknown.
     """
     target = target_of("--out", flags["out"])
     ending = "" if target.place is None else target.place.suffix.lower()
@@ -75,9 +75,9 @@ def show(shown: Forms, wanted: Wanted, flags: Flags, *more: Output) -> None:
     shown, wanted, flags
         The study, and its requested form.
     *more
-        What else is written.
+        Other output to write.
     """
-    # once more, now that it is known what was read
+    # again, since inputs are known now
     check_targets(wanted.target, *(each.target for each in more))
     if wanted.form == "picture":
         deliver(_picture(shown, wanted.target, flags), *more, _table(shown, STDOUT))

@@ -36,7 +36,7 @@ def train(flags: Mapping[str, Any]) -> None:
     if read[0].step is not None:
         given.setdefault("rate", read[0].step)
     rule = Optimizer(flags["optimizer"], **given, warmup=flags["warmup"])
-    # what is watched unasked are the weights of few tokens, as in other studies
+    # the default is the weights of few tokens, as in other studies
     watched = read_watched(flags["watch"] or (), examples[0])
     with reporting() as report:
         found = descend(

@@ -16,7 +16,7 @@ from attncalc.writing.studies.forms import forms_of
 
 
 def vary(flags: Mapping[str, Any]) -> None:
-    """Solve at each value, and write what is watched to where it is asked for."""
+    """Solve at each value, and write the watched quantities."""
     wanted = wanted_from(flags)
     file, texts = file_and_texts(flags["things"])
     problem = problem_from({**flags, "file": file}, fallback="self")
@@ -28,12 +28,12 @@ def vary(flags: Mapping[str, Any]) -> None:
 
 
 def file_and_texts(things: list[str]) -> tuple[str | None, list[str]]:
-    """Return the file, where one is named, and the changes.
+    """Return the file, if one is named, and the changes.
 
     Raises
     ------
     InputError
-        When there is no change, or more than two.
+        If there is no change, or more than two.
     """
     files = things[:1] if exists(things[0]) or not looks_like_change(things[0]) else []
     changes = things[len(files) :]

@@ -1,1 +1,1 @@
-"""The flags of each command: light, for they are made before it is known what is asked."""
+"""The flags of each command: light, since they are created at every start."""

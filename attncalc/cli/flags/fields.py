@@ -17,7 +17,7 @@ from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
 
 ALL_PANELS = (*PANELS, *LAYER_PANELS)
 OF_THE_ANSWER = ("asked", "equations")
-"""Settings of one problem alone, and none of new ones."""
+"""Settings of one given problem, and not of new ones."""
 OTHERS = {
     "labels": 'Token names, e.g. ["cat", "dog"].',
     "title": "Title of the page.",
@@ -59,7 +59,7 @@ def settings_of_new() -> Iterator[Flag]:
 
 
 def flag_of(setting: str) -> str:
-    """Return what the flag of a setting is called.
+    """Return the name of the flag of a setting.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def _suggesting(name: str) -> Callable[[], list[str]]:
 
 
 def default_of(setting: Setting) -> str:
-    """Return the default of a setting as it is typed; "" without one."""
+    """Return the default of a setting as typed; "" without one."""
     if setting.default in (None, ()):
         return ""
     default = str(setting.default).lower()
@@ -111,7 +111,7 @@ def values_of(name: str) -> list[str]:
 
 
 def completed(incomplete: str) -> list[str]:
-    """Return what can follow `--set`: fields, and for one field its values.
+    """Return completions after `--set`: fields, and for one field its values.
 
     Examples
     --------
@@ -123,5 +123,5 @@ def completed(incomplete: str) -> list[str]:
     if len(names) != 1:
         return [f"{each}=" for each in names]
     found = [f"{names[0]}={value}" for value in values_of(names[0])]
-    # after one suggestion alone a shell would write a blank
+    # after a single suggestion, a shell would append a blank
     return found or ([] if sign else [f"{names[0]}=", f"{names[0]}=null"])

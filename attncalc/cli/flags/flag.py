@@ -1,4 +1,4 @@
-"""What a flag is, and the parameter that Typer makes of it."""
+"""A flag, and its Typer parameter."""
 
 import inspect
 from collections.abc import Callable
@@ -15,9 +15,9 @@ class Flag(NamedTuple):
     Parameters
     ----------
     typed
-        What is typed: "--out -o FILE", "--work", or "[FILE]" for an argument.
+        Its syntax: "--out -o FILE", "--work", or "[FILE]" for an argument.
     help
-        What it does.
+        Its help.
     panel
         The heading of its group.
     takes
@@ -53,7 +53,7 @@ class Flag(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """What it is called: `["--out", "-o"]`."""
+        """Its names: `["--out", "-o"]`."""
         return [each for each in self.typed.split() if each.startswith("-")]
 
     @property

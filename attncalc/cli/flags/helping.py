@@ -14,7 +14,7 @@ from attncalc.cli.flags.table import COMMANDS, COMMON, SET, fields_of, summary, 
 from attncalc.problem.fields import GIVEN, SETTINGS
 
 WIDEST, NARROW = 100, 60
-"""Columns that help takes at most; on fewer than `NARROW`, a meaning is below what it explains."""
+"""The largest width of help in columns; on fewer than `NARROW`, a meaning is below its term."""
 COLUMN = 28
 """Where meanings begin."""
 HELP_ALL = Flag("--help-all", "Show all flags.", takes=bool, default=False)
@@ -96,7 +96,7 @@ def _row(flag: Flag) -> tuple[str, str]:
 
 
 def definitions(rows: Rows) -> list[str]:
-    """Return lines with what each row explains, and beside it the meaning."""
+    """Return lines with the term of each row, and its meaning next to it."""
     rows, lines = list(rows), []
     column = min(COLUMN, max(len(left) for left, _ in rows) + 4)
     for left, right in rows:
@@ -110,7 +110,7 @@ def definitions(rows: Rows) -> list[str]:
 
 
 def prose(text: str) -> list[str]:
-    """Return the lines of a text: paragraphs wrapped, indented lines as they are."""
+    """Return the lines of a text: paragraphs wrapped, indented lines unchanged."""
     lines: list[str] = []
     for is_verbatim, group in groupby(text.strip("\n").split("\n"), lambda x: x.startswith("    ")):
         block = list(group)
@@ -119,7 +119,7 @@ def prose(text: str) -> list[str]:
 
 
 def _example(line: str) -> str:
-    """Return a command; what it does is left out where it is too wide."""
+    """Return a command; its description is omitted if it is too wide."""
     return re.sub(r"(?<=\S) {3,}\S.*", "", line[2:]) if len(line) - 2 > _width() else line[2:]
 
 
@@ -139,7 +139,7 @@ def _width() -> int:
 
 
 def bold(text: str) -> str:
-    """Return a text in bold on a terminal, and as it is elsewhere."""
+    """Return a text in bold on a terminal, otherwise unchanged."""
     is_old = sys.platform == "win32" and "WT_SESSION" not in os.environ
     is_plain = is_old or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
     return text if is_plain or not sys.stdout.isatty() else f"\x1b[1m{text}\x1b[0m"

@@ -164,7 +164,7 @@ GENERATING = (
     Flag("--top-p NUMBER", "Draw from the fewest tokens that sum to p.", GENERATION, float),
     Flag("--seed NUMBER", "Draw tokens, with this seed.", GENERATION, int, low=0),
     Flag("--beams NUMBER", "Beam search with this many sequences.", GENERATION, int, 1),
-    Flag("--length-penalty NUMBER", "Exponent of the length.", GENERATION, float, 1.0),
+    Flag("--length-penalty NUMBER", "Exponent of the length in scores.", GENERATION, float, 1.0),
     Flag("--eos IDS", "Tokens that end a sequence, or none.", GENERATION, unsaid="the model's"),
     _switch("--cache", "Show the cached keys and values.", GENERATION),
 )
@@ -183,7 +183,7 @@ WISHED = (
     Flag("--labels NAMES", "Token names, separated by commas.", SIZES),
     Flag("--title TEXT", "Title of the page.", SIZES),
     Flag("--margin NUMBER", "Minimum distance from a rounding boundary.", WISHES, unsaid="0.01"),
-    Flag("--ties NUMBER", "Outputs with two equally large weights, or any.", WISHES, unsaid="0"),
+    Flag("--ties NUMBER", "Outputs with tied largest weights, or any.", WISHES, unsaid="0"),
     Flag("--second-lines NUMBER", "Outputs with a dashed line.", WISHES),
     Flag("--spread FROM:TO", "exp(entropy) / n of each row: 0.3:0.8.", WISHES),
     Flag("--largest-score NUMBER", "Largest score.", WISHES, unsaid="15"),
@@ -202,16 +202,16 @@ class Command(NamedTuple):
     Parameters
     ----------
     module
-        The module of `cli/commands/` that does it.
+        Its module in `cli/commands/`.
     text
-        What it does in a line; more; its examples, which are indented.
+        Its summary in a line; details; its examples, which are indented.
     own
         Its own flags.
     fields
-        The problems whose fields are flags too: those of a block, "attention" or "" (all); "new" is
-        for settings alone, None for no fields.
+        The problems whose fields are flags too: those of a block, "attention" or "" (all); "new"
+        for only settings, None for no fields.
     function
-        The function that does it, if it is not called as the module.
+        Its function, if its name differs from the module's.
     rare
         Its flags that only `--help-all` shows.
     """
@@ -235,7 +235,7 @@ COMMON = {
     "attention": _ANY,
     "": _ANY,
 }
-"""The fields that the short help of a command shows, by the problems it takes."""
+"""The fields that the short help of a command shows, by the kind of problem."""
 
 COMMANDS: dict[str, Command] = {
     "self": Command(
@@ -442,7 +442,7 @@ Several files are a batch: L is the mean of their losses, and the weights are th
         """Test an attention kernel: error bounds for every result, causes of every failure.
 
 KERNEL is a Python file with a function attention(query, key, value, ...), on arrays (batch, heads,
-tokens, width), or file.py:function. Its signature tells which features it offers: attn_mask,
+tokens, width), or file.py:function. Its signature lists the features to test: attn_mask,
 is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes, query_offset.
 
     attncalc conform kernel.py
@@ -453,7 +453,7 @@ is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes, query_offset
             Flag("[KERNEL]", "Kernel: file.py or file.py:function.", name="file"),
             Flag(
                 "--backend NAME",
-                "Arrays it gets: numpy, torch or jax.",
+                "Type of arrays: numpy, torch or jax.",
                 KERNEL,
                 ("numpy", "torch", "jax"),
                 "numpy",
@@ -461,7 +461,7 @@ is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes, query_offset
             Flag("--device NAME", "Device of torch arrays.", KERNEL, str, "cpu"),
             Flag(
                 "--dtype NAME",
-                "Type of all cases but those of types.",
+                "Type of numbers, except in cases about types.",
                 KERNEL,
                 ("float64", "float32", "float16", "bfloat16"),
                 "float32",
@@ -589,8 +589,8 @@ Qwen3, Gemma 2, BERT, ViT, BART, mBART, Whisper and T5.
         "generate",
         """Generate tokens with a decoder, and show the candidates of each step.
 
-SOURCE is the folder of a model, or a problem with ids, W_E and a head. Without more flags the
-most probable token is taken; with --temperature, --top-k, --top-p or --seed tokens are drawn.
+SOURCE is the folder of a model, or a problem with ids, W_E and a head. By default, the most
+probable token is chosen; --temperature, --top-k, --top-p and --seed draw tokens.
 
     attncalc generate gpt2 --text "The cat" --count 5
     attncalc generate in.json --tokens "0" --count 2 --top-p 0.9 --seed 1
@@ -739,7 +739,7 @@ The report contains no folder names and no user names.
 
 
 def fields_of(command: Command) -> Iterator[Flag]:
-    """Yield the flags of the fields that a command takes."""
+    """Yield the flags of the fields of a command."""
     if command.fields is not None:
         yield from settings_of_new() if command.fields == "new" else flags_for(command.fields)
 
@@ -755,7 +755,7 @@ def flags_of(command: Command) -> Iterator[Flag]:
 
 
 def summary(name: str) -> str:
-    """Return what a command does, in a sentence."""
+    """Return the summary of a command, in a sentence."""
     return COMMANDS[name].text.partition("\n")[0]
 
 

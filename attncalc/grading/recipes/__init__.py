@@ -1,9 +1,9 @@
-"""The mistakes that people are known for, in every step.
+"""Well-known mistakes in every step.
 
-A recipe is the equation of a step with something changed: well-known changes are listed in
-`mistakes.eq`, any other single change of a tree is a rewrite. Or it is the right operation on other
-matrices, or with another setting. None of them is a second implementation. Each says what is done
-as a clause: "every entry is what you get when …".
+A recipe is the equation of a step with a change: well-known changes are listed in `mistakes.eq`,
+any other single change of a tree is a rewrite. Or it is the right operation on other matrices, or
+with another setting. None of them implements a step again. Each has a clause for the sentence
+"every entry is what you get when …".
 """
 
 from collections.abc import Iterable, Iterator
@@ -56,14 +56,14 @@ def recipes(
     step
         A step of the plan.
     problem
-        Its attention, with the names that it has there; of other parts, the whole problem.
+        Its attention, with the names of that attention; for other parts, the entire problem.
     steps
-        The plan of that.
+        Its plan.
     attention
-        The attention again; None of other parts.
+        The attention again; None for other parts.
     """
     if isinstance(step.operation, Given) and attention is not None:
-        return ()  # what is given can only be copied
+        return ()  # given matrices can only be copied
     listed = chain(
         of_rewritten(step) if isinstance(step.operation, Own) else (),
         of_equation(step, problem, steps, attention),

@@ -1,4 +1,4 @@
-"""What a recipe is, and what recipes are made with."""
+"""The type of a recipe, and functions to build recipes."""
 
 import re
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from attncalc.problem.calculation import Built
 from attncalc.problem.step import Step
 
 _A_NAME = re.compile(r"\b(?:[WbP]_[A-Za-z0-9]+|[QKVSAHCO](?:_[a-z]+)?|X[123]?(?:_P)?)\b")
-"""What may be the name of a matrix in a clause."""
+"""A possible name of a matrix in a clause."""
 Read = Callable[[str], Range]
-"""Returns where the values of a matrix may lie."""
+"""Returns the range of the values of a matrix."""
 
 
 class Recipe(NamedTuple):
@@ -24,11 +24,11 @@ class Recipe(NamedTuple):
     code
         Its name in JSON.
     says
-        What was done, as a clause: "K was not transposed".
+        The mistake, as a clause: "K was not transposed".
     step
         The step.
     make
-        Returns the result, from what it reads; None where shapes do not allow it.
+        Returns the result from its inputs; None if shapes do not allow it.
     """
 
     code: str
@@ -38,9 +38,10 @@ class Recipe(NamedTuple):
 
 
 def in_place(recipe: Recipe, part: Built) -> Recipe:
-    """Return the recipe of a step of a part with the names of the whole calculation.
+    """Return the recipe of a placed part, with the full names of matrices.
 
-    Recipes know a part by its own names: its attention reads X, which may be N_1 in the whole.
+    Recipes know a part by its own names: its attention reads X, which may be N_1 in the
+    calculation.
     """
     step = part.name(recipe.step)
     if not (part.prefix or part.names):
@@ -53,28 +54,28 @@ def in_place(recipe: Recipe, part: Built) -> Recipe:
 
 
 def _in_words(says: str, part: Built) -> str:
-    """Return a clause with the names of matrices as they are in the calculation."""
+    """Return a clause with the full names of matrices."""
     return _A_NAME.sub(lambda match: part.name(match[0]), says)
 
 
 Make = Callable[[Read], Range | None]
 Wrong = tuple[str, str, Make]
-"""A code, what is done, and what returns the result."""
+"""A code, a clause, and a function that returns the result."""
 
 
 def transposed(values: Range) -> Range:
-    """Return a matrix with its rows as columns."""
+    """Return the transpose of a matrix."""
     return values.map(lambda end: end.swapaxes(-1, -2))
 
 
 def times(values: Range, factor: float) -> Range:
-    """Return a matrix times a factor of either sign."""
+    """Return a matrix multiplied by a factor of either sign."""
     product = values.map(lambda end: end * factor)
     return product if factor >= 0 else Range(product.high, product.low)
 
 
 def entry_by_entry(values: Range, factors: Range | Matrix) -> Range:
-    """Return a matrix times another one, entry by entry."""
+    """Return the entrywise product of two matrices."""
     others = factors if isinstance(factors, Range) else (factors,)
     made = [end * other for end in values for other in others]
     return Range(np.minimum.reduce(made), np.maximum.reduce(made))
@@ -86,14 +87,14 @@ def less(left: Range, right: Range) -> Range:
 
 
 def total(values: Range, axis: int) -> Range:
-    """Return the sums along an axis, which stays."""
+    """Return the sums along an axis, which is kept."""
     return values.map(lambda end: end.sum(axis=axis, keepdims=True))
 
 
 def beside_sinks(step: Step, make: Make) -> Make:
-    """Return what makes weights when the sinks of heads, if any, stand behind the scores.
+    """Return a function that computes weights with the sinks of heads, if any, after the scores.
 
-    A sink is a score of no key: what is right or wrong for a row of scores is so for one longer.
+    A sink is a score of no key: a row with a sink is like a row with one more score.
     """
     scores, *sinks = step.inputs
     if not sinks:
@@ -118,5 +119,5 @@ def _joined(scores: Range, sinks: Range) -> Range:
 
 
 def done_right(step: Step, read: Read) -> Range:
-    """Return what a step comes to when it is done as it should be."""
+    """Return the right result of a step."""
     return step.operation.over(*map(read, step.inputs))

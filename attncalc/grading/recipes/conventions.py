@@ -1,7 +1,7 @@
-"""A whole problem done by another convention: what one line of a program does wrong everywhere.
+"""Problems under another convention: a line of a program that is wrong everywhere.
 
-A program normalises, activates and scales in one place, for all parts and all layers. What comes of
-another convention there is the same problem with another setting, worked out once more.
+A program normalises, activates and scales in one place, for all parts and all layers. The result of
+another convention is that of the same problem with another setting.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,9 +23,9 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.step import run
 
 OTHER_EPS = (Fraction(0), Fraction(1, 10**3), *(Fraction(1, 10**power) for power in (5, 6, 8, 12)))
-"""What normalisations of common libraries and models add: where one is meant, another is taken."""
+"""The epsilons of common libraries and models, which may be confused."""
 LARGEST = 1_000_000
-"""Scores up to which a problem is worked out again for each convention."""
+"""The largest number of scores of a problem that is computed with each convention."""
 _NORMS = {
     "post": "behind each part, once it is added",
     "pre": "before each part",
@@ -33,21 +33,21 @@ _NORMS = {
     "none": "nowhere",
 }
 _ELSEWHERE = ("gamma_E", "beta_E", "gamma_out", "beta_out", "gamma_pre", "beta_pre")
-"""What is of normalisations that stand outside the layers."""
+"""The matrices of normalisations outside the layers."""
 _UNSAID = {n: SETTINGS[n].default for n in ("normalization", "eps", "eps_place", "ddof")}
-"""How tokens are normalised, where none are: else it would be refused as read by nothing."""
+"""Settings of normalisation without a normalised part: they would be refused as unused."""
 _PAIRS = (("W_Q", "W_K"), ("W_Q", "W_V"), ("W_K", "W_V"), ("W_1", "W_3"))
 
 
 class Otherwise(NamedTuple):
-    """A problem done by another convention.
+    """A problem computed with another convention.
 
     Parameters
     ----------
     code, says
-        What it is called in JSON, and what is done, as a clause.
+        Its name in JSON, and the change, as a clause.
     steps
-        What each step comes to, as the plan has it, by name.
+        The result of each step by name, in the layout of the plan.
     """
 
     code: str
@@ -56,12 +56,12 @@ class Otherwise(NamedTuple):
 
 
 def otherwise(problem: Problem) -> Iterator[Otherwise]:
-    """Yield layers worked out by each other convention that these can have.
+    """Yield layers computed with each other possible convention.
 
     Parameters
     ----------
     problem
-        The problem. Of an attention alone, and of a large problem, nothing is yielded.
+        The problem. Nothing is yielded for a single attention, and for a large problem.
     """
     if problem.is_alone or problem.most_scores > LARGEST or problem.backward:
         return
@@ -70,12 +70,12 @@ def otherwise(problem: Problem) -> Iterator[Otherwise]:
             changed = _with_fields(problem, fields)
             with np.errstate(all="ignore"):
                 yield Otherwise(code, says, worked_out(changed))
-        except AttncalcError:  # it cannot be done so: weights do not fit where others stood
+        except AttncalcError:  # impossible: weights do not fit in place of others
             continue
 
 
 def _with_fields(problem: Problem, fields: Mapping[str, Any]) -> Problem:
-    """Return the problem with other fields: those of the whole at once, for they go together."""
+    """Return the problem with other fields, all changed at once since they depend on each other."""
     changed = replace(problem, **{k: v for k, v in fields.items() if "." not in k})
     for name, value in fields.items():
         if "." in name:
@@ -84,7 +84,7 @@ def _with_fields(problem: Problem, fields: Mapping[str, Any]) -> Problem:
 
 
 def worked_out(problem: Problem) -> Mapping[str, Matrix]:
-    """Return what each step comes to in the floats of a program, as all that is done otherwise."""
+    """Return the results of each step in floats, like all other conventions."""
 
     def cut(values: Matrix) -> Matrix:
         return round_floats(values, problem.decimals)
@@ -96,7 +96,7 @@ def worked_out(problem: Problem) -> Mapping[str, Matrix]:
 
 
 Change = tuple[str, str, Mapping[str, Any]]
-"""A code, what is done, and the fields that say so."""
+"""A code, a clause, and the changed fields."""
 
 
 def _changes(problem: Problem) -> Iterator[Change]:
@@ -116,7 +116,7 @@ def _changes(problem: Problem) -> Iterator[Change]:
 
 
 def _interchangeable(problem: Problem, prefix: str) -> Iterator[tuple[str, str]]:
-    """Yield the weights of a part that may be taken for one another."""
+    """Yield the weights of a part that may be confused."""
     there = set(problem.names)
     for one, other in _PAIRS:
         pair = prefix + one, prefix + other
@@ -154,7 +154,7 @@ def _of_normalisations(problem: Problem) -> Iterator[Change]:
 
 
 def _of_attentions(problem: Problem) -> Iterator[Change]:
-    """Yield what attentions can do otherwise that their own recipes do not tell."""
+    """Yield changes of attentions that their own recipes do not contain."""
     if problem.qk_norm != "none":
         yield from _of_one_size(problem)
     for prefix in ("", *problem.inner):
@@ -167,7 +167,7 @@ def _of_attentions(problem: Problem) -> Iterator[Change]:
 
 
 def _of_one_size(problem: Problem) -> Iterator[Change]:
-    """Yield what comes of queries and keys that are not normalised, or with another ε."""
+    """Yield the results without normalised queries and keys, or with another ε."""
     given = [name for name in problem.names if own_name(name) in _QK_GAINS]
     changed: dict[str, Any] = dict.fromkeys(given)
     says = "queries and keys are not normalised"
@@ -178,7 +178,7 @@ def _of_one_size(problem: Problem) -> Iterator[Change]:
 
 
 def _of_a_stack(problem: Problem) -> Iterator[Change]:
-    """Yield what all attentions of several layers do otherwise."""
+    """Yield changes of all attentions of several layers."""
     pairing = "interleaved" if problem.rope_pairing == "halves" else "halves"
     off: tuple[tuple[bool, str, str, str, Any], ...] = (
         (problem.causal, "mask-forgotten", "no attention is causal", "causal", False),
@@ -199,9 +199,9 @@ def _of_a_stack(problem: Problem) -> Iterator[Change]:
 
 
 def _with_gains(problem: Problem, norm: str) -> dict[str, Any]:
-    """Return what says where tokens are normalised, with the gains that are read there.
+    """Return the fields for another place of normalisations, with the gains that are read there.
 
-    Of four normalisations around two parts, one before each is the first and the third.
+    Of four normalisations around two parts, those before a part are the first and the third.
     """
     changed: dict[str, Any] = {"norm": norm}
     if (problem.norm, norm) != ("around", "pre"):

@@ -51,9 +51,9 @@ LEFT_OUT: dict[type[Operation], tuple[str, str]] = {
     RelativeBias: ("rel-bias-forgotten", "the relative bias"),
     Mask: ("mask-forgotten", "the mask"),
 }
-"""What may have been left out of the scores that are normalised."""
+"""Operations that may be missing in the normalised scores."""
 OF_SCORES = (Scoring, DivideBySqrt, Multiply, SoftCap, Mask, Alibi, RelativeBias)
-"""What makes scores, ready or not."""
+"""Operations that compute scores, finished or not."""
 
 
 def with_others(step: Step, instead: dict[str, str], read: Read) -> Range:
@@ -119,12 +119,12 @@ def of_scores(step: Step, steps: Plan) -> Iterator[Wrong]:
 
 
 def of_scale_not_asked(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
-    """Yield scores that are divided by √d_k where that is not asked for, or not yet."""
+    """Yield scores divided by √d_k without a request, or too early."""
     if problem.d_k <= 1:
         return
     root, is_asked = problem.d_k**0.5, problem.scale != "none"
     plain = next((each.name for each in steps if isinstance(each.operation, Scoring)), None)
-    if plain is None:  # an equation states the scores
+    if plain is None:  # an equation defines the scores
         return
     by_root = f"the scores are divided by √d_k = √{problem.d_k}"
     says = f"{by_root} already here" if is_asked else f"{by_root}, which is not asked for"
@@ -145,7 +145,7 @@ def of_weights(step: Step, steps: Plan) -> Iterator[Wrong]:
         return
     by_name = {each.name: each for each in steps}
     scores = step.inputs[0]
-    last = by_name.get(scores, step)  # given scores are no step
+    last = by_name.get(scores, step)  # given scores are not a step
     while found := next((each for each in LEFT_OUT if isinstance(last.operation, each)), None):
         code, words = LEFT_OUT[found]
         earlier = {scores: last.inputs[0]}
@@ -163,7 +163,7 @@ def _masked_after(step: Step, masked: str, earlier: dict[str, str], read: Read) 
 
 
 def of_outputs(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield the values weighed with scores, of which those that are -∞ count as 0."""
+    """Yield the values weighed with scores; those that are -∞ count as 0."""
     if not isinstance(step.operation, Weigh):
         return
     A, V = step.inputs
@@ -260,7 +260,7 @@ def _over_tokens(step: Step, operation: Normalise, read: Read) -> Range:
 
 
 def of_gradient(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield gradients of other factors, of fewer parts, or without what the mask forbids."""
+    """Yield gradients of other factors, of fewer parts, or without the mask."""
     name = step.operation.name.removeprefix("Grouped")
     if name in ("SoftmaxBack", "DivideBySumBack"):
         yield from _of_mask(step, steps)
@@ -283,7 +283,7 @@ def _read_alone(name: str, read: Read) -> Range:
 
 
 def _like(name: str, steps: Plan) -> Iterator[str]:
-    """Yield the other gradients that may be taken for one: dK for dQ."""
+    """Yield the other gradients that may be confused with one: dK for dQ."""
     start, _, own = name.rpartition("d")
     names = {each.name for each in steps}
     for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
@@ -292,10 +292,10 @@ def _like(name: str, steps: Plan) -> Iterator[str]:
 
 
 def _of_mask(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield a gradient that is not 0 where the mask forbids."""
+    """Yield a gradient that is not 0 at masked entries."""
     *_, A, dA = step.inputs
     weights = next(each for each in steps if each.name == A)
-    # given scores are no step
+    # given scores are not a step
     masked = next((each for each in steps if each.name == weights.inputs[0]), None)
     if masked is None or masked.role != "masked":
         return
@@ -334,7 +334,7 @@ def _of_factors(step: Step, steps: Plan) -> Iterator[Wrong]:
 
 
 def _of_parts(step: Step) -> Iterator[Wrong]:
-    """Yield a sum of gradients from which one, or all but one, are left out."""
+    """Yield a sum of gradients without one, or with only one of them."""
     names = step.inputs
     for left_out in names:
         kept = [name for name in names if name != left_out]

@@ -13,15 +13,15 @@ from attncalc.problem.step import Step
 
 MASKED = float("-inf")
 FILL = -1e9
-"""What programs write for -∞: any number so far below all scores gives the same weights."""
+"""A replacement of -∞ in programs: any number far below all scores gives the same weights."""
 
 
 def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
-    """Yield what comes of no mask, and of other ones."""
+    """Yield the results without a mask, and with other ones."""
     scores, *masks = step.inputs
 
     def masked(change: Callable[[Matrix], Matrix], read: Read) -> Range | None:
-        """Return the scores under another mask; biases are added where they are finite."""
+        """Return the scores with another mask; biases are added where they are finite."""
         given, *others = map(read, step.inputs)
         shape = np.broadcast_shapes(given.low.shape, *(each.low.shape for each in others))
         probe = operation.over(Range.at(np.zeros(shape)), *others).low
@@ -34,7 +34,7 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
     yield "mask-inverted", inverted, partial(masked, np.logical_not)
 
     def filled(read: Read) -> Range | None:
-        """Return the same with a number for -∞: where all keys of a query are forbidden, A is."""
+        """Return the scores with a number for -∞: it matters if all keys of a query are masked."""
         made = masked(np.logical_not, read)
         return made and made.map(lambda end: np.where(np.isneginf(end), FILL, end))
 
@@ -66,7 +66,7 @@ def _right_with_zeros(step: Step, read: Read) -> Range:
 
 
 def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read: Read) -> Range:
-    """Move the causal edge by one key, or else the columns of the masks."""
+    """Shift the causal edge by one key, or the columns of other masks."""
     if operation.causal_from is not None:
         moved = replace(operation, causal_from=operation.causal_from + by)
         return moved.over(read(scores), *map(read, masks))
@@ -76,14 +76,14 @@ def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read:
 
 
 def _rolled(mask: Matrix, by: int) -> Matrix:
-    """Return a mask with its columns moved by one; the one at the edge stays."""
+    """Return a mask with its columns shifted by one; the one at the edge stays."""
     places = np.clip(np.arange(mask.shape[-1]) - by, 0, mask.shape[-1] - 1)
     moved: Matrix = mask[..., places]
     return moved
 
 
 def _wider(forbidden: Matrix) -> Matrix:
-    """Return a mask that allows the key before each that is allowed, too."""
+    """Return a mask that also keeps the key before each kept one."""
     after = np.ones_like(forbidden)
     after[..., :-1] = forbidden[..., 1:]
     both: Matrix = forbidden & after
@@ -91,7 +91,7 @@ def _wider(forbidden: Matrix) -> Matrix:
 
 
 def _narrower(forbidden: Matrix) -> Matrix:
-    """Return a mask that forbids the first of the keys that are allowed after forbidden ones."""
+    """Return a mask that also excludes the first kept key after excluded ones."""
     before = np.zeros_like(forbidden)
     before[..., 1:] = forbidden[..., :-1]
     either: Matrix = forbidden | before
@@ -99,7 +99,7 @@ def _narrower(forbidden: Matrix) -> Matrix:
 
 
 def _biased(operation: Mask, step: Step, factor: float, read: Read) -> Range:
-    """Add a bias times a factor; what it forbids stays forbidden."""
+    """Add a bias multiplied by a factor; masked entries stay masked."""
     scores, *masks = map(read, step.inputs)
     place = operation.masks.index("bias")
     masks[place] = masks[place].map(lambda end: np.where(np.isneginf(end), MASKED, end * factor))
@@ -107,7 +107,7 @@ def _biased(operation: Mask, step: Step, factor: float, read: Read) -> Range:
 
 
 def _times_bias(operation: Mask, step: Step, read: Read) -> Range:
-    """Multiply by a bias; what it forbids stays forbidden."""
+    """Multiply by a bias; masked entries stay masked."""
     scores, *masks = map(read, step.inputs)
     place = operation.masks.index("bias")
     bias = masks[place].low

@@ -1,4 +1,4 @@
-"""Well-known mistakes in a step, stated in `mistakes.eq` as the equations that people compute."""
+"""Well-known mistakes in a step, as equations in `mistakes.eq`."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ _BRACES = re.compile(r"\{([^{}|]+)\}")
 
 
 class _Wrong(NamedTuple):
-    """An equation that is computed instead: its text, and the names that it asks for."""
+    """An equation that is computed instead: its text, and the names that it requires."""
 
     text: str
     reads: tuple[str, ...]
@@ -93,8 +93,8 @@ def of_equation(
 
 
 def _done(step: Step, operation: Stated, reads: Sequence[str | None], read: Read) -> Range | None:
-    """Return what an equation gives; None of a name is the right result of the step."""
-    with suppress(IndexError):  # it reads beyond a matrix of these shapes
+    """Return the result of an equation; None for a name is the right result of the step."""
+    with suppress(IndexError):  # it reads outside a matrix of these shapes
         return operation.over(
             *(done_right(step, read) if name is None else read(name) for name in reads)
         )
@@ -102,7 +102,7 @@ def _done(step: Step, operation: Stated, reads: Sequence[str | None], read: Read
 
 
 def _flags(step: Step, attention: Attention | None) -> set[str]:
-    """Return what parts of `mistakes.eq` ask for, beside the flags of the equation itself."""
+    """Return the flags for conditions in `mistakes.eq`, in addition to those of the equation."""
     is_back, is_layer = is_of_the_way_back(step.name), attention is None
     is_sum = not is_back and step.operation.name == "Add"
     outputs = is_sum and step.role == "outputs" and not is_layer
@@ -126,7 +126,7 @@ def _flags(step: Step, attention: Attention | None) -> set[str]:
 
 
 def _numbers(problem: Attention) -> dict[str, Setting]:
-    """Return the sizes that people scale scores by."""
+    """Return the sizes that may scale scores."""
     if problem.start:
         return {}
     d_k = problem.d_k

@@ -1,4 +1,4 @@
-"""Mistakes in any equation, those of users included: its tree with one node changed."""
+"""Mistakes in any equation, also those of users: its tree with one node changed."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -31,15 +31,15 @@ from attncalc.grading.recipes.common import Read, Wrong
 from attncalc.problem.step import Step
 
 MOST = 40
-"""Changes of one equation that are tried."""
+"""The largest number of changes of one equation that are tried."""
 OTHER = {"<=": "<", "<": "<=", ">=": ">", ">": ">="}
 """Conditions that are off by one."""
 Change = tuple[str, str, Node]
-"""A code, what is done, and the node that stands in place of another."""
+"""A code, a clause, and the node that replaces another."""
 
 
 def of_rewritten(step: Step) -> Iterator[Wrong]:
-    """Yield the equation of a step with one thing changed."""
+    """Yield the equation of a step with one change."""
     found = step.operation.statement(*[PLAIN] * len(step.inputs))
     found = found._replace(name=found.name.removeprefix("Grouped"))
     own = equation(found.name, found.given)
@@ -56,7 +56,7 @@ def of_rewritten(step: Step) -> Iterator[Wrong]:
 
 
 def _done(operation: Stated, reads: Sequence[str], read: Read) -> Range | None:
-    with suppress(IndexError, KeyError):  # it reads beyond a matrix, or its own rows
+    with suppress(IndexError, KeyError):  # it reads outside a matrix, or its own rows
         return operation.over(*map(read, reads))
     return None
 
@@ -81,7 +81,7 @@ def _changed(own: Equation, names: dict[str, str]) -> Iterator[Change]:
 
 
 def _instead(x: Node, own: Equation, names: dict[str, str]) -> Iterator[Change]:
-    """Yield what may be in place of a node by mistake."""
+    """Yield the nodes that may replace a node by mistake."""
 
     def text(node: Node) -> str:
         return source(_everywhere(node, partial(_renamed, names=names)))
@@ -125,13 +125,13 @@ def _instead(x: Node, own: Equation, names: dict[str, str]) -> Iterator[Change]:
 
 
 def _is_number(x: Node, own: Equation) -> bool:
-    """Say whether a factor is a number, or the only entry of a matrix."""
+    """Return whether a factor is a number, or the only entry of a matrix."""
     is_plain = all(not isinstance(y, Aggregate | Row) for y in walk(x))
     return is_plain and not names_in(x) & own.indices
 
 
 def _is_of_entry(x: Node, own: Equation) -> bool:
-    """Say whether a factor is the entry of another matrix at the same place, as a gate is."""
+    """Return whether a factor is the entry of another matrix at the same place, like a gate."""
     return isinstance(x, Entry) and x.at == tuple(map(Name, own.at))
 
 

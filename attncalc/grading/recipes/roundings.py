@@ -1,6 +1,7 @@
-"""Ways to round on the way that teachers accept: a root as 1.41, e as 2.72, powers of e rounded.
+"""Accepted roundings within a step: a root as 1.41, e as 2.72, powers of e rounded.
 
-Like wrong recipes they are the right operations on other numbers, run on the script's own values.
+Like wrong recipes, they are the right operations on other numbers, applied to the answer's own
+values.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,17 +30,17 @@ from attncalc.grading.slack import round_digits
 from attncalc.problem.step import Step
 
 E_WRITTEN = (2.72, 2.718, 2.71, 2.7183)
-"""What people type for e."""
+"""Common approximations of e."""
 CALCULATOR = 5e-4
-"""Four digits that count are this near, relative to the number."""
+"""The relative difference of four significant digits."""
 FINEST = 4
-"""Decimals up to which roots, factors and powers are rounded by hand."""
+"""The most decimals to which roots, factors and powers are rounded by hand."""
 
 Cut = Callable[[Matrix], Matrix]
 
 
 def roundings(step: Step, decimals: int) -> tuple[Recipe, ...]:
-    """Return the accepted ways to round in a step, the most common ones first."""
+    """Return the accepted roundings within a step, the most common ones first."""
     found: Iterator[Wrong] = iter(())
     if isinstance(step.operation, DivideBySqrt):
         found = _of_root(step.inputs[0], float(step.operation.d_k) ** 0.5)
@@ -49,13 +50,13 @@ def roundings(step: Step, decimals: int) -> tuple[Recipe, ...]:
         found = _of_softmax(step, step.operation, decimals)
     elif step.operation.name == "SoftmaxBack":
         found = _of_row_sum(step.inputs[0], step.inputs[1], decimals)
-    if step.role == "weights" and len(step.inputs) == 1:  # beside a sink they sum to less
+    if step.role == "weights" and len(step.inputs) == 1:  # with a sink they sum to less than 1
         found = chain(found, _adjusted(step, decimals))
     return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
 
 
 def _of_row_sum(A: str, dA: str, decimals: int) -> Iterator[Wrong]:
-    """Yield gradients of scores with the sums of A ⊙ dA rounded, and with the differences, too."""
+    """Yield gradients of scores with rounded sums of A ⊙ dA, and with rounded differences, too."""
     for digits in dict.fromkeys((decimals, *range(2, FINEST + 1))):
         for code, cuts_rest in (("rowsum-rounded", False), ("difference-rounded", True)):
             also = ", and what they leave of dA" if cuts_rest else ""
@@ -72,7 +73,7 @@ def _less_rounded_sum(A: str, dA: str, cut: Cut, cuts_rest: bool, read: Read) ->
 
 
 def _of_root(scores: str, root: float) -> Iterator[Wrong]:
-    """Yield division by √d_k as it is written to a few decimals, and multiplication by 1 / √d_k."""
+    """Yield division by √d_k rounded to a few decimals, and multiplication by 1 / √d_k."""
     for text in _written(root):
         says = f"√d_k is taken as {text}"
         yield f"root-rounded:{text}", says, partial(_scaled, scores, 1 / float(text))
@@ -86,7 +87,7 @@ def _of_factor(scores: str, factor: float, name: str) -> Iterator[Wrong]:
 
 
 def _written(number: float) -> Iterator[str]:
-    """Yield a number to two decimals and more, rounded and cut, where that is another number."""
+    """Yield a number with two or more decimals, rounded and truncated, if that changes it."""
     seen: set[float] = set()
     for decimals in range(2, FINEST + 1):
         for rule in ("half-away", "truncate"):
@@ -107,7 +108,7 @@ def _of_softmax(step: Step, softmax: Softmax, decimals: int) -> Iterator[Wrong]:
 
 
 def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
-    """Yield powers of e that are rounded before they are divided, e written short, and both."""
+    """Yield powers of e rounded before they are divided, e rounded, and both."""
     places = tuple(dict.fromkeys((decimals, *range(2, FINEST + 1))))
     for digits, shifted in product(places, (False, True)):
         yield _rounded_powers(scores, digits, shifted)
@@ -125,7 +126,7 @@ def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
 
 
 def _of_short_e(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
-    """Yield powers of what people type for e, as they are, and rounded."""
+    """Yield powers of approximations of e, exact and rounded."""
     for e in E_WRITTEN:
         code, says, factor = f"e-rounded:{e}", f"e is taken as {e}", float(np.log(e))
         yield code, says, partial(_of_other_e, softmax, scores, factor)
@@ -136,7 +137,7 @@ def _of_short_e(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]
 
 
 def _adjusted(step: Step, decimals: int) -> Iterator[Wrong]:
-    """Yield weights of which the largest of each row takes what is missing to 1 after rounding."""
+    """Yield rounded weights, with the largest of each row adjusted so that it sums to 1."""
     says = "each row is made to sum to 1 after rounding"
     yield "weights-adjusted", says, partial(_summing_to_1, step, _to(decimals))
     cut = partial(round_floats, decimals=decimals, rule="truncate")
@@ -162,7 +163,7 @@ def _to(digits: int) -> Cut:
 
 
 def _divided(scores: str, cut: Cut, shifted: bool, factor: float, read: Read) -> Range:
-    """Return the powers of e, cut, each over the sum of its row."""
+    """Return the rounded powers of e, each divided by the sum of its row."""
     exponents = times(read(scores), factor)
     if shifted:
         exponents = _less_the_largest(exponents)
@@ -175,7 +176,7 @@ def _divided(scores: str, cut: Cut, shifted: bool, factor: float, read: Read) ->
 
 
 def _less_the_largest(scores: Range) -> Range:
-    """Return scores less the largest of their row, which itself is 0."""
+    """Return scores minus the largest of their row, which becomes 0 exactly."""
     largest = Range(*(end.max(axis=-1, keepdims=True) for end in scores))
     largest = largest.map(lambda end: np.where(np.isneginf(end), 0.0, end))
     if scores.is_point:
@@ -187,7 +188,7 @@ def _less_the_largest(scores: Range) -> Range:
 
 
 def _is_first_alone(scores: Range) -> Matrix:
-    """Say which score is surely the largest of its row."""
+    """Return which score is certainly the largest of its row."""
     best = scores.low.max(axis=-1, keepdims=True)
     may_be: Matrix = scores.high >= best
     alone: Matrix = may_be & (may_be.sum(axis=-1, keepdims=True) == 1)
@@ -199,7 +200,7 @@ def _of_other_e(softmax: Softmax, scores: str, factor: float, read: Read) -> Ran
 
 
 def _in_four_digits(softmax: Softmax, scores: str, read: Read) -> Range:
-    """Return the weights where each score, each power of e, and their sum has four digits."""
+    """Return the weights with each score, each power of e, and their sum in four digits."""
     given = read(scores)
     room = CALCULATOR * (1 + np.abs(np.where(np.isfinite(given.middle), given.middle, 0.0)))
     weights = softmax.over(Range(given.low - room, given.high + room))

@@ -1,4 +1,4 @@
-"""The operation with another setting: other places, pairs, slopes, windows, activations."""
+"""Operations with another setting: other positions, pairs, slopes, windows, activations."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,7 +20,7 @@ from attncalc.problem.attention.attention import Attention
 from attncalc.problem.step import Step
 
 OTHER_BASES = (Fraction(10_000), Fraction(500_000), Fraction(1_000_000))
-"""The bases of rope that models have: where one is meant, another may be taken."""
+"""The bases of rope in common models, which may be confused."""
 ORDERS = {
     "column-first": (
         ("channel", "column", "row"),
@@ -62,7 +62,7 @@ def _of_places(step: Step, attention: Attention) -> Iterator[Wrong]:
 
 
 def scale_of(problem: Attention) -> float:
-    """Return what the scores of a problem are multiplied by."""
+    """Return the factor of the scores of a problem."""
     if isinstance(problem.scale, Fraction):
         return float(problem.scale)
     return 1.0 if problem.scale == "none" else float(problem.d_k**-0.5)
@@ -86,7 +86,7 @@ def _of_sinusoids(step: Step, operation: Sinusoids) -> Iterator[Wrong]:
 
 
 def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[Wrong]:
-    """Yield other pairs, other places, other frequencies, and other columns."""
+    """Yield other pairs, positions, frequencies, and columns."""
     first, *own = step.inputs
     yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
     if operation.scaling is not None:
@@ -116,7 +116,7 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
 
 
 def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:
-    """Return the rows rotated by the negative angles: mirrored, turned, and mirrored again."""
+    """Return the rows rotated by the negative angles: mirrored, rotated, and mirrored again."""
     first, *own = map(read, step.inputs)
     width = operation.dims or first.low.shape[-1]
     signs = np.ones(first.low.shape[-1])
@@ -126,7 +126,7 @@ def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:
 
 
 def _of_alibi(step: Step, operation: Alibi, problem: Attention) -> Iterator[Wrong]:
-    """Yield biases by distance with no slopes, and with other ones."""
+    """Yield biases by distance without slopes, and with other ones."""
     scores, *own = step.inputs
     of_paper, scale = operation.slopes(np.empty(0)), scale_of(problem)
 
@@ -213,13 +213,13 @@ def _of_patches(step: Step, operation: Patches) -> Iterator[Wrong]:
 
 
 def _of_lookup(step: Step, operation: Lookup) -> Iterator[Wrong]:
-    """Yield the rows of ids that are counted from another number."""
+    """Yield the rows of ids that count from another number."""
     ids, table = step.inputs
     other = 1 - operation.first
 
     def shifted(read: Read) -> Range:
         rows: Matrix = read(table).low
-        # an id beyond the table has no row: the nearest is as wrong as any
+        # an id outside the table has no row: the nearest is as wrong as any
         named = read(ids).map(lambda end: np.clip(end - other, 0, rows.shape[-2] - 1))
         return Lookup().over(named, read(table))
 

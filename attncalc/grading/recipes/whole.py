@@ -1,4 +1,4 @@
-"""The right result written otherwise: transposed, negated, its heads in another order."""
+"""The right result in another form: transposed, negated, its heads permuted."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,11 +11,11 @@ from attncalc.problem.attention.attention import Attention
 from attncalc.problem.step import Step
 
 MOST_PERMUTED = 4
-"""Heads up to which every order of them is tried; of more, the reverse alone."""
+"""The largest number of heads of which every order is tried; of more, only the reverse."""
 
 
 def of_the_whole(step: Step, attention: Attention | None) -> Iterator[Wrong]:
-    """Yield the matrix of any step transposed, negated, or with its heads in another order."""
+    """Yield the matrix of any step transposed, negated, or with its heads permuted."""
     if attention is None or not isinstance(step.operation, Scoring | Same):
         says = f"the rows of {step.name} are written as columns"
         yield "transposed", says, lambda read: transposed(done_right(step, read))
@@ -53,7 +53,7 @@ def _with_axes_swapped(step: Step, read: Read) -> Range | None:
 def _reordered(step: Step, order: list[int], read: Read) -> Range | None:
     is_joined = isinstance(step.operation, Concat)
     of_heads = read(step.inputs[0]) if is_joined else done_right(step, read)
-    # of another recipe before it there may be more heads, or fewer
+    # after another recipe there may be more heads, or fewer
     if of_heads.low.ndim != 3 or len(of_heads.low) != len(order):
         return None
     turned = of_heads.map(lambda end: end[order])

@@ -1,4 +1,4 @@
-"""What follows from the fields of an attention: its sources, its sizes, its matrices upright."""
+"""Values that follow from the fields of an attention: sources, sizes, upright matrices."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -27,9 +27,9 @@ ANSWERING = ("W_K", "b_K", "K", "W_V", "b_V", "V", "past_K", "past_V")
 SAME_WIDTH = (DOT, DISTANCE)
 """Kinds of score that take queries and keys of one width."""
 GAINS = ("gamma_Q", "beta_Q", "gamma_K", "beta_K")
-"""What qk_norm multiplies each head's queries and keys by, and what it adds to them."""
+"""Gains and biases of qk_norm for each head's queries and keys."""
 LARGEST_KEPT = 4_000_000
-"""Scores up to which a matrix of all of them is kept without being asked for."""
+"""Scores up to which their matrix is kept by default."""
 
 
 def size_of(matrix: Matrix) -> str:
@@ -38,14 +38,14 @@ def size_of(matrix: Matrix) -> str:
 
 
 class Attention(AttentionFields):
-    """The fields of an attention, and what follows from them alone."""
+    """The fields of an attention, and the values that follow from them."""
 
     eps: Fraction
-    """That of the layer it is in, or else its default."""
+    """That of its layer, or the default."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the matrices that are given."""
+        """The names of the given matrices."""
         return tuple(name for name in MATRICES if getattr(self, name) is not None)
 
     @cached_property
@@ -55,13 +55,13 @@ class Attention(AttentionFields):
 
     @property
     def unturned(self) -> tuple[str, ...]:
-        """The names of weights that are the same in every layout."""
-        # qᵀ W_S k has one reading, whether q and k are rows or columns
+        """The names of weights that no layout transposes."""
+        # qᵀ W_S k is unambiguous for q and k as rows or columns
         return ("W_S",) if self.score == GENERAL else ()
 
     @cached_property
     def start(self) -> str:
-        """What is given in place of queries and keys: "S" scores, "A" weights, "" for neither."""
+        """The given start instead of queries and keys: "S" scores, "A" weights, "" for neither."""
         return next(iter(self.those_given("S", "A")), "")
 
     @property
@@ -80,7 +80,7 @@ class Attention(AttentionFields):
 
     @property
     def has_values(self) -> bool:
-        """Whether there is anything to weigh: scores and weights may be given alone."""
+        """Whether there are values to weigh: scores and weights may be given without."""
         return not self.start or bool(self.those_given("V", "W_V"))
 
     @property
@@ -95,7 +95,7 @@ class Attention(AttentionFields):
 
     @property
     def has_tokens(self) -> bool:
-        """Whether any tokens are given, and not queries, keys and values alone."""
+        """Whether any tokens are given, and not only queries, keys and values."""
         return any(name in self.names for name in TOKENS)
 
     @property
@@ -105,12 +105,12 @@ class Attention(AttentionFields):
 
     @property
     def key_source(self) -> str:
-        """The name of the tokens attended to, or "K" where the keys themselves are given."""
+        """The name of the tokens attended to, or "K" if the keys are given."""
         return "K" if self.K is not None or self.start else "X" if self.kind == "self" else "X2"
 
     @property
     def value_source(self) -> str:
-        """The name of the tokens whose values are read, or "V" where those are given."""
+        """The name of the tokens of the values, or "V" if these are given."""
         if self.V is not None or not self.has_values:
             return "V"
         return "X" if self.kind == "self" else "X3" if self.X3 is not None else "X2"
@@ -139,22 +139,22 @@ class Attention(AttentionFields):
 
     @property
     def scores(self) -> int:
-        """How many scores there are, of all heads together."""
+        """The number of scores, of all heads together."""
         return self.n_heads * self.n * self.m
 
     @property
     def most_scores(self) -> int:
-        """How many scores the largest attention of a calculation has, of all heads together."""
+        """The number of scores of the largest attention of a calculation, of all heads together."""
         return self.scores
 
     @property
     def is_long(self) -> bool:
-        """Whether a matrix of all scores is too large to be kept without being asked for."""
+        """Whether a matrix of all scores is too large to keep by default."""
         return self.most_scores > LARGEST_KEPT
 
     @property
     def n_past(self) -> int:
-        """The number of earlier keys, which a cache holds."""
+        """The number of earlier keys, from a cache."""
         if self.past_K is None:
             return 0
         return self.tokens_of("past_K")
@@ -168,7 +168,7 @@ class Attention(AttentionFields):
 
     @property
     def is_decimal(self) -> bool:
-        """Whether all that it reads are decimals as they were typed: of layers that is unknown."""
+        """Whether all that it reads are decimals as typed; unknown in layers."""
         return False
 
     @property
@@ -179,12 +179,12 @@ class Attention(AttentionFields):
 
     @property
     def has_alibi(self) -> bool:
-        """Whether scores lose a slope times their distance."""
+        """Whether a slope times the distance is subtracted from scores."""
         return self.alibi or self.alibi_slopes is not None
 
     @property
     def rel_both_ways(self) -> bool:
-        """Whether keys after a query have their own buckets of `rel_bias`."""
+        """Whether keys after a query have separate buckets of `rel_bias`."""
         return not self.causal if self.rel_bidirectional is None else self.rel_bidirectional
 
     @property
@@ -198,20 +198,20 @@ class Attention(AttentionFields):
 
     @property
     def sees_its_own_place(self) -> bool:
-        """Whether each query may attend to a key at its own place."""
+        """Whether each query may attend to a key at its own position."""
         first, last = self.query_place, self.query_place + self.n - 1
         is_open = self.keep is None and self.ignore is None and self.bias is None
         return is_open and first >= 0 and last < self.m
 
     @property
     def norm_eps(self) -> Fraction:
-        """What is added to the mean squares, or variances, of queries and keys."""
+        """The epsilon of the mean squares, or variances, of queries and keys."""
         # by default that of the layer: models have one number for both
         return self.eps if self.qk_eps is None else Fraction(self.qk_eps)
 
     @property
     def rope_places(self) -> tuple[Fraction, Fraction]:
-        """The places of the first query and of the first key, for rope."""
+        """The positions of the first query and of the first key, for rope."""
         first_key = Fraction(self.rope_offset)
         if self.rope_query_offset is None:
             return first_key + self.query_place, first_key
@@ -230,7 +230,7 @@ class Attention(AttentionFields):
 
     @cached_property
     def n_kv_heads(self) -> int:
-        """The number of heads of keys and values: as are listed, or as fit side by side."""
+        """The number of heads of keys and values: as listed, or as fit side by side."""
         if self.start:
             return self._n_heads_of_values
         for name in self.those_given("K", "W_K", "V", "W_V"):
@@ -252,14 +252,14 @@ class Attention(AttentionFields):
 
     @cached_property
     def d_q(self) -> int:
-        """The width of a head's queries; of dot products that of keys, too."""
+        """The width of a head's queries; for dot products also that of keys."""
         if self.start:
             return 0
         return self._width_of_head("Q")
 
     @cached_property
     def d_k(self) -> int:
-        """The width of a head's keys; 0 where there are none, but scores or weights."""
+        """The width of a head's keys; 0 if only scores or weights are given."""
         if self.start:
             return 0
         if self.score in SAME_WIDTH:
@@ -271,7 +271,7 @@ class Attention(AttentionFields):
 
     @property
     def _d_k_of_score(self) -> int:
-        """The width of a head's keys, as the matrices of the score take them."""
+        """The width of a head's keys, by the matrices of the score."""
         if self.score == GENERAL:
             return self._shape_of("W_S")[-1]
         if self.score == CONCAT:
@@ -282,7 +282,7 @@ class Attention(AttentionFields):
 
     @cached_property
     def d_hidden(self) -> int:
-        """How many numbers the tanh of an additive or concat score is taken of."""
+        """The width of the tanh of an additive or concat score."""
         if self.score == CONCAT:
             return self._shape_of("W_S")[-1]
         if self.W_Sq is not None:
@@ -298,7 +298,7 @@ class Attention(AttentionFields):
 
     @cached_property
     def d_v(self) -> int:
-        """The width of a head's values; 0 where there are none."""
+        """The width of a head's values; 0 if there are none."""
         return self._width_of_head("V") if self.has_values else 0
 
     @property
@@ -313,26 +313,26 @@ class Attention(AttentionFields):
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the results: float32 where all that is given is, else float64."""
+        """The type of the results: float32 if all given matrices are, otherwise float64."""
         return np.result_type(
             *(self.stored(name) for name in self.names if role_of(name) not in ("marks", "ids"))
         )
 
     @property
     def is_masked(self) -> bool:
-        """Whether anything may forbid a query to attend to a key, or adds to its score."""
+        """Whether anything may mask a key for a query, or add to its score."""
         is_band = self.causal or self.window is not None
         return is_band or any(mask is not None for mask in (self.keep, self.ignore, self.bias))
 
     @property
     def may_forbid(self) -> bool:
-        """Whether scores may be -∞ when they come to the softmax."""
+        """Whether scores may be -∞ before the softmax."""
         return self.is_masked or (self.S is not None and bool(np.isneginf(self.S).any()))
 
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
         """The given matrices in floats, in the internal layout."""
-        return {name: self.stood_up(name) for name in self.names}
+        return {name: self.upright_matrix(name) for name in self.names}
 
     def turned(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix in the internal layout: upright, one matrix for each head."""
@@ -356,7 +356,7 @@ class Attention(AttentionFields):
         return upright[0] if upright.ndim == 3 and len(upright) == 1 else upright
 
     def heads_of(self, name: str) -> int:
-        """Return how many heads of queries, or of keys, a matrix is for: W_K, gamma_Q."""
+        """Return the number of heads of queries, or of keys, for a matrix: W_K, gamma_Q."""
         return self.n_heads if name.endswith("Q") else self.n_kv_heads
 
     def stored(self, name: str) -> Matrix:
@@ -365,7 +365,7 @@ class Attention(AttentionFields):
         return matrix
 
     def those_given(self, *names: str) -> list[str]:
-        """Return which of these matrices are given."""
+        """Return the given ones of these matrices."""
         return [name for name in names if getattr(self, name) is not None]
 
     def width_of(self, name: str) -> int:
@@ -373,16 +373,16 @@ class Attention(AttentionFields):
         return int(self.standing.upright(name, getattr(self, name)).shape[-1])
 
     def tokens_of(self, name: str) -> int:
-        """Return how many tokens a matrix holds: none where it is not given."""
+        """Return the number of tokens of a matrix; 0 if it is not given."""
         if not self.those_given(name):  # of equations without an attention
             return 0
         # read before shapes are checked, so only the rows: heads may not divide the columns
         return int(self.standing.upright(name, getattr(self, name)).shape[-2])
 
     def _shape_of(self, name: str) -> tuple[int, ...]:
-        return self.stood_up(name).shape
+        return self.upright_matrix(name).shape
 
-    def stood_up(self, name: str) -> Matrix:
+    def upright_matrix(self, name: str) -> Matrix:
         """Return a given matrix in floats in the internal layout, transposed only once."""
         if name not in self._upright:
             self._upright[name] = self.turned(name, self.stored(name))

@@ -47,7 +47,7 @@ MOST_DECIMALS = 12
 
 
 def read_scale(given: Any) -> str | Fraction:
-    """Read what scores are scaled by: a word, or a number."""
+    """Read the scale of scores: a word, or a number."""
     for value in (SQRT_DK, NONE):
         if plain(given) == plain(value):
             return value

@@ -1,4 +1,4 @@
-"""Attention as a part of a calculation: alone, or of tokens that other parts give."""
+"""Attention as a part of a calculation: alone, or for tokens from other parts."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncalc.base.errors import AttncalcError, InputError
-from attncalc.base.text import told_apart
+from attncalc.base.text import distinct_names
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.shapes import check_shapes
 from attncalc.problem.attention.steps import TITLES, attention_steps
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from attncalc.base.types import Matrix
 
 GIVEN = ("W_Q", "W_K", "W_V", "Q", "K", "V", "W_S", "W_Sq", "W_Sk", "v_S", "S", "A")
-"""Where one of these is given, there is an attention."""
+"""Fields that imply an attention."""
 _NOT_HERE = ("X", "X1", "X2", "X3", "P", "P1", "P2", "P3")
 
 
@@ -28,7 +28,7 @@ def is_there(fields: Attention) -> bool:
 
 
 def _built(placed: Placed, streams: Streams) -> Built:
-    """Return an attention that is the whole of a calculation, or one of the tokens it reads."""
+    """Return an attention that is the entire calculation, or one of the tokens it reads."""
     if not placed.reads:
         check_shapes(placed.fields)
         steps = tuple(attention_steps(placed.fields))
@@ -59,7 +59,7 @@ def _sources(read: list[Stream]) -> tuple[str, ...]:
 
 
 def _of_tokens(fields: Any, read: list[Stream]) -> Attention:
-    """Return an attention with the tokens that it reads, of which their size alone is known."""
+    """Return an attention with the tokens that it reads, of which only their size is known."""
     from attncalc.problem.scope import changed  # here, for a scope is an attention
 
     tokens: dict[str, Matrix | None] = dict.fromkeys(_NOT_HERE)
@@ -71,7 +71,7 @@ def _of_tokens(fields: Any, read: list[Stream]) -> Attention:
     made = changed(fields, **tokens, positions=rotated)
     asking, answering = read[0].labels, read[-1].labels
     keys = _with_earlier(made.n_past, answering)
-    # queries and keys that are given themselves may be others than the tokens
+    # given queries and keys may be others than the tokens
     if len(asking) == made.n:
         made.__dict__["queries"] = asking
     if len(keys) == made.m:
@@ -86,7 +86,7 @@ def _with_earlier(count: int, labels: tuple[str, ...]) -> tuple[str, ...]:
     earlier = tuple(str(number) for number in range(1, count + 1))
     if all(label.isdigit() for label in labels):
         labels = tuple(str(count + place) for place in range(1, len(labels) + 1))
-    return told_apart([*earlier, *labels])
+    return distinct_names([*earlier, *labels])
 
 
 def _settings(placed: Placed) -> Iterator[str]:

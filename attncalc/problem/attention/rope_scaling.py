@@ -19,7 +19,7 @@ NEEDS = {
         "original_max_position_embeddings",
     ),
 }
-"""What each type of scaling needs."""
+"""The parameters of each type of scaling."""
 UNSCALED = "default"
 TAKES = "an object with rope_type linear or llama3 and its parameters, or text: linear factor=4"
 
@@ -30,10 +30,10 @@ def read_rope_scaling(given: Any) -> "RopeScaling | None":
     Raises
     ------
     InputError
-        Whose text starts where the name ends: for a type that is not known, numbers that are
-        missing, unknown, or do not fit together.
+        For an unknown type, and for missing, unknown or inconsistent numbers; the text has no name
+        of the field.
     ValueError
-        For what is neither an object nor a text.
+        For a value that is neither an object nor a text.
 
     Examples
     --------

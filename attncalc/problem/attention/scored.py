@@ -1,4 +1,4 @@
-"""The matrices of each kind of score, and those allowed beside given scores or weights."""
+"""The matrices of each kind of score, and those allowed with given scores or weights."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -14,7 +14,7 @@ _MADE_OF = (
     *("X1", "Q", "W_Q", "b_Q", "P", "P1", "K", "W_K", "b_K", "past_K", "past_V"),
     *("W_S", "W_Sq", "W_Sk", "v_S", "b_S"),
 )
-"""Matrices that scores are computed from: no step would read them beside given scores."""
+"""Matrices that scores are computed from: no step would read them with given scores."""
 
 
 def check_score(problem: Attention) -> None:
@@ -41,7 +41,7 @@ def check_score(problem: Attention) -> None:
 
 
 def check_start(problem: Attention) -> None:
-    """Check that every matrix beside given scores or weights is read by a step.
+    """Check that every matrix with given scores or weights is read by a step.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Every rule of shape: which matrices a problem needs, and how they must fit together."""
+"""All rules of shapes: the required matrices, and how they must match."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -13,13 +13,13 @@ from attncalc.problem.fields import MASKS, OF_HEADS, POSITIONS
 from attncalc.problem.standing import Standing
 
 MOST_BUCKETS = 1024
-"""Buckets of distances: where each of more begins would take long to find."""
+"""The largest number of buckets of distances, whose limits are searched."""
 LARGEST_ANGLE = 10**9
-"""Radians of rope: of larger angles float64 does not hold enough to turn by."""
+"""The largest angle of rope in radians: float64 is too coarse for larger ones."""
 
 
 def check_shapes(problem: Attention) -> None:
-    """Check that all that is needed is there, nothing twice over, and that all of it fits."""
+    """Check that all required matrices are given, none twice, and that all shapes match."""
     _check_presence(problem)
     _refuse(ShapeError, _product_faults(problem))
     if not problem.start:
@@ -64,7 +64,7 @@ def _check_presence(problem: Attention) -> None:
 
 
 def _instead(problem: Attention, name: str) -> str:
-    """Return what additive scores multiply given queries or keys by, where that is meant."""
+    """Return the matrix for additive scores that was likely meant for given queries or keys."""
     if problem.score != ADDITIVE or name not in ("W_Q", "W_K"):
         return ""
     return f"; additive scores multiply it by W_S{name[-1].lower()}"
@@ -109,7 +109,7 @@ def _check_unused(problem: Attention, used: set[str]) -> None:
 
 
 def _product_faults(problem: Attention) -> Iterator[str]:
-    """Find the weights that their tokens cannot be multiplied by."""
+    """Find weights that do not match their tokens."""
     groups: dict[str, list[str]] = {}
     for weights, source in (
         ("W_Q", problem.query_source),
@@ -134,7 +134,7 @@ def _source_faults(problem: Attention, source: str, weights: list[str]) -> Itera
     wrong = [name for name in weights if ins[name] != width]
     looks_turned = len(wrong) == len(weights) and set(ins.values()) == {tokens}
     if looks_turned or (len(wrong) > 1 and len({*ins.values()}) == 1):
-        # one change of the tokens makes all of it fit, and no change of one of the weights
+        # one change of the tokens makes all of it match, and no change of one of the weights
         (needed,) = {*ins.values()}
         yield (
             f"{source} is {size_of(X)}, and the weights it is multiplied by "
@@ -157,7 +157,7 @@ def _source_faults(problem: Attention, source: str, weights: list[str]) -> Itera
 def _how_all_fit(
     problem: Attention, source: str, weights: list[str], width: int, *, looks_turned: bool
 ) -> str:
-    """Return the layout in which tokens and all of their weights would fit."""
+    """Return the layout in which tokens and all of their weights would match."""
     if looks_turned:
         return f". {source} looks transposed: tokens are {problem.layout}"
     standing = problem.standing
@@ -175,7 +175,7 @@ def _product(problem: Attention, source: str, weights: str) -> str:
 
 
 def _head_faults(problem: Attention) -> Iterator[str]:
-    """Find the matrices that cannot be split into heads."""
+    """Find matrices that cannot be split into heads."""
     standing = problem.standing
     heads = problem.n_heads
     if problem.is_bare("Q"):
@@ -235,7 +235,7 @@ def _kv_head_faults(problem: Attention, standing: Standing) -> Iterator[str]:
 
 
 def _widest(problem: Attention, name: str) -> str:
-    """Return what a head's queries, keys or values have their width from, by Q, K or V."""
+    """Return the matrix that determines the width of queries, keys or values, by Q, K or V."""
     given = problem.those_given(name, f"W_{name}")
     sources = {"Q": problem.query_source, "K": problem.key_source, "V": problem.value_source}
     return given[0] if given else sources[name]
@@ -264,7 +264,7 @@ def value_head_faults(problem: Attention) -> Iterator[str]:
 
 
 def _size_faults(problem: Attention) -> Iterator[str]:
-    """Find what does not have the one shape that it must have."""
+    """Find matrices without the one shape that they must have."""
     yield from _token_faults(problem)
     standing = problem.standing
     yield from _output_faults(problem)
@@ -293,7 +293,7 @@ def _size_faults(problem: Attention) -> Iterator[str]:
 
 
 def _output_faults(problem: Attention) -> Iterator[str]:
-    """Find a projection of outputs that does not fit them."""
+    """Find a projection of outputs that does not match them."""
     for name in problem.those_given("W_O", "b_O") if not problem.has_values else ():
         yield f"{name} is given, and no V: there is nothing to project"
     if problem.W_O is None or not problem.has_values:
@@ -315,7 +315,7 @@ def _faults_of_heads(problem: Attention) -> Iterator[str]:
 
 
 def _table_faults(problem: Attention) -> Iterator[str]:
-    """Find a table of biases that has other heads, or too few buckets."""
+    """Find a table of biases with other heads, or too few buckets."""
     table, heads = problem.rel_bias, problem.n_heads
     if table is None:
         return
@@ -397,7 +397,7 @@ def _token_faults(problem: Attention) -> Iterator[str]:
 
 
 def _past_faults(problem: Attention) -> Iterator[str]:
-    """Find what does not fit of a cache."""
+    """Find parts of a cache that do not match."""
     for name, other in (("past_K", "past_V"), ("past_V", "past_K")):
         if problem.those_given(name) and not problem.those_given(other):
             yield f"{name} is given, and no {other}: each earlier key needs its value"
@@ -439,7 +439,7 @@ def _mask_faults(problem: Attention, name: str) -> Iterator[str]:
 
 
 def _angle_faults(problem: Attention) -> Iterator[str]:
-    """Find angles of rope's so large that nothing is known of where they point."""
+    """Find rope angles too large for float64."""
     if problem.positions != "rope":
         return
     farthest = max(abs(place) for place in problem.rope_places) + max(problem.n, problem.m)
@@ -452,7 +452,7 @@ def _angle_faults(problem: Attention) -> Iterator[str]:
 
 
 def _fastest(problem: Attention) -> Fraction:
-    """Return the largest frequency of rope's, or more."""
+    """Return an upper bound of the frequencies of rope."""
     if problem.rope_frequencies is not None:
         return Fraction(float(np.abs(problem.rope_frequencies).max()))
     slowest_factor = Fraction(1) if problem.rope_scaling is None else problem.rope_scaling.factor

@@ -76,7 +76,7 @@ TITLES: dict[str, str] = {
     "C": "heads side by side",
     "O": "outputs",
 }
-"""Every step that an attention can have, in order, with its title."""
+"""The steps of an attention, in order, with their titles."""
 
 
 BETWEEN = ("Q_S", "K_S", "S_scaled", "S_alibi", "S_rel", "S_masked", "H", "C")
@@ -118,7 +118,7 @@ def _positioned(attention: Attention) -> Iterator[Step]:
 
 
 def sinusoidal_place(attention: Attention, tokens: str) -> int:
-    """Return the place of the first of these tokens; those that ask may be the last of all."""
+    """Return the position of the first of these tokens; queries may be the last tokens."""
     return attention.query_place if tokens == attention.query_source else 0
 
 
@@ -136,7 +136,7 @@ def _projected(attention: Attention) -> Iterator[Step]:
 
 
 def _at_places(attention: Attention, source: str) -> str:
-    """Return what tokens are called with their positions."""
+    """Return the name of tokens with their positions."""
     positioned = (
         attention.positions == "sinusoidal"
         or getattr(attention, source.replace("X", "P")) is not None
@@ -145,7 +145,7 @@ def _at_places(attention: Attention, source: str) -> str:
 
 
 def _own(attention: Attention, name: str) -> str:
-    """Return what queries, keys or values are called: Q, K or V, or the tokens that they are."""
+    """Return the name of queries, keys or values: Q, K or V, or that of the tokens."""
     if not attention.is_bare(name):
         return name
     sources = {"Q": "query_source", "K": "key_source", "V": "value_source"}
@@ -153,13 +153,13 @@ def _own(attention: Attention, name: str) -> str:
 
 
 def _with_bias(attention: Attention, tokens: str, name: str) -> tuple[str, ...]:
-    """Return what a projection reads: tokens, weights, and a bias when there is one."""
+    """Return the inputs of a projection: tokens, weights, and a bias if there is one."""
     bias = () if getattr(attention, f"b_{name}") is None else (f"b_{name}",)
     return (tokens, f"W_{name}", *bias)
 
 
 def _with_earlier(attention: Attention) -> Iterator[Step]:
-    """Put what a cache holds before the new keys and values."""
+    """Place the cached keys and values before the new ones."""
     for name, of in (("K", "keys"), ("V", "values")) if attention.n_past else ():
         title = f"{of}, earlier ones first"
         yield Step(
@@ -173,7 +173,7 @@ def _with_earlier(attention: Attention) -> Iterator[Step]:
 
 
 def _all(attention: Attention, name: str) -> str:
-    """Return what keys or values are called with those of a cache."""
+    """Return the name of keys or values with those of a cache."""
     return f"{name}_all" if attention.n_past else _own(attention, name)
 
 
@@ -204,7 +204,7 @@ def _normalised_rows(
 
 
 def _pair(attention: Attention) -> tuple[str, str]:
-    """Return what queries and keys are called before they are rotated."""
+    """Return the names of queries and keys before they are rotated."""
     if attention.qk_norm != "none":
         return "Q_norm", "K_norm"
     return _own(attention, "Q"), _all(attention, "K")
@@ -251,11 +251,11 @@ OPERATIONS: dict[str, type[Scoring]] = {
     CONCAT: ConcatScores,
     DISTANCE: DistanceScores,
 }
-"""What makes scores of queries and keys, by their kind; any other are dot products."""
+"""The operations of scores by kind; all others are dot products."""
 
 
 def _may_leave_dust(attention: Attention) -> bool:
-    """Return whether scores may be 0 except for a last digit, and are divided by their sum."""
+    """Return whether scores may be 0 except for rounding errors, and are divided by their sum."""
     if attention.normalizer != "sum":
         return False
     # decimals as typed are multiplied and added exactly
@@ -304,11 +304,11 @@ def forbidden_in(attention: Attention) -> Matrix | None:
     """Return where queries may not attend to keys, (n, m) or (heads, n, m); None for nowhere."""
     found: list[Matrix] = []
     if attention.start != "A" and attention.is_masked:
-        masks = {name: attention.stood_up(name) for name in attention.those_given(*MASKS)}
+        masks = {name: attention.upright_matrix(name) for name in attention.those_given(*MASKS)}
         operation = _mask(attention, tuple(masks))
         found = [*operation.forbidden((attention.n, attention.m), masks).values()]
     if attention.start == "S":
-        found.append(np.isneginf(attention.stood_up("S")))
+        found.append(np.isneginf(attention.upright_matrix("S")))
     hidden = reduce(np.logical_or, found) if found else np.zeros(1)
     if not hidden.any():
         return None
@@ -316,7 +316,7 @@ def forbidden_in(attention: Attention) -> Matrix | None:
 
 
 def hidden_of(attention: Attention, head: int) -> Matrix | None:
-    """Return where one head, from 1, may not attend; for 0, the mean, where no head may."""
+    """Return where one head, from 1, may not attend; for 0, the mean, where none may."""
     hidden = forbidden_in(attention)
     if hidden is None or hidden.ndim == 2:
         return hidden
@@ -326,7 +326,7 @@ def hidden_of(attention: Attention, head: int) -> Matrix | None:
 
 
 def _biased(attention: Attention) -> Iterator[tuple[str, str, Operation, tuple[str, ...]]]:
-    """Add to the scores what depends on the distance of query and key."""
+    """Add biases by the distance of query and key to the scores."""
     place = attention.query_place
     if attention.has_alibi:
         own = tuple(attention.those_given("alibi_slopes"))
@@ -348,7 +348,7 @@ def _biased(attention: Attention) -> Iterator[tuple[str, str, Operation, tuple[s
 def _mask(attention: Attention, masks: tuple[str, ...]) -> Mask:
     if not attention.causal and attention.window is None:
         return Mask(masks)
-    # a query sees itself: from the top left, the first of them sees one key
+    # a query sees itself: aligned top-left, the first of them sees one key
     sees = 1 + attention.query_place
     return Mask(masks, sees, attention.window, is_causal=attention.causal)
 
@@ -356,12 +356,12 @@ def _mask(attention: Attention, masks: tuple[str, ...]) -> Mask:
 def _combined(attention: Attention) -> Iterator[Step]:
     """Go from weights and values to outputs: each head's, the heads together, their projection."""
     projected = attention.W_O is not None or attention.b_O is not None
-    # scores over their sum, and weights that are given, may be negative, and then are no shares;
-    # beside a sink they do not sum to 1
+    # scores divided by their sum, and given weights, may be negative; with a sink they do not sum
+    # to 1
     are_shares = attention.normalizer != "sum" and attention.start != "A"
     weigh = Weigh(of_shares=are_shares and attention.sinks is None)
     inputs: tuple[str, ...] = ("A", _all(attention, "V"))
-    # one head alone is the output already: no H and no C that only repeat it
+    # a single head is the output already: no H and C that only repeat it
     if attention.n_heads == 1 and not projected:
         yield Step("O", "outputs", weigh, inputs, "queries", "features", "outputs")
         return

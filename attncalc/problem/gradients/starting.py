@@ -47,7 +47,7 @@ def started(problem: Scope, calculation: Calculation, shapes: Mapping[str, Shape
     Raises
     ------
     InputError, ShapeError
-        When more than one start is given, or one that does not fit the outputs.
+        If more than one start is given, or one that does not fit the outputs.
     """
     given = problem.those_given("dO", "dY", "dlogits", "target", "target_ids")
     if len(given) > 1:

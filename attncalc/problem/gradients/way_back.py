@@ -48,7 +48,7 @@ def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
     Raises
     ------
     InputError, ShapeError
-        When a step has no gradient, or the gradient that is given does not fit.
+        If a step has no gradient, or the gradient that is given does not fit.
     """
     _refuse_long(problem, calculation)
     shapes: dict[str, Shape] = {name: each.shape for name, each in problem.given.items()}
@@ -197,7 +197,7 @@ class _WayBack:
     def _as_stored(self, use: _Use) -> Operation:
         """Return the operation, in the layout of the given matrix: weights may be (out, in)."""
         operation = use.way.operation
-        if not self._problem.standing.stands_otherwise(use.name):
+        if not self._problem.standing.is_shown_transposed(use.name):
             return operation
         stated = operation.statement(*[PLAIN] * len(use.way.reads))
         flag = "turned" if operation.name == "TransposedTimes" else TURNED
@@ -296,7 +296,7 @@ def steps_of_descent(
     Raises
     ------
     InputError
-        When there are no weights to change.
+        If there are no weights to change.
     """
     own = problem.more or ()
     learned = [name for name in leaves if role_of(name) in LEARNED or name in own]
@@ -306,7 +306,7 @@ def steps_of_descent(
     changed: dict[str, str] = {}
     for name in learned:
         of_heads = role_of(name) == "buckets"  # a row for each head, and given as its columns
-        is_turned = standing.stands_otherwise(name) != of_heads
+        is_turned = standing.is_shown_transposed(name) != of_heads
         operation = descend(problem.step, shapes[name], is_turned=is_turned, of_heads=of_heads)
         title = f"{name} after the step"
         inputs = (name, gradient_name(name))
@@ -340,7 +340,7 @@ def _reading(step: Step, changed: Mapping[str, str], standing: Standing) -> Oper
     if isinstance(operation, RelativeBias) and weights:
         return replace(operation, stands="columns" if standing.by_columns else "rows")
     if isinstance(operation, Project | ConcatScores) and any(
-        map(standing.stands_otherwise, weights)
+        map(standing.is_shown_transposed, weights)
     ):
         return replace(operation, is_turned=True)
     return operation

@@ -1,4 +1,4 @@
-"""Reading worked answers: JSON, CSV, NumPy files, folders, and text of every kind."""
+"""Readers of worked answers: JSON, CSV, NumPy files, folders, and text of every kind."""
 
 import json
 import re
@@ -53,16 +53,16 @@ ENDINGS = (
     ".rst",
     ".org",
 )
-"""How the names of files end that are taken for answers in a folder."""
+"""File endings of answers in a folder."""
 
 _FLOAT = re.compile(r"-?[0-9]++(?:\.[0-9]*+)?+(?:e[-+]?[0-9]++)?+")
 _PRINTED = re.compile(r"\s*+\{\s*+'")
-"""What Python prints of a dictionary, which is no JSON."""
+"""A dictionary as Python prints it, which is not JSON."""
 CAN_BE_READ = (
     "type the matrices into a text, as Q = [1 3; -1 1], in Markdown or LaTeX, "
     "or fill in the worksheet of --blank"
 )
-"""What mends an answer that is a picture."""
+"""Advice for an answer that is a picture."""
 _PICTURES = {
     b"%PDF": "a PDF",
     b"\x89PNG": "a picture",
@@ -72,7 +72,7 @@ _PICTURES = {
     b"MM\0*": "a picture",
 }
 
-# each form's reader is imported where it is needed: a run reads few
+# each form's reader is imported where it is needed: a run reads few forms
 
 
 def read_answer(source: str | Path, expected: Expected | None = None) -> Answer:
@@ -83,12 +83,12 @@ def read_answer(source: str | Path, expected: Expected | None = None) -> Answer:
     source
         The file, or the folder.
     expected
-        What the problem asks for, which helps to tell apart what texts leave unnamed.
+        The steps of the problem, which help to identify unnamed parts.
 
     Raises
     ------
     InputError
-        When there is no such file, or nothing in it is a step.
+        If there is no such file, or it contains no step.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def read_answer_bytes(data: bytes, place: str, expected: Expected | None = None)
 
 
 def _picture(data: bytes, place: str) -> str:
-    """Return what to call an answer that is a picture, a PDF or a document; "" for any other."""
+    """Return the kind of an answer that is a picture, a PDF or a document; "" for any other."""
     ending = Path(place).suffix.lower()
     if data.startswith(NUMPY_STARTS[0]) and ending in (".docx", ".odt", ".xlsx", ".ods", ".pptx"):
         return f"a document ({ending})"
@@ -141,12 +141,12 @@ def _picture(data: bytes, place: str) -> str:
 
 
 def answer_of(matrices: Mapping[str, Any], expected: Expected | None = None) -> Answer:
-    """Return the answer that matrices by their names make: lists, arrays, tensors or texts.
+    """Return the answer that named matrices form: lists, arrays, tensors or texts.
 
     Raises
     ------
     InputError
-        When one of them is something else.
+        If one of them is something else.
     """
     text = json.dumps(dict(matrices), default=_plain)
     typed = '"'.join(re.findall('"([^"]*)"', text))
@@ -158,7 +158,7 @@ def answer_of(matrices: Mapping[str, Any], expected: Expected | None = None) -> 
 
 
 def _shortened(written: WrittenMatrix, typed: str) -> WrittenMatrix:
-    """Return a matrix whose floats show as those of an array do; what was typed stays as it is."""
+    """Return a matrix whose floats are shown as those of an array; typed texts are unchanged."""
     if written.texts is None:
         return written
     values = written.values.astype(object)
@@ -170,7 +170,7 @@ def _shortened(written: WrittenMatrix, typed: str) -> WrittenMatrix:
 
 
 def _plain(given: Any) -> Any:
-    """Return what JSON cannot hold as lists and numbers, or as texts that stand for numbers."""
+    """Return a value that JSON cannot contain as lists and numbers, or as texts of numbers."""
     if isinstance(given, Fraction | Decimal):
         return str(given)
     if hasattr(given, "__array__"):
@@ -184,9 +184,9 @@ def _plain(given: Any) -> Any:
 
 
 def answers_in(folder: Path) -> list[Path] | None:
-    """Return the answers that a folder holds, or None where it is one answer itself.
+    """Return the answers in a folder, or None if the folder is one answer.
 
-    It is one where its files are named as steps are: Q.csv, S_scaled.csv.
+    It is one answer if its files are named like steps: Q.csv, S_scaled.csv.
     """
     inside = [path for path in list_folder(folder) if not path.name.startswith(".")]
     sheets = [path for path in inside if path.suffix.lower() in SHEETS]
@@ -202,7 +202,7 @@ def answers_in(folder: Path) -> list[Path] | None:
 
 
 def passed_over(folder: Path, taken: Container[Path]) -> list[str]:
-    """Return the names in a folder of answers that are none of those taken: scans, folders."""
+    """Return the names in a folder of answers that are not read as answers: scans, folders."""
     return [
         f"{path.name}/" if is_folder(path) else path.name
         for path in list_folder(folder)
@@ -211,9 +211,9 @@ def passed_over(folder: Path, taken: Container[Path]) -> list[str]:
 
 
 def _holds_steps(folder: Path) -> bool:
-    """Say whether something is a folder with a file for each step: one of many answers.
+    """Return whether a path is a folder with a file for each step: one of many answers.
 
-    So may be one that cannot be looked into: its row says so.
+    An unreadable folder may be one as well: its row reports this.
     """
     if not is_folder(folder):
         return False
@@ -236,7 +236,7 @@ def _read_folder(folder: Path, expected: Expected | None) -> Answer:
 
 
 def _checked(answer: Answer) -> Answer:
-    """Refuse an answer in which there is nothing to mark."""
+    """Return an answer with something to mark, or raise an error."""
     if not answer.matrices and answer.connections is None:
         lines = [f"line {each.line}: {each.why}" if each.line else each.why
                  for each in answer.unread]  # fmt: skip

@@ -1,4 +1,4 @@
-"""A worked answer as it was written: the entries of some steps, none of them judged yet."""
+"""A worked answer as written: the entries of some steps, not yet marked."""
 
 import math
 import re
@@ -15,24 +15,24 @@ from attncalc.problem.attention.declared import MOST_DECIMALS
 
 _LINE = re.compile(r"\b(lines? )(\d{1,7})(?:( to )(\d{1,7}))?\b")
 ROOM, MOST_BLANK = 10_000, 20
-"""Entries that any matrix may have, and how many beyond for each that is written."""
+"""Entries that any matrix may have, and how many more for each written entry."""
 IN_FULL = 99
-"""Decimals of a number that was not cut: a fraction, or a float out of a program."""
+"""The number of decimals of an uncut number: a fraction, or a float from a program."""
 
 
 class Entry(NamedTuple):
-    """One entry as it was written.
+    """One entry as written.
 
     Parameters
     ----------
     text
         As typed.
     value
-        The number that it is; None where it is blank or cannot be read.
+        Its number; None if it is blank or unreadable.
     decimals
-        How many decimals it was given: 2 for `0.30`, `IN_FULL` for `3/10`.
+        Its number of decimals: 2 for `0.30`, `IN_FULL` for `3/10`.
     fault
-        Why it cannot be read, if it cannot.
+        Why it cannot be read, or "".
     """
 
     text: str
@@ -43,22 +43,22 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WrittenMatrix:
-    """One step as it was written.
+    """One step as written.
 
     Parameters
     ----------
     values
-        Its numbers in float64, NaN where there is none: (rows, columns), or (heads, rows, columns).
+        Its numbers in float64, NaN for missing ones: (rows, columns), or (heads, rows, columns).
     decimals
-        How many decimals each of them was given.
+        The number of decimals of each.
     faults
-        Why entries cannot be read, by their places.
+        Why entries cannot be read, by place.
     texts
-        The entries as typed; None for arrays out of a program.
+        The entries as typed; None for arrays from a program.
     place
-        Where it stands in its file: "line 12"; "" where that says nothing.
+        Its position in the file: "line 12"; "" if there is none.
     problem
-        What is wrong with it as a whole: rows of unequal length, say.
+        An error of the entire matrix, such as rows of unequal length.
     """
 
     values: Matrix
@@ -70,17 +70,17 @@ class WrittenMatrix:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its shape, with an axis of heads first where it has any."""
+        """Its shape, with an axis of heads first if it has any."""
         return self.values.shape
 
     def text(self, place: tuple[int, ...]) -> str:
-        """Return an entry as it was typed."""
+        """Return an entry as typed."""
         if self.texts is not None:
             return str(self.texts[place])
         return f"{self.values[place]:.10g}"
 
     def arranged(self, arrange: Any) -> "WrittenMatrix":
-        """Return the matrix with its entries where `arrange` puts those of any array."""
+        """Return the matrix with its entries rearranged by `arrange`, a function of arrays."""
         indices = arrange(np.arange(self.values.size).reshape(self.shape))
         faults = np.full(self.shape, "", dtype=object)
         for place, fault in self.faults.items():
@@ -95,7 +95,7 @@ class WrittenMatrix:
         )
 
     def with_heads(self, heads: int) -> "WrittenMatrix":
-        """Return the matrix with blank heads after its own, up to this number."""
+        """Return the matrix with blank heads added, up to this number."""
         more = [(0, heads - len(self.values)), (0, 0), (0, 0)]
         return replace(
             self,
@@ -106,11 +106,11 @@ class WrittenMatrix:
 
 
 class WrittenConnection(NamedTuple):
-    """Which inputs the lines of one output lead to, by name, as it was written.
+    """The inputs that the lines of one output lead to, by name, as written.
 
-    `of` says which attention's map it is, as "cross" or "1.self"; "" where nothing does. `line`
-    is where it stands; 0 where the form has no lines. `is_told` says that it is told in words of
-    any kind, and not drawn in the form of a worksheet.
+    `of` is the attention of the map, such as "cross" or "1.self"; "" if none is named. `line` is
+    its line; 0 if the form has no lines. `is_told` is true for a sentence in any words, and false
+    for the form of a worksheet.
     """
 
     head: int
@@ -123,7 +123,7 @@ class WrittenConnection(NamedTuple):
 
     @property
     def says(self) -> str:
-        """The line as it was read.
+        """The line as read.
 
         Examples
         --------
@@ -136,20 +136,20 @@ class WrittenConnection(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """Numbers of an answer that belong to nothing that was recognised in it.
+    """Numbers of an answer that belong to nothing recognised in it.
 
     Parameters
     ----------
     line
-        Where they stand; 0 where the form has no lines.
+        Their line; 0 if the form has no lines.
     text
         As typed.
     why
-        What is missing for them to be read.
+        Why they are not read.
     could_be_matrix
-        Whether they may well be a matrix, or a part of one.
+        Whether they may be a matrix, or a part of one.
     of_map
-        Whether it seems to say what an output attends to.
+        Whether it seems to state what an output attends to.
     """
 
     line: int
@@ -160,18 +160,18 @@ class Unread(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What one part of an answer was taken for.
+    """How one part of an answer was interpreted.
 
     Parameters
     ----------
     line, last
-        The lines that hold it; 0 where the form has none.
+        Its first and last line; 0 if the form has no lines.
     what
-        A step's name, with its head, row or entry where it is one; "" for what is no step.
+        The name of a step, with head, row or entry if it is a part; "" if it is not a step.
     how
-        Why it was taken for that, or what it is if it is no step.
+        The reason, or a description if it is not a step.
     text
-        What stands there.
+        Its text.
     """
 
     line: int
@@ -188,19 +188,19 @@ class Answer:
     Parameters
     ----------
     place
-        Where it was read from.
+        The file or source.
     matrices
-        The steps that it holds, by name.
+        Its steps, by name.
     connections
-        The lines that it draws; None where it says nothing of them.
+        The lines of its map; None if it has no map.
     faults
-        What cannot be read, and where.
+        The parts that cannot be read, with their place.
     unread
-        The numbers in it that belong to nothing else that is recognised.
+        The numbers that belong to nothing recognised.
     remarks
-        What a reader should know of how it was read: a guess, a correction, a slip of copying.
+        Notes about the reading: a guess, a correction, a copying error.
     taken
-        What each of its parts was taken for, in order.
+        How each part was interpreted, in order.
     """
 
     place: str
@@ -213,12 +213,12 @@ class Answer:
 
     @property
     def has_unread_matrix(self) -> bool:
-        """Whether something in it was not read that could be a matrix."""
+        """Whether an unread part of it could be a matrix."""
         return any(each.could_be_matrix for each in self.unread)
 
 
 def renumbered(answer: Answer, numbers: Sequence[int]) -> Answer:
-    """Return an answer whose lines are those of its file, not of the text that was made of it."""
+    """Return an answer with the line numbers of its file instead of the converted text."""
 
     def line(number: int) -> int:
         return numbers[number - 1] if 0 < number <= len(numbers) else number
@@ -251,7 +251,7 @@ def renumbered(answer: Answer, numbers: Sequence[int]) -> Answer:
 
 
 def is_sparse(size: int, written: int) -> bool:
-    """Say whether a matrix of this size would be so blank that it is better not made.
+    """Return whether a matrix of this size would be too sparse to create.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def is_sparse(size: int, written: int) -> bool:
 
 
 def not_filled(problem: str, place: str) -> WrittenMatrix:
-    """Return a matrix of which nothing is kept but what is wrong with it."""
+    """Return an empty matrix with its problem."""
     return replace(matrix_of_entries([[[Entry("")]]], place), problem=problem)
 
 
@@ -295,7 +295,7 @@ def matrix_of_entries(heads: Sequence[Sequence[Sequence[Entry]]], place: str) ->
 
 
 def _unevenness(rows: Sequence[Sequence[Entry]], lengths: Sequence[int]) -> str:
-    """Return what is wrong with rows, or with heads, that differ in size."""
+    """Return an error message for rows or heads of different sizes."""
     short = next((i for i, row in enumerate(rows) if len(row) != lengths[0]), None)
     if short is None:
         return "its heads differ in size"
@@ -303,10 +303,10 @@ def _unevenness(rows: Sequence[Sequence[Entry]], lengths: Sequence[int]) -> str:
 
 
 def matrix_of_floats(values: Matrix, place: str = "") -> WrittenMatrix:
-    """Return the matrix that a program wrote, its numbers as short as they can be: 0.62 has two."""
+    """Return the matrix of a program's floats, in their shortest form: 0.62 has two decimals."""
     floats = values.astype(np.float64)
     decimals = np.full(floats.shape, IN_FULL)
-    with np.errstate(over="ignore"):  # of the huge, which are whole numbers anyway
+    with np.errstate(over="ignore"):  # huge numbers are whole anyway
         for count in range(MOST_DECIMALS, -1, -1):
             decimals[np.round(floats, count) == floats] = count
     return WrittenMatrix(floats, decimals, place=place)

@@ -1,4 +1,4 @@
-"""From blocks to parts of steps: what each block is called, on its own line or above it."""
+"""From blocks to parts of steps: the name of each block, on its line or above it."""
 
 import re
 
@@ -36,7 +36,9 @@ from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.rows import Rows
 
 SENTENCE = 6
-"""Words from which a line that begins with a number is prose: 2 heads, their outputs …."""
+"""The number of words from which a line that begins with a number is prose: 2 heads, their outputs
+….
+"""
 _TOKEN = re.compile(
     r"\W*(?:(?:for|für|fuer|pour|para)\s+)?"
     r"(?:(?:token|tok|word|wort|mot|palabra|row|zeile|fila|ligne)\s*|(?-i:x_?))(\d{1,3})",
@@ -47,19 +49,19 @@ _WORD = re.compile(
     r"(?:(?:token|word|wort|mot|palabra) )?[\"'“„«»]?(.{1,60}?)[\"'”“»«]?",
     re.IGNORECASE,
 )
-"""What names a token by its word: For the word "cat"."""
+"""A token named by its word: For the word "cat"."""
 _SIDE_BY_SIDE = re.compile(r"\d(?:\s?+[|;]\s?+[-+]?|,\s[-+]?|\s)\d")
-"""Numbers with no sign of arithmetic between them."""
+"""Numbers without an operator between them."""
 _LISTED = re.compile(
     r"(?<![\w.,;/^_\[({-])"
     r"(?:[-+]?\d{1,9}(?:[.,]\d{1,9})?%?(?:, ?| ?; ?| and | und | et | y | )){2,9}"
     r"[-+]?\d{1,9}(?:[.,]\d{1,9})?%?(?![\w/^)\]}])"
 )
-"""Three numbers or more, side by side."""
+"""Three or more numbers side by side."""
 _SHARE = re.compile(
     r"([^\W\d][^\s:=,;\"“”]{0,40})[\"”]?(?: ?[:=])? [-+]?(?:\d{0,9}[.,]\d|\d{1,3} ?%)"
 )
-"""A word, and a decimal or a percentage behind it."""
+"""A word, and a decimal or a percentage after it."""
 _BARE, _PIECES = re.compile(r"[\s\d.,;|&/−-]{2,}"), re.compile(r"[\s,;|&]+")
 """Numbers and what separates them, with no operator."""
 _SENTENCES = re.compile(r"[.;] ")
@@ -67,15 +69,15 @@ LONGEST_PROSE = 400
 _SHAPE = re.compile(r"\b(?:shapes?|sizes?|dim\w{0,12}|größe|taille|forme?|tamaño)\b", re.I)
 _PAIR = re.compile(r"\d\.\d{1,9}%?,? (?:(?:and|und|et|y) )?[-+]?\d")
 _BESIDE_TOKEN = " \t-*·\"'“”„«»"
-"""What stands beside a token: the sign of a list, and marks of quotation."""
+"""Characters beside a token: list markers and quotation marks."""
 MOST_ALONE = 2
-"""Numbers without a name that a line may hold and be no row."""
+"""The largest number of unnamed numbers in a line that is not a row."""
 WEAKLY = 1 / 3
-"""The share of its numbers that must be right for a weak word to name a matrix."""
+"""The share of numbers that must be right for a weak word to name a matrix."""
 
 
 def collected(blocks: list[Block], expected: Expected, of_map: MapReader) -> Collected:
-    """Return what each block is, in the order in which they stand."""
+    """Return the interpretation of each block, in order."""
     collector = _Collector(expected, of_map)
     for block in blocks:
         collector.take(block)
@@ -84,7 +86,7 @@ def collected(blocks: list[Block], expected: Expected, of_map: MapReader) -> Col
 
 
 class _Collector(Keeper):
-    """Goes through the blocks, and keeps whose the next matrix is."""
+    """Goes through the blocks, and remembers which matrix is next."""
 
     def __init__(self, expected: Expected, reader: MapReader) -> None:
         super().__init__(expected)
@@ -97,7 +99,7 @@ class _Collector(Keeper):
         self.told: list[Block] = []
 
     def take(self, block: Block) -> None:
-        """Take one block."""
+        """Read one block."""
         if block.is_new and self.token_is_inline:
             self.token = 0, 0
         self.learn(block.names)
@@ -132,7 +134,7 @@ class _Collector(Keeper):
         self.found.taken.append(Taken(line.line, line.line, "map", "", text))
 
     def _finish_map(self) -> None:
-        """Keep what sentences say of the map, and list what could not be read of it."""
+        """Store the map that sentences state, and list the sentences that could not be read."""
         texts = {said.line: said.text for said in self.said}
         for each in [*self.reader.connections(self.said, self.found.connections)]:
             if isinstance(each, Unread):
@@ -144,7 +146,7 @@ class _Collector(Keeper):
             self.found.unread += self.reader.not_read()
 
     def _words(self, block: Block) -> None:
-        """Take from words whose the next matrix is, and say what their numbers are."""
+        """Read words: they name the next matrix, and describe their own numbers."""
         self._say_map(block)
         if self.takes_caption(block) or self._is_token(block):
             self.note(block, "", "words")
@@ -170,15 +172,15 @@ class _Collector(Keeper):
         self._say_role(block)
 
     def _say_map(self, block: Block) -> None:
-        """Take from words which attention's map follows; a heading without a word is of none."""
+        """Read the attention of the next map from words; a heading without one resets it."""
         of = attention_in(block.text)
         if of and of != self.of_map and not head_in(block.text):
-            self.head = 0  # that of the attention before: this one may have none
+            self.head = 0  # that of the previous attention: this one may have none
         if of or block.is_heading:
             self.of_map = of
 
     def _is_token(self, block: Block) -> bool:
-        """Take from words alone that what follows is one token's, or one row."""
+        """Read from words alone that one token's row, or any row, follows."""
         clean = block.text.strip(" #*_:.-")
         if match := _TOKEN.fullmatch(clean):
             self.token, self.token_is_inline = (block.line, int(match[1])), False
@@ -191,7 +193,7 @@ class _Collector(Keeper):
         return False
 
     def _say_role(self, block: Block) -> None:
-        """Say what the numbers among words are."""
+        """Note how the numbers among words are interpreted."""
         is_work = block.work or self.is_of_work(block.names)
         said = role_of_words(block.text)
         if not said and self.is_work and is_worked([block.text]):  # rows with their sums
@@ -211,37 +213,37 @@ class _Collector(Keeper):
             return
         if block.factors:
             self.pending.append(block)
-            self.last = None  # what goes on below is this product's
+            self.last = None  # text that continues below belongs to this product
         elif role and not self._holds_rows(block):
             self.note(block, "", role)
         else:
             self.leave(block, "these numbers are in a sentence")
 
     def _tells_of_tokens(self, text: str) -> bool:
-        """Say whether a decimal stands behind the word of a token: upon gets once 0.20."""
+        """Return whether a decimal follows the word of a token: upon gets once 0.20."""
         found = _SHARE.findall(text[:LONGEST_PROSE]) if self.expected.labels else []
         return any(word in self.expected.labels and not word.isdigit() for word in found)
 
     def _ends_in_step(self, text: str) -> bool:
-        """Say whether numbers side by side stand behind a step's name: … Weights 0.2, 0.8, 0."""
+        """Return whether numbers side by side follow the name of a step: … Weights 0.2, 0.8, 0."""
         pieces = _SENTENCES.split(text[:LONGEST_PROSE])
         said = [_LISTED.sub(" ", piece) for piece in pieces if _LISTED.search(piece)]
         return any(self.name([piece]) is not None for piece in said)
 
     def _holds_rows(self, block: Block) -> bool:
-        """Say whether the work behind the name of a step is numbers side by side, and no sum."""
+        """Return whether the work after the name of a step is numbers side by side, not a sum."""
         name = self.name(block.names) if any(map(_SIDE_BY_SIDE.search, block.work)) else None
         return name is not None and not name.row and not self.is_given(name)
 
     def finish(self) -> None:
-        """Say what the numbers in products are, now that all the rest is read."""
+        """Interpret the numbers in products, after everything else is read."""
         self._finish_told()
         self._finish_map()
         if self.pending:
             self._finish_products()
 
     def _finish_products(self) -> None:
-        """Say of products whether their factors stand elsewhere, as they are or transposed."""
+        """Note whether the factors of products are matrices elsewhere, or their transposes."""
         there = [part.rows for part in self.found.parts]
         there += [loose.grid.rows for loose in self.found.loose]
         known = {made(rows): True for rows in there for made in (_key, _turned)}
@@ -257,7 +259,7 @@ class _Collector(Keeper):
                 self.leave(block, "these numbers are in a sentence")
 
     def _finish_told(self) -> None:
-        """Say of sentences with many numbers whether they say again what stands elsewhere."""
+        """Note whether sentences with many numbers repeat numbers from elsewhere."""
         matrices = [*self.expected.given.values()] if self.told else []
         known = {abs(float(each)) for matrix in matrices for each in np.ravel(matrix)}
         for part in self.found.parts if self.told else ():
@@ -272,18 +274,18 @@ class _Collector(Keeper):
                 self.leave(block, "these numbers are in a sentence")
 
     def _are_vectors(self, block: Block, grids: list[Grid]) -> bool:
-        """Say whether what stands in brackets among words may be rows of a step, and no sizes."""
+        """Return whether brackets among words may contain rows of a step, and not sizes."""
         is_size_told = is_constant(block.names) or _SHAPE.search(block.text) is not None
         rows = [row for each in grids for row in each.rows]
         widths = {key.shape[-1] for key in self.expected.steps.values()}
         return len(rows) > 1 and not is_size_told and {len(row) for row in rows} <= widths
 
     def _valued(self, block: Block, name: Name) -> None:
-        """Take an entry that was left as a calculation."""
+        """Read an entry given as a calculation."""
         self.keep_part(block, name, [[block.work[-1]]], "its calculation, which is evaluated")
 
     def _numbers(self, block: Block, grid: Grid) -> None:
-        """Take numbers: by their own name, as what goes on, by what was said above, or unnamed."""
+        """Read numbers: by their own name, as a continuation, by the label above, or unnamed."""
         grid = self.without_counts(grid)
         self.again = self.again or any(map(says_again, block.names))
         self.copies.look(block, self.found.remarks)
@@ -322,9 +324,9 @@ class _Collector(Keeper):
         return True
 
     def _is_counted_by(self, name: Name, grid: Grid) -> bool:
-        """Say whether a vector's name only counts a row of something else.
+        """Return whether the name of a vector only counts a row of something else.
 
-        It has another width, or all of the matrix that is named was written before.
+        Its width differs, or the entire named matrix was written before.
         """
         width = self.expected.shape(name.matrix)[-1:]
         label = self.label
@@ -341,14 +343,14 @@ class _Collector(Keeper):
         return any(grid.rows[0] not in each.rows for each in own)
 
     def _is_row_of(self, name: Name, grid: Grid) -> bool:
-        """Say whether a row has the numbers of that row of a step."""
+        """Return whether a row agrees with that row of a step."""
         key = self.expected.steps.get(name.matrix)
         if key is None or key.ndim != 2 or name.row > len(key):
             return True
         return share_alike(values_of(grid), key[name.row - 1 : name.row]) >= LIKE
 
     def _are_several(self, block: Block, grid: Grid) -> bool:
-        """Take one number for several entries, a_12 = a_13 = 0, or one row for several of them."""
+        """Read one number for several entries, a_12 = a_13 = 0, or one row for several rows."""
         if len(block.names) < 2 or len(grid.rows) > 1:
             return False
         said = [self.name([each]) for each in block.names]
@@ -363,7 +365,7 @@ class _Collector(Keeper):
         return True
 
     def _of_token(self, block: Block, grid: Grid) -> Name | None:
-        """Return the row that a token's name says: token 1: q = …, or Outputs: I = …, see = …."""
+        """Return the row that a token selects: token 1: q = …, or Outputs: I = …, see = …."""
         if len(grid.rows) != 1 or len(grid.heads) > 1 or block.is_single or not block.names:
             return None
         last = block.names[-1].strip(_BESIDE_TOKEN)
@@ -388,23 +390,23 @@ class _Collector(Keeper):
         return base._replace(row=row) if not base.row and not base.number else None
 
     def _step_before(self, block: Block, grid: Grid) -> Name | None:
-        """Return the step that is named before the row of it, where the row is of its width."""
+        """Return the step named before its row, if the row has its width."""
         said = self.name(block.names[:-1])
         if said is None or not said.is_whole or self.is_given(said):
             return None
         return said if self.expected.shape(said.matrix)[-1:] == (len(grid.rows[0]),) else None
 
     def _goes_on_with_rows(self) -> bool:
-        """Say whether rows of what was named last may stand here: none, or the ones before."""
+        """Return whether rows of the last named step may follow: all, or the previous ones."""
         label, last = self.label, self.last
         if label is None:
             return False
         return self.is_fresh or (last is not None and bool(last.row) and last.name == label.matrix)
 
     def _label_of_rows(self, grid: Grid, row: int = 0) -> Name | None:
-        """Return the step whose rows stand below its name, where a row is one of them.
+        """Return the step whose rows are below its name, if a row is one of them.
 
-        A row that stands in a given matrix, too, is one if it has that row's numbers, or is next.
+        A row that is also in a given matrix counts if its numbers agree, or if it is the next row.
         """
         label = self.label
         if label is None or self.is_given(label):
@@ -417,7 +419,7 @@ class _Collector(Keeper):
         return label if self.expected.shape(label.matrix)[-1:] == (len(grid.rows[0]),) else None
 
     def _by_going_on(self, block: Block, grid: Grid) -> bool:
-        """Take what goes on with an equation: of the words above, or of the matrix before."""
+        """Read the continuation of an equation: of the words above, or of the previous matrix."""
         if not block.goes_on or block.names:
             return False
         if self.before in self.pending[-1:]:
@@ -435,7 +437,7 @@ class _Collector(Keeper):
         return True
 
     def _by_label(self, block: Block, grid: Grid) -> bool:
-        """Take what stands below a heading or a label, or a further part of the same matrix."""
+        """Read numbers below a heading or a label, or a further part of the same matrix."""
         if self.label is None:
             return False
         if self.is_fresh and self._is_doubtful(grid):
@@ -456,7 +458,7 @@ class _Collector(Keeper):
         return self.is_part or self._by_counted_rows(block, grid)
 
     def _by_counted_rows(self, block: Block, grid: Grid) -> bool:
-        """Take rows 2 and 3 below row 1 of what was named: each says which one it is."""
+        """Read rows 2 and 3 below row 1 of the named matrix: each has its number."""
         if self._by_token_above(block, grid):
             return True
         counts = [_TOKEN.fullmatch(name) for name in block.row_names]
@@ -472,7 +474,7 @@ class _Collector(Keeper):
         return True
 
     def _by_token_above(self, block: Block, grid: Grid) -> bool:
-        """Take a row below the line that says which it is: Row 2, and work below that."""
+        """Read a row below the line with its name: Row 2, and work below."""
         line, row = self.token
         if self.last is None or not row or line <= self.last.line or len(grid.rows) != 1:
             return False
@@ -484,7 +486,7 @@ class _Collector(Keeper):
         return True
 
     def _beside(self, block: Block, grid: Grid) -> bool:
-        """Take several matrices side by side under the names above them."""
+        """Read several matrices side by side under the names above them."""
         names, rows = self.beside, grid.rows
         widths = [self.expected.shape(name.matrix)[-1:] for name in names]
         if (
@@ -516,21 +518,21 @@ class _Collector(Keeper):
             self.keep_loose(block, grid, "")
 
     def _is_like_a_step(self, grid: Grid) -> bool:
-        """Say whether what is called work has the numbers of a step: max(0, N_1 W_1)."""
+        """Return whether numbers named as work agree with a step: max(0, N_1 W_1)."""
         values = values_of(grid)
         if len(grid.rows) < 2:  # a vector of one number for each token
             values = values.T if values.size > MOST_ALONE else values[:0]
         return any(self.expected.agreement(each, values) > SURELY for each in self.expected.steps)
 
     def _is_stray(self, block: Block) -> bool:
-        """Say whether a single number cannot be what was announced."""
+        """Return whether a single number does not fit the announced matrix."""
         if not block.is_single or self.label is None:
             return False
         shape = self.expected.shape(self.label.matrix)
         return bool(shape) and shape[-2:] != (1, 1) and not (self.label.row and self.label.column)
 
     def _is_doubtful(self, grid: Grid) -> bool:
-        """Say whether a matrix is not what a weak word above it says: results, say."""
+        """Return whether a matrix disagrees with the weak word above it, such as results."""
         label = self.label
         if label is None or not label.weak or label.matrix not in self.expected.steps:
             return False
@@ -542,7 +544,7 @@ class _Collector(Keeper):
         return Name(last.name, last.head, last.row, last.column)
 
     def _replaces_last(self, block: Block, grid: Grid) -> bool:
-        """Say whether a matrix right below another one, without a name, is its result."""
+        """Return whether an unnamed matrix directly below another is its result."""
         last = self.last
         if (
             block.is_new
@@ -555,7 +557,7 @@ class _Collector(Keeper):
         return size_of(grid) == shape and (len(last.rows), len(last.rows[0])) != shape
 
     def _not_known(self, block: Block, grid: Grid) -> None:
-        """Take numbers under a name that is no step's."""
+        """Read numbers under a name that is not a step."""
         if self.is_of_work(block.names) and not block.factors and not self._is_like_a_step(grid):
             self.note(block, "", "a line of work")
         elif is_constant(block.names) and (block.is_single or is_size(grid.rows)):
@@ -579,7 +581,7 @@ class _Collector(Keeper):
 
 
 def _says_only(text: str) -> bool:
-    """Say whether words are a label, and no sentence: they end in a sign, or are one or two."""
+    """Return whether words are a label: they end in a sign, or are one or two words."""
     are_few = len(re.findall(r"[^\W\d_]{2,}", text)) <= MOST_ALONE
     has_numbers = any(map(str.isdigit, text.lstrip("0123456789.) \t")))
     return text.endswith(("=", ":")) or (are_few and not has_numbers)

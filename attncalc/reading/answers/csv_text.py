@@ -1,4 +1,4 @@
-"""Answers as CSV: blocks under their names, a folder with a file for each step, or a worksheet."""
+"""Answers as CSV: named blocks, a folder with a file for each step, or a worksheet."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -30,16 +30,16 @@ from attncalc.reading.plain.numerals import is_number_cell
 from attncalc.reading.plain.rows import Rows, without_names
 
 LONGEST_SHEET = 20_000
-"""Lines of a sheet in which what stands side by side is looked for."""
+"""The largest number of lines of a sheet that are searched for matrices side by side."""
 _COMMA = re.compile(r"[+\-−]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _OWN = ("settings", "conventions", "problem")
-"""Files beside the steps that hold none."""
+"""Files beside the steps that contain none."""
 _WORDS = ("connections", "notes", "work")
 
 
 @dataclass
 class _Block:
-    """The rows below a name; a spreadsheet pads that line, and all others, with empty cells."""
+    """The rows below a name; a spreadsheet pads every line with empty cells."""
 
     name: str
     is_padded: bool = False
@@ -48,12 +48,12 @@ class _Block:
 
     @property
     def is_labelled(self) -> bool:
-        """Whether its first row has an empty corner, as those between names have."""
+        """Whether its first row has an empty corner, as between names of rows and columns."""
         return bool(self.rows) and not self.rows[0].cells[0]
 
 
 def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answer:
-    """Return the answer of a sheet: of blocks under their names, or laid out in any other way."""
+    """Return the answer of a sheet: named blocks, or any other layout."""
     try:
         answer, reason = read_csv_answer(text, place, expected), None
     except InputError as error:
@@ -70,7 +70,7 @@ def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answe
 
 
 def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
-    """Return the answer of a sheet whose matrices stand side by side, empty columns between."""
+    """Return the answer of a sheet with matrices side by side, separated by empty columns."""
     numbers: list[int] = []
     lines: list[str] = []
     are_beside, heads = False, dict[int, int]()
@@ -97,7 +97,7 @@ def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
 
 
 def _heads_over(cells: Sequence[str]) -> dict[int, int]:
-    """Return over which columns a line names heads, and which: Head 1, blanks, Head 2."""
+    """Return the heads that a line names, by their first column: Head 1, blanks, Head 2."""
     said = {j: head_in(cell) for j, cell in enumerate(cells) if cell}
     return said if len(said) > 1 and all(said.values()) else {}
 
@@ -105,7 +105,7 @@ def _heads_over(cells: Sequence[str]) -> dict[int, int]:
 def _names_of(
     bands: Sequence[tuple[int, int]], rows: Sequence[Sequence[str]], heads: Mapping[int, int]
 ) -> list[str]:
-    """Return the name of each band beside one that is named, where a line above says its head."""
+    """Return the names of the bands beside a named one, if a line above gives their heads."""
     if not bands or not heads:
         return [""] * len(bands)
     places = sorted(heads)
@@ -117,7 +117,7 @@ def _names_of(
 
 
 def _bands(rows: Rows) -> list[tuple[int, int]]:
-    """Return where the columns begin and end that empty ones part, numbers in each; [] for one."""
+    """Return the first and last columns of bands between empty columns; [] for one band."""
     full = {j for row in rows for j, cell in enumerate(row) if cell}
     numbered = {j for row in rows for j, cell in enumerate(row) if cell and is_number_cell(cell)}
     starts = sorted(j for j in full if j - 1 not in full)
@@ -128,14 +128,14 @@ def _bands(rows: Rows) -> list[tuple[int, int]]:
 
 
 def _trouble(answer: Answer, expected: Expected) -> tuple[bool, int]:
-    """Return whether nothing was read, and how much was not, or has not its step's shape."""
+    """Return whether nothing was read, and how many parts are unread or have a wrong shape."""
     shaped = {name: matrix for name, matrix in answer.matrices.items() if name in expected.steps}
     odd = sum(not expected.fits(name, matrix.values) for name, matrix in shaped.items())
     return not answer.matrices, len(answer.faults) + len(answer.unread) + odd
 
 
 def _with_tabs(text: str, place: str) -> str:
-    """Return a sheet as lines with tabs between its cells."""
+    """Return a sheet as lines with tabs between cells."""
     delimiter = delimiter_of(text)
     lines = [""]
     for row in rows_of(text, delimiter, Faults(place), blank=True):
@@ -146,7 +146,7 @@ def _with_tabs(text: str, place: str) -> str:
 
 
 def read_csv_answer(text: str, place: str, expected: Expected | None = None) -> Answer:
-    """Return the answer of one file of blocks; in our own output, what follows the problem."""
+    """Return the answer of one file of blocks; in attncalc's output, of those after the problem."""
     delimiter = delimiter_of(text)
     rows = list(rows_of(text, delimiter, Faults(place), blank=True))
     for i, row in enumerate(rows):
@@ -169,7 +169,7 @@ def read_csv_answer(text: str, place: str, expected: Expected | None = None) -> 
 def read_csv_folder(
     texts: Mapping[str, str], place: str, expected: Expected | None = None
 ) -> Answer:
-    """Return the answer of files by their names: Q.csv holds Q, or its heads in blocks."""
+    """Return the answer of files by their names: Q.csv contains Q, or its heads in blocks."""
     blocks: list[_Block] = []
     not_read: list[Unread] = []
     for stem, text in texts.items():
@@ -183,7 +183,7 @@ def read_csv_folder(
 
 
 def _blocks(rows: list[Row], name: str = "", *, decimal_comma: bool) -> list[_Block]:
-    """Part rows into blocks, each headed by a line of a single name; `name` heads the first."""
+    """Split rows into blocks at lines with a single name; `name` is that of the first."""
     blocks = [_Block(name, decimal_comma=decimal_comma)] if name else []
     for row in rows:
         heading = _heading(row, may_be_padded=not (blocks and blocks[-1].is_labelled))
@@ -198,7 +198,7 @@ def _blocks(rows: list[Row], name: str = "", *, decimal_comma: bool) -> list[_Bl
 
 
 def _is_head_of(heading: str, name: str) -> bool:
-    """Say whether a line in the file of a step heads one of its heads: "A head 2" in A.csv."""
+    """Return whether a line in the file of a step names one of its heads: "A head 2" in A.csv."""
     part, whole = name_of_key(heading), name_of_key(name)
     if part is None or whole is None or part.matrix != whole.matrix:
         return False
@@ -208,7 +208,7 @@ def _is_head_of(heading: str, name: str) -> bool:
 def _heading(row: Row, *, may_be_padded: bool) -> str:
     """Return the name that a line gives to the rows below it, or "".
 
-    Spreadsheets pad it with empty cells; among labelled rows, one without answers looks the same.
+    Spreadsheets pad it with empty cells; among labelled rows, an empty row looks the same.
     """
     name = row.cells[0].rstrip(":")
     if len(row.cells) == 1:
@@ -238,12 +238,12 @@ def _answer(
 def _map(
     rows: Sequence[Row], expected: Expected | None
 ) -> tuple[list[WrittenConnection], list[Unread]]:
-    """Return the lines of the map that rows state, and what is not understood of them."""
+    """Return the lines of the map in rows, and the rows that are not understood."""
     of_map = MapLines(expected.names if expected else ())
     knows = MapReader(expected or Expected()).knows
     stated = [(row, _connection(row, of_map)) for row in rows]
     own = [line for _, line in stated if line]
-    # a heading of cells says nothing itself
+    # a heading with one cell is not a line of the map
     rest = [row for row, line in stated if not line and len(row.filled) == 1]
     if not own or not all(knows(each) and each.output.strip() for each in own):
         own, rest = [], [*rows]
@@ -259,7 +259,7 @@ def _as_line(row: Row) -> str:
 
 
 def _cells(block: _Block) -> Rows:
-    """Return the cells of a block, without what a spreadsheet pads it with."""
+    """Return the cells of a block, without padding."""
     rows = [row.cells for row in block.rows]
     width = max(map(len, rows))
     if block.is_padded:
@@ -275,19 +275,19 @@ def _cells(block: _Block) -> Rows:
 
 
 def _with_point(cell: str) -> str:
-    """Return a number with a decimal comma as one with a point; any other text as it is."""
+    """Return a number with a decimal comma as one with a point; other text is unchanged."""
     return cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
 
 
 def _connection(row: Row, of_map: MapLines) -> WrittenConnection | None:
-    """Read a sentence of our own, or an output, its solid and its dashed line."""
+    """Read a sentence of attncalc's own form, or an output with its solid and dashed line."""
     told = (connection_in(of_map.told(cell)) for cell in row.cells)
     sentence = next((of_map.named(each) for each in told if each), None)
     if sentence:
         of = attention_in(row.cells[0]) or sentence.of
         return sentence._replace(head=head_in(row.cells[0]), of=of)
     if any(map(is_about_lines, row.cells)):
-        return None  # still to be filled in
+        return None  # not filled in
     if len(row.cells) < 2 or row.cells[0].lower() in ("output", "outputs"):
         return None
     output, most, *second = row.cells

@@ -1,4 +1,4 @@
-"""Cuts of the numbers of a text: where among them the rows of a known matrix stand best."""
+"""Cuts of the numbers of a text: the best positions for the rows of a known matrix."""
 
 import re
 from collections.abc import Sequence
@@ -13,12 +13,13 @@ from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.numerals import read_entry
 
 MOST_NUMBERS, MOST_ENTRIES, MOST_WORK = 4000, 256, 2_000_000
-"""Numbers of a text, entries of a matrix, and their product, up to which cuts are compared."""
+"""The largest numbers of a text and entries of a matrix, and their largest product, for a search.
+"""
 WIDEST = 16
-"""Numbers from one row of a matrix to the next, where rows stand beside others."""
+"""The largest distance between rows of a matrix, in numbers, if other rows are beside them."""
 GAPS = ((0, 0.0), (1, 0.1), (2, 0.3), (3, 0.6))
 JUMP = 1.5
-"""What skipped numbers between two rows cost, in agreeing entries: a few, or any number."""
+"""The cost of skipped numbers between two rows, in agreeing entries."""
 
 _SCANNED = re.compile(
     rf"(?<![^\W_])[lI](?=[.{COMMA}]?\d)|(?<=-)[lI](?![^\W_])|(?<=\d)[lIO](?![^\W_])"
@@ -32,7 +33,7 @@ _INDEX = re.compile(
     r"|(?<=[^\W\d_]{2} )\d{1,2}(?= ?[|:=])"
     r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}|sqrt ?\(\d{1,4}\)"
 )
-"""Powers, indices and sizes, whose digits are no numbers of a matrix."""
+"""Powers, indices and sizes, whose digits are not entries of a matrix."""
 _FRACTION = re.compile(r"\\[tdc]?frac\s*(?:\{(-?[\d.]+)\}\s*\{([\d.]+)\}|(\d)(\d))")
 _NUMBER = re.compile(
     rf"(?<![\w.{COMMA}])[-−–]?\s?(?:inf(?:inity|ty)?\b|∞|\\infty|\d+(?:[.{COMMA}]\d+)?(?:e[-+]?\d+)?|[.{COMMA}]\d+)"
@@ -47,10 +48,10 @@ _RELATION = re.compile(r"[=≈→]")
 
 
 class Number(NamedTuple):
-    """A number of a text: its entry and value, its line, and where it stands there.
+    """A number of a text: its entry and value, its line, and its position.
 
-    `is_result` says that it stands right behind a relation, and before no operator; `is_last`
-    that no relation follows it in its line; `is_operand` that an operator stands beside it.
+    `is_result` is true directly after a relation, with no operator after it; `is_last` if no
+    relation follows in its line; `is_operand` beside an operator.
     """
 
     entry: Entry
@@ -64,7 +65,7 @@ class Number(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A way to cut a matrix out of the numbers: their places, row by row, and how many agree."""
+    """A cut of a matrix from the numbers: their places, row by row, and how many agree."""
 
     rows: list[list[int]]
     agreeing: Matrix
@@ -77,12 +78,12 @@ class Cut(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Which share of its entries agrees with the matrix that was looked for."""
+        """The share of its entries that agree with the expected matrix."""
         return float(self.agreeing.mean())
 
 
 def numbers_of(text: str) -> list[Number]:
-    """Return the numbers of a text with their lines; no more than `MOST_NUMBERS` of them."""
+    """Return the numbers of a text with their lines; at most `MOST_NUMBERS`."""
     found: list[Number] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if len(found) > MOST_NUMBERS or len(line) > MOST_NUMBERS:
@@ -114,7 +115,7 @@ def _as_fraction(match: re.Match[str]) -> str:
 
 
 def near(values: Matrix, other: Matrix) -> Matrix:
-    """Return where numbers agree, however their steps were rounded."""
+    """Return where numbers agree within rounding."""
     with np.errstate(invalid="ignore"):
         alike = np.abs(values - other) <= NEAR * np.maximum(1, np.abs(other) / 10)
     return np.asarray(alike | (values == other))
@@ -130,13 +131,13 @@ def cuts(
     numbers
         The numbers of the text.
     key
-        The matrix that is looked for.
+        The expected matrix.
     free
         Which numbers may be taken.
     turned
-        Whether its columns may stand as rows.
+        Whether it may be transposed.
     least
-        The share of its entries that must agree.
+        The smallest share of entries that must agree.
     """
     if key.ndim != 2 or key.size > MOST_ENTRIES or key.size * len(numbers) > MOST_WORK:
         return []
@@ -164,7 +165,7 @@ def cuts(
 
 
 def _agreement(values: Matrix, key: Matrix) -> Matrix:
-    """Return how many entries of each row agree where it begins at each number."""
+    """Return how many entries agree, for each row and each number where it may begin."""
     height, width = key.shape
     starts = len(values) - width + 1
     if starts < 1:
@@ -191,7 +192,7 @@ def _beside(values: Matrix, key: Matrix) -> Matrix | None:
 
 
 def _in_order(values: Matrix, key: Matrix) -> Matrix | None:
-    """Return the best rows in their order, by dynamic programming over where each begins."""
+    """Return the best rows in order, by dynamic programming over their first numbers."""
     height, width = key.shape
     scores = _agreement(values, key)
     starts = scores.shape[1]

@@ -1,4 +1,4 @@
-"""What a caller expects in an answer, as plain values: reading knows nothing of solving."""
+"""The expected content of an answer, as plain values: reading does not import solving."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,26 +10,26 @@ from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.naming.name import NO_TOKENS, Tokens
 
 NEAR = 0.0151
-"""Numbers that differ by less may be the same, however their steps were rounded."""
+"""The largest difference of numbers that may be equal, with different rounding of steps."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """The steps that an answer may hold, and the matrices that it may copy.
+    """The steps that an answer may contain, and the matrices that it may copy.
 
     Parameters
     ----------
     steps
-        Each step's values, in the order of the plan: (rows, columns), or (heads, rows, columns),
-        as they are shown in the problem's layout.
+        The values of each step, in the order of the plan: (rows, columns), or (heads, rows,
+        columns), in the layout of the problem.
     given
-        The matrices of the problem itself.
+        The given matrices of the problem.
     labels
-        What the tokens are called.
+        The names of the tokens.
     by_columns
         Whether tokens are columns.
     names
-        What all tokens are called, as our own pages have it.
+        The names of all tokens, as on attncalc's own pages.
     follows
         Returns the steps that follow from matrices of an answer, as `steps` has them.
     """
@@ -42,13 +42,13 @@ class Expected:
     follows: Callable[[Mapping[str, Matrix]], Mapping[str, Matrix]] | None = None
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of a step; () for one that it does not have."""
+        """Return the shape of a step; () if there is no such step."""
         return tuple(self.steps[name].shape) if name in self.steps else ()
 
     def of_head(self, name: str, head: int) -> Matrix | None:
-        """Return a step, or one head of it (0 is head 1); None where the key has no such head.
+        """Return a step, or one head of it (0 is head 1); None if the key has no such head.
 
-        Head numbers come from answers: this is the only place that uses one as an index.
+        Head numbers come from answers: only this function uses one as an index.
         """
         key = self.steps.get(name)
         if key is None or key.ndim == 2:
@@ -56,16 +56,16 @@ class Expected:
         return key[max(head, 1) - 1] if head <= len(key) else None
 
     def heads(self, name: str) -> int:
-        """Return how many heads a step has; 0 for none."""
+        """Return the number of heads of a step; 0 for none."""
         shape = self.shape(name)
         return shape[0] if len(shape) == 3 else 0
 
     def fits(self, name: str, values: Matrix) -> bool:
-        """Say whether a matrix, or one head of it, has the shape of a step."""
+        """Return whether a matrix, or one head of it, has the shape of a step."""
         return self.shape(name)[-2:] == values.shape[-2:]
 
     def agreement(self, name: str, values: Matrix) -> float:
-        """Return which share of numbers is that of a step, from 0 to 1; 0 for another shape."""
+        """Return the share of numbers that agree with a step, from 0 to 1; 0 for another shape."""
         key = self.steps.get(name)
         if key is None:
             return 0.0
@@ -75,7 +75,7 @@ class Expected:
 
 
 def share_alike(values: Matrix, others: Matrix) -> float:
-    """Return the share of entries that two matrices have in common; 0 where their shapes differ."""
+    """Return the share of entries that two matrices have in common; 0 for different shapes."""
     if values.shape != others.shape or not values.size:
         return 0.0
     with np.errstate(invalid="ignore"):
@@ -84,5 +84,5 @@ def share_alike(values: Matrix, others: Matrix) -> float:
 
 
 def floats(written: WrittenMatrix) -> Matrix:
-    """Return the numbers of a matrix as it was written."""
+    """Return the numbers of a matrix as written."""
     return written.values.astype(np.float64)

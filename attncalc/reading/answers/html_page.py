@@ -1,7 +1,7 @@
-"""Pages of HTML as lines of text: tables as Markdown has them, without what only shows.
+"""HTML pages as lines of text: tables as in Markdown, without parts for display only.
 
-In pages of our own a table says by `data-step` and `data-head` whose it is (see
-`writing/html/page.py`), and what stands beside it, equations and work, is no answer.
+On attncalc's own pages, `data-step` and `data-head` identify a table (see `writing/html/page.py`),
+and the equations and work beside it are not read.
 """
 
 import re
@@ -15,24 +15,24 @@ _START = re.compile(r"\s{0,99}(?:<\?xml[^>]{0,200}>\s{0,9})?(?:<!--.{0,500}?-->\
 _OWN = re.compile(r"<meta name=\"?generator\"? content=\"?attncalc\b")
 _SKIPPED = ("style", "script", "template", "svg", "title", "head", "noscript", "button", "select")
 _BESIDE = ("facts", "equation", "work", "legend", "remark", "on-paper", "unseen", "label")
-"""Classes of what stands beside the matrices of our own pages."""
+"""Classes of the elements beside the matrices of attncalc's own pages."""
 _VOID = ("meta", "link", "br", "img", "input", "hr", "col", "wbr", "base", "source", "mspace")
 _BLOCKS = ("p", "div", "li", "ul", "ol", "section", "main", "article", "pre", "br", "summary",
            "details", "figure", "figcaption", "header", "footer", "body", "blockquote", "caption",
            "dd", "dt")  # fmt: skip
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _MATHEMATICS = {"mtable": " [", "mtr": "; ", "mtd": " "}
-"""What stands for the parts of a matrix in MathML."""
+"""Text for the parts of a matrix in MathML."""
 _BLANKS = re.compile(r"\s+")
 
 
 def is_html(text: str) -> bool:
-    """Say whether a text is a page of HTML."""
+    """Return whether a text is an HTML page."""
     return _START.match(text.removeprefix("\ufeff")) is not None
 
 
 class Page(NamedTuple):
-    """A page of HTML as lines of text, whether it is our own, and their lines in the file."""
+    """An HTML page as lines of text, whether attncalc wrote it, and the file line of each line."""
 
     text: str
     is_own: bool
@@ -40,7 +40,7 @@ class Page(NamedTuple):
 
 
 def text_of_html(text: str) -> Page:
-    """Return the lines of a page, each where it stands in the file if there is room.
+    """Return the lines of a page, each at its line in the file if possible.
 
     Examples
     --------
@@ -76,10 +76,11 @@ class _Reader(HTMLParser):
         self.in_cell = self.is_pre = self.in_caption = False
         self.caption = ""
 
-    # -- what begins and ends ---------------------------------------------------------------------
+    # -- elements
+    # -----------------------------------------------------------------------------------
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         said = {name: value or "" for name, value in attrs}
         if self.skipping or self._is_skipped(tag, said):
             if tag not in _VOID:
@@ -98,7 +99,7 @@ class _Reader(HTMLParser):
             self._begin_block(tag, said)
 
     def handle_endtag(self, tag: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
         if self.skipping:
             self._end_skipped(tag)
         elif tag == "table":
@@ -118,7 +119,7 @@ class _Reader(HTMLParser):
                 pass
 
     def handle_data(self, data: str) -> None:
-        """Take text."""
+        """Handle text."""
         if self.skipping:
             return
         if self.rows is not None:
@@ -158,7 +159,7 @@ class _Reader(HTMLParser):
             self.piece.append(each)
 
     def end_line(self, *, keep: bool = False) -> None:
-        """Write down the words since the last line."""
+        """Write the words since the last line."""
         text = "".join(self.piece)
         text = text.rstrip() if self.is_pre or keep else _BLANKS.sub(" ", text).strip()
         self.piece = []
@@ -168,7 +169,7 @@ class _Reader(HTMLParser):
             self.prefix = ""
 
     def _write(self, lines: list[str], *, close: bool = False) -> None:
-        """Write lines down where they stand in the file, behind a blank one."""
+        """Write lines at their position in the file, after a blank one."""
         if not close:
             self.lines += [""] * (self.getpos()[0] - 1 - len(self.lines))
             if self.lines and self.lines[-1]:
@@ -220,7 +221,7 @@ class _Reader(HTMLParser):
 
 
 def _piped(rows: list[list[str]], *, is_own: bool) -> list[str]:
-    """Return a table as Markdown has it; its names as our own pages have them."""
+    """Return a table as in Markdown; its names as on attncalc's own pages."""
     cells = [[cell.replace("|", "&#124;") for cell in row] for row in rows]
     if not is_own or not rows:
         return [f"| {' | '.join(row)} |" for row in cells]

@@ -1,4 +1,4 @@
-"""Answers as JSON: a step under each name, or what attncalc itself writes."""
+"""Answers as JSON: a step under each name, or attncalc's own JSON."""
 
 import json
 import re
@@ -23,18 +23,18 @@ _NOT_STEPS = (
     *("attncalc", "kind", "title", "problem", "conventions", "work", "notes", "patterns"),
     *("name", "student"),
 )
-"""What may stand in the object beside the steps."""
+"""Keys beside the steps in the object."""
 _SHAPES = ("shape", "size", "dims")
 _VALUES = ("shown", "values", "value", "matrix", "result", "data")
 _NAMES = ("name", "step", "symbol", "matrix_name", "label", "title")
-"""Under what an object of a list has its matrix, and its name."""
+"""Keys of the name and of the matrix, in an object of a list."""
 _DIGITS = re.compile(r"\d{1,4}")
 _Named = tuple[str, Any, int]
-"""A name, what stands under it, and the head that it is of; 0 for all."""
+"""A name, its value, and its head; 0 for all heads."""
 
 
 MOST_NAMES = 5000
-"""Names of an answer that are read: the entries of matrices, each under a name of its own."""
+"""The largest number of names that are read, such as one for each entry."""
 
 
 def read_json_answer(text: str, place: str, expected: Expected | None = None) -> Answer:
@@ -58,7 +58,7 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
 
 
 def _map(value: Any, expected: Expected | None) -> tuple[list[WrittenConnection], list[Unread]]:
-    """Return the lines of the map: objects with an output each, and what texts tell."""
+    """Return the lines of the map: from objects with an output each, and from sentences."""
     own = [*connections_in(value)]
     told: list[WrittenConnection] = []
     missed: list[Unread] = []
@@ -73,7 +73,7 @@ def _map(value: Any, expected: Expected | None) -> tuple[list[WrittenConnection]
 
 
 def _told(value: Any, expected: Expected | None) -> tuple[list[WrittenConnection], list[Unread]]:
-    """Return the map that texts tell, or an object with an input for each output."""
+    """Return the map that sentences state, or an object with an input for each output."""
     if isinstance(value, dict):
         value = [f"output {k} -> input {_listing(each)}" for k, each in value.items()]
     listed = value if isinstance(value, list) else str(value).split("\n")
@@ -88,7 +88,7 @@ def _listing(value: Any) -> str:
 
 
 def _content(text: str, place: str) -> dict[str, Any]:
-    """Return the object that holds the steps."""
+    """Return the object with the steps."""
     try:
         content = plain(parse(text, Faults(place)))
     except RecursionError:
@@ -105,9 +105,9 @@ def _content(text: str, place: str) -> dict[str, Any]:
 
 
 def _steps(content: dict[str, Any], head: int = 0, before: str = "") -> Iterator[_Named]:
-    """Yield what stands under each name, and in which head; steps may stand in lists, or deeper.
+    """Yield each name with its value and head; steps may be nested in lists or objects.
 
-    `before` is the layer, or the attention, that they are of: "1.", "cross.".
+    `before` is their layer or attention: "1.", "cross.".
     """
     for key, value in content.items():
         own_head = head_in(key) or _count(key, "head")
@@ -124,7 +124,7 @@ def _steps(content: dict[str, Any], head: int = 0, before: str = "") -> Iterator
 
 
 def _is_object(value: Any) -> bool:
-    """Say whether a value is an object that holds steps, and not that of one step."""
+    """Return whether a value is an object with steps, and not that of one step."""
     if not isinstance(value, dict) or not any(key in value for key in _VALUES):
         return isinstance(value, dict)
     others = [key for key, each in value.items() if isinstance(each, list | dict)]
@@ -150,7 +150,7 @@ def _listed(key: str, values: list[dict[str, Any]], head: int, before: str) -> I
 
 
 def _of(key: str, before: str) -> str:
-    """Return which layer, or attention, what stands under a key is of."""
+    """Return the layer or attention of a key."""
     if layer := _count(key, "layer"):
         return f"{layer}."
     side = key.lower().removesuffix("attention").strip("_- ")
@@ -158,13 +158,13 @@ def _of(key: str, before: str) -> str:
 
 
 def _count(key: str, word: str) -> int:
-    """Return the number behind a word: layer_2; 0 for any other key."""
+    """Return the number after a word: layer_2; 0 for any other key."""
     count = key.lower().removeprefix(word).strip("_-# ")
     return int(count) if key.lower().startswith(word) and count.isdigit() and len(count) < 4 else 0
 
 
 def _named_rows(value: dict[str, Any]) -> list[Any] | None:
-    """Return rows, or heads, under names of their own in their order; None for anything else."""
+    """Return rows or heads with names in order; None for any other value."""
     counts = [int(digits[-1]) for key in value if (digits := _DIGITS.findall(key))]
     if not value or not all(isinstance(each, list) for each in value.values()):
         return None
@@ -173,7 +173,7 @@ def _named_rows(value: dict[str, Any]) -> list[Any] | None:
 
 
 def _add(key: str, value: Any, found: list[Raw], not_read: list[Unread], head: int = 0) -> None:
-    """Keep a matrix: a list of rows, of heads, one row, an entry, or rows written as text."""
+    """Store a matrix: a list of rows, of heads, one row, an entry, or rows written as text."""
     name = name_of_key(key)
     value = _as_lists(value)
     is_entry = name is not None and name.row and name.column
@@ -201,12 +201,12 @@ def _add(key: str, value: Any, found: list[Raw], not_read: list[Unread], head: i
 
 
 def _listed_of(value: Any) -> list[Any]:
-    """Return a list as it is, and any other value, as `true` among rows, as its only part."""
+    """Return a list unchanged, and any other value, such as `true` among rows, in a list."""
     return value if isinstance(value, list) else [value]
 
 
 def _as_lists(value: Any) -> Any:
-    """Return the rows that a text or a step's object holds; anything else as it is."""
+    """Return the rows of a text or of the object of a step; other values are unchanged."""
     if isinstance(value, dict):
         rows = next((value[word] for word in _VALUES if word in value), value)
         return _shaped(rows, next((value[word] for word in _SHAPES if word in value), None))
@@ -219,7 +219,7 @@ def _as_lists(value: Any) -> Any:
 
 
 def _shaped(values: Any, shape: Any) -> Any:
-    """Return a flat list in the shape given beside it; anything else as it is."""
+    """Return a flat list in the shape given beside it; other values are unchanged."""
     sides = shape if isinstance(shape, list) else []
     is_shape = 1 < len(sides) < 4 and all(str(side).isdigit() for side in sides)
     if not is_shape or _depth(values) != 1 or prod(map(int, sides)) != len(values):
@@ -230,7 +230,7 @@ def _shaped(values: Any, shape: Any) -> Any:
 
 
 def _said(value: Any) -> str:
-    """Return a value as it stands, if it is not long."""
+    """Return a value as text, shortened if it is long."""
     return str(value) if not isinstance(value, list | dict) else json.dumps(value)
 
 

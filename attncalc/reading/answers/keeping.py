@@ -1,4 +1,4 @@
-"""Keeping numbers under the names of steps: which of them they are, or why they are left."""
+"""Storing numbers under the names of steps, or noting why they are not read."""
 
 import re
 from dataclasses import dataclass, field
@@ -23,14 +23,14 @@ from attncalc.reading.plain.rows import without_counted_rows, without_counts_fro
 
 MOST_HEADS = 1000
 MASKS = -1000
-"""What a mask adds, at the most, where it forbids."""
+"""The largest value that a mask adds to excluded scores."""
 SURELY = 0.8
-"""The share of its numbers that must be right for what is called work to be a step."""
+"""The share of numbers that must be right for numbers named as work to be a step."""
 
 
 @dataclass
 class Loose:
-    """A matrix whose name is not known yet, and the parts that stand before it."""
+    """A matrix whose name is not known yet, and the parts before it."""
 
     block: Block
     grid: Grid
@@ -39,12 +39,12 @@ class Loose:
     head: int = 0
     is_correction: bool = False
     kind: str = ""
-    """What is said right above it: mu or var, of which layer it is not."""
+    """The word directly above it: mu or var, without a layer."""
 
 
 @dataclass
 class Collected:
-    """What the blocks of an answer are, as far as their names say."""
+    """The interpretation of the blocks of an answer by their names."""
 
     parts: list[Part] = field(default_factory=list)
     loose: list[Loose] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Collected:
 
 
 class Keeper(Labels):
-    """Keeps the numbers that are of a step, and lists what else was taken, and what was not."""
+    """Stores the numbers of steps, and lists other parts."""
 
     def __init__(self, expected: Expected) -> None:
         super().__init__(expected)
@@ -71,7 +71,7 @@ class Keeper(Labels):
     def keep(
         self, block: Block, grid: Grid, name: Name, how: str, *, replaces: bool = False
     ) -> None:
-        """Take numbers that have a name, where they can be what it says."""
+        """Store numbers that have a name, if they fit it."""
         if self.is_given(name):
             self._given(block, grid, name)
             return
@@ -106,9 +106,10 @@ class Keeper(Labels):
         return name._replace(row=first, column=last, number=0)
 
     def _copied(self, name: Name, grid: Grid) -> str | None:
-        """Return the given matrix that a grid is, where it cannot be what its name says.
+        """Return the given matrix that a grid copies, if the grid does not fit its name.
 
-        It is "" for a row of one: "for x1 = (1, 0, 2)" is no query. None where it is no copy.
+        Return "" for a row of one: "for x1 = (1, 0, 2)" is not a query. Return None if it is not a
+        copy.
         """
         given = self.copies.is_copy(grid)
         if given and not self.fits(name, grid):
@@ -118,7 +119,7 @@ class Keeper(Labels):
         return "" if is_other and self.copies.is_row(grid) else None
 
     def _of_one_head(self, name: Name, grid: Grid) -> Name:
-        """Return outputs as those of one head, where they can be no others."""
+        """Return the name of outputs as those of one head, if they fit nothing else."""
         if name.matrix != "O":
             return name
         if self.head and (self._is_of_head(grid) or self._is_nearer_to_head(grid)):
@@ -128,12 +129,12 @@ class Keeper(Labels):
         return name
 
     def _is_of_head(self, grid: Grid) -> bool:
-        """Say whether outputs have the size of one head's, and not of all heads together."""
+        """Return whether outputs have the size of one head, and not of all heads together."""
         sizes = [self.expected.shape(each)[-2:] for each in ("H", "O")]
         return sizes[0] == size_of(grid) != sizes[1]
 
     def _is_nearer_to_head(self, grid: Grid) -> bool:
-        """Say whether outputs below the name of a head are those of that head, by their numbers."""
+        """Return whether outputs below the name of a head belong to that head, by their numbers."""
         head = self.expected.of_head("H", self.head) if self.expected.heads("H") else None
         if head is None or not self.head:
             return False
@@ -144,19 +145,19 @@ class Keeper(Labels):
         return own > SURELY and own > self.expected.agreement("O", values)
 
     def _is_heads_own(self, grid: Grid) -> bool:
-        """Say whether a matrix under Z_2 is of the second of several heads, put together later."""
+        """Return whether a matrix under Z_2 is the second of several heads, concatenated later."""
         shape = self.expected.shape("H")
         return len(shape) == 3 and len(grid.rows) > 1 and shape[-2:] == size_of(grid)
 
     def _is_mask(self, name: Name, grid: Grid) -> bool:
-        """Say whether a matrix says where a mask forbids, and no scores: 0 and 1, or 0 and -∞."""
+        """Return whether a matrix is a mask, and not scores: 0 and 1, or 0 and -∞."""
         values = values_of(grid)
         is_one = len(grid.rows) > 1 and len({*values.ravel()}) == 2
         is_one = is_one and all(each in (0, 1) or each <= MASKS for each in values.ravel())
         return bool(is_one) and self.expected.agreement(name.matrix, values) < LIKE
 
     def _of_head_beside(self, block: Block, name: Name) -> Name:
-        """Return the name of the head in whose column a matrix stands: Head 1     Head 2."""
+        """Return the name with the head of the column of a matrix: Head 1 Head 2."""
         if not self.heads_beside or name.head or not self.expected.heads(name.matrix):
             return name
         line, matrix, count = self.on_line
@@ -166,20 +167,20 @@ class Keeper(Labels):
         return name._replace(head=heads[count]) if count < len(heads) else name
 
     def fits(self, name: Name, grid: Grid) -> bool:
-        """Say whether a matrix is a row, an entry or all of what its name says, as far as known."""
+        """Return whether a matrix fits its name as a row, an entry or the entire step."""
         is_part = name.row or name.column or name.number or name.turned or len(grid.rows) == 1
         shape = self.expected.shape(name.matrix)
         return bool(is_part) or not shape or shape[-2:] == size_of(grid)
 
     def is_given(self, name: Name) -> bool:
-        """Say whether a name is that of a matrix of the problem, as Q is where it is given."""
+        """Return whether a name is that of a given matrix of the problem."""
         matrix, steps = name.matrix, self.expected.steps
         if matrix in STEPS or matrix in steps or is_step_at_hand(matrix):
             return matrix in self.expected.given and matrix not in steps
         return matrix in MATRICES
 
     def _of_row(self, name: Name, grid: Grid) -> Name:
-        """Return the name of one row, where a token was named above and one row stands below."""
+        """Return the name of one row, if a token was named above a single row."""
         shape = self.expected.shape(name.matrix)
         is_place = name.row or name.column or name.number or len(grid.heads) > 1
         if is_place or not self.token[1] or len(grid.rows) > 1 or shape[-2:-1] == (1,):
@@ -197,7 +198,7 @@ class Keeper(Labels):
                 self.last = self.found.parts[-1] = self.last._replace(is_again=True)
 
     def _may_be_turned(self, name: Name, grid: Grid) -> bool:
-        """Say whether a matrix that is called a transpose is one: its shape says so, or numbers."""
+        """Return whether a matrix named as a transpose is one, by its shape or its numbers."""
         height, width = self.expected.shape(name.matrix)[-2:] or (0, 0)
         if name.matrix == "K" or not height or name.is_vector or len(grid.heads) > 1:
             return name.matrix == "K"
@@ -208,7 +209,7 @@ class Keeper(Labels):
         return agreement(name.matrix, values.T) > agreement(name.matrix, values)
 
     def _alone(self, block: Block, name: Name, grid: Grid) -> None:
-        """Take one number under the name of a matrix that has more."""
+        """Read one number under the name of a matrix with several."""
         starts_with_ones = gradient_from(name.matrix) is not None and grid.rows == [["1"]]
         if (
             starts_with_ones
@@ -218,7 +219,7 @@ class Keeper(Labels):
             or (name.how == "words" and not name.row)
         ):
             self.note(block, "", "a number of its own")
-            self.is_fresh = self.is_fresh or starts_with_ones  # all of them may stand below it
+            self.is_fresh = self.is_fresh or starts_with_ones  # the entire matrix may follow
         else:
             self.leave(block, f"one number, where {name.matrix} has more", could_be=True)
 
@@ -229,7 +230,7 @@ class Keeper(Labels):
         return shape[-2:] != (1, 1) if shape else name.how == "words"
 
     def _given(self, block: Block, grid: Grid, name: Name) -> None:
-        """Take a matrix of the problem itself, copied; what only words call one may be another."""
+        """Read a copied matrix of the problem; a weak name may mean another matrix."""
         given = self.expected.given
         if not block.is_single and len(grid.rows) > 1 and self._is_rather_a_step(grid):
             self.keep_loose(block, grid, "")
@@ -249,14 +250,14 @@ class Keeper(Labels):
         self.note(block, name.matrix, "given, copied")
 
     def _is_rather_a_step(self, grid: Grid) -> bool:
-        """Say whether a matrix has all the numbers of a step, and not all of what is given."""
+        """Return whether a matrix agrees fully with a step, and not fully with the given matrix."""
         if len(grid.heads) > 1 or self.copies.is_copy(grid):
             return False
         values = values_of(grid)
         return any(self.expected.agreement(step, values) == 1 for step in self.expected.steps)
 
     def with_number(self, name: Name, grid: Grid) -> Name:
-        """Settle what a bare number behind a capital is: a head, or a row."""
+        """Return a name whose bare number after a capital is decided: a head, or a row."""
         is_row = len(grid.rows) == 1 or all(len(row) == 1 for row in grid.rows)
         heads = self.expected.heads(name.matrix)
         if heads and name.row and not (name.column or name.head or is_row):
@@ -273,7 +274,7 @@ class Keeper(Labels):
     def keep_part(
         self, block: Block, name: Name, rows: list[list[str]], how: str, head: int = 0
     ) -> None:
-        """Keep the rows of one head, or of a step without heads, and say that they were taken."""
+        """Store the rows of one head, or of a step without heads, and note it."""
         head = head or name.head or self._head_of(name)
         if head > MOST_HEADS:
             self.found.faults.append(f"line {block.line}: {name.matrix}: there is no head {head}")
@@ -287,23 +288,23 @@ class Keeper(Labels):
         self.note(block, part.what, how)
 
     def _head_of(self, name: Name) -> int:
-        """Return the head that is spoken of, for a step that has heads."""
+        """Return the head mentioned before, for a step that has heads."""
         if name.matrix in self.expected.steps and not self.expected.heads(name.matrix):
             return 0
         return self.head
 
     def note(self, block: Block, what: str, how: str) -> None:
-        """Say what a block was taken as: a step, or "" for what is none."""
+        """Note the interpretation of a block: a step, or "" for other content."""
         self.found.taken.append(Taken(block.line, block.last, what, how, block.text))
 
     def leave(self, block: Block, why: str, *, could_be: bool | None = None) -> None:
-        """List a block that is not read: several numbers may be a matrix, if nothing is said."""
+        """List an unread block; several numbers may be a matrix unless `could_be` is false."""
         several = len(re.findall(r"\d+", block.text)) > 1
         matrix = several if could_be is None else could_be
         self.found.unread.append(Unread(block.line, block.text, why, matrix))
 
     def without_counts(self, grid: Grid, name: Name | None = None) -> Grid:
-        """Return a table without its counts, where only its entries have a shape we know."""
+        """Return a table without its counts, if only its entries have a known shape."""
         both = without_counts_from_0(grid.rows), without_counted_rows(grid.rows)
         if len(grid.heads) > 1 or not any(both):
             return grid
@@ -312,7 +313,7 @@ class Keeper(Labels):
         if name and self.expected.shape(name.matrix):
             shapes = {self.expected.shape(name.matrix)[-2:]}
         own = size_of(grid)
-        if own in shapes or own[::-1] in shapes:  # as it is, or turned
+        if own in shapes or own[::-1] in shapes:  # as it is, or transposed
             return grid
         for rows in both:
             if rows and (len(rows), len(rows[0])) in shapes:
@@ -320,7 +321,7 @@ class Keeper(Labels):
         return grid
 
     def keep_loose(self, block: Block, grid: Grid, own_name: str) -> None:
-        """Keep a matrix whose name is to be found out later, with what was said around it."""
+        """Store a matrix to be named later, with the words around it."""
         after = len(self.found.parts)
         is_below = not own_name and (self.head_is_wide or self.head_is_new)
         head = self.head if is_below else 0
@@ -332,12 +333,12 @@ class Keeper(Labels):
 
 
 def size_of(grid: Grid) -> tuple[int, int]:
-    """Return how many rows a grid has, and how many columns its widest."""
+    """Return the number of rows of a grid, and of columns of its widest row."""
     return len(grid.rows), max((len(row) for row in grid.rows), default=0)
 
 
 def _is_too_large(name: Name, block: Block, grid: Grid) -> bool:
-    """Say whether numbers are more than the entry, or the row, that their name says."""
+    """Return whether there are more numbers than the named entry or row has."""
     if name.row and name.column:
         return not block.is_single and len(grid.rows[0]) != 1
     return name.is_vector and len(grid.rows) > 1 and len(grid.rows[0]) > 1

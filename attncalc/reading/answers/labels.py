@@ -1,4 +1,4 @@
-"""Whose the next matrix is: headings, labels and captions, and the head they speak of."""
+"""The name of the next matrix: headings, labels and captions, and the head they mention."""
 
 import re
 
@@ -12,7 +12,7 @@ from attncalc.reading.plain.blocks import Block
 _SUREST = ("symbol", "expression", "words")
 LONGEST_LETTER = 20
 SHORT_LABEL = 6
-"""Words that a label has at most; more are prose, which names less surely."""
+"""The largest number of words of a label; more are prose, which names less reliably."""
 _CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
 _NAMES_OF = re.compile(r"\s*(?:columns|rows|spalten|zeilen|colonnes|lignes|columnas|filas): ", re.I)
 _HEAD_ALONE = re.compile(
@@ -23,9 +23,9 @@ _HEAD_ALONE = re.compile(
 
 
 class Labels:
-    """What was said last, and how surely.
+    """The last name, and its reliability.
 
-    `head_is_wide` says that a head was named for all that follows, and not for one matrix.
+    `head_is_wide` is true if a head was named for all further matrices, and not for one.
     """
 
     def __init__(self, expected: Expected) -> None:
@@ -41,7 +41,7 @@ class Labels:
         self.on_the_way: set[str] = set()
 
     def learn(self, names: list[str]) -> None:
-        """Keep which letters stand for what is on the way: E = exp(S), and E alone below it."""
+        """Remember letters of intermediate results: E = exp(S), and only E below it."""
         if len(names) < 2 or len(names[0]) > LONGEST_LETTER:
             return
         letter = names[0].strip()
@@ -51,7 +51,7 @@ class Labels:
             self.on_the_way.discard(letter)
 
     def takes_caption(self, block: Block) -> bool:
-        """Take what only says which part of a matrix follows, or which head; say whether it did."""
+        """Read a caption that only names a part or a head; return whether it was one."""
         captions = list(_CAPTION.finditer(block.text))
         for caption in captions:
             self._caption(caption)
@@ -69,7 +69,7 @@ class Labels:
         return bool(captions) or _NAMES_OF.match(block.text) is not None
 
     def announce(self, name: Name, block: Block) -> None:
-        """Keep what a line of words names, unless something surer was said before it."""
+        """Remember the name in a line of words, unless a more reliable one precedes it."""
         ends = block.text.rstrip().endswith((":", "=", "≈", "→"))
         words = len(re.findall(r"[^\W\d_]{2,}", block.text))
         is_sure = block.is_heading or words <= SHORT_LABEL or ends
@@ -83,13 +83,13 @@ class Labels:
         self.beside = beside
 
     def names_beside(self, block: Block) -> list[Name]:
-        """Return the names that stand side by side on a line, if it holds nothing else: Q   K."""
+        """Return the names side by side on a line without other text: Q K."""
         parts = re.split(r" {2,}|\t+", block.text.strip())
         named = [self.name([part]) for part in parts] if len(parts) > 1 else []
         return [each for each in named if each is not None] if all(named) else []
 
     def begin(self, name: Name) -> None:
-        """Keep whose the next matrix is."""
+        """Set the name of the next matrix."""
         if self.head_is_new:
             self.head_is_wide = True
         if name.head:
@@ -106,7 +106,7 @@ class Labels:
         self.caption_is_new = False
 
     def is_of_work(self, names: list[str]) -> bool:
-        """Say whether something is named as work on the way to a step, or by its letter."""
+        """Return whether a name is intermediate work of a step, or the letter of one."""
         return is_worked(names) or bool(names and names[0].strip() in self.on_the_way)
 
     def _caption(self, caption: "re.Match[str]") -> None:
@@ -118,7 +118,7 @@ class Labels:
         self.is_part = self.caption_is_new = True
 
     def name(self, names: list[str]) -> Name | None:
-        """Return what the sides of an equation name: a symbol first, and its expression."""
+        """Return the name in the sides of an equation: a symbol first, then an expression."""
         if names and names[0].strip() in self.on_the_way:
             return None
         named = [(text, name_in(text, self.expected.labels)) for text in names]
@@ -143,14 +143,14 @@ class Labels:
         return self._of_its_head(first) if is_product else first
 
     def _of_its_head(self, name: Name) -> Name:
-        """Return A V as a head's own outputs, where heads are put together after it."""
+        """Return A V as the outputs of a head, if heads are concatenated later."""
         is_own = name.how == "expression" or name.head or name.number or self.head
         if name.matrix == "O" and is_own and "H" in self.expected.steps:
             return name._replace(matrix="H")
         return name
 
     def _agreed(self, symbol: Name, other: Name) -> Name:
-        """Return the name of S = QK^T/√2, which is S_scaled, and of other pairs like that."""
+        """Return the common name of two sides: S = QK^T/√2 is S_scaled, for example."""
         pair = symbol.matrix, other.matrix
         if symbol.how == "expression":
             return symbol

@@ -1,4 +1,4 @@
-"""What a person says of the lines they drew: `Output 1: most input 3, second input 2`."""
+"""Sentences about the lines of the map: `Output 1: most input 3, second input 2`."""
 
 import re
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _SIDE = re.compile(r"\b(self|cross)\b", re.IGNORECASE)
 
 
 def attention_in(text: str) -> str:
-    """Return which attention of layers a text speaks of: its layer, its side; "" for none.
+    """Return the attention of layers that a text mentions: its layer, its side; "" for none.
 
     Examples
     --------
@@ -43,14 +43,14 @@ def attention_in(text: str) -> str:
 
 
 def connection_in(line: str, head: int = 0, of: str = "") -> WrittenConnection | None:
-    """Return the connection that a sentence states, if it does.
+    """Return the connection that a sentence states, or None.
 
     Parameters
     ----------
     line
-        The sentence; what stands before "Output" may say which attention it is of.
+        The sentence; the words before "Output" may name the attention.
     head, of
-        The head, and the attention, that were spoken of before.
+        The head and the attention mentioned before.
 
     Examples
     --------
@@ -66,14 +66,14 @@ def connection_in(line: str, head: int = 0, of: str = "") -> WrittenConnection |
     parts = _parts(match[2])
     of = attention_in(plain[: match.start()]) or of
     if all(set(text.strip(" .")) <= {"_"} for text in parts.values()):
-        return None  # a line to write on
+        return None  # a line to fill in
     return WrittenConnection(
         head, match[1], names_in(parts.get("most", "")), names_in(parts.get("second", "")), of
     )
 
 
 def _parts(rest: str) -> dict[str, str]:
-    """Return what is said of the solid and of the dashed line, in whichever order."""
+    """Return the text about the solid and the dashed line, in either order."""
     pieces = _KIND.split(_ASIDE.sub("", rest).replace("no other", "no second"))
     parts = {"most": pieces[0]} if pieces[0].strip() else {}
     for denied, kind, text in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
@@ -84,13 +84,13 @@ def _parts(rest: str) -> dict[str, str]:
 
 
 def is_about_lines(line: str) -> bool:
-    """Say whether a line speaks of the map, even if it is still to be filled in."""
+    """Return whether a line is about the map, even if it is not filled in."""
     match = _SENTENCE.search(_plain(line))
     return match is not None and _TALK.search(match[2]) is not None
 
 
 def is_behind_numbers(line: str) -> bool:
-    """Say whether a line holds an equation, and what it says of the map only behind it.
+    """Return whether a line contains an equation before a statement about the map.
 
     Examples
     --------
@@ -103,12 +103,12 @@ def is_behind_numbers(line: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    """Return a line without what Markdown and LaTeX put around its words."""
+    """Return a line without Markdown and LaTeX commands."""
     return unescaped(_TEX.sub("", line[:LONGEST_LINE]).replace(r"\_", "_"))
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Return the inputs that a text lists, one for now where that is all it may be.
+    """Return the inputs that a text lists; an ambiguous text is one name.
 
     Examples
     --------
@@ -122,9 +122,9 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def connections_in(value: Any, head: int = 0, of: str = "") -> Iterator[WrittenConnection]:
-    """Yield the connections that JSON states: a list of objects, or of lists for each head.
+    """Yield the connections in JSON: a list of objects, or of lists for each head.
 
-    Of several attentions such a list for each, under its name.
+    For several attentions, such a list is under each name.
     """
     if _is_of_several(value):
         for name, each in value.items():
@@ -142,14 +142,14 @@ def connections_in(value: Any, head: int = 0, of: str = "") -> Iterator[WrittenC
 
 
 def _is_of_several(value: Any) -> bool:
-    """Say whether lists stand under the names of attentions; a token may be called "self", too."""
+    """Return whether lists are under the names of attentions; a token may also be named "self"."""
     if not isinstance(value, dict) or not value:
         return False
     return all(attention_in(name) and isinstance(each, list) for name, each in value.items())
 
 
 def _stated(each: Any, head: int, of: str) -> WrittenConnection | None:
-    """Return the connection that a sentence or an object states, if it does."""
+    """Return the connection that a sentence or an object states, or None."""
     if isinstance(each, str):
         return connection_in(each, head, of)
     if not isinstance(each, dict) or "output" not in each:
@@ -160,7 +160,7 @@ def _stated(each: Any, head: int, of: str) -> WrittenConnection | None:
 
 
 def _inputs(value: Any) -> tuple[str, ...]:
-    """Return the inputs that JSON lists: what is named there is one name, whatever is in it."""
+    """Return the inputs that JSON lists: each text is one name."""
     if isinstance(value, str):
         return names_in(value)
     listed = value if isinstance(value, list) else [] if value is None else [value]

@@ -1,4 +1,4 @@
-"""The map as people tell it: sentences, arrows and tables, found among the lines of a text."""
+"""Maps in text: sentences, arrows and tables among the lines of a text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,31 +18,31 @@ from attncalc.reading.plain.marks import CELL, GRID, ROW
 
 LONGEST = 4000
 MOST_WORDS = 200
-"""Words of a sentence that is looked at."""
+"""The largest number of words of a sentence that is read."""
 MOST_JOINED = 6
-"""Lines that one sentence may go over."""
+"""The largest number of lines of one sentence."""
 _HINT = re.compile(r"[^\W\d_]|[→⇒⟶⟹↦➔➜←⇐]|[-=]>|<-")
 _RULE = re.compile(r"[\s|+:=─━┼│-]*")
 _CELLS = re.compile(rf"[|│&\t{CELL}]|  ++")
 _BULLET = re.compile(r"\s*(?:[-*•·#>]|\(?\w{1,3}[.)]\s)")
 _DONE = (".", ";", ":", "!", "?", "|", "_")
-"""What a line ends in whose sentence does not go on below it; the last is a blank to fill in."""
+"""The ends of a line whose sentence does not continue below; the last is a blank to fill in."""
 _HALF = ("out", "in", "token", "all", "sep", "to", "by", "most", "second", "attends", "feeds",
          "arrow", "ordinal", "")  # fmt: skip
-"""What a sentence does not end in."""
+"""Words that do not end a sentence."""
 _OWN = re.compile(r"(?:token )?\d{1,7}(?: \(.{1,80}\))?|\d{1,7} more|.{0,60}[_?…].{0,60}")
 _OWN_TOKEN = re.compile(r"token (\d{1,7})")
-"""What stands for a name on our own pages."""
+"""The replacement of a name on attncalc's own pages."""
 _TEX_ROW = re.compile(
     r"\\\\(?:\[[^\]]{0,20}\])?|\\(?:hline|toprule|midrule|bottomrule|text(?:bf|it|rm)?)\b|[{}]"
 )
 HALF = 0.5
-"""What no other weight of its row is larger than."""
+"""No other weight of its row is larger than this."""
 UNCLEAR = 'write it as "output 1 attends to input 3"'
 
 
 class Said(NamedTuple):
-    """What one line says of the map, and of which head and attention."""
+    """The map content of one line, with its head and attention."""
 
     line: int
     text: str
@@ -52,12 +52,12 @@ class Said(NamedTuple):
 
 
 class MapReader:
-    """Finds what is said of the map in the lines of an answer.
+    """Finds statements about the map in the lines of an answer.
 
     Parameters
     ----------
     expected
-        What the tokens are called, and how many there are.
+        The names and the number of the tokens.
     """
 
     def __init__(self, expected: Expected) -> None:
@@ -81,13 +81,13 @@ class MapReader:
     # -- lines ------------------------------------------------------------------------------------
 
     def takes(self, lines: Sequence[Line], i: int) -> bool:
-        """Say whether a line is of the map and of nothing else; keep what it says of it."""
+        """Return whether a line is only about the map; store what it states."""
         if i >= self.until:
             self.until = i + (self._table(lines, i) or self._sentence(lines, i))
         return lines[i].number in self.whole
 
     def _sentence(self, lines: Sequence[Line], i: int) -> int:
-        """Read the sentences that begin on a line, and return how many lines they take."""
+        """Read the sentences that begin on a line, and return their number of lines."""
         own = self._lexemes(lines[i].text)
         if not any(each.kind in ("number", "doubtful", *_HALF[:3]) or "symbol" in each.kind
                    for each in own):  # fmt: skip
@@ -105,7 +105,7 @@ class MapReader:
         return stop - i
 
     def _is_row(self, lines: Sequence[Line], i: int) -> bool:
-        """Say whether lines with arrows hold the rows of a matrix: token 1 -> 1, 3."""
+        """Return whether lines with arrows contain the rows of a matrix: token 1 -> 1, 3."""
         if i >= self.run[0]:
             stop, counts, has_values = i, set(), False
             while stop < len(lines):
@@ -124,7 +124,7 @@ class MapReader:
         return [] if is_long else lexemes_in(text, self.labels)
 
     def _goes_on(self, lines: Sequence[Line], i: int, before: Sequence[Lexeme]) -> bool:
-        """Say whether a line goes on with the sentence of the line before it."""
+        """Return whether a line continues the sentence of the previous line."""
         text, above = lines[i].text.strip(), lines[i - 1].text.rstrip()
         if not text or not before or above.endswith(_DONE) or _BULLET.match(text):
             return False
@@ -134,7 +134,7 @@ class MapReader:
         return before[-1].kind in _HALF or (text[0].islower() and not starts)
 
     def _keep(self, line: int, text: str, words: Sequence[Lexeme]) -> bool:
-        """Keep what sentences say; say whether they say nothing else."""
+        """Store what sentences state; return whether they state nothing else."""
         told: list[Told] = []
         is_all, last = True, self._last(line)
         for is_end, group in groupby(words, lambda each: each.kind == "end"):
@@ -152,12 +152,12 @@ class MapReader:
         return bool(told) and is_all and is_plain
 
     def _last(self, line: int) -> Told | None:
-        """Return what was said last, a few lines before a line at the most."""
+        """Return the last statement, if it is at most a few lines before a line."""
         near = [self.told[each] for each in range(line - MOST_JOINED, line) if each in self.told]
         return near[-1].told[-1] if near else None
 
     def _fits(self, told: Sequence[Told], words: Sequence[Lexeme]) -> bool:
-        """Say whether there are such tokens, where numbers alone stand beside an arrow."""
+        """Return whether the tokens exist, if only numbers are beside an arrow."""
         sizes = {each.shape[-2:] for each in self.weights}
         is_there = not sizes or any(
             all(_within(each.outputs, n) and _within([s.name for s in each.shares], m)
@@ -175,7 +175,7 @@ class MapReader:
         return is_there and not is_entry and all(map(self._outputs, told))
 
     def _outputs(self, told: Told) -> tuple[str, ...]:
-        """Return the outputs that are meant, one by one; none where their number is not known."""
+        """Return the names of the outputs; none if their number is not known."""
         if told.outputs != (ALL,):
             return told.outputs
         count = max((each.shape[-2] for each in self.weights), default=0)
@@ -185,7 +185,7 @@ class MapReader:
     # -- tables -----------------------------------------------------------------------------------
 
     def _table(self, lines: Sequence[Line], i: int) -> int:
-        """Read a table with a column for outputs, and one for what they attend to."""
+        """Read a table with a column of outputs, and one of their inputs."""
         kinds = self.columns(lines[i].text)
         if not kinds:
             return 0
@@ -210,7 +210,7 @@ class MapReader:
         return stop - i
 
     def _row(self, line: Line, outputs: list[str], cells: Sequence[tuple[str, str]]) -> None:
-        """Keep what a row of a table says: its cells, by the rank that their column has."""
+        """Store a row of a table: its cells, by the rank of their column."""
         if any(not self._names(cell) and not _is_blank(cell) for cell, _ in cells):
             self.missed[line.number] = line.text
             return
@@ -220,7 +220,7 @@ class MapReader:
             self.told[line.number] = Said(line.number, line.text, (told,))
 
     def columns(self, text: str) -> list[str]:
-        """Return what the cells of a heading say stands below them; [] for no heading of a map."""
+        """Return the ranks of the columns below a heading; [] if it is not the heading of a map."""
         cells = cells_of(text) if len(text) < LONGEST and _HINT.search(text) else []
         if len(cells) < 2 or len(cells) > 8:
             return []
@@ -249,7 +249,7 @@ class MapReader:
         return [each.said for each in words if each.kind == "number" or "symbol" in each.kind]
 
     def knows(self, line: WrittenConnection) -> bool:
-        """Say whether all names in a line of our own form may be tokens; without a key any may."""
+        """Return whether all names in a line of attncalc's form can be tokens."""
         return not self.weights or all(
             not name
             or not self.pieces.isdisjoint((name, name.strip(" \"'`*#")))
@@ -258,23 +258,24 @@ class MapReader:
         )
 
     def is_complete(self, lines: Sequence[WrittenConnection]) -> bool:
-        """Say whether something is read of every output there is."""
+        """Return whether something is read for every output."""
         count = sum(each.shape[-2] * len(each) for each in self.weights)
         return bool(count) and len({(e.of, e.head, self._index(e.output)) for e in lines}) >= count
 
     def not_read(self) -> Iterator[Unread]:
-        """Yield what seems to be of the map, and was not understood."""
+        """Yield the parts that seem to be about the map, and were not understood."""
         for line, text in self.missed.items():
             yield Unread(line, text, f"it seems to be of the map: {UNCLEAR}", False, of_map=True)
 
-    # -- what comes of it -------------------------------------------------------------------------
+    # -- results
+    # ------------------------------------------------------------------------------------
 
     def connections(
         self, said: Sequence[Said], known: Sequence[WrittenConnection]
     ) -> Iterator[WrittenConnection | Unread]:
-        """Yield the lines of the map that sentences state, and those of them that are unclear.
+        """Yield the lines of the map that sentences state, and the sentences that are unclear.
 
-        What is stated in our own form, as `Output 1: most input 3`, counts before them.
+        Lines in attncalc's own form, such as `Output 1: most input 3`, take precedence.
         """
         before = {(each.of, each.head, self._index(each.output)) for each in known}
         found: dict[tuple[str, int, str], list[tuple[Said, Told]]] = {}
@@ -296,7 +297,7 @@ class MapReader:
                 )
 
     def _index(self, name: str) -> int | str:
-        """Return which output a name is, from 0; a name that is not known, as it is."""
+        """Return the index of the output with a name, from 0; an unknown name is unchanged."""
         own = _OWN_TOKEN.fullmatch(name)
         if own and 0 < int(own[1]) <= len(self.names):
             name = self.names[int(own[1]) - 1]
@@ -306,7 +307,7 @@ class MapReader:
     def _settled(
         self, output: str, told: Sequence[Told]
     ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-        """Return which inputs an output attends to most, and second; None where that is open."""
+        """Return the inputs that an output attends to most, and second; None if that is open."""
         shares: dict[str, Share] = {}
         for each in told:
             for share in each.shares:
@@ -332,7 +333,7 @@ class MapReader:
         return (tuple(most), tuple(second)) if most or (second and not free) else None
 
     def _are_alike(self, output: str, names: Sequence[str]) -> bool:
-        """Say whether these inputs have one weight in some row of this output, as it is shown."""
+        """Return whether these inputs have equal shown weights in some row of this output."""
         row = _place(output, self.sides.queries)
         places = [_place(name, self.sides.keys) for name in names]
         return any(
@@ -343,7 +344,7 @@ class MapReader:
 
 
 def _by_value(shares: Sequence[Share]) -> tuple[list[str], list[str]]:
-    """Return the inputs with the largest weight, and with the next, where weights are told."""
+    """Return the inputs with the largest weight, and with the next, if weights are given."""
     values = [share.value or 0.0 for share in shares]
     top = max(values)
     if top <= HALF and 0 in values:
@@ -355,7 +356,7 @@ def _by_value(shares: Sequence[Share]) -> tuple[list[str], list[str]]:
 
 
 def _has_values(words: Sequence[Lexeme]) -> bool:
-    """Say whether decimals, or a matrix, stand outside brackets."""
+    """Return whether decimals, or a matrix, are outside brackets."""
     depth = 0
     for each in words:
         depth += (each.kind == "open") - (each.kind == "close")
@@ -378,7 +379,7 @@ def _is_blank(cell: str) -> bool:
 
 
 def cells_of(text: str, width: int = 0) -> list[str]:
-    """Return the cells of a line of a table; of one with another number of them, none."""
+    """Return the cells of a line of a table; [] if their number differs."""
     line = text.strip().replace(ROW, "").removeprefix("|").removesuffix("|").strip()
     cells = [each.strip(" *`$") for each in _CELLS.split(line)]
     if width and len(cells) != width:
@@ -391,7 +392,7 @@ def cells_of(text: str, width: int = 0) -> list[str]:
 def told_in(
     lines: Sequence[Line], expected: Expected | None
 ) -> tuple[list[WrittenConnection], list[Unread]]:
-    """Return what texts say of which nothing else is expected, and those that are not understood.
+    """Return the map that texts state, and the texts that are not understood.
 
     Examples
     --------
@@ -404,7 +405,7 @@ def told_in(
         if (drawn := connection_in(line.text, head)) and reader.knows(drawn):
             own.append(drawn._replace(line=line.number))
         elif not (reader.takes(lines, i) or line.number in reader.told):
-            is_open = is_about_lines(line.text) and drawn is None  # still to be filled in
+            is_open = is_about_lines(line.text) and drawn is None  # not filled in
             if not is_open and not _is_blank(line.text):
                 reader.missed[line.number] = line.text
     said = [
@@ -419,7 +420,7 @@ def told_in(
 
 
 def with_tables(text: str) -> str:
-    """Return a text with tables of LaTeX about the map as lines with bars; lines stay lines."""
+    """Return a text with LaTeX tables about the map as lines with bars; lines stay lines."""
     if "\\begin{tabular}" not in text:
         return text
     reader, lines = MapReader(Expected()), text.split("\n")

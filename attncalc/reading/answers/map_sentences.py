@@ -1,4 +1,4 @@
-"""What each output attends to, told in sentences: a list of words, taken apart into lines."""
+"""The map in sentences: converts lists of words to lines of the map."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -24,7 +24,7 @@ class Item(NamedTuple):
 
 
 class Share(NamedTuple):
-    """An input that an output is said to attend to; the rank is "" where none is told."""
+    """An input that an output attends to; the rank is "" if none is given."""
 
     name: str
     rank: str = ""
@@ -32,7 +32,7 @@ class Share(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What one clause says: each of these outputs attends to these inputs."""
+    """The statement of one clause: each of these outputs attends to these inputs."""
 
     outputs: tuple[str, ...]
     shares: tuple[Share, ...]
@@ -40,21 +40,21 @@ class Told(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """What a sentence says; `is_missed` where it says something that is not understood."""
+    """The statements of a sentence; `is_missed` if a part of it is not understood."""
 
     told: tuple[Told, ...] = ()
     is_missed: bool = False
 
 
 def heard(lexemes: Sequence[Lexeme], last: Told | None = None) -> Heard:
-    """Return what a sentence says of the map.
+    """Return what a sentence states about the map.
 
     Parameters
     ----------
     lexemes
         Its words.
     last
-        What was said before it: "it" is its output, and "the same" are its inputs.
+        The previous statement: "it" is its output, and "the same" are its inputs.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def heard(lexemes: Sequence[Lexeme], last: Told | None = None) -> Heard:
 
 
 class _Evidence(NamedTuple):
-    """What speaks for a sentence's being about the map."""
+    """Evidence that a sentence is about the map."""
 
     kinds: set[str]
     names: list[str]
@@ -118,7 +118,7 @@ class _Evidence(NamedTuple):
         )
 
     def is_linked(self) -> bool:
-        """Say whether something says how what is named goes together."""
+        """Whether a word relates the names."""
         if not self.names or (self.has_row and not self.has_token):  # row 1 is dominated by 8
             return False
         is_said = self.has_out or self.has_token or self.has_words or self.has_line
@@ -140,13 +140,13 @@ class _Evidence(NamedTuple):
         return not all(name.isdigit() for name in self.names)
 
     def is_like_a_line(self) -> bool:
-        """Say whether a sentence that is not understood should be listed."""
+        """Whether a sentence that is not understood should be listed."""
         is_named = self.has_both or self.has_out or self.has_token or self.has_words
         return is_named and (bool(self.kinds & {"attends", "feeds"}) or self.has_both)
 
 
 def _is_same(items: Sequence[Item], named: Sequence[int]) -> bool:
-    """Say whether a sentence says the same of an output: so does output 2."""
+    """Return whether a sentence states the same of another output: so does output 2."""
     if len(named) != 1 or items[named[0]].role != "out" or named[0] != len(items) - 1:
         return False
     kinds = [item.kind for item in items[: named[0]] if item.kind not in ("", "to", "sep")]
@@ -154,7 +154,7 @@ def _is_same(items: Sequence[Item], named: Sequence[int]) -> bool:
 
 
 def _until_reason(lexemes: Sequence[Lexeme]) -> list[Lexeme]:
-    """Return a sentence without the reason behind it, and without the numbers of an equation."""
+    """Return a sentence without the reason after it, and without the numbers of an equation."""
     first = next((i for i in range(len(lexemes)) if _name(lexemes, i)), len(lexemes))
     kinds = [each.kind for each in lexemes]
     end = kinds.index("stop", first) if "stop" in kinds[first:] else len(kinds)
@@ -162,7 +162,7 @@ def _until_reason(lexemes: Sequence[Lexeme]) -> list[Lexeme]:
 
 
 def _is_place(items: Sequence[Item], kept: Sequence[Lexeme]) -> bool:
-    """Say whether a sentence names an entry of a matrix: row 1, column 2."""
+    """Return whether a sentence names an entry of a matrix: row 1, column 2."""
     has_row = any(each.said == "row" for each in kept)
     sides = [item.role if item.kind == "names" else item.kind for item in items]
     threes = zip(sides, sides[1:], sides[2:], strict=False)
@@ -170,20 +170,20 @@ def _is_place(items: Sequence[Item], kept: Sequence[Lexeme]) -> bool:
 
 
 def _is_data(items: Sequence[Item]) -> bool:
-    """Say whether a sentence holds the numbers of a row: 1 looks at 1: 1.5, at 2: -2."""
+    """Return whether a sentence contains the numbers of a row: 1 looks at 1: 1.5, at 2: -2."""
     kinds = [item.kind for item in items if item.kind != "token"]
     return any(a in ("colon", "arrow", "names") and b == "value" for a, b in pairwise(kinds))
 
 
 def _denies_second(items: Sequence[Item]) -> bool:
-    """Say whether all that is denied is a second input: no second, dashed: none."""
+    """Return whether a sentence denies only a second input: no second, dashed: none."""
     kinds = [item.kind for item in items if item.kind not in ("", "colon", "to", "noun")]
     at = [i for i, kind in enumerate(kinds) if kind == "no"]
     return all("second" in (*kinds[i + 1 : i + 2], *kinds[max(i - 1, 0) : i]) for i in at)
 
 
 def _outside_brackets(items: Iterable[Item]) -> list[Item]:
-    """Return what does not stand in brackets, or holds a name there."""
+    """Return the items outside brackets, and the names within."""
     found, depth = [], 0
     for item in items:
         depth += (item.kind == "open") - (item.kind == "close")
@@ -192,7 +192,7 @@ def _outside_brackets(items: Iterable[Item]) -> list[Item]:
     return found
 
 
-# -- what is named --------------------------------------------------------------------------------
+# -- names --------------------------------------------------------------------------------------
 
 
 def _items(lexemes: Sequence[Lexeme]) -> list[Item]:
@@ -216,7 +216,7 @@ def _items(lexemes: Sequence[Lexeme]) -> list[Item]:
 
 
 def _rank_of(lexemes: Sequence[Lexeme], i: int) -> str:
-    """Return what an ordinal without a noun is: a rank, or the beginning of a list."""
+    """Return the meaning of an ordinal without a noun: a rank, or the beginning of a list."""
     after = lexemes[i + 1].kind if i + 1 < len(lexemes) else ""
     before = lexemes[i - 1].kind if i else "end"
     if lexemes[i].said not in ("1", "2") or (before == "end" and after == "sep"):
@@ -225,7 +225,7 @@ def _rank_of(lexemes: Sequence[Lexeme], i: int) -> str:
 
 
 def _named(lexemes: Sequence[Lexeme], i: int, has_verb: bool) -> tuple[int, Item | None]:
-    """Return the tokens that are named from here on, and where that ends."""
+    """Return the tokens named from here on, and their end."""
     counted = _ordinals(lexemes, i, has_verb)
     if counted[1]:
         return counted
@@ -249,7 +249,7 @@ def _named(lexemes: Sequence[Lexeme], i: int, has_verb: bool) -> tuple[int, Item
 
 
 def _nouns(lexemes: Sequence[Lexeme], i: int) -> tuple[str, int]:
-    """Return the side that nouns say, and where they end: output token, key."""
+    """Return the side that nouns name, and their end: output token, key."""
     role = ""
     while i < len(lexemes) and lexemes[i].kind in (*_NOUNS, "all"):
         role = lexemes[i].kind if lexemes[i].kind in ("out", "in") else role
@@ -260,7 +260,7 @@ def _nouns(lexemes: Sequence[Lexeme], i: int) -> tuple[str, int]:
 def _listed(
     lexemes: Sequence[Lexeme], i: int, role: str
 ) -> tuple[str, list[str], list[tuple[int, int, str]], int]:
-    """Return the tokens of a list, and after how many of them a sign parts it, and where."""
+    """Return the tokens of a list, after how many of them a sign splits it, and where."""
     names: list[str] = []
     parted: list[tuple[int, int, str]] = []
     while (name := _name(lexemes, i)) and (name[1] or role) == (role or name[1]):
@@ -279,7 +279,7 @@ def _listed(
 
 
 def _name(lexemes: Sequence[Lexeme], i: int) -> tuple[str, str] | None:
-    """Return the token that a word is, and its side where the word says it: k3."""
+    """Return the token that a word names, and its side if the word contains it: k3."""
     if i >= len(lexemes):
         return None
     kind, said = lexemes[i][:2]
@@ -289,7 +289,7 @@ def _name(lexemes: Sequence[Lexeme], i: int) -> tuple[str, str] | None:
 
 
 def _begins_clause(lexemes: Sequence[Lexeme], i: int) -> bool:
-    """Say whether what stands before a word is what a new clause is about: …, 2 to 3."""
+    """Return whether the text before a word is the subject of a new clause: …, 2 to 3."""
     while i < len(lexemes) and lexemes[i].kind in (*_RANKS, "equal", ""):
         i += 1
     kinds = [each.kind for each in lexemes[i : i + 3]]
@@ -326,14 +326,14 @@ def _ends(lexemes: Sequence[Lexeme], i: int) -> bool:
 _ARTICLES = ("the", "der", "die", "das", "den", "dem", "la", "le", "el", "il", "o", "de", "het")
 
 
-# -- whose they are -------------------------------------------------------------------------------
+# -- sides --------------------------------------------------------------------------------------
 
 
 def _with_sides(items: Sequence[Item]) -> list[Item]:
     """Return items in which every name is an output or an input.
 
-    A name without a side is on the other side of the verb than one with it; among names without
-    any, outputs attend, and inputs influence.
+    A name without a side is on the other side of the verb than a name with one; among names without
+    sides, outputs attend, and inputs influence.
     """
     found = list(items)
     verb, subject = "", ""
@@ -356,7 +356,7 @@ def _with_sides(items: Sequence[Item]) -> list[Item]:
 
 
 def _side_of_subject(rest: Sequence[Item], verb: str) -> str:
-    """Return on which side what stands before a verb is, where no word of its own says it."""
+    """Return the side of the subject of a verb, if no word states it."""
     near = next((k for k, each in enumerate(rest) if each.kind == "names"), len(rest))
     kinds = [each.kind for each in rest[:near]]
     own = next((kind for kind in kinds if kind in _VERBS), verb)
@@ -366,7 +366,7 @@ def _side_of_subject(rest: Sequence[Item], verb: str) -> str:
 
 
 def _is_subject(rest: Sequence[Item]) -> bool:
-    """Say whether a verb, or the sign for one, comes before any other name."""
+    """Return whether a verb, or its sign, comes before any other name."""
     for each in rest:
         if each.kind in (*_VERBS, "colon"):
             return True
@@ -375,11 +375,11 @@ def _is_subject(rest: Sequence[Item]) -> bool:
     return False
 
 
-# -- which lines they are -------------------------------------------------------------------------
+# -- ranks --------------------------------------------------------------------------------------
 
 
 class _Walk:
-    """Goes through a sentence, and keeps who attends to what."""
+    """Goes through a sentence, and stores which output attends to which inputs."""
 
     def __init__(self, items: Sequence[Item], before: tuple[str, ...]) -> None:
         self.items = items
@@ -393,7 +393,7 @@ class _Walk:
         self.is_led, self.is_like, self.is_good = False, False, True
 
     def run(self) -> bool:
-        """Say whether all of it is understood."""
+        """Return whether the entire sentence is understood."""
         for i, item in enumerate(self.items):
             self._take(i, item)
         self._close()
@@ -424,11 +424,11 @@ class _Walk:
         self.rank, self.size, self.is_like = "", len(item.names), False
 
     def _goes_on(self, i: int) -> bool:
-        """Say whether an output begins a clause of its own, after one about the output before."""
+        """Return whether an output begins a new clause, after one about the previous output."""
         return not self.is_led and bool(self.before) and _is_subject(self.items[i + 1 :])
 
     def _ranked(self, i: int, kind: str) -> None:
-        """Keep a rank for the input behind it, or give it to the ones before it."""
+        """Store a rank for the input after it, or assign it to the inputs before it."""
         if kind == "then":
             self.rank = "second" if self.shares else self.rank
             return
@@ -453,7 +453,7 @@ class _Walk:
         return "no" in near
 
     def _close(self) -> None:
-        """Keep what was said of one output, or of several."""
+        """Store the statements about one output, or about several."""
         is_again = bool(self.told) and not self.shares and self.is_like
         outputs = self.outputs or (self.before if self.shares else ())
         shares = self.told[-1].shares if is_again else tuple(self.shares)

@@ -1,4 +1,4 @@
-"""The words of sentences about the map: what attends, to what, and how much; in nine languages."""
+"""The words of sentences about the map: verbs, inputs, and ranks, in nine languages."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -17,7 +17,7 @@ _VERBS = {
     "feeds": "influenc dominat determin drive contribut affect shape beeinfluss bestimm gepragt "
     "influye influi bepaal beinvloed 影响 影響",
 }  # fmt: skip
-"""What an output does with inputs (attends, takes), and an input with outputs, as stems."""
+"""Stems of verbs of an output (attends, takes), and of an input (influences)."""
 _WORDS = {
     "most": "firstly most mostly solid largest highest strongest biggest max maximum main mainly "
     "greatest primarily primary heaviest top strongly predominantly especially chiefly vor allem "
@@ -88,7 +88,7 @@ _SIGNS = {"(": "open", ")": "close", ",": "sep", "&": "sep", "/": "sep", ":": "c
 _UNPARTED = re.compile("|".join(
     [each for each in [*_KINDS, *(stem for stem, _ in _STEMS)] if ord(each[0]) > 0x2E80]
     + ["输出", "输入", "出力", "入力", "查询", "クエリ", "キー", "键"]))  # fmt: skip
-"""Words of Chinese and Japanese, which no blanks part."""
+"""Words of Chinese and Japanese, which have no blanks between them."""
 _DRESS = re.compile(
     r"\b(?:[Hh]ead|[Kk]opf|[Tt]ête|cabeza|testa|cabeça|hoofd|[Ll]ayer) ?\d{1,3}\b"
     r"|\\(?:item|noindent|par|text\w{0,6}|mathbf|quad)\b|\\[,;]|[$*`{}~]|\\\\"
@@ -113,25 +113,25 @@ _OUTS, _INS, _EITHER = "oOyYzZqQ", "kKvV", "xX"
 
 
 LONGEST_LABEL = 5
-"""Words that the name of a token may have."""
+"""The largest number of words in the name of a token."""
 _AFTER = ".,;:!?)]}\"'”’»"
 
 
 class Lexeme(NamedTuple):
-    """A word of a sentence: of what kind it is, and what it says."""
+    """A word of a sentence: its kind and its content."""
 
     kind: str
     said: str = ""
-    """A token, a number; "out" or "in" for what says which side a token is on."""
+    """A token, a number; "out" or "in" for the side of a token."""
 
 
 def labels_of(names: Collection[str]) -> Mapping[str, str]:
-    """Return what tokens are called, by how sentences may write it."""
+    """Return the names of tokens, by the spellings that sentences may use."""
     return {plain_word(name): name for name in names if name and not name.isdigit()}
 
 
 def lexemes_in(text: str, labels: Mapping[str, str]) -> list[Lexeme]:
-    """Return the words of a sentence by what they mean.
+    """Return the words of a sentence with their kinds.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def _word(word: str) -> Lexeme:
 
 
 def _in_place(found: list[Lexeme], i: int) -> Lexeme:
-    """Return a word as the words beside it show what it means."""
+    """Return a word with the meaning that its neighbours imply."""
     each = found[i]
     before = found[i - 1].kind if i else "end"
     after = found[i + 1].kind if i + 1 < len(found) else "end"

@@ -1,4 +1,4 @@
-"""Answers as NumPy's arrays: what a program dumped, a step under each name."""
+"""Answers as NumPy arrays: a step under each name, from a program."""
 
 from dataclasses import replace
 from math import prod
@@ -35,11 +35,11 @@ STATES = {
     "attention_scores": "S",
     "context_layer": "H",
 }
-"""What frameworks call steps in their code."""
+"""Names of steps in the code of frameworks."""
 
 
 def read_npz_answer(data: bytes, place: str) -> Answer:
-    """Return the answer of an `.npz` file; batches of one are taken off."""
+    """Return the answer of an `.npz` file; batches of one are removed."""
     arrays = load_arrays(data, Faults(place))
     if isinstance(arrays, np.ndarray):
         raise InputError(f"{place}: one array without a name: give an .npz file, as Q=…, A=…")
@@ -49,7 +49,7 @@ def read_npz_answer(data: bytes, place: str) -> Answer:
         name = name_of_key(STATES.get(key, key))
         is_of_problem = canonical(key) in SETTINGS or key.startswith("labels ")
         if key == OWN or (OWN in arrays and (name is None or is_of_problem)):
-            continue  # the settings and texts of our own output
+            continue  # the settings and texts of attncalc's own output
         if name is None:
             shape = " × ".join(map(str, array.shape))
             may_be = array.ndim > 1 and array.dtype.kind in "biuf"

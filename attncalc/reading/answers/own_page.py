@@ -1,7 +1,7 @@
-"""Pages of our own, handed back: what stands around their matrices is no part of an answer.
+"""attncalc's own pages as answers: the text around their matrices is not read.
 
-Tokens may be called anything: a number, a name of a matrix, a bar that parts cells. Where our own
-pages have their names, short ones of our making are put, and taken back when all is read.
+Tokens may have any name: a number, the name of a matrix, a bar that separates cells. Short
+replacements are inserted for names on these pages, and replaced by the names after reading.
 """
 
 import re
@@ -16,9 +16,9 @@ from attncalc.reading.plain.references import unescaped
 
 _SIGN = "halves away from zero"
 _RULE = ("(rounding: display)", "(rounding: each-step)")
-"""What all of our pages say."""
+"""Text on all of attncalc's pages."""
 MOST_BEFORE = 80
-"""Lines in which the conventions begin."""
+"""The largest number of lines before the conventions."""
 LONGEST_LINE = 100_000
 _TITLE = re.compile(
     r"(?:# |\\section\*\{)?(?:(?:Self-|Cross-)?[Aa]ttention|Encoder|Decoder|Vision Transformer)\b"
@@ -32,7 +32,7 @@ _SENTENCES = re.compile(
     r"(?:†|\\textdagger\{\}) not zero: )",
     re.IGNORECASE,
 )
-"""How sentences of our own begin that are no answer."""
+"""The start of attncalc's own sentences that are not an answer."""
 _RULE_OF_TABLE = re.compile(r"\|\s?:?-+:?\s?(?:\|\s?:?-+:?\s?)++\|\s*")
 _BAR_OF_FRAME = re.compile(r"[│|]")
 _TOP, _BOTTOM = ("╭", "+"), ("╰", "+")
@@ -52,16 +52,16 @@ _OWN_NAME = re.compile(r"token (\d{1,7})(?: \([^()]*\))?")
 
 
 class MapLines:
-    """Sentences of our own about the map, whatever the tokens in them are called.
+    """attncalc's own sentences about the map, with any names of tokens.
 
     Parameters
     ----------
     names
-        What the tokens are called; the first of them is "token 1" in what comes out.
+        The names of the tokens; "token 1" replaces the first.
     plain
-        Returns a sentence as it reads.
+        Returns a sentence as displayed.
     shown
-        Returns a name as it stands in that.
+        Returns a name as displayed.
     """
 
     def __init__(
@@ -73,11 +73,11 @@ class MapLines:
         self.names = tuple(dict.fromkeys(names))
         self._plain = plain
         told = ((shown(on_a_line(name)), i) for i, name in enumerate(self.names, 1))
-        # of two that begin alike the longer one is meant
+        # of two names with a common beginning, the longer one is meant
         self._shown = sorted(told, key=lambda pair: -len(pair[0]))
 
     def told(self, line: str) -> str:
-        """Return a sentence with names of our making; as it is where it names no output."""
+        """Return a sentence with replaced names; unchanged if it names no output."""
         text = self._plain(line.removeprefix("- "))
         start = text.find(_SAYS_OUTPUT) + len(_SAYS_OUTPUT)
         for name, number in self._shown if _SAYS_OUTPUT in text else ():
@@ -87,7 +87,7 @@ class MapLines:
         return line
 
     def named(self, line: WrittenConnection) -> WrittenConnection:
-        """Return a line of the map with the names that tokens have."""
+        """Return a line of the map with the names of the tokens."""
         most, second = (tuple(map(self._name, names)) for names in (line.most, line.second))
         return line._replace(output=self._name(line.output), most=most, second=second)
 
@@ -97,7 +97,7 @@ class MapLines:
         return self.names[number - 1] if 0 < number <= len(self.names) else name
 
     def _with_lists(self, text: str) -> str:
-        """Return what stands behind an output, its inputs by names of our making."""
+        """Return the inputs after an output, with replaced names."""
         found, at = "", 0
         for match in _LISTED.finditer(text):
             if match.start() < at:
@@ -110,7 +110,7 @@ class MapLines:
         return found + text[at:]
 
     def _listed(self, text: str, start: int) -> tuple[int, tuple[int, ...]]:
-        """Return where a list of names ends, and whose they are; 0 where there is none."""
+        """Return the end of a list of names, and their tokens; 0 if there is none."""
         begun: dict[int, tuple[int, ...]] = {start: ()}
         ended: dict[int, tuple[int, ...]] = {}
         while begun:
@@ -128,14 +128,14 @@ class MapLines:
 
 
 class Handed(NamedTuple):
-    """A page as it is read: its lines, and what its tokens are called.
+    """A page as read: its lines, and the names of its tokens.
 
     Parameters
     ----------
     text
-        The page, with names of our making where names of tokens were.
+        The page, with replaced names of tokens.
     lines
-        What knows these names.
+        The reader of these names.
     """
 
     text: str
@@ -143,16 +143,16 @@ class Handed(NamedTuple):
 
 
 def handed_back(text: str, names: Sequence[str], html: Html | None = None) -> Handed:
-    """Return a page of our own without what its tokens are called; any other text as it is.
+    """Return attncalc's own page with the names of tokens replaced; other texts are unchanged.
 
     Parameters
     ----------
     text
         The answer.
     names
-        What the tokens of the problem are called.
+        The names of the tokens of the problem.
     html
-        The page of HTML that it was; names stand there as they are.
+        The original HTML page; names are unescaped there.
     """
     lines = text.split("\n")
     opening = _opening(lines) if html is None else -1 if html.is_own else None
@@ -164,7 +164,7 @@ def handed_back(text: str, names: Sequence[str], html: Html | None = None) -> Ha
 
 
 def _opening(lines: Sequence[str]) -> int | None:
-    """Return on which line the conventions end that our pages state; None where none do."""
+    """Return the line where the conventions of attncalc's own pages end; None if there are none."""
     for number, line in enumerate(lines[:MOST_BEFORE]):
         near = [line, *lines[number + 1 : number + 2]]
         if _SIGN in line and any(rule in each for rule in _RULE for each in near):
@@ -173,7 +173,7 @@ def _opening(lines: Sequence[str]) -> int | None:
 
 
 class _Page:
-    """Goes through the lines of a page of our own."""
+    """Goes through the lines of one of attncalc's own pages."""
 
     def __init__(self, lines: list[str], names: Sequence[str], *, is_decoded: bool) -> None:
         self.lines = lines
@@ -188,7 +188,7 @@ class _Page:
         self.width = 0
 
     def clean(self, opening: int) -> None:
-        """Take out titles and conventions, and the names of tokens."""
+        """Remove titles and conventions, and the names of tokens."""
         for number in self._first_lines(opening):
             self.lines[number] = ""
         i = opening + 1
@@ -222,7 +222,7 @@ class _Page:
     # -- tables -----------------------------------------------------------------------------------
 
     def _table(self, i: int) -> int:
-        """Take the names off a table; return how many lines it has, 0 where there is none."""
+        """Remove the names from a table; return its number of lines, 0 if there is none."""
         line, below = self.lines[i], "".join(self.lines[i + 1 : i + 2])
         if line.startswith("|") and _RULE_OF_TABLE.fullmatch(below):
             return self._piped(i)
@@ -260,7 +260,7 @@ class _Page:
 
 
 def _without_names(line: str) -> str:
-    """Return a line of LaTeX whose names of rows or columns are gone."""
+    """Return a line of LaTeX without the names of rows or columns."""
     if line.startswith(_TEX_NAME):
         return r"\text{t} \\"
     if line.startswith(_TEX_HEAD):
@@ -275,15 +275,15 @@ def _is_frame(line: str, first: str = "╭+") -> bool:
 
 
 def _unescaped(text: str) -> str:
-    """Return a line of Markdown as it reads."""
+    """Return a line of Markdown as displayed."""
     return unescaped(text.replace("<span>", "").replace("</span>", ""))
 
 
 def _on_one_line(text: str) -> str:
-    """Return a text as pages of HTML show it."""
+    """Return a text as an HTML page displays it."""
     return " ".join(text.split()).replace(" :", ":").replace(" ,", ",")
 
 
 def _plain_tex(text: str) -> str:
-    """Return LaTeX without what only lets it break."""
+    """Return LaTeX without its optional line breaks."""
     return text.replace(r"\allowbreak{}", "").replace("{}", "")

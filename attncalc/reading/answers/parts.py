@@ -1,4 +1,4 @@
-"""Matrices put together from what was found of them: wholes, heads, rows, columns and entries."""
+"""Combines matrices from their parts: entire matrices, heads, rows, columns and entries."""
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -24,10 +24,9 @@ Cells = list[list[Entry]]
 
 
 class Part(NamedTuple):
-    """One part of a matrix as it was found.
+    """One part of a matrix as found.
 
-    `head`, `row` and `column` count from 1, and are 0 where the part has all of them; -1 is an
-    index of 0, of one who counts from there.
+    `head`, `row` and `column` count from 1; 0 means all, and -1 an index of 0 in a count from 0.
     """
 
     name: str
@@ -44,17 +43,17 @@ class Part(NamedTuple):
 
     @property
     def corrects(self) -> bool:
-        """Whether it is a row or an entry that is said to correct what stands elsewhere."""
+        """Whether it is a row or an entry marked as a correction of an earlier one."""
         return self.is_again and not self.is_whole
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is no single row, column or entry."""
+        """Whether it is not a single row, column or entry."""
         return self.row == self.column == 0
 
     @property
     def size(self) -> tuple[int, int]:
-        """Its rows and columns, as they are meant."""
+        """The number of its rows and columns."""
         height, width = len(self.rows), max((len(row) for row in self.rows), default=0)
         return (width, height) if self.turned else (height, width)
 
@@ -68,7 +67,7 @@ class Part(NamedTuple):
 
 
 class TooSparse(ValueError):  # noqa: N818 - it is what happened
-    """Entries so far apart that a matrix of them would be blank nearly everywhere."""
+    """Entries so far apart that their matrix would be almost entirely blank."""
 
 
 def entries_of(rows: Rows) -> Cells:
@@ -77,24 +76,24 @@ def entries_of(rows: Rows) -> Cells:
 
 
 def transposed(rows: Rows) -> Rows:
-    """Return rows as columns; those of unequal length are filled up with blanks."""
+    """Return rows as columns; blanks fill up rows of unequal length."""
     width = max((len(row) for row in rows), default=0)
     if is_sparse(width * len(rows), sum(map(len, rows))):
-        return rows  # as uneven as they are, which is said
+        return rows  # still uneven, which is reported
     return [[row[j] if j < len(row) else "" for row in rows] for j in range(width)]
 
 
 def matrix_of(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) -> WrittenMatrix:
-    """Return the matrix that all parts of one name make.
+    """Return the matrix of all parts with one name.
 
     Parameters
     ----------
     parts
-        Wholes, rows, columns and entries; of two for one place the later counts.
+        Entire matrices, rows, columns and entries; the last one for a place counts.
     shape
-        The shape it is expected to have; () where that is not known.
+        The expected shape; () if it is not known.
     by_columns
-        Whether a part with a row's number alone is a column, for tokens are columns.
+        Whether tokens are columns, so that a part with only a row number is a column.
     """
     place = f"line {parts[0].line}" if parts[0].line else ""
     parts = [
@@ -122,7 +121,7 @@ def matrix_of(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) -
     blank = [[Entry("") for _ in row] for row in some]
     listed = [heads.get(number, blank) for number in range(1, max(heads) + 1)]
     matrix = matrix_of_entries(listed, place)
-    if matrix.values.ndim == 2:  # head 1 alone: still one of several, it may be
+    if matrix.values.ndim == 2:  # only head 1: it may still be one of several
         return matrix.arranged(lambda each: each[np.newaxis])
     return matrix
 
@@ -137,7 +136,7 @@ def _of_head(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) ->
 
 
 def _corrected(rows: Cells, parts: Sequence[Part], by_columns: bool) -> Cells:
-    """Return the entries of a whole matrix with those rows and entries that correct it."""
+    """Return the entries of a matrix, with corrected rows and entries."""
     for part in _counted_from_one(parts, by_columns):
         for i, j, entry in _places(part):
             if i < len(rows) and j < len(rows[i]):
@@ -146,9 +145,9 @@ def _corrected(rows: Cells, parts: Sequence[Part], by_columns: bool) -> Cells:
 
 
 def contradicting(parts: Sequence[Part], by_columns: bool) -> list[Part]:
-    """Return the rows and entries that say something else than the whole they are of.
+    """Return the rows and entries that contradict their entire matrix.
 
-    The whole counts, and they would be lost without a word.
+    The entire matrix counts, and they would be lost without a message.
     """
     found = []
     for head in dict.fromkeys(part.head for part in parts):
@@ -162,9 +161,9 @@ def contradicting(parts: Sequence[Part], by_columns: bool) -> list[Part]:
 
 
 def _agrees(part: Part, rows: Cells) -> bool:
-    """Say whether a row, a column or an entry stands in a whole matrix, rounded or not.
+    """Return whether a matrix contains a row, a column or an entry, rounded or not.
 
-    A calculation says nothing else: it is worked out from numbers that are rounded themselves.
+    A calculation never contradicts: its numbers are rounded themselves.
     """
     for k, cell in enumerate(cell for row in part.rows for cell in row):
         if not is_number_cell(cell):
@@ -187,7 +186,7 @@ def _are_near(value: Decimal | Fraction, other: Decimal | Fraction) -> bool:
 
 
 def _from_wholes(parts: Sequence[Part]) -> Cells:
-    """Return the entries of a matrix whose parts stand beside and below one another."""
+    """Return the entries of a matrix whose parts are beside and below one another."""
     rows: Cells = []
     for part in parts:
         cells = transposed(part.rows) if part.turned else part.rows
@@ -200,7 +199,7 @@ def _from_wholes(parts: Sequence[Part]) -> Cells:
 
 
 def from_one(numbers: Sequence[int]) -> list[int]:
-    """Return numbers counted from 1: all are one more where one of them is -1, an index of 0.
+    """Return numbers counted from 1: all increase by one if one of them is -1, an index of 0.
 
     Examples
     --------
@@ -219,7 +218,7 @@ def lines_from_one(connections: Iterable[WrittenConnection]) -> tuple[WrittenCon
 
 
 def _counted_from_one(parts: Sequence[Part], by_columns: bool) -> list[Part]:
-    """Return the parts with their places counted from 1, and single tokens where they belong."""
+    """Return the parts with places counted from 1, and single tokens in their place."""
     shift = int(any(-1 in (part.row, part.column) for part in parts))
     found = []
     for part in parts:
@@ -233,7 +232,7 @@ def _counted_from_one(parts: Sequence[Part], by_columns: bool) -> list[Part]:
 
 
 def _places(part: Part) -> list[tuple[int, int, Entry]]:
-    """Return the entries of a row, a column or an entry, and where they stand, from 0."""
+    """Return the entries of a row, a column or an entry with their places, from 0."""
     cells = [read_entry(cell) for row in part.rows for cell in row]
     return [
         (part.row - 1 if part.row else k, part.column - 1 if part.column else k, entry)

@@ -1,4 +1,4 @@
-"""Names for matrices that have none: from their place among the others, their shape and values."""
+"""Names for unnamed matrices: from their position, shape and values."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -14,14 +14,14 @@ from attncalc.reading.answers.parts import Part, entries_of
 from attncalc.reading.naming.layer_words import kind_of
 
 ENOUGH_ALONE, ENOUGH = 1 / 3, 1 / 2
-"""The share of its numbers that must be right, where one step fits, and where several do.
+"""The share of numbers that must be right, if one step fits, and if several do.
 
-With less, taking a matrix for a step could make its mark worse than leaving it out.
+With less, the mark could be worse than without the matrix.
 """
 
 
 MOST = 200
-"""Matrices without a name that are given one; an answer of more is none."""
+"""The largest number of unnamed matrices that are named."""
 
 
 class _Fit(NamedTuple):
@@ -31,7 +31,7 @@ class _Fit(NamedTuple):
 
 
 def place_loose(found: Collected, expected: Expected) -> None:
-    """Name what has no name, as far as that is beyond doubt; the rest is not read."""
+    """Name unnamed matrices if there is no doubt; others are not read."""
     written = _Written(found)
     for loose in found.loose[:MOST]:
         _place(loose, found, expected, written)
@@ -68,7 +68,7 @@ def _place(loose: Loose, found: Collected, expected: Expected, written: "_Writte
 
 
 def _put(loose: Loose, best: _Fit, how: str, found: Collected) -> None:
-    """Give a matrix the name that is found for it, and say so."""
+    """Give a matrix its name, and note it."""
     part = Part(best.name, best.head, 0, 0, loose.grid.rows, loose.block.line)
     if len(loose.grid.heads) > 1:
         parts = [part._replace(head=h, rows=r) for h, r in enumerate(loose.grid.heads, start=1)]
@@ -82,7 +82,7 @@ def _put(loose: Loose, best: _Fit, how: str, found: Collected) -> None:
 
 
 def _corrected(values: Matrix, found: Collected, expected: Expected) -> str:
-    """Return the step that what is said to be a correction corrects, by its numbers."""
+    """Return the step that a correction corrects, by its numbers."""
     there = {part.name for part in found.parts if part.is_whole and not part.head}
     shares = {name: expected.agreement(name, values) for name in there}
     best = max(shares, key=lambda name: shares[name], default="")
@@ -92,7 +92,7 @@ def _corrected(values: Matrix, found: Collected, expected: Expected) -> str:
 def _fits(
     loose: Loose, values: Matrix, found: Collected, expected: Expected, written: "_Written"
 ) -> list[_Fit]:
-    """Return the steps without a matrix that have this shape, between those around it."""
+    """Return the missing steps with this shape, between the steps around the matrix."""
     there, partly = written.steps
     order = list(expected.steps)
     low, high = _between(loose, found, order)
@@ -123,17 +123,17 @@ def _is_other_letter(own: str, name: str) -> bool:
 
 
 def _between(loose: Loose, found: Collected, order: list[str]) -> tuple[int, int]:
-    """Return the places in the plan of the steps that stand before and after it."""
+    """Return the positions in the plan of the steps before and after it."""
     low = _first_place(reversed(found.parts[: loose.after]), loose.head, order, -1)
     high = _first_place(found.parts[loose.after :], loose.head, order, len(order))
-    if low >= high:  # the steps are not written in their order
+    if low >= high:  # the steps are not in order
         return -1, len(order)
     is_head = bool(found.parts) and any(p.head for p in found.parts)
     return (low - 1, high + 1) if is_head else (low, high)
 
 
 def _first_place(parts: Iterable[Part], head: int, order: list[str], none: int) -> int:
-    """Return the place in the plan of the first of these parts that has one, of a head's own."""
+    """Return the position in the plan of the first of these parts that has one, within its head."""
     own = (p.name for p in parts if p.name in order and (not head or p.head == head))
     return next(map(order.index, own), none)
 
@@ -157,7 +157,7 @@ def _why(loose: Loose, found: Collected, values: Matrix, count: int) -> str:
 
 
 class _Written:
-    """What was written before, by its numbers: each part is taken apart once, however many ask."""
+    """The matrices written before, by their numbers, each indexed once."""
 
     def __init__(self, found: Collected) -> None:
         self._found = found
@@ -169,7 +169,7 @@ class _Written:
 
     @property
     def steps(self) -> tuple[set[tuple[str, int]], set[str]]:
-        """The steps and heads of which a whole matrix is there, and those of which a part is."""
+        """The steps and heads with an entire matrix, and those with a part."""
         if self._steps is None or self._count != len(self._found.parts):
             whole = {(part.name, part.head) for part in self._found.parts if part.is_whole}
             partly = {part.name for part in self._found.parts if not part.is_whole}
@@ -177,7 +177,7 @@ class _Written:
         return self._steps
 
     def already(self, values: Matrix) -> str:
-        """Return the step that was written before with these very numbers, or its transpose."""
+        """Return the step written before with the same numbers, or its transpose."""
         if values.size < 2:
             return ""
         changed = self._seen != len(self._found.parts)
@@ -195,7 +195,7 @@ class _Written:
 
 
 def _numbers(values: Matrix) -> tuple[tuple[int, ...], bytes]:
-    """Return what tells matrices apart by their numbers; -0 is 0."""
+    """Return a key that identifies a matrix by its numbers; -0 is 0."""
     return values.shape, (values + 0.0).tobytes()
 
 

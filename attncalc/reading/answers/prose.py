@@ -1,10 +1,10 @@
-"""What the numbers in a line of words are: a dimension, work, prose; or nothing that is known."""
+"""The meaning of numbers in a line of words: a dimension, work, prose, or unknown."""
 
 import re
 from functools import lru_cache
 
 from attncalc.reading.plain.blocks import PREAMBLE
-from attncalc.reading.plain.told_corrections import is_correction
+from attncalc.reading.plain.corrections import is_correction
 
 PROSE = "prose with its numbers"
 _DIMENSIONS = re.compile(
@@ -30,14 +30,14 @@ _INDEXED = re.compile(
     r"|[A-Za-zα-ωΑ-Ω][^\W\d]{0,12}+(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)++"
 )
 _IDENTITY = re.compile(r"(?<![\w.,-])\d{6,12}(?![\w.]|,\d)")
-"""The number of a student, or of a telephone."""
+"""The number of a student, or a telephone number."""
 _ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
 _TELEPHONE = re.compile(
     r"(?:(?:tel|phone|mobile|mobil|tél|fax)[\w.]{0,8} ?[:.]? ?)?"
     r"(?:\+ ?\d{1,3}|\(?0\d{1,5}\)?)(?:[ ./-]{1,3}\(?\d{2,12}\)?){1,6}",
     re.IGNORECASE,
 )
-"""Its first digits say what it is: + and a country, or a 0 before others."""
+"""A telephone number begins with + and a country, or with 0."""
 _DATE = re.compile(
     r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b"
     r"|(?:\bT?|(?<=\d)T)\d{1,2}:\d\d(?::\d\d)?\b"
@@ -76,7 +76,7 @@ _TWO_INDICES = re.compile(r"\d\D{1,4}\d")
 
 
 def numbers_in(text: str) -> list[str]:
-    """Return the numbers of a line that are no index, no dimension and no number of a list.
+    """Return the numbers of a line, without indices, dimensions and list numbers.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def numbers_in(text: str) -> list[str]:
 
 @lru_cache(maxsize=2048)
 def role_of_words(text: str) -> str:
-    """Return what the numbers in a line of words are; "" where that is not known."""
+    """Return the meaning of the numbers in a line of words; "" if it is unknown."""
     numbers = numbers_in(text)
     if not numbers:
         return "words"
@@ -116,13 +116,13 @@ def _role(text: str, numbers: list[str]) -> str:
 
 
 def _is_calculation(text: str) -> bool:
-    """Say whether a line is arithmetic: about as many signs as numbers."""
+    """Return whether a line is arithmetic: about as many signs as numbers."""
     signs = len(re.findall(r"[+*·×/=≈^√]|\s-\s", text))
     return signs + 1 >= len(numbers_in(text))
 
 
 def is_telephone(text: str) -> bool:
-    """Say whether a line is the number of a telephone, as below a mail.
+    """Return whether a line is a telephone number, as below a mail.
 
     Examples
     --------
@@ -133,22 +133,22 @@ def is_telephone(text: str) -> bool:
 
 
 def is_worked(names: list[str]) -> bool:
-    """Say whether something is named as work on the way: exp(s_1), the sum."""
+    """Return whether a name is of intermediate work: exp(s_1), the sum."""
     return any(_WORKED.search(name) for name in names)
 
 
 def is_of_powers(names: list[str]) -> bool:
-    """Say whether the corner of a table says that it holds powers of e: on the way to weights."""
+    """Return whether the corner of a table names powers of e, which precede weights."""
     return any(_POWERS.fullmatch(name.strip(" *`:")) for name in names)
 
 
 def is_of_sums(name: str) -> bool:
-    """Say whether a key says that it holds what rows come to: row_sums, Zeilensummen."""
+    """Return whether a key names sums of rows: row_sums, Zeilensummen."""
     return _SUMS.fullmatch(" ".join(name.replace("_", " ").split())) is not None
 
 
 def is_constant(names: list[str]) -> bool:
-    """Say whether a number stands behind what is no entry: √2, e^1.5, d_k.
+    """Return whether a number follows a name that is not an entry: √2, e^1.5, d_k.
 
     Examples
     --------
@@ -159,15 +159,15 @@ def is_constant(names: list[str]) -> bool:
 
 
 def is_size(rows: list[list[str]]) -> bool:
-    """Say whether what stands in brackets may be a size: (2, 3, 2)."""
+    """Return whether brackets may contain a size: (2, 3, 2)."""
     return len(rows) == 1 and all(cell.isdigit() for cell in rows[0]) and len(rows[0]) <= 4
 
 
 def asks_for_work(text: str) -> bool:
-    """Say whether a line of a program asks for something on the way: A.sum(axis=1)."""
+    """Return whether a line of a program prints intermediate work: A.sum(axis=1)."""
     return _ASKED.fullmatch(text.strip()) is not None
 
 
 def could_be_entry(names: list[str]) -> bool:
-    """Say whether a number's name has two indices: an entry of something, it may be."""
+    """Return whether the name of a number has two indices, like an entry."""
     return any(_TWO_INDICES.search(name) for name in names if len(name) < 40)

@@ -1,4 +1,4 @@
-"""What each form's reader returns: matrices as texts, under the names they were given."""
+"""The output of each form's reader: matrices as texts, with their original names."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ MOST_HEADS = 1000
 
 
 class Raw(NamedTuple):
-    """One matrix, or one head of one, as texts, and the line where it begins; 0 for none."""
+    """One matrix, or one head of one, as texts, and its first line; 0 for none."""
 
     name: str
     head: int
@@ -33,14 +33,14 @@ class Raw(NamedTuple):
 
 
 def is_given(name: str) -> bool:
-    """Say whether a matrix is the problem's own, which stands on a worksheet too."""
-    is_gradient = role_of(name) == "arriving" and knows(name)  # one of a target's own steps
+    """Return whether a matrix is given by the problem, and therefore also on worksheets."""
+    is_gradient = role_of(name) == "arriving" and knows(name)  # a step of a target
     is_step = name in STEPS or is_step_at_hand(name)
     return name in MATRICES and not is_step and not is_gradient
 
 
 def unread(name: str, what: str, line: int = 0, *, is_step: bool = False) -> Unread:
-    """Return what stands under a name, and why it is not read: the name, or what it holds."""
+    """Return the unread part under a name, and the reason: the name, or its content."""
     if is_step:
         return Unread(line, name, f"{name}: {what}", could_be_matrix=True)
     text = f"{name}: {what}"[:200]
@@ -59,9 +59,9 @@ def assembled(
     connections: Sequence[WrittenConnection] | None = None,
     expected: Expected | None = None,
 ) -> Answer:
-    """Return the answer that these matrices make: parts and heads put together, entries read.
+    """Return the answer with these matrices: parts and heads combined, entries read.
 
-    With what is expected, what has no step's name is given one as in texts.
+    With `expected`, unnamed matrices are named as in texts.
     """
     not_read = list(not_read)
     faults: list[str] = []
@@ -105,7 +105,7 @@ def assembled(
 def _matrices(
     collected: Collected, loose: Sequence[Raw], expected: Expected | None
 ) -> dict[str, WrittenMatrix]:
-    """Return the matrices that the parts make, under the names that are meant."""
+    """Return the matrices that the parts form, under their intended names."""
     if expected:
         _name_better(collected, loose, expected)
     by_name: dict[str, list[Part]] = {}
@@ -115,7 +115,7 @@ def _matrices(
 
 
 def _name_better(collected: Collected, loose: Sequence[Raw], expected: Expected) -> None:
-    """Name what has no step's name, or another's, by its place, its shape and its numbers."""
+    """Name matrices without the name of a step, or with a wrong one, by their numbers."""
     for raw in loose:
         text = f"{raw.name}: {'; '.join(' '.join(row) for row in raw.rows)}"[:200]
         grid = Grid((fitted(raw.rows),), raw.line, raw.line, "rows")
@@ -127,7 +127,7 @@ def _name_better(collected: Collected, loose: Sequence[Raw], expected: Expected)
 
 
 def _part(raw: Raw, name: Name) -> Part:
-    """Return the part of a matrix that a key and its rows are: q1 is a row, or a head."""
+    """Return the part of a matrix for a key and its rows: q1 is a row, or a head."""
     is_row = len(raw.rows) == 1
     head = raw.head or name.head or (0 if is_row and name.row else name.number or name.row)
     row, column = (name.row, name.column) if is_row else (0, 0)

@@ -1,4 +1,4 @@
-"""Names that people use for another step than we do: told by the plan, and by values."""
+"""Names that people use for different steps: resolved by the plan and by values."""
 
 from collections import Counter
 
@@ -20,22 +20,22 @@ _OTHER_NAMES = {
     "Q_rot": ("Q",),
     "K_rot": ("K",),
 }
-"""Where a step is not in the plan: the steps that its name may be meant for."""
+"""Names of steps that are missing in a plan, and the steps that they may mean."""
 _ALSO = (("S", "S_scaled"), ("S", "S_masked"), ("S_scaled", "S_masked"), ("A", "S"),
          ("A", "S_scaled"),
          ("O", "H"), ("O", "C"), ("H", "C"), ("S", "A"), ("S_scaled", "S"), ("V", "O"))  # fmt: skip
-"""Pairs of a name and the step that may be meant by it, where the numbers say so."""
+"""Pairs of a name and the step that it may mean, if the numbers show it."""
 SURE = 0.5
 PASSES = 3
-"""How often names are looked at again: a step that is renamed makes room for another."""
+"""The number of passes over the names: a renamed step makes room for another."""
 MOST = 500
-"""Parts of an answer whose numbers are looked at; one of more is no answer."""
+"""The largest number of parts of an answer whose numbers are compared."""
 
 
 def with_better_names(found: Collected, expected: Expected) -> list[Part]:
-    """Return the parts under the names of the plan's steps.
+    """Return the parts under the names of steps of the plan.
 
-    A step that is there under its own name is never written over.
+    A step with its correct name is never replaced.
     """
     if not expected.steps:
         return found.parts
@@ -53,7 +53,7 @@ def with_better_names(found: Collected, expected: Expected) -> list[Part]:
 
 
 def _named_by_values(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return the parts with each under the step whose numbers it has, where few are its own."""
+    """Return the parts, renamed if their numbers agree with another step."""
     wholes = Counter(part[:2] for part in parts if part.is_whole)
     there = {each.name for each in parts}
     for part in parts[:MOST]:
@@ -68,7 +68,7 @@ def _named_by_values(parts: list[Part], expected: Expected, found: Collected) ->
 def _renamed(
     parts: list[Part], own: list[Part], meant: str, why: str, found: Collected
 ) -> list[Part]:
-    """Return the parts with some of them under the name that is meant, and say so."""
+    """Return the parts with some of them renamed, and note it."""
     first = own[0]
     found.remarks.append(f"line {first.line}: {first.name} is taken as {meant}: {why}")
     lines = {(part.line, part.what) for part in own}
@@ -81,12 +81,12 @@ def _renamed(
 
 
 def _differs(numbers: Matrix) -> bool:
-    """Say whether numbers are not all alike."""
+    """Return whether numbers are not all equal."""
     return bool((numbers != numbers[:1]).any())
 
 
 def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: bool) -> str | None:
-    """Return the step that most numbers under a name are those of, where few are its own."""
+    """Return the step that most numbers under a name agree with, if few agree with their own."""
     options = [
         meant
         for name, meant in _ALSO
@@ -97,7 +97,7 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
     values = matrix_of_entries([entries_of(part.rows)], "").values
     if is_doubled or not expected.fits(part.name, values):
         options = [name for name in expected.steps if name not in there]
-    # where all numbers of a step are alike, as of scores times 0, having them proves nothing
+    # if all numbers of a step are equal, as for scores times 0, agreement proves nothing
     options = [name for name in options if _differs(np.ravel(expected.steps.get(name, 0)))]
     if not options:
         return None

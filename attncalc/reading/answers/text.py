@@ -24,7 +24,7 @@ from attncalc.reading.answers.parts import (
 from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import role_of_words
 from attncalc.reading.answers.renaming import with_better_names
-from attncalc.reading.answers.told_tokens import with_rows_of_tokens
+from attncalc.reading.answers.token_rows import with_rows_of_tokens
 from attncalc.reading.answers.witness import witnessed
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
@@ -33,30 +33,30 @@ from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
+from attncalc.reading.plain.corrections import with_corrections
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.other_words import in_english
+from attncalc.reading.plain.sentence_rows import with_rows
+from attncalc.reading.plain.sentence_vectors import with_vectors
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
-from attncalc.reading.plain.told_corrections import with_corrections
-from attncalc.reading.plain.told_rows import with_rows
-from attncalc.reading.plain.told_vectors import with_vectors
 from attncalc.reading.plain.topics import with_topics
 
 MOST_FAULTS = 100
 ENOUGH_COLUMNS = 2
-"""Matrices with rows for columns that are no slip, but how somebody writes."""
+"""The number of matrices with rows for columns that are a habit, and not a mistake."""
 _MASKED = ("x", "X", "×", "*", "/", "-", "--", "---", "–", "—")
-"""What people put where a mask forbids."""
+"""Signs that people write for masked entries."""
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
 
 def read_text_answer(text: str, place: str, expected: Expected | None = None) -> Answer:
-    """Return the answer that a text holds; what cannot be read is noted, and the rest is kept."""
+    """Return the answer in a text; unreadable parts are noted, and the others kept."""
     expected = expected or Expected()
     html = text_of_html(text) if is_html(text) else None
     page = handed_back(text if html is None else html.text, expected.names, html)
 
-    # first of all, for what is rewritten is longer, and all of it takes time
+    # before the text is rewritten, which makes it longer and takes time
     text, said = within_bounds(page.text)
     plain = with_decimal_commas(PRIVATE.sub("", text))
     text = _rewritten(plain, expected)
@@ -100,7 +100,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
 
 
 def _rewritten(text: str, expected: Expected) -> str:
-    """Return a text in which what sentences tell stands as matrices; lines stay lines."""
+    """Return a text with the statements of sentences as matrices; lines stay lines."""
 
     def size(words: str) -> tuple[int, ...]:
         return _step_named(expected, words)[1]
@@ -126,7 +126,7 @@ def _step_called(expected: Expected, words: str) -> str:
 
 
 def _names_a_row(expected: Expected, label: str) -> bool:
-    """Say whether what stands before a row names it, and does not only count it."""
+    """Return whether the text before a row names it, and does not only count it."""
     if len(label) > 1 and label in expected.labels and label not in STEPS:
         return False
     if names_there() and step_of_layer(label, names_there()) is not None:
@@ -138,7 +138,7 @@ def _names_a_row(expected: Expected, label: str) -> bool:
 def _turned_alike(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> dict[str, WrittenMatrix]:
-    """Return the matrices, with those transposed that have this shape alone, as Qᵀ and Kᵀ."""
+    """Return the matrices, transposed if only the transpose has this shape, as Qᵀ and Kᵀ."""
     turned = {part.name for part in found.parts if part.turned}
     others = sorted(turned.intersection("QKV"))
     made = dict(matrices)
@@ -155,7 +155,7 @@ def _turned_alike(
 def _tell_columns(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> None:
-    """List matrices that all stand with tokens as columns, which nobody said."""
+    """Note matrices that all have tokens as columns without a statement."""
     turned = [
         name
         for name, written in matrices.items()
@@ -172,7 +172,7 @@ def _tell_columns(
 
 
 def _take_comment(comment: Comment, found: Collected) -> None:
-    """Say what the numbers of a comment are."""
+    """Note the meaning of the numbers of a comment."""
     line, text = comment.line, comment.text
     if comment.is_out:
         found.taken.append(Taken(line, line, "", "commented out", text))
@@ -215,9 +215,9 @@ def _matrices(
 
 
 def _of_one_width(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return parts without rows of another width than their step's, where a row of it is there.
+    """Return parts without rows of another width, if their step has such a row elsewhere.
 
-    q1 = (1, 3), and behind "q1:" its scores: they would be written over it without a word.
+    q1 = (1, 3), and after "q1:" its scores: they would replace the query without a message.
     """
     width = (0, *expected.shape(parts[0].name))[-1]
     if not width or expected.by_columns:
@@ -232,7 +232,7 @@ def _of_one_width(parts: list[Part], expected: Expected, found: Collected) -> li
 
 
 def _within(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return parts without rows far beyond their step: e^3 = 20.086 made one of a number."""
+    """Return parts without rows far outside their step: e^3 = 20.086 made one of a number."""
     height = (0, 0, *expected.shape(parts[0].name))[-2]
     rows = {part.row for part in parts if part.row > 0}
     if not height or expected.by_columns or rows == {*range(1, len(rows) + 1)}:
@@ -245,7 +245,7 @@ def _within(parts: list[Part], expected: Expected, found: Collected) -> list[Par
 
 
 def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
-    """Return a matrix with -∞ for the crosses and dashes that stand where a mask forbids."""
+    """Return a matrix with -∞ for the crosses and dashes of masked entries."""
     key = expected.of_head(part.name, part.head)
     if key is None or not part.is_whole or key.shape != part.size or part.turned:
         return part
@@ -265,7 +265,7 @@ def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
 
 
 def _as_column(part: Part, expected: Expected, found: Collected) -> Part:
-    """Return a row under the name of a column as that column, and say so."""
+    """Return a row under the name of a column as that column, and note it."""
     shape = expected.shape(part.name)[-2:]
     if not part.is_whole or part.size[0] != 1 or shape != part.size[::-1] or shape[0] == 1:
         return part
@@ -274,14 +274,14 @@ def _as_column(part: Part, expected: Expected, found: Collected) -> Part:
 
 
 def _is_one_row(parts: list[Part], expected: Expected) -> bool:
-    """Say whether all that there is of a matrix is one row, and no word of which."""
+    """Return whether a matrix is only one row, without a number."""
     height, width = (0, 0, *expected.shape(parts[0].name))[-2:]
     is_alone = len(parts) == 1 and parts[0].is_whole and parts[0].row_from == 0
     return is_alone and height > 1 and parts[0].size == (1, width) and width > 1
 
 
 def _in_order(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return single rows under one name as the rows of its matrix, where they are as many."""
+    """Return single rows under one name as the rows of its matrix, if their number fits."""
     height, width = (0, 0, *expected.shape(parts[0].name))[-2:]
     rows = [part for part in parts if part.is_whole and part.size == (1, width) and not part.head]
     if len(rows) != height or len(rows) < 2 or len(rows) < len(parts):
@@ -292,9 +292,9 @@ def _in_order(parts: list[Part], expected: Expected, found: Collected) -> list[P
 
 
 def _as_heads(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return matrices of one name and size, as many as it has heads, as those of its heads.
+    """Return matrices of one name and size as its heads, if it has as many.
 
-    Else the last would count as what corrects the others, which nobody said.
+    Otherwise the last would count as a correction of the others.
     """
     heads, shape = expected.heads(parts[0].name), expected.shape(parts[0].name)[-2:]
     alike = all(p.is_whole and not p.head and p.size == shape and not p.corrects for p in parts)
@@ -306,9 +306,9 @@ def _as_heads(parts: list[Part], expected: Expected, found: Collected) -> list[P
 
 
 def _with_outputs_of_heads(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return outputs as those of heads where each has its own, and then all; list them where not.
+    """Return outputs as those of heads if each head has its own before all; otherwise list them.
 
-    Else the last of them would count as what corrects the others, which nobody said.
+    Otherwise the last of them would count as a correction of the others.
     """
     heads, shape = expected.heads("H"), expected.shape("H")[-2:]
     wholes = [part for part in parts if part.name == "O" and part.is_whole and not part.is_again]
@@ -328,7 +328,7 @@ def _with_outputs_of_heads(parts: list[Part], expected: Expected, found: Collect
 
 
 def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return the parts of a matrix; where it was written twice, the later ones, and say so."""
+    """Return the parts of a matrix; if it was written twice, the later ones, with a note."""
     kept: dict[int, list[Part]] = {}
     for part in parts:
         own = kept.setdefault(part.head, [])
@@ -348,7 +348,7 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
 
 
 def _is_lost(before: Part, part: Part, expected: Expected) -> bool:
-    """Say whether a matrix may be another than the later one of its name, and no version of it."""
+    """Return whether a matrix may not be a version of the later one of its name."""
     if before.size == (1, 1):  # a number beside a name, in prose
         return False
     is_right = part.size == expected.shape(part.name)[-2:]
@@ -356,7 +356,7 @@ def _is_lost(before: Part, part: Part, expected: Expected) -> bool:
 
 
 def _is_other(before: Part, part: Part, expected: Expected) -> bool:
-    """Say whether a matrix is no later version of the one before it, which has its step's shape."""
+    """Return whether a matrix is not a later version of the previous one with the right shape."""
     shape = expected.shape(part.name)[-2:]
     return before.size == shape != part.size
 
@@ -379,14 +379,14 @@ def _differ(wholes: list[Part], part: Part) -> bool:
 
 
 def _is_of_map(of_map: MapReader, lines: Sequence[Line], i: int) -> bool:
-    """Say whether a line is about the map alone: a sentence, or the dots to draw lines between."""
+    """Return whether a line is only about the map: a sentence, or dots to connect."""
     line = lines[i].text
     if _DOTS.fullmatch(line):
         return True
     if is_behind_numbers(line):
         return False
     found = connection_in(line)
-    # without a key, "What each output attends to: self.A" could be of an output "attends to"
+    # without a key, "What each output attends to: self.A" could be about an output "attends to"
     if found and of_map.knows(found) and (of_map.weights or is_about_lines(line)):
         return True
     is_told = of_map.takes(lines, i)

@@ -1,8 +1,8 @@
-"""The numbers as witnesses: steps that words and layout did not yield, cut from them otherwise.
+"""Steps that names and layout do not identify, searched in other cuts of the same numbers.
 
-Names and layout decide first, for they carry wrong steps too. Here stand the steps that were
-not read, or not in their shape: other cuts of the same numbers are compared by one score, in
-bits, of how surely they are the step: name, layout, order and agreement with the key.
+Names and layout decide first, since they also find wrong steps. For steps that were not read, or
+not in their shape, this module scores other cuts of the numbers, in bits: by name, layout, order
+and agreement with the key.
 """
 
 import math
@@ -24,22 +24,23 @@ from attncalc.reading.plain.marks import COMMA
 ENOUGH = 0.75
 """The share of entries that must agree for a cut to be a step."""
 WRONG = 0.5
-"""The share up to which the reading of a step is questioned by another cut of its numbers."""
+"""The share up to which another cut can replace a step that was read."""
 NAMED, OTHERWISE, UNREAD, ON_LINES, IN_ORDER = 8.0, -10.0, 5.0, 3.0, 3.0
-"""Bits for a name of the step before it, and of another; for numbers that nothing else reads,
-rows on lines of their own, and the place between the steps around it."""
+"""Bits for the name of the step before it, and of another step; for unread numbers, for rows on
+separate lines, and for a position between the steps around it.
+"""
 SURE = 10.0
-"""Bits beyond those that tell one place among all of them."""
+"""Bits required beyond those that select one position among all."""
 ALIKE = 0.999
 BECAUSE = "its numbers are"
 STARTS = " |>*-#([xX"
 FEW = 4
-"""Entries of a step up to which all of them must agree."""
+"""The largest number of entries of a step for which all must agree."""
 MOST_COUNTED = 3
 MOST_WINDOWS = 6
-"""Places at which a step may be written again."""
+"""The largest number of repetitions of a step that are recognised."""
 MOST_ROWS = 100
-"""Rows up to which a number that begins a line may only count it."""
+"""The largest number of rows for which a number at the start of a line may only count it."""
 
 _BETWEEN_DIGITS = re.compile(r"(?<=[\dlIO]),(?=\d)")
 _LABEL = re.compile(r"\s*:")
@@ -68,7 +69,7 @@ def witnessed(
     named: StepNamed,
     matrices: Mapping[str, WrittenMatrix],
 ) -> Mapping[str, WrittenMatrix]:
-    """Return matrices with those that the numbers of a text yield; what it holds is left unread.
+    """Return matrices with those found in the numbers of a text; the rest is listed as unread.
 
     A slash is first that of a fraction, then a separator of numbers; one that is drawn as part of
     a bracket is neither.
@@ -83,7 +84,7 @@ def witnessed(
 
 
 def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
-    """List work and prose that may hold a step that was not read: as many numbers, or its rows."""
+    """List work and prose that may contain an unread step: as many numbers, or its rows."""
     for each in [each for each in found.taken if not each.what]:
         name = ""
         if each.how == "a line of work" and "[" in each.text and not _RELATION.search(each.text):
@@ -98,7 +99,7 @@ def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
 
 
 class Witness:
-    """Compares cuts of the numbers of a text with the steps that it may hold."""
+    """Compares cuts of the numbers of a text with the steps that it may contain."""
 
     def __init__(self, text: str, found: Collected, expected: Expected, named: StepNamed) -> None:
         self.has_commas = COMMA in text
@@ -115,11 +116,11 @@ class Witness:
         self.said: list[tuple[int, str]] = []
 
     def _with_commas(self, text: str) -> str:
-        """Return a text with its decimal commas marked, also behind letters read as digits."""
+        """Return a text with its decimal commas marked, also after letters read as digits."""
         return _BETWEEN_DIGITS.sub(COMMA, text) if self.has_commas else text
 
     def testify(self, matrices: Mapping[str, WrittenMatrix]) -> dict[str, WrittenMatrix]:
-        """Return the matrices with those that other cuts of the numbers yield; each is a remark."""
+        """Return the matrices with those found in other cuts of the numbers, each with a remark."""
         read = dict(matrices)
         doubtful = [
             name
@@ -156,7 +157,7 @@ class Witness:
     def _keys(
         self, names: list[str], read: Mapping[str, WrittenMatrix]
     ) -> Iterator[tuple[str, Matrix]]:
-        """Yield the values that steps may have: the key's, and what follows from the answer's."""
+        """Yield the possible values of steps: the key's, and those that follow from the answer."""
         steps, followed = self.expected.steps, dict[str, Matrix]()
         if self.expected.follows is not None:
             own = {n: each.values for n, each in read.items() if n in steps}
@@ -172,7 +173,7 @@ class Witness:
                 yield name, other
 
     def _is_settled(self, written: WrittenMatrix | None, key: Matrix) -> bool:
-        """Say whether a step was read in its shape, and no other cut can be better."""
+        """Return whether a step was read in its shape, and no other cut can be better."""
         if written is None:
             return False
         if written.problem or written.shape not in (key.shape, (1, *key.shape)):
@@ -181,7 +182,7 @@ class Witness:
         return is_full and float(near(written.values, key).mean()) > WRONG
 
     def _take_copies(self, matrix: Matrix) -> None:
-        """Take from the free numbers those that copy a given matrix."""
+        """Remove from the free numbers those that copy a given matrix."""
         if matrix.ndim != 2 or matrix.size < 4:
             return
         for _ in range(3):
@@ -207,7 +208,7 @@ class Witness:
         return is_aligned and max(places) - min(places) <= len(places) + 2 * len(cut.rows)
 
     def _locate(self, name: str, written: WrittenMatrix) -> None:
-        """Note which numbers the reading of a step has: they are no other step's."""
+        """Mark the numbers of a step that was read: no other step uses them."""
         heads = written.values if written.values.ndim == 3 else [written.values]
         heads = [each[~np.isnan(each).all(axis=1)] for each in heads]
         own = [each for each in self.found.taken if each.what.split("[")[0].split(" ")[0] == name]
@@ -233,17 +234,17 @@ class Witness:
     def _best(
         self, name: str, written: WrittenMatrix | None, key: Matrix
     ) -> tuple[float, str, Cut] | None:
-        """Return the cut for a step of these values that is surest, where it is sure enough."""
+        """Return the most certain cut for a step of these values, if it is certain enough."""
         free = self.free.copy()
         if self._is_guess(name):
             written = None
         else:
             free[[*self.own.get(name, ())]] = True
         if written is not None and written.shape == key.shape[::-1] != key.shape:
-            return None  # its tokens are columns, which is said
+            return None  # its tokens are columns, which is reported
         wanted, least = key, ENOUGH
         if written is not None and written.shape == key.shape and not written.problem:
-            # as it was read, where it was; where whole rows are missing, in whatever rows
+            # as read, if it was; if entire rows are missing, in any rows
             is_missing = np.isnan(written.values)
             if not is_missing.all(axis=1).any():
                 wanted, least = np.where(is_missing, key, written.values), ALIKE
@@ -263,11 +264,11 @@ class Witness:
         return max((e for e in found if e[0] >= enough), key=lambda each: each[0], default=None)
 
     def _is_guess(self, name: str) -> bool:
-        """Say whether a step was named by its place and its shape alone."""
+        """Return whether a step was named only by its position and its shape."""
         return any(e.what == name and e.how.startswith("taken as") for e in self.found.taken)
 
     def _forget(self, name: str) -> None:
-        """Drop what was noted of the reading of a step."""
+        """Remove the notes about the reading of a step."""
         self.found.taken[:] = [
             each for each in self.found.taken
             if each.what.split("[")[0].split(" ")[0] != name or each.how.startswith("given")
@@ -275,12 +276,12 @@ class Witness:
         self.found.remarks[:] = [e for e in self.found.remarks if f": taken as {name}: " not in e]
 
     def _is_of_reading(self, name: str, cut: Cut) -> bool:
-        """Say whether a cut has some of the numbers that the reading of its step has."""
+        """Return whether a cut shares numbers with the reading of its step."""
         own = self.own.get(name, set())
         return 3 * len(own & {*cut.places}) >= len(cut.places)
 
     def _bits(self, name: str, cut: Cut, key: Matrix) -> float:
-        """Return how surely a cut is a step, in bits."""
+        """Return how certain a cut is, in bits."""
         total = len(self.numbers) + 2
         alike = near(self.values[:, None], key.ravel()[None, :]).sum(axis=0).reshape(key.shape)
         bits = np.log2(total / (alike + 1))
@@ -292,12 +293,12 @@ class Witness:
                 is_near = len(cut.rows[0]) <= step <= len(cut.rows[0]) + len(GAPS)
                 score -= 0 if step == usual else (2 if is_near else math.log2(total))
         if steps and min(steps) > len(cut.rows[0]) + WIDEST:
-            score -= math.log2(total)  # rows that are all far apart are one place each
+            score -= math.log2(total)  # rows that are all far apart have a position each
         lines = [self.numbers[row[0]].line for row in cut.rows]
         score += ON_LINES * (len({*lines}) == len(lines) and len(lines) > 1)
         said = self._said(cut, name)
         if said not in self.expected.steps:
-            said = ""  # of a given matrix: "weights of query 1" are no W_Q
+            said = ""  # of a given matrix: "weights of query 1" are not W_Q
         score += NAMED * (said == name) + OTHERWISE * (said not in ("", name))
         unread = {each.line for each in self.found.unread if each.could_be_matrix}
         is_unread = len({*lines} & unread) * 2 >= len({*lines})
@@ -311,7 +312,7 @@ class Witness:
     def _said(self, cut: Cut, wanted: str) -> str:
         """Return the step that words before a cut name, on its line or on the two above.
 
-        Of a line of several names, as over matrices side by side, it is the wanted one.
+        In a line with several names, such as above matrices side by side, `wanted` is preferred.
         """
         first = self.numbers[min(cut.places)]
         here = self.lines[first.line - 1]
@@ -327,11 +328,11 @@ class Witness:
         return ""
 
     def _is_sound(self, cut: Cut) -> bool:
-        """Say whether each row of a cut agrees in half of its entries, at equal distances."""
+        """Return whether each row of a cut agrees in half of its entries, at equal distances."""
         return bool((cut.agreeing.mean(axis=1) >= WRONG).all()) and self._is_even(cut.rows)
 
     def _is_even(self, rows: list[list[int]], *, by_lines: bool = False) -> bool:
-        """Say whether rows begin at equal distances, in lines and, unless `by_lines`, numbers."""
+        """Return whether rows begin at equal distances of lines and (unless `by_lines`) numbers."""
         steps = {
             (
                 by_lines or b[0] - a[0],
@@ -342,7 +343,7 @@ class Witness:
         return len(steps) <= 1
 
     def _is_factor(self, cut: Cut) -> bool:
-        """Say whether a number stands right before the bracket of a cut: 1/2 [1 3; -1 1]."""
+        """Return whether a number directly precedes the bracket of a cut: 1/2 [1 3; -1 1]."""
         first = min(cut.places)
         if not first or len(cut.rows) < 2 or not self.numbers[first - 1].is_result:
             return False
@@ -352,7 +353,7 @@ class Witness:
         return _BRACKET.search(text, before.start, start) is not None
 
     def _is_parted(self, cut: Cut) -> bool:
-        """Say whether something tells its rows apart: lines, words, or another separator."""
+        """Return whether its rows are separated: by lines, words, or another separator."""
         numbers = [[self.numbers[place] for place in row] for row in cut.rows]
         if any(row[0].line != other[0].line for row, other in pairwise(numbers)):
             return True
@@ -369,7 +370,7 @@ class Witness:
         return max(before, default=0) <= line <= min(after, default=line)
 
     def _taken(self, name: str, cut: Cut) -> WrittenMatrix:
-        """Return the matrix that a cut makes; its numbers are taken, and that is said."""
+        """Return the matrix of a cut; its numbers are marked as used, and a remark is added."""
         if name in self.own and not self._is_guess(name):
             self.free[[*self.own[name]]] = True
             self.left |= self.own[name] - {*cut.places}
@@ -395,7 +396,7 @@ class Witness:
         )
 
     def without_witnessed(self, read: Mapping[str, WrittenMatrix]) -> None:
-        """Drop from the unread what is read: results that are a step's, or say it again."""
+        """Remove from the unread parts those that are read: results of a step, or repetitions."""
         if not self.numbers:
             return
         left = []
@@ -410,7 +411,7 @@ class Witness:
         self.found.unread[:] = [*left, *self._left_over()]
 
     def _is_read(self, unread: Unread, own: list[Number]) -> bool:
-        """Say whether the results in a text that was not read are all parts of steps."""
+        """Return whether the results in an unread text are all parts of steps."""
         is_first = bool(own) and not unread.text[: own[0].start].strip(STARTS)
         if is_first and own[0].value in range(1, MOST_ROWS):
             own = own[1:]  # it may count its row
@@ -420,7 +421,7 @@ class Witness:
         windows = [*self._windows(unread.line, own)]
         if windows:
             return any(not (self.free[each] & is_result).any() for each in windows)
-        # the numbers of a column, which are not one behind the other
+        # the numbers of a column, which are not consecutive
         last = unread.line + max(4, len(own))
         there = Counter(
             number.value
@@ -431,19 +432,19 @@ class Witness:
         return said <= there
 
     def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
-        """Yield where the same numbers begin on a line, one behind the other."""
+        """Yield where the same numbers begin on a line, consecutively."""
         values = [each.value for each in own]
         for start in (i for i, each in enumerate(self.numbers) if each.line == line):
             if self.values[start : start + len(own)].tolist() == values:
                 yield slice(start, start + len(own))
 
     def _left_over(self) -> Iterator[Unread]:
-        """Yield the numbers that were read as part of a step, and are of none where it is cut."""
+        """Yield the numbers that were read as part of a step, and are not part of its cut."""
         left = [self.numbers[place] for place in sorted(self.left) if self.free[place]]
         counted = {line for line, own in self._by_line(self.numbers) if _are_counts(own)}
         left = [number for number in left if number.line not in counted]
         behind = [n for n in left if self.lines[n.line - 1][: n.start].strip(STARTS)]
-        could_be = len({each.line for each in behind}) > 1  # a column, and no count of rows
+        could_be = len({each.line for each in behind}) > 1  # a column, not a count of rows
         for line, numbers in self._by_line(left):
             text = " ".join(each.entry.text for each in numbers)
             yield Unread(line, text, "beside a step, which is whole without it", could_be)
@@ -454,13 +455,13 @@ class Witness:
 
 
 def _are_counts(numbers: list[Number]) -> bool:
-    """Say whether the numbers of a line count columns: 0 1 2, or 1 2."""
+    """Return whether the numbers of a line count columns: 0 1 2, or 1 2."""
     values = [each.value for each in numbers]
     return any(values == [*range(start, start + len(values))] for start in (0, 1))
 
 
 def _says(numbers: list[Number], matrix: WrittenMatrix) -> bool:
-    """Say whether numbers are all those of a matrix, row by row or column by column."""
+    """Return whether numbers are those of a matrix, row by row or column by column."""
     said = [each.value for each in numbers]
     values = matrix.values
     return len(said) > MOST_COUNTED and said in (
@@ -469,13 +470,13 @@ def _says(numbers: list[Number], matrix: WrittenMatrix) -> bool:
 
 
 def _is_left_blank(written: WrittenMatrix) -> bool:
-    """Say whether a matrix is there with nothing in it, and not even names of its entries."""
+    """Return whether a matrix is present and empty, without names of its entries."""
     is_empty = not written.problem and bool(np.isnan(written.values).all())
     texts = [] if written.texts is None else map(str, written.texts.flat)
     return is_empty and not any(c.isalpha() for text in texts for c in text)
 
 
 def _is_label(text: str, number: Number) -> bool:
-    """Say whether a number is part of a name: before a colon, or between two words."""
+    """Return whether a number is part of a name: before a colon, or between two words."""
     is_between = _WORD_BEFORE.search(text, 0, number.start) and _WORD_BEHIND.match(text, number.end)
     return bool(is_between) or _LABEL.match(text, number.end) is not None

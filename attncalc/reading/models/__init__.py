@@ -1,1 +1,1 @@
-"""Trained models as they are handed out: what their tensors are called, and how layers are made."""
+"""Trained models as distributed: the names of their tensors, and the structure of layers."""

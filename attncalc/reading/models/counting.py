@@ -23,14 +23,14 @@ def count_config(config: Config, load: Load) -> Count:
     Parameters
     ----------
     config
-        Its config; its architecture decides which head it has.
+        Its config; the architecture determines its head.
     load
-        How it is used: without tokens, 1024 of them, or the patches of an image.
+        Its use; without tokens, 1024 of them, or the patches of an image.
 
     Raises
     ------
     InputError
-        When the family or the head is not known, or a size is missing or wrong.
+        If the family or the head is unknown, or a size is missing or wrong.
     """
     load.check()
     family = family_of(config, COUNTED)

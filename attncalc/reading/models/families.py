@@ -1,6 +1,6 @@
-"""The families of models that are opened. A new one goes in here, and nowhere else.
+"""The families of models that can be opened. A new family is a row here.
 
-Names and keys are those of the `transformers` library, whose classes say what each of them means.
+Names and keys are those of the `transformers` library, whose classes define them.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _LLAMA_SAID = {
 
 
 def _as_classes(end: str, reads: str = "last") -> Head:
-    """Return a head of classes that is one projection."""
+    """Return a classification head with one projection."""
     tensors = {"W_out": (f"{end}.weight",)}
     if reads != "last":
         tensors["b_out"] = (f"{end}.bias",)
@@ -73,7 +73,7 @@ _LLAMA_NAMES: dict[str, Any] = {
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
-    """Return what the scores of GPT-2 are scaled by, which it can also be told not to do."""
+    """Return the factor of the scores of GPT-2, which a config can turn off."""
     by_layer = config.is_so("scale_attn_by_inverse_layer_idx", False)
     if not config.is_so("scale_attn_weights", True):
         return Fraction(1, layer + 1) if by_layer else "none"
@@ -84,7 +84,7 @@ def _gpt2_scale(config: Config, layer: int) -> Any:
 
 
 def _bart(side: str, *, norm: str, is_last_normalised: bool) -> dict[str, Any]:
-    """Return what the encoder and the decoder of BART, mBART and Whisper share."""
+    """Return the common fields of the encoder and the decoder of BART, mBART and Whisper."""
     last = {"gamma_out": f"{side}.layer_norm.weight", "beta_out": f"{side}.layer_norm.bias"}
     return {
         "layers": (f"{side}.layers.{{}}.",),
@@ -116,7 +116,7 @@ _BART_DECODES: dict[str, Any] = {
 
 
 def _of_words(side: str) -> dict[str, Any]:
-    """Return what BART and mBART have before the layers of a side."""
+    """Return the fields before the layers of a side, for BART and mBART."""
     return {
         "tokens": "shared.weight",
         "begins": {
@@ -131,7 +131,7 @@ def _of_words(side: str) -> dict[str, Any]:
 
 
 _TORCH_EPS = Fraction(1, 100_000)
-"""What the LayerNorm of PyTorch adds where it is told nothing."""
+"""The default epsilon of PyTorch's LayerNorm."""
 _OF_WORDS = Head({"W_out": ("lm_head.weight",)}, is_tied=True)
 _OF_SEQUENCES = Head(
     {
@@ -166,7 +166,7 @@ _OF_MASKED = Head(
 
 
 def _t5(side: str, count: Said) -> dict[str, Any]:
-    """Return what the encoder and the decoder of T5 share."""
+    """Return the common fields of the encoder and the decoder of T5."""
     own = "SelfAttention.relative_attention_bias.weight"
     return {
         "layers": (f"{side}.block.{{}}.",),
@@ -195,8 +195,8 @@ def _t5(side: str, count: Said) -> dict[str, Any]:
 
 
 def _t5_activation(config: Config, layer: int) -> str:
-    """Return the function of T5's feed-forward part, which stands behind the word for a gate."""
-    if not config.says("feed_forward_proj"):  # as in the first of them
+    """Return the activation of T5's feed-forward part, which follows the word for a gate."""
+    if not config.says("feed_forward_proj"):  # as in the first version
         return "relu"
     if config.get("feed_forward_proj") == "gated-gelu":
         return "gelu-tanh"
@@ -205,7 +205,7 @@ def _t5_activation(config: Config, layer: int) -> str:
 
 
 def _t5_shrinks(config: Config, layer: int) -> float:
-    """Return what the logits of T5 are multiplied by, where its head is the table of its tokens."""
+    """Return the factor of the logits of T5, if its head is the table of its tokens."""
     key = "scale_decoder_outputs"
     key = key if config.says(key) else "tie_word_embeddings"
     return float(config.count("d_model")) ** -0.5 if config.is_so(key, True) else 1.0

@@ -1,6 +1,6 @@
-"""What a family of models is: which tensors and which keys of a config are which fields.
+"""A family of models: the fields of its tensors and of the keys of a config.
 
-A family is data. What all families share (what a layer's tensors are called) stands in `names`.
+A family is data. The names that all families share are in `names`.
 """
 
 import math
@@ -14,7 +14,7 @@ from attncalc.base.typed import quoted
 from attncalc.reading.models.folder import MISSING, Config
 
 Said = Callable[[Config, int], Any]
-"""Returns what a config says of a field, in a layer from 0."""
+"""Returns the value of a field in a config, for a layer from 0."""
 
 ACTIVATIONS = {
     "gelu": "gelu",
@@ -28,32 +28,32 @@ ACTIVATIONS = {
 
 
 NEXT, MASKED, CLASSES = "next", "masked", "classes"
-"""What a head gives: the next token, the token that is masked, or classes."""
+"""The output of a head: the next token, the masked token, or classes."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """What an architecture has behind its layers.
+    """The head of an architecture, after its layers.
 
     Parameters
     ----------
     tensors
-        Its tensors, by field: the first name that is there. {} is what precedes all names of the
+        Its tensors, by field: the first existing name counts. {} is the prefix of the names of
         layers.
     gives
-        What its logits are of: NEXT, MASKED or CLASSES.
+        The meaning of its logits: NEXT, MASKED or CLASSES.
     reads
         The tokens that it reads: "last", "first", "mean" or "all".
     says
-        The fields that a config says.
+        The fields that a config sets.
     is_tied
-        Whether its weights may be the table of tokens.
+        Whether the table of tokens may be its weights.
     shrinks
-        What its weights are multiplied by.
+        The factor of its weights.
     behind
         The weights and the bias of a projection before it, without an activation in between.
     asks
-        As of a family.
+        As in Family.
     """
 
     tensors: Mapping[str, Sequence[str]]
@@ -73,47 +73,47 @@ class Family:
     Parameters
     ----------
     title
-        What it is called.
+        Its name.
     types
         The `model_type` of its configs.
     layers
-        Where a layer's tensors stand, its number as {}: the first that is there.
+        The prefix of the tensors of a layer, its number as {}: the first existing one counts.
     count
-        How many layers there are.
+        The number of layers.
     fixed
-        The fields that all of its models share.
+        The fields with one value for all of its models.
     said
-        The fields that a config says.
+        The fields that a config sets.
     tokens
-        The table of embeddings; "" where there is none.
+        The table of embeddings; "" if there is none.
     begins
-        The tensors of what stands before the layers, by field.
+        The tensors before the layers, by field.
     ends
-        Those of what stands behind them; the first name that is there.
+        The tensors after the layers, by field; the first existing name counts.
     heads
-        The heads that it may have, by the end of the architecture's name.
+        Its possible heads, by the end of the architecture's name.
     positions
-        The field of `begins` that holds a row for each place, of which the first are taken.
+        The field of `begins` with a row for each position; the first ones are used.
     offset
-        How many rows of positions stand before the first token's.
+        The number of rows of positions before that of the first token.
     factor
-        What embeddings are multiplied by.
+        The factor of embeddings.
     gain_above
-        What is added to the gains of normalisations.
+        The number added to the gains of normalisations.
     asks
-        What a config must say for all this to be true: keys, and the values they may have; where
-        they are left out, the first.
+        The requirements for a config: keys, and their possible values, the first of which is the
+        default.
     remarks
-        What is to be said of a config, each in a sentence.
+        Returns remarks about a config, one sentence each.
     sides
-        Where the tensors of each attention of a layer stand, by its side, where it has two.
+        The prefix of the tensors of each attention of a layer, by its side, if it has two.
     own
-        What tensors of its layers are called here alone: fields, by the ends of names.
+        Names that only this family uses: fields, by the ends of names.
     shared
-        Fields whose tensors stand in the first layer, and hold for all.
+        Fields whose tensors are in the first layer, and apply to all.
     convolutions
-        What a spectrogram goes through before the layers: the names of the tensors, and the step
-        from frame to frame.
+        The convolutions of a spectrogram before the layers: the names of the tensors, and the
+        stride.
     decoder
         The row of what reads what this one gives, of a model with an encoder.
     biases
@@ -148,7 +148,7 @@ class Family:
 
     @property
     def takes(self) -> str:
-        """What it reads: tokens, an image, or a spectrogram."""
+        """Its input: tokens, an image, or a spectrogram."""
         if self.convolutions:
             return "spectrogram"
         return "tokens" if self.tokens else "image"
@@ -178,7 +178,7 @@ def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str
 
 
 def a_count(*keys: str, default: Any = MISSING) -> Said:
-    """Return what reads a whole number, under the first key that says one."""
+    """Return a reader of a whole number, from the first existing key."""
 
     def says(config: Config, layer: int) -> Any:
         key = next((key for key in keys[:-1] if config.get(key, None) is not None), keys[-1])
@@ -188,7 +188,7 @@ def a_count(*keys: str, default: Any = MISSING) -> Said:
 
 
 def a_number(key: str, default: Any = MISSING) -> Said:
-    """Return what reads a number from 0, exactly as it is written."""
+    """Return a reader of a number from 0, exactly as written."""
 
     def says(config: Config, layer: int) -> Fraction:
         found = config.number(key, default)
@@ -200,7 +200,7 @@ def a_number(key: str, default: Any = MISSING) -> Said:
 
 
 def a_number_or_none(key: str) -> Said:
-    """Return what reads a number above 0, exactly as it is written; null is none."""
+    """Return a reader of a number above 0, exactly as written; null is None."""
 
     def says(config: Config, layer: int) -> Fraction | None:
         found = config.get(key)
@@ -212,7 +212,7 @@ def a_number_or_none(key: str) -> Said:
 
 
 def an_activation(*keys: str) -> Said:
-    """Return what reads the function of a feed-forward part, under the first key that is there."""
+    """Return a reader of the activation of a feed-forward part, from the first existing key."""
 
     def says(config: Config, layer: int) -> str:
         key = next((key for key in keys if config.get(key, None) is not None), keys[-1])
@@ -222,7 +222,7 @@ def an_activation(*keys: str) -> Said:
 
 
 def a_window(config: Config, layer: int) -> int | None:
-    """Read how many keys a query sees: in the layers that are said to have a window."""
+    """Read the width of the window of a query, in the layers that have one."""
     kinds = config.get("layer_types", None)
     if kinds is not None:
         if not isinstance(kinds, list) or layer >= len(kinds):
@@ -237,14 +237,14 @@ def a_window(config: Config, layer: int) -> int | None:
 
 
 def a_window_in_every_second(config: Config, layer: int) -> int | None:
-    """Read a window as Gemma 2 has it: where kinds of layers are not said, in 0, 2, 4, …."""
+    """Read the window of Gemma 2: without kinds of layers, in layers 0, 2, 4, …."""
     if config.get("layer_types", None) is not None:
         return a_window(config, layer)
     return None if layer % 2 else int(config.count("sliding_window"))
 
 
 def one_over_root(key: str) -> Said:
-    """Return what reads a number whose root scores are divided by."""
+    """Return a reader of 1 divided by the root of a number, the factor of scores."""
 
     def says(config: Config, layer: int) -> Fraction:
         found = config.number(key)
@@ -257,7 +257,7 @@ def one_over_root(key: str) -> Said:
 
 
 def root_of_width(key: str, switch: str = "") -> Said:
-    """Return what reads the root of a width; 1 where a switch is there and says false."""
+    """Return a reader of the root of a width; 1 if the switch exists and is false."""
 
     def says(config: Config, layer: int) -> float:
         is_on = not switch or config.is_so(switch, False)

@@ -1,4 +1,4 @@
-"""A model's folder, as hubs hand it out: config.json, and tensors in one file or in shards."""
+"""The folder of a model: config.json, and tensors in one file or in shards."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,11 +19,11 @@ _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 MISSING: Any = object()
 _NOTHING: Any = object()
 LARGEST = 1e100
-"""What no number of a config reaches."""
+"""The upper limit of numbers in a config."""
 
 
 def said(found: Any) -> str:
-    """Return what a config says as it stands there: null, true, a number, a text in quotes.
+    """Return a value of a config as written: null, true, a number, a text in quotes.
 
     Examples
     --------
@@ -36,14 +36,14 @@ def said(found: Any) -> str:
 
 
 class Config:
-    """What a config.json says, by keys; a key of a key is written with a dot.
+    """The content of a config.json, by keys; a nested key contains a dot.
 
     Parameters
     ----------
     place
         The name of the file, for messages.
     values
-        What it says.
+        Its content.
     """
 
     def __init__(self, place: str, values: Mapping[str, Any]) -> None:
@@ -51,12 +51,12 @@ class Config:
         self.values = values
 
     def get(self, key: str, default: Any = MISSING) -> Any:
-        """Return what is said under a key; null is said too.
+        """Return the value of a key, which may be null.
 
         Raises
         ------
         InputError
-            When it is not said, and there is no default.
+            If it is missing, and there is no default.
         """
         found: Any = self.values
         for part in key.split("."):
@@ -68,27 +68,27 @@ class Config:
         return found
 
     def says(self, key: str) -> bool:
-        """Say whether there is such a key, whatever it says."""
+        """Return whether there is such a key, with any value."""
         return self.get(key, _NOTHING) is not _NOTHING
 
     def number(self, key: str, default: Any = MISSING) -> Any:
-        """Return a number that is said under a key.
+        """Return the number of a key.
 
         Raises
         ------
         InputError
-            When it is not said and there is no default, or is no number: null is none.
+            If it is missing without a default, or is not a number, such as null.
         """
         found = self.get(key, default)
         if found is default:
             return found
         is_number = isinstance(found, int | float) and not isinstance(found, bool)
-        if not is_number or not abs(found) < LARGEST:  # as no nan is
+        if not is_number or not abs(found) < LARGEST:  # a nan is not
             raise self.wrong(key, found, "a number")
         return found
 
     def count(self, key: str, default: Any = MISSING) -> Any:
-        """Return a whole number from 1 that is said under a key."""
+        """Return the whole number from 1 of a key."""
         found = self.number(key, default)
         if found is default:
             return found
@@ -97,43 +97,43 @@ class Config:
         return int(found)
 
     def whole(self, key: str, default: Any = MISSING) -> Any:
-        """Return a whole number from 0 that is said under a key."""
+        """Return the whole number from 0 of a key."""
         found = self.number(key, default)
         if int(found) != found or found < 0:
             raise self.wrong(key, found, "a whole number from 0")
         return int(found)
 
     def count_or_none(self, key: str) -> int | None:
-        """Return a whole number from 1; None where there is no such key, or null is said."""
+        """Return a whole number from 1; None if the key is missing or null."""
         found: int | None = None if self.get(key, None) is None else self.count(key)
         return found
 
     def is_so(self, key: str, default: bool) -> bool:
-        """Return whether a key says true; what is not said is the default."""
+        """Return whether a key is true, or the default if it is missing."""
         found = self.get(key, default)
         if not isinstance(found, bool):
             raise self.wrong(key, found, "true or false")
         return found
 
     def one_of(self, key: str, values: Iterable[str], default: Any = MISSING) -> str:
-        """Return one of some texts that is said under a key."""
+        """Return the value of a key that must be one of some texts."""
         found = self.get(key, default)
         if not isinstance(found, str) or found not in values:
             raise self.wrong(key, found, f"one of {', '.join(values)}")
         return found
 
     def wrong(self, key: str, found: Any, needed: str) -> InputError:
-        """Return what to say of a value that cannot be."""
+        """Return the error for an impossible value."""
         return InputError(f"{self.place}: {quoted(key)} is {said(found)}, where {needed} is needed")
 
 
 class Weights(Mapping[str, Matrix]):
-    """The tensors of a folder by name; a shard is opened when a tensor of it is asked for.
+    """The tensors of a folder by name; a shard is opened when one of its tensors is used.
 
     Parameters
     ----------
     folder
-        Where the files are.
+        The path of the folder.
     files
         The file of each tensor.
     """
@@ -149,11 +149,11 @@ class Weights(Mapping[str, Matrix]):
         return self._holding(name)[name]
 
     def rows(self, name: str, places: Sequence[int]) -> Matrix:
-        """Return some rows of a tensor, and read no others."""
+        """Return some rows of a tensor, without reading others."""
         return self._holding(name).rows(name, places)
 
     def _holding(self, name: str) -> Tensors:
-        """Return the shard that holds a tensor, and note that it is read."""
+        """Return the shard with a tensor, and note that it is read."""
         shard = self._shard(self._files[name])
         if name not in shard:
             raise InputError(f"{shard.place}: it has no {quoted(name)}, which {INDEX} says it has")
@@ -161,7 +161,7 @@ class Weights(Mapping[str, Matrix]):
         return shard
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of a tensor, which is not read."""
+        """Return the shape of a tensor, without reading it."""
         return self._holding(name).entries[name].shape
 
     def __iter__(self) -> Iterator[str]:
@@ -169,11 +169,11 @@ class Weights(Mapping[str, Matrix]):
         return iter(self._files)
 
     def __contains__(self, name: object) -> bool:
-        """Say whether there is one of this name, which is not read for that."""
+        """Return whether there is a tensor of this name, without reading it."""
         return name in self._files
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of tensors."""
         return len(self._files)
 
     def _shard(self, file: str) -> Tensors:
@@ -186,12 +186,12 @@ class Weights(Mapping[str, Matrix]):
 
 
 def read_config(folder: Path) -> Config:
-    """Return what the config.json of a folder says.
+    """Return the config.json of a folder.
 
     Raises
     ------
     InputError
-        When there is no such folder or file, or it is no JSON object.
+        If there is no such folder or file, or it is not a JSON object.
     """
     if not is_folder(folder):
         _refuse_pickle(folder, folder.parent)
@@ -205,19 +205,18 @@ def read_config(folder: Path) -> Config:
 
 
 def read_generation_config(folder: Path) -> Config:
-    """Return what the generation_config.json of a folder says; nothing where there is none."""
+    """Return the generation_config.json of a folder; empty if there is none."""
     path = folder / "generation_config.json"
     return Config(str(path), _parsed(path) if path.exists() else {})
 
 
 def find_weights(folder: Path) -> Weights:
-    """Return the tensors of a folder, none of them read yet.
+    """Return the tensors of a folder, without reading them.
 
     Raises
     ------
     InputError
-        When it holds none, or pickles, which are not read; the message says how they become
-        tensors.
+        If it contains none, or pickles, which are not read; the message says how to convert them.
     """
     if (folder / INDEX).exists():
         return Weights(folder, _files_of(folder / INDEX))
@@ -233,7 +232,7 @@ def find_weights(folder: Path) -> Weights:
 
 
 def _files_of(path: Path) -> dict[str, str]:
-    """Return the file of each tensor, as an index says."""
+    """Return the file of each tensor, according to an index."""
     files = _parsed(path).get("weight_map")
     if not isinstance(files, dict) or not files:
         raise InputError(f"{path}: it has no weight_map, which says what each shard holds")

@@ -1,4 +1,4 @@
-"""What a spectrogram goes through before the layers of Whisper: convolutions over its frames.
+"""The convolutions over the frames of a spectrogram before the layers of Whisper.
 
 Radford et al., *Robust Speech Recognition via Large-Scale Weak Supervision* (2022), section 2.2.
 """
@@ -18,11 +18,11 @@ def convolved(rows: Matrix, weights: Matrix, bias: Matrix, step: int) -> Matrix:
     rows
         A frame in each row, (frames, features).
     weights
-        As `nn.Conv1d` keeps them, (out, features, width).
+        As `nn.Conv1d` stores them, (out, features, width).
     bias
         A number for each output.
     step
-        How many frames lie between one result and the next.
+        The stride: the number of frames from one result to the next.
     """
     width = weights.shape[2]
     padded = np.pad(rows, ((width // 2, width // 2), (0, 0)))

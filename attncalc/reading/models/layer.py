@@ -1,4 +1,4 @@
-"""One layer's tensors, under whatever names, as the fields of a problem."""
+"""The tensors of one layer, with any names, as the fields of a problem."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -16,7 +16,7 @@ FUSED = {"W_QKV": ("W_Q", "W_K", "W_V"), "b_QKV": ("b_Q", "b_K", "b_V")}
 
 
 class Heads(NamedTuple):
-    """How many heads ask, and how many are asked: None where nothing says it."""
+    """The numbers of query heads and of key heads: None if they are unknown."""
 
     asking: int | None = None
     answering: int | None = None
@@ -25,16 +25,16 @@ class Heads(NamedTuple):
 def named(
     names: Iterable[str], tell: Tell, own: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, tuple[str, Meaning]]:
-    """Return the tensor of each field, by the ends of names; tell of a field that has two.
+    """Return the tensor of each field, by the ends of names; report a field that has two.
 
     Parameters
     ----------
     names
-        The names of tensors, those of a layer alone.
+        The names of the tensors of one layer.
     tell
-        What is called with each fault.
+        Called with each error.
     own
-        Fields of ends of names that have a meaning of their own here.
+        Fields by ends of names with a special meaning here.
     """
     found: dict[str, tuple[str, Meaning]] = {}
     for name in names:
@@ -57,18 +57,18 @@ def layer_fields(
     heads: Heads,
     tell: Tell,
 ) -> Fields:
-    """Return the matrices of a layer by our names, and how its weights stand.
+    """Return the matrices of a layer by attncalc's names, and the layout of its weights.
 
     Parameters
     ----------
     arrays
-        The tensors, each read when it is asked for.
+        The tensors, each read when it is used.
     found
         As `named` returns it.
     heads
-        Needed where Q, K and V are stored as one and have not one width.
+        Required if Q, K and V are stored in one array and differ in width.
     tell
-        What is called with each fault.
+        Called with each error.
     """
     taken = {field: arrays[name] for field, (name, _) in found.items()}
     turned = _kept_in_out(found, taken)
@@ -77,7 +77,7 @@ def layer_fields(
     for field, array in taken.items():
         is_in_out = field in turned
         if field in FUSED:
-            # the parts stand one below the other in (out, in), and in a bias
+            # the parts are below one another in (out, in), and in a bias
             stacked = array.T if is_in_out and array.ndim == 2 else array
             parts = _parts(found[field][0], stacked, heads, tell)
             turn = is_in_out and array.ndim == 2
@@ -100,7 +100,7 @@ def layer_fields(
 
 
 def _check_groups(fields: Fields, heads: Heads, *, axis: int, tell: Tell) -> None:
-    """Tell of weights whose heads are not as many as is said."""
+    """Report weights whose number of heads differs from the stated one."""
     if not (heads.asking and heads.answering and "W_Q" in fields and "W_K" in fields):
         return
     outs = [fields[name].shape[axis] for name in ("W_Q", "W_K") if fields[name].ndim == 2]
@@ -116,9 +116,9 @@ def _comes_from(field: str, turned: set[str]) -> bool:
 
 
 def _kept_in_out(found: Mapping[str, tuple[str, Meaning]], taken: Mapping[str, Matrix]) -> set[str]:
-    """Return which weights stand (in, out): those of a Conv1D, which one that is not square tells.
+    """Return the weights stored (in, out): those of a Conv1D, recognised by one that is not square.
 
-    nanoGPT has the names of GPT-2, and keeps its weights (out, in).
+    nanoGPT has the names of GPT-2, and stores its weights (out, in).
     """
     named_so = {
         field
@@ -133,7 +133,7 @@ def _kept_in_out(found: Mapping[str, tuple[str, Meaning]], taken: Mapping[str, M
 
 
 def _parts(name: str, stacked: Matrix, heads: Heads, tell: Tell) -> list[Matrix]:
-    """Return the rows for Q, for K and for V of one array, or tell why they cannot be known."""
+    """Return the rows for Q, for K and for V of one array, or report why they are unknown."""
     rows = len(stacked) if stacked.ndim else 0
     asking, answering = heads.asking, heads.answering or heads.asking
     if asking and answering and answering != asking:

@@ -1,4 +1,4 @@
-"""Masks under the names that frameworks give them, each with the meaning that it has there."""
+"""Masks under the names of frameworks, each with its meaning there."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,16 +23,16 @@ def mask_fields(
     Parameters
     ----------
     arrays
-        What the file holds.
+        The arrays of the file.
     fields
-        The fields that are known already.
+        The fields read so far.
     of_true
-        What a true entry of `attn_mask` means there: "ignore" in `MultiheadAttention`, "keep" in
-        `scaled_dot_product_attention`; None where nothing says which it is.
+        The meaning of a true entry of `attn_mask`: "ignore" in `MultiheadAttention`, "keep" in
+        `scaled_dot_product_attention`; None if it is unknown.
     tell
-        What is called with each fault.
+        Called with each error.
     remarks
-        What each mask was taken for goes there.
+        The list of remarks on how each mask was read.
     """
     found: dict[str, Any] = {}
     meanings = {"attn_mask": of_true, "key_padding_mask": "ignore", "attention_mask": "keep"}
@@ -66,7 +66,7 @@ def mask_fields(
 
 
 def _together(role: str, one: Matrix, other: Matrix) -> Matrix:
-    """Return what two masks of one role forbid, or add, together."""
+    """Return the combination of two masks of one role."""
     if role == "bias":
         return one + other
     both = (one != 0, other != 0)
@@ -75,7 +75,7 @@ def _together(role: str, one: Matrix, other: Matrix) -> Matrix:
 
 
 def _flat(name: str, mask: Matrix, tell: Callable[[str], None]) -> Matrix | None:
-    """Return a mask without a batch of one, and without an axis of heads that are all alike."""
+    """Return a mask without a batch of one, and without an axis of equal heads."""
     given = mask.shape
     if mask.ndim == 4 and len(mask) == 1:
         mask = mask[0]

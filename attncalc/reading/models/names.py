@@ -1,17 +1,16 @@
-"""What models call the tensors of a layer, and which fields of a problem these are.
+"""The names of the tensors of a layer, and their fields of a problem.
 
-A table and nothing else: the end of a name stands for a field, or for several that are stored in
-one array, whatever stands before it.
+A table: the end of a name, with any prefix, determines a field, or several stored in one array.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 OUT_IN, IN_OUT = "torch", "in-out"
-"""How weights stand: as `nn.Linear` keeps them, or as the Conv1D of GPT-2 does."""
+"""Layouts of weights: as in `nn.Linear`, or as in the Conv1D of GPT-2."""
 
 _WEIGHTS = {
-    # the ends of names without ".weight": the longest that fits holds
+    # the ends of names without ".weight": the longest match counts
     "q_proj": "Q",
     "k_proj": "K",
     "v_proj": "V",
@@ -78,7 +77,7 @@ _NORMS = {
     "layer.2.layer_norm": "3",
 }
 _BARE = {
-    # PyTorch's own, and masks that old files keep
+    # PyTorch's own names, and masks in old files
     "in_proj_weight": "W_QKV",
     "in_proj_bias": "b_QKV",
     "q_proj_weight": "W_Q",
@@ -106,17 +105,17 @@ ENDS = {
     },
     **_BARE,
 }
-"""The field that the end of a name stands for; W_QKV are three in one array."""
+"""The field for the end of a name; W_QKV are three in one array."""
 STORED_IN_OUT = ("c_attn", "c_proj", "c_fc")
-"""What GPT-2 keeps in a Conv1D: weights (in, out)."""
+"""Weights that GPT-2 stores in a Conv1D, (in, out)."""
 BUFFERS = ("attn.bias", "attn.masked_bias", "rotary_emb.inv_freq", "position_ids")
-"""What files hold beside weights: masks, frequencies, places. They follow from the config."""
+"""Other content of files: masks, frequencies, positions. They follow from the config."""
 OTHER_ORDERS = ("query_key_value.weight", "query_key_value.bias")
-"""Q, K and V in one array, side by side within each head: models do not share the order."""
+"""Q, K and V in one array, side by side within each head: models differ in the order."""
 
 
 class Meaning(NamedTuple):
-    """What a name stands for: a field, and what stands before the end that says so."""
+    """The meaning of a name: a field, and the text before the end that determines it."""
 
     field: str
     prefix: str
@@ -124,12 +123,12 @@ class Meaning(NamedTuple):
 
     @property
     def is_in_out(self) -> bool:
-        """Whether it is kept in a Conv1D, where that is not asked of its shape."""
+        """Whether it is stored in a Conv1D, unless its shape decides."""
         return any(part in STORED_IN_OUT for part in self.end.split("."))
 
 
 def meaning_of(name: str) -> Meaning | None:
-    """Return what the name of a tensor stands for, by the longest end that is known.
+    """Return the meaning of the name of a tensor, by the longest known end.
 
     Examples
     --------
@@ -147,7 +146,7 @@ def meaning_of(name: str) -> Meaning | None:
 
 
 def renamed(name: str, own: Mapping[str, str]) -> Meaning | None:
-    """Return what a name stands for where some ends of names have a meaning of their own."""
+    """Return the meaning of a name, if some ends of names have a special meaning."""
     for end, field in own.items():
         if name == end or name.endswith(f".{end}"):
             return Meaning(field, name.removesuffix(end), end)
@@ -155,5 +154,5 @@ def renamed(name: str, own: Mapping[str, str]) -> Meaning | None:
 
 
 def is_buffer(name: str) -> bool:
-    """Say whether a name is that of what is kept beside weights, and follows from the config."""
+    """Return whether a name is that of a buffer, which follows from the config."""
     return any(name == each or name.endswith(f".{each}") for each in BUFFERS)

@@ -1,4 +1,4 @@
-"""A model opened: the fields of a problem for what stands before its layers, each, and behind."""
+"""An opened model: the fields of problems for its embedding, its layers, and its head."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -32,22 +32,22 @@ Fields = dict[str, Any]
 MOST_NAMED = 40
 SINGLE_LABEL = "single_label_classification"
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
-"""What files of TensorFlow's time call the gain and the bias of a normalisation."""
+"""The names of gain and bias of a normalisation in old files from TensorFlow."""
 _HALVES = {"F16": "float16", "BF16": "bfloat16"}
 
 
 class Model:
-    """A model's folder, and what its family makes of it; a tensor is read when it is asked for.
+    """The folder of a model, read according to its family; a tensor is read when it is used.
 
     Parameters
     ----------
     folder
-        Where it is.
+        Its path.
 
     Raises
     ------
     InputError
-        When it is no such folder, or of no family that is known.
+        If it is not such a folder, or its family is unknown.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -65,7 +65,7 @@ class Model:
 
     @property
     def decoder(self) -> "Model | None":
-        """What reads what this one gives; None where the folder holds no decoder."""
+        """The decoder that reads its outputs; None if the folder contains none."""
         family = self.family.decoder
         if family is None or not any(family.layers[0].format(0) in name for name in self.weights):
             return None
@@ -75,30 +75,30 @@ class Model:
 
     @property
     def count(self) -> int:
-        """How many layers it has."""
+        """The number of its layers."""
         return int(self.family.count(self.config, 0))
 
     @property
     def takes(self) -> str:
-        """What it reads: tokens, an image, or a spectrogram."""
+        """Its input: tokens, an image, or a spectrogram."""
         return self.family.takes
 
     def begin(self, ids: Sequence[int], place: str, types: Sequence[int] | None = None) -> Fields:
-        """Return the tokens of these ids, and what is added to them, before the first layer.
+        """Return the tokens of these ids, with everything added to them before the first layer.
 
         Parameters
         ----------
         ids
-            Which rows of the table.
+            The rows of the table.
         place
-            Where the ids come from, for messages.
+            The source of the ids, for messages.
         types
-            The type of each token, of a model that has types; None for 0.
+            The type of each token, for a model with types; None for 0.
 
         Raises
         ------
         InputError
-            When the table has no such row, or there are more tokens than places.
+            If the table has no such row, or there are more tokens than positions.
         """
         X = self._embedded(ids, place)
         if self.family.factor is not None:
@@ -109,7 +109,7 @@ class Model:
         return begun
 
     def _embedded(self, ids: Sequence[int], place: str) -> Matrix:
-        """Return the rows of the table that ids stand for."""
+        """Return the rows of the table for ids."""
         name = self.root + self.family.tokens
         if name not in self.weights:
             raise self._is_not_there(name)
@@ -123,12 +123,12 @@ class Model:
         return self._checked(name, self.weights.rows(name, ids))
 
     def begin_image(self, image: Matrix, place: str) -> Fields:
-        """Return an image, how it is cut, and what its patches are multiplied by.
+        """Return an image, its patch size, and the weights of its patches.
 
         Raises
         ------
         InputError
-            When it is not of the size that the model reads.
+            If it has not the input size of the model.
         """
         while image.ndim > 3 and len(image) == 1:
             image = image[0]
@@ -147,19 +147,19 @@ class Model:
         return {**cut, "weights_layout": OUT_IN, **begun}
 
     def begin_spectrogram(self, frames: Matrix, place: str) -> Fields:
-        """Return what a spectrogram becomes before the first layer, and its positions.
+        """Return the convolved spectrogram before the first layer, and its positions.
 
         Parameters
         ----------
         frames
-            Of (bands, frames), as its feature extractor gives it.
+            Of shape (bands, frames), as the feature extractor returns it.
         place
-            Where it comes from, for messages.
+            Its source, for messages.
 
         Raises
         ------
         InputError
-            When it is not of the size that the model reads.
+            If it has not the input size of the model.
         """
         while frames.ndim > 2 and len(frames) == 1:
             frames = frames[0]
@@ -176,7 +176,7 @@ class Model:
         return {"X": Owned(rows), **begun}
 
     def _sides(self, key: str) -> tuple[int, int]:
-        """Return how many rows and columns a config says, as one number or as two."""
+        """Return the height and width in a config, given as one number or as two."""
         said = self.config.get(key)
         sides = said if isinstance(said, list) else [said, said]
         if len(sides) != 2 or not all(type(each) is int and each > 0 for each in sides):
@@ -189,7 +189,7 @@ class Model:
         Raises
         ------
         InputError
-            When there is no such layer, or it has tensors that nothing here reads.
+            If there is no such layer, or it has unknown tensors.
         """
         if not 0 <= number < self.count:
             raise InputError(
@@ -215,24 +215,24 @@ class Model:
             side, _, own = name.rpartition(".")
             (parts[side] if side else fields)[own] = self._shared(name)
         for each in parts.values():
-            each.pop("weights_layout")  # which is that of the whole
+            each.pop("weights_layout")  # the same for the entire layer
         self._check_places(parts.get("self", fields), settings)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**settings, "weights_layout": OUT_IN, **owned, **inner}
 
     def _read(self, names: list[str], settings: Fields, faults: list[str]) -> Fields:
-        """Return the matrices of a layer, or of one of its attentions, by our names."""
+        """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
         heads = Heads(settings["heads"], self.config.count_or_none("num_key_value_heads"))
         found = named(names, faults.append, self.family.own)
         return layer_fields(_Read(self), found, heads, faults.append)
 
     def _shared(self, name: str) -> Matrix:
-        """Return a tensor that stands in the first layer, and holds for all."""
+        """Return a tensor that is in the first layer, and applies to all."""
         return self._tensor(self.root + self._pattern.format(0) + self.family.shared[name])
 
     def normalised(self) -> Fields:
-        """Return the normalisation behind the last layer; nothing where there is none."""
+        """Return the normalisation after the last layer; {} if there is none."""
         return {
             name: _owned(self._gained(name, self._tensor(self.root + own)))
             for name, own in self.family.ends.items()
@@ -240,19 +240,19 @@ class Model:
         }
 
     def end(self, layout: str) -> Fields:
-        """Return what stands behind the last layer: a normalisation, and a head where there is one.
+        """Return the parts after the last layer: a normalisation, and a head if there is one.
 
         Parameters
         ----------
         layout
-            How the weights of the last layer stand: those of the head will stand so too.
+            The layout of the weights of the last layer, which the head will have too.
         """
         head = {} if self.head is None else self._head(self.head, layout)
         return {**self.normalised(), **head}
 
     @property
     def architecture(self) -> str:
-        """The name of its architecture, as GPT2LMHeadModel; "" where its config has none."""
+        """The name of its architecture, such as GPT2LMHeadModel; "" if its config has none."""
         named = self.config.get("architectures", None) or [""]
         first = named[0] if isinstance(named, list) else None
         if not isinstance(first, str) or not (first.isidentifier() or not first):
@@ -261,7 +261,7 @@ class Model:
 
     @cached_property
     def head(self) -> Head | None:
-        """Its head: that of its architecture, or the one whose tensors it holds; None for none."""
+        """Its head: that of its architecture, or the one whose tensors exist; None for none."""
         heads = self.family.heads
         if name := self.architecture:
             return next((head for end, head in heads.items() if name.endswith(end)), None)
@@ -271,7 +271,7 @@ class Model:
         return max(held, key=itemgetter(0))[1] if held else None
 
     def _places(self, head: Head) -> dict[str, str]:
-        """Return the names of a head's tensors, by field; none where its weights are missing."""
+        """Return the names of a head's tensors, by field; {} if its weights are missing."""
         named = {
             field: next(filter(None, (self._stored(n.replace("{}", self.root)) for n in names)), "")
             for field, names in head.tensors.items()
@@ -288,7 +288,7 @@ class Model:
         Raises
         ------
         InputError
-            When the folder does not hold its weights.
+            If the folder does not contain its weights.
         """
         check_config(self.config, head.asks, self.architecture or self.family.title)
         places = self._places(head)
@@ -322,11 +322,11 @@ class Model:
 
     @property
     def has_classes(self) -> bool:
-        """Whether its head gives classes, and no tokens."""
+        """Whether its head returns classes instead of tokens."""
         return self.head is not None and self.head.gives == CLASSES
 
     def has_shares(self, classes: int) -> bool:
-        """Say whether so many scores are logits of one label, of which a softmax makes shares."""
+        """Return whether scores of so many classes are logits of one label, for a softmax."""
         kind = self.config.get("problem_type", None) if self.has_classes else None
         return classes > 1 if kind is None else kind == SINGLE_LABEL
 
@@ -338,7 +338,7 @@ class Model:
         return [str(names.get(str(each), each)) for each in ids]
 
     def said_of_tokens(self, key: str) -> tuple[int, ...]:
-        """Return the token or the tokens that generation_config.json or config.json names."""
+        """Return the token or tokens that generation_config.json or config.json names."""
         for config in (read_generation_config(self.folder), self.config):
             found = config.get(key, None)
             if found is not None:
@@ -349,12 +349,12 @@ class Model:
         return ()
 
     def is_padding(self, token: int) -> bool:
-        """Say whether a head of classes passes over a token at the end, as it is for padding."""
+        """Return whether a classification head skips a token at the end as padding."""
         return self.has_classes and token == self.config.get("pad_token_id", None)
 
     @property
     def places(self) -> int | None:
-        """How many tokens it has positions for; None for any number."""
+        """The largest number of tokens for which it has positions; None for any number."""
         name = self.root + self.family.begins.get(self.family.positions, "")
         if not self.family.positions or name not in self.weights:
             return None
@@ -362,18 +362,18 @@ class Model:
 
     @property
     def is_tied(self) -> bool:
-        """Whether its head may have the table of its tokens for weights."""
+        """Whether its head may use the table of its tokens as weights."""
         return bool(self.family.tokens) and self.config.is_so("tie_word_embeddings", True)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is to be said of what was read."""
+        """Remarks about what was read."""
         kinds = dict.fromkeys(_HALVES[k] for k in self.weights.read.values() if k in _HALVES)
         wide = [f"weights are given in {' and '.join(kinds)}, computed in float32"]
         return (*(wide if kinds else ()), *dict.fromkeys(self._notes))
 
     def _beginnings(self, tokens: int, place: str) -> Fields:
-        """Return what stands before the layers, its positions as many as there are tokens."""
+        """Return the parts before the layers, with positions for each token."""
         made: Fields = {}
         for name, own in self.family.begins.items():
             array = self._tensor(self.root + own)
@@ -388,7 +388,7 @@ class Model:
         return made
 
     def _gained(self, name: str, array: Any) -> Any:
-        """Return a gain as it is used: some families keep what it is above 1."""
+        """Return a gain as used: some families store its difference from 1."""
         if self.family.gain_above and name.startswith("gamma"):
             return array + array.dtype.type(self.family.gain_above)
         return array
@@ -400,7 +400,7 @@ class Model:
         return self._checked(stored, self.weights[stored])
 
     def _stored(self, name: str) -> str:
-        """Return what a tensor is called in the files, which old ones call otherwise; or ""."""
+        """Return the name of a tensor in the files, which may be old; or ""."""
         for new, old in (("", ""), *OLD_GAINS):
             if name.endswith(new) and (stored := name.removesuffix(new) + old) in self.weights:
                 return stored
@@ -417,7 +417,7 @@ class Model:
         return array
 
     def _check_places(self, fields: Fields, settings: Fields) -> None:
-        """Refuse weights that are not those of as many heads as the config says."""
+        """Refuse weights that do not match the number of heads of the config."""
         heads = settings["heads"]
         for name in ("W_Q", "W_K", "W_V"):
             if name not in fields or fields[name].ndim != 2:
@@ -457,7 +457,7 @@ def _flat(array: Matrix) -> Matrix:
 
 
 def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
-    """Return what stands before all names of a model, and where its layers are."""
+    """Return the prefix of all names of a model, and the path of its layers."""
     for pattern in family.layers:
         first = pattern.format(0)
         roots = dict.fromkeys(
@@ -477,7 +477,7 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
 
 
 def _places_of(first: str, name: str) -> Iterable[int]:
-    """Return where the start of a layer's names stands in a name, at its beginning or a dot."""
+    """Return the positions of the start of a layer's names in a name, at its beginning or a dot."""
     if name.startswith(first):
         return (0,)
     at = name.find(f".{first}")
@@ -485,7 +485,7 @@ def _places_of(first: str, name: str) -> Iterable[int]:
 
 
 def _known(config: Config, weights: Weights) -> Family:
-    """Return the family of a model; of others, say which of its tensors are which fields."""
+    """Return the family of a model; an unknown one raises an error with its tensors and fields."""
     family = family_of(config)
     if family is not None:
         return family
@@ -500,7 +500,7 @@ def _known(config: Config, weights: Weights) -> Family:
 
 
 def _of_one_layer(weights: Weights) -> list[str]:
-    """Return the tensors of the first layer, each with the field that it may fill."""
+    """Return the tensors of the first layer, each with its possible field."""
     names = list(weights)
     first = [name for name in names if "0" in name.split(".")] or names
     lines = []

@@ -1,4 +1,4 @@
-"""How a config says that rope turns: its base, how much of a head, and how it is slowed down."""
+"""The rope settings of a config: base, share of a head, and scaling."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -8,11 +8,11 @@ from attncalc.base.errors import InputError
 from attncalc.reading.models.folder import Config
 
 _NOT_OF_IT = ("rope_theta", "partial_rotary_factor")
-"""What stands beside the numbers of a scaling, and is read as fields of its own."""
+"""Keys beside the numbers of a scaling that are separate fields."""
 
 
 def a_base(config: Config, layer: int) -> Fraction:
-    """Read the base of rope, where it has stood since rope has parameters, or before that."""
+    """Read the base of rope, from the parameters of rope or from the older key."""
     for key in ("rope_parameters.rope_theta", "rope_theta"):
         if config.says(key):
             found = config.number(key)
@@ -23,12 +23,12 @@ def a_base(config: Config, layer: int) -> Fraction:
 
 
 def a_scaling(config: Config, layer: int) -> Any:
-    """Read how rope is slowed down; None where it is not.
+    """Read the scaling of rope; None if there is none.
 
     Raises
     ------
     InputError
-        When it is a way that is not built here, naming the key.
+        If the scaling is not supported, naming the key.
     """
     from attncalc.problem.attention.rope_scaling import read_rope_scaling  # it loads numpy
 
@@ -50,7 +50,7 @@ def remarks_on_share(config: Config) -> list[str]:
     Raises
     ------
     InputError
-        When rope is scaled, too: transformers then fails.
+        If rope is also scaled: transformers then fails.
     """
     for key in ("rope_parameters.partial_rotary_factor", "partial_rotary_factor"):
         if config.get(key, None) is not None and config.number(key) != 1:

@@ -1,4 +1,4 @@
-"""A tokenizer in a process of its own, with limits: `tokens` starts it, and nothing imports it.
+"""A tokenizer in a separate process, with limits: `tokens` starts it, and nothing imports it.
 
 The first line of standard input is JSON: the search path of modules, the limits, and a text or
 token ids. The rest is a tokenizer.json. JSON goes to standard output: ids, words and text, or an
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Answer what standard input asks."""
+    """Process the request on standard input."""
     asked = json.loads(sys.stdin.buffer.readline())
     sys.path[:] = asked["path"]
     _limit(asked["seconds"], asked["bytes"])
@@ -21,13 +21,13 @@ def main() -> None:
             answer = json.dumps({"error": "it makes too many tokens, or too long ones"})
     except MemoryError:
         answer = json.dumps({"error": "it needs too much memory"})
-    except BaseException as why:  # a panic in Rust is no Exception
+    except BaseException as why:  # a panic in Rust is not an Exception
         answer = json.dumps({"error": str(why).partition("\n")[0][:200]})
     sys.stdout.write(answer)
 
 
 def _limit(seconds: int, size: int) -> None:
-    """Limit the time of the processor, and memory; Windows has no such limits."""
+    """Limit CPU time and memory; Windows has no such limits."""
     try:
         import resource
     except ImportError:
@@ -55,7 +55,7 @@ def _answer(asked: dict[str, Any], content: bytes) -> dict[str, Any]:
 
 
 def _word(tokenizer: Any, token: int) -> str:
-    """Return the text of a token, or its name where it has none alone: half a letter, a mark."""
+    """Return the text of a token, or its name if it is not text: half a letter, a mark."""
     text: str = tokenizer.decode([token], skip_special_tokens=False)
     if not text.strip() or "\ufffd" in text:
         text = tokenizer.id_to_token(token) or str(token)

@@ -1,4 +1,4 @@
-"""Token ids: typed, or made of a text by the tokenizer that lies in a model's folder."""
+"""Token ids: typed, or computed from a text by the tokenizer in a model's folder."""
 
 import json
 import os
@@ -19,21 +19,21 @@ from attncalc.reading.files import decode, in_units, read_bytes, refuse_found
 TOKENIZER = "tokenizer.json"
 MASKS = ("[MASK]", "<mask>")
 MOST_BYTES = 64 * 2**20
-"""Bytes of a tokenizer: those of the largest vocabularies have half of that."""
+"""The largest number of bytes of a tokenizer: the largest vocabularies have half of that."""
 MOST_SECONDS, MOST_WAITED = 5, 30
-"""Seconds of the processor that a tokenizer may take, and seconds that it is waited for."""
+"""The largest CPU time of a tokenizer, and the largest waiting time, in seconds."""
 MOST_MEMORY = 2 * 2**30
 _WHOLE = re.compile(r"[0-9]{1,12}")
 _PACKAGE = "pip install 'attncalc[models]' installs it"
 
 
 def read_ids(text: str, flag: str = "--tokens") -> list[int]:
-    """Return token ids that are typed, with commas or spaces between them.
+    """Return typed token ids, with commas or spaces between them.
 
     Raises
     ------
     InputError
-        When something among them is no id, or there is none.
+        If one of them is not an id, or there is none.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def ids_of(folder: Path, text: str) -> list[int]:
     Raises
     ------
     InputError
-        When there is none, when it cannot be used, or what reads it is not installed.
+        If there is none, it cannot be used, or its library is not installed.
     """
     path = folder / TOKENIZER
     if not path.exists():
@@ -69,7 +69,7 @@ def ids_of(folder: Path, text: str) -> list[int]:
 
 
 def words_of(folder: Path, ids: Sequence[int], tell: Callable[[str], None]) -> list[str]:
-    """Return what tokens are called: their texts where a tokenizer has them, else their ids.
+    """Return the names of tokens: their texts if a tokenizer has them, otherwise their ids.
 
     Parameters
     ----------
@@ -92,16 +92,16 @@ def words_of(folder: Path, ids: Sequence[int], tell: Callable[[str], None]) -> l
 
 
 def text_of(folder: Path, ids: Sequence[int]) -> str:
-    """Return the text of tokens; their ids with spaces where no tokenizer can be used."""
+    """Return the text of tokens; their ids with spaces if no tokenizer can be used."""
     path = folder / TOKENIZER
     if path.exists() and find_spec("tokenizers") is not None:
-        with suppress(InputError):  # which `words_of` has told
+        with suppress(InputError):  # which `words_of` has reported
             return str(_tokenized(path, ids=ids)["text"])
     return " ".join(str(each) for each in ids)
 
 
 def masked_of(folder: Path) -> int | None:
-    """Return the id of the token that stands for what is masked; None where no file says it."""
+    """Return the id of the mask token; None if no file contains it."""
     path = folder / TOKENIZER
     if not path.exists():
         return None
@@ -115,12 +115,12 @@ def masked_of(folder: Path) -> int | None:
 
 
 def _tokenized(path: Path, text: str = "", ids: Sequence[int] | None = None) -> dict[str, Any]:
-    """Return the ids and the words of a text or of ids, worked out in a process of its own.
+    """Return the ids and the words of a text or of ids, from a separate process.
 
     Raises
     ------
     InputError
-        When the file is no tokenizer, or takes too long or too much memory.
+        If the file is not a tokenizer, or requires too much time or memory.
     """
     asked = {
         "path": [str(each) for each in sys.path],
@@ -146,7 +146,7 @@ def _tokenized(path: Path, text: str = "", ids: Sequence[int] | None = None) -> 
         found: dict[str, Any] = json.loads(done.stdout)
     except OSError as why:
         raise InputError(f"{path}: no process can be started for the tokenizer: {why}") from None
-    except (subprocess.TimeoutExpired, ValueError):  # stopped by a limit, it has said nothing
+    except (subprocess.TimeoutExpired, ValueError):  # stopped by a limit, without a message
         raise InputError(
             f"{path}: the tokenizer was stopped: it crashed, or takes more than {MOST_SECONDS} s "
             f"or {in_units(MOST_MEMORY)} of memory"

@@ -1,6 +1,6 @@
-r"""Names of the layers of the problem at hand: R_1, 1.Q, Q^{[1]}, R_{1;2,3}, S_{1,2}^{self scaled}.
+"""Names of layers of the current problem: R_1, 1.Q, Q^{[1]}, R_{1;2,3}, S_{1,2}^{self scaled}.
 
-They are known where such a problem is marked, and nowhere else: of an attention alone, Y is O.
+They are recognised only while such a problem is marked; in a single attention, Y is O.
 """
 
 import re
@@ -25,7 +25,7 @@ _OF_LOSS = re.compile(
 )
 _OF_LAYER = re.compile(r"(?<![\w.^{])(\d{1,4})\.((?:self\.|cross\.)?[A-Za-z][A-Za-z0-9_]{0,60})")
 _LEADING = re.compile(r"[\s*`#]{0,9}layer(\d{1,4}\.)([\w.]{1,60})[*`]{0,3}(?=\s{0,9}[:=(,])")
-"""The name of a step of a layer, and what is said of it behind: layer1.Q = X layer1.W_Q."""
+"""The name of a step of a layer, with or without its equation: layer1.Q = X layer1.W_Q."""
 _IN_WORDS = re.compile(r"\blayer(?=\d{1,4}\.)")
 _RAISED = re.compile(r"\^\{\[(\d{1,4})\]")
 _ABOVE = re.compile(r"(?:layer|\[)(\d+)\]?|\((\d+)\)|(self|cross)|([A-Za-z][A-Za-z0-9]*)")
@@ -35,15 +35,15 @@ _LED = re.compile(
     r"(?:loss|gradient|grad|error|cost|verlust|perte|pérdida|perdita)?",
     re.IGNORECASE,
 )
-"""Words that say no more than the letter behind them."""
+"""Words that add nothing to the letter after them."""
 
 Found = tuple[str, int, int, int]
-"""A matrix, and which head, row and column of it; 0 for all."""
+"""A matrix, and its head, row and column; 0 for all."""
 
 
 @contextmanager
 def names_at_hand(names: Iterable[str], steps: Iterable[str] = ()) -> Iterator[None]:
-    """Let these names be known as they are, and which of them are steps."""
+    """Recognise these names, some of which are steps, within the context."""
     tokens = _NAMES.set(frozenset(names)), _STEPS.set(frozenset(steps))
     try:
         yield
@@ -53,27 +53,27 @@ def names_at_hand(names: Iterable[str], steps: Iterable[str] = ()) -> Iterator[N
 
 
 def is_step_at_hand(name: str) -> bool:
-    """Say whether a matrix is a step of the problem at hand, as X is where it is made of ids."""
+    """Return whether a matrix is a step of the current problem, such as X if ids define it."""
     return name in _STEPS.get()
 
 
 def are_there() -> bool:
-    """Say whether any names are at hand."""
+    """Return whether the current problem has names."""
     return bool(_NAMES.get())
 
 
 def knows(name: str) -> bool:
-    """Say whether a name is at hand."""
+    """Return whether a name belongs to the current problem."""
     return name in _NAMES.get()
 
 
 def names_there() -> frozenset[str]:
-    """Return the names that are at hand."""
+    """Return the names of the current problem."""
     return _NAMES.get()
 
 
 def name_at_hand(text: str) -> Found | None:
-    """Return the matrix, or the entry of one, that a text names.
+    """Return the matrix or entry that a text names.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def name_at_hand(text: str) -> Found | None:
 
 
 def _alone(clean: str, known: frozenset[str]) -> str:
-    """Return a name without words behind its comma, or before it: dS, softmax backward; loss L."""
+    """Return a name without words after or before its comma: dS, softmax backward; loss L."""
     first = clean.partition(",")[0].strip()
     if first in known and (len(first) > 1 or gradient_from(first)):
         return first
@@ -112,7 +112,7 @@ def _alone(clean: str, known: frozenset[str]) -> str:
 
 
 def with_layers_in_words(text: str) -> str:
-    """Return a text in which the layers before names begin with a letter, as no number does.
+    """Return a text with a letter before the layers of names, which no number has.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def with_layers_in_words(text: str) -> str:
 
 
 def _gradient(clean: str, known: frozenset[str]) -> Found | None:
-    """Return the gradient that is named, where any are asked for."""
+    """Return the gradient that a text names, if any are requested."""
     gradients = {name: of for name in known if (of := gradient_from(name)) is not None}
     if not gradients:
         return None
@@ -139,7 +139,7 @@ def _gradient(clean: str, known: frozenset[str]) -> Found | None:
 
 
 def _as_we_write(clean: str, gradients: Mapping[str, Gradient]) -> Found | None:
-    """Return the gradient that is named as our own pages name them, with the layers that it is of.
+    """Return the gradient that a text names as attncalc's own pages do, with its layers.
 
     ∂ L / ∂ W_{1,2}^{Q}, ∂ L / ∂ X_{2;1,1} via K, ∂ L / ∂ Y_{1,1}^{[1]} via Q^{[2]}.
     """

@@ -41,7 +41,7 @@ _PROJECTED = re.compile(
 
 
 def step_of_expression(text: str) -> str | None:
-    r"""Return the step that an expression works out, if it is one.
+    r"""Return the step that an expression computes, or None.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def step_of_expression(text: str) -> str | None:
 
 
 def is_product(text: str) -> bool:
-    """Say whether a line of a program multiplies matrices: no single letter in it names that.
+    """Return whether a line of a program multiplies matrices: single letters in it are no names.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 r"""Names of gradients: dQ, ∂L/∂Q, dL/dQ, \frac{\partial L}{\partial Q}, grad_Q, Q.grad, ∇_Q L.
 
-They are known where gradients are asked for, and nowhere else.
+They are recognised only if gradients are requested.
 """
 
 import re
@@ -28,12 +28,12 @@ _VIA = re.compile(
 _TITLE = re.compile(
     r"(?:[Gg]radient of )(?P<of>[^,]{1,40})(?:, by way of (?P<by>[^,]{1,20}))?(?:,.{0,60})?"
 )
-"""What a page of our own has above a gradient: Gradient of X, by way of Q, 3 × 4."""
+"""The title of a gradient on attncalc's own pages: Gradient of X, by way of Q, 3 × 4."""
 _FORMS = (_RATIO, _JOINED, _BEHIND, _PLAIN, _WORD)
 
 
 def gradient_named(text: str, known: frozenset[str]) -> Found | None:
-    """Return the gradient, or the entry of one, that a text names: of those that are known.
+    """Return the known gradient, or its entry, that a text names.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _of(base: str, known: frozenset[str]) -> Found | None:
 
 
 def _exact(base: str) -> list[tuple[str, tuple[int, int, int]]]:
-    """Return a name as it stands, with its place where one stands behind it in brackets."""
+    """Return a name unchanged, with the place in brackets after it."""
     name, bracket, index = base.partition("[")
     parts = [each.strip() for each in index.rstrip("] ").split(",")]
     places = [0 if each == ":" else int(each) for each in parts if each.isdigit() or each == ":"]
@@ -88,7 +88,7 @@ def _exact(base: str) -> list[tuple[str, tuple[int, int, int]]]:
 
 
 def _part(whole: str, by: str, known: frozenset[str]) -> Found | None:
-    """Return the part of a gradient that comes by way of a step."""
+    """Return the part of a gradient through a step."""
     found = gradient_named(whole, known)
     return None if found is None else _part_of(found, by, known)
 

@@ -1,4 +1,4 @@
-"""Names of files, keys and blocks: known as in texts, but only if nothing else is said."""
+"""Names of files, keys and blocks: recognised as in texts, but only without other words."""
 
 from functools import lru_cache
 
@@ -11,7 +11,7 @@ LONGEST = 80
 
 
 def name_of_key(text: str) -> Name | None:
-    r"""Return what a key names, where the whole of it does.
+    r"""Return the name that a key is, if it contains nothing else.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Words and expressions for the steps of a layer: residual, LayerNorm 2, ReLU(N_1 W_1), X + O.
 
-They are known where a problem with one such layer is marked, and nowhere else.
+They are recognised only while a problem with one such layer is marked.
 """
 
 import re
@@ -31,7 +31,7 @@ _WORDS = {
     "third": "third dritte dritter troisieme tercera tercero",
 }
 ALONE = 2
-"""Words in which a mean, or a variance, needs no number to be one."""
+"""The most words with which a mean or a variance requires no number."""
 _LAST = ({"final"}, {"final", "output"}, {"final", "result"}, {"final", "y"})
 _CONCEPT = {
     plain_word(word): concept for concept, words in _WORDS.items() for word in words.split()
@@ -45,7 +45,7 @@ _APART = re.compile(
 _LIST_NUMBER = re.compile(r"^[\s#>*·-]*(?:(?:step|schritt|etape|étape|paso) ?)?\(?\d{1,2}[.):]\s")
 _SHAPE = re.compile(r"\(?\b\d{1,4} ?[×x] ?\d{1,4}\b\)?")
 _SQUARED = re.compile(r"(?<=[σs])(?:²| ?\^ ?\{?2\}?)")
-"""The square of a variance, which counts nothing."""
+"""The square of a standard deviation, which is not a number of a layer."""
 _IN_BRACKETS = re.compile(r"(?<!\w)\(([^()]{3,60})\)")
 _BLANKS = re.compile(r"[\s$\\{}]+")
 _ACTIVE = r"(?:max\(0[,;]|(?:ReLU|relu|RELU|GELU|gelu|SiLU|silu|tanh)\()"
@@ -62,7 +62,7 @@ _PATTERNS = (
 
 
 def step_of_layer(text: str, known: Container[str]) -> tuple[str, str] | None:
-    """Return the step of a layer that a text names, "" where that is one of several; and by what.
+    """Return the step of a layer that a text names ("" for one of several), and by what.
 
     Examples
     --------
@@ -87,14 +87,14 @@ def step_of_layer(text: str, known: Container[str]) -> tuple[str, str] | None:
 
 
 def kind_of(text: str) -> str:
-    """Return mu or var where a text says of which kind a matrix is, and no more than that."""
+    """Return mu or var if a text names only this kind of matrix."""
     said = _said(text) if len(text) <= LONGEST else None
     word = (said or "").partition(" ")[0]
     return word if word in ("mu", "var") else ""
 
 
 def _said(text: str) -> str | None:
-    """Return the step that words mean, with the number beside it; "" where they mean several."""
+    """Return the step that words and a number name; "" if they can mean several."""
     clean = _SHAPE.sub(" ", _SQUARED.sub(" ", _LIST_NUMBER.sub("", text, count=1)))
     concepts = [
         concept
@@ -107,7 +107,7 @@ def _said(text: str) -> str | None:
         number = int(found[1])
     word = next((each for each in _KINDS if each in said), "")
     is_alone = len(words_of(clean)) <= ALONE
-    if said >= {"norm", "sum"}:  # Add & norm, first the sum
+    if said >= {"norm", "sum"}:  # Add & norm: the sum is first
         return ""
     if word and (word not in ("mu", "var") or number or "norm" in said or is_alone):
         return f"{word} {number}"
@@ -120,7 +120,7 @@ def _said(text: str) -> str | None:
 
 
 def _numbered(said: str, known: Container[str]) -> str | None:
-    """Return the step itself; "" where no number says which, None where there is none."""
+    """Return the step with a number; "" if the number is missing, None if there is no such step."""
     word, _, number = said.partition(" ")
     if word not in _KINDS:
         return said if said in known else None
@@ -132,7 +132,7 @@ def _numbered(said: str, known: Container[str]) -> str | None:
 
 
 def _of_kind(kind: str, known: Container[str]) -> list[str]:
-    """Return the steps of a kind in their order; the last may be the layer's outputs."""
+    """Return the steps of a kind in order; the last may be the outputs of the layer."""
     norms = [i for i in range(1, 5) if f"mu_{i}" in known or f"ms_{i}" in known]
     named = [f"N_{i}" for i in norms if f"N_{i}" in known]
     ends_in_norm = len(named) < len(norms)

@@ -1,4 +1,4 @@
-"""From a text to the matrix that it names: symbol first, then expression, then words."""
+"""The matrix that a text names: by symbol first, then by expression, then by words."""
 
 import re
 from dataclasses import dataclass
@@ -48,20 +48,20 @@ _ROW_OF = re.compile(
     re.IGNORECASE,
 )
 _OF_EXPRESSION = re.compile(r"[√/^_+*·(.]\s*$|\bsqrt$|\be\^")
-"""What stands before a number that is no row's: √2, S/2, e^2."""
+"""The text before a number that does not number a row: √2, S/2, e^2."""
 _LEAD = re.compile(
     r"(?:(?:and|then|so|now|finally|next|also|thus|hence|therefore|und|dann|also|schließlich|nun"
     r"|enfin|puis|donc|ensuite|luego|entonces|finalmente|por fin),? ){1,3}",
     re.IGNORECASE,
 )
-"""Words that lead to what a line names: and then softmax(S) V."""
+"""Words before the name in a line: and then softmax(S) V."""
 _SAME = re.compile(
     r"\b(?:the same as|same as|equal to|identical to|zelfde als|gelijk aan|gleich wie"
     r"|dieselben wie|pareil que|igual(?:es)? (?:que|a)|los mismos que|uguali? a|iguais a)\b"
     r"[^=:;.()]{1,60}",
     re.IGNORECASE,
 )
-"""What a matrix is only said to be like: its name is another."""
+"""A comparison with another matrix, which is not the name."""
 _ON_THE_WAY = re.compile(
     r"(?:np\.|torch\.|jnp\.)?(?:exp|log|ln|sqrt|max|sum)\(.*\)|e\^\{?[A-Za-z]\}?"
     r"|map\w{0,10}[\[(]\{?exp\b.{0,60}",
@@ -83,7 +83,7 @@ _PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
 
 @dataclass(frozen=True)
 class Tokens:
-    """What the tokens are called: those that ask, and those that are asked; "" for no name."""
+    """The names of the tokens, as queries and as keys; "" for no name."""
 
     queries: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class Tokens:
         return bool(label) and (label in self.queries or label in self.keys)
 
     def row(self, matrix: str, label: str) -> int:
-        """Return which row of a matrix a token has, from 1: of K, V and X2 one of the keys."""
+        """Return the row of a token in a matrix, from 1: a key for K, V and X2."""
         sides = (self.queries, self.keys)
         own, other = sides[::-1] if matrix[:1] in ("K", "V") or matrix == "X2" else sides
         return 1 + (own if label in own else other).index(label)
@@ -102,22 +102,22 @@ NO_TOKENS = Tokens()
 
 
 class Name(NamedTuple):
-    """What a text names.
+    """The matrix, row or entry that a text names.
 
     Parameters
     ----------
     matrix
-        A step of a plan, or a matrix that is given.
+        A step of a plan, or a given matrix.
     head, row, column
-        Which of its heads, rows and columns, counted from 1; 0 where that is all of them.
+        Its head, row and column, counted from 1; 0 for all.
     number
-        A bare number behind a capital: a head, or a row.
+        A number after a capital letter: a head, or a row.
     turned
-        Whether its rows and columns are changed over.
+        Whether it is transposed.
     how
-        By what it was known: "symbol", "expression" or "words".
+        How it was recognised: "symbol", "expression" or "words".
     weak
-        Whether it is named in a way that a better name beats.
+        Whether a better name replaces it.
     """
 
     matrix: str
@@ -131,7 +131,7 @@ class Name(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is all of a matrix, for all that is said."""
+        """Whether it is an entire matrix."""
         return not any((self.head, self.row, self.column, self.number, self.turned, self.weak))
 
     @property
@@ -145,7 +145,7 @@ _OUTPUT = re.compile(r"\\?(?:text|mathrm)?\{?head\}?_\{?(\d{1,2})\}?")
 
 
 def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
-    """Return what a text names, if it names anything.
+    """Return the matrix, row or entry that a text names; None if it names none.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
 
 @lru_cache(maxsize=8192)
 def _name_in(text: str, labels: Tokens) -> Name | None:
-    """Return what a text names, whatever the problem at hand is."""
+    """Return what a text names, for any problem."""
     clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·")))
     clean = _SAME.sub(" ", clean)
     clean = _LEAD.sub("", clean.strip(" \t:=.,;#∴→"), count=1)
@@ -195,7 +195,7 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
 
 
 def is_on_the_way(text: str) -> bool:
-    """Say whether a text is a calculation on the way to a step: exp(S), sum(E, 2)."""
+    """Return whether a text is an intermediate calculation of a step: exp(S), sum(E, 2)."""
     return len(text) < LONGEST and _ON_THE_WAY.fullmatch(text.strip()) is not None
 
 
@@ -210,22 +210,22 @@ def _without_calls(text: str) -> str:
 
 
 def without_list_number(text: str) -> str:
-    """Return a text without the number of a list, or of a step, before it."""
+    """Return a text without the number of a list item or a step before it."""
     return _LIST_NUMBER.sub("", text, count=1)
 
 
 def without_again(text: str) -> str:
-    """Return a text without the word that says that it corrects an earlier one."""
+    """Return a text without the word that marks a correction."""
     return _AGAIN.sub("", text, count=1)
 
 
 def says_again(text: str) -> bool:
-    """Say whether a text says that it corrects an earlier one."""
+    """Return whether a text is marked as a correction of an earlier one."""
     return _AGAIN.match(text) is not None
 
 
 def head_in(text: str) -> int:
-    """Return the head that a text speaks of, or 0; -1 for head 0 of one who counts from there.
+    """Return the head that a text mentions, or 0; -1 for head 0 of a count from 0.
 
     Examples
     --------
@@ -250,14 +250,14 @@ def _symbol(text: str) -> Name | None:
 
 
 def _at_the_end(text: str) -> Name | None:
-    """Return the row, or the entry, that stands behind words: Scores. We have S_11."""
+    """Return the row or entry after words: Scores. We have S_11."""
     before, _, last = text.rpartition(" ")
     name = _symbol(last) if before and _PLAIN_WORD.search(before) else None
     return name if name and name.row and not last.isdigit() else None
 
 
 def _of_counted_row(text: str) -> Name | None:
-    """Return the row that a text counts: row 2 of Q, the second query."""
+    """Return the row that a text numbers: row 2 of Q, the second query."""
     counted = row_in(text)
     outside = _ASIDE.sub(" ", text)
     said = None if outside == text or row_in(outside) else _words(outside)

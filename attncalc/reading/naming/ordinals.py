@@ -1,4 +1,4 @@
-"""Rows as people count them: row 2 of Q, Q (row 2), the second query, zweite Zeile von Q."""
+"""Numbered rows: row 2 of Q, Q (row 2), the second query, zweite Zeile von Q."""
 
 import re
 from typing import NamedTuple
@@ -20,14 +20,14 @@ _POSSESSIVE = re.compile(r"(?<=\w)'s(?= |$)")
 
 
 class Counted(NamedTuple):
-    """Which row a text speaks of, from 1, and the text without that."""
+    """The number of a row, from 1, and the text without it."""
 
     row: int
     rest: str
 
 
 def row_in(text: str) -> Counted | None:
-    """Return the row that a text counts, if it counts one.
+    """Return the row that a text numbers, or None.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from attncalc.reading.names import canonical
 STEPS = Names(STEP_TITLES)
 """Every name that a step of a plan can have."""
 _OF_ATTENTION = tuple(TITLES)
-"""Those of an attention alone, which are known however they are written."""
+"""The names of a single attention, recognised in any spelling."""
 LONGEST = 80
 _BLANKS = re.compile(r"\s+")
 _TURNED = re.compile(r"\^\{?\(?(?:T|t|⊤|transpose)\)?\}?|\.T\b|\.t\(\)|\.transpose\(\)")
@@ -56,7 +56,7 @@ _SYMBOLS = {
     "logits": "S", "outputs": "O", "E": "S",
     "AW": "A", "SM": "A", "Qs": "Q", "Ks": "K", "Vs": "V", "softmax": "A", "ctx": "O",
 }  # fmt: skip
-"""Letters, and words used as letters; capitals and small ones may differ."""
+"""Letters, and words used as letters; upper and lower case may differ."""
 _SUFFIXES = {
     "scaled": "S_scaled", "sc": "S_scaled", "scale": "S_scaled", "s": "S_scaled",
     "skaliert": "S_scaled", "norm": "S_scaled", "'": "S_scaled", "capped": "S_capped",
@@ -69,12 +69,12 @@ _SUFFIX = re.compile(
 
 
 def compact(text: str) -> str:
-    """Return a name without blanks, and without what sets its type."""
+    """Return a name without blanks and typesetting commands."""
     return _BLANKS.sub("", text.replace("ᵀ", "^T")).strip("$\\*#:.,;→∴-").replace("\\", "")
 
 
 def matrix_of_symbol(text: str) -> str | None:
-    """Return the matrix that a bare symbol stands for, as a step or as what is given.
+    """Return the matrix that a bare symbol names: a step or a given matrix.
 
     Examples
     --------
@@ -104,7 +104,7 @@ Parts = tuple[str, int, int, int, int, bool]
 
 
 def indexed(text: str) -> Parts | None:
-    """Return what a symbol names: matrix, head, row, column, bare number, and whether turned.
+    """Return what a symbol names: matrix, head, row, column, bare number, and whether transposed.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def indexed(text: str) -> Parts | None:
 
 
 def _lowered(match: "re.Match[str]") -> str:
-    """Return S_{1,2}^{scaled (1)} with what it is before its index."""
+    """Return S_{1,2}^{scaled (1)} with its superscript before its index."""
     letter, index, suffix, head = match.groups()
     return f"{letter}^{{{suffix}}}{index}" + (f"^{head}" if head else "")
 
@@ -163,7 +163,7 @@ def _with_index(clean: str, is_turned: bool) -> Parts | None:
 
 
 def _without_head(clean: str) -> tuple[str, int]:
-    """Part the head from a name that says one surely: A^{(2)}, Q head 1."""
+    """Separate the head from a name that contains one: A^{(2)}, Q head 1."""
     match = _HEAD.search(clean)
     if match is None or match.start() == 0:
         return clean, 0
@@ -175,12 +175,12 @@ def _without_head(clean: str) -> tuple[str, int]:
 
 
 def _place(index: str) -> int:
-    """Return a place counted from 1: 0 is all of them, and -1 the place 0 of a program."""
+    """Return a place counted from 1: 0 means all, and -1 the place 0 of a program."""
     return 0 if index == ":" else int(index) or -1
 
 
 def _parted(clean: str) -> "tuple[str, re.Match[str]] | None":
-    """Part a name into its matrix and its index, where it has one."""
+    """Split a name into its matrix and its index."""
     letters = _LETTERS.match(clean)
     if letters is None:
         return None

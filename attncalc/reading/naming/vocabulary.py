@@ -6,7 +6,7 @@ from functools import lru_cache
 
 MOST_WORDS = 40
 MOST_BESIDE = 5
-"""Words in which "output weights" may stand, where they are a matrix that is given."""
+"""The largest number of words with which "output weights" can be a given matrix."""
 _DIVIDED = re.compile(r"[/÷] ?(?:√|sqrt)")
 
 _EXACT = {
@@ -73,12 +73,12 @@ _EXACT = {
 }
 _OF_LAYERS = "均值 平均 平均值 方差 分散 层归一化 归一化 正規化 レイヤー正規化 残差 前馈 激活"
 _OTHERS = "最大值 数值 键值对 阈值"
-"""Words in which others stand and mean something else: a mean is no value."""
+"""Words that contain others with a different meaning: a mean is not a value."""
 
 
 @lru_cache(maxsize=4096)
 def plain_word(text: str) -> str:
-    """Return a text in small letters, without accents."""
+    """Return a text in lower case, without accents."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     return "".join(c for c in plain if not unicodedata.combining(c))
 
@@ -128,7 +128,7 @@ _STEMS = (
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in small letters, without accents.
+    """Return the words of a text in lower case, without accents.
 
     Examples
     --------
@@ -139,18 +139,18 @@ def words_of(text: str) -> list[str]:
 
 
 def concepts_in(text: str) -> tuple[list[str], int]:
-    """Return what the words of a text stand for, in order, and how many words there are."""
+    """Return the meanings of the words of a text, in order, and the number of words."""
     words = words_of(text)
     return [concept for word in words[:MOST_WORDS] if (concept := concept_of(word))], len(words)
 
 
 _BESIDE = {"matrix", "matrices", "vector", "vectors", "the", "of", "each", "s", "all", "for", "and",
            "final", "my"}  # fmt: skip
-"""Words that may stand beside those of a step, and say nothing more."""
+"""Words beside the name of a step that do not change its meaning."""
 
 
 def says_only_a_step(text: str) -> bool:
-    """Say whether every word of a text belongs to the name of a step.
+    """Return whether every word of a text belongs to the name of a step.
 
     Examples
     --------
@@ -161,14 +161,14 @@ def says_only_a_step(text: str) -> bool:
 
 
 def concept_of(word: str) -> str:
-    """Return what a word in small letters, without accents, stands for; "" for an unknown one."""
+    """Return the meaning of a word in lower case without accents; "" if it is unknown."""
     if word in _CONCEPT:
         return _CONCEPT[word]
     return next((concept for stem, concept in _STEMS if word.startswith(stem)), "")
 
 
 def step_of_words(text: str) -> tuple[str, bool] | None:
-    """Return the matrix that words stand for, and whether they say it only weakly.
+    """Return the matrix that words name, and whether the name is weak.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def step_of_words(text: str) -> tuple[str, bool] | None:
 
 
 def _step(concepts: list[str], count: int) -> str | None:
-    """Return the step that several words mean together, the rules from the surest on."""
+    """Return the step that several words name together, by the most specific rule."""
     said = set(_without_what_comes_after(concepts))
     sides = [side for side in ("Q", "K", "V") if side in said]
     side = sides[0] if len(sides) == 1 else ""
@@ -211,7 +211,7 @@ def _step(concepts: list[str], count: int) -> str | None:
 
 
 def _without_what_comes_after(concepts: list[str]) -> list[str]:
-    """Take out what a text only says to come later: scores before softmax."""
+    """Remove the concepts that a text announces for later: scores before softmax."""
     if "before" in concepts:
         place = concepts.index("before")
         return concepts[:place] + concepts[place + 2 :]

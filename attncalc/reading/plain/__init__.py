@@ -1,6 +1,6 @@
-"""Plain texts: taken apart into named blocks of cells, before anybody asks what they are.
+"""Split plain texts into named blocks of cells, before the blocks are identified.
 
-`tidy` and `tex` make one alphabet of Markdown, HTML and LaTeX, `grids` finds what stands in
-brackets, `tables` and `rows` what stands in columns, `clauses` what equals what, and `blocks` puts
-it together. `numerals` reads every number.
+`tidy` and `tex` convert Markdown, HTML and LaTeX to one alphabet, `grids` finds matrices in
+brackets, `tables` and `rows` find columns, `clauses` splits equations, and `blocks` combines them.
+`numerals` reads every number.
 """

@@ -1,4 +1,4 @@
-"""A text as a list of named blocks: what stands under which words, none of it judged yet."""
+"""A text as a list of named blocks, not yet interpreted."""
 
 import re
 from collections.abc import Callable, Container, Sequence
@@ -41,9 +41,9 @@ PREAMBLE = re.compile(
     r"|(?:I?Python|R version|GNU Octave|Octave|Julia|MATLAB|Wolfram|SageMath)\b[^=\n]{0,40}\d\.)",
     re.I,
 )
-"""The head of a mail, or what a program says when it starts."""
+"""The header of a mail, or the lines that a program prints when it starts."""
 _BEHIND_ROW = re.compile(r"(?<=[\d.%]) {2,}+\((?=[^()]*[^\d\s.,;()])[^()]{3,160}\)$")
-"""Work in brackets behind a row of numbers."""
+"""Work in brackets after a row of numbers."""
 _GOES_ON = re.compile(r"\s*+(?:[=→]|≈(?![-.\d]))")
 _OF_PATTERNS = re.compile(r"[\s#*]*+What the weights show[\s*]*+")
 _ENDS_PATTERNS = re.compile(rf"^\s*+#{{1,6}}\s|[=≈:]\s?{GRID.pattern}|\t|\||[=≈:]\s?$")
@@ -54,45 +54,47 @@ _ANDS = re.compile(
     r"^(?:[,;.\s]*(?:and|then|und|dann|et|puis|y|respectively)\b)?[,;.\s]*", re.IGNORECASE
 )
 MOST_BESIDE = 12
-"""Matrices that a sentence may name one after the other."""
+"""The largest number of matrices that a sentence may name in sequence."""
 MOST_HEADS = 60
-"""Columns that may have names of their own."""
+"""The largest number of columns with a name each."""
 MOST_TRIES = 140
-"""Lines of a paragraph at which a table may begin that turn out to begin none."""
+"""The largest number of lines of a paragraph that are tried as the start of a table without
+success.
+"""
 MOST_BLOCKS = 6000
-"""Parts that a text may have; what follows them is not read, and that is said."""
+"""The largest number of parts of a text; the rest is not read, and this is reported."""
 MOST_REFUSED = 10_000
-"""Lines that are read once more as a table, after one from an earlier line was refused."""
+"""The largest number of lines that are tried again as a table after a refusal."""
 
 
 @dataclass
 class Block:
-    """Something with numbers in it, or words that may name what follows.
+    """A part of a text with numbers, or words that may name the next part.
 
     Parameters
     ----------
     line, last
-        The lines of the file that hold it.
+        Its first and last line in the file.
     text
-        What stands there, as it was typed.
+        Its text, as typed.
     names
-        What it is said to be on its own lines: the sides of an equation that hold no numbers.
+        Its names in its own lines: the sides of an equation without numbers.
     grid
-        The matrix, or the row, that it is; None for words, and for work without a result.
+        Its matrix or row; None for words, and for work without a result.
     factors
-        Matrices that stand before it in its equation.
+        Matrices before it in its equation.
     work
         The calculation before its result.
     row_names
-        What stands before its rows.
+        The names of its rows.
     turned
-        Whether its rows and columns are said to be changed over.
+        Whether it is marked as transposed.
     goes_on
-        Whether it goes on with the equation of the block before it.
+        Whether it continues the equation of the previous block.
     is_new
-        Whether a blank line, or a heading, stands before it.
+        Whether a blank line or a heading precedes it.
     is_single
-        Whether it is one number, no matrix of one entry.
+        Whether it is one number, and not a matrix with one entry.
     """
 
     line: int
@@ -113,7 +115,7 @@ class Block:
 
 
 _SENTENCES = re.compile(rf"(?<={GRID.pattern})\.\s+(?=[A-ZÀ-Ý])")
-"""Between sentences, where one ends with numbers."""
+"""The boundary between sentences, where one ends with numbers."""
 Named = Callable[[str], bool]
 Other = Callable[[Sequence[Line], int], bool]
 
@@ -121,18 +123,18 @@ Other = Callable[[Sequence[Line], int], bool]
 def blocks_of(
     text: str, names_a_row: Named, is_other: Other, labels: Container[str] = ()
 ) -> tuple[list[Block], Document]:
-    """Return the blocks of a text in their order, and what else was found in it.
+    """Return the blocks of a text in order, and the document with its other findings.
 
     Parameters
     ----------
     text
         The whole text.
     names_a_row
-        Says whether what stands before a row names it, as q1 does, or only counts it.
+        Returns whether the text before a row names it, like q1, and does not only count it.
     is_other
-        Says whether one of the lines is about something else, and no block.
+        Returns whether a line is about something else, and not a block.
     labels
-        The tokens, which may stand before rows.
+        The tokens, which may precede rows.
     """
     document = document_of(text)
     document.lines = [
@@ -146,7 +148,7 @@ def blocks_of(
 
 
 class _Parter:
-    """Goes through the lines, and keeps the blocks that they make."""
+    """Collects the blocks of a text, line by line."""
 
     def __init__(
         self, document: Document, names_a_row: Named, is_other: Other, labels: Container[str]
@@ -170,7 +172,7 @@ class _Parter:
             self.document.cut_at = self.lines[i].number
 
     def _take(self, i: int) -> int:
-        """Take one line, or as many as belong together; return how many."""
+        """Read one line, or several that belong together; return how many."""
         line = self.lines[i]
         if not line.text.strip():
             self.is_new, self.tries = True, 0
@@ -197,7 +199,7 @@ class _Parter:
         return 1
 
     def _patterns(self, i: int) -> int:
-        """Take the sentences of our own pages on what the weights show, which hold no step."""
+        """Skip the sentences about patterns on attncalc's own pages, which contain no step."""
         stop = i + 1
         while stop < len(self.lines) and not _ENDS_PATTERNS.search(self.lines[stop].text):
             stop += 1
@@ -217,10 +219,10 @@ class _Parter:
         return GRID.sub(lambda match: f"[{grids[match[0]].text}]", text)
 
     def _whole_table(self, i: int) -> int:
-        """Take a table that begins here, and return how many lines it has.
+        """Read the table that begins here, and return its number of lines.
 
-        One that is refused is tried again from its next line; not from each of thousands, for
-        every trial reads all of it.
+        A refused table is tried again from its next line, a limited number of times: each trial
+        reads all of it.
         """
         text = self.lines[i].text
         if "\t" not in text and not TABLE_SIGN.search(text):
@@ -236,7 +238,7 @@ class _Parter:
         return 0
 
     def _table(self, i: int, count: int) -> bool:
-        """Take a table, if there are numbers in it, or spaces for them."""
+        """Read a table if it contains numbers, or blanks to fill in."""
         lines = self.lines[i : i + count]
         if sections := sections_of_table(lines, self.names_a_row):
             for heading, own in sections:
@@ -248,7 +250,7 @@ class _Parter:
         return self._table_of(lines)
 
     def _table_of(self, lines: Sequence[Line]) -> bool:
-        """Take a table that is no more than one, if there are numbers in it, or spaces for them."""
+        """Read a single table if it contains numbers, or blanks to fill in."""
         count = len(lines)
         text = " / ".join(line.text.strip() for line in lines)
         first, last = lines[0].number, lines[-1].number
@@ -274,7 +276,7 @@ class _Parter:
         return True
 
     def _without_tokens(self, rows: Rows) -> Rows:
-        """Return rows without the tokens before them, one of which may look like no word: "."."""
+        """Return rows without the tokens before them; a token may be a sign such as "."."""
         firsts = [row[0].strip(" *`'\"") for row in rows]
         are_tokens = len(rows) > 1 and all(each in self.labels for each in firsts)
         are_tokens = are_tokens and len({*firsts}) == len(firsts)
@@ -283,7 +285,7 @@ class _Parter:
         return rows
 
     def _several_of_table(self, lines: Sequence[Line]) -> bool:
-        """Take a table of several matrices, or of rows that each say which they are."""
+        """Read a table of several matrices, or of rows with a name each."""
         first, last = lines[0].number, lines[-1].number
         named = [(name, [row], "rows") for name, row in rows_of_table(lines)] or [
             (name, own, "table")
@@ -297,7 +299,7 @@ class _Parter:
         return bool(named)
 
     def _table_of_vectors(self, lines: Sequence[Line]) -> bool:
-        """Take a table whose cells are vectors: a column for each matrix, a row for each token."""
+        """Read a table of vectors, with a column for each matrix and a row for each token."""
         cells = [
             [c.strip() for c in re.split(r"[|│\t]", line.text.strip().strip("|│"))]
             for line in lines
@@ -324,7 +326,7 @@ class _Parter:
         return True
 
     def _table_of_matrices(self, lines: Sequence[Line]) -> bool:
-        """Take a table whose rows are each a name and its matrix."""
+        """Read a table whose rows each contain a name and its matrix."""
         rows = [row for row in cells_by_line(lines) if any(set(cell) - set("-: ") for cell in row)]
         if self._rows_of_vectors(lines, rows):
             return True
@@ -342,7 +344,7 @@ class _Parter:
         return True
 
     def _rows_of_vectors(self, lines: Sequence[Line], rows: Rows) -> bool:
-        """Take a table with a row for each matrix and a column for each token, vectors in it."""
+        """Read a table of vectors, with a row for each matrix and a column for each token."""
         names = [row[0].strip(" *") for row in rows[1:]]
         found = [[self._vector(cell.strip(" $")) for cell in row[1:]] for row in rows[1:]]
         widths = {len(row) for row in found}
@@ -357,14 +359,14 @@ class _Parter:
         return True
 
     def _vector(self, cell: str) -> Rows:
-        """Return the rows that a cell of a table holds: (1, 3), or 1, 3."""
+        """Return the rows in a cell of a table: (1, 3), or 1, 3."""
         if GRID.fullmatch(cell):
             return self.document.grids[cell].rows
         row = None if looks_like_entry(cell) else split_row(cell)
         return [row] if row and len(row) > 1 else []
 
     def _rows(self, i: int) -> int:
-        """Take rows of numbers, with names before them or without."""
+        """Read rows of numbers, with or without names."""
         rows: Rows = []
         names: list[str] = []
         stop = i + self._counts_columns(i)
@@ -384,7 +386,7 @@ class _Parter:
         return stop - i
 
     def _counts_columns(self, i: int) -> bool:
-        """Say whether a line counts the columns of rows of tokens below it, as pandas prints."""
+        """Return whether a line counts the columns of the rows of tokens below it, as in pandas."""
         text = self.lines[i].text
         heads = text.split() if len(text) < LONGEST_OF_WORK else []
         counts = [[str(k + start) for k in range(len(heads))] for start in (0, 1)]
@@ -394,17 +396,17 @@ class _Parter:
         return below is not None and len(below[1]) == len(heads)
 
     def _of_token(self, i: int) -> tuple[str, list[str]] | None:
-        """Return the token and the cells of a row that stands behind the name of a token."""
+        """Return the token and the cells of a row that follows the name of a token."""
         text = self.lines[i].text if i < len(self.lines) else ""
         found = None if GRID.search(text) else labelled_row(text, self.labels)
         return found if found and found[0] in self.labels else None
 
     def _may_be_row(self, name: str, row: list[str]) -> bool:
-        """Say whether a single row behind a name is a row of a matrix that is named above."""
+        """Return whether a single row after a name is a row of a matrix named above."""
         return name in self.labels and len(row) > 1
 
     def _row(self, i: int, before: Rows) -> tuple[str, list[str]] | None:
-        """Return the name and the cells of a row that stands in a line, if one does."""
+        """Return the name and the cells of the row in a line, or None."""
         text = _BEHIND_ROW.sub("", self.lines[i].text.rstrip())
         if GRID.search(text) or _GOES_ON.match(text) or self.is_other(self.lines, i):
             return None
@@ -421,19 +423,19 @@ class _Parter:
         return None
 
     def _is_among_tokens(self, i: int, row: tuple[str, list[str]]) -> bool:
-        """Say whether a token is called as a step is, and stands among others: a, below upon."""
+        """Return whether a token with the name of a step is among other tokens: a, below upon."""
         if row[0] not in self.labels:
             return False
         near = [self._of_token(k) for k in (i - 1, i + 1) if k >= 0]
         return any(each and len(each[1]) == len(row[1]) for each in near)
 
     def _row_below(self, i: int) -> list[str] | None:
-        """Return the first row of numbers right below a line, past others that are broken too."""
+        """Return the first row of numbers below a line, after other malformed rows."""
         below = [_without_bars(line.text) for line in self.lines[i + 1 : i + 4]]
         return next((row for text in below if (row := split_row(text))), None)
 
     def _under_names(self, i: int) -> int:
-        """Take rows behind names below a line of as many names: k1 k2 k3 over q1 1 2 3."""
+        """Read named rows below a line with as many names: k1 k2 k3 above q1 1 2 3."""
         heads = _names_over(self.lines[i].text, self.labels)
         rows: Rows = []
         names: list[str] = []
@@ -452,7 +454,7 @@ class _Parter:
         return stop - i
 
     def _columns(self, i: int) -> int:
-        """Take matrices without brackets side by side, each below its name: Q = 1 3   K = 3 2."""
+        """Read matrices without brackets side by side, each below its name: Q = 1 3 K = 3 2."""
         text = self.lines[i].text
         named = _named_columns(text)
         starts = [start for start, _, _ in named]
@@ -471,7 +473,7 @@ class _Parter:
         return stop - i
 
     def _beside(self, i: int) -> int:
-        """Take a matrix that begins on the line of its name, and goes on below it."""
+        """Read a matrix that begins on the line of its name and continues below."""
         below = self.lines[i + 1].text if i + 1 < len(self.lines) else ""
         if not below.strip() or GRID.search(below):
             return 0
@@ -500,7 +502,7 @@ class _Parter:
         self._add(replace(block, is_single=single))
 
     def _clauses(self, line: Line, text: str) -> list[Clause]:
-        """Return the clauses of a line, which is asked for twice: as a beginning, and alone."""
+        """Return the clauses of a line; cached, since each line is read twice."""
         before, said, found = self.clauses
         if before is not line or said != text:
             found = clauses_of(text)
@@ -508,7 +510,7 @@ class _Parter:
         return found
 
     def _said(self, line: Line) -> None:
-        """Take a line apart at its signs of equality."""
+        """Split a line at its equals signs."""
         if _HEADING.match(line.text):
             self.is_new = True
         clauses = self._clauses(line, _with_signs(_without_bars(line.text), self.names_a_row))
@@ -544,9 +546,9 @@ class _Parter:
 
 
 def _with_signs(text: str, names_a_row: Named) -> str:
-    """Return a sentence of several matrices with a sign of equality before each.
+    """Return a sentence of several matrices with an equals sign before each.
 
-    "Q and K are M and M, respectively", and "softmax gives M and multiplying by V M".
+    Examples: "Q and K are M and M, respectively", and "softmax gives M and multiplying by V M".
     """
     marks = GRID.findall(text)
     if not 2 <= len(marks) <= MOST_BESIDE or len(text) > LONGEST_OF_WORK or _SIGN.search(text):
@@ -564,13 +566,13 @@ def _with_signs(text: str, names_a_row: Named) -> str:
 
 
 def _are_unlike(name: str, row: list[str], other: str, cells: list[str]) -> bool:
-    """Say whether rows of unequal width stand behind words of their own: powers, and their sum."""
+    """Return whether rows of different widths have different words: powers, and their sum."""
     are_words = name.isalpha() and other.isalpha() and name != other
     return are_words and 1 in (len(row), len(cells)) and len(row) != len(cells)
 
 
 def _names_over(text: str, labels: Container[str]) -> list[str]:
-    """Return the names of columns that a line holds: tokens, or one name with counts."""
+    """Return the names of columns in a line: tokens, or one name with counts."""
     heads = text.split()
     stems = {head.rstrip("0123456789_") for head in heads}
     are_counted = len(stems) == 1 and all(head[-1:].isdigit() for head in heads)
@@ -580,7 +582,7 @@ def _names_over(text: str, labels: Container[str]) -> list[str]:
 
 
 def _counted(names: list[str], rows: Rows) -> tuple[list[str], Rows]:
-    """Give a count that stands behind one word before all rows to their names: from 1, from 2."""
+    """Move a count after one word before all rows into their names: from 1, from 2."""
     firsts = [row[0] for row in rows]
     counts = [[str(i + start) for i in range(len(rows))] for start in (0, 1)]
     if len(rows) > 1 and names[0] and set(names) == {names[0]} and firsts in counts:
@@ -590,7 +592,7 @@ def _counted(names: list[str], rows: Rows) -> tuple[list[str], Rows]:
 
 
 def _named_columns(text: str) -> list[tuple[int, str, list[str]]]:
-    """Return where each row that a line names begins, its name and the row: Q = 1 3   K = 3 2."""
+    """Return the position, name and row of each row that a line names: Q = 1 3 K = 3 2."""
     if len(text) > LONGEST_OF_WORK or text.count("=") + text.count(":") < 2:
         return []
     indent = len(text) - len(text.lstrip())
@@ -605,7 +607,7 @@ def _named_columns(text: str) -> list[tuple[int, str, list[str]]]:
 
 
 def _cut(text: str, starts: Sequence[int]) -> list[list[str]] | None:
-    """Return the rows that stand below names in columns; None where a line is parted otherwise."""
+    """Return the rows below names in columns; None if a line is split differently."""
     if not text.strip() or GRID.search(text):
         return None
     pieces = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
@@ -616,7 +618,7 @@ def _cut(text: str, starts: Sequence[int]) -> list[list[str]] | None:
 
 
 def _without_bars(text: str) -> str:
-    """Take the bars off a row between them: | 1 2 |, and Q = | 1 2 |."""
+    """Remove the bars around a row: | 1 2 |, and Q = | 1 2 |."""
     clean = text.strip()
     if clean.count("|") == 2 and clean.endswith("|"):
         before, inner, _ = clean.split("|")
@@ -626,7 +628,7 @@ def _without_bars(text: str) -> str:
 
 
 def _has_words(rows: Rows) -> bool:
-    """Say whether a column of a table holds words alone: it is no matrix."""
+    """Return whether a column of a table contains only words: it is not a matrix."""
     width = min(map(len, rows))
     columns = [[row[j] for row in rows] for j in range(width)]
     return len(rows) > 1 and any(

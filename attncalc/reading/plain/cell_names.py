@@ -1,19 +1,18 @@
-"""Cells of a spreadsheet under their references, A2: 1 | 3, which are no rows of a matrix A."""
+"""Cells of a spreadsheet with their references: A2: 1 | 3 is not a row of a matrix A."""
 
 import re
 
 _CELL = re.compile(r"[ \t]{0,8}\$?([A-Z]{1,2})\$?(\d{1,4})[ \t]{0,4}[:=|\t][ \t]{0,4}(?=\S)")
 _NUMBERS = re.compile(r"[-+−–\d.,;:|/% \teE()\[\]]+")
 LEAST = 3
-"""Lines that begin with a reference, from which they are cells of a sheet."""
+"""The smallest number of lines with references that make a sheet."""
 
 
 def without_references(text: str) -> str:
-    r"""Return a text without the references before cells of a sheet, where it is sure to be one.
+    r"""Return a text without cell references, if it is clearly a sheet.
 
-    It is where such a line holds words, as a heading does, or where one reference names Q and
-    another E: rows of a matrix hold numbers. No cell stands twice in a sheet; T1, which names a
-    row, does.
+    It is a sheet if such a line contains words, like a heading: rows of a matrix contain numbers.
+    A sheet contains each cell once; T1, the name of a row, may repeat.
 
     Examples
     --------
@@ -29,7 +28,7 @@ def without_references(text: str) -> str:
     cells = [match for match in found if match]
     if len(cells) < LEAST or not any(map(_is_heading, cells)):
         return text
-    if len({match.groups() for match in cells}) < len(cells):  # names of rows, again and again
+    if len({match.groups() for match in cells}) < len(cells):  # repeated names of rows
         return text
     if 2 * len(cells) < sum(bool(line.strip()) for line in lines):
         return text
@@ -39,6 +38,6 @@ def without_references(text: str) -> str:
 
 
 def _is_heading(cell: "re.Match[str]") -> bool:
-    """Say whether a cell holds words, and no number."""
+    """Return whether a cell contains words, and no number."""
     rest = cell.string[cell.end() :].strip()
     return rest[:1].isalpha() and not _NUMBERS.fullmatch(rest) and "|" not in rest

@@ -1,4 +1,4 @@
-"""One line taken apart at its signs of equality: what is named, by what work, and what it is."""
+"""Splits a line at its equals signs: names, work, and results."""
 
 import re
 from dataclasses import dataclass, field
@@ -37,10 +37,10 @@ _BEFORE = re.compile(
     rf"\s({GRID.pattern})(?:[\s.;]*|,(?=\s)[^,=≈{GRID.pattern[1:-1]}]{{0,80}}(?:,[^,=≈{GRID.pattern[1:-1]}]{{0,80}})?)",
     re.IGNORECASE,
 )
-"""A name, and its matrix behind it, with no sign between them."""
+"""A name and the matrix after it, without a sign between them."""
 _FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
 _REMARK = re.compile(rf"(?<!\s)\s{{2,}}+(?:#|%|//)\s*(?={GRID.pattern})")
-"""A comment that holds what a line of a program comes to."""
+"""A comment with the result of a line of a program."""
 _ASIDE_EQUATION = re.compile(
     r"\([=≈] ?[-.,\d]{1,12}\)|"
     r"\((?=[^()=≈:]{0,40}(?:√|sqrt|d_?\{?[kvm]|\b(?:axis|dim|keepdims|dtype|n|m|h|k|byrow|nrow|ncol)\b)"
@@ -54,11 +54,11 @@ _CONDITION = re.compile(
 _HIDDEN = "\ue008"
 _TERM = r"\d[\d./,]{0,12} ?[·*×]? ?[^\W\d_]_?\{?[\d]{0,3}\}?"
 _IN_BRACKETS = re.compile(r"\((?=[^()]*[^\W\d_]{2})[^()]{0,200}\)?")
-"""Words in brackets behind a matrix: (same as q_3)."""
+"""Words in brackets after a matrix: (same as q_3)."""
 _COMBINATION = re.compile(rf"\s*+(?:[-+]\s*+)?{_TERM}(?:\s*+[-+]\s*+(?:{_TERM}|…|\.\.\.))++\s*+")
-"""A sum of vectors, each times a number: 0.62 v1 + 0.38 v2."""
+"""A sum of vectors, each multiplied by a number: 0.62 v1 + 0.38 v2."""
 _SUM = re.compile(r"[∑Σ‖]|(?:sum|tr|mean)\b ?[_({\[]|\|\|")
-"""What a number before it is multiplied by."""
+"""An expression that a preceding number multiplies."""
 _LIST = re.compile(
     r"([-+]?\d{1,9}(?:\.\d{1,9})?(?:, ?[-+]?\d{1,9}(?:\.\d{1,9})?){0,20}),? "
     r"(?:and|und|et|y|e) ([-+]?\d{1,9}(?:\.\d{1,9})?)"
@@ -69,7 +69,7 @@ _EDGES = " \t.,;$|"
 
 @dataclass
 class Clause:
-    """What one equation says: names, the work and the factors between them, and the result."""
+    """The content of one equation: names, work, factors, and the result."""
 
     names: list[str] = field(default_factory=list)
     work: list[str] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Clause:
 
 
 def clauses_of(text: str) -> list[Clause]:
-    """Return what a line says, equation by equation.
+    """Return the equations of a line.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def clauses_of(text: str) -> list[Clause]:
     if last.kind != "nothing" and len(found) == 1 and not last.names:
         return found
     if len(found) > 1 and last.kind == "nothing" and last.closes and segments[-1].strip():
-        found[-2].names += last.names  # the matrix first, and then what it is
+        found[-2].names += last.names  # the matrix first, then its meaning
         found.pop()
     return found
 
@@ -115,12 +115,12 @@ def _segments(text: str) -> list[str]:
 
 
 def _hidden(match: "re.Match[str]") -> str:
-    """Return what stands in brackets beside a name with signs that part no equation."""
+    """Return the text in brackets beside a name, with equals signs hidden."""
     return re.sub("[=≈:]", _HIDDEN, match[0])
 
 
 def _take(segment: str, found: list[Clause]) -> None:
-    """Add what stands between two signs of equality to the last clause, or begin another."""
+    """Add a segment between two equals signs to the last clause, or begin a new one."""
     kind, value, rest = _kind(segment)
     last = found[-1]
     if kind == "name" and last.kind != "nothing":
@@ -140,7 +140,7 @@ def _take(segment: str, found: list[Clause]) -> None:
 
 
 def _result(clause: Clause, kind: Kind, value: str) -> None:
-    """Take a result; one that stands before it in the equation was not meant."""
+    """Set the result of a clause; it replaces an earlier result of the same equation."""
     if clause.kind == "grid":
         clause.factors.append(clause.value)
     elif clause.kind == "row":
@@ -150,7 +150,7 @@ def _result(clause: Clause, kind: Kind, value: str) -> None:
 
 
 def _kind(segment: str) -> tuple[Kind, str, str]:
-    """Return what a segment is, its text, and the name of the next equation behind it."""
+    """Return the kind of a segment, its text, and the name of the next equation after it."""
     text = _ASIDE.sub(" ", segment).rstrip(_EDGES).lstrip(" \t,;$|")
     named = segment.strip(_EDGES)
     if not text:
@@ -169,12 +169,12 @@ def _kind(segment: str) -> tuple[Kind, str, str]:
 
 
 def _of_value_and_name(text: str, start: int) -> tuple[Kind, str, str] | None:
-    """Return a result, and the name of the next equation behind it."""
+    """Return a result, and the name of the next equation after it."""
     before = text[:start].rstrip("( [{")
     value = before.rstrip(" ,;|").removesuffix(".").strip()
     if _COMBINATION.fullmatch(text):
         return "work", text, ""
-    if _SUM.match(text, start):  # 1/2 ∑ (O - T)^2: a factor, and no result
+    if _SUM.match(text, start):  # 1/2 ∑ (O - T)^2: a factor, not a result
         return None
     rest = _SEPARATOR.sub("", text[len(before) :]).strip()
     if value and all(map(is_number_cell, split_row(value) or [""])):
@@ -205,7 +205,7 @@ def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
 
 
 def _is_arithmetic(text: str) -> bool:
-    """Say whether a text is a calculation, with … in it or not."""
+    """Return whether a text is a calculation, with or without …."""
     clean = text.replace("…", "0").replace("...", "0").replace("−", "-")
     if value_of(clean) is not None:
         return True
@@ -213,6 +213,6 @@ def _is_arithmetic(text: str) -> bool:
 
 
 def is_single(value: str) -> bool:
-    """Say whether a value is one number, or the space for one."""
+    """Return whether a value is one number, or the blank for one."""
     cells = split_row(value)
     return cells is not None and len(cells) == 1 and not read_entry(cells[0]).fault

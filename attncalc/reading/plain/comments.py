@@ -1,4 +1,4 @@
-"""Comments behind code and rows: no part of a matrix, and yet not lost without a word."""
+"""Comments after code and rows: not part of a matrix, but reported."""
 
 import itertools
 import re
@@ -13,7 +13,7 @@ _ASIDE = re.compile(r"\(\*([^*]{0,400}+)\*\)")
 """A comment of Mathematica."""
 _TEX = re.compile(r"(?<![\\\d])%")
 _ASSIGNED = re.compile(r"\W{0,8}[A-Za-z][\w.]{0,40}")
-"""What stands before an arrow that gives a name to a result, as R writes it."""
+"""The text before an arrow of R that assigns a result to a name."""
 _MARKED = re.compile(r"[ \t]*+(#|%|//)(?!\1)")
 _NUMBERS = re.compile(r"[ \t]*(?:\[|[-+]?[.\d])")
 _DOCUMENT = re.compile(r"\\(?:begin\{|documentclass|section|frac)")
@@ -27,30 +27,30 @@ _SIZE = re.compile(
 
 
 class Comment(NamedTuple):
-    """What stands behind a line, and the line."""
+    """A comment after a line, and the number of the line."""
 
     line: int
     text: str
     is_out: bool = False
-    """Whether its line is commented out as a whole, in LaTeX: it is not in what is handed in."""
+    """Whether its whole line is commented out, in LaTeX: it does not appear in the document."""
 
     @property
     def holds_result(self) -> bool:
-        """Whether a matrix, or the result of an equation, may stand in it."""
+        """Whether it may contain a matrix, or the result of an equation."""
         if self.is_out or self.is_size:
             return False
         return _HOLDS_RESULT.search(self.text) is not None
 
     @property
     def is_size(self) -> bool:
-        """Whether it says nothing but how large something is: (3, 2), shape 3 x 2."""
+        """Whether it contains only a size: (3, 2), shape 3 x 2."""
         return _SIZE.fullmatch(self.text) is not None
 
 
 def without_comments(text: str) -> tuple[str, list[Comment]]:
-    """Return a text without what is commented behind its lines, and those comments.
+    """Return a text without the comments after its lines, and these comments.
 
-    A line of a program that is a comment as a whole stays: people comment their results too.
+    A line of a program that is entirely a comment is kept, since it may contain a result.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
 
 
 def _uncommented(lines: list[str]) -> list[str]:
-    """Take the marks off lines that are comments one below the other and hold rows of numbers."""
+    """Remove the comment signs of consecutive comment lines with rows of numbers."""
     found: list[str] = []
     for mark, group in itertools.groupby(lines, key=_mark_of):
         run = list(group)
@@ -106,7 +106,7 @@ def _mark_of(line: str) -> str:
 
 
 def _behind(line: str, is_tex: bool) -> "re.Match[str] | None":
-    """Return where a comment begins that has something before it."""
+    """Return where a comment begins that has text before it."""
     for match in (_TEX if is_tex else _CODE).finditer(line):
         before = line[: match.start()].rstrip()
         if not before.strip(" \t#%/"):

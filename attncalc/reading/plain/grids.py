@@ -1,6 +1,6 @@
-r"""What stands in brackets: `[1 3; -1 1]`, `[[1, 3], [-1, 1]]`, `(1, 3)`, `⎡1 3⎤`, environments.
+"""Matrices in brackets: `[1 3; -1 1]`, `[[1, 3], [-1, 1]]`, `(1, 3)`, `⎡1 3⎤`, environments.
 
-Each is taken out of its text, where a single character stands for it from then on.
+Each is replaced in its text by a single character.
 """
 
 import math
@@ -38,7 +38,7 @@ from attncalc.reading.plain.tidy import Struck, tidied, with_decimal_commas, wit
 
 DEEPEST = 8
 WIDEST = 400
-"""Columns of a line in which what stands side by side is looked for."""
+"""The largest number of columns of a line that is searched for matrices side by side."""
 _FILL = "\ue007"
 _INNERMOST = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 _OPENING = re.compile(r"(?<![\w\\}\]^_√)'])[\[(]|(?<=[\w'] )[\[(]")
@@ -51,7 +51,7 @@ _WRAPPER = re.compile(
 )
 _AROUND = re.compile(rf"[\[(]\s*({GRID.pattern}){_FILL}*\s*[\])]")
 _ARITHMETIC = re.compile(r"[\d)] [-+] \d")
-"""What stands between round brackets of a calculation, and of no vector: (1 - 1.38)."""
+"""Round brackets of a calculation, not of a vector: (1 - 1.38)."""
 _CORNER = re.compile(r"\$? ?([A-Z]|QK\^\{?T\}?|Q ?K\^T) ?\$?")
 _NAME = re.compile(r"[^\W\d][\w^{}']{0,11}")
 _UNCLOSED = re.compile(r"\[\s*[-+.\d\[]")
@@ -60,7 +60,7 @@ _MARKS = re.compile(f"[{OPEN}{CLOSE}{BARE}]")
 
 
 class Grid(NamedTuple):
-    """Cells that stand together: rows of texts, for each head; and where they stand."""
+    """A block of cells: rows of texts for each head, and its position."""
 
     heads: tuple[Rows, ...]
     line: int
@@ -70,18 +70,18 @@ class Grid(NamedTuple):
 
     @property
     def rows(self) -> Rows:
-        """Its rows, of its last head."""
+        """The rows of its last head."""
         return self.heads[-1]
 
     @property
     def text(self) -> str:
-        """Its cells as a line."""
+        """Its cells as one line."""
         rows = [" ".join(row) for head in self.heads for row in head]
         return typed("; ".join(rows))
 
 
 class Line(NamedTuple):
-    """One line of a document as it is understood, and where that stands in its file."""
+    """One line of a document as it is read, and its line in the file."""
 
     number: int
     text: str
@@ -89,7 +89,7 @@ class Line(NamedTuple):
 
 @dataclass
 class Document:
-    """A text as lines, in which a character stands for each grid."""
+    """A text as lines; a single character represents each grid."""
 
     lines: list[Line] = field(default_factory=list)
     grids: dict[str, Grid] = field(default_factory=dict)
@@ -98,22 +98,22 @@ class Document:
     comments: list[Comment] = field(default_factory=list)
     cut_at: int = 0
     shortened: list[tuple[int, str]] = field(default_factory=list)
-    """Matrices that a program left numbers out of, and their lines."""
+    """Matrices that a program abbreviated, and their lines."""
 
     def add(self, grid: Grid) -> str:
-        """Keep a grid, and return the character that stands for it."""
+        """Store a grid, and return the character that represents it."""
         mark = chr(FIRST_GRID + len(self.grids))
         self.grids[mark] = grid
         return mark
 
     @property
     def is_full(self) -> bool:
-        """Whether it holds as many grids as any answer may."""
+        """Whether it contains as many grids as an answer may."""
         return len(self.grids) >= MOST_GRIDS
 
 
 def document_of(text: str) -> Document:
-    """Return the document that a text is."""
+    """Return a text as a document."""
     document = Document()
     text, said = within_bounds(text)
     document.faults += [(0, each) for each in said]
@@ -137,7 +137,7 @@ def document_of(text: str) -> Document:
 
 
 def _with_asides(converted: Converted, results: Sequence[Comment]) -> str:
-    """Return the text with what is named below a brace, and results in comments, behind it."""
+    """Return the text followed by the names below braces and the results in comments."""
     asides = converted.asides + [(each.line, without_tex(each.text).text) for each in results]
     pieces, length = [converted.text], len(converted.text)
     for line, aside in asides:
@@ -149,7 +149,7 @@ def _with_asides(converted: Converted, results: Sequence[Comment]) -> str:
 
 
 def _put_asides(document: Document, asides: list[Line], before: int) -> None:
-    """Put each aside where it stands: what is named below a brace before its line."""
+    """Insert each aside at its line; the name below a brace comes before its line."""
     early, late = deque(asides[:before]), deque(asides[before:])
     if not asides:
         return
@@ -165,7 +165,7 @@ def _put_asides(document: Document, asides: list[Line], before: int) -> None:
 
 
 def _numbers_below(lines: Sequence[Line]) -> list[float]:
-    """Return for each line where the next one stands that is not blank."""
+    """Return the number of the next line that is not blank, for each line."""
     found, number = [], math.inf
     for line in reversed(lines):
         found.append(number)
@@ -174,7 +174,7 @@ def _numbers_below(lines: Sequence[Line]) -> list[float]:
 
 
 def only_grid(text: str) -> Grid | None:
-    """Return the matrix that a text is, and nothing else: `1 3; -1 1`, `[[1, 3]]`; or None.
+    """Return the matrix of a text with no other content: `1 3; -1 1`, `[[1, 3]]`; or None.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def only_grid(text: str) -> Grid | None:
 
 
 class _Finder:
-    """Takes grids out of a text without moving what stands behind them."""
+    """Replaces grids in a text without moving the text after them."""
 
     def __init__(self, document: Document, breaks: list[tuple[int, int]], text: str) -> None:
         self.document = document
@@ -216,7 +216,7 @@ class _Finder:
         self.document.lines.append(Line(self.line(start), clean))
 
     def asides(self, text: str, start: int) -> list[Line]:
-        """Return what stands behind the text as lines of their own."""
+        """Return the asides after the text as lines."""
         found = []
         for piece in text[start:].split("\n\n")[1:]:
             clean = piece.replace(_FILL, "").replace(BREAK, " ")
@@ -230,7 +230,7 @@ class _Finder:
         return self.document.add(grid) + _FILL * (stop - start - 1)
 
     def environments(self, text: str) -> str:
-        """Take out LaTeX's matrices, the innermost first; other arrays only set lines."""
+        """Replace LaTeX's matrices, innermost first; other arrays only set lines."""
         for _ in range(DEEPEST):
             text, count = _INNERMOST.subn(self._environment, text)
             if not count:
@@ -259,17 +259,17 @@ class _Finder:
             lines = self.line(match.start()), self.line(match.end() - 1)
             mark = self.document.add(Grid((own,), *lines, kind))
             text += f"{name} = {mark} " if name else mark
-        return text + _FILL * (len(match[0]) - len(text))  # what is behind it stays where it is
+        return text + _FILL * (len(match[0]) - len(text))  # the text after it keeps its position
 
     def tall(self, match: "re.Match[str]") -> str:
-        """Take out one line between tall brackets."""
+        """Replace one line between tall brackets."""
         cells = parted(match[1])
         if not cells or not all(map(looks_like_entry, cells)) or self.document.is_full:
             return match[0]
         return self._kept([[cells]], match.start(), match.end(), "row")
 
     def brackets(self, text: str) -> str:
-        """Take out literals of programs, and vectors."""
+        """Replace literals of programs, and vectors."""
         pieces: list[str] = []
         position = 0
         while (match := _OPENING.search(text, position)) and not self.document.is_full:
@@ -288,9 +288,9 @@ class _Finder:
         return "".join([*pieces, text[position:]])
 
     def _literal(self, text: str, start: int) -> tuple[list[Rows], int, str] | int:
-        """Return the matrix that begins here and where it ends; or how far to go on.
+        """Return the matrix that begins here and its end; or the position to continue at.
 
-        There is none, and it ends, where a program left numbers out of it.
+        A matrix that a program abbreviated is no matrix, and ends there.
         """
         if _INDEX.match(text, start) and text[start - 1 : start].strip() == "" and start:
             before = text[max(0, start - 12) : start].rstrip()
@@ -314,7 +314,7 @@ class _Finder:
     def _matrix(
         self, text: str, tree: Tree, start: int, stop: int
     ) -> tuple[list[Rows], int, str] | int:
-        """Return the matrix that lists are, and where it ends; or how far to go on."""
+        """Return the matrix that nested lists form, and its end; or the position to continue at."""
         is_round = text[start] == "("
         heads = heads_of(tree, is_round=is_round)
         if heads is None or not all(is_matrix(rows, is_round) for rows in heads):
@@ -332,13 +332,13 @@ class _Finder:
 
 
 def _corner(rows: Rows) -> str:
-    """Return the letter in the corner of an array with names around it: what it is."""
+    """Return the letter in the corner of an array with names around it: its name."""
     corner = _CORNER.fullmatch(rows[0][0]) if len(rows) > 1 else None
     return corner[1] if corner else ""
 
 
 def _groups(rows: Rows) -> dict[str, Rows]:
-    """Return the matrices of an array side by side, each under the name over it; {} for others."""
+    """Return the matrices of an array side by side, by the name above each; {} for others."""
     heads, others = [cell.strip("$ ") for cell in rows[0][1:]], rows[1:]
     widths = {len(row) - 1 for row in others}
     if len({*heads}) < 2 or len({*heads}) < len(heads) or len(widths) != 1:
@@ -353,6 +353,6 @@ def _groups(rows: Rows) -> dict[str, Rows]:
 
 
 def _even(rows: Rows) -> Rows:
-    """Fill up rows whose last cell was left out."""
+    """Fill up rows whose last cells are missing."""
     width = max((len(row) for row in rows), default=0)
     return [[*row, ""] if len(row) == width - 1 and width > 2 else row for row in rows]

@@ -1,4 +1,4 @@
-"""Tables of HTML on one line: word processors and notebooks spread a cell over many."""
+"""HTML tables on one line: word processors and notebooks spread a cell over many."""
 
 import re
 
@@ -10,7 +10,7 @@ _TAG = re.compile(r"<[^<>]{0,80}>")
 
 
 def with_flat_tables(text: str) -> str:
-    r"""Return a text in which each table, but not one that holds others, stands on its first line.
+    r"""Return a text with each table, unless it contains others, on its first line.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def with_flat_tables(text: str) -> str:
 
 
 def _flat(table: str) -> str:
-    """Return a table on one line, if each of its cells holds one text; or as it is."""
+    """Return a table on one line, if each of its cells contains one text; otherwise unchanged."""
     line = " ".join(each.strip() for each in table.split("\n"))
     line = _ATTRIBUTES.sub(r"<\1>", _HIDDEN.sub("", line))
     for cell in _CELLS.split(line):

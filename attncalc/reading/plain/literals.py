@@ -1,6 +1,6 @@
 """Matrices as programs write them: `[1 3; -1 1]`, `[[1, 3], [-1, 1]]`, `((1, 3), (-1, 1))`.
 
-Nothing is evaluated: brackets are followed to a limited depth; what stands between them is text.
+Nothing is evaluated: nested brackets become lists, to a limited depth, and their content is text.
 """
 
 import itertools
@@ -14,28 +14,28 @@ DEEPEST = 8
 LONGEST_CELL = 60
 _BRACKET = re.compile(r"[\[\]()]")
 _COMMENT = re.compile(r"(?:#|%(?=[ \t]{0,40}[A-Za-z]))[^\n]*")
-"""What stands behind a row; a sign of percent does not."""
+"""A comment after a row; a percent sign alone is not a comment."""
 _BLOT = re.compile(r"[▒▓░█■□#?¿!�]{1,4}")
-"""What stands for a number that cannot be made out."""
+"""Signs in place of an illegible number."""
 _LEFT_OUT = ("...", "…")
 _NUMBERLIKE = re.compile(r"\d|[½¼¾⅓⅔]|_{2,}|\?|∞|inf", re.IGNORECASE)
 
 
 class TooDeep(ValueError):  # noqa: N818 - it is what happened
-    """Brackets nested beyond every matrix."""
+    """Brackets nested too deeply for a matrix."""
 
 
 class Tree(list["Tree | str"]):
-    """What stands between two brackets: lists, or texts."""
+    """The content of two brackets: lists, or texts."""
 
 
 def parse(text: str, start: int) -> tuple[Tree | None, int]:
-    """Return the lists that begin with a bracket, and where they end; None where they do not.
+    """Return the lists that begin with a bracket, and their end; None if there are none.
 
     Raises
     ------
     TooDeep
-        When brackets are nested beyond eight.
+        If brackets are nested more than eight deep.
     """
     stack: list[Tree] = []
     position = start
@@ -60,7 +60,7 @@ def parse(text: str, start: int) -> tuple[Tree | None, int]:
             piece = text[position:stop]
             is_between = not piece.strip(" ,\t\n") and text[stop : stop + 1] == "["
             if ("\n\n" in piece and not is_between) or "=" in piece or GRID.search(piece):
-                return None, start  # no matrix goes on into another paragraph
+                return None, start  # a matrix does not continue in another paragraph
             stack[-1].append(piece)
             position = stop
     return None, start
@@ -71,9 +71,9 @@ def _depth(tree: Tree) -> int:
 
 
 def heads_of(tree: Tree, *, is_round: bool = False) -> list[Rows] | None:
-    """Return the rows of each head, or None where lists and texts are mixed.
+    """Return the rows of each head, or None if lists and texts are mixed.
 
-    In round brackets, and beside decimal commas, semicolons part the entries of one row.
+    In round brackets, and with decimal commas, semicolons separate the entries of one row.
     """
     while len(lists := [each for each in tree if isinstance(each, Tree)]) == 1 and (
         _depth(tree) > 2 and not "".join(each for each in tree if isinstance(each, str)).strip()
@@ -96,7 +96,7 @@ def heads_of(tree: Tree, *, is_round: bool = False) -> list[Rows] | None:
 
 
 def is_shortened(tree: Tree) -> bool:
-    """Say whether numbers are left out of rows, as numpy prints what is large: … in each of them.
+    """Return whether a program abbreviated the rows, like numpy: … in each of them.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def _joined(tree: Tree) -> str:
 
 
 def _flat_rows(text: str, *, is_round: bool) -> Rows:
-    """Part `1 3; -1 1` into rows at semicolons and at the ends of lines."""
+    """Split `1 3; -1 1` into rows at semicolons and line ends."""
     text = text.replace("...\n", " ")
     if ";" not in text and "\n" in text.strip() and text.rstrip().endswith(","):
         text = text.replace("\n", " ")
@@ -144,7 +144,7 @@ def _flat_cells(row: str) -> list[str]:
 
 
 def is_matrix(rows: Rows, is_round: bool) -> bool:
-    """Say whether the texts can be entries: short ones, and mostly numbers or blanks."""
+    """Return whether the texts can be entries: short, and mostly numbers or blanks."""
     cells = [cell for row in rows for cell in row]
     if not cells or any(len(cell) > LONGEST_CELL for cell in cells):
         return False

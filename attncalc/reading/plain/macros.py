@@ -1,4 +1,4 @@
-r"""LaTeX's abbreviations: `\newcommand{\q}{\mathbf{Q}}` is read where `\q` stands."""
+r"""LaTeX macros: `\newcommand{\q}{\mathbf{Q}}` replaces each `\q`."""
 
 import itertools
 import re
@@ -11,7 +11,7 @@ MOST_ARGUMENTS = 4
 LONGEST_ARGUMENT = 4000
 MOST_BRACES = 200
 MOST_USES = 500
-"""Uses of abbreviations with arguments that are written out; others stay as they stand."""
+"""The largest number of macros with arguments that are expanded; further ones stay unchanged."""
 _DEFINED = re.compile(
     r"\\(?:(?:re)?newcommand\*?|providecommand\*?|DeclareMathOperator\*?) ?\{?\\([A-Za-z]{1,30})\}?"
     r" ?(?:\[(\d)\] ?)?\{((?:[^{}]|\{[^{}]{0,60}\}){1,120})\}"
@@ -23,17 +23,16 @@ _PARAMETER = re.compile(r"#(\d)")
 
 
 class _Macro(NamedTuple):
-    """What an abbreviation stands for, and how many arguments it takes."""
+    """The replacement of a macro, and its number of arguments."""
 
     body: str
     arguments: int = 0
 
 
 def without_macros(text: str) -> str:
-    r"""Return a text with the abbreviations that it declares written out, one level deep.
+    r"""Return a text with the macros that it declares expanded, one level deep.
 
-    Those of more than 60 characters, and those with arguments that are set in an unusual way, stay
-    as they are.
+    Macros of more than 60 characters, and those with unusual arguments, stay unchanged.
 
     Examples
     --------
@@ -57,13 +56,13 @@ def without_macros(text: str) -> str:
     bare = {name: each.body for name, each in meant.items() if not each.arguments}
     text = _USED.sub(lambda match: bare.get(match[1], match[0]), text)
     others = {name: each for name, each in meant.items() if each.arguments}
-    return _with_arguments(_with_arguments(text, others), others)  # one may stand in another
+    return _with_arguments(_with_arguments(text, others), others)  # one may contain another
 
 
 def _with_arguments(text: str, meant: Mapping[str, _Macro]) -> str:
-    """Return a text with the abbreviations that take arguments written out; lines stay lines.
+    """Return a text with the macros that take arguments expanded; lines stay lines.
 
-    Each argument stands once in what is written: a text does not grow beyond its abbreviations.
+    Each argument is inserted once: a text does not grow beyond its macros.
     """
     pieces, position, uses = [], 0, 0
     for match in _USED.finditer(text) if meant else ():
@@ -87,7 +86,7 @@ def _filled(body: str, given: list[str]) -> str:
 
 
 def _arguments(text: str, start: int, count: int) -> tuple[list[str], int] | None:
-    """Return the groups in braces that begin here, and where the last ends; None for others."""
+    """Return the groups in braces that begin here, and the end of the last; None for others."""
     found: list[str] = []
     while len(found) < count:
         while text[start : start + 1] in (" ", "\n"):
@@ -101,7 +100,7 @@ def _arguments(text: str, start: int, count: int) -> tuple[list[str], int] | Non
 
 
 def _closing(text: str, start: int) -> int:
-    """Return where the brace closes that opens here; -1 where that is too far."""
+    """Return the position of the closing brace; -1 if it is too far."""
     depth = 0
     braces = _BRACE.finditer(text, start, start + LONGEST_ARGUMENT)
     for brace in itertools.islice(braces, MOST_BRACES):

@@ -1,4 +1,4 @@
-"""The one reader of numbers in texts: each in any form in which a person writes it."""
+"""The one reader of numbers in texts, in any form that people write."""
 
 import re
 from decimal import Decimal
@@ -13,7 +13,7 @@ from attncalc.reading.plain.valuing import value_of
 _MARKS = re.compile(
     r"[†‡●○◦✓✗✔`'\"]|\*\*|&nbsp;|\\dagger|\\[,;:! ]|\$|[~≈≃≅](?=\s?[-+.\d½¼¾])|\(!\)"
 )
-"""What stands beside a number, in our own pages too, and is no part of it."""
+"""Marks beside a number, also on attncalc's own pages, that are not part of it."""
 _WRAPPERS = re.compile(
     r"\\(?:mathbf|underline|boldsymbol|mathrm|textbf|text|mathit|boxed|color\{\w*\})\s*\{([^{}]*)\}"
 )
@@ -48,7 +48,7 @@ def read_entry(text: str, *, decimal_comma: bool = False) -> Entry:
     ----------
     text
         `0.30`, `3/10`, `.3`, `2 1/2`, `½`, `\frac{1}{2}`, `2.5×10^-3`, `62%`, `1/√2`, `-∞`; marks
-        beside it are taken off. A blank, a line to write on or `?` is no answer.
+        beside it are removed. A blank, a line to fill in or `?` is no answer.
     decimal_comma
         Read `2,5` as 2.5.
 
@@ -61,18 +61,18 @@ def read_entry(text: str, *, decimal_comma: bool = False) -> Entry:
 
 
 def looks_like_entry(text: str) -> bool:
-    """Say whether a cell holds a number, or the space for one: and no name, and no work."""
+    """Return whether a cell contains a number or the blank for one, and no name or work."""
     entry = read_entry(text)
     return not entry.fault and not is_work(text)
 
 
 def is_number_cell(text: str) -> bool:
-    """Say whether a cell holds a number, and is no work that comes to one."""
+    """Return whether a cell contains a number, and no work."""
     return read_entry(text).value is not None and not is_work(text)
 
 
 def is_work(text: str) -> bool:
-    """Say whether a text is a calculation, as `1·0 + 2·1` is and `1/√2` is not."""
+    """Return whether a text is a calculation, such as `1·0 + 2·1`; `1/√2` is not."""
     inner = text.strip().lstrip("+-−–~≈ ")
     return len(inner) > 1 and _WORK.search(inner) is not None
 
@@ -87,7 +87,7 @@ def _read(text: str, decimal_comma: bool) -> Entry:
     shown = typed(text).strip()
     if len(text) > LONGEST:
         return Entry(shown[:LONGEST], fault=f"{quoted(shown)} is too long for a number")
-    if shown in ("=", "≈", ":", "e", "E"):  # a word or a key, and no power of e
+    if shown in ("=", "≈", ":", "e", "E"):  # a word or a key, not a power of e
         return Entry(shown, fault=f"{quoted(shown)} is not a number")
     clean = _plain(text.strip())
     if not clean.strip("_?.… ") or _BLANK.fullmatch(clean):
@@ -107,7 +107,7 @@ def _read(text: str, decimal_comma: bool) -> Entry:
 
 
 def _plain(text: str) -> str:
-    """Return what is left of an entry without marks, and TeX's way to set it."""
+    """Return an entry without marks and without TeX's commands."""
     clean = _MARKS.sub("", _SPACES.sub("", text.translate(_SIGNS))).strip("* ")
     if "\\" in clean:
         for _ in range(4):
@@ -123,7 +123,7 @@ def _plain(text: str) -> str:
 
 
 def _is_wrapped(text: str) -> bool:
-    """Say whether one pair of brackets stands around all of a text."""
+    """Return whether one pair of brackets encloses all of a text."""
     if len(text) < 2 or text[0] + text[-1] not in ("{}", "()"):
         return False
     depth = 0
@@ -158,7 +158,7 @@ def _number(clean: str, *, decimal_comma: bool) -> Decimal | Fraction:
 
 
 def _valued(clean: str) -> Decimal | Fraction | None:
-    """Return what an expression comes to: one with an operator, a root or a power in it."""
+    """Return the value of an expression with an operator, a root or a power."""
     if not _LIKE_ARITHMETIC.fullmatch(clean) or "**" in clean or _DOUBTFUL.fullmatch(clean):
         return None
     value = value_of(clean)

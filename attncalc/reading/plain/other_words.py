@@ -1,6 +1,6 @@
-"""Words of other languages that count rows, tokens and heads: as they are counted in English.
+"""Translates words that count rows, tokens and heads to English.
 
-"Rij 2", "2行目" and "第二行" become "row 2", and what reads rows knows one word for them.
+"Rij 2", "2行目" and "第二行" become "row 2", so that readers of rows need one word.
 """
 
 import re
@@ -44,7 +44,7 @@ _BARE = re.compile(
     rf"(?: {_IS})?(?=[ :]{{1,2}}[(\[\d+−–-]|[ .,;:]|$)",
     re.IGNORECASE,
 )
-"""An ordinal alone: la segunda es (1, 2), para el tercero."""
+"""An ordinal without a noun: la segunda es (1, 2), para el tercero."""
 _ROW_OF = re.compile(
     rf"\b(row \d{{1,3}}) {_OF}(?P<of>[^\d,;:()=\n]{{1,30}}?) {_IS}:?(?= [(\[\d+−–-])", re.IGNORECASE
 )
@@ -58,7 +58,7 @@ _HAS_SIGNS = re.compile(r"[行词单标ト头頭ヘ]")
 
 
 def in_english(text: str) -> str:
-    """Return a text in which rows, tokens and heads are counted in English; lines stay lines.
+    """Return a text with rows, tokens and heads counted in English; lines stay lines.
 
     Examples
     --------

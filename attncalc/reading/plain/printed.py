@@ -1,6 +1,6 @@
 """Matrices that programs print in pieces: columns below columns, heads one by one, YAML's lists.
 
-Each is put together on the line where it begins, and lines stay lines.
+Each is combined on the line where it begins, and lines stay lines.
 """
 
 import re
@@ -14,7 +14,7 @@ _LAYER = re.compile(
     r"[ \t]*(?:(?P<name>[A-Za-z]\w{0,30})?[\[(] ?:, ?:, ?(?P<at>\d{1,3})[\])] ?="
     r"|, , (?P<slice>\d{1,3}))[ \t]*"
 )
-"""What MATLAB, Octave, Julia and R print above each layer of a matrix with three axes."""
+"""The heading that MATLAB, Octave, Julia and R print above each layer of a three-axis array."""
 _ROW = re.compile(
     r"[ \t]*+(?:[-+]?[.\d][-+.\deE/]*+|[-+]?(?:Inf|NaN|nan|inf))"
     r"(?:[ \t]++[-+.\deEInfaN/]++)*+[ \t]*+"
@@ -23,14 +23,14 @@ _ITEM = re.compile(
     r"([ \t]{0,40}+)((?:-[ ]{1,4}+)+)([-+]?[.\d][-+.\deE/%]{0,30}|[-+]?\.?inf)[ \t]*", re.I
 )
 _WRAPPED = re.compile(r"\s{2}\\\s*$")
-"""What pandas puts behind the names of columns where others go on below."""
+"""The sign that pandas prints after the names of columns if others continue below."""
 _DEEP = re.compile(r"(?m)^[ \t]{0,40}-[ ]{1,4}-[ ]{1,4}\S")
 DEEPEST = 4
-"""Lists within lists."""
+"""The depth of nested lists."""
 
 
 def with_printed(text: str) -> str:
-    r"""Return a text in which each matrix that a program printed in pieces is one.
+    r"""Return a text with each matrix that a program printed in pieces combined.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def with_printed(text: str) -> str:
 
 
 def _rows_below(lines: Sequence[str], start: int) -> tuple[list[int], int]:
-    """Return the lines of numbers below a heading, past blank ones, and where they end."""
+    """Return the lines of numbers below a heading, skipping blank ones, and their end."""
     found, i = [], _past_blank(lines, start)
     while i < len(lines) and _ROW.fullmatch(lines[i]):
         found.append(i)
@@ -69,7 +69,7 @@ def _past_blank(lines: Sequence[str], i: int) -> int:
 
 
 def _with_columns(lines: list[str]) -> list[str]:
-    """Put columns side by side that stand below one another: Columns 1 through 3, Column 4."""
+    """Combine columns below one another side by side: Columns 1 through 3, Column 4."""
     found, i = [*lines], 0
     while i < len(lines):
         match = _COLUMNS.fullmatch(lines[i])
@@ -99,7 +99,7 @@ def _with_columns(lines: list[str]) -> list[str]:
 
 
 def _with_frames(lines: list[str]) -> list[str]:
-    """Put the columns of a frame side by side that pandas prints below one another."""
+    """Combine the columns of a frame that pandas prints below one another."""
     found, i = [*lines], 0
     while i < len(lines):
         i += 1
@@ -126,7 +126,7 @@ def _with_frames(lines: list[str]) -> list[str]:
 
 
 class _Piece(NamedTuple):
-    """Some of the columns of a frame: their names, and what stands before each row."""
+    """Some columns of a frame: their names, and the names of the rows."""
 
     line: int
     names: list[str]
@@ -136,7 +136,7 @@ class _Piece(NamedTuple):
 
 
 def _piece_of_frame(lines: Sequence[str], start: int) -> _Piece | None:
-    """Return the columns of a frame whose names stand in a line, and the rows below it."""
+    """Return the columns of a frame named in a line, and the rows below it."""
     names = _WRAPPED.sub("", lines[start]).split()
     if not names or not lines[start][:1].isspace():
         return None
@@ -153,7 +153,7 @@ def _piece_of_frame(lines: Sequence[str], start: int) -> _Piece | None:
 
 
 def _with_layers(lines: list[str]) -> list[str]:
-    """Put the layers of a matrix with three axes together: Q(:,:,1) =, Q(:,:,2) =."""
+    """Combine the layers of a three-axis array: Q(:,:,1) =, Q(:,:,2) =."""
     found, i = [*lines], 0
     while i < len(lines):
         match = _LAYER.fullmatch(lines[i])
@@ -179,7 +179,7 @@ def _with_layers(lines: list[str]) -> list[str]:
 
 
 def _with_lists(lines: list[str]) -> list[str]:
-    """Put YAML's lists within lists, an item on each line, together: - - 1, and below it - 2."""
+    """Combine YAML's nested lists, an item per line: - - 1, and below it - 2."""
     found, i = [*lines], 0
     while i < len(lines):
         start, tree = i, list[object]()
@@ -198,7 +198,7 @@ def _with_lists(lines: list[str]) -> list[str]:
 def _put(
     item: "re.Match[str]", open_lists: list[tuple[int, list[object]]], tree: list[object]
 ) -> bool:
-    """Put an item where its dashes say; False where it belongs to no list that is open."""
+    """Insert an item at the depth of its dashes; return False if no open list fits."""
     starts = [item.start(2) + k for k, sign in enumerate(item[2]) if sign == "-"]
     if not open_lists:
         open_lists.append((starts[0], tree))

@@ -1,4 +1,4 @@
-"""What programs put around results: prompts, and matrices as R, SymPy and Typst write them."""
+"""Output of programs around results: prompts, and matrices of R, SymPy and Typst."""
 
 import re
 from decimal import Decimal
@@ -17,19 +17,19 @@ _OPTIONS = re.compile(
     r"(\bmat\()\s{0,9}(?:[a-z-]{3,12}: ?(?:\"[^\"\n]{0,3}\"|#?[\w.%]{1,12}"
     r"|\([^()\n]{0,40}\)) ?, ?){1,4}"
 )
-"""How Typst is to set a matrix, before its numbers: mat(delim: "[", 1, 3; -1, 1)."""
+"""Options of a Typst matrix before its numbers: mat(delim: "[", 1, 3; -1, 1)."""
 MOST = 2000
-"""Entries of a matrix of which only some are written."""
+"""The largest number of entries of a sparse matrix."""
 _FLAT = re.compile(r"\bMatrix\( ?(\d{1,4}) ?, ?(\d{1,4}) ?, ?\[([^\[\]]{1,20000})\]")
 _SPARSE = re.compile(
     r"\bMatrix\( ?(\d{1,3}) ?, ?(\d{1,3}) ?, ?\{([^{}\n]{1,20000})\}"
     r"(?:, ?\w{1,20} ?= ?[\w\[\]]{1,40}){0,6}\)"
 )
-"""What Maple's lprint writes: Matrix(2,2,{(1, 1) = 3, (1, 2) = 4}); what is not there is 0."""
+"""A matrix of Maple's lprint: Matrix(2,2,{(1, 1) = 3, (1, 2) = 4}); missing entries are 0."""
 _PLACED = re.compile(r"\((\d{1,3}), ?(\d{1,3})\) ?= ?([-+.\deE/]{1,40})")
 _KNITTED = re.compile(r"(?m)^##[ \t][^\n]*(?:\n##[ \t][^\n]*)*+")
 LEAST = 2
-"""Lines of a matrix that R Markdown prints: the counts of its columns, and a row."""
+"""The smallest number of lines of a matrix of R Markdown: column numbers, and a row."""
 _COUNT = re.compile(r"\d+")
 _FACTOR = re.compile(r"[ \t]*1\.0{1,6}e([-+]\d{2,3}) ?\*[ \t]*")
 _BELOW_FACTOR = re.compile(r"[ \t]+[-.\d][-.\d \tInfaN]*|[ \t]*Columns? .{1,40}|[ \t]*")
@@ -38,7 +38,7 @@ _OPTION = re.compile(r"(?:(nrow|ncol|byrow) ?= ?)?([\w.]+)")
 
 _IN_DICTIONARY = ("': array(", "': tensor(", "': Array(", "': Matrix(", "': [[")
 _PRINTED = (
-    # Julia: a matrix's size, and of what it is, above it; and dots for each entry, as MATLAB's
+    # Julia: the size and type above a matrix; dots for each entry, as in MATLAB
     (
         ("×",),
         re.compile(
@@ -51,7 +51,7 @@ _PRINTED = (
         re.compile(r"(?<=[a-z])\.(?=\()|(?<=[A-Za-z_)' ])\.(?=[*/^])"),
         "",
     ),
-    # R: counts before the numbers of a vector, and types below the names of columns
+    # R: counts before the numbers of a vector, types below the names of columns
     (("[1] ",), re.compile(r"(?m)^[ \t]*\[\d{1,5}\](?=[ \t]+[-.\d])"), ""),
     (("%*%",), re.compile(r"%\*%"), "@"),
     (("# A ",), re.compile(r"(?m)^[ \t]*# A (?:tibble|data frame)\b[^\n]{0,60}$"), ""),
@@ -65,7 +65,7 @@ _PRINTED = (
         ),
         r"\1",
     ),
-    # what is done to each entry, and a result that is asked for behind its assignment
+    # elementwise functions, and results printed after their assignment
     (
         ("map(", "apply", "applymap("),
         re.compile(
@@ -134,7 +134,7 @@ _PRINTED = (
         ),
         "",
     ),
-    # C and JavaScript: indices each in brackets of their own
+    # C and JavaScript: one pair of brackets for each index
     (("][",), re.compile(r"(?<=\w)\[(\d{1,3})\]\[(\d{1,3})\](?=\s?[=:])"), r"[\1,\2]"),
     # Mathematica, SymPy, Maple and Typst
     (("-(",), re.compile(r"(?<![\w)\]}^])-\((\d{1,20}/\d{1,20})\)(?![\w!^])"), r"-\1"),
@@ -147,7 +147,7 @@ _PRINTED = (
     (("mat(",), _OPTIONS, r"\1"),
     (("mat(",), re.compile(r"\bmat\(([^()\[\]]{1,20000})\)"), r"[\1]"),
 )
-"""What programs print, by signs that stand in it, and how it is read."""
+"""Signs of what programs print, and how each is read."""
 
 
 def without_session(text: str) -> str:
@@ -174,7 +174,7 @@ def without_session(text: str) -> str:
 
 
 def _without_marks(match: "re.Match[str]") -> str:
-    """Return what R Markdown prints below a program without its marks; headings stay."""
+    """Return the output of an R Markdown chunk without its marks; headings stay."""
     lines = match[0].split("\n")
     if len(lines) < LEAST or not any(map(_COUNTED_ROW.match, (line[2:] for line in lines))):
         return match[0]
@@ -182,13 +182,13 @@ def _without_marks(match: "re.Match[str]") -> str:
 
 
 def _as_heading(match: "re.Match[str]") -> str:
-    """Return R's counts of columns as MATLAB's heading of them, which those below go on with."""
+    """Return R's column numbers as a heading of MATLAB, which later columns continue."""
     counts = _COUNT.findall(match[0])
     return f"Columns {counts[0]} to {counts[-1]}"
 
 
 def _with_factors(text: str) -> str:
-    """Return a text in which the factor that MATLAB prints above a matrix is multiplied in."""
+    """Return a text with the factor that MATLAB prints above a matrix multiplied in."""
     lines = text.split("\n")
     power = 0
 
@@ -206,7 +206,7 @@ def _with_factors(text: str) -> str:
 
 
 def _of_size(match: "re.Match[str]") -> str:
-    """Return SymPy's Matrix(2, 1, [3, 4]) as Matrix([[3], [4]]."""
+    """Return SymPy's Matrix(2, 1, [3, 4]) as Matrix([[3], [4]])."""
     height, width = int(match[1]), int(match[2])
     cells = [cell.strip() for cell in match[3].split(",")]
     if len(cells) != height * width:
@@ -228,7 +228,7 @@ def _of_places(match: "re.Match[str]") -> str:
 
 
 def _as_rows(match: "re.Match[str]") -> str:
-    """Return a matrix of R as rows: it fills columns first, if it is not told otherwise."""
+    """Return a matrix of R as rows: it fills columns first, unless byrow is set."""
     cells = [cell.strip() for cell in match[1].split(",")]
     options = dict(zip(("nrow", "ncol", "byrow"), ("", "", "FALSE"), strict=True))
     for place, (key, value) in enumerate(_OPTION.findall(match[2])):

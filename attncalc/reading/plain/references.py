@@ -1,15 +1,15 @@
-"""Character references of HTML, as `&#960;`: read however many digits a stranger gave them."""
+"""Character references of HTML, such as `&#960;`, with any number of digits."""
 
 import html
 import re
 
 _LONG = re.compile(r"&#([0-9]{9,}+)")
 LONGEST = 8
-"""Digits of a reference that are kept: with so many it is no character already."""
+"""The number of digits of a reference that are kept; so many are never a character."""
 
 
 def with_short_references(text: str) -> str:
-    """Return a text whose numeric references have few digits, and mean what they meant.
+    """Return a text whose numeric references have few digits and the same meaning.
 
     Python refuses to read a number of more than 4,300 digits.
 
@@ -22,7 +22,7 @@ def with_short_references(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    r"""Return a text with the characters that its references stand for.
+    r"""Return a text with its character references replaced by characters.
 
     Examples
     --------

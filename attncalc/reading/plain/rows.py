@@ -1,4 +1,4 @@
-"""Rows of numbers without brackets: where a line is parted, and what stands before it."""
+"""Rows of numbers without brackets: their separators, and the names before them."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _REMARK = re.compile(r"(?<=\d)\s++\([^()\d=]{2,60}\)\s*+$")
-"""Words in brackets behind a row: tok 1 → 1 (only sees itself)."""
+"""Words in brackets after a row: tok 1 → 1 (only sees itself)."""
 _BARE_LABEL = re.compile(
     r"\s*(?P<label>(?:row|line|zeile|fila|ligne|token|tok|input|output|query|key|word) ?\d{1,3}"
     r"|[^\W\d_][\w'()-]{0,30})[:.)]?\s+(?P<rest>[^\s=≈].*)",
@@ -52,9 +52,9 @@ _LAST = re.compile(
 )
 """A word before the last number of a row: 1 and 3, 0,5; 2 e 1."""
 _CROSSES = ("x", "X", "×", "*", "/")
-"""What stands in the places that a mask forbids."""
+"""Signs in the entries that a mask excludes."""
 _SCANNED = re.compile(r"[-−–]?[\dOoQlI]{0,6}[." + COMMA + r"](?=[OoQlI]*\d)[\dOoQlI]{1,6}")
-"""A decimal in which a scanner took letters for digits, or a hand wrote them: O,00 and l3.25."""
+"""A decimal with letters in place of digits, by a scanner or by hand: O,00 and l3.25."""
 _EDGES = " \t,;[]()"
 _BESIDE = re.compile(r" {2,}|\t+|[,;|] ?")
 _ARITHMETIC = re.compile(r"(?:sqrt|[-+*·×/√().\d ]){2,80}")
@@ -62,11 +62,11 @@ _RESULT = re.compile(r"[-+]?[.\d][.\d/]{0,40}")
 
 
 class Spaced(list[str]):
-    """Cells that blanks part: some of them may belong together, as 2 1/2 does."""
+    """Cells separated by blanks: some may belong together, such as 2 1/2."""
 
 
 def split_row(text: str) -> list[str] | None:
-    """Return the cells of a line that holds numbers alone; None for any other line.
+    """Return the cells of a line that contains only numbers; None for any other line.
 
     Examples
     --------
@@ -84,12 +84,12 @@ def _cells(text: str) -> list[str] | None:
     return cells if cells and all(map(looks_like_entry, cells)) else None
 
 
-# the same line is asked for by everything that it might begin or go on
+# the same line is read by everything that it might begin or continue
 _cells_of_short = lru_cache(1000)(_cells)
 
 
 def listed_row(text: str) -> list[str] | None:
-    """Return the cells of a row in which a word may stand before the last: 1, 2 and 3.
+    """Return the cells of a row with an optional word before the last: 1, 2 and 3.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def listed_row(text: str) -> list[str] | None:
 
 
 def parted(text: str) -> list[str]:
-    """Part a row at bars and tabs, at commas, at semicolons or at blanks: the first there are."""
+    """Split a row at its bars and tabs, else at commas, else at semicolons, else at blanks."""
     if _STRONG.search(text):
         return [cell.strip() for cell in _STRONG.split(text.strip(" |│"))]
     clean = text.strip(" \t,;")
@@ -125,7 +125,7 @@ def parted(text: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """Part a line at its blanks, but not beside a sign that belongs to a number."""
+    """Split a line at its blanks, but not beside a sign that belongs to a number."""
     found: list[str] = []
     glue = False
     for word in _JOINED.sub("/", text).split():
@@ -138,7 +138,7 @@ def _words(text: str) -> list[str]:
         else:
             found.append(word)
     stop = len(found)
-    while stop > 1 and found[stop - 1] == "-":  # at the end they are what a mask forbids
+    while stop > 1 and found[stop - 1] == "-":  # at the end they are masked entries
         stop -= 1
     stop = len(found) if len(found) < 3 else stop
     if any(word in ("-", "+", "/", "*", "·", "×", "^") for word in found[:stop]):
@@ -162,14 +162,14 @@ def row_of_equations(text: str) -> list[str] | None:
 
 
 def _result(piece: str) -> str:
-    """Return what a calculation in numbers alone comes to; powers of e are on the way to more."""
+    """Return the value of a calculation with only numbers; powers of e are intermediate results."""
     left, _, right = piece.replace("≈", "=").partition("=")
     is_work = _ARITHMETIC.fullmatch(left.strip()) and not _RESULT.fullmatch(left.strip())
     return right.strip() if is_work and _RESULT.fullmatch(right.strip()) else ""
 
 
 def labelled_row(text: str, labels: Container[str] = ()) -> tuple[str, list[str]] | None:
-    """Return the name that stands before a row, and its cells; None where there is none.
+    """Return the name before a row, and its cells; None without a name.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def labelled_row(text: str, labels: Container[str] = ()) -> tuple[str, list[str]
 
 
 def broken_row(text: str, width: int) -> list[str] | None:
-    """Return the cells of a row in which a number is misspelt: as many as its neighbours have."""
+    """Return the cells of a row with a malformed number: as many as its neighbours have."""
     if _RELATION.search(text) or _LIST_ITEM.match(text):
         return None
     cells = parted(text)
@@ -213,7 +213,7 @@ def broken_row(text: str, width: int) -> list[str] | None:
 
 
 def scanned_row(text: str) -> list[str] | None:
-    """Return the cells of a row in which letters stand in decimals: each is refused as a number.
+    """Return the cells of a row with letters in decimals: each is refused as a number.
 
     Examples
     --------
@@ -228,9 +228,9 @@ def scanned_row(text: str) -> list[str] | None:
 
 
 def fitted(rows: Rows, width: int = 0) -> Rows:
-    """Return rows of one width, as far as mixed numbers and single cells allow for it.
+    """Return rows of one width, if mixed numbers and single cells allow it.
 
-    `2 1/2` beside other numbers is one of them, or two: the width of the other rows says which.
+    `2 1/2` beside other numbers is one number or two: the width of the other rows decides.
 
     Examples
     --------
@@ -250,14 +250,14 @@ def fitted(rows: Rows, width: int = 0) -> Rows:
 
 
 def _parted_cell(row: list[str]) -> list[str]:
-    """Part the only cell of a row that holds several numbers."""
+    """Split the only cell of a row that contains several numbers."""
     if len(row) == 1 and not looks_like_entry(row[0]):
         return split_row(row[0]) or row
     return row
 
 
 def _mixed(row: list[str]) -> list[int]:
-    """Return where a whole number stands before a proper fraction, with a blank between."""
+    """Return the positions of whole numbers followed by a blank and a proper fraction."""
     if not isinstance(row, Spaced):
         return []
     return [
@@ -286,8 +286,8 @@ def _merged(row: list[str], target: int) -> list[str]:
 def without_names(rows: Rows) -> Rows:
     """Return a table's entries, without the names of its rows and columns.
 
-    A line of words names the others; so do consecutive whole numbers above and before the entries,
-    as in our own tables.
+    A line of words contains names; so do consecutive whole numbers above and before the entries,
+    as in attncalc's own tables.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def without_names(rows: Rows) -> Rows:
 def without_counts_from_0(rows: Rows) -> Rows | None:
     """Return a table without counts from 0 above and before its entries; None for any other.
 
-    It may as well be a matrix whose first entry is blank: ask for its shape.
+    It can also be a matrix whose first entry is blank: the shape decides.
 
     Examples
     --------
@@ -329,9 +329,9 @@ def without_counts_from_0(rows: Rows) -> Rows | None:
 
 
 def without_counted_rows(rows: Rows) -> Rows | None:
-    """Return rows without the numbers that count them, from 0 or from 1; None where none do.
+    """Return rows without the numbers that count them, from 0 or from 1; None without them.
 
-    They may as well be entries: ask for the shape, or see `without_uneven_counts`.
+    They can also be entries: the shape decides, or `without_uneven_counts`.
     """
     firsts = [row[0] for row in rows if row]
     if len(firsts) < max(2, len(rows)) or min(map(len, rows)) < 2:
@@ -364,7 +364,7 @@ def without_uneven_counts(rows: Rows) -> Rows:
 
 
 def are_alike(name: str, other: str) -> bool:
-    """Say whether two names differ in their numbers alone: Token 1, Token 2."""
+    """Return whether two names differ only in their numbers: Token 1, Token 2."""
     return bool(name) and _DIGITS.sub("#", name) == _DIGITS.sub("#", other)
 
 
@@ -373,7 +373,7 @@ def _are_words(cells: Sequence[str]) -> bool:
 
 
 def _are_names(cells: Sequence[str]) -> bool:
-    """Say whether cells hold a word at least and no blank, or count up by one."""
+    """Return whether cells contain a word and no blank, or count up by one."""
     if all(cells) and not all(cell in _CROSSES or is_number_cell(cell) for cell in cells):
         return True
     numbers = [cell.strip("* `") for cell in cells]

@@ -1,4 +1,4 @@
-"""Lines that belong together: work that goes on below, and rows in brackets of their own."""
+"""Combines lines that belong together: continued work, and rows in separate brackets."""
 
 import itertools
 import re
@@ -18,15 +18,15 @@ _NAMED = re.compile(
     r"\s*([^=:→]{1,60}?(?:[=:→]|->|\b(?:are|is|sind|ist|sont|est|son|es)\b:?))\s*([^=:→]{3,2000})"
 )
 _GAP = re.compile(r"(?P<before>[^()\[\]|]{0,80})(?:\(\s{2,60}\)|\[\s{2,60}\]|\|\s{2,60}\|)\s{0,9}")
-"""A line between two rows of a matrix that is typed with brackets of its own in each line."""
+"""A line between two rows of a matrix with separate brackets in each line."""
 _ROW_ALONE = re.compile(rf"\s{{0,80}}(?:T\s{{1,80}})?({GRID.pattern})\s{{0,9}}")
-"""A row in brackets, and nothing else but the T of a transpose, raised over its letter."""
+"""A row in brackets without other text, except the raised T of a transpose."""
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
 _BESIDE = re.compile(r"\s{2,}|\s*\|\s*")
 """What separates names over matrices side by side."""
 MOST_ROWS = 200
 LEAST_BESIDE = 2
-"""Rows, matrices, and numbers in a row of each, that make matrices side by side."""
+"""The fewest rows, matrices, and numbers in a row of each, of matrices side by side."""
 LONGEST_COUNTED = 2000
 _HAS_DIGIT = re.compile(r"\d")
 _ROWS = ("row", "zeile", "reihe", "fila", "ligne")
@@ -35,19 +35,19 @@ _COUNTED = re.compile(
     r" ?_?(\d{1,3}) ?[:=→] ?",
     re.IGNORECASE,
 )
-"""What counts rows, or the numbers of one, on one line."""
+"""The words on a line that count rows, or the numbers of one."""
 _BRACKETS = " \t,;.|()[]"
 
 
 def stacked(document: Document) -> list[Line]:
-    """Return the lines of a document, those put together that are one matrix or one equation."""
+    """Return the lines of a document, with the lines of one matrix or equation combined."""
     document.lines = [_without_bullet(line) for line in _without_empty(_apart(document.lines))]
     lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
     return _stacked(document, _joined(_without_gaps(document, lines)))
 
 
 def _apart(lines: list[Line]) -> list[Line]:
-    """Return lines with matrices that bars separate side by side one below the other.
+    """Return lines with matrices side by side, separated by bars, placed below one another.
 
     Names are beside each other in the line above: `Q | K` over `1 2 | 3 4`.
     """
@@ -78,7 +78,7 @@ def _groups(text: str) -> list[list[str]]:
 
 
 def _without_gaps(document: Document, lines: list[Line]) -> list[Line]:
-    """Return lines without brackets around nothing between rows; the name beside them goes up."""
+    """Return lines without empty brackets between rows; their name moves up."""
     found: list[Line] = []
     for i, line in enumerate(lines):
         gap = _GAP.fullmatch(line.text) if found and i + 1 < len(lines) else None
@@ -92,7 +92,7 @@ def _without_gaps(document: Document, lines: list[Line]) -> list[Line]:
 
 
 def _without_empty(lines: Sequence[Line]) -> list[Line]:
-    """Return lines without those that only go on with brackets: Maple and SymPy set them apart."""
+    """Return lines without those that only continue brackets: Maple and SymPy print them."""
     return [
         line
         for i, line in enumerate(lines)
@@ -102,18 +102,18 @@ def _without_empty(lines: Sequence[Line]) -> list[Line]:
 
 
 def _in_brackets(line: Line) -> bool:
-    """Say whether a line ends in a row in brackets."""
+    """Return whether a line ends in a row in brackets."""
     return GRID.fullmatch(line.text.rstrip()[-1:]) is not None
 
 
 def _without_bullet(line: Line) -> Line:
-    """Return a line that is one row in brackets without the sign of a list before it."""
+    """Return a line with only a row in brackets without the list marker before it."""
     match = _BULLET.fullmatch(line.text)
     return _with_text(line, match[1] + match[2]) if match else line
 
 
 def _with_lists(document: Document, line: Line) -> Line:
-    """Return a line with its rows behind a name as one grid: (1, 2), (3, 4), or 1 2 / 3 4."""
+    """Return a line with the rows after a name as one grid: (1, 2), (3, 4), or 1 2 / 3 4."""
     if document.is_full or not (match := _NAMED.fullmatch(line.text)):
         return _with_result(document, line)
     marks = GRID.findall(match[2])
@@ -134,12 +134,12 @@ def _with_lists(document: Document, line: Line) -> Line:
 
 
 def _signs_in(text: str) -> Iterator[str]:
-    """Yield what may stand between the rows of a text, and does."""
+    """Yield the separators of rows that a text contains."""
     return (sign for sign in _ROW_SIGNS if sign in text)
 
 
 def _with_result(document: Document, line: Line) -> Line:
-    """Return a line with the rows behind the last sign of an equation as one grid."""
+    """Return a line with the rows after the last sign of an equation as one grid."""
     before, sign, result = line.text.rpartition("=")
     if not sign or document.is_full or len(line.text) > LONGEST_COUNTED:
         return line
@@ -152,9 +152,9 @@ def _with_result(document: Document, line: Line) -> Line:
 
 
 def _with_counted(document: Document, line: Line) -> Line:
-    """Return a line with what it counts as one grid: Q: row 1: 1, 3; row 2: -1, 1.
+    """Return a line with its counted rows as one grid: Q: row 1: 1, 3; row 2: -1, 1.
 
-    Single numbers, each under its own name, are one row: x2 attends to x1: 0.38, x2: 0.62.
+    Single numbers with a name each are one row: x2 attends to x1: 0.38, x2: 0.62.
     """
     names = list(_COUNTED.finditer(line.text, 0, LONGEST_COUNTED))
     if document.is_full or len(names) < 2 or len(line.text) > LONGEST_COUNTED:
@@ -170,7 +170,7 @@ def _with_counted(document: Document, line: Line) -> Line:
         return line
     before = line.text[: names[0].start()].rstrip()
     if len(cells[0]) == 1 and names[0][1].lower() not in _ROWS:
-        if not _HAS_DIGIT.search(before):  # each a row of its own, as k1 = 3, k2 = 4
+        if not _HAS_DIGIT.search(before):  # separate rows, such as k1 = 3, k2 = 4
             return line
         return _with_text(line, f"{before.rstrip(':')}: {', '.join(row[0] for row in cells)}")
     mark = document.add(Grid((cells,), line.number, line.number, "stack"))
@@ -178,12 +178,12 @@ def _with_counted(document: Document, line: Line) -> Line:
 
 
 def _joined(lines: list[Line]) -> list[Line]:
-    """Join lines of work that go on below."""
+    """Join the lines of work that continues below."""
     found: list[Line] = []
     for line in lines:
         before = found[-1].text if found else ""
         goes_on = "=" in before and len(before) < 2000 and not GRID.search(before)
-        goes_on = goes_on and any(map(str.isalnum, before))  # no frame: +====+
+        goes_on = goes_on and any(map(str.isalnum, before))  # not a frame: +====+
         if (
             goes_on
             and line.text.strip()
@@ -203,7 +203,7 @@ def _with_text(line: Line, text: str) -> Line:
 
 
 def _stacked(document: Document, lines: list[Line]) -> list[Line]:
-    """Put rows in brackets of their own, one below the other, together to matrices."""
+    """Combine rows in separate brackets below one another to matrices."""
     found: list[Line] = []
     marks = [_row_grids(document, line.text) for line in lines]
     ends = _ends_of_runs(marks)
@@ -223,9 +223,9 @@ def _stacked(document: Document, lines: list[Line]) -> list[Line]:
 
 
 def _ends_of_runs(marks: list[list[str]]) -> list[int]:
-    """Return for each line where its run of lines with rows in brackets ends.
+    """Return, for each line, the end of its run of lines with rows in brackets.
 
-    It is the line itself where the run is longer than any matrix: all of it is never looked at.
+    If the run is longer than any matrix, the line itself is its end, so that the run is not read.
     """
     ends, end = [0] * len(marks), len(marks)
     for i in range(len(marks) - 1, -1, -1):
@@ -235,7 +235,7 @@ def _ends_of_runs(marks: list[list[str]]) -> list[int]:
 
 
 def _stack(lines: Sequence[Line], marks: list[list[str]], start: int) -> int:
-    """Return where a run of lines ends that each hold the same number of rows in brackets."""
+    """Return the end of a run of lines that each contain the same number of rows in brackets."""
     count = len(marks[start])
     if not count:
         return start
@@ -252,14 +252,14 @@ def _stack(lines: Sequence[Line], marks: list[list[str]], start: int) -> int:
 
 
 class _Uneven(NamedTuple):
-    """Lines with rows of matrices side by side that differ in height, by their columns."""
+    """Lines with rows of matrices side by side of different heights, by their columns."""
 
     lines: Sequence[Line]
     names: list[str]
     marks: list[list[str]]
 
     def merged(self, document: Document) -> Line:
-        """Return one line in which each of the matrices is one grid."""
+        """Return one line with each of the matrices as one grid."""
         pieces: list[str] = []
         for name, marks in zip(self.names, self.marks, strict=True):
             grids = [document.grids[mark] for mark in marks]
@@ -270,7 +270,7 @@ class _Uneven(NamedTuple):
 
 
 def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) -> _Uneven | None:
-    """Return the matrices of unequal height that a run of lines is, each named once."""
+    """Return the matrices of different heights in a run of lines, each named once."""
     if len({len(marks) for marks in rows}) < 2 or document.is_full:
         return None
     places = [document.grids[mark].column for mark in max(rows, key=len)]
@@ -299,7 +299,7 @@ def _outside(text: str) -> list[str]:
 
 
 def _merged(document: Document, lines: Sequence[Line]) -> Line:
-    """Return one line in which each stack of rows is one grid."""
+    """Return one line with each stack of rows as one grid."""
     columns = list(zip(*(GRID.findall(line.text) for line in lines), strict=True))
     outside = [_outside(line.text) for line in lines]
     pieces: list[str] = []
@@ -314,7 +314,7 @@ def _merged(document: Document, lines: Sequence[Line]) -> Line:
 
 
 def _with_bars_beside(document: Document, line: Line) -> Line:
-    """Return a line with rows between bars side by side as grids: Q = | 1 3 |   K = | 3 -1 |."""
+    """Return a line with rows between bars side by side as grids: Q = | 1 3 | K = | 3 -1 |."""
     if line.text.count("|") < 4 or line.text.count("|") > MOST_ROWS or document.is_full:
         return line
     pieces = line.text.split("|")
@@ -331,9 +331,9 @@ def _with_bars_beside(document: Document, line: Line) -> Line:
 
 
 def _with_bars(document: Document) -> list[Line]:
-    """Return the lines with a row between two bars as a grid, where names stand before some.
+    """Return the lines with a row between two bars as a grid, if some have names.
 
-    Rows of bars alone are tables.
+    Rows with only bars are tables.
     """
     rows = [_BARS.fullmatch(line.text) for line in document.lines]
     found = [_with_bars_beside(document, line) for line in document.lines]

@@ -1,4 +1,4 @@
-"""Tables: Markdown's, those of word processors and spreadsheets, and the frames of worksheets."""
+"""Tables of Markdown, word processors and spreadsheets, and the frames of worksheets."""
 
 import math
 import re
@@ -20,31 +20,31 @@ _SUM = re.compile(
     re.I,
 )
 _ONE_ROW = re.compile(r"[_\[({][\[({]?\d{1,2},?(?:[j:*·]|\\cdot)[\])}]{0,2}\$?\s*$")
-"""How the name of one row ends: α_{1j}, A[1,:]."""
+"""The end of the name of one row: α_{1j}, A[1,:]."""
 _OF_ROWS = ("row", "i", "index", "token", "zeile", "fila", "ligne", "idx", "pos", "#", "r")
 _OF_COLUMNS = ("col", "column", "j", "spalte", "columna", "colonne", "dim", "c", "feature")
 _TYPES = re.compile(r"[|│┃](?:\s{0,80}(?:[iuf](?:8|16|32|64)|str|bool|cat)\s{0,80}[|│┃])+")
-"""What polars prints below the names of columns."""
+"""The types that polars prints below the names of columns."""
 TABLE_SIGN = re.compile(r"[|│╭├╰┌└┏┡+]")
-"""What stands in every line at which a table may begin, if it is no tab."""
+"""A character of every line that may begin a table, except a tab."""
 _NUMBERED = re.compile(r"\s{0,40}\(?\d{1,2}[.)]\t+\s{0,9}(?=[^\W\d_]{2})")
 LONGEST_HEADING = 200
 LEAST_WIDTH = 3
-"""Columns that a table has at least in which the last may be a sum: a name, and two numbers."""
+"""The smallest number of columns of a table whose last may be a sum: a name, and two numbers."""
 MOST_OF_FRAME = 2
-"""Cells of a row in a frame of our own: its name, and all its entries."""
+"""The number of cells of a row in attncalc's own frames: its name, and all its entries."""
 NEAR = 0.01
-"""What rounding may change of each number of a sum."""
+"""The largest rounding error of each number of a sum."""
 _ON_THE_WAY = re.compile(r"e\^.{1,12}|exp\w{0,12}(?:\W.{0,20})?|(?:row )?sums?|summen?", re.I)
 _OF_A_ROW = re.compile(r"[^\W\d_]{1,6}[ _]?\d{1,3}")
-"""What a row without entries may be called, among others: k2."""
+"""A possible name of a row without entries: k2."""
 LEAST = 2
-"""Sections that a sheet has."""
+"""The smallest number of sections of a sheet."""
 _HAS_NUMBER = re.compile(r"[\d½¼¾?_]")
 
 
 def table_at(lines: Sequence[Line], start: int) -> int:
-    """Return how many lines a table has that begins here; 0 where none does."""
+    """Return the number of lines of the table that begins here; 0 if none does."""
     text = lines[start].text
     below = lines[start + 1].text if start + 1 < len(lines) else ""
     if "\t" in text.strip():
@@ -59,7 +59,7 @@ def table_at(lines: Sequence[Line], start: int) -> int:
 
 
 def _tabs(lines: Sequence[Line], start: int) -> int:
-    """Return how many consecutive lines are parted by tabs."""
+    """Return the number of consecutive lines separated by tabs."""
     stop = start
     while stop < len(lines) and "\t" in lines[stop].text.strip("\n "):
         if is_numbered_heading(lines[stop].text):
@@ -71,7 +71,7 @@ def _tabs(lines: Sequence[Line], start: int) -> int:
 
 
 def is_numbered_heading(text: str) -> bool:
-    """Say whether a line is the number of a list and words, as word processors paste headings."""
+    """Return whether a line is a list number and words, as word processors paste headings."""
     match = _NUMBERED.match(text) if len(text) < LONGEST_HEADING else None
     return match is not None and not any(map(str.isdigit, text[match.end() :]))
 
@@ -79,7 +79,7 @@ def is_numbered_heading(text: str) -> bool:
 def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dict[str, Rows]:
     """Return several matrices of one table, each under a name over its columns; {} for others.
 
-    A name stands over the first of its columns, with nothing over the others, or over each.
+    The name is above the first column of its matrix, or above each.
     """
     head, *rows = _filled(_spread(cells_by_line(lines))) or [[]]
     starts = [j for j, cell in enumerate(head) if cell and is_name(cell)]
@@ -98,7 +98,7 @@ def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> di
 
 
 def _spread(rows: Rows) -> Rows:
-    """Return a table with each name of its head over the first of the columns that it spans."""
+    """Return a table with each name of its head over the first column that it spans."""
     head, *others = rows or [[]]
     widths = {len(row) for row in others}
     if len(head) < LEAST_WIDTH or len(widths) != 1:
@@ -111,7 +111,7 @@ def _spread(rows: Rows) -> Rows:
 
 
 def _without_gaps(rows: Rows) -> Rows:
-    """Return rows without the empty columns between them and the matrix beside."""
+    """Return rows without the empty columns before the next matrix."""
     width = max(map(len, rows))
     kept = [j for j in range(width) if any(row[j : j + 1] != [""] for row in rows if row[j:])]
     return [[row[j] for j in kept if j < len(row)] for row in rows]
@@ -120,10 +120,10 @@ def _without_gaps(rows: Rows) -> Rows:
 def sections_of_table(
     lines: Sequence[Line], is_name: Callable[[str], bool]
 ) -> list[tuple[Line, list[Line]]]:
-    """Return the blocks of a sheet in one table: each heading alone in its row; [] for others.
+    """Return the sections of a sheet in one table, each with its heading; [] for others.
 
-    Names of columns may stand above them all, or rows below a heading that is no line of the table;
-    and a heading may be that of what is on the way, as exp is.
+    The heading has its own row. Names of columns may be above all sections, or below a heading
+    outside the table. A heading may name an intermediate result, such as exp.
     """
     found: list[tuple[Line, list[Line]]] = []
     above: list[Line] = []
@@ -147,9 +147,9 @@ def sections_of_table(
 
 
 def rows_of_table(lines: Sequence[Line]) -> list[tuple[str, list[str]]]:
-    """Return the rows of a table each of which says which it is: α_{1j}, A[2,:]; [] for others.
+    """Return the rows of a table with a name each: α_{1j}, A[2,:]; [] for others.
 
-    Some may be named as work on the way to them: e^{q_1·k_j}.
+    Some names may be of intermediate work: e^{q_1·k_j}.
     """
     head, *rows = _without_sums(_filled(cells_by_line(lines))) or [[]]
     names = [row[0] for row in rows]
@@ -163,7 +163,7 @@ def rows_of_table(lines: Sequence[Line]) -> list[tuple[str, list[str]]]:
 def groups_by_name(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dict[str, Rows]:
     """Return several matrices of one table whose first column names them; {} for others.
 
-    A name stands before the first row of its matrix, or before each; counts may stand behind it.
+    The name precedes the first row of its matrix, or each; counts may follow it.
     """
     rows = [row for row in cells_by_line(lines) if any(row)]
     header = rows[0] if rows and not any(map(is_number_cell, rows[0])) else []
@@ -183,7 +183,7 @@ def groups_by_name(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dic
 
 
 def _without_counts(rows: Rows, titles: Sequence[str]) -> Rows:
-    """Return the rows of one group without their names or counts; [] where they are no matrix."""
+    """Return the rows of one group without their names or counts; [] if they are not a matrix."""
     width = max((i for row in rows for i, cell in enumerate(row, start=1) if cell), default=0)
     rows = [(row + [""] * width)[:width] for row in rows]
     firsts = [row[0] for row in rows if row]
@@ -198,7 +198,7 @@ def _without_counts(rows: Rows, titles: Sequence[str]) -> Rows:
 
 
 def _of_entries(rows: Rows) -> Rows:
-    """Return the matrix of a list of entries, each behind its row and column; [] for gaps."""
+    """Return the matrix of a list of entries with row and column numbers; [] for gaps."""
     places = {(row[0], row[1]): row[2] for row in rows}
     sides = [list(dict.fromkeys(row[k] for row in rows)) for k in (0, 1)]
     if len(places) != len(rows) or len(rows) != len(sides[0]) * len(sides[1]):
@@ -211,7 +211,7 @@ def _of_entries(rows: Rows) -> Rows:
 
 
 def cells_by_line(lines: Sequence[Line]) -> Rows:
-    """Return the cells of each line of a table, but not its rules."""
+    """Return the cells of each line of a table, without its rules."""
     if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
         tabs = [[cell.strip() for cell in line.text.rstrip("\n").split("\t")] for line in lines]
         return [row for row in tabs if any(row)]
@@ -226,7 +226,7 @@ def cells_by_line(lines: Sequence[Line]) -> Rows:
 
 
 def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
-    """Return the rows of a table, without the names around them, and the name in its corner."""
+    """Return the rows of a table without the names around them, and the name in its corner."""
     rows = cells_by_line(lines)
     if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
         return _named(_without_sums(_without_margin(_filled(rows))))
@@ -241,14 +241,14 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
 
 
 def _framed(rows: Rows) -> Rows:
-    """Return the entries of a worksheet of our own: its first line and column are names."""
+    """Return the entries of attncalc's own worksheet: its first line and column are names."""
     width = len(_entries(" ".join(rows[0][1:])))
     found = [_entries(" ".join(row[1:])) for row in rows[1:]]
     return [row or [""] * width for row in found]
 
 
 def _entries(line: str) -> list[str]:
-    """Part a line of a worksheet into entries: by two blanks, or by one where that is needed.
+    """Split a line of a worksheet into entries: at two blanks, or at one if necessary.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def _holds_numbers(cell: str) -> bool:
 
 
 def _named(rows: Rows) -> tuple[Rows, str]:
-    """Part the name in a table's corner, or alone in its first column, from its entries."""
+    """Separate the name in the corner or alone in the first column of a table from its entries."""
     if not rows:
         return rows, ""
     corner = rows[0][0]
@@ -283,7 +283,7 @@ def _named(rows: Rows) -> tuple[Rows, str]:
 
 
 def _is_one_of_names(rows: Rows) -> bool:
-    """Say whether what stands in a corner is the first name of rows, or of columns: q1 over q2."""
+    """Return whether the text in a corner is the first name of rows or columns: q1 above q2."""
     head, firsts = rows[0], [row[0] for row in rows[1:]]
     if len(head) > 1 and are_alike(head[0], head[1]) and all(map(is_number_cell, firsts)):
         return True
@@ -293,7 +293,7 @@ def _is_one_of_names(rows: Rows) -> bool:
 
 
 def _without_sums(rows: Rows) -> Rows:
-    """Return a table without its columns of sums, and of what else is said to stand beside it."""
+    """Return a table without its columns of sums and other named extra columns."""
     head = rows[0] if len(rows) > 1 and not any(map(is_number_cell, rows[0])) else []
     sums = [j for j, cell in enumerate(head) if j and _SUM.fullmatch(cell.strip(" *_:"))]
     sums = sums or ([len(head) - 1] if _ends_in_sums(rows) else [])
@@ -303,9 +303,9 @@ def _without_sums(rows: Rows) -> Rows:
 
 
 def _ends_in_sums(rows: Rows) -> bool:
-    """Say whether a word heads a last column that holds what each row before it comes to.
+    """Return whether the last column has a word as heading, and contains the sum of each row.
 
-    What it is called in any language is no matter; the others are counted: k1, k2, k3, som.
+    The word may be in any language; the other headings are counted: k1, k2, k3, som.
     """
     if len(rows) < 2:
         return False
@@ -324,7 +324,7 @@ def _ends_in_sums(rows: Rows) -> bool:
 
 
 def _is_word(cell: str) -> bool:
-    """Say whether a cell is a word, or nothing at all."""
+    """Return whether a cell is a word, or empty."""
     return not cell or cell.isalpha()
 
 
@@ -338,7 +338,7 @@ def _without_margin(rows: Rows) -> Rows:
 
 
 def _filled(rows: Rows) -> Rows:
-    """Pad rows whose last cells were left out."""
+    """Pad rows whose last cells are missing."""
     width = max((i for row in rows for i, cell in enumerate(row, start=1) if cell), default=1)
     rows = [row[:width] for row in rows]
     return [row + [""] * (width - len(row)) if len(row) >= width - 1 else row for row in rows]

@@ -12,9 +12,9 @@ from attncalc.reading.plain.tidy import Struck
 
 DEEPEST = 30
 LONGEST_COLUMNS = 4000
-"""Letters that say how the columns of an array are set."""
+"""The largest length of the column specification of an array."""
 OPEN, CLOSE = "\ue000", "\ue001"
-"""Around an environment of LaTeX that is a matrix; a third mark says that it has no brackets."""
+"""Marks around a LaTeX environment that is a matrix; a third mark means that it has no brackets."""
 BARE = "\ue005"
 
 _SPECIAL = re.compile(r"[\\{}&%~$]|\n")
@@ -24,11 +24,11 @@ _FACTOR = re.compile(
     r"[ \t&]*\\(?:begin|underbrace|overbrace|left|cdot|times|[bB]ig\w?)(?![a-z])"
     r"(?!\{(?:al|ga|sp|eq))"
 )
-"""What goes on with a product on a line of its own."""
+"""The continuation of a product on the next line."""
 _TERM = re.compile(
     r"[ \t]{0,20}\n?[ \t]{0,20}&?[ \t]{0,20}(?:\\q?quad[ \t]{0,20}(?=[-+])|(?=\\approx\b))"
 )
-"""What stands before a further term of a sum, or what all comes to, on a row of its own."""
+"""The start of a further term of a sum, or of its value, on a separate row."""
 LONGEST_SUM = 2500
 _DIFFERENTIAL = re.compile(r"\s*+[∂d]\s*+[A-Za-zℒ][\w.,;:^{}()\[\]]{0,30}\s*+")
 _DISPLAY = re.compile(
@@ -58,11 +58,11 @@ _DROPPED = {"hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1
             "providecommand": 2, "DeclareMathOperator": 2, "setcounter": 2, "pagestyle": 1,
             "geometry": 1, "includegraphics": 1, "cellcolor": 1, "rowcolor": 1,
             "noalign": 1, "cline": 1, "cmidrule": 1, "thispagestyle": 1}  # fmt: skip
-"""Commands that set no text, and how many groups of theirs are none either."""
+"""Commands without visible text, and the number of their groups without text."""
 _BEFORE_TEXT = {"overset": 1, "underset": 1, "stackrel": 1, "parbox": 1, "raisebox": 1,
                 "makebox": 0, "framebox": 0, "textcolor": 1, "colorbox": 1, "fcolorbox": 2,
                 "scalebox": 1, "resizebox": 2, "multicolumn": 2, "multirow": 2}  # fmt: skip
-"""Commands whose last group is text, and how many groups before it are none, as widths."""
+"""Commands whose last group is text, and the number of groups before it, such as widths."""
 _STRUCK = ("sout", "st", "cancel", "xcancel", "bcancel", "xout", "strike")
 _HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph", "chapter",
              "title", "intertext", "shortintertext", "caption")  # fmt: skip
@@ -78,9 +78,9 @@ _SIMPLE = re.compile(r"[\d.\s]*")
 
 
 class Converted(NamedTuple):
-    """A text without LaTeX, where its lines begin in the file, and what was noted on the way.
+    """A text without LaTeX, the file line of each of its lines, and the asides.
 
-    Asides are matrices in braces that are named below them, each with its line.
+    Asides are matrices in braces with a name below, each with its line.
     """
 
     text: str
@@ -91,7 +91,7 @@ class Converted(NamedTuple):
 
 
 def without_tex(text: str) -> Converted:
-    r"""Return a text with its LaTeX turned into plain text; other texts come back as they are.
+    r"""Return a text with its LaTeX converted to plain text; other texts are unchanged.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def without_tex(text: str) -> Converted:
 
 
 class _Converter:
-    """Reads a text once; what it writes goes to the innermost group that is being collected."""
+    """Converts a text in one pass; output goes to the innermost group being collected."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -145,7 +145,7 @@ class _Converter:
             self.is_behind = False
 
     def _plain(self) -> None:
-        """Take what stands before the next special character."""
+        """Copy the text before the next special character."""
         match = _SPECIAL.search(self.text, self.position)
         stop = match.start() if match else len(self.text)
         if stop > self.position:
@@ -153,7 +153,7 @@ class _Converter:
         self.position = stop
 
     def _special(self) -> None:
-        """Take one special character, and what belongs to it."""
+        """Convert one special character, and the text that belongs to it."""
         character = self.text[self.position : self.position + 1]
         if character == "\\" and self.is_tex:
             self._command()
@@ -169,7 +169,7 @@ class _Converter:
             self._emit(self._sign_of(character))
 
     def _sign_of(self, character: str) -> str:
-        """Return what one of `& $ ~ { }` is in plain text."""
+        """Return the plain text of `&`, `$`, `~`, `{` or `}`."""
         if character == "$":
             return " "
         if character == "&" and self.in_matrix:
@@ -184,13 +184,13 @@ class _Converter:
     def _newline(self) -> None:
         self.line += 1
         if self.text.startswith("\n", self.position):
-            self.in_display = 0  # no equation goes on into another paragraph
+            self.in_display = 0  # an equation does not continue in another paragraph
         goes_on = self.in_display > 0 and _FACTOR.match(self.text, self.position)
         self._emit(" " if self.in_matrix or goes_on else "\n")
         self.breaks.append((self.length, self.line))
 
     def _percent(self) -> None:
-        """Take a share as it stands; a comment is a line of its own, or not read."""
+        """Copy a percentage; a comment becomes a separate line, or is not read."""
         before = self.text[max(0, self.position - 400) : self.position - 1].rsplit("\n", 1)[-1]
         if before.rstrip()[-1:].isdigit() or not before.strip():
             if before.strip():
@@ -200,7 +200,7 @@ class _Converter:
         self.position = len(self.text) if stop < 0 else stop
 
     def _group(self) -> None:
-        """Take the braces off a group; those of an index or of a power stay."""
+        """Remove the braces of a group; those of an index or of a power stay."""
         before = (self.out[-1] if self.out else "").rstrip()[-1:]
         if self.text.startswith(",}", self.position) and before.isdigit():
             self._emit(COMMA)
@@ -259,7 +259,7 @@ class _Converter:
             self.position += is_letters and self.text.startswith(" ", self.position)
 
     def _brace(self) -> None:
-        """Take what stands in a brace, and keep it under the name that is set below it."""
+        """Convert the content of a brace, and store it under the name below it."""
         line = self.line
         inner = self._argument()
         self._emit(inner)
@@ -270,11 +270,11 @@ class _Converter:
                 self.asides.append((line, f"{name} = {inner}"))
 
     def _drop(self, name: str) -> None:
-        """Pass over a command that sets no text, and over its groups."""
+        """Skip a command without visible text, and its groups."""
         self._pass_over(_DROPPED[name], takes_command=name.endswith("command"))
 
     def _pass_over(self, groups: int, *, takes_command: bool = False) -> None:
-        """Pass over options, and over as many groups."""
+        """Skip options, and the given number of groups."""
         for _ in range(2):  # \makebox[width][place]
             self._optional()
         for _ in range(groups):
@@ -305,7 +305,7 @@ class _Converter:
             self._emit(sign)
 
     def _row(self) -> None:
-        """Begin a row of a matrix, or of equations; one that goes on with a sum is no other."""
+        """Begin a row of a matrix or of equations, unless it continues a sum."""
         term = None if self.in_matrix else _TERM.match(self.text, self.position)
         is_short = self.length - self.begun < LONGEST_SUM
         if term is None or not is_short:
@@ -359,7 +359,7 @@ class _Converter:
         self.struck.append(Struck(line, self.text[first : self.position].strip("{}")))
 
     def _collected(self, read: Callable[[], None], *, in_matrix: bool = False) -> str:
-        """Return what a function writes, which is then not part of the text yet."""
+        """Return what a function writes, without adding it to the text."""
         outer, length, inside, line = self.out, self.length, self.in_matrix, self.line
         self.out, self.in_matrix = [], self.in_matrix + in_matrix
         self.depth += 1
@@ -382,7 +382,7 @@ class _Converter:
             self.position += 1
 
     def _raw_argument(self, longest: int = 80) -> str:
-        """Return a group of plain letters, as the name of an environment is; "" where none is."""
+        """Return a group of plain letters, such as the name of an environment; "" without one."""
         self._skip_blanks()
         stop = self.text.find("}", self.position, self.position + longest)
         if not self.text.startswith("{", self.position) or stop < 0:
@@ -391,14 +391,14 @@ class _Converter:
         return self.text[start:stop]
 
     def _optional(self) -> None:
-        """Pass over [options]."""
+        """Skip [options]."""
         if self.text.startswith("[", self.position):
             stop = self.text.find("]", self.position, self.position + 80)
             if stop >= 0 and "\n" not in self.text[self.position : stop]:
                 self.position = stop + 1
 
     def _argument(self) -> str:
-        """Return the group, or the single character, that a command is applied to."""
+        """Return the argument of a command: a group, or a single character."""
         self._skip_blanks()
         if self._at("{"):
             self.position += 1
@@ -423,12 +423,12 @@ class _Converter:
                 self.position += 1
                 return
             if self.text.startswith("\n\n", self.position):
-                return  # a group does not go on into another paragraph
+                return  # a group does not continue in another paragraph
             self._special()
 
 
 def _operand(text: str) -> str:
-    """Return what stands over or under a fraction, in brackets where it is more than a number."""
-    if _DIFFERENTIAL.fullmatch(text):  # ∂L/∂Q is a name, and no quotient
+    """Return the numerator or denominator of a fraction, in brackets unless it is a number."""
+    if _DIFFERENTIAL.fullmatch(text):  # ∂L/∂Q is a name, not a quotient
         return "".join(text.split())
     return text.strip() if _SIMPLE.fullmatch(text) and text.strip() else f"({text.strip()})"

@@ -1,6 +1,6 @@
-"""One alphabet for texts out of mail programs, word processors, Markdown and HTML.
+"""One alphabet for texts from mail programs, word processors, Markdown and HTML.
 
-Lines stay lines, so that what is found later is found where it was written.
+Lines stay lines, so that later steps can report the original line.
 """
 
 import re
@@ -15,12 +15,12 @@ from attncalc.reading.plain.references import unescaped
 from attncalc.reading.plain.wiki_tables import with_flat_wiki
 
 LONGEST_TEXT = 2_000_000
-"""Characters of a text that is read as one; an answer of more is a program's output."""
+"""The largest number of characters of a text that are read; a longer one is a program's output."""
 MOST_LINES = 50_000
-"""Lines of such a text: each is looked at many times."""
+"""The largest number of lines of a text: each is read many times."""
 
 DEEPEST_INDENT = 80
-"""Blanks before a tag that begins a line."""
+"""The largest number of blanks before a tag that begins a line."""
 _CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("\u00a0\u2007\u202f\u2009\u2002\u2003\u3000\u200a", " "),
@@ -79,7 +79,7 @@ _SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*])([^*\n]{1,80})\*(?![\w*(])")
 _QUOTES = re.compile(r"(?m)^(?:[ \t]?>(?!=))+[ \t]?")
 _BULLETS = re.compile(r"(?m)^([ \t]{0,40})[○◦▪▫■□●‣⁃➢➤►▸✔✓][ \t]{1,9}(?=[^\W\d_]|[*`$(\[])")
 _TICKED = re.compile(r"(?m)^([ \t]{0,40}[-*+] )\[[ xX✓]\][ \t]{1,9}")
-"""Signs of lists that word processors set, and boxes that are ticked: ○ q1, - [x] row 1."""
+"""List markers of word processors, and ticked boxes: ○ q1, - [x] row 1."""
 _HIGHLIGHTED = re.compile(r"(?<![=<>!:])==(?=[^\s=])([^=\n]{1,200}?)(?<=[^\s=])==(?!=)")
 _CELLS_OF = re.compile(rf"(?<=[=:] )\{{([-+\d.,{COMMA};/ ]{{3,4000}})\}}")
 _WIKI_HEADING = re.compile(r"(?m)^={2,6} ?(?=[^\W\d_])([^=\n]{1,120}?) ?=*$")
@@ -88,7 +88,7 @@ _BRACES = re.compile(r"(?<![_^])\{")
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
 _SIGN_APART = re.compile(r"(?:(?<=[(\[|])|(?<=[(\[|] )|(?<=  )|(?<=^))- (?=\d)")
 _THIN = re.compile(r"\\,(?= ?(?:;|\)|\\right))|(?<=[;(])\\,|(?<=; )\\,")
-"""TeX's thin space beside what parts or holds numbers: (0,62\\,;\\,0,38)."""
+r"""TeX's thin space beside separators and brackets: (0,62\,;\,0,38)."""
 _FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
 _BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[(\d{1,2})\][ \t]{1,9}(?=[^\W\d_])")
 """The number of a list: [1] Q."""
@@ -96,14 +96,14 @@ _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</s
 
 
 class Struck(NamedTuple):
-    """What was crossed out, and the line where that begins."""
+    """Struck-out text, and the line where it begins."""
 
     line: int
     text: str
 
 
 def tidied(text: str) -> tuple[str, list[Struck]]:
-    """Return a text in one alphabet, and what was struck out of it.
+    """Return a text in one alphabet, and the text struck out of it.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
 
 
 def _together(text: str) -> str:
-    """Put together numbers that a scanner took apart, in lines that hold no sum: - 2 . 5."""
+    """Join numbers that a scanner split, in lines without a sum: - 2 . 5."""
     if not _APART.search(text):
         return text
     lines = text.split("\n")
@@ -148,13 +148,13 @@ def _together(text: str) -> str:
 
 
 def _vulgar(match: "re.Match[str]") -> str:
-    """Return a fraction of one character, and the whole number before it, as one fraction."""
+    """Return a fraction in one character, and the whole number before it, as one fraction."""
     above, _, below = unicodedata.normalize("NFKC", match[2]).partition("⁄")
     return f"{int(match[1] or 0) * int(below) + int(above)}/{below}"
 
 
 def _letters(text: str) -> str:
-    """Return letters of mathematics as letters, and raised and lowered digits by ^ and _."""
+    """Return mathematical letters as letters, and raised and lowered digits with ^ and _."""
     text = _VULGAR.sub(_vulgar, text)
     text = _LETTERS.sub(lambda m: unicodedata.normalize("NFKC", m[0]), text)
     text = _SUBSCRIPTS.sub(lambda m: "_" + unicodedata.normalize("NFKC", m[0]), text)
@@ -163,7 +163,7 @@ def _letters(text: str) -> str:
 
 
 def _without_struck(text: str) -> tuple[str, list[Struck]]:
-    """Take out what is crossed out, but not the ends of its lines."""
+    """Remove struck-out text, but not the ends of its lines."""
     struck: list[Struck] = []
     for opening, closing in _STRUCK:
         pieces, position, line, counted = [], 0, 1, 0
@@ -183,7 +183,7 @@ def _without_struck(text: str) -> tuple[str, list[Struck]]:
 
 
 def _break(match: "re.Match[str]") -> str:
-    """Return the end of a line, where the file has none already."""
+    """Return a line end, unless the file has one already."""
     before = match.string[max(0, match.start() - DEEPEST_INDENT) : match.start()].rstrip(" \t")
     behind = match.string[match.end() : match.end() + 1]
     return "" if before[-1:] in ("", "\n") or behind == "\n" else BREAK
@@ -200,7 +200,7 @@ def _without_tags(text: str) -> str:
 _MISREAD = re.compile(
     r"(?<![\w.,])(-?[\dOoQlI]{0,4}[OoQlI]),(?=[OoQlI]{0,4}\d)([\dOoQlI]{1,6})(?![\w,.])"
 )
-"""A decimal before whose comma a scanner took letters for digits: O,00."""
+"""A decimal with letters in place of digits before its comma, by a scanner: O,00."""
 _TWO_COMMAS = re.compile(r"\d,-?\d+,-?\d")
 _AFTER_COMMA = re.compile(r"\d, +[-+]?[.\d]|\d,-\d")
 _POINT = re.compile(r"(?<![\d.])-?\d+\.\d+(?![\d.])")
@@ -210,16 +210,16 @@ _AMONG_WHOLES = re.compile(
     r"(?<![\d,.])\d+,\d+ (?:/|e|y|et|und|and|en) [-+]?\d+(?![\d,.])"
     r"|(?<![\d,.])\d+ (?:/|e|y|et|und|and|en) [-+]?\d+,\d+(?![\d,.])"
 )
-"""What would be rows of several widths, if its commas parted numbers: 8,5 / 8, and 2,5 e -2."""
+"""Rows that would have several widths if commas separated numbers: 8,5 / 8, and 2,5 e -2."""
 _ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
 _BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d\d(?![\d.,])")
 SEVERAL = 2
-"""Numbers as 0,05 from which on a text without a decimal point writes its decimals so."""
+"""The smallest number of decimals such as 0,05 for a text without decimal points to use commas."""
 _TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
 
 
 def within_bounds(text: str) -> tuple[str, list[str]]:
-    """Return as much of a text as is read, and what is said of the rest.
+    """Return the part of a text that is read, and messages about the rest.
 
     Examples
     --------
@@ -237,10 +237,10 @@ def within_bounds(text: str) -> tuple[str, list[str]]:
 
 
 def with_decimal_commas(text: str) -> str:
-    """Mark the commas of a document that uses them throughout for its decimals.
+    """Mark the commas of a document that uses them for all its decimals.
 
-    `2,50 1,00` says so, and `1, 3` and `[1,-3]` say that commas part its numbers. A text in which
-    they are marked stays as it is.
+    `2,50 1,00` shows this; in `1, 3` and `[1,-3]`, commas separate numbers. A marked text is
+    returned unchanged.
     """
     if COMMA in text:
         return text

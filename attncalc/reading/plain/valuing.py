@@ -1,6 +1,6 @@
-r"""What an arithmetic expression comes to: `1/√2`, `e^{1.5}/(e^{1.5} + e^2)`, `1·0 + 2·1`.
+"""Values of arithmetic expressions: `1/√2`, `e^{1.5}/(e^{1.5} + e^2)`, `1·0 + 2·1`.
 
-Nothing is evaluated by Python: a parser of two dozen tokens, with limits to what it follows.
+Python evaluates nothing: a parser of two dozen tokens does, with limits.
 """
 
 import math
@@ -18,11 +18,11 @@ Value = Fraction | float
 
 
 class NoValue(ValueError):  # noqa: N818 - it is what happened
-    """A text that is no arithmetic."""
+    """A text that is not an arithmetic expression."""
 
 
 def value_of(text: str) -> Fraction | Decimal | None:
-    """Return the value of an expression: a Fraction where it is rational; None where it has none.
+    """Return the value of an expression: a Fraction if it is rational; None if it has none.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def _tokens(text: str) -> list[str]:
 
 
 class _Parser:
-    """Reads sums of products of powers; factors may stand side by side."""
+    """Reads sums of products of powers; adjacent factors are multiplied."""
 
     def __init__(self, tokens: list[str]) -> None:
         self.tokens = tokens
@@ -143,7 +143,7 @@ class _Parser:
 
 
 def _is_moderate(value: Fraction) -> bool:
-    """Say whether the powers of a number stay short."""
+    """Return whether the powers of a number stay short."""
     return max(abs(value.numerator), value.denominator) < 10**6
 
 

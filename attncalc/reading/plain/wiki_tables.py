@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 _CELLS = re.compile(r"\|\||!!")
 _RULE = "|---|"
-"""What stands on a line of a table that holds no cells: it says nothing."""
+"""A line of a table without cells."""
 
 
 def with_flat_wiki(text: str) -> str:
@@ -33,7 +33,7 @@ def _flat(lines: list[str]) -> Iterator[str]:
 
 
 def _end_of_table(lines: list[str], start: int) -> int:
-    """Return the line behind a table that begins here; 0 where none does."""
+    """Return the line after a table that begins here; 0 if none does."""
     if not lines[start].startswith("{|") or "\\" in lines[start]:
         return 0
     for i in range(start + 1, len(lines)):
@@ -45,7 +45,7 @@ def _end_of_table(lines: list[str], start: int) -> int:
 
 
 def _rows(lines: list[str]) -> list[str]:
-    """Return the lines of one table, each row on its first; what is between them says nothing."""
+    """Return the lines of one table, each row on its first; other lines are empty."""
     rows: dict[int, list[str]] = {}
     first = -1
     for i, line in enumerate(map(str.strip, lines)):

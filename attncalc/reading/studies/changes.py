@@ -1,4 +1,4 @@
-"""What changes in a study, and the values that it takes: "K[a] *= 0:3", "scale=0:inf"."""
+"""The changes of a study with their values: "K[a] *= 0:3", "scale=0:inf"."""
 
 import re
 from fractions import Fraction
@@ -37,17 +37,17 @@ _PERMUTE = re.compile(r"permute\s+(?P<name>\w+)\s*=\s*(?P<orders>.*)", re.DOTALL
 
 
 def looks_like_change(text: str) -> bool:
-    """Return whether a text on the command line says what changes, and is no file."""
+    """Return whether a text on the command line is a change, and not a file."""
     return "=" in text
 
 
 def read_change(text: str, problem: Problem) -> Change:
-    """Read what changes, as "K[a] *= 0:3".
+    """Read a change, such as "K[a] *= 0:3".
 
     Raises
     ------
     InputError
-        When it cannot be read, or the problem has no such entry; the message says what would do.
+        If it cannot be read, or the problem has no such entry; the message lists what is possible.
     """
     try:
         return _read_change(text, problem)
@@ -115,7 +115,7 @@ def _of_order(text: str, name: str, orders: str, problem: Problem) -> Change:
 
 
 def _check_setting(name: str, problem: Problem) -> None:
-    """Refuse a setting of layers for an attention alone, and one of a part that is not there."""
+    """Refuse a setting of layers for a single attention, and one of a missing part."""
     problem.check_part(name)
     own = own_name(name)
     if problem.is_alone and SETTINGS[own].kind == LAYERS:
@@ -127,7 +127,7 @@ def _check_setting(name: str, problem: Problem) -> None:
 
 
 def _check_limit(problem: Problem, name: str) -> None:
-    """Refuse a limit that is not known, or is none."""
+    """Refuse a limit that is unknown, or does not exist."""
     if own_name(name) != "scale":
         raise InputError(f"only scale has a limit at inf: give {name} a largest value")
     prefix = name.removesuffix("scale")
@@ -150,7 +150,7 @@ def _check_limit(problem: Problem, name: str) -> None:
 
 
 def _takes_all_between(name: str, values: Values) -> bool:
-    """Return whether a setting takes any number between two of these values."""
+    """Return whether a setting allows any number between two of these values."""
     if isinstance(values, Listed) and any(isinstance(value, str) for value in values):
         return False
     try:
@@ -161,7 +161,7 @@ def _takes_all_between(name: str, values: Values) -> bool:
 
 
 def _whole(name: str, span: Span) -> Values:
-    """Return the whole numbers of a range, for a setting that takes no others."""
+    """Return the whole numbers of a range, for a setting that allows only these."""
     assert isinstance(span.last, Fraction)
     low, high = int(span.first), int(span.last)
     read_setting(name, span.first)
@@ -265,7 +265,7 @@ def _count(text: str) -> int:
 
 
 def _value(text: str, name: str) -> Value:
-    """Read a value; a setting may take words."""
+    """Read a value; a setting may have words as values."""
     plain = text.strip()
     try:
         return _bound(plain)

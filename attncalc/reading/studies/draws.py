@@ -1,4 +1,4 @@
-"""What is drawn at random: "K[a] ~ N(mu, 0.01 I + 1/2 mu muT)", "K[a] ~ U(0, 1)"."""
+"""Random draws: "K[a] ~ N(mu, 0.01 I + 1/2 mu muT)", "K[a] ~ U(0, 1)"."""
 
 import re
 from collections.abc import Iterator
@@ -49,17 +49,17 @@ _OUTER = re.compile(
 
 
 def looks_like_draw(text: str) -> bool:
-    """Return whether a text on the command line says what is drawn, and is no file."""
+    """Return whether a text on the command line is a draw, and not a file."""
     return "~" in text
 
 
 def read_draw(text: str, problem: Problem) -> Draw:
-    """Read what is drawn, and how.
+    """Read a draw.
 
     Raises
     ------
     InputError
-        When it cannot be read, the problem has no such entry, or a covariance is none.
+        If it cannot be read, the problem has no such entry, or a covariance is invalid.
     """
     try:
         return _read_draw(text, problem)
@@ -97,7 +97,7 @@ def _uniform(parts: list[str], rows: Matrix) -> Uniform:
 def _normal(parts: list[str], rows: Matrix, problem: Problem) -> Normal:
     if not 1 <= len(parts) <= 2:
         raise InputError("N takes a mean and a covariance, as N(mu, 0.01 I)")
-    # without a mean it is what is given
+    # without a mean, the given matrix is the mean
     mean, covariance = parts if len(parts) == 2 else ("mu", parts[0])
     with np.errstate(over="ignore", invalid="ignore"):
         means = np.stack([_mean(mean, row, problem) for row in rows])
@@ -120,7 +120,7 @@ def _mean(text: str, given: Matrix, problem: Problem) -> Matrix:
 
 
 def _row(text: str, given: Matrix, problem: Problem, whole: str) -> Matrix:
-    """Return a row of numbers: mu, that of a matrix, or one that is typed."""
+    """Return a row of numbers: mu, that of a matrix, or a typed one."""
     if _MU.fullmatch(text.strip()):
         return given
     row = read_row(text) if text.strip().startswith("[") else row_named(text, problem)
@@ -159,7 +159,7 @@ def _matrix(text: str, size: int) -> Matrix:
 
 
 def _terms(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the terms of a sum, with their signs; a minus within brackets or after e is no sign."""
+    """Yield the terms of a sum with their signs; a minus within brackets or after e is not one."""
     depth, start = 0, 0
     for place, letter in enumerate(f"{text}+"):
         depth += (letter == "[") - (letter == "]")
@@ -172,7 +172,7 @@ def _terms(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _factored(term: str) -> tuple[Fraction, str]:
-    """Return the number before what it multiplies, 1 where there is none."""
+    """Return the factor and the rest of a term; the factor is 1 if there is none."""
     found = _TERM.fullmatch(term.strip())
     assert found is not None
     factor = number_of(found["factor"]) if found["factor"] else Fraction(1)

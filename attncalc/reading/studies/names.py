@@ -23,7 +23,7 @@ def read_row(text: str) -> Matrix:
     Raises
     ------
     InputError
-        When something in it is no number.
+        If a part of it is not a number.
     """
     inner = text.strip().strip("[]").strip()
     cells = [cell for part in inner.split(",") for cell in part.split() or [""]]
@@ -36,7 +36,7 @@ def number_of(text: str) -> Fraction:
     Raises
     ------
     InputError
-        When it is none.
+        If it is not a number.
     """
     try:
         return Fraction(read_number(text))
@@ -51,12 +51,12 @@ class _Axis(NamedTuple):
 
 
 def place_of(name: str, text: str | None, problem: Problem) -> tuple[int | slice, ...]:
-    """Return where a matrix that is given changes: [a] is a token, [2,1] an entry.
+    """Return the place of a change in a given matrix: [a] is a token, [2,1] an entry.
 
     Raises
     ------
     InputError
-        When it has no such entry.
+        If it has no such entry.
     """
     if text is None:
         return ()
@@ -87,7 +87,7 @@ def _axes(name: str, matrix: Matrix, problem: Problem) -> list[_Axis]:
 
 
 def tokens_of(name: str, problem: Problem) -> tuple[str, ...]:
-    """Return the names of the tokens that a given matrix has, if it has any."""
+    """Return the names of the tokens of a given matrix; () if it has none."""
     if name in (problem.query_source, problem.query_source.replace("X", "P"), "Q", "S", "A"):
         return problem.queries
     if name in ("K", "V", "X", "X2", "P2"):
@@ -96,7 +96,7 @@ def tokens_of(name: str, problem: Problem) -> tuple[str, ...]:
 
 
 _PIECES = re.compile(r"""\"[^\"]*+\"|'[^']*+'|[^,"']++|[,"']""")
-"""Names in quotes, the text between commas, and the rest: a comma, or a quote alone."""
+"""Names in quotes, the text between commas, and the rest: a comma, or a single quote."""
 
 
 def split_list(text: str) -> list[str]:
@@ -118,12 +118,12 @@ def _index(text: str, axis: _Axis, what: str) -> int | slice:
 
 
 def index_of(text: str, kind: str, size: int, labels: Sequence[str], what: str) -> int:
-    """Return which of a kind is meant, from 0: by its label, or by its number from 1.
+    """Return the index of an item, from 0: by its label, or by its number from 1.
 
     Raises
     ------
     InputError
-        When there is none; it says what there is.
+        If there is none; the message lists the items.
     """
     plain = text.strip("\"'")
     if plain in labels:
@@ -139,7 +139,7 @@ def index_of(text: str, kind: str, size: int, labels: Sequence[str], what: str) 
 
 
 def split_outside(text: str) -> list[str]:
-    """Return the parts between commas that are outside of brackets."""
+    """Return the parts between commas outside brackets."""
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter in "[(") - (letter in "])")
@@ -155,7 +155,7 @@ def given_name(text: str, problem: Problem, others: Iterable[str] = ()) -> str:
     Raises
     ------
     InputError
-        When there is none; it names what is given, and what else it could be called.
+        If there is none; the message lists the given matrices, and other possible names.
     """
     if text in problem.more:
         return text
@@ -169,19 +169,19 @@ def given_name(text: str, problem: Problem, others: Iterable[str] = ()) -> str:
 
 
 def check_given(name: str, problem: Problem, *, among_steps: bool = False) -> None:
-    """Refuse a matrix that is not given, and so cannot change.
+    """Refuse a matrix that is not given, and cannot change.
 
     Parameters
     ----------
     name, problem
-        The matrix, and whose it is.
+        The matrix, and its problem.
     among_steps
-        Whether a name is refused only where it is that of a step.
+        Whether a name is refused only if it is a step.
 
     Raises
     ------
     InputError
-        That names those that are given.
+        The message lists the given matrices.
     """
     if name in problem.names:
         return
@@ -200,12 +200,12 @@ _ROW_OF = re.compile(
 
 
 def row_named(text: str, problem: Problem) -> Matrix | None:
-    """Return a row of a given matrix by its name, as "K[b]" or "k_b"; None where it names none.
+    """Return a row of a given matrix by name, such as "K[b]" or "k_b"; None if it is not one.
 
     Raises
     ------
     InputError
-        When there is no such row.
+        If there is no such row.
     """
     found = _ROW_OF.fullmatch(text.strip())
     if found is None:

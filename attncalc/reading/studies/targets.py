@@ -1,4 +1,4 @@
-"""What a query is designed for: "1/2 v_a + 1/2 v_b", "v_b"."""
+"""The target of a query: "1/2 v_a + 1/2 v_b", "v_b"."""
 
 import re
 from fractions import Fraction
@@ -19,12 +19,12 @@ _TERM = re.compile(
 
 
 def read_target(text: str, problem: Problem) -> TargetWeights:
-    """Read the weights that are aimed for.
+    """Read the target weights.
 
     Raises
     ------
     InputError
-        When it cannot be read, names no value, or its weights are none of a softmax.
+        If it cannot be read, names no value, or its weights are impossible for a softmax.
     """
     try:
         return TargetWeights(text.strip(), _weights(text, problem))

@@ -1,4 +1,4 @@
-"""What is watched in a study: entries of steps by our notation, and measures of their rows."""
+"""Watched quantities of a study: entries of steps, and measures of their rows."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -44,20 +44,20 @@ HOW_TO_WATCH = (
 )
 HOW_TO_COMPARE = 'compare two watched quantities or numbers, as "q·k_a > 0" or "A[1,1] <= A[1,2]"'
 MOST_SHOWN_UNASKED = 12
-"""Weights up to which all are watched by default."""
+"""The largest number of weights that are all watched by default."""
 
 
 def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
-    """Read what is watched, each once; where nothing is said, the weights.
+    """Read watched quantities, each once; the default is the weights.
 
     Raises
     ------
     InputError
-        When there is no such entry or measure; the message says what there is.
+        If there is no such entry or measure; the message lists what exists.
     """
     solution = solve(problem)
     asked = [part for text in texts for part in split_outside(text)]
-    if not asked:  # weights, and what layers give
+    if not asked:  # weights, and the outputs of layers
         asked = [_few(solution, step.name) for step in solution.all_weights]
         asked += [] if asked and problem.is_alone else [_few(solution, outputs_of(problem))]
     found = [each for text in asked for each in _watched(text, solution)]
@@ -65,12 +65,12 @@ def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
 
 
 def read_outputs(problem: Problem, *, weights_too: bool) -> tuple[Watched, ...]:
-    """Return what is watched of draws where nothing is said: outputs, and weights where few.
+    """Return the default watched quantities of draws: outputs, and weights if they are few.
 
     Parameters
     ----------
     problem
-        Whose outputs they are.
+        The problem.
     weights_too
         Whether weights are watched.
     """
@@ -90,7 +90,7 @@ def read_conditions(texts: Sequence[str], problem: Problem) -> tuple[Condition, 
     Raises
     ------
     InputError
-        When a text is no comparison, or a side is more than one number.
+        If a text is not a comparison, or a side is more than one number.
     """
     solution = solve(problem)
     return tuple(_condition(text.strip(), solution) for text in texts)
@@ -117,7 +117,7 @@ def _side(side: str, text: str, solution: Solution) -> Watched:
 
 
 def _few(solution: Solution, name: str) -> str:
-    """Return a step where it is small, and else its first row, or that of its first head."""
+    """Return a step if it is small, otherwise its first row, or that of its first head."""
     if solution[name].size <= MOST_SHOWN_UNASKED:
         return name
     head = "1," if solution[name].ndim == 3 else ""
@@ -138,7 +138,7 @@ _OF_ROW: dict[str, tuple[tuple[str, Callable[[Matrix], Matrix]], ...]] = {
 
 _DOT = re.compile(r"([^·⋅\[]++(?:\[[^\]]*+\]\s*+)?)[·⋅]([^·⋅\[]++(?:\[[^\]]*+\])?)")
 _LETTER = re.compile(r"([xkvq])(?:_(?:\{(.+)\}|(\w+)))?")
-"""A row as course notes name it: k_a, v_{the cat}, and q where there is one."""
+"""A row as in course notes: k_a, v_{the cat}, and q for a single query."""
 
 
 def _watched(text: str, solution: Solution) -> Iterator[Watched]:
@@ -175,7 +175,7 @@ def _dot(texts: list[str], text: str, solution: Solution) -> Watched:
 
 
 def _as_rows(text: str, solution: Solution) -> str:
-    """Return k_a as K[a], q as Q, and q_2 as Q[2,1,:] where each head has one query."""
+    """Return k_a as K[a], q as Q, and q_2 as Q[2,1,:] if each head has one query."""
     found = _LETTER.fullmatch(text)
     if found is None:
         return text
@@ -209,7 +209,7 @@ def _entries(text: str, solution: Solution) -> Iterator[Watched]:
 
 
 class _Rows(NamedTuple):
-    """Rows of a matrix: its name, which heads, which rows, and whether their mean is meant."""
+    """Rows of a matrix: its name, its heads, the rows, and whether their mean is watched."""
 
     name: str
     heads: tuple[int, ...]
@@ -250,7 +250,7 @@ def _rows(text: str, whole: str, solution: Solution) -> _Rows:
 
 
 def _is_masked(name: str, solution: Solution) -> bool:
-    """Return whether a matrix has entries of -∞, where keys are forbidden."""
+    """Return whether a matrix has entries of -∞, for masked keys."""
     given = solution.problem.given
     values = given[name] if name in given else solution.floats[name]
     role = next((step.role for step in solution.plan if step.name == name), "")
@@ -258,7 +258,7 @@ def _is_masked(name: str, solution: Solution) -> bool:
 
 
 def _refuse_masked(name: str, text: str, solution: Solution) -> None:
-    """Refuse the norm of what is -∞ somewhere."""
+    """Refuse the norm of rows with entries of -∞."""
     if _is_masked(name, solution):
         weights = [step.name for step in solution.all_weights]
         raise InputError(

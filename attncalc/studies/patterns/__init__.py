@@ -1,1 +1,1 @@
-"""Patterns: facts about what attends to what, computed from a solution; writing has sentences."""
+"""Patterns: facts about attention weights, computed from a solution."""

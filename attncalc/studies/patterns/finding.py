@@ -1,8 +1,8 @@
-"""All patterns of a solution, most telling first, and which of them repeat no other.
+"""All patterns of a solution, the most informative first, and those that repeat others.
 
-Those of all heads of an attention are found here: how heads compare, and what another choice would
-change. Another scale, no mask, weights of 0 where they show as 0: each is the same plan run on a
-problem, or an attention, that differs in that alone.
+Patterns of all heads of an attention are found here: comparisons of heads, and the effects of other
+choices. Another scale, no mask, or 0 for weights that round to 0 is the same plan run on a problem,
+or an attention, that differs only in that.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,23 +34,23 @@ from attncalc.studies.patterns.view import Rows, SolvedAttention, View, counted,
 from attncalc.studies.permuting import moved, orders, tokens_in, what_depends_on_order
 
 MOST_HEADS = 16
-"""Heads that are compared each with each; more are compared with the first."""
+"""The largest number of heads that are all compared; more are compared with the first."""
 MOST_IN_LINE = 4
 """Heads from which a square of places is a convolution: fewer are shifts."""
 MOST_PERMUTED = 40_000
 """Scores up to which a problem is solved again with its tokens in another order."""
 NO_SCALE = "none"
 UP = Context(prec=2, rounding=ROUND_UP)
-"""How a bound is shown: with two digits, and never too low."""
+"""The rounding of a bound: two digits, and never too low."""
 REPEATED = {
     "identity": ("one-hot", "all-own"),
     "permutation": ("one-hot",),
 }
-"""What follows from a pattern without another look at the weights."""
+"""Patterns that follow from another pattern."""
 
 
 class _Pair(NamedTuple):
-    """Two heads, from 1, and by how much each of their rows differs, its sizes added up."""
+    """Two heads, from 1, and the total difference of each of their rows."""
 
     one: int
     other: int
@@ -58,7 +58,7 @@ class _Pair(NamedTuple):
 
 
 def heads(attended: SolvedAttention) -> Iterator[Pattern]:
-    """Yield which heads have the same weights, and which two of the others differ most."""
+    """Yield the heads with equal weights, and the two others that differ most."""
     if len(attended.heads) > 1:
         pairs = _compared(attended)
         yield from _heads_alike(attended, pairs)
@@ -66,7 +66,7 @@ def heads(attended: SolvedAttention) -> Iterator[Pattern]:
 
 
 def _heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
-    """Yield groups of heads whose weights are the same, but for `NEAR` in each row."""
+    """Yield groups of heads whose weights differ by less than `NEAR` in each row."""
     groups: list[set[int]] = []
     for one, other, apart in pairs:
         if apart.max() < NEAR:
@@ -77,14 +77,14 @@ def _heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Patt
                 pair.apart.max() < NEAR
                 for pair in pairs
                 if pair.other == other and pair.one in known
-            ):  # it is near all of the group that were compared with it
+            ):  # it is near all compared heads of the group
                 known.add(other)
     for group in map(sorted, groups):
         yield attended.pattern("heads-alike", "heads", {"heads": group, "threshold": NEAR})
 
 
 def _heads_differ(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
-    """Yield, of the heads that are not alike, the two that differ most, and where."""
+    """Yield the two heads that differ most, and where."""
     differing = [pair for pair in pairs if pair.apart.max() >= NEAR]
     if not differing:
         return
@@ -104,7 +104,7 @@ def _heads_differ(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pat
 
 
 def _compared(attended: SolvedAttention) -> list[_Pair]:
-    """Return pairs of heads: all, or of very many those with the first."""
+    """Return pairs of heads: all, or for very many those with the first."""
     numbers = range(1, len(attended.heads) + 1)
     every = len(numbers) <= MOST_HEADS
     pairs = combinations(numbers, 2) if every else ((1, other) for other in numbers[1:])
@@ -118,10 +118,10 @@ def _compared(attended: SolvedAttention) -> list[_Pair]:
 
 
 def scaling(attended: SolvedAttention) -> Iterator[Pattern]:
-    """Yield how spread the rows are, and would be with scores that are scaled another way."""
+    """Yield the spread of the rows, and with scores scaled differently."""
     fields = attended.fields
     scale = fields.scale
-    # where no scale is the custom √d_k is of no interest, and given scores have none
+    # if no scale is the default, √d_k is not of interest, and given scores have none
     if scale == fields.default_scale == NO_SCALE:
         return
     other: Any = NO_SCALE if scale not in (NO_SCALE, 1) else SQRT_DK
@@ -152,14 +152,14 @@ def _all_rows(heads: Iterable[Matrix]) -> Rows:
 
 
 def masked(attended: SolvedAttention) -> Iterator[Pattern]:
-    """Yield how many weights a mask forbids, and how large they would be without it."""
+    """Yield the number of masked weights, and their size without the mask."""
     where = attended.forbidden
     if where is None or not (where.any() or attended.fields.bias is not None):
         return  # for example, the last query has no masked keys and no biases
     open_to_all: dict[str, Any] = {
         "causal": False,
         "window": None,
-        # else a bias by distance would have another direction once nothing is causal
+        # otherwise a bias by distance would change its direction without a causal mask
         "rel_bidirectional": (
             None if attended.fields.rel_bias is None else attended.fields.rel_both_ways
         ),
@@ -306,12 +306,12 @@ def _channels(kernel: Matrix) -> str:
 
 
 def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
-    """Yield which weights are not 0 and show as 0, and how much they matter to an output."""
+    """Yield the nonzero weights that are shown as 0, and their effect on an output."""
     solution, name = attended.solution, attended.weights.name
     made = solution.exact[name]
     hidden = _hidden(attended, made)
     count = int(hidden.sum())
-    if not count or solution.plan[-1].name == name:  # nothing is made of them
+    if not count or solution.plan[-1].name == name:  # nothing reads them
         return
     moved = _outputs(attended, np.where(hidden, made, made * 0))
     if moved is None:
@@ -328,7 +328,7 @@ def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
     }
     values["change"] = _bound(change.max())
     values["output"] = int(np.unravel_index(int(change.argmax()), change.shape)[-2]) + 1
-    if not attended.is_alone:  # the outputs of a network are others
+    if not attended.is_alone:  # the outputs of a network are different
         values["of"] = attended.outputs.name
     yield attended.pattern("rounded-away", name, values)
 
@@ -342,14 +342,14 @@ def _hidden(attended: SolvedAttention, made: Matrix) -> Matrix:
 
 
 def _outputs(attended: SolvedAttention, weights: Matrix) -> Matrix | None:
-    """Return how far these weights move the outputs: what follows them, less what 0 gives.
+    """Return how far these weights move the outputs: the difference to weights of 0.
 
-    None where these are computed row by row together with the weights.
+    None if these are computed row by row together with the weights.
     """
     solution, name = attended.solution, attended.weights.name
     place = [step.name for step in attended.steps].index(name)
     after = attended.steps[place + 1 :]
-    if not after:  # an equation states the weights, and another what they weigh
+    if not after:  # an equation defines the weights, and another reads them
         after = tuple(step for step in solution.plan if name in step.inputs)[:1]
     if not after:
         return None
@@ -373,21 +373,21 @@ def _bound(value: Any) -> Amount:
 
 
 def _places(hidden: Matrix) -> Iterator[Place]:
-    """Yield where entries are hidden, row by row: of a large matrix they are millions."""
+    """Yield the places of hidden entries, row by row: a large matrix has millions."""
     for place in np.ndindex(hidden.shape[:-1]):
         for column in np.flatnonzero(hidden[place]).tolist():
             yield (*place, column)
 
 
 def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
-    """Return every pattern that holds, most telling first, and head after head.
+    """Return all patterns, the most informative first, head after head.
 
-    Those of several attentions follow one another.
+    Several attentions follow one another.
 
     Raises
     ------
     InputError
-        When there is no attention, or its weights, or what they are weighed with, were not kept.
+        If there is no attention, or its weights or values were not kept.
     """
     _check_kept(solution)
     by_code = partial(sorted, key=lambda pattern: CODES.index(pattern.code))
@@ -425,12 +425,12 @@ def of_head(
     solution, patterns
         The solution, and its patterns.
     wanted
-        The head, from 1, or the weights of an attention, as "cross.A", or "cross.A,2".
+        The head, from 1, or the weights of an attention, such as "cross.A", or "cross.A,2".
 
     Raises
     ------
     InputError
-        When there is no such head.
+        If there is no such head.
     """
     step, asked = attention_and_head(solution, wanted, mean=False)
     number = int(asked or 0) if len(solution.heads_of(step)) > 1 else 0

@@ -1,4 +1,4 @@
-"""Pattern: one fact about the weights of a solution; all codes, all thresholds, what is read."""
+"""Pattern: a fact about the weights of a solution; all codes, thresholds, and inputs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.base.errors import InputError
 
-if TYPE_CHECKING:  # schemas read the codes alone, without numpy
+if TYPE_CHECKING:  # schemas read only the codes, without numpy
     from attncalc.problem.problem import Problem
 
 NO_ATTENTION = "this problem has no attention, so there are no weights to explain"
@@ -36,25 +36,25 @@ CODES = (
     "order-matters",
     "rounded-away",
 )
-"""What a pattern can be, most telling first."""
+"""The codes of patterns, the most informative first."""
 
 ALONE = 0.995
-"""The share of an output's weight from which it takes an input alone."""
+"""The share of an output's weight from which it attends almost only to an input."""
 NEAR = 0.005
-"""Rows whose weights differ by less, added up, are the same but for that."""
+"""The largest total difference of rows that are near."""
 LITTLE, SHARE_OF_EQUAL = 0.005, 0.1
-"""Below this weight nothing is attended to; of many inputs, below this part of an equal share."""
+"""The smallest weight of an attended input; for many inputs, the share of an equal weight."""
 EVEN = 0.005
-"""How far from their mean, relative to it, weights are alike."""
+"""The largest relative difference of uniform weights from their mean."""
 ONE_DIGIT = Context(prec=1, rounding=ROUND_DOWN)
 MOST_ROWS = 20
-"""Outputs, of all heads together, up to which each has a pattern of its own."""
+"""The number of outputs, of all heads together, up to which each has its own patterns."""
 MOST_LISTED = 100
 """Number of places, and of tied inputs, that are listed; of more, only the count is given."""
 
 
 class Amount(NamedTuple):
-    """A number, and the digits it is shown with."""
+    """A number, and its shown digits."""
 
     value: float
     shown: str
@@ -69,16 +69,16 @@ class Pattern:
     code
         One of `CODES`.
     about
-        What it is about: the weights "A", "head 2", "output 3", "heads".
+        Its subject: the weights "A", "head 2", "output 3", "heads".
     values
-        Its numbers, by name. Outputs, inputs and heads are counted from 1; every threshold that
-        decided is among them.
+        Its numbers, by name. Outputs, inputs and heads are counted from 1; every applied threshold
+        is among them.
     head
-        Which head it is about, from 1; 0 for the only one, and for all of them.
+        Its head, from 1; 0 for the only one, and for all.
     weights
-        The step of the weights that it is a fact about.
+        The step of its weights.
     where
-        Where these are among several attentions: "cross", "layer 2"; "" for the only ones.
+        The place of these among several attentions: "cross", "layer 2"; "" for the only ones.
     """
 
     code: str
@@ -90,7 +90,7 @@ class Pattern:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """Its values as lists, texts and numbers alone, as JSON has them."""
+        """Its values as lists, texts and numbers, as in JSON."""
         return {name: _plain(value) for name, value in self.values.items()}
 
 
@@ -103,9 +103,9 @@ def _plain(value: Any) -> Any:
 
 
 def little(inputs: int) -> float:
-    """Return the weight below which an output does not attend to an input, of so many.
+    """Return the weight below which an output does not attend to an input.
 
-    Of many inputs it is rounded down to one digit, so that a sentence can state it.
+    For many inputs it is rounded down to one digit, so that a sentence can state it.
 
     Examples
     --------
@@ -122,14 +122,14 @@ def needed_for_patterns(problem: "Problem") -> dict[str, None]:
     Raises
     ------
     InputError
-        When there is no attention.
+        If there is no attention.
     """
     if not problem.attentions:
         raise InputError(NO_ATTENTION)
     plan = problem.calculation.steps
     weights = ("masked", "weights")
     if not problem.is_alone:
-        # what an attention in layers reads, and all of it that has no column for each key
+        # the inputs of an attention in layers, and its steps without a column for each key
         return {s.name: None for s in plan if s.columns != "keys" or s.role in weights}
     place = next(i for i, step in enumerate(plan) if step.role == "weights")
     after = plan[place + 1 :]

@@ -1,4 +1,4 @@
-"""Patterns of one head: of which inputs its outputs are made, how alike and how spread."""
+"""Patterns of one head: the inputs of its outputs, equal rows, and spread."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -21,17 +21,17 @@ from attncalc.studies.patterns.pattern import (
 from attncalc.studies.patterns.view import View, counted
 
 SEED = 1
-"""Of the numbers that rows are summed up with, to find which could be equal."""
+"""The seed of random factors for sums of rows, which find rows that could be equal."""
 
 
 def identity(view: View) -> Iterator[Pattern]:
-    """Yield that each output takes its own input alone."""
+    """Yield that each output attends almost only to its own input."""
     if view.n == view.m > 1 and view.alone.all() and (view.rows.lead == np.arange(view.n)).all():
         yield view.pattern("identity", {"is_own": view.has_own, "threshold": ALONE})
 
 
 def permutation(view: View) -> Iterator[Pattern]:
-    """Yield that the outputs take the inputs in another order, each alone and each once."""
+    """Yield that the outputs attend almost only to the inputs in another order, each once."""
     lead = view.rows.lead
     is_one = view.n == view.m > 1 and view.alone.all() and len(np.unique(lead)) == view.n
     if is_one and (lead != np.arange(view.n)).any():
@@ -39,10 +39,10 @@ def permutation(view: View) -> Iterator[Pattern]:
 
 
 def shift(view: View) -> Iterator[Pattern]:
-    """Yield that each output takes the input alone that is some places from its own.
+    """Yield that each output attends almost only to the input a fixed distance away.
 
-    At the edge, where there is no such input, an output may do anything. It takes two outputs, and
-    half of all.
+    At the edge, where there is no such input, an output may be different. At least two outputs, and
+    half of all, are required.
     """
     offsets = (view.rows.lead - np.arange(view.n))[view.alone]
     for by in np.unique(offsets[offsets != 0]).tolist():
@@ -56,7 +56,7 @@ def shift(view: View) -> Iterator[Pattern]:
 
 
 def one_hot(view: View) -> Iterator[Pattern]:
-    """Yield which outputs take one input alone."""
+    """Yield the outputs that attend almost only to one input."""
     found = np.flatnonzero(view.alone)
     if len(found):
         values = {"outputs": counted(found), "inputs": counted(view.rows.lead[found])}
@@ -64,7 +64,7 @@ def one_hot(view: View) -> Iterator[Pattern]:
 
 
 class _Window(NamedTuple):
-    """From which to which place, relative to its own, any output attends."""
+    """The range of positions, relative to its own, that outputs attend to."""
 
     low: int
     high: int
@@ -75,7 +75,7 @@ class _Window(NamedTuple):
 
 
 def band(view: View) -> Iterator[Pattern]:
-    """Yield the kernel of the rows, where they are translates and narrower than all the inputs.
+    """Yield the kernel of the rows, if they are translates and narrower than all inputs.
 
     Outputs so near an edge that the kernel does not fit are not compared; there must be two others.
     """
@@ -94,11 +94,11 @@ def band(view: View) -> Iterator[Pattern]:
 
 
 def _window(weights: Matrix) -> _Window | None:
-    """Return the narrowest window outside of which each row has less than `NEAR` in all."""
+    """Return the narrowest window outside of which each row has a total of less than `NEAR`."""
     lows, highs = [], []
     for place in blocks_of_rows(weights.shape):
         sizes = np.abs(weights[place])
-        if not sizes.any(axis=1).all():  # a row without any weight is no translate
+        if not sizes.any(axis=1).all():  # a row without any weight is not a translate
             return None
         outputs = np.arange(len(weights))[place[0]]
         from_left = sizes.cumsum(axis=1) >= NEAR / 2
@@ -109,7 +109,7 @@ def _window(weights: Matrix) -> _Window | None:
 
 
 def _are_translates(weights: Matrix, window: _Window, start: int, stop: int) -> bool:
-    """Return whether the rows in which the window fits hold the same in it, but for `NEAR` each."""
+    """Return whether the rows in which the window fits are near each other in it."""
     first = weights[start:, start + window.low :]
     down, across = first.strides
     shape = (stop - start, window.width)
@@ -121,7 +121,7 @@ def _are_translates(weights: Matrix, window: _Window, start: int, stop: int) -> 
 
 
 def uniform(view: View) -> Iterator[Pattern]:
-    """Yield which outputs weigh alike all inputs, two or more, that their mask leaves."""
+    """Yield the outputs with uniform weights for all unmasked inputs, two or more."""
     left = np.full(view.n, view.m)
     if view.forbidden is None:
         even = _is_even(view.weights, None)
@@ -150,7 +150,7 @@ def _is_even(weights: Matrix, forbidden: Matrix | None) -> Matrix:
 
 
 def sink(view: View) -> Iterator[Pattern]:
-    """Yield the one input that leads, unshared, in every output."""
+    """Yield the input with the largest weight of every output, without ties."""
     rows = view.rows
     leads = (rows.lead == rows.lead[0]) & (rows.sharing == 1) & (rows.top > 0)
     if view.n > 1 and view.m > 1 and leads.all():
@@ -170,14 +170,14 @@ def unattended(view: View) -> Iterator[Pattern]:
 
 
 def none_own(view: View) -> Iterator[Pattern]:
-    """Yield that no output attends to its own place."""
+    """Yield that no output attends to its own position."""
     limit = little(view.m)
     if view.has_own and view.n > 1 and (np.abs(np.diagonal(view.weights)) < limit).all():
         yield view.pattern("none-own", {"threshold": limit})
 
 
 def all_own(view: View) -> Iterator[Pattern]:
-    """Yield that every output attends to its own place."""
+    """Yield that every output attends to its own position."""
     own, limit = np.diagonal(view.weights), little(view.m)
     if view.has_own and view.n > 1 and (own >= limit).all():
         low, high = int(own.argmin()), int(own.argmax())
@@ -187,7 +187,7 @@ def all_own(view: View) -> Iterator[Pattern]:
 
 
 def ties(view: View) -> Iterator[Pattern]:
-    """Yield which inputs share the first place of an output, or the second, as the map has it."""
+    """Yield the inputs that tie for the largest or the second weight of an output."""
     found = [*_ties(view)]
     if found:
         yield view.pattern("ties", {"ties": found, "threshold": TIE})
@@ -201,7 +201,7 @@ def _ties(view: View) -> Iterator[dict[str, object]]:
         is_first = bool(first[output])
         value = rows.top[output] if is_first else rows.second[output]
         weight = view.weight(output, int((rows.lead if is_first else rows.runner)[output]))
-        if not is_first and not float(weight.shown):  # what shows as 0.00 is never second
+        if not is_first and not float(weight.shown):  # a weight shown as 0.00 is never second
             continue
         row = view.weights[output]
         share = np.flatnonzero((row >= value * (1 - TIE)) & (row <= value * (1 + TIE)))
@@ -209,15 +209,15 @@ def _ties(view: View) -> Iterator[dict[str, object]]:
             "output": output + 1,
             "place": 1 if is_first else 2,
             "count": len(share),
-            "inputs": counted(share[:MOST_LISTED]),  # where all tie, each output would list all
+            "inputs": counted(share[:MOST_LISTED]),  # if all tie, each output would list all
             "weight": weight,
         }
 
 
 def blocks(view: View) -> Iterator[Pattern]:
-    """Yield groups of outputs and of inputs that have nothing to do with one another.
+    """Yield groups of outputs and inputs without weights between groups.
 
-    There are two or more, and one of them at least has two outputs and two inputs.
+    There are two or more, and at least one has two outputs and two inputs.
     """
     limit = little(view.m)
     found = _groups(np.abs(view.weights) >= limit)
@@ -249,7 +249,7 @@ def _groups(linked: Matrix) -> list[tuple[list[int], list[int]]]:
 
 
 def equal_rows(view: View) -> Iterator[Pattern]:
-    """Yield which outputs have the same weights, and whether they are shown as the same."""
+    """Yield the outputs with equal weights, and whether they show the same digits."""
     found = _equal(view)
     if found:
         same = [_shown_alike(view, group) for group in found]
@@ -260,8 +260,8 @@ def equal_rows(view: View) -> Iterator[Pattern]:
 def _equal(view: View) -> list[list[int]]:
     """Return groups of rows that are equal within `TIE` of their largest weight.
 
-    A sum of each row, every input with a factor of its own, says which rows could be: so that not
-    every row is compared with every other.
+    A sum of each row, with a random factor for each input, finds rows that could be equal, so that
+    not all pairs are compared.
     """
     factors = np.random.default_rng(SEED).uniform(0.5, 1.5, view.m)
     sums = view.weights @ factors
@@ -328,7 +328,7 @@ def _of_output(view: View, output: int) -> Pattern:
 
 
 def margin(view: View) -> Iterator[Pattern]:
-    """Yield the bounds of the lead of the first input over the second."""
+    """Yield the bounds of the difference of the largest and the second weight."""
     known = np.flatnonzero(view.rows.total > 0)
     if view.m == 1 or not len(known):
         return
@@ -366,4 +366,4 @@ OF_A_HEAD: tuple[Callable[[View], Iterator[Pattern]], ...] = (
     spread,
     margin,
 )
-"""What finds the patterns of a head."""
+"""The functions that find the patterns of a head."""

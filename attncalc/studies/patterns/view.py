@@ -1,4 +1,4 @@
-"""One attention of a solution: its weights, the steps around them, and what others would make."""
+"""One attention of a solution: its weights, the steps around them, and alternatives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ class SolvedAttention:
     Parameters
     ----------
     solution
-        What it is an attention of.
+        The solution.
     weights
         The step of its weights.
     """
@@ -38,7 +38,7 @@ class SolvedAttention:
 
     @property
     def part(self) -> Built:
-        """The part that it is."""
+        """Its part of the calculation."""
         return self.solution.problem.calculation.part_of(self.weights.name)
 
     @property
@@ -48,7 +48,7 @@ class SolvedAttention:
 
     @cached_property
     def steps(self) -> Plan:
-        """Its own steps, as they are called in the calculation."""
+        """Its own steps, with their names in the calculation."""
         return self.part.plan
 
     @property
@@ -58,29 +58,29 @@ class SolvedAttention:
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is the whole of the problem."""
+        """Whether it is the entire problem."""
         return self.solution.problem.is_alone
 
     @property
     def where(self) -> str:
-        """Where it is among several, as "cross", "1.self" and "layer 2"; "" for the only."""
+        """Its place among several, such as "cross", "1.self" and "layer 2"; "" for the only one."""
         return self.solution.problem.where(self.weights.name)
 
     @cached_property
     def forbidden(self) -> Matrix | None:
-        """Where a mask forbids a query to attend to a key, or None where there is no mask."""
+        """Where a mask excludes a key for a query, or None without a mask."""
         step = next((step for step in self.steps if step.role == "masked"), None)
         return None if step is None else np.isneginf(self.solution.floats[step.name])
 
     @property
     def outputs(self) -> Step:
-        """The step of its outputs; of equations, the one that reads the weights."""
+        """The step of its outputs; with equations, the one that reads the weights."""
         own = (step for step in self.steps if step.role == "outputs")
         readers = (step for step in self.solution.plan if self.weights.name in step.inputs)
         return next(chain(own, readers, (self.weights,)))
 
     def amount(self, value: Any) -> Amount:
-        """Return a number that follows from the solution, with the digits that are shown of it."""
+        """Return a number that follows from the solution, with its shown digits."""
         return Amount(float(value), self.solution.in_digits(value))
 
     def pattern(self, code: str, about: str, values: Any, head: int = 0) -> Pattern:
@@ -90,7 +90,7 @@ class SolvedAttention:
         return Pattern(code, named, values, head, self.weights.name, self.where)
 
     def otherwise(self, **fields: Any) -> tuple[Matrix, ...] | None:
-        """Return the weights of each head with other fields; None where they grow beyond floats."""
+        """Return the weights of each head with other fields; None if they exceed floats."""
         if not self.is_alone:
             return weights_otherwise(self.solution, self.weights, fields)
         try:
@@ -102,21 +102,21 @@ class SolvedAttention:
 
 
 class Rows(NamedTuple):
-    """What follows from each row of weights: arrays, one entry for each output.
+    """Derived values of each row of weights: arrays, one entry for each output.
 
     Parameters
     ----------
     lead, runner
-        The inputs of the largest weight and of the second, from 0, the first of those that tie.
+        The inputs with the largest and the second weight, from 0, the first of those that tie.
     top, second
-        Those weights; where there is one input alone, the second is 0.
+        Those weights; with only one input, the second is 0.
     sharing, sharing_second
-        How many inputs tie for the first place, and for the second.
+        The number of inputs that tie for the largest and for the second weight.
     total
-        The sizes of its weights, added up.
+        The sum of the absolute weights.
     entropy
-        H = -Σ p ln p in nats, of the weights over their sum; nan where one is negative, or all
-        are 0.
+        H = -Σ p ln p in nats, of the weights divided by their sum; nan where one is negative, or
+        all are 0.
     """
 
     lead: Matrix
@@ -130,12 +130,12 @@ class Rows(NamedTuple):
 
     @property
     def effective(self) -> Matrix:
-        """Over how many inputs, evenly, each row would be as spread: e^H."""
+        """The effective number of inputs of each row: e^H."""
         return np.asarray(np.exp(self.entropy))
 
 
 def rows_of(weights: Matrix) -> Rows:
-    """Return what follows from each row of one head's weights, block by block of a large one.
+    """Return the derived values of each row of one head's weights, in blocks if it is large.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class View:
     Parameters
     ----------
     attended
-        The attention that it is a head of.
+        Its attention.
     head
         The head.
     """
@@ -184,12 +184,12 @@ class View:
 
     @property
     def solution(self) -> Solution:
-        """What it is a head of."""
+        """Its solution."""
         return self.attended.solution
 
     @property
     def weights(self) -> Matrix:
-        """Its weights, (n, m), as nearly as floats can hold them."""
+        """Its weights, (n, m), as exactly as floats allow."""
         return self.head.weights
 
     @property
@@ -204,12 +204,12 @@ class View:
 
     @cached_property
     def rows(self) -> Rows:
-        """What follows from each row."""
+        """Derived values of each row."""
         return rows_of(self.weights)
 
     @cached_property
     def alone(self) -> Matrix:
-        """Which outputs take one input alone."""
+        """The outputs that attend almost only to one input."""
         return np.asarray((self.rows.top >= ALONE * self.rows.total) & (self.rows.total > 0))
 
     @property
@@ -233,7 +233,7 @@ class View:
         return Amount(float(self.weights[output, source]), shown)
 
     def difference(self, output: int, one: int, other: int) -> Amount:
-        """Return by how much one weight of a row is larger than another, exact where they are."""
+        """Return the difference of two weights of a row, exact if they are."""
         matrix = self.solution.carried[self.attended.weights.name]
         head = (self.head.number - 1,) if self.head.number else ()
         row = matrix[(*head, output)]

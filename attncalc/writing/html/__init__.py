@@ -1,1 +1,1 @@
-"""Documents as pages of HTML, whole without any JavaScript: elements, mathematics, pictures."""
+"""Documents as HTML pages, complete without JavaScript: elements, mathematics, pictures."""

@@ -13,7 +13,7 @@ _EMPTY = frozenset({"br", "link", "meta"})
 
 
 class Html(str):
-    """Text that is HTML already. Whatever is not, is text, and is escaped: see `escaped`."""
+    """Text that is HTML already. All other text is escaped: see `escaped`."""
 
     __slots__ = ()
 
@@ -22,7 +22,7 @@ LINE = Html("\n")
 
 
 def escaped(content: object) -> Html:
-    r"""Return content as HTML: what is HTML stays, all else becomes text that does nothing.
+    r"""Return content as HTML: HTML is unchanged, other text is escaped.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def element(tag: str, /, *content: object, **attributes: Any) -> Html:
 
 
 def within_attribute(page: str) -> Html:
-    """Return a whole page as the value of an attribute: all of it, its lines too.
+    """Return a page as the value of an attribute, with its line breaks.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _attribute(name: str, value: Any) -> str:
 
 
 def id_of(prefix: str, name: str, *place: int, head: int = 0) -> str:
-    """Return what an element of a matrix is called in its page: S-1-2, or S-h1-1-2 of a head.
+    """Return the id of an element of a matrix: S-1-2, or S-h1-1-2 for a head.
 
     Examples
     --------

@@ -139,7 +139,7 @@ class MathMl(MathWriter):
         return _row(_sign("["), *parts, _sign("]"))
 
     def over(self, over: Over) -> Html:
-        """Return Σ with its index below, and the body behind it."""
+        """Return Σ with its index below, followed by the body."""
         sign = _sign("∑") if over.function == "Σ" else _word(over.function)
         body = self.write(over.body)
         if over.function != "Σ" or isinstance(over.body, Sum | Negative | Where):
@@ -152,7 +152,7 @@ class MathMl(MathWriter):
         return element("msub", inner, _text(",".join(entries.at)))
 
     def where(self, where: Where) -> Html:
-        """Return x where causal, else −∞."""
+        """Return x if causal, otherwise −∞."""
         condition = _text(f"\u00a0where {where.condition}, else\u00a0")
         return _row(self.write(where.value), condition, self.write(where.otherwise))
 
@@ -244,7 +244,7 @@ def _is_long(expression: Expression) -> bool:
 
 
 def _is_negative(expression: Expression) -> bool:
-    """Return whether what is written begins with a minus."""
+    """Return whether the text begins with a minus."""
     if isinstance(expression, Number):
         return expression.text.startswith("-")
     if isinstance(expression, Ratio):
@@ -282,7 +282,7 @@ def _letters(tex: str, whole: str) -> Html:
 
 
 def _above(parts: Sequence[str], word: str, *others: str) -> Html | None:
-    """Return the superscript: what it is a part of, a word, which head it is."""
+    """Return the superscript: its part, a word, its head."""
     places = [f"[{part}]" if part.isdigit() else part for part in parts]
     found = [each for each in (*places, word, *others) if each]
     return _text(" ".join(found)) if found else None
@@ -305,7 +305,7 @@ def _in_brackets(inner: Html) -> Html:
 
 
 def _number(text: str) -> Html:
-    """Return a number; a minus is a sign of its own, as MathML has it."""
+    """Return a number; in MathML, a minus is a separate sign."""
     size = text.removeprefix("-")
     number = element("mi" if size == "∞" else "mn", size)
     return element("mrow", _sign("−"), number) if size != text else number

@@ -65,7 +65,7 @@ class Live(NamedTuple):
     problem
         The problem and its plan, as JSON.
     script, style
-        What runs in the page, and how that looks.
+        The script of the page, and its style.
     """
 
     problem: str
@@ -85,13 +85,13 @@ def write_html(
     Parameters
     ----------
     document
-        What to write.
+        The document.
     live
         Its data and script; without them, the page is static.
     unfolded
-        Whether the work is open, and so printed; else a reader opens it.
+        Whether the work is open, and therefore printed; otherwise a reader opens it.
     compact
-        Whether it is shown in a notebook, with little room.
+        Whether it is shown in a notebook, with little space.
     """
     title = document.title or next(
         (part.title for part in document.parts if isinstance(part, parts.Table)), "attncalc"
@@ -102,7 +102,7 @@ def write_html(
     look = style("attncalc.writing.html", "page.css") + (live.style if live else "")
     look = needed(look, f"{body} compact {live.script if live else ''}")
     scripts = []
-    if live:  # nothing in the JSON is an end, or a beginning, of an element
+    if live:  # the JSON contains no end, or beginning, of an element
         json = live.problem.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
         data = element("script", Html(json), type="application/json", id="problem")
         scripts = [data, element("script", _own(live.script))]
@@ -129,7 +129,7 @@ def write_html(
 
 
 def _policy(look: str, live: Live | None) -> str:
-    """Return the policy: nothing is loaded or sent, and only what the page contains is run."""
+    """Return the policy: nothing is loaded or sent, and only content of the page is executed."""
     runs = f"; script-src {_fingerprint(live.script)}" if live else ""
     return (
         f"default-src 'none'; style-src {_fingerprint(look)}{runs}; "
@@ -143,13 +143,13 @@ def _fingerprint(text: str) -> str:
 
 
 def _own(text: str) -> Html:
-    """Return a style or a script of the package as it is: nothing in it may end it."""
+    """Return a style or a script of the package unchanged: nothing in it may end it."""
     assert "</" not in text
     return Html(text)
 
 
 def _as_whole_as_fits(document: parts.Document, *, is_sure: bool = False) -> parts.Document:
-    """Return a document whose matrices are shown whole, where that makes no page too large.
+    """Return a document with complete matrices, if no page becomes too large.
 
     An interactive page of a solution always fits: larger ones are static.
     """
@@ -263,7 +263,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         told: list[str],
         kinds: Sequence[str],
     ) -> Html:
-        """Return what is attended to in one head: sentences, its map and its heatmap."""
+        """Return the connections of one head: sentences, its map and its heatmap."""
         panel = Panel(connections, place, number, self.prefix, tuple(told))
         name = {"data_weights": connections.weights, "data_head": number or None}
         return element(
@@ -338,7 +338,7 @@ def _equation(section: parts.Section) -> Html:
 
 
 def _figure(panel: Panel, kind: str) -> Html:
-    """Return the map of a head, or its heatmap, with what its lines or shades mean."""
+    """Return the map of a head, or its heatmap, with a legend."""
     picture = map_of(panel) if kind == "map" else heatmap_of(panel)
     sides = ("Inputs", "outputs") if panel.connections.are_columns else ("Outputs", "inputs")
     said = f"{sides[0]} down, {sides[1]} across: darker cells have larger weights."

@@ -1,11 +1,11 @@
-"""What the pictures within a page share: the head that is drawn, its names, its frame."""
+"""Common parts of the pictures within a page: the drawn head, its names, its frame."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import product
 from typing import NamedTuple, TypeVar
 
-from attncalc.base.text import shortened, told_apart
+from attncalc.base.text import distinct_names, shortened
 from attncalc.writing.document import Attended, Connections
 from attncalc.writing.html.elements import LINE, Html, element, id_of, joined
 
@@ -14,7 +14,7 @@ LONGEST_NAME = 16
 LETTER, WIDE_LETTER = 7.4, 14.0
 """How wide letters of names are at most; those of the East are wider."""
 BESIDE = 30.0
-"""Room that a name takes in addition to its letters."""
+"""The space of a name in addition to its letters."""
 ACROSS = 220.0
 """Between the two columns."""
 TOP = 44.0
@@ -22,7 +22,7 @@ TOP = 44.0
 PITCH, LEAST_PITCH, USUAL_HEIGHT = 44.0, 15.0, 480.0
 """Between two dots of a column: less where there are many."""
 MOST_WRITTEN, MOST_TIED = 40, 3
-"""Rows whose lines carry their weights, and lines of one output that share a place and do."""
+"""The largest numbers of rows, and of tied lines of one output, with weights on lines."""
 THINNEST, THICKEST = 1.2, 4.2
 NEAR, BETWEEN = 0.17, 0.18
 """Where on a line its weight is written, as a share of it from the output on."""
@@ -40,18 +40,18 @@ MOST_TOLD = 100
 
 
 class Panel(NamedTuple):
-    """One head of an attention, as it is drawn.
+    """One head of an attention, as drawn.
 
     Parameters
     ----------
     connections
         The attention.
     place, number
-        Which of its heads: its place, from 0, and its number, 0 where there is one.
+        Its head: the index, from 0, and the number, 0 for the only one.
     prefix
-        What names in this document begin with.
+        The prefix of ids in this document.
     told
-        What it attends to, in sentences.
+        Its connections, in sentences.
     """
 
     connections: Connections
@@ -61,7 +61,7 @@ class Panel(NamedTuple):
     told: tuple[str, ...]
 
     def rows(self) -> Iterator[Attended]:
-        """Yield what each output attends to; nothing on a worksheet."""
+        """Yield the connections of each output; nothing on a worksheet."""
         if self.connections.attended is not None:
             for output in range(len(self.connections.outputs)):
                 yield self.connections.attended(self.place, output)
@@ -70,20 +70,20 @@ class Panel(NamedTuple):
 def framed(
     panel: Panel, kind: str, told: Sequence[str], size: tuple[float, float], content: Html
 ) -> Html:
-    """Return a picture with its title, and a description for who does not see it.
+    """Return a picture with its title, and a description for screen readers.
 
     Parameters
     ----------
     panel
-        What is drawn.
+        The drawn head.
     kind
         "map" or "heatmap".
     told
         The description, in sentences.
     size
-        How wide and how high it is.
+        Its width and height.
     content
-        What is drawn of it.
+        The drawing.
     """
     weights, head = panel.connections.weights, panel.number
     title, description = (
@@ -166,7 +166,10 @@ class Side(NamedTuple):
 
 def map_of(panel: Panel) -> Html:
     """Return the map of a head; on a worksheet its dots, to draw lines between."""
-    inputs, outputs = told_apart(panel.connections.inputs), told_apart(panel.connections.outputs)
+    inputs, outputs = (
+        distinct_names(panel.connections.inputs),
+        distinct_names(panel.connections.outputs),
+    )
     rows = max(len(inputs), len(outputs))
     pitch = min(PITCH, max(LEAST_PITCH, USUAL_HEIGHT / rows))
     rooms = room_of(inputs), room_of(outputs)
@@ -189,7 +192,7 @@ def map_of(panel: Panel) -> Html:
 def _lines(
     inputs: Side, outputs: Side, output: int, row: Attended
 ) -> Iterator[tuple[Html, Html | None]]:
-    """Yield the lines of an output, thick as they weigh, each with what is written on it."""
+    """Yield the lines of an output, as thick as their weight, each with its text."""
     for rank, places in (("most", row.most), ("second", row.second)):
         for turn, place in enumerate(places):
             of = {"class_": rank, "data_output": output + 1, "data_input": place + 1}
@@ -221,29 +224,29 @@ def heatmap_of(panel: Panel) -> Html:
     pattern = element(
         "pattern", stripes, id=hatch, width=6, height=6, patternUnits="userSpaceOnUse"
     )
-    # the cells that are masked take this fill; style sheets give all others theirs
+    # masked cells have this fill; style sheets set those of all others
     drawn = element("g", pattern, joined([*cells], LINE), fill=f"url(#{hatch})")
     content = joined([labels, note, drawn], LINE)
     return framed(panel, "heatmap", heat.told, (size[0], size[1] + 18), content)
 
 
 class Heat:
-    """The weights of a head as they are shown: rows and columns, shades and numbers."""
+    """The weights of a head as shown: rows and columns, shades and numbers."""
 
     def __init__(self, panel: Panel) -> None:
         self.panel, self.rows = panel, list(panel.rows())
         sides = panel.connections.outputs, panel.connections.inputs
-        self.names = self._turned((told_apart(sides[0]), told_apart(sides[1])))
+        self.names = self._turned((distinct_names(sides[0]), distinct_names(sides[1])))
 
     def _turned(self, pair: tuple[T, T]) -> tuple[T, T]:
         return pair[::-1] if self.panel.connections.are_columns else pair
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What it shows, in sentences: its numbers, or of many what each output attends to."""
+        """Its content in sentences: its numbers, or for many the connections of each output."""
         if sum(len(row.texts) for row in self.rows) > MOST_TOLD:
             return self.panel.told
-        outputs = told_apart(self.panel.connections.outputs)
+        outputs = distinct_names(self.panel.connections.outputs)
         return tuple(
             f"Weights of output {name}: {', '.join(row.texts)}"
             for name, row in zip(outputs, self.rows, strict=True)

@@ -15,7 +15,7 @@ _WORD = re.compile(r"[a-z][\w-]*+")
 
 
 class Rule(NamedTuple):
-    """What holds for some elements, or rules that hold for some screens."""
+    """Declarations for some elements, or rules for some screens."""
 
     of: str
     said: str
@@ -29,9 +29,9 @@ def style(package: str, name: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """Return a style without comments and without spaces that mean nothing.
+    """Return a style without comments and without redundant spaces.
 
-    Of what is quoted in it, nothing may have any of `{};,>`.
+    Quoted text in it may not contain any of `{};,>`.
 
     Examples
     --------

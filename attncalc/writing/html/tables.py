@@ -1,4 +1,4 @@
-"""Matrices as tables whose rows and columns have headings, and tables of texts."""
+"""Matrices as tables with headings of rows and columns, and tables of texts."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ PAPER = 48.0
 DIGIT, AROUND, WIDEST_NAME = 0.62, 1.1, 14
 """How wide a letter is, and the room around an entry, in em; the letters of a name in a line."""
 FITS = (85, 70, 60, 50, 40)
-"""To what share of their size, in percent, wide tables shrink on paper; no eye reads less."""
+"""The sizes to which wide tables shrink on paper, in percent; smaller ones are illegible."""
 TOO_WIDE = f"fit-{FITS[-1]} cut"
 EMPTY = " " * 6
 """How wide the room is for an answer."""
@@ -29,20 +29,20 @@ LOOKS = {"most": "strong", "second": "em", "wrong": "strong"}
 def matrix_table(
     grid: Grid, caption: object, prefix: str = "", *, given: bool = False, is_step: bool = True
 ) -> Html:
-    """Return a matrix, or one head of one, as a table that a reader can scroll.
+    """Return a matrix, or one head of one, as a scrollable table.
 
     Parameters
     ----------
     grid
         The matrix.
     caption
-        What it is called.
+        Its name.
     prefix
-        What names in this document begin with.
+        The prefix of ids in this document.
     given
-        Whether it is a matrix of the problem, and no step.
+        Whether it is a given matrix, and not a step.
     is_step
-        Whether it is a matrix at all, and not numbers of a study.
+        Whether it is a matrix, and not numbers of a study.
     """
     columns = shown_names(grid.columns, grid.column_places, LONGEST_NAME, _name)
     names = shown_names(grid.rows, grid.row_places, LONGEST_NAME, _name)

@@ -1,11 +1,11 @@
-// The address after `#` carries what was changed, so that a link keeps it.
+// The address after `#` contains the changes, so that a link keeps them.
 
 import { CONTROLS, data, edited, entryFrom, settingFrom, settingsOfBase, state } from "./edited.js";
 import { own } from "./elements.js";
 
 let isWaiting = false;
 
-/** Write the address, once the page has shown what it is of. */
+/** Write the address, after the page has shown the state. */
 export function writeAddress() {
   if (isWaiting) return;
   isWaiting = true;
@@ -20,7 +20,7 @@ export function writeAddress() {
   }, 0);
 }
 
-/** Read the state that an address carries, and count what in it is none of it. */
+/** Read the state of an address, and count its invalid parts. */
 export function readAddress() {
   const next = { edits: {}, settings: { ...settingsOfBase() } };
   let wrong = 0;

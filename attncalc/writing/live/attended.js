@@ -125,7 +125,7 @@ function risen(name) {
   return -n * tenTo(60) <= d ? [] : [`L rose by ${shownText(-digits[0], state.settings.decimals)}: the step is too long (a shorter step decreases L)`];
 }
 
-/** A sentence for each head that has something to say, and how many more there are. */
+/** A sentence for each head with a note, and the number of further ones. */
 function told(ofHeads, says, ofMore) {
   const heads = ofHeads.map((each, h) => [each, h]).filter(([each]) => each.length);
   const said = heads.slice(0, look.heads).map(([each, h]) => says(each, h));

@@ -32,7 +32,7 @@ function index() {
 
 const indexed = () => places ?? index();
 
-/** What a cell shows: its matrix, and its place in the plan, or in what was given; else undefined. */
+/** The entry of a cell: its matrix, and its place in the plan or in the given matrix; else undefined. */
 export function entryOf(cell) {
   indexed();
   return places.get(cell);

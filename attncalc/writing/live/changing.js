@@ -12,7 +12,7 @@ export const hasPast = () => past.length > 0;
 export const afterChange = (act) => void listeners.push(act);
 const tell = (isSame) => listeners.forEach((act) => act(isSame));
 
-/** Try something; say why it is refused, if it is. */
+/** Try a change; report why it is refused, if it is. */
 export function tried(act, said = (reason) => say(`Not changed: ${reason}.`)) {
   try {
     act();
@@ -40,12 +40,12 @@ export function change(next, { remembers = true, said } = {}) {
   tell(isSame);
 }
 
-/** Change a given number; what it is refused for is said by the caller. */
+/** Change a given number; the caller reports a refusal. */
 export const edit = (name, flat, typed, said) =>
   change({ ...state, edits: edited(state.edits, name, flat, entryFrom(name, typed)) }, { said });
 export const set = (settings) => change({ ...state, settings: { ...state.settings, ...settings } });
 
-/** Set what was typed or chosen; what is no such setting is said. */
+/** Set a typed or chosen value; report an invalid one. */
 export function choose(name, typed) {
   if (!tried(() => set({ [name]: settingFrom(name, typed) }))) tell(true);
 }

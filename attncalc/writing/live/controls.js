@@ -23,7 +23,7 @@ const settings = () => [
   labelled("Decimals", select("decimals", Array.from({ length: 13 }, (_, k) => [String(k), String(k)]))),
 ];
 
-/** Show in the controls what holds now. */
+/** Show the current settings in the controls. */
 function show(root) {
   for (const control of root.querySelectorAll("[data-setting]")) {
     const value = state.settings[control.dataset.setting];
@@ -46,7 +46,7 @@ function copy() {
   return window.navigator.clipboard.writeText(text).then(() => say("Copied."), shown);
 }
 
-/** Put the controls above the page, behind those of conventions that not every page has. */
+/** Insert the controls above the page, after those of conventions that only some pages have. */
 export function startControls(others) {
   const files = [button("Copy as JSON", copy), button("Download problem", () => save(fileNow(), "problem.json"))];
   const root = make("div", { class: "live", role: "region", "aria-label": "Controls" },

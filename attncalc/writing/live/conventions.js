@@ -1,4 +1,4 @@
-// Conventions that change the plan, where a page holds plans for them: scale, mask and cap.
+// Conventions that change the plan, if a page contains plans for them: scale, mask and cap.
 
 import { forgetCells } from "./cells.js";
 import { afterChange, choose, set } from "./changing.js";
@@ -16,7 +16,7 @@ const betaSays = make("output");
 const ofAll = Object.keys(data.weights).length > 1 ? " of every attention" : "";
 const equations = new Map(); // as they were written
 
-/** The controls of conventions that change the plan: none where a page holds only its own. */
+/** The controls of conventions that change the plan: none if a page contains only its own. */
 export function conventionControls() {
   if (!hasPlans) return [];
   arrangeBy(arrange);
@@ -37,7 +37,7 @@ const controls = () => [
   labelled(`Softcap${ofAll}: a number, or none`, typed("softcap")),
 ].filter(Boolean);
 
-/** Set β: at the end of the slider, the largest score takes all. */
+/** Set β: at the end of the slider, the largest score has weight 1. */
 function slide(value) {
   const isLimit = value === SLIDER_STEPS;
   set({
@@ -46,7 +46,7 @@ function slide(value) {
   });
 }
 
-/** Show where the slider stands, and what β is there. */
+/** Show the position of the slider, and its β. */
 function showBeta() {
   const { scale, normalizer } = state.settings;
   const isLimit = normalizer === "hardmax";
@@ -94,7 +94,7 @@ function ownEquation(name) {
   return place === undefined ? place : equationOf(data.steps[place], settingsOfBase());
 }
 
-/** Write an equation whose number was chosen; elsewhere it stays as it was written. */
+/** Write an equation with a chosen number; others are unchanged. */
 function showEquation(step) {
   const equation = byId(`step-${step.name}`)?.querySelector(".equation");
   if (!equation) return;

@@ -1,4 +1,4 @@
-"""A problem as the page's script reads it: its plans as equations, and what was typed, as texts."""
+"""A problem for the script of a page: its plans as equations, and typed values as texts."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ import numpy as np
 
 from attncalc.base import text
 from attncalc.base.errors import AttncalcError
-from attncalc.base.text import harmless, on_a_line, told_apart
+from attncalc.base.text import distinct_names, harmless, on_a_line
 from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix
 from attncalc.equations.expressions import Symbol
@@ -41,7 +41,7 @@ CHOSEN = Fraction(987654321)
 """A number to find in an equation, where a number that a reader chooses is."""
 CAPPED = ("SoftCap", "SoftCapBack")
 MOST_ENTRIES = 20_000
-"""Entries of given matrices up to which a page holds plans for other conventions, too."""
+"""Entries of given matrices up to which a page contains plans for other conventions, too."""
 
 LOOK = {
     "deep": pictures.DEEP,
@@ -59,7 +59,7 @@ LOOK = {
     "footnotes": prose.MOST_NAMED,
     "heads": sentences.MOST_HEADS_TOLD,
 }
-"""What pictures are drawn with, and how long sentences are, that are made again."""
+"""The appearance of pictures and the length of sentences that the script makes again."""
 
 TOLD: Mapping[str, Mapping[str, Any]] = {
     "Rotate": {"own": True},
@@ -92,7 +92,7 @@ def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str,
     Raises
     ------
     UnstatedError
-        When no equation states one of its steps.
+        If no equation states one of its steps.
     """
     steps = plan(problem)
     digits = digits_for(problem, steps)
@@ -133,23 +133,22 @@ def page_data(problem: Problem, fractions: Fractions | None = None) -> dict[str,
 
 
 def practice_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
-    """Return what a worksheet tells by what is right: the problem, and its own plan."""
+    """Return the data to mark a worksheet: the problem, and its plan."""
     return live_data(problem, fractions) | {"problem": in_json(problem)}
 
 
 def stated_steps(problem: Problem, steps: Plan) -> list[dict[str, Any]]:
     """Return steps as data, each after those it reads.
 
-    Each has its `name`, `title` and `role`; its `equation` as it is computed, and as a `formula`
-    that is shown; `inputs`, the matrices by their names in the equation, and `rows`, those whose
-    earlier rows a recurrence reads; the numbers in it
-    (`settings`) and `tables`; which setting of the problem is the number in it (`chosen`), and
-    whether it keeps fractions (`rational`).
+    Each has its `name`, `title` and `role`; its `equation` as computed, and the shown `formula`;
+    `inputs`, the matrices by their names in the equation, and `rows`, those whose earlier rows a
+    recurrence reads; its numbers (`settings`) and `tables`; the setting of the problem that is its
+    number (`chosen`), and whether it keeps fractions (`rational`).
 
     Raises
     ------
     UnstatedError
-        When no equation states one of them; with its name.
+        If no equation states one of them; with its name.
     """
     shapes: dict[str, Shape] = {name: matrix.shape for name, matrix in problem.given.items()}
     found = []
@@ -186,7 +185,7 @@ def _step_in_data(step: Step, problem: Problem, shapes: list[Shape]) -> dict[str
 
 
 def _slopes(operation: Operation, shapes: list[Shape]) -> dict[str, Matrix]:
-    """Return the slopes of ALiBi as in its paper, as 2^-1/2: a problem does not give them."""
+    """Return the slopes of ALiBi as in its paper, such as 2^-1/2; a problem lacks them."""
     if not isinstance(operation, Alibi) or operation.has_own:
         return {}
     slopes = np.array([f"2^{-x}" for x in exponents_of_slopes(operation.heads)], object)
@@ -224,7 +223,7 @@ def _conventions(problem: Problem) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def key_of(problem: Problem) -> str:
-    """Return what the plan of a problem depends on, of all that a reader may change."""
+    """Return a key of the settings that determine the plan and that a reader may change."""
     scale = problem.scale if problem.scale in NO_NUMBER else "number"
     cap = "none" if problem.softcap is None else "number"
     return f"{scale}|{str(problem.causal).lower()}|{cap}|{problem.normalizer}"
@@ -255,9 +254,9 @@ def _plans(problem: Problem) -> Iterator[tuple[str, Problem, Plan, list[dict[str
 
 
 def _are_of_all(problem: Problem) -> bool:
-    """Return whether the conventions of a problem are those of all its attentions.
+    """Return whether the conventions of a problem apply to all its attentions.
 
-    One may have its own. A causal mask is not of those that read what another one gives.
+    One may have its own. A causal mask does not apply to cross-attention.
     """
     first, *_ = problem.attentions
     own = (problem.scale, problem.softcap, problem.normalizer)
@@ -272,7 +271,7 @@ def _labels(problem: Problem, step: Step) -> dict[str, list[str]]:
     attention = problem.attention_of(step.name)
     sides = {"inputs": attention.keys, "outputs": attention.queries}
     said = {side: [on_a_line(name) for name in names] for side, names in sides.items()}
-    return said | {"named": [harmless(name) for name in told_apart(attention.queries)]}
+    return said | {"named": [harmless(name) for name in distinct_names(attention.queries)]}
 
 
 def settings_data(problem: Problem) -> dict[str, Any]:
@@ -292,7 +291,7 @@ def settings_data(problem: Problem) -> dict[str, Any]:
 
 
 def given_data(problem: Problem, name: str) -> dict[str, Any]:
-    """Return a given matrix as the plan reads it, and the place of each entry as it was given."""
+    """Return a given matrix as the plan reads it, and the place of each entry as given."""
     as_given = problem.as_given(name)
     places = np.arange(as_given.size).reshape(as_given.shape)
     read = problem.given_as_typed[name]

@@ -1,4 +1,4 @@
-// The problem as it now is: what was given, what of it was edited, and the conventions.
+// The current problem: given matrices, edits, and conventions.
 
 import { byId, own } from "./elements.js";
 import { digitsFor } from "./equations/digits.js";
@@ -56,7 +56,7 @@ export function stepsNow() {
 
 let last = {};
 
-/** A given matrix in the plan's form, with what was edited in its place; the same while it is. */
+/** A given matrix in the layout of the plan, with its edits; cached until the next edit. */
 function givenNow(name, given) {
   const edited = own(state.edits, name);
   if (!edited) return given;
@@ -86,7 +86,7 @@ export function nameOf({ name, flat }) {
   return `${name}[${(h ? [Math.floor(flat / (r * c)) + 1, ...place] : place).join(",")}]`;
 }
 
-/** A number as JSON holds it: a float where that says the same, else its text. */
+/** A number in JSON: a float if that is exact, else its text. */
 const inJson = (typed) =>
   (typed.includes("/") || typed === "-inf" || asWritten(readNumber(String(Number(typed)))) !== typed ? typed : Number(typed));
 
@@ -117,7 +117,7 @@ export function fileNow() {
 
 // ---------------------------------------------------------------- what can be set
 
-/** An entry as it is typed, as it is kept; a Refusal for what is none. */
+/** The stored form of a typed entry; a Refusal for an invalid one. */
 export function entryFrom(name, typed) {
   const { role } = data.given[name];
   if (role === "scores" && /^-(inf|∞)$/.test(typed.trim())) return "-inf";
@@ -126,7 +126,7 @@ export function entryFrom(name, typed) {
   return text;
 }
 
-/** A setting as it is typed or chosen; a Refusal for what is none. */
+/** A typed or chosen setting; a Refusal for an invalid one. */
 export function settingFrom(name, typed) {
   if (name === "causal") return typed === "true";
   if (name === "rounding" && ["display", "each-step"].includes(typed)) return typed;
@@ -144,7 +144,7 @@ export function settingFrom(name, typed) {
 
 export const settingsOfBase = () => base;
 
-/** The same edits with one more; what is as it was given is no edit. */
+/** The edits with one more; a number equal to the given one is not an edit. */
 export function edited(edits, name, flat, text) {
   const { entries, from } = data.given[name];
   const found = { ...(own(edits, name) ?? {}), [flat]: text };

@@ -21,15 +21,15 @@ export function openToTab() {
 /** The cell at a row and a column of a table, as they are counted there. */
 export const cellAt = (table, row, column) => table.querySelector(`td[data-row="${row}"][data-column="${column}"]`);
 
-const LARGE = 40; // rows or columns: what is larger has a window
+const LARGE = 40; // rows or columns: larger matrices have a window
 const isLarge = (table) => table.tBodies[0].rows.length > LARGE || table.tHead.rows[0].cells.length - 1 > LARGE;
 
-/** Give large matrices a window, whose names stay in sight. */
+/** Put large matrices in a window whose names stay visible. */
 export function windowLarge() {
   for (const table of tables()) if (isLarge(table)) table.parentElement.classList.add("windowed");
 }
 
-/** Make an element: attributes, what it does at an event by its name with "on", and its content. */
+/** Make an element: attributes, event handlers by name with "on", and content. */
 export function make(tag, attributes = {}, ...content) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {

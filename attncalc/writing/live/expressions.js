@@ -29,7 +29,7 @@ export function sumOf(...terms) {
 export const added = (...terms) => (terms.length === 1 ? terms[0] : sumOf(...terms));
 export const negative = (term) => ({ is: "negative", term, exact: term.exact && minus(term.exact) });
 
-/** A product; of two matrices (`isOrdered`), whose order the layout decides. */
+/** A product; for two matrices (`isOrdered`), the layout determines the order. */
 export function productOf(factors, isOrdered = false) {
   const values = factors.map((factor) => factor.exact);
   let exact = values.includes(null) ? null : values.reduce(by, ONE);
@@ -105,7 +105,7 @@ function firstDigits(value, digits) {
   return { rounded, place };
 }
 
-/** Digits behind the last that is written which are 0 where it is all there is. */
+/** Digits after the last written one that must be 0 for an exact value. */
 const DUSTLESS = 30;
 
 /** A number to so many significant digits, halves away from zero. */

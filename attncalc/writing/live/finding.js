@@ -9,7 +9,7 @@ const MANY = 12; // tokens: of so many, one is looked for
 const nameOf = (heading) => heading.textContent.trim();
 const plain = (text) => text.trim().toLowerCase();
 
-/** Every row and column of a name, as its first cell and what it is called. */
+/** Every row and column with a name, as its first cell and its label. */
 function placesOf(wanted) {
   const headings = tables().flatMap((table) => all("th[scope]", table));
   const matching = [(name) => name === wanted, (name) => name.startsWith(wanted), (name) => name.includes(wanted)];

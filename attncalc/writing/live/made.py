@@ -14,9 +14,9 @@ from attncalc.writing.page import Page
 
 LARGEST_SIDE = 512
 MOST_ENTRIES = 100_000
-"""Rows or columns of a matrix, and entries of all of them, that a page can keep fluid.
+"""Rows or columns of a matrix, and entries of all of them, for which a page stays fast.
 
-With so many, Chromium opens a page in some 5 s, and an edit takes up to half a second.
+With so many, Chromium opens a page in about 5 s, and an edit takes up to half a second.
 """
 
 
@@ -35,7 +35,7 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
     Raises
     ------
     InputError
-        When it is to be for practice, and cannot be computed in the page.
+        If it is to be for practice, and cannot be computed in the page.
     """
     if page.is_blank and not practice:  # static without a note, because it is handed out
         return write_html(page)

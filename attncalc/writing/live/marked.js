@@ -1,4 +1,4 @@
-// A marked answer: what is said of the entry that is pointed at, with its work as attncalc wrote it.
+// A marked answer: the mark of the entry under the pointer, with its work as attncalc wrote it.
 
 import { byId, main, make, openToTab, own, windowLarge } from "./elements.js";
 import { startPointing } from "./pointing.js";
@@ -17,7 +17,7 @@ function givenName(cell) {
   return `${given}[${[head, row, column].filter(Boolean).join(",")}]`;
 }
 
-/** Say what is known of an entry; return what lights up with it. */
+/** Show the mark and work of an entry; return the cells to highlight. */
 function tell(cell) {
   const texts = own(entries, cell.id)?.said ?? [`${givenName(cell)} is given, and cannot be changed here`];
   said.replaceChildren(...texts.map((text) => make("p", { class: "line" }, text)));

@@ -31,7 +31,7 @@ SHOULD_BE = frozenset({Status.WRONG, Status.PRECISION, Status.UNREADABLE, Status
 def write_marking(marking: Marking, extent: Extent = "elided", said: Said = points_text) -> str:
     """Return the HTML page of a marked answer: interactive, or with a note that states why not."""
     document = marking_document(marking, extent, said)
-    if not document.sections:  # the verdict alone is asked for
+    if not document.sections:  # only the verdict is requested
         return write_html(document)
     if (why := _why_not(marking)) is not None:
         note = f"this page does not show how entries are calculated: {why}"
@@ -106,7 +106,7 @@ def _said(marking: Marking, marks: StepMarks, place: Place, own: OwnWork) -> Ite
 
 
 def _reads(work: Work, on_page: set[str], marks: StepMarks, place: Place) -> Iterator[str]:
-    """Yield what an entry was made of, as far back as the page shows it."""
+    """Yield the entries that an entry was computed from, as far back as the page shows them."""
     if marks.statuses.shape == work.solution.digits[marks.step.name].shape:
         yield from _read(work, on_page, marks.step.name, place, set())
 
@@ -114,7 +114,7 @@ def _reads(work: Work, on_page: set[str], marks: StepMarks, place: Place) -> Ite
 def _read(
     work: Work, on_page: set[str], name: str, place: Place, seen: set[tuple[str, Place]]
 ) -> Iterator[str]:
-    """Yield what an entry reads; an entry that was left out and has been `seen` adds nothing."""
+    """Yield the inputs of an entry; an omitted entry that has been `seen` adds nothing."""
     for read, there in work.reads(name, place):
         if (read, there) in seen:
             continue

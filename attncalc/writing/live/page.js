@@ -11,7 +11,7 @@ import { solved } from "./solved.js";
 import { startStepping } from "./stepping.js";
 import { startTelling } from "./telling.js";
 
-/** Take up what the address says, and say what of it cannot be. */
+/** Apply the state of the address, and report its invalid parts. */
 function readAgain() {
   const { next, wrong } = readAddress();
   if (JSON.stringify(next) !== JSON.stringify(state)) change(next);
@@ -25,7 +25,7 @@ function prepare() {
   if (isKnown) keep();
 }
 
-/** Make the page live. */
+/** Make the page interactive. */
 export function start() {
   document.body.classList.add("lives");
   openToTab();

@@ -43,7 +43,7 @@ function set(element, attributes) {
     if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
 }
 
-/** Have a group hold these elements, and of those that are there keep what they have. */
+/** Set the elements of a group, and keep the existing ones. */
 function hold(group, tag, wanted) {
   wanted.forEach(([attributes, text], k) => {
     const element = group.children[k] ?? group.appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
@@ -107,7 +107,7 @@ function renderHeatmap(picture, name, h) {
   for (const mark of marksIn(picture)) {
     const { group, rect, text } = mark;
     const k = byColumns ? mark.column * columns + mark.row : mark.row * columns + mark.column;
-    const share = Math.min(1, Math.abs(weights[k]) / most), shade = drawnAt(share, 2); // what is drawn, no digit
+    const share = Math.min(1, Math.abs(weights[k]) / most), shade = drawnAt(share, 2); // for drawing only, not a digit
     if (mark.shade !== shade) rect.setAttribute("fill-opacity", (mark.shade = shade));
     if (text) fit(text, shownText(digits[k], state.settings.decimals), rect);
     const worn = [scores[k] === -Infinity ? "masked" : "", share >= look.deep ? "deep" : share >= look.middle ? "middle" : "", weights[k] < 0 ? "negative" : ""].filter(Boolean).join(" ");

@@ -1,4 +1,4 @@
-// What is pointed at: what made it lights up, how it came about stands beside it, and keys walk from there.
+// The entry under the pointer: its inputs are highlighted, its work is shown, and keys move from it.
 
 import { cellAt, ENTRY, main, make, own } from "./elements.js";
 
@@ -15,7 +15,7 @@ let teller;
 export const atHand = () => pinned ?? focused;
 export const root = make("div", { class: "at-hand", hidden: true, role: "region", tabindex: 0, "aria-label": "The entry pointed at" });
 
-/** Stand where the entry is, as far as there is room; nothing of the page moves for it. */
+/** Place the work next to the entry if there is space; the page does not move. */
 function standBeside(cell) {
   const isBeside = window.matchMedia(BESIDE).matches;
   const { top } = cell.getBoundingClientRect();
@@ -23,7 +23,7 @@ function standBeside(cell) {
   root.style.top = isBeside ? `${Math.min(Math.max(8, top - 8), lowest) + window.scrollY}px` : "";
 }
 
-/** Light an entry and all it was made of, and say how. */
+/** Highlight an entry and its inputs, and show its work. */
 function light(cell) {
   for (const each of lit) each.classList.remove("lit", "at");
   lit = [];
@@ -63,7 +63,7 @@ function pin(cell) {
   pinned?.classList.add("pinned");
 }
 
-/** Enter goes to where an operand came from; of what is given, to where it is edited. */
+/** Enter goes to an operand; for a given entry, to its field. */
 function follow(cell) {
   if (teller.type(cell)) return null;
   const reads = teller.reads(cell);

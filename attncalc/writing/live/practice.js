@@ -26,7 +26,7 @@ const boxes = new Map();
 const place = `attncalc practice ${hashOf(JSON.stringify(data.problem))}`;
 let last = null;
 
-/** A number that tells problems apart: kept answers are of one of them. */
+/** A number that identifies a problem: stored answers belong to one. */
 function hashOf(text) {
   let hash = 0n;
   for (const letter of text) hash = (hash * 131n + BigInt(letter.codePointAt(0))) % (1n << 61n);
@@ -37,7 +37,7 @@ function hashOf(text) {
 
 function fillWithBoxes(table) {
   const name = table.dataset.step;
-  if (!own(solution.steps, name) || own(data.given, name)) return; // what is given is no answer
+  if (!own(solution.steps, name) || own(data.given, name)) return; // given matrices are not answers
   const h = Number(table.dataset.head ?? 1) - 1, [heads, r, c] = sidesOf(solution.carried[name]);
   for (const cell of all(ENTRY, table)) {
     const [row, column] = [cell.dataset.row - 1, cell.dataset.column - 1];
@@ -116,7 +116,7 @@ function unmark(box) {
   box.cell.removeAttribute("data-status");
 }
 
-// ---------------------------------------------------------------- what can be asked
+// ---------------------------------------------------------------- questions
 
 function check() {
   const statuses = mark(solution, texts());

@@ -11,13 +11,13 @@ import { shapeOf, solution, solve, work, workedOf } from "./solved.js";
 
 const WORN = ["lit", "at", "pinned", "not-shown"];
 let untouched = null, lastPlan = planNow();
-let rendered = {}; // what the cells of each step show: what is read again is not written again
+let rendered = {}; // the shown digits of each step, so that equal ones are not written again
 let arrange = () => {};
 /** Replace sections and equations by those of the steps; a callback gets whether they changed. */
 export const arrangeBy = (act) => void (arrange = act);
-let changed = new Map(); // cells of given entries that were edited, what they say now, and said
+let changed = new Map(); // cells of edited entries, with their current and original texts
 
-/** Show the problem as it now is; say whether the page is that of before. */
+/** Show the current problem; return whether the page is unchanged. */
 export function render() {
   solve(); // refused, nothing on the page has changed
   const at = main.contains(document.activeElement) ? document.activeElement.closest("[id]").id : null;
@@ -146,7 +146,7 @@ function placeNamed(step, name) {
   return ((places.length === 3 ? places[0] : 0) * r + row) * c + column;
 }
 
-// ---------------------------------------------------------------- what was given, and what is said
+// ---------------------------------------------------------------- given matrices, and sentences
 
 function renderGiven() {
   const now = new Map();
@@ -170,7 +170,7 @@ function renderGiven() {
   changed = now;
 }
 
-/** Conventions as they are now; what was noted of the problem as given is left out. */
+/** The current conventions, without notes on the original problem. */
 function renderSentences(plan) {
   const { scale, softcap, decimals, rounding } = state.settings;
   const said = plan.conventions[rounding].map((place) => {

@@ -1,6 +1,6 @@
-"""The page's script: a module of this folder and all that it imports, in one short text.
+"""The script of a page: a module of this folder and its imports, in one short text.
 
-The modules are split into tokens, and what is declared in them gets short names.
+The modules are split into tokens, and declared names are shortened.
 """
 
 import re
@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     r'|(?P<string>"(?:[^"\\\n]|\\.)*+")'
     r"|(?P<end>\Z))"
 )
-"""The next token, behind what is none; what begins as a sign may be an expression, or a text."""
+"""The next token, after spaces and comments; a sign may begin an expression or a text."""
 _REGEX = re.compile(r"(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*+\])++/[a-z]*+")
 _TEXT = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*+(?:`|\$\{)", re.DOTALL)
 """Text of a template up to its end, or up to an expression in it."""
@@ -36,14 +36,14 @@ _BEFORE_VALUE = frozenset((
 _BEFORE_BLOCK = frozenset((")", "=>", ";", "{", "}", "else", "try", "finally", "do", "catch", ""))
 _OPEN, _CLOSED = frozenset("([{"), frozenset(")]}")
 PAGE, PRACTICE, MARKED, TRAINING = "page", "practice", "marked", "training"
-"""What a reader does with a key, a worksheet, a marked answer, and a training."""
+"""The uses of a page: an interactive solution, a worksheet, a marked answer, and a training."""
 IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
 GLOBALS = frozenset((
     "Array", "BigInt", "Boolean", "Error", "Float64Array", "Infinity", "JSON", "Map", "Math", "NaN",
     "Number", "Object", "RangeError", "RegExp", "Set", "String", "SyntaxError", "WeakMap",
     "decodeURIComponent", "document", "encodeURIComponent", "parseInt", "structuredClone", "window",
 ))  # fmt: skip
-"""What browsers have, and the script reads: these names stay as they are."""
+"""Globals of browsers that the script reads: these names are not changed."""
 _LETTERS = frozenset(ascii_letters + digits + "_$")
 _ONE_NAME = re.compile(r"(?<![\w$)])\(([\w$]+)\)=>")
 _SHORTER = {"true": "!0", "false": "!1", "undefined": "void 0", "const": "let"}
@@ -51,7 +51,7 @@ _SHORTER = {"true": "!0", "false": "!1", "undefined": "void 0", "const": "let"}
 
 
 class Token(NamedTuple):
-    """A piece of a script; spaces and comments are none.
+    """A piece of a script, without spaces and comments.
 
     Parameters
     ----------
@@ -61,10 +61,10 @@ class Token(NamedTuple):
     text
         The text as written.
     role
-        Of a name: "variable"; "property" of something; "both" where it names a property and
-        the variable of that name, as in `{ name }`; "" for words of the language, and all else.
+        For a name: "variable"; "property"; "both" for a property and a variable, as in `{ name }`;
+        "" for keywords and everything else.
     depth
-        How many brackets are open around it.
+        The number of open brackets around it.
     """
 
     kind: str
@@ -74,14 +74,14 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the tokens of a script that is written as those of this folder are.
+    """Return the tokens of a script in the style of this folder.
 
     Strings are in double quotes, statements end in semicolons, and there are no labels.
 
     Raises
     ------
     ValueError
-        When something in it is none of these.
+        If it contains anything else.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def _plain(text: str) -> list[tuple[str, str]]:
 
 
 def _rest(found: re.Match[str] | None, text: str, at: int) -> tuple[str, int]:
-    """Return what begins with the last letter read, and where it ends."""
+    """Return the token that begins with the last letter read, and its end."""
     if found is None:
         raise ValueError(f"no token of a script: {text[at - 1 : at + 30]!r}")
     return text[at - 1 : found.end()], found.end()
@@ -175,7 +175,7 @@ def script(what: str = PAGE) -> str:
 def _short(
     piece: Iterable[Token], known: Mapping[str, str], outer: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return what the names in a piece of a module become; what browsers have stays."""
+    """Return the short names in a piece of a module; globals of browsers stay."""
     counts = Counter(_names_in(piece))
     short = {each: outer[known[each]] for each in counts if each in known}
     taken = {*short.values()}
@@ -189,7 +189,7 @@ def _names_in(piece: Iterable[Token]) -> Iterator[str]:
 
 
 def _pieces(found: Iterable[Token]) -> Iterator[list[Token]]:
-    """Yield what is declared outside of functions, one after another."""
+    """Yield the declarations outside functions, one after another."""
     piece: list[Token] = []
     for token in found:
         piece.append(token)
@@ -202,7 +202,7 @@ def _pieces(found: Iterable[Token]) -> Iterator[list[Token]]:
 
 @cache
 def text_of(name: str) -> str:
-    """Return a module as it is written."""
+    """Return a module as written."""
     return files(__package__).joinpath(*f"{name}.js".split("/")).read_text("utf-8")
 
 
@@ -220,7 +220,7 @@ def imports(name: str) -> Mapping[str, str]:
 
 
 def _in_order(name: str) -> list[str]:
-    """Return a module and those that it imports from, each after its own imports."""
+    """Return a module and its imports, each after its own imports."""
     found: dict[str, None] = {}
 
     def visit(name: str, above: tuple[str, ...] = ()) -> None:
@@ -234,13 +234,13 @@ def _in_order(name: str) -> list[str]:
 
 
 def _read(name: str) -> tuple[Mapping[str, str], list[Token]]:
-    """Return what names mean outside of the functions of a module, and its tokens."""
+    """Return the meaning of names outside the functions of a module, and its tokens."""
     found = [each for each in tokens(IMPORT.sub("", text_of(name))) if each.text != "export"]
     return dict(imports(name)) | {own: f"{name} {own}" for own in _declared(found)}, found
 
 
 def _declared(found: Iterable[Token]) -> Iterator[str]:
-    """Yield what is declared outside of functions: f of `function f`, a and b of `let a, b`."""
+    """Yield names declared outside functions: f of `function f`, a and b of `let a, b`."""
     before = statement = ""
     for token in found:
         if token.depth or token.text == "*":

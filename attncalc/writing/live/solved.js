@@ -7,7 +7,7 @@ import { Work } from "./equations/work.js";
 const values = new WeakMap();
 export let solution = null, work = null;
 
-/** Work the problem out; where it is refused, what was known stays. */
+/** Solve the problem; if it is refused, keep the last solution. */
 export function solve() {
   solution = solutionOf(problemNow(), solution);
   work = new Work(solution, data.fractions);

@@ -1,4 +1,4 @@
-// What a key tells of the entry that is pointed at: its work, and where it is given, how to change it.
+// The text about the entry under the pointer: its work, or how to change a given number.
 
 import { cellRead, entryOf } from "./cells.js";
 import { afterChange, edit, tried, undo } from "./changing.js";
@@ -24,7 +24,7 @@ function apply(event) {
   if (!wrong.textContent) byId(id)?.focus({ preventScroll: true });
 }
 
-/** Say how an entry came about; return what lights up with it. */
+/** Show the work of an entry; return the cells to highlight. */
 function tell(cell) {
   const entry = entryOf(cell);
   form.hidden = !entry.isGiven;

@@ -1,4 +1,4 @@
-"""Pictures of a problem at many values: lines over what changes, or heatmaps of a grid."""
+"""Pictures of a problem for many values: curves over the change, or heatmaps of a grid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -80,7 +80,7 @@ def render_variation(variation: Variation, form: str, look: Look) -> Picture:
     Raises
     ------
     InputError
-        When the size that is asked for is too small.
+        If the size that is asked for is too small.
     """
     drawn = draw_variation(variation, look)
     names = [on_a_line(change.about) for change in variation.changes]
@@ -111,7 +111,7 @@ def _texts(variation: Variation) -> tuple[str, ...]:
 
 
 def _lines(variation: Variation, palette: Palette) -> figure.Mosaic:
-    """Return a panel for the weights of each output, and one for all that are no weights."""
+    """Return a panel for the weights of each output, and one for everything else."""
     finer, groups = curve(variation), _groups(variation.watched)
     margin = widest((each.name for each in variation.watched), NAME_SIZE) + LABEL_GAP
     wide = WIDTH if len(groups) == 1 else WIDTH_OF_SEVERAL
@@ -135,7 +135,7 @@ def _lines(variation: Variation, palette: Palette) -> figure.Mosaic:
 
 
 def _groups(watched: Sequence[Watched]) -> list[list[int]]:
-    """Return what belongs into one panel: the weights of an output; all that are no weights."""
+    """Return the groups of a panel each: the weights of an output; everything else."""
     groups: dict[Any, list[int]] = {}
     for i, each in enumerate(watched):
         groups.setdefault(each.place[:-1] if each.is_weight else None, []).append(i)
@@ -279,7 +279,7 @@ def name_ends(
 
 
 def apart(wanted: Matrix, pitch: float, low: float, high: float) -> Matrix:
-    """Return increasing places near the wanted ones, at least a pitch apart.
+    """Return increasing places near the given ones, at least a pitch apart.
 
     Examples
     --------
@@ -343,7 +343,7 @@ def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
 
 
 def cells_of_grid(variation: Variation, place: int) -> heatmap.Cells:
-    """Return what is watched at each pair of values, as cells with their digits."""
+    """Return the watched value at each pair of values, as cells with their digits."""
     shape = variation.shape
     values = variation.values[:, place].reshape(shape)
     names = tuple(

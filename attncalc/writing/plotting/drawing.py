@@ -40,12 +40,12 @@ FULL_FROM = 0.5
 
 
 def draw(problem: Problem, heads: Sequence[Head], look: Look) -> figure.HouseFigure:
-    """Draw a picture of these heads; its `notes` list what was left out.
+    """Draw a picture of these heads; its `notes` list omitted parts.
 
     Raises
     ------
     InputError
-        When the size that is asked for is too small.
+        If the requested size is too small.
     """
     count, heads = len(heads), heads[:MOST_HEADS]
     with house_style(texts_of(problem)):
@@ -71,12 +71,12 @@ def _left_out(heads: int) -> tuple[str, ...]:
 
 
 def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFigure:
-    """Draw a gradient as a heatmap, with white at 0; its `notes` list what was left out.
+    """Draw a gradient as a heatmap, with white at 0; its `notes` list omitted parts.
 
     Raises
     ------
     InputError
-        When the size that is asked for is too small.
+        If the requested size is too small.
     """
     matrix = solution.precisely_tabled(step.name)
     count = len(matrix) if matrix.ndim == 3 else 1
@@ -164,7 +164,7 @@ def scale_of(heads: Sequence[Head]) -> heatmap.Scale:
     """
     low = min(float(head.weights.min()) for head in heads)
     high = max(float(head.weights.max()) for head in heads)
-    if high <= 0 and low >= 0:  # nothing is attended to
+    if high <= 0 and low >= 0:  # no weights
         return 0.0, 1.0
     if FULL_FROM <= high <= 1:
         high = 1.0
@@ -174,7 +174,7 @@ def scale_of(heads: Sequence[Head]) -> heatmap.Scale:
 def _maps(
     problem: Problem, heads: Sequence[Head], chosen: Sequence[maps.DrawnLines], look: Look
 ) -> figure.Mosaic:
-    """Return the maps of all heads, four in a row, and below them what their lines mean."""
+    """Return the maps of all heads, four in a row, with a legend below."""
     columns, palette, ranks = _columns(problem, heads[0]), _palette(look), maps.ranks_of(chosen)
     reach = _reach(scale_of(heads), look)
 
@@ -202,7 +202,7 @@ def _is_of_class(problem: Problem, head: Head, look: Look) -> bool:
 
 
 def _images(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
-    """Return the image, and for each head how much the class token attends to its patches."""
+    """Return the image, and for each head the weights of the class token on its patches."""
     palette = _palette(look)
     every = [patches.attended_by_class(problem, head, values=look.values) for head in heads]
     scale = _scale_of_class([each.weights for each in every])
@@ -327,7 +327,7 @@ def _palette(look: Look) -> Palette:
 
 
 def _reach(scale: heatmap.Scale, look: Look) -> float | None:
-    """Return the weight of the strongest line, where every weight has a line as strong as it is."""
+    """Return the weight of the strongest line, if all lines are shaded by weight."""
     return max(scale[1], -scale[0]) if look.every_line else None
 
 

@@ -1,7 +1,7 @@
-"""A Figure in our own style, of panels that have the size they need: the same now and later.
+"""A Figure in attncalc's style, with panels of the size they need: the same now and later.
 
-matplotlib reads its settings when a figure is built *and* when it is drawn or saved. A figure that
-a person holds is saved long after it was built, so it brings its settings along.
+matplotlib reads its settings when a figure is built *and* when it is drawn or saved. A figure may
+be saved long after it was built, so it contains its settings.
 """
 
 import io
@@ -48,7 +48,7 @@ NEAR = 0.02
 SLACK = 0.1
 """Inches by which panels may be smaller than their least."""
 AROUND = 6.0
-"""More inches than the labels around a panel ever take."""
+"""More inches than the labels around a panel need."""
 
 _METADATA: dict[str, dict[str, Any]] = {
     "png": {},
@@ -68,14 +68,14 @@ Rooms = tuple[list[float], list[float]]
 
 @dataclass(frozen=True)
 class Track:
-    """A column or a row of panels: its inches where nothing is asked for, and its least.
+    """A column or a row of panels: its natural and its smallest size in inches.
 
     Parameters
     ----------
     inches
         Its natural size.
     least
-        To what it can shrink.
+        The smallest size.
     is_rigid
         Whether it has its natural size on any page.
     """
@@ -92,17 +92,17 @@ class Track:
 
 @dataclass(frozen=True)
 class Mosaic:
-    """Panels in rows and columns, as `Figure.subplot_mosaic` takes them.
+    """Panels in rows and columns, as in `Figure.subplot_mosaic`.
 
     Parameters
     ----------
     rows
-        The name of the panel in each place, "." for none. A panel whose name is in several
-        places fills them all; the first fills one.
+        The name of the panel in each place, "." for none. A panel with several places fills them
+        all; the first panel has one.
     widths, heights
         The tracks of the columns and of the rows.
     draws
-        What draws each panel, by name.
+        The function that draws each panel, by name.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -170,8 +170,8 @@ def _merged(some: Sequence[Track], others: Sequence[Track]) -> tuple[Track, ...]
 class SteadyLayout(ConstrainedLayoutEngine):
     """Constrained layout with the same result each time, to the last digit.
 
-    It starts from the same places, with axes that fill them: else margins would depend on where
-    axes were before. Its solver adds in any order, so its results are rounded.
+    It always starts from axes that fill their places: otherwise margins would depend on earlier
+    positions. Its solver adds in any order, so its results are rounded.
     """
 
     def execute(self, fig: Figure) -> None:
@@ -193,7 +193,7 @@ class SteadyLayout(ConstrainedLayoutEngine):
 
 
 class HouseFigure(Figure):
-    """A matplotlib Figure that is drawn and saved in our style, whatever the settings then are.
+    """A matplotlib Figure that is drawn and saved in attncalc's style, with any settings.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class HouseFigure(Figure):
     Attributes
     ----------
     notes
-        Notes about it: what was left out, and why.
+        Notes about it: omitted parts, and the reasons.
     """
 
     def __init__(self, caption: Caption, palette: Palette) -> None:
@@ -247,7 +247,7 @@ class HouseFigure(Figure):
             self.set_layout_engine(engine)
 
     def _repr_png_(self) -> bytes:
-        """Show the picture in a notebook; without pyplot nothing else would."""
+        """Show the picture in a notebook, without pyplot."""
         return self.content("png", dpi=NOTEBOOK_DOTS_PER_INCH)
 
 
@@ -259,7 +259,7 @@ def figure_of(
     Raises
     ------
     InputError
-        When the size that is asked for is too small; the text starts with "size".
+        If the size that is asked for is too small; the text starts with "size".
     """
     with house_style((caption.title, *caption.texts)):
         fit = partial(_fitted, mosaic, caption, palette)
@@ -272,14 +272,14 @@ def figure_of(
 
 
 def furnish(axes: Axes, palette: Palette) -> None:
-    """Give an axes of curves or points two sides alone, and the colours of its ticks."""
+    """Set two sides, and the colours of ticks, of an axes with curves or points."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(palette.rule)
     axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)
 
 
 def notes_of(left_out: LeftOut) -> tuple[str, ...]:
-    """Return the notes on what was left out."""
+    """Return the notes on omitted parts."""
     return tuple(note.format(f"{count:,}") for note, count in left_out.items() if count)
 
 
@@ -297,11 +297,11 @@ def room_of(axes: Axes) -> Room:
 def _fitted(
     mosaic: Mosaic, caption: Caption, palette: Palette, size: Size | None
 ) -> tuple[HouseFigure, Room]:
-    """Draw a mosaic, and return how large a page it needs; again where that is not its size.
+    """Draw a mosaic, and return the size of the page it needs; again if that differs.
 
-    The labels around the panels take the same inches whatever their size, but that names shrink
-    or turn where there is little room: so a page of a given size is drawn, measured, and drawn for
-    what is left.
+    The labels around the panels take the same inches at any size, except that names shrink or turn
+    if there is little space: so a page of a given size is drawn, measured, and drawn for the
+    remaining space.
     """
     rooms = _stretched(mosaic, None, None)
     for _ in range(PASSES):
@@ -329,7 +329,7 @@ def _stretched(mosaic: Mosaic, width: float | None, height: float | None) -> Roo
 
 
 def _share(tracks: Sequence[Track], inches: float | None) -> float:
-    """Return how much larger than natural tracks must be to fill so many inches."""
+    """Return the factor by which tracks must exceed their natural size to fill so many inches."""
     rigid = sum(track.inches for track in tracks if track.is_rigid)
     natural = sum(track.inches for track in tracks) - rigid
     return 1.0 if inches is None else (inches - rigid) / natural
@@ -363,7 +363,7 @@ def _drawn(mosaic: Mosaic, rooms: Rooms, caption: Caption, palette: Palette) -> 
 
 
 def _write(figure: HouseFigure, caption: Caption, palette: Palette, width: float) -> float:
-    """Write title and footnote in lines for a page of this width; return the inches they take."""
+    """Write title and footnote in lines for a page of this width; return their inches."""
     room = width - 2 * PADDING[0]
     title = wrapped(caption.title, TITLE_SIZE * BOLD, room, most_lines=TITLE_LINES)
     look: dict[str, Any] = {"size": TITLE_SIZE, "weight": "bold", "color": palette.strong}
@@ -376,7 +376,7 @@ def _write(figure: HouseFigure, caption: Caption, palette: Palette, width: float
 
 
 def _page(figure: HouseFigure, rooms: Rooms) -> Room:
-    """Return the size of a page on which tracks have their inches, by what a larger one leaves."""
+    """Return the size of a page on which tracks have their inches, from a larger one."""
     widths, heights = rooms
     across, down = sum(widths) + AROUND * len(widths), sum(heights) + AROUND * len(heights)
     figure.set_size_inches(across, down)
@@ -390,7 +390,7 @@ def _page(figure: HouseFigure, rooms: Rooms) -> Room:
 def _too_small(fit: Callable[[Size], tuple[Any, Room]], size: Size, needed: Room) -> str:
     """Raise an error for a size that is too small, with one that is not."""
     width = _rounded_up(max(size[0], needed[0]))
-    _, needed = fit((width, size[1]))  # on a wider page the title takes fewer lines
+    _, needed = fit((width, size[1]))  # on a wider page the title needs fewer lines
     height = _rounded_up(max(size[1] or 0, needed[1]))
     asked = " x ".join(f"{side:g}" for side in size if side is not None)
     return f"size {asked} is too small: this picture needs {width:g} x {height:g} inches"

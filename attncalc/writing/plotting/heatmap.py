@@ -53,7 +53,7 @@ LARGEST = 12.0
 """Inches that a side grows to for numbers to be read."""
 LARGEST_WITHOUT_VALUES = 8.0
 MOST_VALUES = 5000
-"""Cells that are written in; more of them take seconds."""
+"""The largest number of cells with text; more of them take seconds."""
 MOST_CELLS = 2500
 """Cells drawn as shapes, which stay sharp at any size; more of them become an image."""
 MOST_DOTS = 2048
@@ -63,7 +63,7 @@ BAR_WIDTH = 0.18
 NAME_GAP = 0.08
 """Inches between cells and the names next to them."""
 TITLE_GAP = 6.0
-"""Points between the names and what they are."""
+"""Points between the names and their title."""
 NOT_WRITTEN = "{} weights are not written in the heatmap: the cells are too small"
 
 Scale = tuple[float, float]
@@ -77,19 +77,19 @@ class Cells:
     Parameters
     ----------
     values
-        What the colours show, (rows, columns).
+        The values of the colours, (rows, columns).
     texts
-        What is written in the cells, row by row; empty for nothing.
+        The texts in the cells, row by row; empty for none.
     names
         The names of the rows, and of the columns.
     titles
         The names of the rows and the columns; "" without a name.
     unwritten
-        How many values are not written, for they are too many.
+        The number of values that are not written, since they are too many.
     colours
         The colormap, by matplotlib's name.
     hidden
-        Where a mask forbids, (rows, columns): these cells are hatched; None for nowhere.
+        The masked cells, (rows, columns), which are hatched; None for none.
     """
 
     values: Matrix
@@ -114,12 +114,12 @@ class Cells:
 
 
 def cells_of(problem: Problem, head: Head, *, values: bool, most: int = MOST_VALUES) -> Cells:
-    """Return the weights of a head as the solution prints them: tokens as columns turn them.
+    """Return the weights of a head as printed: tokens as columns transpose them.
 
     Parameters
     ----------
     problem, head
-        Whose weights they are.
+        The problem and the head.
     values
         Whether the weights are written in the cells, if there are not more than the `most`.
     """
@@ -146,18 +146,18 @@ def cells_of(problem: Problem, head: Head, *, values: bool, most: int = MOST_VAL
 
 
 def gradient_cells(solution: Solution, step: Step, head: int, values: bool, most: int) -> Cells:
-    """Return a gradient, or that of one head (from 0), as the solution prints it.
+    """Return a gradient, or that of one head (from 0), as printed.
 
     Parameters
     ----------
     solution, step
-        Whose gradient it is.
+        The solution, and the step of the gradient.
     head
-        Which head, where it has any.
+        The head, if it has any.
     values
         Whether the numbers are written in the cells, if there are not more than the `most`.
     most
-        How many are written.
+        The largest number that are written.
     """
     matrix = solution.precisely_tabled(step.name)
     own = matrix[head] if matrix.ndim == 3 else matrix
@@ -171,14 +171,14 @@ def gradient_cells(solution: Solution, step: Step, head: int, values: bool, most
 
 
 def natural_cell(cells: Cells, side: float = 0.0, largest: float = LARGEST) -> Room:
-    """Return the inches of a cell in which its number can be read, as far as the page allows.
+    """Return the inches of a cell with a readable number, as far as the page allows.
 
     Parameters
     ----------
     cells
-        What is drawn.
+        The cells.
     side
-        Its least side, if any.
+        Its smallest side, if any.
     largest
         The inches that all cells together grow to for their numbers to be read.
     """
@@ -206,9 +206,9 @@ def draw_heatmap(
     Parameters
     ----------
     axes
-        Where they are drawn; its limits, ticks and sides become those of the cells.
+        The axes, whose limits, ticks and sides become those of the cells.
     cells, scale
-        What is drawn, and what its colours mean.
+        The cells, and the scale of their colours.
     room
         The inches the axes will have; None for those it has.
     palette
@@ -219,7 +219,7 @@ def draw_heatmap(
     Returns
     -------
     LeftOut
-        How many numbers are not written, for they could not be read.
+        The number of values that are not written, since they would be illegible.
     """
     width, height = _cell(cells, room or room_of(axes))
     if proportion is not None and not np.isclose(height, width * proportion, rtol=NEAR):
@@ -243,7 +243,7 @@ def draw_bar(
     colours: str = WEIGHTS,
     alpha: float | None = None,
 ) -> None:
-    """Draw on an axes of its own which colour means which value; `alpha` is its opacity."""
+    """Draw the colour bar on a separate axes; `alpha` is its opacity."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     bar = figure.colorbar(

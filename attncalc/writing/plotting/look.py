@@ -1,4 +1,4 @@
-"""What is asked of a picture: its kind, what is written in it, its colours and its size."""
+"""The options of a picture: its kind, its texts, its colours and its size."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from attncalc.base.typed import NotANumber, quoted, read_number
 
 KINDS = ("map", "heatmap", "both")
 SMALLEST_SIDE, LARGEST_SIDE = 1, 40
-"""Inches; beyond, a PNG of 200 dots an inch takes more memory than is wise."""
+"""Inches; beyond, a PNG of 200 dots per inch requires too much memory."""
 
 LARGEST_DRAWN = 1e300
 """Numbers up to this size are drawn: axes extend beyond them, and are floats too."""
@@ -28,13 +28,13 @@ class Look:
     kind
         `"map"`, `"heatmap"` or `"both"`.
     every_line
-        Whether the map has a line for every weight that does not show as zero.
+        Whether the map has a line for every weight that does not round to zero.
     values
         Whether the weights are written in the picture.
     dark
-        Whether the paper is dark.
+        Whether the background is dark.
     size
-        Width and height in inches, or the width and None; None for what the picture needs.
+        Width and height in inches, or the width and None; None for an automatic size.
 
     Raises
     ------
@@ -50,7 +50,7 @@ class Look:
     size: Size | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no picture can be."""
+        """Refuse impossible options."""
         if self.kind not in KINDS:
             raise InputError(f"kind takes map, heatmap or both, not {quoted(str(self.kind))}")
         if self.every_line and not self.has_map:
@@ -81,7 +81,7 @@ def check_drawn(largest: float) -> None:
     Raises
     ------
     OutputError
-        When it is too large.
+        If it is too large.
     """
     if largest > LARGEST_DRAWN:
         raise OutputError(
@@ -96,7 +96,7 @@ def read_size(given: object) -> Size | None:
     Raises
     ------
     InputError
-        For anything else, and for sides that no page has.
+        For anything else, and for impossible sides.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def read_size(given: object) -> Size | None:
 
 
 def _sides(given: object) -> list[float] | None:
-    """Return the one or two numbers of a size, or None where it is no size."""
+    """Return the one or two numbers of a size, or None if it is not a size."""
     parts: list[Any] = [given]
     if isinstance(given, str):
         parts = [part.strip() for part in re.split(r"[x×]", given.lower())]

@@ -1,4 +1,4 @@
-"""The connection map: inputs left, outputs right, a line from each output to what it attends to.
+"""The connection map: inputs left, outputs right, a line from each output to its inputs.
 
 A solid line leads to the input with the largest weight, a dashed one to the second. One unit down
 an axes is one row; across, inputs are at 0 and outputs at 1.
@@ -36,7 +36,7 @@ from attncalc.writing.plotting.style import LIGHT, TEXT_SIZE, WEIGHT_SIZE, Palet
 MOST_TEXTS = 3
 """Tied lines that each carry their weight; more of them share one text near the output."""
 MOST_PLACED = 400
-"""Weights that are written in a map; to find room for more takes seconds."""
+"""The largest number of weights written in a map; placing more takes seconds."""
 MOST_PLACED_OTHERS = 40
 """The same for lines that are neither first nor second: more of them hide the lines."""
 MOST, SECOND, OTHER = range(3)
@@ -48,9 +48,9 @@ THINNEST, THICKEST = 0.9, 3.4
 USUAL_PITCH = 0.2
 """Inches between rows below which lines become thinner."""
 THINNEST_SHARE = 0.25
-"""How much of their usual width lines keep however near the rows are."""
+"""The smallest share of their usual width for lines between narrow rows."""
 TALLEST = 14.4
-"""Inches a column takes at most where nothing else is asked for: forty rows of usual size."""
+"""The default largest height of a column in inches: forty rows of usual size."""
 WIDENINGS = 5
 """How often the columns are moved apart to find room for all weights."""
 NAME_GAP = 0.15
@@ -60,20 +60,20 @@ NOT_WRITTEN = "{} weights are not written in the picture: there is no room for t
 
 @dataclass(frozen=True, eq=False)
 class DrawnLines:
-    """The lines of one head, output by output and the largest weight first; and what has none.
+    """The lines of one head, output by output, the largest weight first; and omitted ones.
 
     Parameters
     ----------
     outputs, inputs, ranks, weights
         Where each line starts and ends, its rank and its weight; (k,) each.
     texts
-        What is written on each line, "" for nothing.
+        The text on each line, "" for none.
     left_out
-        How many smaller weights have no line, for there would be too many.
+        The number of smaller weights without a line, since there would be too many.
     too_small
-        How many weights have no line, for they show as zero.
+        The number of weights without a line, since they round to zero.
     unwritten
-        How many lines do not carry their weight, for there would be too many texts.
+        The number of lines without text, since there would be too many.
     """
 
     outputs: Indices
@@ -94,13 +94,13 @@ def lines_of(
     Parameters
     ----------
     head, decimals
-        Whose weights they show, and with how many decimals.
+        The head, and the decimals of its weights.
     every_line
-        Whether every weight that does not show as zero has a line, or only first and second.
+        Whether every weight that does not round to zero has a line, or only first and second.
     values
-        Whether the lines carry their weights.
+        Whether weights are written on the lines.
     most_lines
-        Of more, the largest weights are kept: those that are first or second before all others.
+        The largest number of lines: first and second weights are kept before all others.
     """
     found = _found(head, every_line=every_line)
     count = found.shape[1]
@@ -151,7 +151,7 @@ def _largest(sizes: NDArray[np.float64], ranks: Indices, most: int) -> Indices:
 def _texts(
     head: Head, decimals: int, outputs: Indices, inputs: Indices, ranks: Indices
 ) -> list[str]:
-    """Return what is written on each line; of many that share a place, on the middle one alone."""
+    """Return the text on each line; of many tied ones, only on the middle one."""
     places = list(zip(outputs.tolist(), ranks.tolist(), strict=True))
     sharing, turn = Counter(places), Counter[tuple[int, int]]()
     texts = []
@@ -198,7 +198,7 @@ class Columns:
         return max(len(self.inputs), len(self.outputs))
 
     def heights(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return the rows of the dots of a column; the shorter is centred beside the longer."""
+        """Return the rows of the dots of a column; the shorter is centred next to the longer."""
         return np.arange(float(len(names))) + (self.rows - len(names)) / 2
 
 
@@ -211,7 +211,7 @@ def columns_of(attention: Attention) -> Columns:
 
 
 def natural_pitch(rows: int) -> float:
-    """Return the inches between two dots where nothing else is asked for."""
+    """Return the default inches between two dots."""
     return min(0.75, max(0.36, 6.0 / rows), TALLEST / rows)
 
 
@@ -248,7 +248,7 @@ def draw_map(
     Parameters
     ----------
     axes
-        Where it is drawn; its limits, ticks and sides become those of the map.
+        The axes, whose limits, ticks and sides become those of the map.
     columns, lines
         The dots, and the lines between them.
     room
@@ -256,12 +256,12 @@ def draw_map(
     palette
         The colours.
     reach
-        The weight of the strongest colour, where a line is the paler the less it weighs.
+        The weight of the strongest colour, if lines are shaded by weight.
 
     Returns
     -------
     LeftOut
-        How many weights are not written, for there is no room for them.
+        The number of weights that are not written, since there is no space.
     """
     draw_columns(axes, columns, room=room, palette=palette)
     room = room or room_of(axes)
@@ -304,7 +304,7 @@ def draw_legend(
     rows: int = 1,
     **where: Any,
 ) -> None:
-    """Write on an axes what the lines of these ranks mean, in one row or each in its own."""
+    """Write the legend of lines of these ranks on an axes, in one row or several."""
     ranks = [palette.ranks[number] for number in numbers]
     handles = [
         Line2D([], [], lw=linewidth, label=rank.label, color=rank.color, ls=rank.linestyle)

@@ -1,6 +1,6 @@
-"""An image cut into its patches, and on it how much the class token attends to each of them.
+"""An image split into its patches, with the weights of the class token on them.
 
-A solid frame is around the patch with the largest weight, a dashed one around the second.
+A solid frame marks the patch with the largest weight, a dashed one the second.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ from attncalc.writing.plotting.style import (
 CLASS = 0
 """The place of the class token."""
 SMALLEST_CELL, LARGEST_SIDE = 0.5, 5.0
-"""Inches of a patch's side, at least, and of an image's side, at most, where nothing is asked."""
+"""The default smallest side of a patch, and largest side of an image, in inches."""
 LEAST_SIDE = 2.1
 """Inches that a small image grows to."""
 MOST_PIXELS = 400
@@ -51,7 +51,7 @@ COVER = 0.62
 FRAME = 2.6
 """Points of the line around a patch."""
 FRAME_SHARE = 0.08
-"""The most of a patch's side that this line takes."""
+"""The largest share of a patch's side for this line."""
 INSET = 0.05
 """How far inside its patch that line is, relative to its side."""
 RGB = 3
@@ -65,20 +65,20 @@ IN_GREY = "the picture shows the mean of the channels of the image, of which the
 
 @dataclass(frozen=True)
 class PatchWeights:
-    """How much the class token attends to each patch.
+    """The weights of the class token on each patch.
 
     Parameters
     ----------
     weights
-        Of each patch, where it is in the image, (down, across).
+        The weight of each patch, by its place in the image, (down, across).
     texts
-        What is written on each patch, row by row; empty for nothing.
+        The text on each patch, row by row; empty for none.
     ranks
         0 for a patch with the largest weight, 1 for a second, -1 for any other, (down, across).
     itself
-        What is written of the class token's weight on itself, and its rank.
+        The text of the class token's weight on itself, and its rank.
     unwritten
-        How many weights of many show as zero, and are not written, for they would hide the image.
+        The number of weights that round to zero and are not written, to keep the image visible.
     """
 
     weights: NDArray[np.float64]
@@ -94,7 +94,7 @@ def has_class_map(problem: Problem) -> bool:
 
 
 def attended_by_class(problem: Problem, head: Head, *, values: bool) -> PatchWeights:
-    """Return what the class token attends to in a head."""
+    """Return the weights of the class token in a head."""
     cut, row = cut_of(problem), head.weights[CLASS].astype(np.float64)
     connection, rounded = head.connection(CLASS), np.asarray(head.rounded[CLASS])
     ranks = np.full(len(row), -1, dtype=np.intp)
@@ -147,7 +147,7 @@ def draw_attended(
     room: Room | None = None,
     palette: Palette = LIGHT,
 ) -> LeftOut:
-    """Draw the image pale, and on each patch the weight that the class token gives it."""
+    """Draw a pale image with the weight of the class token on each patch."""
     grey = _in_grey(_channels(problem))
     _draw_pixels(axes, PALEST + (1 - PALEST) * grey, problem, room, palette)
     edges = _edges(problem)
@@ -223,7 +223,7 @@ def _number_patches(axes: Axes, cell: Room, problem: Problem, palette: Palette) 
 
 
 def _write_pixels(axes: Axes, problem: Problem, image: NDArray[np.float64], room: Room) -> None:
-    """Write the numbers of an image of few, as they were typed, where they can be read."""
+    """Write the numbers of a small image, as typed, if they are legible."""
     if image.size > MOST_PIXELS:
         return
     texts = [[f"{value:.4g}" for value in row] for row in image]
@@ -262,7 +262,7 @@ def _frame(
 
 
 def _say_of_itself(axes: Axes, attended: PatchWeights, palette: Palette) -> None:
-    """Write below the image what the class token gives itself, in a frame of its rank."""
+    """Write the weight of the class token on itself below the image, in a frame of its rank."""
     text, number = attended.itself
     box: dict[str, Any] = {"facecolor": "none", "edgecolor": "none", "pad": 3.0}
     if number >= 0:

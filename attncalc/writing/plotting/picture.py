@@ -80,15 +80,15 @@ def needed_for_pictures(problem: Problem, plan: Plan) -> tuple[str, ...] | None:
 
 
 def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ...]:
-    """Return the heads that are asked for: by number, the "mean" of all, or all of them.
+    """Return the requested heads: by number, the "mean" of all, or all of them.
 
-    Of several attentions they are those of the first, or of the one that is named: "cross.A", or
+    With several attentions, they are those of the first, or of the named one: "cross.A", or
     "cross.A,2" for its second head.
 
     Raises
     ------
     InputError
-        When there is no such head, or its weights were not kept.
+        If there is no such head, or its weights were not kept.
     """
     if not solution.problem.attentions:
         raise InputError(NO_ATTENTION)
@@ -129,7 +129,7 @@ def render(
     Parameters
     ----------
     solution
-        What is drawn.
+        The solution.
     form
         "png", "svg" or "pdf".
     heads
@@ -140,7 +140,7 @@ def render(
     Raises
     ------
     InputError
-        When there are no weights to show, or the size that is asked for is too small.
+        If there are no weights to show, or the requested size is too small.
     """
     problem, look = solution.problem, look or Look()
     heads = heads or chosen_heads(solution, None)
@@ -159,7 +159,7 @@ def gradient_step(solution: Solution, name: str, look: Look) -> Step:
     Raises
     ------
     InputError
-        When it is not a gradient of this problem, or another kind than a heatmap is requested.
+        If it is not a gradient of this problem, or another kind than a heatmap is requested.
     """
     if look.kind != "heatmap":
         raise InputError("of draws a gradient as a heatmap: ask for the kind heatmap")
@@ -177,7 +177,7 @@ def render_gradient(solution: Solution, name: str, form: str, look: Look) -> Pic
     Raises
     ------
     InputError
-        When there is no such gradient, or the size that is asked for is too small.
+        If there is no such gradient, or the requested size is too small.
     """
     step = gradient_step(solution, name, look)
     problem = solution.problem
@@ -200,9 +200,9 @@ def render_blank(
     form
         "png", "svg" or "pdf".
     dark
-        Whether the paper is dark.
+        Whether the background is dark.
     size
-        In inches: "12x8", (12, 8), or a width alone; None for what the picture needs.
+        In inches: "12x8", (12, 8), or only a width; None for an automatic size.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def figure_for(solution: Solution, head: str | int | None, look: Look) -> HouseF
     Raises
     ------
     InputError
-        When there is no such head, or the size that is asked for is too small.
+        If there is no such head, or the requested size is too small.
     """
     return draw(solution.problem, chosen_heads(solution, head), look)
 
@@ -232,18 +232,18 @@ def figure_of_gradient(solution: Solution, name: str, look: Look) -> HouseFigure
     Raises
     ------
     InputError
-        When there is no such gradient, or the size that is asked for is too small.
+        If there is no such gradient, or the requested size is too small.
     """
     return draw_gradient(solution, gradient_step(solution, name, look), look)
 
 
 def plot_on(axes: Axes, solution: Solution, head: str | int | None, look: Look) -> Axes:
-    """Draw a solution on an axes of another figure; a warning lists what is left out.
+    """Draw a solution on the axes of another figure; a warning lists omitted parts.
 
     Raises
     ------
     InputError
-        When one axes cannot hold what is asked for.
+        If the picture does not fit on one axes.
     """
     if getattr(axes, "name", None) != "rectilinear":
         raise InputError(f"ax takes a matplotlib Axes, not {quoted(str(axes))}")
@@ -275,13 +275,13 @@ def picture_of(
     Parameters
     ----------
     figure
-        What is drawn.
+        The figure.
     form
         "png", "svg" or "pdf".
     title, told
-        What it is, and the sentences that describe it to who cannot see it.
+        Its title, and the sentences that describe it for screen readers.
     texts
-        All texts from outside that it shows.
+        All untrusted texts that it shows.
     """
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on font caches
     content = figure.content(form)

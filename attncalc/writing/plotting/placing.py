@@ -19,11 +19,11 @@ Floats = NDArray[np.float64]
 POINTS = 72.0
 """Points in an inch."""
 SMALLEST_TEXT = 5.0
-"""Points; what would have to be smaller is not written."""
+"""The smallest size of text in points; smaller text is omitted."""
 SMALLEST_NAME = 6.0
 LONGEST_NAME = 28
 BOLD = 1.15
-"""How much wider letters are when they are bold."""
+"""The width of bold letters, relative to others."""
 
 CLEARANCE = 0.05
 """Inches kept free around each text on a line."""
@@ -33,7 +33,7 @@ _POSITIONS = np.linspace(0.08, 0.92, 85)
 _FAVOURITE = 0.3
 """The best place of a text: nearer to its output than to its input."""
 _PULL = 4.0
-"""Lines a text would rather cover than move along its whole line."""
+"""The number of lines that a text prefers to cover rather than move along its entire line."""
 
 
 def text_width(text: str, size: float) -> float:
@@ -67,12 +67,12 @@ def name_step(pitch: float) -> int:
 
 
 def drawn_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names as they are written in a picture: harmless, short, and still distinct."""
+    """Return names as written in a picture: escaped, short, and still distinct."""
     return shortened([harmless(name) for name in names], LONGEST_NAME)
 
 
 def wrapped(text: str, size: float, width: float, *, most_lines: int | None = None) -> str:
-    """Return a text in lines for so many inches; what is beyond the most lines is left out."""
+    """Return a text in lines for so many inches; text after the last line is omitted."""
     if not text.strip():
         return ""
     fitting = int(len(text) * width / text_width(text, size))
@@ -90,14 +90,14 @@ class Segment:
 
 
 def place(labelled: Sequence[Segment], others: Sequence[Segment]) -> list[Point | None]:
-    """Return the centre of each segment's text, or None where there is no free spot on it.
+    """Return the centre of each segment's text, or None if there is no free place on it.
 
     Parameters
     ----------
     labelled
-        The segments that carry a text.
+        The segments with text.
     others
-        All segments of the picture: a spot that few of them cross is the better one.
+        All segments of the picture: a place that few of them cross is preferred.
     """
     counted = others[:: 1 + len(others) // MOST_COUNTED]
     starts = np.array([segment.output for segment in counted])

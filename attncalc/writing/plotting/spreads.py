@@ -1,4 +1,4 @@
-"""Pictures of problems drawn again and again: a histogram of what is watched, a cloud of outputs.
+"""Pictures of random draws: histograms of watched quantities, and clouds of outputs.
 
 Several problems are side by side, on one scale.
 """
@@ -43,7 +43,7 @@ Limits = tuple[float, float]
 
 
 class _Shared(NamedTuple):
-    """What all problems of a picture have alike: what is counted, and between which values."""
+    """Common values of all problems of a picture: the counted quantity, and its range."""
 
     name: str
     edges: Matrix
@@ -57,7 +57,7 @@ def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) 
     Raises
     ------
     InputError
-        When the size that is asked for is too small.
+        If the size that is asked for is too small.
     """
     drawn = draw_simulations(simulations, look)
     means = (
@@ -85,7 +85,7 @@ def draw_simulations(simulations: Sequence[Simulation], look: Look) -> figure.Ho
 
 
 def _title(simulations: Sequence[Simulation]) -> str:
-    """Return the title of a problem; of several, which have their own, what is drawn of them."""
+    """Return the title of a problem; of several with their own titles, the draws."""
     if len(simulations) == 1:
         return harmless(heading(simulations[0].problem))
     return harmless("; ".join(draw.text for draw in simulations[0].draws))
@@ -98,7 +98,7 @@ def _texts(simulations: Sequence[Simulation]) -> tuple[str, ...]:
 
 
 def _ratios(simulations: Sequence[Simulation]) -> Iterator[str]:
-    """Return how much larger the variance of the first problem is than those of the others."""
+    """Return the ratios of the first problem's variance to those of the others."""
     if len(simulations) < 2:
         return
     name = _counted(simulations)
@@ -108,7 +108,7 @@ def _ratios(simulations: Sequence[Simulation]) -> Iterator[str]:
 
 
 def _counted(simulations: Sequence[Simulation]) -> str:
-    """Return what has a histogram: the weight that varies most, or what is watched first."""
+    """Return the quantity of the histogram: the weight that varies most, or the first one."""
     first = simulations[0]
     names = {each.name for each in first.watched}
     for other in simulations[1:]:
@@ -116,7 +116,7 @@ def _counted(simulations: Sequence[Simulation]) -> str:
     known = [each for each in first.watched if each.name in names] or list(first.watched)
     stds = {each.name: each.std for each in first.statistics}
     weights = [each.name for each in known if each.is_weight]
-    # of two that vary alike, as two weights do that sum to 1, the first
+    # of two that vary equally, such as two weights that sum to 1, the first
     return max(weights, key=lambda name: round(stds[name], 6)) if weights else known[0].name
 
 
@@ -160,15 +160,15 @@ def _around(points: Sequence[Matrix]) -> tuple[Limits, Limits]:
 
 
 def values_of(simulation: Simulation) -> Matrix | None:
-    """Return the values of the problem as it is given, (m, 2); None where heads have their own.
+    """Return the given values of the problem, (m, 2); None if heads have their own.
 
-    None, too, where equations weigh no values.
+    Also None if equations weigh no values.
     """
-    if not simulation.problem.is_alone:  # the outputs of layers are no mixtures of values
+    if not simulation.problem.is_alone:  # the outputs of layers are not mixtures of values
         return None
     solution = solve(simulation.problem)
     weights = [step.name for step in solution.plan if step.role == "weights"][:1]
-    # what is weighed are the values
+    # the weighed matrix contains the values
     weighed = [step.inputs[1] for step in solution.plan if [*step.inputs[:1]] == weights]
     if not weights or not weighed:
         return None
@@ -213,7 +213,7 @@ def _histogram(
     axes: Axes,
     room: figure.Room,
 ) -> figure.LeftOut:
-    """Draw in what share of the draws a value lies between two ends, and the mean."""
+    """Draw the share of the draws between each two ends, and the mean."""
     values = _values(simulation, shared.name)
     solid, dashed, others = palette.ranks
     weights = np.full(len(values), 1 / simulation.everything.count)
@@ -260,7 +260,7 @@ def _row_cloud(
     axes: Axes,
     room: figure.Room,
 ) -> figure.LeftOut:
-    """Draw a given row in all draws, and the row as it is given as a line from the origin."""
+    """Draw a given row in all draws, and its given value as a line from the origin."""
     given = of_solution(solve(simulation.problem), exactly=False)
     end = np.array([simulation.watched[place].measure(given)[0] for place in places])
     points = [each.values[:MOST_KEPT, places] for each in simulation.parts.values()]

@@ -13,7 +13,7 @@ from matplotlib.font_manager import findfont, fontManager, get_font
 from numpy.typing import NDArray
 
 FONT = "DejaVu Sans"
-"""It comes with matplotlib, so a picture looks the same everywhere."""
+"""The font of matplotlib, so that a picture looks the same everywhere."""
 
 WEIGHTS = "viridis"
 """The colours of a heatmap: perceptually uniform, and rising in grey print, too."""
@@ -46,7 +46,7 @@ class Rank:
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a picture, by what they are for; each has enough contrast with the paper.
+    """The colours of a picture by use; each has enough contrast with the background.
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ _FONTS_FOR_THE_REST = (
 
 @contextmanager
 def house_style(texts: Iterable[str]) -> Iterator[None]:
-    """Draw in our style whatever the user's own settings are, with fonts for these texts."""
-    settings: Any = {  # Any: the names of all settings are a type of their own to matplotlib
+    """Draw in attncalc's style with any settings of the user, with fonts for these texts."""
+    settings: Any = {  # Any: matplotlib has a type for the names of settings
         "font.family": fonts_for(texts),
         "svg.hashsalt": "attncalc",
         # with letters as outlines a picture looks the same everywhere; letters that no font here
@@ -143,7 +143,7 @@ def house_style(texts: Iterable[str]) -> Iterator[None]:
 
 
 def fonts_for(texts: Iterable[str]) -> list[str]:
-    """Return our font, and after it the installed ones that may hold what it lacks."""
+    """Return the default font, then installed ones that may contain missing letters."""
     if not _missing(texts, [FONT]):
         return [FONT]
     installed = {font.name for font in fontManager.ttflist}
@@ -200,14 +200,14 @@ def dark_enough_for_white(rgb: Any) -> Any:
 
 
 def shades(color: str, paper: str, strengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return shades of a colour on the paper: pale where weak, and never too pale to be seen.
+    """Return shades of a colour on the background: pale if weak, and always visible.
 
     Parameters
     ----------
     color
         The full colour, for a strength of 1.
     paper
-        What it is drawn on.
+        The colour of the background.
     strengths
         From 0 to 1, (k,).
 

@@ -31,7 +31,7 @@ def render_generation(made: Generation, form: str, look: Look) -> Picture:
     Raises
     ------
     InputError
-        When the size that is asked for is too small.
+        If the size that is asked for is too small.
     """
     told = [*said_of(made), made.text]
     return picture_of(draw_generation(made, look), form, made.source.title, told, _texts(made))

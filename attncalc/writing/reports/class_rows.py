@@ -30,7 +30,7 @@ EARNED, POSSIBLE, SHARE = 1, 2, 3
 
 
 class Outcome(NamedTuple):
-    """What is kept of one answer once its page is written: plain values, as JSON has them.
+    """The stored result of one answer after its page is written: plain values, as in JSON.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
     cells
         Its row, points as fractions, from the answer's name on.
     shares
-        What it earns in each step, as fractions; and for the map.
+        The points of each step, as fractions; and of the map.
     fact
         Its line of the summary; None if it was not marked.
     """
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 
 def outcome(answer: Marked, how: str, possible: Fraction) -> Outcome:
-    """Return what is kept of an answer, or of none."""
+    """Return the result of an answer, or of a missing one."""
     marking, cells = answer.marking, list(row_of(answer, Shown(fractions=True).in_cell))
     cells[POSSIBLE] = cells[POSSIBLE] or str(possible)
     if marking is None:
@@ -87,11 +87,11 @@ def as_csv(
     entries
         The class, in the order of its list.
     strays
-        Answers without a student, and why.
+        Answers without a student, with the reason.
     steps
         The steps that have a column.
     said
-        What writes a mark.
+        Returns points as text.
     """
     columns = (*steps, LINES)
     yield _line([*OF_A_CLASS, *COLUMNS[1:], *columns])
@@ -134,7 +134,7 @@ def class_document(
     Parameters
     ----------
     entries, strays, said
-        As of `as_csv`.
+        As in `as_csv`.
     several
         Whether there are several problems.
     """

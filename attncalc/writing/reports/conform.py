@@ -60,7 +60,7 @@ def _feature_row(feature: str, results: tuple[Result, ...]) -> tuple[str, ...]:
 
 
 def _in_words(row: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the counts of a feature in words."""
+    """Return the counts of a feature as text."""
     feature, *counts, error = row
     said = [f"{n} {status}" for n, status in zip(counts, STATUSES, strict=True) if n != "0"]
     return (feature, ", ".join(said), *([f"error {error}"] if error else []))

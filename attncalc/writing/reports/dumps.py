@@ -1,4 +1,4 @@
-"""Two dumps beside one another, as a document and as JSON."""
+"""A comparison of two dumps, as a document and as JSON."""
 
 import json
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def _row(each: Compared) -> tuple[str, ...]:
 
 
 def dumps_as_json(found: Sequence[Compared], alone: Sequence[str]) -> str:
-    """Return the same as JSON; an error that is no number is null."""
+    """Return the same as JSON; an error that is not a number is null."""
     arrays = [
         {
             "name": each.name,

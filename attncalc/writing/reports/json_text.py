@@ -24,13 +24,13 @@ def marking_as_json(marking: Marking, extent: Extent = "elided") -> str:
 
 
 def as_values(marking: Marking, extent: Extent = "elided") -> dict[str, Any]:
-    """Return what the JSON of a marking holds.
+    """Return the content of the JSON of a marking.
 
-    Credits and scores are fractions, as "7/2". A step's `cause` lists codes: one where it is
-    known, several where one cannot tell which. Its `way` is the code of the accepted way to round
-    that explains it, if one does. Its `counts` say how many entries have which code; its `entries`
-    list the code of each, and are null for a step of more than `MOST_LISTED`, unless all is asked
-    for, and for every step where the verdict alone is.
+    Credits and scores are fractions, such as "7/2". `cause` of a step lists codes: one if it is
+    known, several if any of them is possible. `way` is the code of the accepted rounding that
+    explains it, or null. `counts` contains the number of entries with each code. `entries` lists
+    the code of each entry; it is null for a step of more than `MOST_LISTED`, unless all are
+    requested, and for every step if only the verdict is.
     """
     earned, possible = score(marking)
     return {

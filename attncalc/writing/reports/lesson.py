@@ -1,4 +1,4 @@
-"""What was found in lessons, as a document and as JSON."""
+"""The findings in lessons, as a document and as JSON."""
 
 from collections.abc import Iterator, Sequence
 

@@ -40,15 +40,15 @@ class Marked(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """How much is shown, and how points are written.
+    """The extent of markings, and the notation of points.
 
     Parameters
     ----------
     extent
-        How much of a marking is shown.
+        The shown part of a marking.
     fractions, decimals
-        Whether points are fractions, and else how many decimals they have at most; None for what
-        fits.
+        Whether points are fractions, and otherwise their largest number of decimals; None for the
+        default.
     """
 
     extent: Extent = "elided"
@@ -60,7 +60,7 @@ class Shown(NamedTuple):
         return self._text(points, 2, least)
 
     def in_cell(self, points: Fraction, least: int = 0) -> str:
-        """Return points for a spreadsheet, which takes 7/8 for a date."""
+        """Return points for a spreadsheet, which reads 7/8 as a date."""
         return self._text(points, DECIMALS, least)
 
     def _text(self, points: Fraction, decimals: int, least: int) -> str:
@@ -73,9 +73,9 @@ AS_FITS = Shown()
 
 
 def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS_FITS) -> str:
-    """Return a row for each answer, with what it earns in each of the named steps.
+    """Return a row for each answer, with its points in each of the named steps.
 
-    Marks are decimals, for a spreadsheet takes 7/8 for a date; or fractions, which are exact.
+    Marks are decimals, since a spreadsheet reads 7/8 as a date; or fractions, which are exact.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -133,13 +133,13 @@ class Fact(NamedTuple):
     right
         Whether it has no mistake.
     provisional
-        Whether something was not read.
+        Whether a part was not read.
     share
-        What it earns, of all there is, as a fraction; "" where nothing can be earned.
+        The earned share, as a fraction; "" if nothing can be earned.
     first
         The step that first went wrong, or "".
     mistakes
-        Steps, and what explains what went wrong in each.
+        Steps, and the cause of the mistake in each.
     """
 
     right: bool
@@ -162,13 +162,13 @@ def fact(marking: Marking) -> Fact:
 
 
 def summary(answers: Sequence[Marked]) -> Iterator[str]:
-    """Yield how many were right, what the mean is, and which mistakes were common."""
+    """Yield the number of right answers, the mean, and the common mistakes."""
     facts = [fact(each.marking) for each in answers if each.marking is not None]
     return summary_of(facts, len(answers))
 
 
 def summary_of(facts: Sequence[Fact], count: int) -> Iterator[str]:
-    """Yield the same of what is kept of each marking, out of so many answers."""
+    """Yield the same from the stored facts of each marking, out of so many answers."""
     right = sum(each.right for each in facts)
     yield f"{len(facts)} of {_answers(count)} marked, {right} without a mistake."
     if unread := sum(each.provisional for each in facts):

@@ -1,4 +1,4 @@
-"""The document of a marking: each step with a mark beside what is not simply right, the verdict."""
+"""The document of a marking: each step with its marks, and the verdict."""
 
 from collections.abc import Iterator
 
@@ -50,7 +50,7 @@ def place_of(marking: Marking, shown: Place) -> Place:
 
 
 def percent(score: Score) -> str:
-    """Return the share that is earned, as in 98 %; nothing where nothing can be."""
+    """Return the earned share, such as 98 %; "" if nothing can be earned."""
     if not score.possible:
         return "-"
     rounded = round(100 * score.earned / score.possible)
@@ -62,7 +62,7 @@ def percent(score: Score) -> str:
 def marking_document(
     marking: Marking, extent: Extent = "elided", said: Said = points_text
 ) -> Document:
-    """Return the document: to be read on a screen, or to be handed back with the answer.
+    """Return the document: for a screen, or to be returned with the answer.
 
     `said` writes points.
     """
@@ -101,7 +101,7 @@ def _followed(marks: StepMarks) -> str:
 
 
 def _grid(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: bool) -> Grid:
-    """Return the entries as they were written, each with its mark."""
+    """Return the entries as written, each with its mark."""
     names = labels_of(marking, marks)
 
     def cell(i: int, j: int) -> Cell:
@@ -113,7 +113,7 @@ def _grid(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: bo
 
 
 def _signs(marking: Marking) -> tuple[tuple[str, str], ...]:
-    """Return the signs that are used, and what each means."""
+    """Return the used signs, with their meanings."""
     return tuple(
         (mark.sign, mark.means)
         for status, mark in MARKS.items()

@@ -17,7 +17,7 @@ from attncalc.writing.studies.variation import shown_value
 SHOWN = 6
 """Significant digits of a key's share, and of the β that reaches an error."""
 LEAST = 1e-13
-"""An error below this is what float64 leaves of it."""
+"""An error below this is rounding of float64."""
 
 
 def aim_document(aim: Aim, *, full: bool = False) -> Document:
@@ -48,7 +48,7 @@ def _said(aim: Aim) -> Iterator[str]:
 
 
 def query_names(aim: Aim) -> tuple[str, ...]:
-    """Return what the designed queries are called: q, or q_1, q_2, … for heads."""
+    """Return the names of the designed queries: q, or q_1, q_2, … for heads."""
     count = len(aim.queries)
     return ("q",) if count == 1 else tuple(f"q_{head}" for head in range(1, count + 1))
 
@@ -72,7 +72,7 @@ def _times(share: float, name: str) -> str:
 
 
 def obstacle_text(aim: Aim, obstacle: Obstacle) -> str:
-    """Return why no query reaches what is aimed for, and what is shown in its place."""
+    """Return why no query reaches the target, and what is shown instead."""
     names = [on_a_line(name) for name in aim.problem.keys]
     shares = [_times(share, names[other]) for other, share in obstacle.others]
     made = " + ".join(shares).replace("+ -", "- ") or "0"
@@ -115,7 +115,7 @@ def _over_beta(aim: Aim, *, full: bool) -> Sheet:
     names = [each.name for each in study.watched]
 
     def text(i: int, j: int) -> str:
-        # at two decimals errors of several β would all be 0.00
+        # with two decimals, errors of several β would all be 0.00
         return _error(study.values[i, j], 3) if names[j] == "error" else study.digits[i][j]
 
     betas = [shown_value(value) for (value,) in study.points]
@@ -158,12 +158,12 @@ def aim_as_json(aim: Aim) -> str:
 
 
 def _number(value: float) -> float | int:
-    """Return a float, as a whole number where it is one: 10 is what was typed."""
+    """Return a float, as a whole number if it is one: 10, as typed."""
     return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
 
 
 def aim_as_csv(aim: Aim) -> str:
-    """Return what β changes: a row for each."""
+    """Return the values for several β as CSV: a row for each."""
     study = aim.over_beta
     rows = [
         [value_text(value), *(repr(float(number)) for number in numbers)]

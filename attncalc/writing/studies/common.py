@@ -1,4 +1,4 @@
-"""What the documents of all studies share."""
+"""Common parts of the documents of all studies."""
 
 import csv
 import io
@@ -60,7 +60,7 @@ def _line(value: Any) -> str:
 
 
 def in_rows(rows: Iterable[Sequence[str]]) -> str:
-    """Return rows as CSV; what a spreadsheet would take for a formula is made harmless."""
+    """Return rows as CSV; cells that a spreadsheet would read as formulas are escaped."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerows([_cell(cell) for cell in row] for row in rows)

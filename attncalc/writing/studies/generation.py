@@ -86,7 +86,7 @@ def ln(each: Candidate) -> float:
 
 
 def _name(made: Generation, number: int, each: Candidate) -> str:
-    """Return the name of a candidate; in a beam search behind that of the token before it."""
+    """Return the name of a candidate; in a beam search after that of the previous token."""
     name = made.names[each.token]
     if made.settings.beams == 1 or each.parent < 0:
         return name

@@ -1,4 +1,4 @@
-"""Problems drawn again and again: the spread of what is watched, side by side."""
+"""Random draws of problems: the distribution of watched quantities, side by side."""
 
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
@@ -29,7 +29,7 @@ def simulation_document(simulations: Sequence[Simulation], *, full: bool = False
 
 
 def said_of(simulations: Sequence[Simulation]) -> tuple[str, ...]:
-    """Return what was drawn, how often, by which generator, and which conventions hold."""
+    """Return the draws, their number, the generator, and the conventions."""
     first = simulations[0]
     counts = sorted({f"{each.everything.count:,}" for each in simulations}, key=len)
     kept = (f"{each.count:,} kept, {_thrown(each):,} thrown away" for each in simulations)
@@ -206,7 +206,7 @@ def simulation_as_csv(simulations: Sequence[Simulation]) -> str:
 
 
 def write_simulation_npz(simulations: Sequence[Simulation], file: IO[bytes]) -> None:
-    """Write what is watched in every draw, an array for each problem, and what it is."""
+    """Write the watched values of every draw, an array for each problem, with their names."""
     arrays: dict[str, Any] = {"seed": np.array(simulations[0].seed)}
     for place, simulation in enumerate(simulations, start=1):
         end = f"_{place}" if len(simulations) > 1 else ""

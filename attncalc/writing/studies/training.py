@@ -38,7 +38,7 @@ def training_document(
 ) -> Document:
     """Return the document: conventions, a table of all steps, and the work of the first two.
 
-    The work of each step is a document `apart` where a form needs its own names for each.
+    The work of each step is a document `apart` if a form needs separate names for each.
     """
     table = variation_document(training.curve, full=full).parts[1:]
     facts = Facts((*_rule(training), *said_of(training.curve)))
@@ -185,7 +185,7 @@ def training_page(training: Training, *, full: bool = False, work: bool = False)
 
 
 def trained_as_json(problem: Problem) -> str:
-    """Return the problem with its new matrices, as it is read back."""
+    """Return the problem with its new matrices, to be read back."""
     from attncalc.solving.solution import solve
 
     solution = solve(problem)

@@ -29,7 +29,7 @@ def variation_document(variation: Variation, *, full: bool = False) -> Document:
 
 
 def said_of(variation: Variation) -> tuple[str, ...]:
-    """Return what changes, and which conventions hold at all of its values."""
+    """Return the changes, and the conventions that apply to all values."""
     counts = [(each.text, len(each.values)) for each in variation.changes]
     said = (f"{on_a_line(text)} ({count} value{'s' * (count > 1)})" for text, count in counts)
     points = variation.points
@@ -166,7 +166,7 @@ def _changeover(problem: Problem, found: Changeover) -> dict[str, Any]:
 
 
 def variation_as_csv(variation: Variation) -> str:
-    """Return a study as rows: the values of what changes, then what is watched there."""
+    """Return a study as rows: the values of the changes, then the watched values."""
     headings = [each.about for each in variation.changes] + [
         each.name for each in variation.watched
     ]
@@ -178,7 +178,7 @@ def variation_as_csv(variation: Variation) -> str:
 
 
 def write_variation_npz(variation: Variation, file: IO[bytes]) -> None:
-    """Write a study as arrays: "at" and "values", one row each, and what they are."""
+    """Write a study as arrays: "at" and "values", one row each, and their names."""
     at = [[value_text(value) for value in point] for point in variation.points]
     arrays: dict[str, Any] = {
         "changes": np.array([change.about for change in variation.changes]),

@@ -1,4 +1,4 @@
-// With how many digits attncalc computes a problem: what it shows of very long numbers depends on it.
+// The number of digits with which attncalc computes a problem, which determines how long numbers are shown.
 
 import { Refusal, asWritten, once, readNumber, size } from "../numbers.js";
 
@@ -28,14 +28,14 @@ export function digitsFor(given, settings, longest, most) {
   return { precision, guard: TRUSTED_DIGITS - factors * low };
 }
 
-/** Digits of a number before and after its point, and whether a float says the same number. */
+/** Digits of a number before and after its point, and whether a float is exact. */
 const digitsOf = (typed) => once(`digits ${typed}`, () => {
   const { n, d } = readNumber(typed);
   const isFloat = !typed.includes("/") && asWritten(readNumber(String(Number(typed)))) === typed;
   return { before: (size(n) / d).toString().length, after: placesOf(d), isFloat };
 });
 
-/** Decimals that a denominator takes; of thirds, as many as it has digits. */
+/** Decimals that a denominator requires; for thirds, the number of its digits. */
 function placesOf(d) {
   let [rest, twos, fives] = [d, 0, 0];
   for (; rest % 2n === 0n; rest /= 2n) twos += 1;

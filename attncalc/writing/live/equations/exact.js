@@ -11,7 +11,7 @@ const isZero = (x) => x.n === 0n;
 const LEAST_EXPONENT = -23n * 10n ** 17n;
 const shifted = (n, by) => (by < 0 ? n >> BigInt(-by) : n << BigInt(by));
 
-/** A number as a fraction n / d; of a float, whose exponent is not huge. */
+/** A number as a fraction n / d; for a float, if its exponent is not huge. */
 export const asRatio = (x) => (isRational(x) ? x : x.e < 0 ? { n: x.n, d: 1n << BigInt(-x.e) } : { n: x.n << BigInt(x.e), d: 1n });
 /** The power of two just above a number. */
 export const magnitude = (x) => (isZero(x) ? -Infinity : isRational(x) ? bits(x.n) - bits(x.d) + 1 : bits(x.n) + x.e);
@@ -66,11 +66,11 @@ export function exactArithmetic(w, entryOf, functions = new Map()) {
     if (apart < -2 * w) return b;
     const [x, y] = [toFloat(a), toFloat(b)], e = Math.min(x.e, y.e);
     const made = float((x.n << BigInt(x.e - e)) + (y.n << BigInt(y.e - e)), e);
-    // what cancels but for the last quarter of the digits is 0: equal scores have equal weights
+    // cancelled to the last quarter of the digits is 0: equal scores have equal weights
     const isDust = x.n < 0n !== y.n < 0n && magnitude(made) < magnitude(x) - w + (w >> 2);
     return isDust ? ZERO : made;
   }
-  /** -∞ less -∞, of a row that is -∞ alone, is -∞. */
+  /** -∞ minus -∞, in a row with only -∞, is -∞. */
   const less = (a, b) => (b === null ? a : plus(a, minus(b)));
   function times(a, b) {
     if (a === null || b === null) return null;
@@ -106,7 +106,7 @@ export function exactArithmetic(w, entryOf, functions = new Map()) {
       if (x === null || x.n < LEAST_EXPONENT * (x.d ?? 1n) && magnitude(x) > 60) return ZERO;
       if (isZero(x)) return ONE;
       if (magnitude(x) < -2 * w) return float((1n << BigInt(w)) + fixed(x), -w);
-      if (magnitude(x) > 21 && x.n > 0n) return { n: 1n, e: 1 << 20 }; // far beyond what any page shows
+      if (magnitude(x) > 21 && x.n > 0n) return { n: 1n, e: 1 << 20 }; // too large for any page
       const { m, k } = power(fixed(x), w);
       return { n: m, e: k - w };
     },
@@ -163,7 +163,7 @@ export function exactArithmetic(w, entryOf, functions = new Map()) {
     div: (f, g) => () => over(f(), g()),
     share: (f, g, refuse) => () => {
       const a = f(), b = g();
-      if (refuse && (isZero(b) || magnitude(b) < magnitude(a) - 100)) refuse(); // 10^-30 of what is added is 0
+      if (refuse && (isZero(b) || magnitude(b) < magnitude(a) - 100)) refuse(); // 10^-30 of the terms is 0
       return isZero(b) ? ZERO : over(a, b);
     },
     raised: (f, k) => () => raisedTo(f(), k),

@@ -18,7 +18,7 @@ function whole(x, known) {
   return x.is === "neg" ? -parts[0] : WHOLE[x.is]?.(...parts);
 }
 
-/** What each index runs over, those of sums included: a tree, or null where entries tell. */
+/** The range of each index, also in sums: a tree, or null if entries determine it. */
 export function sizesOf({ at, over, right, taught }) {
   const asked = {};
   for (const form of [...taught, right]) for (const x of walk(form)) if (x.index) asked[x.index] = x.parts[1];

@@ -1,7 +1,7 @@
 // Trees turned into functions of the current indices, for any kind of number.
 //
-// A kind (whole.js, near.js, exact.js, ranges.js) defines what numbers, +, exp and sums do. This file
-// knows indices, places, conditions, rows of weights, and what can be kept; it knows no numbers.
+// A kind (whole.js, near.js, exact.js, ranges.js) defines numbers, +, exp and sums. This file
+// handles indices, places, conditions, rows of weights, and caching, but no numbers.
 
 import { COMPARISONS, DEFINED, name, node, replaced, some, walk } from "./parse.js";
 import { SIDES, extents, served } from "./extents.js";
@@ -106,7 +106,7 @@ export class Program {
       && x.parts.every((part) => this.isOfPlaces(part));
   }
 
-  /** A whole number: the place of an entry, or what conditions compare. */
+  /** A whole number: the place of an entry, or an operand of a condition. */
   index(x) {
     const { I, world, numbers } = this;
     if (x.is === "num") { const n = Number(x.value.n); return () => n; }

@@ -1,8 +1,8 @@
-// What is said of typed answers: a shorter `attncalc check`, as grading/walk and grading/digits have it.
+// Marks of typed answers: a shorter `attncalc check`, like grading/walk and grading/digits.
 //
-// Each step is held against the key, and against the ranges that the values typed before it allow.
-// Where check takes what this file does not know, rounding within a step or the causes of mistakes,
-// an entry has several possible marks; where they disagree, it is "undecided". So where the last bits
+// Each step is compared with the key, and with the ranges that earlier typed values allow.
+// If the mark depends on rounding within a step or on causes, which only check finds,
+// an entry has several possible marks; if they disagree, it is "undecided". Also if the last bits
 // of doubles, which differ from check's, decide whether a number is exact, or two ranges are the same.
 
 import { Refusal, readNumber } from "../numbers.js";
@@ -19,7 +19,7 @@ const CORRECT = 1, ROUNDING = 2, FOLLOWS = 4, MATCHES_KEY = 8, PRECISION = 16, W
 
 // ---------------------------------------------------------------- numbers as people write them
 
-/** A double at so many decimals; what is next to a tie is one. */
+/** A double at so many decimals; a value next to a tie is one. */
 function cut(v, decimals, rule) {
   const unit = 10 ** decimals, scaled = Math.abs(v) * unit, whole = Math.floor(scaled), rest = scaled - whole;
   if (!(scaled < 2 ** 52)) return v;
@@ -28,13 +28,13 @@ function cut(v, decimals, rule) {
   return Math.sign(v) * ((whole + isUp) / unit) + 0;
 }
 
-/** A number with a point, where somebody wrote a comma: what attncalc check reads. */
+/** A number with a point in place of a comma, as attncalc check reads it. */
 export const withPoint = (text) => text.trim().replace(/^([^.,]*),([^.,]*)$/, "$1.$2");
 
 /** What attncalc check reads as a blank. */
 const BLANK = /^([_\s.…?]*|-{1,3}|[–—]|[□▢☐]+)$/;
 
-/** A number as somebody wrote it: its kind, its value, and how many decimals it has. */
+/** A typed number: its kind, its value, and its number of decimals. */
 function readAnswer(text) {
   if (BLANK.test(text)) return { kind: "blank", decimals: 0 };
   if (/^[-−]\s*(inf|∞|infinity)$/i.test(text.trim())) return { v: -Infinity, decimals: 0 };
@@ -49,19 +49,19 @@ function readAnswer(text) {
   }
 }
 
-/** The answers of one step; whole numbers are meant as they are, but large ones in a matrix without decimals. */
+/** The answers of one step; whole numbers are exact, except large ones in a matrix without decimals. */
 function readAnswers(texts, asked) {
   const all = Array.from(texts, (text) => readAnswer(text ?? "")), hasDecimals = all.some(({ v, decimals }) => Number.isFinite(v) && decimals > 0);
   return all.map((each) => (!each.decimals && (hasDecimals || Math.abs(each.v) < SMALLEST_CUT_SHORT) ? { ...each, decimals: asked } : each));
 }
 
-/** What -∞ may be written as: a number far below all others. */
+/** Whether a number replaces -∞: it is far below all others. */
 function standsForInfinity(v, k, right) {
   if (right[k] !== -Infinity) return false;
   return v <= Math.min(-1e4, -10 * right.reduce((most, each) => (Number.isFinite(each) ? Math.max(most, Math.abs(each)) : most), 0));
 }
 
-/** Whether a number may be what a value in a range becomes when it is written; `dust` times what floats add. */
+/** Whether a value in a range may be written as this number; `dust` scales the error of floats. */
 function isNear({ v }, decimals, { low, high }, k, { cuts, asked }, dust) {
   if (v === -Infinity || high[k] === -Infinity) return (v === low[k] && v === high[k]) || standsForInfinity(v, k, high);
   const unit = 10 ** -Math.min(decimals, asked), half = unit / 2 + dust * (DUST * unit + RELATIVE_DUST * Math.abs(v));
@@ -69,7 +69,7 @@ function isNear({ v }, decimals, { low, high }, k, { cuts, asked }, dust) {
   return v >= low[k] - (low[k] > 0 ? inwards : half) && v <= high[k] + (high[k] < 0 ? inwards : half);
 }
 
-/** Between which values numbers that were written may lie. */
+/** The ranges of the true values of written numbers. */
 function behind(points, decimals, cuts) {
   const unit = decimals.map((each) => (each > MOST_CUT ? 0 : 10 ** -each)), at = (side) => points.map((v, k) => v + (cuts ? (v * side >= 0 ? side : 0) : side / 2) * unit[k]);
   return { low: at(-1), high: at(1) };
@@ -91,7 +91,7 @@ class Key {
     for (const [name, { digits }] of Object.entries(this.steps)) {
       const shown = this.shown[name] = Float64Array.from(digits, (each) => (each === -Infinity ? each : Number(shownText(each, decimals))));
       const { v: values, e } = carried[name], around = behind(shown, Array.from(shown, () => decimals), false);
-      for (const doubts of [0, 1]) { // whether what may be inexact is exact
+      for (const doubts of [0, 1]) { // whether possibly inexact values are exact
         const isExact = (v, k) => Math.abs(v - values[k]) + (doubts ? 1 : -1) * (e?.[k] ?? 0) <= RELATIVE_DUST * Math.abs(v);
         this.isExact[doubts][name] = Array.from(shown, (v, k) => !Number.isFinite(v) || isExact(v, k));
         this.ranges[doubts][name] = putIn(around, this.isExact[doubts][name], { low: shown, high: shown });
@@ -104,7 +104,7 @@ class Key {
     return Object.fromEntries(Object.keys(this.steps).map((name) => [name, steps[name].worked.matrix.near]));
   }
 
-  /** The values with full precision carried, of a key that carries what it shows. */
+  /** The values with full precision, for a key that rounds each step. */
   otherwise() {
     const { data } = this.solution;
     try {
@@ -115,7 +115,7 @@ class Key {
     }
   }
 
-  /** What a flawless script holds where numbers are carried and cut in another way; {} where there is none. */
+  /** The steps of a flawless answer with another rounding; {} if there is none. */
   script(style, rule) {
     const made = {}, cutAll = (row) => row.map((v) => cut(v, this.asked, rule)), read = (name) => ({ low: made[name], high: made[name] });
     for (const name of Object.keys(this.steps)) {
@@ -126,11 +126,11 @@ class Key {
   }
 
   /**
-   * Between which values a step lies; `read` gives the ranges of steps, and `doubtful` the weights that may not sum to 1.
+   * The range of a step; `read` returns the ranges of steps, and `doubtful` the weights that may not sum to 1.
    *
-   * Of a recurrence `readRows` gives those of earlier rows, or null where they are computed and read as `carried` says.
+   * For a recurrence, `readRows` returns those of earlier rows, or null if they are computed and rounded by `carried`.
    *
-   * check knows of some matrices what holds for right values, and its bounds are between these, tight, and those, not tight.
+   * check has tighter bounds for some right values: between the tight and the other bounds here.
    */
   reach(name, read, isTight, doubtful = {}, readRows = read, carried = undefined) {
     const { step, world, equation } = this.steps[name], isStep = (title) => Object.hasOwn(this.steps, step.inputs[title] ?? "");
@@ -169,7 +169,7 @@ class Key {
   }
 }
 
-// ---------------------------------------------------------------- what a script leads to
+// ---------------------------------------------------------------- results of an answer
 
 class Known {
   constructor(key, points = {}, ranges = {}, doubtful = {}) {
@@ -180,14 +180,14 @@ class Known {
     [this.points[name], this.ranges[name], this.kept] = [points, range, {}];
   }
 
-  /** The steps before this one that are left out, back to what is written. */
+  /** The omitted steps before this one, back to the written ones. */
   missing(name, found = new Set()) {
     for (const each of Object.values(this.key.steps[name].step.inputs))
       if (Object.hasOwn(this.key.steps, each) && !this.points[each] && !found.has(each)) this.missing(each, found.add(each));
     return [...found];
   }
 
-  /** Where a step may lie: its values carried on (no rule), or as written, steps left out cut by a rule. */
+  /** The range of a step: from unrounded values (no rule), or as written, with omitted steps rounded by a rule. */
   result(name, rule, isTight) {
     const read = (each) => this.read(each, rule, isTight), readRows = (each) => (this.points[each] ? read(each) : null);
     return (this.kept[`${name} ${rule} ${isTight}`] ??= this.key.reach(name, read, isTight, this.doubtful, readRows));
@@ -201,14 +201,14 @@ class Known {
     return { low: points, high: points };
   }
 
-  /** Which numbers follow: true, false, or null where that is too close. */
+  /** Which numbers follow: true, false, or null if undecided. */
   fits(name, answers, decimals, slack) {
     const rules = [null, ...(this.missing(name).length ? RULES : RULES.slice(0, 1))];
     const [tight, loose] = [true, false].map((isTight) => rules.map((rule) => this.result(name, rule, isTight)));
     return answers.map((answer, k) => isWithin(answer, decimals[k], tight, loose, k, slack));
   }
 
-  /** The same with the rows that a recurrence reads as they are written; those of later steps, too. */
+  /** The same with the written rows that a recurrence reads, also of later steps. */
   withRows(rows, script, { cuts, asked }, right) {
     const { key } = this, points = { ...this.points }, ranges = { ...this.ranges };
     for (const name of Object.values(rows).filter((each) => script[each] && !points[each])) {
@@ -219,7 +219,7 @@ class Known {
     return new Known(key, points, ranges, this.doubtful);
   }
 
-  /** The same with the key's values where its own are wrong. */
+  /** The same with the key's values in place of wrong ones. */
   mended(tainted, right) {
     const { key } = this, points = { ...this.points }, ranges = { ...this.ranges };
     for (const [name, where] of Object.entries(tainted)) {
@@ -240,9 +240,9 @@ function isWithin(answer, decimals, tight, loose, k, slack) {
 const either = (known) => (known === null ? [true, false] : [known]);
 
 /**
- * Mark a script as one that rounds or cuts: the possible marks of each entry.
+ * Mark an answer as rounded or truncated: the possible marks of each entry.
  *
- * `doubts` counts undecided entries as mistakes; `dusty`, 0 or 1, what floats alone may tell apart as apart.
+ * `doubts` counts undecided entries as mistakes; `dusty`, 0 or 1, counts differences within float errors.
  */
 function walk(key, script, cuts, doubts, dusty) {
   const dust = DUST * 10 ** -key.asked, areApart = (a, b, counts) => a !== b && (counts || !(Math.abs(a - b) <= dust));
@@ -279,7 +279,7 @@ function walk(key, script, cuts, doubts, dusty) {
     return marks;
   }
 
-  /** Which entries check may take for rounded within the step, or a step that is left out. */
+  /** Which entries check may accept as rounded within the step, or an omitted step. */
   function mayBeAccepted(known, name, answers, marks, fine) {
     if (!marks.some((all) => all & WRONG) || isFar(known, name, answers, marks)) return () => false;
     if (known.missing(name).some((each) => key.mayBeRounded(each))) return () => true;
@@ -290,7 +290,7 @@ function walk(key, script, cuts, doubts, dusty) {
     return (k) => ranges.some((range) => isNear(answers[k], fine[k], range, k, { ...slack, asked: 9 }, 2));
   }
 
-  /** Whether entries are surely further off than rounding within a step leads. */
+  /** Whether errors are certainly larger than rounding within a step explains. */
   function isFar(known, name, answers, marks) {
     const { low, high } = known.result(name, null, false), unit = 10 ** -key.asked;
     const largest = low.reduce((most, v) => (Number.isFinite(v) ? Math.max(most, Math.abs(v)) : most), 1);
@@ -299,7 +299,7 @@ function walk(key, script, cuts, doubts, dusty) {
     return far > (marks.filter((all) => all & WRONG).length > 2 ? 1 : 0);
   }
 
-  /** Keep a step for later ones: where nothing is written, what follows from what is. */
+  /** Store a step for later ones: computed values replace blanks. */
   function keep(known, name, answers, marks, differs, fine, clean) {
     const shown = key.shown[name], is = (all, what) => all !== 0 && ((all & ~what) === 0 || (doubts && (all & what) !== 0));
     const [own, right] = [known, clean].map((each) => each.result(name, RULES[0], true).low);
@@ -362,7 +362,7 @@ export function mark(solution, typed) {
     ? script[name].map(({ kind }, k) => kind ?? said(all[name][k])) : Array.from(key.shown[name], () => "blank")]));
 }
 
-/** Of marks that several readings allow, the one that is said. */
+/** The reported mark among those that several interpretations allow. */
 const said = (all) => MARKS.find((_, k) => all === 1 << k) ?? (all & ~(CORRECT | ROUNDING) ? "undecided" : "rounding");
 const merged = ([first, ...others]) => Object.fromEntries(Object.entries(first).map(([name, marks]) => [name, marks.map((all, k) => others.reduce((one, each) => one | each[name][k], all))]));
 /** How many entries are surely a mark, and how many may be. */

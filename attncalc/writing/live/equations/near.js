@@ -1,8 +1,8 @@
 // Doubles with a proven bound of their error.
 //
 // A function returns the value and leaves its bound in E[0]. IEEE 754 rounds +, -, *, / and √ to the
-// nearest double in every engine; other functions are computed from these alone, for engines differ in
-// Math.exp and others. A bound of Infinity says that this kind of number cannot tell.
+// nearest double in every engine; other functions are computed only from these, since engines differ in
+// Math.exp and others. A bound of Infinity means undecided.
 // Running error analysis: N. Higham, Accuracy and Stability of Numerical Algorithms (2002), section 3.3.
 
 import { cosine, ln, sine } from "../numbers.js";
@@ -42,7 +42,7 @@ export function erfOf(x) {
   return x < 0 ? -v : v;
 }
 
-const W = 96; // binary digits of what BigInts compute
+const W = 96; // binary digits of BigInt results
 const inBits = (x) => BigInt(Math.round(x * 2 ** 60)) << BigInt(W - 60); // of |x| < 2^30, to 2^-61
 const outOfBits = (n) => Number(n) / 2 ** W;
 const byBits = (act) => {
@@ -59,7 +59,7 @@ export function logOf(x) {
   return outOfBits(scale < 0 ? ln(n << BigInt(-scale), 1n << BigInt(-2 * scale), W) : ln(n, 1n << BigInt(Math.min(scale, 1000)), W));
 }
 
-/** Functions whose slope is 1.13 at most: what computes them, and its own error. */
+/** Functions with a slope of at most 1.13: implementations, and their errors. */
 const SMOOTH = { tanh: [tanhOf, 8 * U], erf: [erfOf, 2 ** -44], sin: [sinOf, 2 ** -59], cos: [cosOf, 2 ** -59] };
 const STEEPEST = 1.13;
 
@@ -70,7 +70,7 @@ const unknown = (v) => { E[0] = Infinity; return v; };
 const add = (f, g) => () => { const a = f(), e = E[0], b = g(); return rounded(a + b, e + E[0]); };
 const sub = (f, g) => () => {
   const a = f(), e = E[0], b = g();
-  return b === -Infinity ? rounded(a, e) : rounded(a - b, e + E[0]); // of a row that is -∞ alone
+  return b === -Infinity ? rounded(a, e) : rounded(a - b, e + E[0]); // in a row with only -∞
 };
 const mul = (f, g) => () => {
   const a = f(), ea = E[0], b = g(), eb = E[0];
@@ -202,7 +202,7 @@ export function nearArithmetic(matrix) {
       if (row[most] === -Infinity) { E[0] = 0; return 0; }
       let tied = 0;
       for (let k = 0; k < count; k += 1)
-        // scores that differ by 10^-30 of their size are equal: doubles cannot tell these from ties
+        // scores that differ by 10^-30 of their size are equal: doubles cannot distinguish these from ties
         if (k !== most && row[most] - row[k] <= off[most] + off[k] + Math.abs(row[most]) * U) tied += 1;
       if (tied) return unknown(0);
       E[0] = 0;

@@ -145,7 +145,7 @@ export function parse(text) {
     return sign() === "if" || LEVEL[sign()] ? null : found;
   }
 
-  if (text.startsWith("=")) { // an expression alone
+  if (text.startsWith("=")) { // only an expression
     take("=");
     return { right: expression(0) };
   }

@@ -1,4 +1,4 @@
-// Between which values an entry lies where what it reads lies between others: for marking.
+// The range of an entry for the ranges of its inputs: for marking.
 //
 // A function returns the low end and leaves the high one in H[0]. Ends are rounded outwards.
 
@@ -53,7 +53,7 @@ function raised(f, k) {
   return () => { const low = f(), high = H[0]; return k % 2 ? between(down(act(low), OWN), up(act(high), OWN)) : both(low, high); };
 }
 
-/** The largest mean of values by weights between ends that sum to 1: what is left goes to the largest first. */
+/** The largest mean of values by weights between ends that sum to 1: the rest goes to the largest first. */
 function largestMean(low, high, values) {
   const order = values.map((_, k) => k).sort((a, b) => values[b] - values[a]);
   let left = 1, all = 0;
@@ -109,7 +109,7 @@ export function rangeArithmetic(matrix) {
     },
     neg: (f) => () => { const low = f(); return between(-H[0], -low); },
     share: div,
-    /** x / (x + y): at the corners of what both may be. */
+    /** x / (x + y): at the corners of both ranges. */
     portion: (f, g) => () => {
       const a = f(), b = H[0], c = g(), d = H[0];
       if (a + c <= 0 && b + d >= 0) return between(-Infinity, Infinity);
@@ -155,7 +155,7 @@ export function rangeArithmetic(matrix) {
       for (let k = 0; k < count; k += 1) { at(k); low.push(f()); high.push(H[0]); }
       const best = Math.max(...low), mayWin = high.map((end) => end >= best && end !== -Infinity), many = mayWin.filter(Boolean).length;
       if (many <= 1) return between(mayWin[j] ? 1 : 0, mayWin[j] ? 1 : 0);
-      const isTie = low.every((end, k) => !mayWin[k] || end === high[k]); // all known, and all the same
+      const isTie = low.every((end, k) => !mayWin[k] || end === high[k]); // all known and equal
       return isTie ? between(mayWin[j] ? down(1 / many) : 0, mayWin[j] ? up(1 / many) : 0) : between(0, mayWin[j] ? 1 : 0);
     },
     /** Rows so that each score is read once: 1 / (1 + Σ e^(s_k - s_j)), and x / (x + others). */
@@ -208,7 +208,7 @@ export function rangeArithmetic(matrix) {
 }
 
 /**
- * Between which values the entries of an equation lie: { shape, low, high }.
+ * The ranges of the entries of an equation: { shape, low, high }.
  *
  * Of a recurrence `matrix` gives nothing for rows that are to be computed, entry by entry; others read
  * what `carried` makes of them.

@@ -16,7 +16,7 @@ const LARGEST = 1024;
 const DIGITS = { precision: 150, guard: 110 };
 
 const parsed = new Map();
-/** The equation of a text, parsed once; the lines behind the first are computed together with it. */
+/** The equation of a text, parsed once; further lines are computed together with the first. */
 export function equationOf(text) {
   if (!parsed.has(text)) {
     const [own, ...group] = text.split("\n").map((line) => parse(line));
@@ -40,7 +40,7 @@ export const sidesOf = ({ shape }) => (shape.length < 3 ? [0, ...shape] : shape)
 
 // ---------------------------------------------------------------- matrices
 
-/** A matrix: its shape, `exactAt(k, w)`, and what the kinds of number read of it. */
+/** A matrix: its shape, `exactAt(k, w)`, and its values for each kind of number. */
 class Matrix {
   constructor(shape, exactAt, more = {}) {
     Object.assign(this, { shape, exactAt, whole: null, ...more });
@@ -112,7 +112,7 @@ class Worked {
     }
   }
 
-  /** What the equation reads; of its own earlier rows, and those of its group, as the next one reads them. */
+  /** The inputs of the equation; its own earlier rows, and those of its group, as the next step reads them. */
   matrixAt(title) {
     if (!Object.hasOwn(this.group, title)) return this.reads(title);
     const { rounds, decimals } = this.rules, own = this.group[title]();
@@ -227,7 +227,7 @@ class Worked {
 }
 
 /**
- * Work out all steps.
+ * Compute all steps.
  *
  * @param data { given, steps, settings: { decimals, rounding }, digits }, as stated.py has it
  * @param before an earlier solution, whose steps are kept where nothing they read has changed

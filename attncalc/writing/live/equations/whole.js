@@ -1,7 +1,7 @@
 // Whole numbers over one denominator, in doubles: exact up to 2^53.
 //
-// A function knows its denominator, `d`, before anything is computed. What is not rational, or grows
-// beyond 2^53, gives up: near.js takes over.
+// A function knows its denominator, `d`, before anything is computed. Irrational numbers, and those
+// beyond 2^53, throw GivenUp: near.js takes over.
 
 export const MOST = 2 ** 53;
 export class GivenUp extends Error {}
@@ -81,7 +81,7 @@ export function wholeArithmetic(matrix) {
       });
     },
     keep: (f, place, count) => {
-      if (f.is !== undefined) return f; // it is known already, and others may ask what it is
+      if (f.is !== undefined) return f; // computed already, and read by others
       const known = new Float64Array(count).fill(NaN);
       return whole(f.d, () => { const k = place(); return known[k] === known[k] ? known[k] : (known[k] = f()); });
     },

@@ -41,7 +41,7 @@ function height(x) {
   return inner + ((x.is === "mark" && !isEntry(x.parts[0])) || (x.is === "row" && x.name !== "hardmax") ? 1 : 0);
 }
 
-/** A product of entries of two matrices, each with an index of its own: columns of tokens turn it round. */
+/** A product of entries of two matrices with separate indices: tokens as columns reverse it. */
 function isOfMatrices({ parts: [a, b] }) {
   if (!isEntry(a) || !isEntry(b)) return false;
   const [one, other] = [a, b].map((x) => namesIn({ parts: x.parts }));
@@ -70,7 +70,7 @@ class Writer {
     };
   }
 
-  /** What a right-hand side says, behind the forms that are there already. */
+  /** Append a right-hand side to the existing forms. */
   branch(x) {
     const [a, b, c] = x.parts;
     if (x.is === "if") {
@@ -84,7 +84,7 @@ class Writer {
         return inner(first);
       };
     }
-    if (isEntry(x)) { // its name: the number alone does not tell where it comes from
+    if (isEntry(x)) { // its name: the number does not show its origin
       const place = this.program.place(x);
       return (first) => ({ forms: [...first, this.work.entry(this.titled(x), place())], exact: this.quoted(x, place()).exact });
     }
@@ -129,7 +129,7 @@ class Writer {
     return () => { const { n, d } = f(); return ratio(n, d); };
   }
 
-  /** A part as the number that it comes to; what cancels but for dust is 0, but a power of e may be small. */
+  /** A part as its value; a residue of cancellation is 0, but a power of e may be small. */
   workedOut(x, clears = true) {
     const full = expanded(x), known = this.form(full), value = this.value(x);
     const functions = [...walk(full)].filter((y) => y.is === "call").map((y) => y.name);
@@ -202,7 +202,7 @@ class Writer {
       && (x.is === "name" || some(x, (y) => y.is === "call" && y.name in SIDES) || some(x, (y) => y.is === "name" && this.sizes.has(y.name)));
   }
 
-  /** The terms of a sum; a node that is no sum is one term. */
+  /** The terms of a sum; any other node is one term. */
   terms(x) {
     const [a, b] = x.parts;
     if (x.is === "neg") {
@@ -332,7 +332,7 @@ function hasQuotient(form) {
   return hasQuotient(last) || (first?.is === "number" && second.is === "negative" && second.term.is === "number");
 }
 
-/** What numbers come to as they are written; null where others are among them. */
+/** The value of written numbers; null for other expressions. */
 function valueOfDigits(form) {
   if (form.is === "number") {
     if (!/^-*[0-9.]+$/.test(form.text)) return null;
@@ -380,7 +380,7 @@ export class Work {
     return this.held(`writer ${name}`, () => new Writer(this, this.solution.steps[name].worked));
   }
 
-  /** The line of the k-th entry of a step: what it equals, what is shown of it, and a remark. */
+  /** The line of the k-th entry of a step: its forms, its shown result, and a remark. */
   line(name, k) {
     const { forms: all, remark, exact } = this.explanation(name, k), result = this.shown(name, k);
     const value = result === MINUS_INFINITY ? null : result.exact ?? readNumber(result.text);
@@ -434,7 +434,7 @@ export class Work {
     return x.n === 0n || (!isWeight(worked) && isDust(x)) ? null : firstDigits(x, FOOTNOTE_DIGITS);
   }
 
-  /** Whether there is such a number, without its digits where doubles can tell. */
+  /** Whether there is such a number, without its digits if doubles decide. */
   isHidden(name, k) {
     const { worked } = this.solution.steps[name];
     if (worked.digits[k] !== 0) return false;
@@ -484,11 +484,11 @@ export class Work {
   }
 
   explain(name, k) {
-    // a quotient of rounded numbers may come to another result: more digits of them, then
+    // a quotient of rounded numbers may have another result: more digits are needed
     const first = this.explainIn(name, k, 0);
     let found = first;
     for (let more = 1; !this.comesOut(found.forms.at(-1), name, k); more += 1) {
-      if (more === MOST_MORE_DIGITS) { found = first; break; } // what it reads was rounded, too
+      if (more === MOST_MORE_DIGITS) { found = first; break; } // its inputs were rounded, too
       found = this.explainIn(name, k, more);
     }
     return this.byColumns ? { ...found, forms: found.forms.map(turnedRound) } : found;
@@ -519,7 +519,7 @@ export class Work {
     return number(pointed(roundedTo(x, decimals, this.guard), decimals), exact);
   }
 
-  /** Whether a matrix holds fractions: no root, no power of e, no rounding before it. */
+  /** Whether a matrix contains fractions: no root, power of e or rounding precedes. */
   isRational(name) {
     if (!this.isMade(name)) return true;
     const { rational: keeps, inputs } = this.solution.steps[name].worked.step;

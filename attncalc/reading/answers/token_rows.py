@@ -1,4 +1,4 @@
-"""Rows told by the words of tokens: "why -> why 80%, fish 20%"."""
+"""Rows given by the words of tokens: "why -> why 80%, fish 20%"."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,20 +17,20 @@ _CELLS = re.compile(r"[|\t=:;]")
 _DIGITS = re.compile(r"[-+.]?\d")
 _DECIMAL = re.compile(rf"[-+]?(?:\d{{1,9}}(?:[.,{COMMA}]\d{{1,9}})?|\.\d{{1,9}})")
 NEAR = 0.01
-"""What rounding may change of a number that is part of a sum."""
+"""The largest rounding error of a number in a sum."""
 _PAIR = re.compile(
     rf"[\s*-]{{0,8}}(?P<query>[^\s:=]{{1,40}}) ?(?:with|and|on|to|at|for|mit|und|auf|avec|et|sur"
     rf"|con|y|met|en|com|e|->|→|×|·|,|/) ?(?:the (?=\S{{1,40}} ?[:=]))?"
     rf"(?P<key>[^\s:=]{{1,40}}?) ?"
     rf"[:=] ?(?P<value>[-+−–]?(?:\d{{1,9}}(?:[.{COMMA}]\d{{1,9}})?|\.\d{{1,9}})%?)[ .,;]{{0,3}}"
 )
-"""What a query and a key come to: s1 with cat: 0.73."""
+"""The value for a query and a key: s1 with cat: 0.73."""
 
 
 def with_rows_of_tokens(text: str, labels: Tokens) -> str:
-    """Return a text in which rows that are told by words are rows of numbers.
+    """Return a text in which rows given by words are rows of numbers.
 
-    A line that leaves a token out stays as it is: what is missing is not for us to say.
+    A line that leaves out a token is unchanged: the missing number is unknown.
     """
     lines = text.split("\n")
     if labels.keys:
@@ -39,9 +39,9 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
 
 
 def _with_pairs(lines: list[str], labels: Tokens) -> list[str]:
-    """Return lines in which numbers told of pairs of tokens are rows: s1 with the: 1.14.
+    """Return lines in which numbers for pairs of tokens are rows: s1 with the: 1.14.
 
-    All pairs of a run of lines are told, each once; the lines that are left are blank.
+    All pairs of a run of lines must occur once; the remaining lines are blank.
     """
     size = len(labels.queries) * len(labels.keys)
     if size < 2 or len({*labels.queries}) * len({*labels.keys}) != size:
@@ -65,7 +65,7 @@ def _with_pairs(lines: list[str], labels: Tokens) -> list[str]:
 
 
 def _without_sums(lines: list[str]) -> Iterator[str]:
-    """Yield lines in which the sum behind a row stands in brackets, where a heading says so."""
+    """Yield lines with the sum after a row in brackets, if a heading names sums."""
     width = 0
     for line in lines:
         words = line.split() if len(line) < LONGEST and not _CELLS.search(line) else []
@@ -80,7 +80,7 @@ def _without_sums(lines: list[str]) -> Iterator[str]:
 
 
 def _ends_in_sum(words: Sequence[str], width: int) -> bool:
-    """Say whether the last number of a row is the sum of the others, as they are rounded."""
+    """Return whether the last number of a row is the sum of the others, within rounding."""
     cells = words if _DECIMAL.fullmatch(words[0]) else words[1:]
     if not all(map(_DECIMAL.fullmatch, cells)) or width - 1 > len(words) or len(words) > width + 1:
         return False
@@ -95,7 +95,7 @@ def _line(line: str, labels: Tokens) -> str:
 
 
 def _shares(line: str, labels: Tokens) -> str:
-    """Return a line that says how much each token gets, in their order: home -> we 16%, …."""
+    """Return a line with the share of each token as a row, in order: home -> we 16%, …."""
     match = _ARROW.fullmatch(line.rstrip(" ."))
     if match is None or match["row"] not in labels:
         return ""

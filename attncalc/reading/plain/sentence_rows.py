@@ -1,4 +1,4 @@
-"""Rows told within sentences, and tables as lists: written as rows are written elsewhere.
+"""Rows within sentences, and tables as lists, rewritten as rows of matrices.
 
 "The first row of S is 1, 2 and the second 3, 4" becomes "S = [1 2; 3 4]".
 """
@@ -38,7 +38,7 @@ _STEP = re.compile(r"\s{0,4}(?:step|part|task|schritt|question)\s\d{1,2}[.:)]\s"
 _CHAT = re.compile(
     r"(?:\[[\d:/., ]{4,22}(?:[AP]M)?\]|\d{1,2}:\d\d(?::\d\d)?)\s(?=[^\W\d])(?:[\w.]{1,20} ?){1,3}: "
 )
-"""Who says something, and when: [10:02] ana: …."""
+"""The name and time before a chat message: [10:02] ana: …."""
 _SHORT = rf"[-+−–]?(?:\d{{1,6}}(?:[.{COMMA}]\d{{1,6}})?|\.\d{{1,6}})(?![\w.{COMMA}]*\w)"
 _IN_LINE = rf"{_SHORT}(?:(?:, ?| ){_SHORT}){{1,8}}+"
 _SLASHED = re.compile(rf"(?<![\w.,/{COMMA}]){_IN_LINE}(?: / {_IN_LINE}){{1,9}}+")
@@ -46,23 +46,23 @@ _ORDINAL = re.compile(
     r"\b(\d{1,2})(?:\.|st|nd|rd|th|[eè]re?|[eè]me|ª|\.ª) ?(row|Zeile|Reihe|ligne|fila)\b",
     re.IGNORECASE,
 )
-"""A row as it is counted before its word: 2. Zeile, 1ère ligne, 3rd row."""
+"""An ordinal before the word for a row: 2. Zeile, 1ère ligne, 3rd row."""
 _COUNTED = ("row", "token", "line", "query", "output")
 LONGEST = 1000
-"""Letters of a line that is looked at."""
+"""The largest length of a line that is read."""
 Named = Callable[[str], tuple[str, tuple[int, ...]]]
-"""Returns the step that a text names, and its rows and columns; "" where it names none."""
+"""Returns the step that a text names, with its rows and columns; "" if it names none."""
 
 
 def with_rows(text: str, named: Named) -> str:
-    """Return a text in which rows that sentences tell stand as rows of a step.
+    """Return a text in which the rows of a step in sentences are rows of a matrix.
 
     Parameters
     ----------
     text
         The text.
     named
-        Which step a text names, and how large it is: other numbers of a sentence are no rows.
+        Returns the step that a text names, and its size: other numbers of a sentence are not rows.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def with_rows(text: str, named: Named) -> str:
 
 
 def _with_slashes(match: "re.Match[str]") -> str:
-    """Return rows that slashes part as a matrix, where they are of one width: 5 2 / -2 -1."""
+    """Return rows that slashes separate as a matrix, if they have one width: 5 2 / -2 -1."""
     rows = [_PARTED.split(row) for row in match[0].split(" / ")]
     if len({len(row) for row in rows}) > 1:
         return match[0]
@@ -96,7 +96,7 @@ def _line(line: str, named: Named) -> str:
 
 
 def _sentence(sentence: str, named: Named) -> str:
-    """Return the rows of a sentence, each under its name; as it is where they are not all of it."""
+    """Return the rows of a sentence, each under its name; unchanged if it contains other text."""
     text, rows = _by_places(sentence) or _by_lists(sentence) or ("", {})
     name, shape = named(text) if text else ("", ())
     if not name or any((len(rows), len(row)) != shape for row in rows.values()):
@@ -105,7 +105,7 @@ def _sentence(sentence: str, named: Named) -> str:
 
 
 def _by_places(sentence: str) -> tuple[str, dict[int, list[str]]] | None:
-    """Return rows that are told with their places: the first is …, the second …."""
+    """Return rows given by ordinals: the first is …, the second …."""
     clauses = list(_CLAUSE.finditer(sentence))
     places = [_place(clause) for clause in clauses]
     if len(clauses) < 2 or places != [*range(1, len(places) + 1)]:
@@ -123,7 +123,7 @@ def _by_places(sentence: str) -> tuple[str, dict[int, list[str]]] | None:
 
 
 def place_of(word: str) -> int:
-    """Return the place that an ordinal says: 2 for second, 0 for any other word."""
+    """Return the number of an ordinal: 2 for second, 0 for any other word."""
     return _PLACES.get(word, 0)
 
 
@@ -149,7 +149,7 @@ _ITEM = re.compile(r"\s{1,40}(?P<row>\* )?\s{0,9}- ?(?P<cell>.{0,200})")
 
 
 def _without_lists(lines: list[str]) -> Iterator[str]:
-    """Yield lines in which tables of reStructuredText that are lists have bars between cells."""
+    """Yield the lines, with the list tables of reStructuredText as rows with bars between cells."""
     at = 0
     while at < len(lines):
         found = _DIRECTIVE.match(lines[at])
@@ -165,7 +165,7 @@ def _without_lists(lines: list[str]) -> Iterator[str]:
 
 
 def _rows_of_list(lines: list[str], start: int) -> tuple[int, list[list[str]]]:
-    """Return where a table that is a list ends, and its rows."""
+    """Return the end of a list table, and its rows."""
     rows: list[list[str]] = []
     at = start
     while at < len(lines):

@@ -1,4 +1,4 @@
-"""Corrections told in sentences: written as equations are written elsewhere.
+"""Corrections within sentences, rewritten as equations.
 
 "Sorry, Q[2,1] should be -1, I lost the sign" becomes "correction: Q[2,1] = -1".
 """
@@ -10,7 +10,7 @@ from attncalc.reading.plain.marks import COMMA
 LONGEST = 300
 _PLACE = r"(?:_ ?)?[\[({]? ?\d{1,2}(?: ?[,;] ?\d{1,2})?(?: ?[\])}])?"
 _LETTER = r"(?:[A-Za-zα](?:[_^]\{?(?:scaled|masked)\}?)?|alpha|attn)"
-"""Of a correction only letters are names: "row 1 should be 1" speaks of its sum."""
+"""In a correction only letters are names: "row 1 should be 1" is about its sum."""
 _NAME = (
     rf"(?<![\w.])(?:(?:the )?(?:entry|element|value) )?(?-i:{_LETTER}) ?{_PLACE}"
     rf"|\b(?:row|zeile|ligne|fila) \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})\b"
@@ -40,7 +40,7 @@ _SORRY = re.compile(
     r"\b.{0,80}\d",
     re.IGNORECASE,
 )
-"""What begins a correction, whatever its verb."""
+"""The start of a correction, whatever its verb."""
 _INSTEAD = re.compile(
     r"(?:,? (?:and )?(?:not|instead of|rather than|nicht|statt|und nicht|au lieu de|et non|pas"
     rf"|non|não|niet|e non|en niet|invece di|em vez de|no|en lugar de|en vez de)"
@@ -56,11 +56,11 @@ _CORRECTS = re.compile(
     r"|\bmoet\b.{0,60}\bzijn\b|应该?[是为]",
     re.IGNORECASE,
 )
-"""What says that a number stands wrongly elsewhere."""
+"""Words for a number that is wrong elsewhere."""
 
 
 def is_correction(text: str) -> bool:
-    """Say whether a sentence says what an entry or a row should be: it is never prose alone.
+    """Return whether a sentence states the correct value of an entry or a row.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def is_correction(text: str) -> bool:
 
 
 def with_corrections(text: str) -> str:
-    """Return a text in which corrections that sentences tell are equations; lines stay lines.
+    """Return a text with the corrections of its sentences as equations; lines stay lines.
 
     Examples
     --------

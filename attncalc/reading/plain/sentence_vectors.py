@@ -1,4 +1,4 @@
-"""Vectors told within sentences: written as matrices are written elsewhere.
+"""Vectors within sentences, rewritten as matrices.
 
 "The keys are (1, 2) and (3, 4)" becomes "The keys = [1 2; 3 4]", over wrapped lines too.
 """
@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from attncalc.reading.plain.marks import COMMA
-from attncalc.reading.plain.told_rows import place_of
+from attncalc.reading.plain.sentence_rows import place_of
 
 Size = Callable[[str], tuple[int, ...]]
-"""Returns the rows and columns of the step that a text names as a whole; () where it names none."""
+"""Returns the rows and columns of the step that a text names entirely; () if it names none."""
 LONGEST = 3000
-"""Letters of a paragraph that is looked at."""
+"""The largest length of a paragraph that is read."""
 _SIGN = r"[-+−–]?"
 _POINT = rf"{_SIGN}(?:\d{{1,12}}(?:[.{COMMA}]\d{{1,12}})?|\.\d{{1,12}})%?"
 _COMMA = rf"{_SIGN}\d{{1,12}}(?:[,{COMMA}]\d{{1,12}})?%?"
@@ -21,7 +21,7 @@ _POINTS = re.compile(rf"{_POINT}(?:(?:, ?| ){_POINT}){{0,30}}(?![\w%]|[.,{COMMA}
 _COMMAS = re.compile(rf"{_COMMA}(?: ?; ?{_COMMA}){{0,30}}(?![\w%]|[.,{COMMA}]\d)")
 _USES_COMMAS = re.compile(rf"\d ; ?[-−–]?\d|\([-−–\d.,{COMMA}]{{1,12}}; ?[-−–]?\d[^()\n]{{0,80}}\)")
 _LITERAL = re.compile(r"= \[[^\[\]]{0,900}\]")
-"""A matrix as a program writes it: its semicolons part rows."""
+"""A matrix as programs write it: its semicolons separate rows."""
 _CELL = re.compile(r"[^\s;]+")
 _AND = r"(?:and|then|und|sowie|et|puis|y|e|ed|en)"
 _NEXT = re.compile(rf"[\s,;]*+(?:{_AND}\s)?\s*+", re.IGNORECASE)
@@ -39,14 +39,14 @@ _NO_WORDS = re.compile(r"[\d=+·×*/√^\[\]|{}&\\<>_#]")
 _NEW_LINE = re.compile(r"[^\S\n]*+(?:[,;][^\S\n]*+)?\n")
 _OF_ROOT = re.compile(r"(?:√|sqrt|root of|racine de|raíz de|Wurzel(?: aus)?) ?$", re.IGNORECASE)
 _OF_COUNT = re.compile(r"\b(?:token|word|row|query|key|head) $", re.IGNORECASE)
-"""What stands before a number that counts: for token 1."""
+"""The word before a number that counts: for token 1."""
 _LEADS = " \t\n\r,;:=≈"
 _VERB = re.compile(r"\s(?:is|are|was|were|ist|sind|lauten|est|sont|es|son|è|sono|é|são|zijn)$")
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n|\n(?=[^\S\n]*(?:[-*#>|]|\d{1,2}[.)]\s))")
 
 
 class _Vector(NamedTuple):
-    """Numbers in a row, and where they stand; in brackets or not."""
+    """Numbers in a row, with or without brackets, and their position."""
 
     start: int
     stop: int
@@ -55,7 +55,7 @@ class _Vector(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Vectors one after the other, below one name, and the token that is spoken of before it."""
+    """Consecutive vectors under one name, and the token mentioned before them."""
 
     start: int
     name: str
@@ -64,14 +64,14 @@ class _Group(NamedTuple):
 
 
 def with_vectors(text: str, size: Size) -> str:
-    r"""Return a text in which vectors that sentences tell stand as a matrix; lines stay lines.
+    r"""Return a text in which vectors in sentences are a matrix; lines stay lines.
 
     Parameters
     ----------
     text
         The text.
     size
-        How large the step is that a text names: other numbers of a sentence are no vectors.
+        Returns the size of the step that a text names: other numbers of a sentence are not vectors.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def _paragraph(text: str, size: Size) -> str:
 
 
 def _made(group: _Group, size: Size) -> str:
-    """Return a group as a matrix, or as the row of one; "" where it is not sure to be one."""
+    """Return a group as a matrix, or as the row of one; "" if it is ambiguous."""
     is_said = group.name and not _NO_WORDS.search(_ROOT.sub("root", group.name))
     shape = size(_ROOT.sub("√d_k", group.name)) if is_said else ()
     if len(shape) != 2:
@@ -122,7 +122,7 @@ def _made(group: _Group, size: Size) -> str:
 
 
 def _groups(text: str) -> Iterator[_Group]:
-    """Yield vectors that stand one after the other, each group with the words before it."""
+    """Yield each group of consecutive vectors with the words before it."""
     group: _Group | None = None
     stop, place = 0, 0
     for vector in _vectors(text):
@@ -137,7 +137,7 @@ def _groups(text: str) -> Iterator[_Group]:
                 group.vectors.append(vector)
                 stop = vector.stop
                 continue
-            group = group._replace(name="")  # more vectors than its words tell of
+            group = group._replace(name="")  # more vectors than its words count
         if group:
             yield group
         start, name = _name(rest)
@@ -151,7 +151,7 @@ def _groups(text: str) -> Iterator[_Group]:
 
 
 def _name(gap: str) -> tuple[int, str]:
-    """Return where the words begin that name what follows, and these words."""
+    """Return the start of the words that name the next vectors, and these words."""
     bare = gap.rstrip(_LEADS)
     cuts = [match.end() for match in _CUT.finditer(bare)]
     start = cuts[-1] if cuts else 0
@@ -160,7 +160,7 @@ def _name(gap: str) -> tuple[int, str]:
 
 
 def _place(words: str) -> int:
-    """Return which token words speak of: x2, the second; 0 for none, or for more than one."""
+    """Return the token that words mention: x2, the second; 0 for none, or several."""
     found = {int(each) for each in _OF_TOKEN.findall(words)}
     found |= {
         place for word in words.lower().split() if (place := place_of(word.strip(",.;:!?()")))
@@ -192,6 +192,6 @@ def _vectors(text: str) -> Iterator[_Vector]:
 
 
 def _after_tail(text: str, stop: int, place: int) -> int:
-    """Return where the words end that say of which token the last vector is."""
+    """Return the end of the words that assign a token to the last vector."""
     tail = _TAIL.match(text, stop)
     return tail.end() if tail and (place or _place(tail["of"])) else stop
