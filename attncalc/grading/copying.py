@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import permutations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.base.types import Matrix, Place, Range
-from attncalc.equations.operations import Project
+from attncalc.equations.operations import Project, Stack
 from attncalc.equations.operations.assembling import Patches
 from attncalc.grading.known import Known
 from attncalc.grading.rules import Cause
@@ -149,7 +149,7 @@ class _Compared(NamedTuple):
 
 def _misplaced(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Found]:
     """Yield the rows, columns, or two neighbours in other places."""
-    if isinstance(step.operation, Patches):
+    if isinstance(step.operation, Patches | Stack):
         return  # here, an image that is cut differently explains all
     for rule in known.rules(step):
         right = known.result(step, rule)
@@ -196,7 +196,7 @@ def _of_tokens(step: Step, compared: _Compared) -> Iterator[Found]:
         return
     own = tuple(range(rows))
     for order in permutations(own):
-        places = (..., *np.ix_(order, order))
+        places: Any = (..., *np.ix_(order, order))
         right = Range(compared.right.low[places], compared.right.high[places])
         if order != own and compared._replace(right=right).near.all():
             named = ", ".join(str(row + 1) for row in order)
