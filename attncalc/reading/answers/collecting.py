@@ -62,6 +62,8 @@ _SHARE = re.compile(
     r"([^\W\d][^\s:=,;\"“”]{0,40})[\"”]?(?: ?[:=])? [-+]?(?:\d{0,9}[.,]\d|\d{1,3} ?%)"
 )
 """A word, and a decimal or a percentage after it."""
+_BY_ROOT = re.compile(r"\s*[/÷]\s*(?:√|sqrt)\s*\(?(?:\d{1,4}|d_?k)\)?\s*", re.IGNORECASE)
+"""A division by the root of d_k, with nothing before it."""
 _BARE, _PIECES = re.compile(r"[\s\d.,;|&/−-]{2,}"), re.compile(r"[\s,;|&]+")
 """Numbers and what separates them, with no operator."""
 _SENTENCES = re.compile(r"[.;] ")
@@ -304,7 +306,7 @@ class _Collector(Keeper):
     def _by_own_name(self, block: Block, grid: Grid) -> bool:
         if self._are_several(block, grid):
             return True
-        name = self._of_token(block, grid) or self.name(block.names)
+        name = self._of_token(block, grid) or self._scaled(block) or self.name(block.names)
         if name is None and len(block.row_names) == 1 and not self.is_fresh:
             name = self.name(block.row_names)
         if name is None:
@@ -322,6 +324,16 @@ class _Collector(Keeper):
         self.is_fresh = False
         self.keep(block, grid, name, "its name")
         return True
+
+    def _scaled(self, block: Block) -> Name | None:
+        """Return the scaled score behind its score on one line: q1·k1 = 4 -> /√2 = 2.83."""
+        last = self.last
+        if last is None or last.line != block.line or not block.is_single or not block.names:
+            return None
+        is_entry = last.name == "S" and last.row and last.column
+        if not is_entry or not _BY_ROOT.fullmatch(block.names[-1]):
+            return None
+        return Name("S_scaled", last.head, last.row, last.column)
 
     def _is_counted_by(self, name: Name, grid: Grid) -> bool:
         """Return whether the name of a vector only counts a row of something else.

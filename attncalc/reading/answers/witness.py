@@ -442,6 +442,12 @@ class Witness:
         """Yield the numbers that were read as part of a step, and are not part of its cut."""
         left = [self.numbers[place] for place in sorted(self.left) if self.free[place]]
         counted = {line for line, own in self._by_line(self.numbers) if _are_counts(own)}
+        counted |= {
+            line
+            for each in self.found.taken
+            if each.what.split("[")[0] in self.expected.steps and not each.how.startswith(BECAUSE)
+            for line in range(each.line, each.last + 1)
+        }
         left = [number for number in left if number.line not in counted]
         behind = [n for n in left if self.lines[n.line - 1][: n.start].strip(STARTS)]
         could_be = len({each.line for each in behind}) > 1  # a column, not a count of rows
