@@ -72,8 +72,13 @@ def test_an_attention_in_layers_shows_the_patterns_of_a_single_one(
         monkeypatch.setattr(solutions, "LONG", 0)
         monkeypatch.setattr(blocks, "ROWS", 2)
     found = [each for each in solution.patterns if each.weights == f"{prefix}A"]
-    assert told(found, prefix) == told(expected)
+    assert of_weights(told(found, prefix)) == of_weights(told(expected))
     assert {"scaling", "spread", "margin"} <= {each.code for each in found}
+
+
+def of_weights(found: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return patterns without what a whole problem does to the order of its tokens."""
+    return [each for each in found if each[0] not in ("equivariant", "order-matters")]
 
 
 def test_hidden_weights_are_reported_for_their_outputs() -> None:

@@ -74,6 +74,6 @@ def test_the_table_names_the_versions_that_are_asked_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extra = project["optional-dependencies"]["libraries"]
     asked = [each for each in extra if "transformers" not in each]  # which opens models alone
-    (named,) = re.findall(r"run\swith PyTorch (\S+), ONNX (\S+), JAX (\S+) and Keras (\S+);", PAGE)
+    (named,) = re.findall(r"of PyTorch (\S+), ONNX (\S+),\sJAX (\S+) and Keras (\d[\d.]*\d)", PAGE)
     names = ("torch", "onnx", "jax", "keras")
     assert asked == [f"{name}>={number}" for name, number in zip(names, named, strict=True)]

@@ -21,6 +21,7 @@ from attncalc.writing.live.script import (
     MARKED,
     PAGE,
     PRACTICE,
+    TRAINING,
     _in_order,
     _read,
     imports,
@@ -29,7 +30,7 @@ from attncalc.writing.live.script import (
 )
 from attncalc.writing.page import Contents, make_page
 
-SCRIPTS = (PAGE, PRACTICE, MARKED)
+SCRIPTS = (PAGE, PRACTICE, MARKED, TRAINING)
 BUDGET = 93_000
 """Bytes of script and style in a page, its own numbers aside."""
 DECLARES = {"const", "let", "function", "class", "*", "(", ",", "{", "[", "...", ":", "=", "=>"}

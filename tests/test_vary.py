@@ -16,6 +16,7 @@ from conftest import BUNDLED, Command
 from fuzz.pace import takes_longer
 
 from attncalc import InputError, Problem, read_problem
+from attncalc.problem.samples import sample
 from attncalc.reading.studies.changes import read_change
 from attncalc.reading.studies.watched import read_watched
 from attncalc.solving.plan import plan
@@ -541,3 +542,39 @@ def test_python_equals_the_command(attncalc: Command) -> None:
     ):
         with pytest.raises(InputError, match=said):
             call()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("self", "permute X = 3 1 2", "3 1 2: the outputs O are permuted alike"),
+        ("cross", "permute X2 = 2 1", "2 1: the outputs O do not change"),
+        ("rope", "permute X = 2 1 3", "rows 1 and 2, because of the positions (rope)"),
+        ("causal", "permute X = dog saw cat a", "because of the causal mask"),
+    ],
+)
+def test_tokens_in_another_order_move_the_outputs_or_not(name: str, change: str, said: str) -> None:
+    problem = read_problem(sample(name).path)
+    if name == "causal":
+        problem = problem.with_field("labels", ("a", "cat", "saw", "dog"))
+    elif name == "cross":
+        change = f"permute X2 = {' '.join(map(str, range(problem.m, 0, -1)))}"
+        said = said.replace("2 1", change.partition("= ")[2])
+    document = variation_document(vary(problem, [read_change(change, problem)], []))
+    assert said in str(document)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("permute X = 3 1", "X has 3 tokens, and this order has 2: token 2 is missing"),
+        ("permute X = 3 1 1", "token 1 is there twice: an order has each of 3 once"),
+        ("permute X = 1 2 9", "X has 3 tokens, so there is no token 9: give 1 to 3"),
+        ("permute W_Q = 2 1", '"W_Q" has no tokens to permute: only X can be permuted'),
+    ],
+)
+def test_an_order_of_tokens_that_is_none_is_refused(
+    attncalc: Command, change: str, why: str
+) -> None:
+    run = attncalc("vary", str(sample("self").path), change)
+    assert (run.code, run.err) == (2, f'error: "{change}": {why}\n')

@@ -1,6 +1,6 @@
 """Generate tokens from a problem with token ids, or from the folder of a model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -87,12 +87,7 @@ def generate(
     >>> generate(sample("model").path, 2, tokens=[2, 4, 7]).found.tokens
     (10, 2)
     """
-    given = Given(tokens, text, None, spectrogram, decoder_tokens)
-    end: tuple[int, ...] = ()
-    if isinstance(source, Problem) or not is_model(source):
-        made = of_problem(source, given)
-    else:
-        made, end = of_model(Opened(Path(source), with_start(Path(source), given)))
+    made, end = source_of(source, Given(tokens, text, None, spectrogram, decoder_tokens))
     if eos is not None:
         end = (eos,) if isinstance(eos, int) else tuple(eos)
     count = min(USUAL, max(room(made), 1)) if count is None else count
@@ -105,31 +100,37 @@ def is_model(source: str | Path) -> bool:
     return (Path(source) / "config.json").exists()
 
 
-def of_problem(source: Problem | str | Path, given: Given) -> Source:
-    """Return the generator for a problem.
+def source_of(
+    source: Problem | str | Path, given: Given, *named: Mapping[str, str]
+) -> tuple[Source, Ids]:
+    """Return the generator for a problem or a model, and the tokens that end its sequences.
+
+    Parameters
+    ----------
+    source, given
+        The problem or the model's folder, and what it reads.
+    *named
+        What is `said` and `needed` of what a model reads, as `Opened` takes them.
 
     Raises
     ------
     InputError
-        If it has no probabilities of the next token, or the input is that of a model.
+        When it does not give probabilities of a next token, or does not read that.
     """
     from attncalc.reading import read_problem
 
+    if not isinstance(source, Problem) and is_model(source):
+        opened = Opened(Path(source), _with_start(Path(source), given), *named)
+        return _OfModel(opened), opened.model.said_of_tokens("eos_token_id")
     for name, value in given._asdict().items():
         if name != "tokens" and value is not None:
             raise InputError(f"{name} is for models: a problem takes tokens")
     problem = source if isinstance(source, Problem) else read_problem(source)
-    return OfProblem(problem, given.tokens)
+    return OfProblem(problem, given.tokens), ()
 
 
-def with_start(folder: Path, given: Given) -> Given:
-    """Return the input with the start token of the decoder, for a model with an encoder.
-
-    Raises
-    ------
-    InputError
-        If its config names no such token.
-    """
+def _with_start(folder: Path, given: Given) -> Given:
+    """Return the input with the start token of the decoder, for a model with an encoder."""
     model = Model(folder)
     if given.decoder_tokens is not None or model.decoder is None:
         return given
@@ -137,11 +138,6 @@ def with_start(folder: Path, given: Given) -> Given:
     if not start:
         raise InputError(f"{folder}: its config has no decoder_start_token_id: give decoder tokens")
     return given._replace(decoder_tokens=start[:1])
-
-
-def of_model(opened: Opened) -> tuple[Source, tuple[int, ...]]:
-    """Return the generator for a model, and the tokens that end its sequences."""
-    return _OfModel(opened), opened.model.said_of_tokens("eos_token_id")
 
 
 class _OfModel:

@@ -15,6 +15,7 @@ from attncalc.studies import generate as generating
 from attncalc.studies import simulate as simulating
 from attncalc.studies import train as training
 from attncalc.studies import vary as varying
+from attncalc.writing.studies.forms import forms_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,34 +45,24 @@ class Study(Displayed):
         """Return the page that `--format markdown` prints; `full` shows every row."""
         from attncalc.writing.markdown import write_markdown
 
-        return write_markdown(self._page(full=full))
+        return write_markdown(forms_of(self.found, full=full).document())
 
     def to_html(self, *, full: bool = False) -> str:
         """Return the page that `--format html` prints; `full` shows every row."""
         from attncalc.writing.html.page import write_html
 
-        return write_html(self._page(full=full))
+        forms = forms_of(self.found, full=full)
+        return forms.page() if forms.page else write_html(forms.document())
 
     def to_latex(self, *, full: bool = False, standalone: bool = False) -> str:
         """Return the page that `--format latex` prints; `standalone`: a complete document."""
         from attncalc.writing.latex import write_latex
 
-        return write_latex(self._page(full=full), standalone=standalone)
+        return write_latex(forms_of(self.found, full=full).document(), standalone=standalone)
 
     def to_json(self) -> str:
         """Return the JSON that `--format json` prints."""
-        from attncalc.writing.studies import aim, generation, simulation, variation
-        from attncalc.writing.studies import training as trained
-
-        if isinstance(self.found, training.Training):
-            return trained.training_as_json(self.found)
-        if isinstance(self.found, varying.Variation):
-            return variation.variation_as_json(self.found)
-        if isinstance(self.found, generating.Generation):
-            return generation.generation_as_json(self.found)
-        if isinstance(self.found, aiming.Aim):
-            return aim.aim_as_json(self.found)
-        return simulation.simulation_as_json(self.found)
+        return forms_of(self.found).json()
 
     def plot(self, *, dark: bool = False, size: Any = None) -> "Figure":
         """Draw the study; a notebook shows the figure, `figure.savefig("curve.pdf")` writes it.
@@ -102,22 +93,8 @@ class Study(Displayed):
             return draw_generation(self.found, look)
         return draw_simulations(self.found, look)
 
-    def _page(self, *, full: bool) -> "Document":
-        from attncalc.writing.studies import aim, generation, simulation, variation
-        from attncalc.writing.studies import training as trained
-
-        if isinstance(self.found, training.Training):
-            return trained.training_document(self.found, full=full)
-        if isinstance(self.found, generating.Generation):
-            return generation.generation_document(self.found, full=full)
-        if isinstance(self.found, varying.Variation):
-            return variation.variation_document(self.found, full=full)
-        if isinstance(self.found, aiming.Aim):
-            return aim.aim_document(self.found, full=full)
-        return simulation.simulation_document(self.found, full=full)
-
     def _as_document(self) -> "Document":
-        return self._page(full=False)
+        return forms_of(self.found, full=False).document()
 
 
 def vary(
@@ -281,7 +258,7 @@ def aim(
     from attncalc.reading.studies.targets import read_target
 
     given = problem if isinstance(problem, Problem) else read_problem(problem, Q=ANY_QUERY)
-    length = _number(beta)
+    length = _beta(beta)
     aiming.check_beta(length)
     read = read_target(target, given)
     return Study(aiming.aim(given, read, beta=length, heads=heads, within=within))
@@ -348,14 +325,8 @@ def train(
     if not problems:
         raise InputError("nothing to train: give a problem with a target")
     examples = [training.ready(_problem(each)) for each in problems]
-    rule = training.Optimizer(
-        optimizer,
-        _number(rate, "rate"),
-        _number(momentum, "momentum"),
-        _number(weight_decay, "weight_decay"),
-        None if clip is None else _number(clip, "clip"),
-        warmup,
-    )
+    typed = {"rate": rate, "momentum": momentum, "weight_decay": weight_decay, "clip": clip}
+    rule = training.Optimizer(optimizer, **training.read_numbers(typed), warmup=warmup)
     watched = read_watched(_texts(watch), examples[0])
     return Study(training.train(examples, watched, rule, steps=steps, agreed=agreed))
 
@@ -370,9 +341,8 @@ def _texts(given: str | Iterable[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _number(given: object, name: str = "beta") -> Fraction:
+def _beta(given: object) -> Fraction:
     try:
         return given if isinstance(given, Fraction) else Fraction(read_number(str(given)))
     except NotANumber as reason:
-        what = "number above 0" if name == "beta" else "number"
-        raise InputError(f"{name} takes a {what}: {reason}") from None
+        raise InputError(f"beta takes a number above 0: {reason}") from None

@@ -237,7 +237,8 @@ Difference(a, b):         Y[i in n, j in m] = a[i,j] - b[i,j]
 Descend(W, G):            Y[i in n, j in m] = {!heads|{!turned|W[i,j]}{turned|W[j,i]}}{heads|{!turned|W[i,0,j]}{turned|W[j,0,i]}} - rate * G[i,j]
     ~ W{turned|.stored} - rate // G
 
-# Training: the gradient's norm, clipping, weight decay, momentum, and Adam
+# Training: the mean of a batch, the gradient's norm, clipping, weight decay, momentum, and Adam
+BatchMean(a, more*):          Y[i in n, j in m] = (a[i,j]{more*| + more[i,j]}) / count
 Norm(G):                  Y[y in 1, z in 1] = sqrt(sum(G[i,j] ** 2 for i in n for j in m))
 Clip(G, N):               Y[i in n, j in m] = G[i,j] * limit / (N[0,0] + eps)
     paper Pascanu et al., On the Difficulty of Training Recurrent Neural Networks (2013)

@@ -1,12 +1,13 @@
 """Copying mistakes: an entry read as another number, rows or neighbours in other places."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from itertools import permutations
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.base.types import Matrix, Place, Range
-from attncalc.equations.operations import Project
+from attncalc.equations.operations import Project, Stack
 from attncalc.equations.operations.assembling import Patches
 from attncalc.grading.known import Known
 from attncalc.grading.rules import Cause
@@ -17,12 +18,14 @@ from attncalc.reading.answers.answer import WrittenMatrix
 MISCOPIED = "miscopied"
 MOST_TRIED = 400
 """The largest number of entries of a given matrix that are all tried."""
+MOST_TOKENS = 6
+"""The largest number of tokens of which every order is tried."""
 MOST_DECIMALS = 4
 """The most decimals of a typed number; a value with more was not copied."""
 
 CODES = (
     *("rows-swapped", "columns-swapped", "row-repeated", "column-repeated"),
-    "entries-swapped",
+    *("rows-permuted", "columns-permuted", "tokens-permuted", "entries-swapped"),
 )
 
 Found = tuple[Cause, int]
@@ -146,7 +149,7 @@ class _Compared(NamedTuple):
 
 def _misplaced(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Found]:
     """Yield the rows, columns, or two neighbours in other places."""
-    if isinstance(step.operation, Patches):
+    if isinstance(step.operation, Patches | Stack):
         return  # here, an image that is cut differently explains all
     for rule in known.rules(step):
         right = known.result(step, rule)
@@ -160,7 +163,7 @@ def _beside(known: Known, step: Step, compared: _Compared) -> Iterator[Found]:
     standing = known.key.problem.standing
     rows = _of_rows(step, compared, "row", standing.line)
     columns = _of_rows(step, compared.turned, "column", standing.line_across)
-    lines = [*rows, *columns]
+    lines = [*rows, *columns] or [*_of_tokens(step, compared)]
     yield from lines
     if not lines or min(compared.values.shape[-2:]) > 1:  # otherwise lines are entries
         yield from _of_neighbours(known, step, compared)
@@ -186,10 +189,36 @@ def _of_rows(step: Step, compared: _Compared, code: str, word: str) -> Iterator[
         yield Cause(f"{code}{kind}:{numbers}", f"{says}{of}", step.name), seen_in
 
 
+def _of_tokens(step: Step, compared: _Compared) -> Iterator[Found]:
+    """Yield the order of tokens in which rows and columns alike are those that are right."""
+    rows, columns = compared.values.shape[-2:]
+    if rows != columns or rows > MOST_TOKENS or compared.near.all():
+        return
+    own = tuple(range(rows))
+    for order in permutations(own):
+        places: Any = (..., *np.ix_(order, order))
+        right = Range(compared.right.low[places], compared.right.high[places])
+        if order != own and compared._replace(right=right).near.all():
+            named = ", ".join(str(row + 1) for row in order)
+            seen_in = int((compared.right.low != right.low).sum())
+            yield (
+                Cause(
+                    f"tokens-permuted:{named.replace(' ', '')}",
+                    f"rows and columns are in the order {named}: the tokens are permuted",
+                    step.name,
+                ),
+                seen_in,
+            )
+            return
+
+
 def _said(sources: Sequence[int], places: Sequence[int], word: str) -> Iterator[tuple[str, str]]:
     """Yield the end of a code, and the description."""
     if len(places) == 2 and sorted(sources) == list(range(len(sources))):
         yield "s-swapped", f"{word}s {places[0] + 1} and {places[1] + 1} are exchanged"
+    elif sorted(sources) == list(range(len(sources))):
+        order = ", ".join(str(row + 1) for row in sources)
+        yield "s-permuted", f"the {word}s are in the order {order}"
     elif len(places) == 1:
         (place,) = places
         says = f"{word} {sources[place] + 1} is in the place of {word} {place + 1}, too"

@@ -37,6 +37,7 @@ CONCEPTUAL, COPYING = "conceptual", "copying"
 
 OF_COPYING = (
     *("miscopied", "rows-swapped", "columns-swapped", "row-repeated", "column-repeated"),
+    *("rows-permuted", "columns-permuted", "tokens-permuted"),
     *("entries-swapped", "transposed", "negated", "weights-signless", "heads-order"),
 )
 """The start of the codes of copying mistakes: lines, signs, heads in other places."""

@@ -423,21 +423,30 @@ class Problem(Outer):
         InputError
             If there is no such layer or attention, or the value is invalid.
         """
-        if name in self.more:
-            return replace(self, more={**self.more, name: value})
-        own = own_name(name)
-        prefix = name.removesuffix(own)
-        self.check_part(name)
-        changed: dict[str, Any] = {own: value}
-        place = prefix.rstrip(".").split(".")
-        if place[-1] in NESTED:
-            side = place.pop()
-            above = self.layers[int(place[0]) - 1][side] if place else getattr(self, side)
-            changed = {side: {**above, **changed}}
-        if place and place[0]:
-            layers = list(self.layers)
-            layers[int(place[0]) - 1] = {**layers[int(place[0]) - 1], **changed}
-            changed = {"layers": layers}
+        return self.with_fields({name: value})
+
+    def with_fields(self, values: Mapping[str, Any]) -> "Problem":
+        """Return the problem with other matrices and settings, by their names, all at once.
+
+        Raises
+        ------
+        InputError
+            When there is no such layer or attention, or one cannot have that value.
+        """
+        changed: dict[str, Any] = {}
+        for name, value in values.items():
+            if name in self.more:
+                changed["more"] = {**changed.get("more", self.more), name: value}
+                continue
+            self.check_part(name)
+            own, at = own_name(name), changed
+            place = name.removesuffix(own).split(".")[:-1]
+            if place and place[0].isdigit():
+                layers = changed.setdefault("layers", [dict(each) for each in self.layers])
+                at = layers[int(place.pop(0)) - 1]
+            for side in place:
+                at[side] = at = dict(at[side] if side in at else getattr(self, side))
+            at[own] = value
         return replace(self, **changed)
 
     def check_part(self, name: str) -> None:

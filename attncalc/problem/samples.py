@@ -82,6 +82,9 @@ GROUPS = {
         Sample("permutation.json", "self", "self-attention that reorders its tokens"),
         Sample("running-linear.json", "self", "self-attention that is a 1 × 1 convolution"),
         Sample("convolution.json", "self", "self-attention that is a convolution with kernel 3"),
+        Sample(
+            "convolution-2d.json", "self", "nine heads that are a 3 × 3 convolution of an image"
+        ),
     ),
     "Equations of papers": (
         Sample("equations/cosine.json", "self", "cosine attention (Swin V2)"),
@@ -144,6 +147,7 @@ COMMANDS = {
     "permutation": "attncalc explain permutation.json",
     "running-linear": "attncalc explain running-linear.json",
     "convolution": "attncalc explain convolution.json",
+    "convolution-2d": "attncalc explain convolution-2d.json",
 }
 """The commands for questions of theory, each in the folder with the sample."""
 

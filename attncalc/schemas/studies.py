@@ -31,6 +31,10 @@ def variation() -> Schema:
         {"at": FLOAT, "output": PLACE, "from": inputs, "to": inputs},
         {"weights": TEXT, "head": PLACE},
     )
+    moved = thing(
+        'How the outputs change in an order of the tokens: "alike", "same" or "otherwise".',
+        {"step": TEXT, "how": TEXT, "outputs": listed(PLACE)},
+    )
     return thing(
         "A problem solved at many values.",
         {
@@ -39,6 +43,7 @@ def variation() -> Schema:
             "rows": listed(row),
             "changeovers": listed(changeover),
         },
+        {"moved": listed(moved)},
     )
 
 

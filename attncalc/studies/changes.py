@@ -13,8 +13,9 @@ from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix
 from attncalc.problem.attention.declared import NONE
 from attncalc.problem.problem import Problem
+from attncalc.studies.permuting import in_order
 
-How = Literal["set", "add", "multiply"]
+How = Literal["set", "add", "multiply", "permute"]
 SIGNIFICANT = 6
 """Digits of a value between the ends of a range: it is used as shown."""
 USUAL = 11
@@ -112,7 +113,8 @@ class Change:
     about
         The change, as in a heading: "scale", "K[a] *=".
     how
-        The operation: replace, add or multiply.
+        Whether a value replaces the entries, is added to them, multiplies them, or is the order of
+        the tokens.
     values
         The values.
     place
@@ -120,7 +122,7 @@ class Change:
     direction
         The factor of a value that is added, or None.
     is_setting
-        Whether a setting changes.
+        Whether it is a setting, or the order of tokens, that changes.
     is_smooth
         Whether any number between two values is possible.
     """
@@ -137,6 +139,8 @@ class Change:
 
     def applied(self, problem: Problem, value: Value) -> Problem:
         """Return the problem with this value, exactly."""
+        if self.how == "permute":
+            return in_order(problem, [self.name], order_of(value))
         if self.is_setting:
             return _with_setting(problem, self.name, value)
         matrix: Any = np.frompyfunc(_exactly, 1, 1)(problem.as_typed(self.name))
@@ -177,6 +181,11 @@ class Change:
         if self.how == "set":
             return value
         return part + value if self.how == "add" else part * value
+
+
+def order_of(value: Value) -> list[int]:
+    """Return an order of tokens, from 0: "3 1 2" is [2, 0, 1]."""
+    return [int(each) - 1 for each in str(value).split()]
 
 
 def significant(value: float) -> Fraction:

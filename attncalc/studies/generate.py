@@ -6,7 +6,7 @@ top-p; Wu et al., *Google's Neural Machine Translation System* (2016), for beams
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -37,14 +37,8 @@ class Settings(NamedTuple):
     ----------
     steps
         The largest number of tokens.
-    temperature, top_k, top_p
-        Logits are divided by the temperature; of the tokens, the k most probable are kept, and of
-        these the fewest whose probabilities sum to p.
-    seed
-        That of numpy's `default_rng`, which draws one number for each token.
-    beams, length_penalty
-        The number of sequences; the score of a finished one is the sum of its ln p divided by its
-        number of new tokens to this power.
+    temperature, top_k, top_p, seed, beams, length_penalty
+        As `attncalc.generate` takes them.
     end
         The tokens that end a sequence.
     """
@@ -166,16 +160,16 @@ class Step(NamedTuple):
 
 
 class Beam(NamedTuple):
-    """A finished sequence: its new tokens, the sum of their ln p, its score, its end and its cache.
+    """A sequence: its new tokens, the sum of their ln p, its score, its end and its cache.
 
     `end` is the number of its last step, from 0, and its place among the candidates there.
     """
 
-    tokens: Ids
-    total: float
-    score: float
-    end: tuple[int, int]
-    cache: Cache
+    tokens: Ids = ()
+    total: float = 0.0
+    score: float = 0.0
+    end: tuple[int, int] = (-1, -1)
+    cache: Cache = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,15 +213,6 @@ def room(source: Source) -> int:
     return MOST_PASSES if source.places is None else source.places - len(source.prompt) + 1
 
 
-class _Running(NamedTuple):
-    """An unfinished sequence: its new tokens, the sum of their ln p, and its last place."""
-
-    tokens: Ids = ()
-    total: float = 0.0
-    at: int = -1
-    cache: Cache = {}
-
-
 def generate(source: Source, settings: Settings, report: Report | None = None) -> Generation:
     """Generate tokens, until one ends the sequence or the requested number is reached.
 
@@ -246,7 +231,7 @@ def generate(source: Source, settings: Settings, report: Report | None = None) -
         )
     steps: list[Step] = []
     rng = np.random.default_rng(settings.seed or 0)
-    running, finished = [_Running()], list[Beam]()
+    running, finished = [Beam()], list[Beam]()
     for number in range(1, settings.steps + 1):
         read = [source.logits(source.prompt + each.tokens, each.cache) for each in running]
         logits = [each for each, _ in read]
@@ -260,21 +245,22 @@ def generate(source: Source, settings: Settings, report: Report | None = None) -
         else:
             step = _alone(running[0], logits[0], settings, rng)
         pairs = zip(running, read, strict=True)
-        by_place = {of.at: (of, cache) for of, (_, cache) in pairs}
+        by_place = {of.end[1]: of._replace(cache=cache) for of, (_, cache) in pairs}
         running, ended = _continued(step, by_place, settings, number)
         finished = sorted([*finished, *ended], key=lambda each: -each.score)[: settings.beams]
-        kept = {*(each.at for each in running), *(each.end[1] for each in ended)}
+        kept = {each.end[1] for each in (*running, *ended)}
         each_kept = [c._replace(is_kept=i in kept) for i, c in enumerate(step.candidates)]
         steps.append(step._replace(candidates=tuple(each_kept)))
         if report is not None:
             report(number, settings.steps)
-        if not running or _is_decided(running, finished, number, settings):
+        is_full = len(finished) == settings.beams
+        if not running or (is_full and running[0].score <= finished[-1].score):
             break
     return _generation(source, settings, steps, finished)
 
 
-def _alone(of: _Running, logits: Matrix, settings: Settings, rng: np.random.Generator) -> Step:
-    """Return the most probable tokens, with the chosen or drawn one."""
+def _alone(of: Beam, logits: Matrix, settings: Settings, rng: np.random.Generator) -> Step:
+    """Return the most probable tokens, with the one that is chosen or drawn."""
     prob = shares_of(logits)
     order = np.argsort(-logits, kind="stable")
     kept, shares, place, drawn = order, prob[order], 0, None
@@ -290,7 +276,7 @@ def _alone(of: _Running, logits: Matrix, settings: Settings, rng: np.random.Gene
         share, total = (float(shares[i]), float(sums[i])) if is_in else (0.0, 1.0)
         found = float(logits[token]), float(prob[token])
         sum_of = of.total + float(_ln(prob[token]))
-        rows.append(Candidate(token, *found, share, total, of.at, sum_of, is_chosen=i == place))
+        rows.append(Candidate(token, *found, share, total, of.end[1], sum_of, is_chosen=i == place))
     return Step(tuple(rows), drawn)
 
 
@@ -323,7 +309,7 @@ def _ln(prob: Matrix) -> Matrix:
     return np.log(prob)
 
 
-def _searched(running: Sequence[_Running], logits: Sequence[Matrix], settings: Settings) -> Step:
+def _searched(running: Sequence[Beam], logits: Sequence[Matrix], settings: Settings) -> Step:
     """Return the best continuations of all beams: twice as many as beams, or one more per end.
 
     So at least as many as there are beams do not end.
@@ -337,36 +323,26 @@ def _searched(running: Sequence[_Running], logits: Sequence[Matrix], settings: S
         found = float(logits[row][token]), float(probs[row][token])
         total = float(totals[row, token])
         if np.isfinite(total):
-            rows.append(Candidate(token, *found, found[1], 0.0, running[row].at, total))
+            rows.append(Candidate(token, *found, found[1], 0.0, running[row].end[1], total))
     return Step(tuple(rows))
 
 
 def _continued(
-    step: Step, read: Mapping[int, tuple[_Running, Cache]], settings: Settings, number: int
-) -> tuple[list[_Running], list[Beam]]:
+    step: Step, read: Mapping[int, Beam], settings: Settings, number: int
+) -> tuple[list[Beam], list[Beam]]:
     """Return the sequences to continue, and those that end; `read` has them by their last place."""
-    going, ended = list[_Running](), list[Beam]()
+    going, ended = list[Beam](), list[Beam]()
     for place, each in enumerate(step.candidates):
-        of, cache = read[each.parent]
-        tokens = (*of.tokens, each.token)
+        of = read[each.parent]
+        score = each.total / number**settings.length_penalty
+        beam = Beam((*of.tokens, each.token), each.total, score, (number - 1, place), of.cache)
         if settings.beams == 1 and not each.is_chosen:
             continue
         if number < settings.steps and each.token not in settings.end:
-            going.append(_Running(tokens, each.total, place, cache))
+            going.append(beam)
         elif place < settings.beams or settings.beams == 1:  # a later one is only a reserve
-            score = each.total / number**settings.length_penalty
-            ended.append(Beam(tokens, each.total, score, (number - 1, place), cache))
+            ended.append(beam)
     return going[: settings.beams], ended
-
-
-def _is_decided(
-    running: Sequence[_Running], finished: Sequence[Beam], length: int, settings: Settings
-) -> bool:
-    """Return whether no unfinished beam, at its current length, scores above a finished one."""
-    if len(finished) < settings.beams:
-        return False
-    best = running[0].total / length**settings.length_penalty
-    return bool(best <= finished[-1].score)
 
 
 def _generation(
@@ -460,36 +436,21 @@ class OfProblem:
     def logits(self, ids: Ids, cache: Cache) -> tuple[Matrix, Cache]:
         """Return the logits after these tokens, and the cache with all of them."""
         past = next(iter(cache.values())).shape[1] if cache else 0
-        fields = self._fields(np.array(ids[past:]) + self._first)
+        new = np.array([ids[past:]]) + self._first
+        typed = {name: each for name, each in self._problem.typed.items() if name != "ids"}
+        fields: dict[str, Any] = {"ids": new, "labels": None, "read": "last", "typed": typed}
         if self._P is not None:
             rows = self._P.reshape(-1, self._P.shape[-1])[past : len(ids)]
             fields[self._positions] = self._stood(rows)
-        for name, each in as_past(cache).items():
-            self._put(fields, name, self._stood(each))
-        problem = replace(self._problem, **fields)
+        fields |= {name: self._stood(each) for name, each in as_past(cache).items()}
+        problem = self._problem.with_fields(fields)
         last = plan(problem)[-2].name  # the logits, capped or not: before the probabilities
         solution = solve(problem, keep=(last, *self._cached))
         logits = solution.floats[last]
         return logits.reshape(-1), grown(cache, solution.floats, self._cached)
 
-    def _fields(self, ids: Matrix) -> dict[str, Any]:
-        fields = {"ids": ids[np.newaxis], "labels": None, "read": "last"}
-        return fields | {"typed": {n: e for n, e in self._problem.typed.items() if n != "ids"}}
-
     def _stood(self, rows: Matrix) -> Matrix:
         return rows.swapaxes(-1, -2) if self._problem.layout == "columns" else rows
-
-    def _put(self, fields: dict[str, Any], name: str, value: Matrix) -> None:
-        """Set a field of the problem, of a layer, or of an attention in one."""
-        *place, own = name.split(".")
-        at = fields
-        if place and place[0].isdigit():
-            fields.setdefault("layers", [dict(each) for each in self._problem.layers])
-            at = fields["layers"][int(place.pop(0)) - 1]
-        if place:
-            above = at if at is not fields or place[0] in at else vars(self._problem)
-            at[place[0]] = at = dict(above[place[0]])
-        at[own] = value
 
     def names(self, ids: Sequence[int]) -> list[str]:
         """Return the labels of tokens in the problem, otherwise their ids."""

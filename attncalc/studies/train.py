@@ -10,6 +10,7 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import fixed, round_floats
+from attncalc.base.typed import NotANumber, read_number
 from attncalc.base.types import Matrix
 from attncalc.equations.operation import Stated, Statement
 from attncalc.equations.operations.losses import descend
@@ -44,18 +45,8 @@ class Optimizer:
 
     Parameters
     ----------
-    name
-        `"sgd"`, `"momentum"`, `"adam"` or `"adamw"`.
-    rate
-        The learning rate.
-    momentum
-        β of momentum.
-    weight_decay
-        λ: λ W is added to the gradient; AdamW multiplies W by 1 - rate λ instead.
-    clip
-        The largest norm of the gradient, or None.
-    warmup
-        Steps over which the rate grows linearly to its value.
+    name, rate, momentum, weight_decay, clip, warmup
+        As `attncalc.train` takes them.
     """
 
     name: str = "sgd"
@@ -84,6 +75,36 @@ class Optimizer:
         """Return the rate of step t, from 1."""
         return self.rate * min(Fraction(1), Fraction(t, self.warmup or 1))
 
+    @property
+    def moments(self) -> dict[str, Stated]:
+        """The equations of what it keeps from step to step, for each matrix."""
+        if self.name == "momentum":
+            return {"v": _stated("Momentum", beta=self.momentum)}
+        if self.name == "sgd":
+            return {}
+        first, second = _stated("FirstMoment", first=FIRST), _stated("SecondMoment", second=SECOND)
+        return {"m": first, "v": second}
+
+
+def read_numbers(typed: Mapping[str, object]) -> dict[str, Fraction]:
+    """Return the numbers of an optimizer, by their names, without those that are None.
+
+    Raises
+    ------
+    InputError
+        When one is no number.
+    """
+    found = {}
+    for name, text in typed.items():
+        try:
+            if text is not None:
+                found[name] = (
+                    text if isinstance(text, Fraction) else Fraction(read_number(str(text)))
+                )
+        except NotANumber as reason:
+            raise InputError(f"{name} takes a number: {reason}") from None
+    return found
+
 
 @dataclass(frozen=True, eq=False)
 class Update:
@@ -110,11 +131,11 @@ class _Descent:
     ) -> Iterator[Update]:
         """Yield the matrices of the next step; those of a new weight are called W_new."""
         rule, self.t = self.rule, self.t + 1
-        rate = rule.rate_at(self.t)
+        rate, moments = rule.rate_at(self.t), rule.moments
         clips = rule.clip is not None and float(norm[0, 0]) + float(OF_CLIP) > rule.clip
         for name, W in weights.items():
             gradient = gradient_name(name)
-            at = {name: W, gradient: gradients[name], "norm": norm}
+            at = {name: W, gradient: gradients[gradient], "norm": norm}
 
             def made(result: str, what: Stated, *reads: str, at: dict[str, Matrix] = at) -> Update:
                 matrices = tuple(at[each] for each in reads)
@@ -129,16 +150,6 @@ class _Descent:
             if rule.weight_decay and rule.name != "adamw":
                 yield made(f"{gradient}_decay", _stated("Decay", decay=rule.weight_decay), g, name)
                 g = f"{gradient}_decay"
-            moments = {
-                "momentum": {"v": _stated("Momentum", beta=rule.momentum)},
-                "sgd": {},
-            }.get(
-                rule.name,
-                {
-                    "m": _stated("FirstMoment", first=FIRST),
-                    "v": _stated("SecondMoment", second=SECOND),
-                },
-            )
             results = [f"{each}_{name}" for each in moments]
             for result, moment in zip(results, moments.values(), strict=True):
                 at[f"{result}_old"] = self.kept.get(result, np.zeros(W.shape))
@@ -185,8 +196,9 @@ class Training:
         Loss, norm of the gradient and watched quantities before each step and after the last.
     trained
         The first problem with its new matrices.
-    solutions, updates
-        The first example before the first two steps, and what these steps compute.
+    solutions, means, updates
+        The first example before the first two steps, the means over a batch, and what these steps
+        compute.
     """
 
     examples: tuple[Problem, ...]
@@ -196,6 +208,7 @@ class Training:
     values: Matrix
     trained: Problem
     solutions: tuple[Solution, ...]
+    means: tuple[tuple[Update, ...], ...]
     updates: tuple[tuple[Update, ...], ...]
 
     @property
@@ -306,15 +319,18 @@ def train(
     descent = _Descent(
         rule, lambda matrix: round_floats(matrix, first.decimals) if rounds else matrix
     )
-    rows, solutions, updates = [], [], []
+    rows, solutions, means, updates = [], [], [], []
     for step in range(steps + 1):
         found = _solved_at(step, examples, weights)
-        gradients, row = _measured(found, step, weights, tuple(watched))
+        mean = {each.name: each for each in _means(found, weights, descent.after)}
+        gradients = {gradient_name(name): mean[gradient_name(name)].value for name in learned}
+        row = _measured(found[0], step, {LOSS: mean[LOSS].value, **gradients}, tuple(watched))
         rows.append(row)
         if step < steps:
             changes = tuple(descent.updates(weights, gradients, np.array([[row[1]]])))
             if step < WRITTEN_OUT:
                 solutions.append(found[0])
+                means.append(tuple(mean.values()) if len(found) > 1 else ())
                 updates.append(changes)
             new = {each.name: each.value for each in changes}
             weights = {name: new[f"{name}_new"] for name in learned}
@@ -328,6 +344,7 @@ def train(
         np.array(rows),
         _with(first, weights),
         tuple(solutions),
+        tuple(means),
         tuple(updates),
     )
 
@@ -343,26 +360,32 @@ def _solved_at(
         raise _diverged(step, str(error)) from None
 
 
+def _means(
+    found: Sequence[Solution], weights: Mapping[str, Matrix], after: Callable[[Matrix], Matrix]
+) -> Iterator[Update]:
+    """Yield the loss and the gradients of trained matrices: of a batch, their means."""
+    read = Solution.precise if found[0].problem.rounding == EACH_STEP else Solution.__getitem__
+    mean = Statement.of("BatchMean", len(found))
+    what = Stated(mean._replace(settings={"count": Fraction(len(found))}))
+    shapes = {LOSS: (1, 1), **{gradient_name(name): W.shape for name, W in weights.items()}}
+    for name, shape in shapes.items():
+        each_own = tuple(np.asarray(read(each, name)).reshape(shape) for each in found)
+        value = each_own[0] if len(found) == 1 else after(what.apply(*each_own))
+        yield Update(name, what, (name,) * len(found), each_own, value)
+
+
 def _measured(
-    found: Sequence[Solution],
-    step: int,
-    weights: Mapping[str, Matrix],
-    watched: tuple[Watched, ...],
-) -> tuple[dict[str, Matrix], list[float]]:
-    """Return the gradients, and the loss, their norm and the watched quantities."""
-    rounds = found[0].problem.rounding == EACH_STEP
-    read = Solution.precise if rounds else Solution.__getitem__
-    loss = float(np.mean([read(each, LOSS)[0, 0] for each in found]))
-    gradients: dict[str, Matrix] = {}
-    for name, W in weights.items():
-        each_own = [np.asarray(read(each, gradient_name(name))).reshape(W.shape) for each in found]
-        gradients[name] = np.mean(each_own, axis=0)
-    flat = np.concatenate([each.ravel() for each in gradients.values()])[np.newaxis]
-    norm = float(_stated("Norm").apply(flat)[0, 0])
-    if not np.isfinite([loss, norm]).all():
+    first: Solution, step: int, means: Mapping[str, Matrix], watched: tuple[Watched, ...]
+) -> list[float]:
+    """Return the loss, the norm of the gradients, and what is watched."""
+    loss, *gradients = means.values()
+    flat = np.concatenate([each.ravel() for each in gradients])[np.newaxis]
+    found = [float(loss[0, 0]), float(_stated("Norm").apply(flat)[0, 0])]
+    if not np.isfinite(found).all():
         raise _diverged(step, "the loss or its gradient is not finite")
-    here = watched_values(watched, of_solution(found[0], exactly=rounds), 1)[0]
-    return gradients, [loss, norm, *here]
+    family = of_solution(first, exactly=first.problem.rounding == EACH_STEP)
+    own = {name: each.reshape(family[name].shape) for name, each in means.items()}
+    return [*found, *watched_values(watched, family | own, 1)[0]]
 
 
 def _diverged(step: int, reason: str) -> InputError:
@@ -383,5 +406,4 @@ def _with(problem: Problem, weights: Mapping[str, Matrix]) -> Problem:
                 f"the examples must have the same matrices, and one has another {name}: give all "
                 "of them weights of the same names and shapes"
             )
-        problem = problem.with_field(name, problem.as_listed(name, matrix))
-    return problem
+    return problem.with_fields({name: problem.as_listed(name, W) for name, W in weights.items()})

@@ -18,7 +18,7 @@ from attncalc.problem.step import Report
 from attncalc.solving.exactness import cost_in_its_decimals
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
-from attncalc.studies.changes import FINE, Change, Infinity, Listed, Span
+from attncalc.studies.changes import FINE, Change, Infinity, Listed, Span, order_of
 from attncalc.studies.family import (
     OF_PROBLEM,
     OF_VALUE,
@@ -32,6 +32,7 @@ from attncalc.studies.family import (
     of_solution,
     weights_at,
 )
+from attncalc.studies.permuting import Moved, moved
 from attncalc.studies.watched import Watched, leading, watched_values
 
 HALVINGS = 100
@@ -221,6 +222,8 @@ class Variation:
         Whether the digits of entries are those of exact decimals.
     is_sought
         Whether changeovers were looked for.
+    moved
+        Where the order of tokens changes, how the outputs change at each value.
     """
 
     problem: Problem
@@ -232,6 +235,7 @@ class Variation:
     changeovers: tuple[Changeover, ...] = ()
     is_exact: bool = True
     is_sought: bool = False
+    moved: tuple[Moved, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -286,7 +290,12 @@ def vary(
     scores = sum(each.scores for each in problem.attentions)
     sought = len(changes) == 1 and changes[0].is_smooth and 0 < scores <= MOST_SCORES
     found = changeovers(problem, changes[0]) if sought else ()
-    return Variation(problem, *study, points, values, digits, found, is_exact, sought)
+    is_order = len(changes) == 1 and changes[0].how == "permute"
+    listed = [order_of(value) for (value,) in points] if is_order else []
+    effects = [moved(problem, [changes[0].name], order) for order in listed]
+    return Variation(
+        problem, *study, points, values, digits, found, is_exact, sought, tuple(effects)
+    )
 
 
 @np.errstate(over="ignore", invalid="ignore")

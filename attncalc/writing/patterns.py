@@ -268,6 +268,37 @@ class _Sentences(NamedTuple):
             f"{effective['other'].shown} ({entropy['other'].shown} nats)"
         )
 
+    def equivariant(self, values: Mapping[str, Any]) -> str:
+        which = f"the tokens {of_each(values['of'])}"
+        if not values["moves"]:
+            return f"Permuting {which} does not change the outputs {values['step']}"
+        return (
+            f"Permuting {which} permutes the outputs {values['step']} alike: "
+            "permutation equivariant"
+        )
+
+    def order_matters(self, values: Mapping[str, Any]) -> str:
+        which = f"the tokens {of_each(values['of'])}"
+        why = f", because of {of_each(values['because'])}" if values["because"] else ""
+        return f"Permuting {which} changes the outputs {values['step']} otherwise{why}"
+
+    def convolution(self, values: Mapping[str, Any]) -> str:
+        size, (rows, columns) = values["size"], values["grid"]
+        rest = {"all": "", None: "", "depthwise": "depthwise "}
+        channels = values["channels"]
+        kind = rest.get(channels, "grouped ")
+        groups = f", in {channels}" if kind == "grouped " else ""
+        kernel = values["kernel"]
+        said = ""
+        if kernel is not None:
+            lines = ("(" + ", ".join(each.shown for each in row) + ")" for row in kernel)
+            said = f" with the kernel {'; '.join(lines)}"
+        return (
+            f"The {size * size} heads are a {kind}{size} × {size} convolution of the "
+            f"{rows} × {columns} grid of tokens{groups}{said}, with zeros around it "
+            f"(each takes at least {values['threshold']} of its weight from one place)"
+        )
+
     def rounded_away(self, values: Mapping[str, Any]) -> str:
         count, zero = values["count"], fixed(0.0, values["decimals"])
         step = values["step"]

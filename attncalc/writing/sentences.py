@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from attncalc.base.errors import InputError
-from attncalc.base.rounding import fixed
+from attncalc.base.rounding import fixed, round_floats
 from attncalc.base.text import of_each, on_a_line
 from attncalc.base.typed import as_written, exact
 from attncalc.base.types import Matrix
+from attncalc.equations.operations.losses import CrossEntropy
 from attncalc.equations.own import Own
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.problem import LONGEST_NAME, Problem
@@ -30,6 +31,8 @@ IN_FLOATS = "too large for exact decimals: the digits shown come from float64 ar
 IN_WORK = "every result is proven; numbers within its work come from float64 arithmetic"
 MOST_HEADS_TOLD = 20
 """Number of heads that have a note each; of more, only the count is noted."""
+MOST_PERPLEXITY = 10**9
+"""A perplexity that is shown is below this."""
 BLANK = "_____"
 """The room for an answer on a worksheet."""
 
@@ -61,6 +64,7 @@ def notes(solution: Solution) -> tuple[Note, ...]:
     cut = f"labels of more than {LONGEST_NAME} characters are truncated here, not in the problem"
     return (
         *(Note(each, w.name) for w in solution.all_weights for each in _of_weights(solution, w)),
+        *_perplexities(solution),
         *_risen(solution),
         *_on_digits(solution),
         *([Note(cut)] if solution.problem.has_cut_names else []),
@@ -159,6 +163,19 @@ def _nothing_left(solution: Solution, weights: Step) -> Iterator[str]:
 
     heads = enumerate(masked if masked.ndim == 3 else [masked], start=1)
     yield from _each(starmap(said, heads), "no key is left to some outputs")
+
+
+def _perplexities(solution: Solution) -> Iterator[Note]:
+    """Return the perplexity beside each cross-entropy: e to its mean over the targets."""
+    for step in solution.steps:
+        if isinstance(step.operation, CrossEntropy) and solution.keeps(step.name):
+            count, places = len(step.operation.ids), solution.problem.decimals
+            rounded = round_floats(
+                np.exp([float(solution.carried[step.name].item()) / count]), places
+            )
+            if rounded[0] < MOST_PERPLEXITY:  # pages compute it in floats, too
+                text = fixed(rounded[0], places)
+                yield Note(f"perplexity exp({step.name} / {count}) is {text}", step.name)
 
 
 def _risen(solution: Solution) -> Iterator[Note]:

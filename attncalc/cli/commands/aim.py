@@ -2,24 +2,19 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import NotANumber, read_number
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
-from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.targets import check_targets, output, target_of
 from attncalc.problem.fields import read_setting
 from attncalc.reading.studies.targets import HOW_TO_AIM, read_target
 from attncalc.studies.aim import Aim, check_beta
 from attncalc.studies.aim import aim as design
-from attncalc.writing.studies import aim as written
-
-if TYPE_CHECKING:
-    from attncalc.writing.plotting.look import Look
-    from attncalc.writing.plotting.picture import Picture
+from attncalc.writing.studies.forms import forms_of
 
 FALLBACK = "average"
 
@@ -41,7 +36,7 @@ def aim(flags: Mapping[str, Any]) -> None:
     target = read_target(things[-1], problem)
     found = design(problem, target, beta=beta, heads=heads, within=flags["within"])
     more = [] if flags["save"] is None else [output(saved, _problem(found))]
-    show(_shown(found, full=flags["full"]), wanted, flags, *more)
+    show(forms_of(found, full=flags["full"]), wanted, flags, *more)
 
 
 def _problem(found: Aim) -> str:
@@ -60,19 +55,3 @@ def _beta(text: str) -> Fraction:
     with as_flags():
         check_beta(beta)
     return beta
-
-
-def _shown(found: Aim, *, full: bool) -> Shown:
-    return Shown(
-        partial(written.aim_document, found, full=full),
-        partial(written.aim_as_json, found),
-        partial(written.aim_as_csv, found),
-        partial(written.write_aim_npz, found),
-        partial(_drawn, found),
-    )
-
-
-def _drawn(found: Aim, form: str, look: "Look") -> "Picture":
-    from attncalc.writing.plotting.curves import render_variation
-
-    return render_variation(found.curve, form, look)

@@ -6,10 +6,11 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from attncalc.api.counting import counted
 from attncalc.base.errors import InputError
-from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.reading.studies.changes import read_values
 from attncalc.studies.counting import Growth, Load
 from attncalc.writing.studies import counting as written
+from attncalc.writing.studies.forms import Forms
 
 if TYPE_CHECKING:
     from attncalc.writing.plotting.look import Look
@@ -26,7 +27,7 @@ def count(flags: Mapping[str, Any]) -> None:
         raise InputError("a picture shows growth: vary a size, as --vary tokens=8:1024:log")
     vary = None if flags["vary"] is None else _sizes(flags["vary"])
     found = counted(flags["source"], load, flags["compare"], vary)
-    shown = Shown(
+    shown = Forms(
         partial(written.counting_document, found, full=flags["full"]),
         partial(written.counting_as_json, found),
         partial(written.counting_as_csv, found),

@@ -12,7 +12,7 @@ from attncalc.base.text import on_a_line
 from attncalc.cli.commands.calculate import show_page
 from attncalc.cli.commands.generate import generate, refuse_alone
 from attncalc.cli.commands.pages import form_from
-from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.problem.fields import read_setting
@@ -216,6 +216,7 @@ def _write_next(
     opened: Opened, shares: Any, flags: Flags, place: int | None, *, has_shares: bool
 ) -> None:
     from attncalc.writing.probable import probable_as_csv, probable_as_json, probable_document
+    from attncalc.writing.studies.forms import Forms
 
     model = opened.model
     best = np.argsort(-shares, kind="stable")[:MOST_PROBABLE]
@@ -239,7 +240,7 @@ def _write_next(
         raise AssertionError("refused before")
 
     show(
-        Shown(
+        Forms(
             lambda: probable_document(
                 rows, title, decimals, remarks, is_class=model.has_classes, measure=measure
             ),

@@ -1,24 +1,19 @@
 """`attncalc simulate`: problems drawn again and again."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
-from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.problem.problem import Problem
 from attncalc.reading.studies.draws import HOW_TO_DRAW, looks_like_draw, read_draw
 from attncalc.reading.studies.watched import read_conditions, read_outputs, read_watched
-from attncalc.studies.simulate import Simulation, check_draws
+from attncalc.studies.simulate import check_draws
 from attncalc.studies.simulate import simulate as solve_draws
-from attncalc.writing.studies import simulation as written
-
-if TYPE_CHECKING:
-    from attncalc.writing.plotting.look import Look
-    from attncalc.writing.plotting.picture import Picture
+from attncalc.writing.studies.forms import forms_of
 
 
 def simulate(flags: Mapping[str, Any]) -> None:
@@ -43,7 +38,7 @@ def simulate(flags: Mapping[str, Any]) -> None:
             )
             for problem in problems
         ]
-    show(_shown(found, full=flags["full"]), wanted, flags)
+    show(forms_of(found, full=flags["full"]), wanted, flags)
 
 
 def _watched(flags: Mapping[str, Any], problem: Problem, *, alone: bool) -> Any:
@@ -66,19 +61,3 @@ def files_and_texts(things: list[str]) -> tuple[Sequence[str | None], list[str]]
         raise InputError(f"nothing is drawn: {HOW_TO_DRAW}")
     files = [thing for thing in things if thing not in texts]
     return files or [None], texts
-
-
-def _shown(found: list[Simulation], *, full: bool) -> Shown:
-    return Shown(
-        partial(written.simulation_document, found, full=full),
-        partial(written.simulation_as_json, found),
-        partial(written.simulation_as_csv, found),
-        partial(written.write_simulation_npz, found),
-        partial(_drawn, found),
-    )
-
-
-def _drawn(found: list[Simulation], form: str, look: "Look") -> "Picture":
-    from attncalc.writing.plotting.spreads import render_simulation
-
-    return render_simulation(found, form, look)

@@ -3,45 +3,21 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.base.errors import InputError, OutputError
 from attncalc.base.typed import quoted
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
-from attncalc.writing.document import Document
 from attncalc.writing.forms import FORMS, form_of
+from attncalc.writing.studies.forms import Forms
 
 if TYPE_CHECKING:  # some load matplotlib
     from attncalc.writing.files import Content
-    from attncalc.writing.plotting.look import Look
-    from attncalc.writing.plotting.picture import Picture
 
 Flags = Mapping[str, Any]
 PICTURES = (".png", ".svg", ".pdf")
-
-
-class Shown(NamedTuple):
-    """A study in each possible form; only the requested one is made.
-
-    Parameters
-    ----------
-    document
-        Returns it for tables, markdown, LaTeX and HTML.
-    json, csv
-        Return its text.
-    npz
-        Writes it to an open file.
-    picture
-        Draws it, as "png", "svg" or "pdf".
-    """
-
-    document: Callable[[], Document]
-    json: Callable[[], str]
-    csv: Callable[[], str]
-    npz: Callable[[IO[bytes]], None]
-    picture: Callable[[str, "Look"], "Picture"]
 
 
 class Wanted(NamedTuple):
@@ -91,7 +67,7 @@ def _implied(place: Path | None, ending: str) -> str:
     return form
 
 
-def show(shown: Shown, wanted: Wanted, flags: Flags, *more: Output) -> None:
+def show(shown: Forms, wanted: Wanted, flags: Flags, *more: Output) -> None:
     """Write a study in the requested form; beside a picture, print the table.
 
     Parameters
@@ -109,7 +85,7 @@ def show(shown: Shown, wanted: Wanted, flags: Flags, *more: Output) -> None:
         deliver(_WRITERS[wanted.form](shown, wanted.target), *more)
 
 
-def _picture(shown: Shown, target: Target, flags: Flags) -> Output:
+def _picture(shown: Forms, target: Target, flags: Flags) -> Output:
     from attncalc.writing.plotting.look import Look, read_size
 
     assert target.place is not None
@@ -119,7 +95,7 @@ def _picture(shown: Shown, target: Target, flags: Flags) -> Output:
     return output(target, drawn.content, *drawn.notes)
 
 
-def _table(shown: Shown, target: Target) -> Output:
+def _table(shown: Forms, target: Target) -> Output:
     from attncalc.writing.terminal import write_notes
 
     document = shown.document()
@@ -129,30 +105,30 @@ def _table(shown: Shown, target: Target) -> Output:
     return output(target, text, *notes)
 
 
-def _markdown(shown: Shown, target: Target) -> Output:
+def _markdown(shown: Forms, target: Target) -> Output:
     from attncalc.writing.markdown import write_markdown
 
     return output(target, write_markdown(shown.document()))
 
 
-def _html(shown: Shown, target: Target) -> Output:
+def _html(shown: Forms, target: Target) -> Output:
     from attncalc.writing.html.page import write_html
 
-    return output(target, write_html(shown.document()))
+    return output(target, shown.page() if shown.page else write_html(shown.document()))
 
 
-def _latex(shown: Shown, target: Target) -> Output:
+def _latex(shown: Forms, target: Target) -> Output:
     from attncalc.writing.latex import write_latex
 
     return output(target, write_latex(shown.document()))
 
 
-def _data(name: str, shown: Shown, target: Target) -> Output:
+def _data(name: str, shown: Forms, target: Target) -> Output:
     content: Content = shown.npz if name == "npz" else getattr(shown, name)()
     return output(target, content)
 
 
-_WRITERS: dict[str, Callable[[Shown, Target], Output]] = {
+_WRITERS: dict[str, Callable[[Forms, Target], Output]] = {
     "table": _table,
     "markdown": _markdown,
     "latex": _latex,

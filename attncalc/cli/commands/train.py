@@ -1,25 +1,19 @@
 """`attncalc train`: forward, loss, backward and step, repeated."""
 
 from collections.abc import Mapping
-from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.base.typed import NotANumber, read_number
 from attncalc.cli.commands.problem import problem_from
-from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.commands.refusals import as_flags
+from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, output, target_of
 from attncalc.reading.studies.watched import read_watched
-from attncalc.studies.train import Optimizer, Training, ready
+from attncalc.studies.train import Optimizer, read_numbers, ready
 from attncalc.studies.train import train as descend
-from attncalc.writing.studies import training as written
-from attncalc.writing.studies import variation
-
-if TYPE_CHECKING:
-    from attncalc.writing.plotting.look import Look
-    from attncalc.writing.plotting.picture import Picture
+from attncalc.writing.studies.forms import forms_of
+from attncalc.writing.studies.training import trained_as_json
 
 FALLBACK = "train-copy"
 NUMBERS = ("rate", "momentum", "weight_decay", "clip")
@@ -35,7 +29,8 @@ def train(flags: Mapping[str, Any]) -> None:
         for file in flags["things"] or [None]
     ]
     examples = [ready(problem) for problem in read]
-    given = {name: _number(name, text) for name in NUMBERS if (text := flags[name]) is not None}
+    with as_flags():
+        given = read_numbers({name: flags[name] for name in NUMBERS})
     if "momentum" in given and flags["optimizer"] != "momentum":
         raise InputError("--momentum is for --optimizer momentum")
     if read[0].step is not None:
@@ -47,30 +42,7 @@ def train(flags: Mapping[str, Any]) -> None:
         found = descend(
             examples, watched, rule, steps=flags["steps"], report=report, agreed=flags["yes"]
         )
-    more = [] if flags["save"] is None else [output(saved, written.trained_as_json(found.trained))]
+    more = [] if flags["save"] is None else [output(saved, trained_as_json(found.trained))]
+    how = {"full": flags["full"], "work": flags["work"]}
     apart = wanted.form not in ("table", "picture")
-    page = {"full": flags["full"], "work": flags["work"], "apart": apart}
-    show(_shown(found, page), wanted, flags, *more)
-
-
-def _number(name: str, text: str) -> Fraction:
-    try:
-        return Fraction(read_number(text))
-    except NotANumber as reason:
-        raise InputError(f"--{name.replace('_', '-')} takes a number: {reason}") from None
-
-
-def _shown(found: Training, page: Mapping[str, bool]) -> Shown:
-    return Shown(
-        partial(written.training_document, found, **page),
-        partial(written.training_as_json, found),
-        partial(variation.variation_as_csv, found.curve),
-        partial(variation.write_variation_npz, found.curve),
-        partial(_drawn, found),
-    )
-
-
-def _drawn(found: Training, form: str, look: "Look") -> "Picture":
-    from attncalc.writing.plotting.curves import render_variation
-
-    return render_variation(found.curve, form, look)
+    show(forms_of(found, apart=apart, **how), wanted, flags, *more)

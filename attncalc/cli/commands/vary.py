@@ -1,23 +1,18 @@
 """`attncalc vary`: a problem at many values."""
 
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.cli.commands.problem import problem_from
-from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.reading.files import exists
 from attncalc.reading.studies.changes import HOW_TO_CHANGE, looks_like_change, read_change
 from attncalc.reading.studies.watched import read_watched
-from attncalc.studies.vary import MOST_CHANGES, Variation
+from attncalc.studies.vary import MOST_CHANGES
 from attncalc.studies.vary import vary as solve_at_each
-from attncalc.writing.studies import variation as written
-
-if TYPE_CHECKING:
-    from attncalc.writing.plotting.look import Look
-    from attncalc.writing.plotting.picture import Picture
+from attncalc.writing.studies.forms import forms_of
 
 
 def vary(flags: Mapping[str, Any]) -> None:
@@ -29,7 +24,7 @@ def vary(flags: Mapping[str, Any]) -> None:
     watched = read_watched(flags["watch"] or (), problem)
     with reporting() as report:
         found = solve_at_each(problem, changes, watched, report, agreed=flags["yes"])
-    show(_shown(found, full=flags["full"]), wanted, flags)
+    show(forms_of(found, full=flags["full"]), wanted, flags)
 
 
 def file_and_texts(things: list[str]) -> tuple[str | None, list[str]]:
@@ -47,19 +42,3 @@ def file_and_texts(things: list[str]) -> tuple[str | None, list[str]]:
     if len(changes) > MOST_CHANGES:
         raise InputError(f"{len(changes)} changes: one makes a curve, two make a grid")
     return (files[0] if files else None), changes
-
-
-def _shown(found: Variation, *, full: bool) -> Shown:
-    return Shown(
-        partial(written.variation_document, found, full=full),
-        partial(written.variation_as_json, found),
-        partial(written.variation_as_csv, found),
-        partial(written.write_variation_npz, found),
-        partial(_drawn, found),
-    )
-
-
-def _drawn(found: Variation, form: str, look: "Look") -> "Picture":
-    from attncalc.writing.plotting.curves import render_variation
-
-    return render_variation(found, form, look)

@@ -87,7 +87,7 @@ PAGES = (
     OUT,
 )
 WORDS = (
-    Flag("--vectors FILE", "Word vectors (word2vec, GloVe), for --text.", FIRST),
+    Flag("--vectors SOURCE", "A text file of word vectors (word2vec, GloVe), for --text.", FIRST),
     Flag("--text TEXT", "Words whose vectors are the tokens X.", FIRST),
 )
 STEPS = Flag("--steps STEPS", "Steps to mark, e.g. Q,S,A,O,connections.", MARKING, unsaid="all")

@@ -18,6 +18,12 @@ _TOPIC = re.compile(
 _NUMBER = rf"[-+−–]?(?:\d{{1,30}}(?:[.{COMMA}]\d{{1,30}})?|\.\d{{1,30}})(?:/\d{{1,9}})?%?"
 _PARTED = re.compile(r",? (?:and|und|et|y|e|ed|en|i|och|og|ja|ve|и) |[,;] ?")
 _LIST = re.compile(rf"[(\[]?({_NUMBER}(?:(?:{_PARTED.pattern}){_NUMBER}){{1,50}})[)\]]?(?!\w)")
+_TOKENS = re.compile(
+    r"\b(?:tokens?|inputs?|keys?|quer(?:y|ies)|outputs?|words?|positions?|rows?|heads?|jetons?|mots?|"
+    r"entrées?|clés?|wörter|eingaben?|entradas?|claves?|palabras?|ingressi|chiavi|chaves?)\s*$",
+    re.IGNORECASE,
+)
+"""What is counted by the numbers behind it: inputs 1 and 3."""
 _ROOT = re.compile(r"(?:1 ?/ ?)?(?:√ ?|sqrt ?|\b(?:root|racine|raíz) (?:of|de) )\(?\d{1,4}\)?")
 _DECIMAL = re.compile(r"(?<=\d),(?=\d)")
 _SENTENCE = re.compile(r"[.!?:] ")
@@ -59,10 +65,13 @@ def _line(line: str, topic: int, named: Named) -> tuple[str, int]:
     end = 0
     for match in _LIST.finditer(plain):
         topic = next((n for start, n in reversed(topics) if start < match.start()), topic)
-        name, shape = named(_SENTENCE.split(plain[end : match.start()])[-1])
+        words = _SENTENCE.split(plain[end : match.start()])[-1]
+        name, shape = named(words)
         cells = _PARTED.split(match[1])
         row = f"{name}[{topic},:]"
-        if shape[1:] != (len(cells),) or not 1 <= topic <= shape[0] or row in rows:
+        is_of_tokens = match[0][0] not in "([" and _TOKENS.search(words) is not None
+        is_a_row = shape[1:] == (len(cells),) and 1 <= topic <= shape[0] and row not in rows
+        if is_of_tokens or not is_a_row:
             return line, topic
         rows[row] = " ".join(cells)
         end = match.end()

@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 
 from attncalc.base.errors import InputError
+from attncalc.base.text import of_each
 from attncalc.base.typed import NotANumber, quoted, read_number
 from attncalc.base.types import Matrix
 from attncalc.problem.field import LAYERS
 from attncalc.problem.fields import SETTINGS, WHOLE, own_name, read_setting
 from attncalc.problem.problem import Problem
 from attncalc.reading.names import canonical
-from attncalc.reading.studies.names import given_name, place_of, read_row
+from attncalc.reading.studies.names import given_name, index_of, place_of, read_row, tokens_of
 from attncalc.studies.changes import INFINITE, Change, How, Infinity, Listed, Span, Value, Values
+from attncalc.studies.permuting import PERMUTABLE, tokens_in
 
 HOW_TO_CHANGE = (
     'write what changes and its values, as "scale=0.1:10:log", "K[a] *= 0:3", '
-    '"K[a] += 0:1 * [1, 0]", "X[2,1] = -2:2" or "scale=0.1,1,10"'
+    '"K[a] += 0:1 * [1, 0]", "X[2,1] = -2:2", "scale=0.1,1,10" or "permute X = 3 1 2"'
 )
 HOW_TO_RANGE = "from:to, from:to:steps, from:to:log, or values as 0.1,1,10"
 
@@ -29,6 +31,9 @@ _CHANGE = re.compile(
 )
 _DIRECTION = re.compile(r"(?P<values>[^*·×\[]*+)[*·×]\s*+(?P<row>\[.*\])", re.DOTALL)
 _HOWS: dict[str, How] = {"=": "set", "+=": "add", "*=": "multiply"}
+
+
+_PERMUTE = re.compile(r"permute\s+(?P<name>\w+)\s*=\s*(?P<orders>.*)", re.DOTALL)
 
 
 def looks_like_change(text: str) -> bool:
@@ -51,6 +56,8 @@ def read_change(text: str, problem: Problem) -> Change:
 
 
 def _read_change(text: str, problem: Problem) -> Change:
+    if permuted := _PERMUTE.fullmatch(text.strip()):
+        return _of_order(text.strip(), permuted["name"], permuted["orders"], problem)
     found = _CHANGE.fullmatch(text.strip())
     if found is None and "~" in text:
         raise InputError(f"what is drawn is for attncalc simulate; here, {HOW_TO_CHANGE}")
@@ -77,6 +84,34 @@ def _of_setting(text: str, name: str, found: re.Match[str], problem: Problem) ->
     if isinstance(values, Span) and not is_smooth:
         values = _whole(name, values)
     return Change(text.strip(), name, name, "set", values, is_setting=True, is_smooth=is_smooth)
+
+
+def _of_order(text: str, name: str, orders: str, problem: Problem) -> Change:
+    """Read orders of tokens, by number or by label; the given one comes first."""
+    known = [each for each in PERMUTABLE if each in problem.names]
+    if name not in known:
+        raise InputError(
+            f"{quoted(name)} has no tokens to permute: only {of_each(known)} can be permuted"
+            if known
+            else "this problem has no tokens to permute"
+        )
+    count, labels = tokens_in(problem, name), tokens_of(name, problem)
+    given = " ".join(map(str, range(1, count + 1)))
+    found = [given]
+    for each in orders.split(","):
+        cells = each.split()
+        what = f"{name} has {count} tokens"
+        order = [index_of(cell, "token", count, labels, what) + 1 for cell in cells]
+        twice = next((number for number in order if order.count(number) > 1), None)
+        if twice is not None:
+            raise InputError(f"token {twice} is there twice: an order has each of {count} once")
+        if len(order) != count:
+            lacking = next(n for n in range(1, count + 1) if n not in order)
+            raise InputError(f"{what}, and this order has {len(order)}: token {lacking} is missing")
+        found.append(" ".join(map(str, order)))
+    values = Listed(tuple(dict.fromkeys(found)))
+    about = f"the order of {name}"
+    return Change(text, name, about, "permute", values, is_setting=True, is_smooth=False)
 
 
 def _check_setting(name: str, problem: Problem) -> None:

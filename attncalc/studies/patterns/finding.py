@@ -21,6 +21,7 @@ from attncalc.problem.step import run
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import Solution, given_in_decimals
 from attncalc.studies.patterns.pattern import (
+    ALONE,
     CODES,
     MOST_LISTED,
     NEAR,
@@ -30,9 +31,14 @@ from attncalc.studies.patterns.pattern import (
 )
 from attncalc.studies.patterns.rows import OF_A_HEAD
 from attncalc.studies.patterns.view import Rows, SolvedAttention, View, counted, rows_of
+from attncalc.studies.permuting import moved, orders, tokens_in, what_depends_on_order
 
 MOST_HEADS = 16
 """The largest number of heads that are all compared; more are compared with the first."""
+MOST_IN_LINE = 4
+"""Heads from which a square of places is a convolution: fewer are shifts."""
+MOST_PERMUTED = 40_000
+"""Scores up to which a problem is solved again with its tokens in another order."""
 NO_SCALE = "none"
 UP = Context(prec=2, rounding=ROUND_UP)
 """The rounding of a bound: two digits, and never too low."""
@@ -185,6 +191,120 @@ def masked(attended: SolvedAttention) -> Iterator[Pattern]:
     yield attended.pattern("masked", attended.weights.name, values)
 
 
+def order(attended: SolvedAttention) -> Iterator[Pattern]:
+    """Yield whether the outputs of a problem depend on the order of its tokens, and through what.
+
+    A cycle and an exchange of tokens are tried, which together make up every order.
+    """
+    problem = attended.solution.problem
+    if problem.most_scores > MOST_PERMUTED or any(n.startswith("past_") for n in problem.names):
+        return
+    given = {"X", "X1", "X2", "X3"} & {*problem.names}
+    for names in (["X"], ["X1"], ["X2", "X3"]):
+        names = [name for name in names if name in given]
+        counts = {tokens_in(problem, name) for name in names}
+        if len(counts) != 1 or counts == {1}:
+            continue
+        try:
+            found = [moved(problem, names, each) for each in orders(counts.pop())]
+        except InputError:  # no such problem: its tokens are not free to move
+            continue
+        how = {each.how for each in found}
+        values: dict[str, Any] = {"of": names, "step": found[0].step}
+        if "otherwise" in how:
+            values["because"] = list(what_depends_on_order(problem))
+            yield attended.pattern("order-matters", attended.weights.name, values)
+        else:
+            values["moves"] = "alike" in how
+            yield attended.pattern("equivariant", attended.weights.name, values)
+
+
+class _Offset(NamedTuple):
+    """How far from its own place in a grid each output of a head attends."""
+
+    down: int
+    across: int
+
+
+def convolution(attended: SolvedAttention) -> Iterator[Pattern]:
+    """Yield that heads are a k x k convolution of a grid of tokens, and its kernel.
+
+    Each head takes the input alone that is some rows and columns of the grid from its own place,
+    and all heads together fill a square. At the border, where there is no such input, it has no
+    weight. Cordonnier et al., On the Relationship between Self-Attention and Convolutional Layers
+    (2020).
+    """
+    weights = [head.weights for head in attended.heads]
+    n, m = weights[0].shape
+    sizes = [rows for rows in range(2, n // 2 + 1) if n % rows == 0]
+    for rows in sorted(sizes, key=lambda rows: abs(rows - n // rows)) if n == m else ():
+        offsets = [_offset(each, rows, n // rows) for each in weights]
+        known = [each for each in offsets if each is not None]
+        side = {each.down for each in known}, {each.across for each in known}
+        is_square = len(known) == len({*known}) == len(weights) == len(side[0]) * len(side[1])
+        if not is_square or len(side[0]) != len(side[1]) or len(weights) < MOST_IN_LINE:
+            continue
+        kernel = _kernel(attended, len(weights))
+        values = {
+            "grid": [rows, n // rows],
+            "size": len(side[0]),
+            "offsets": [list(each) for each in known],
+            "kernel": None,
+            "channels": None,
+            "threshold": ALONE,
+        }
+        if kernel is not None:
+            values |= {"channels": _channels(kernel)}
+            if kernel.shape[1:] == (1, 1):
+                order = sorted(range(len(known)), key=lambda head: known[head])
+                numbers = [attended.amount(kernel[head, 0, 0]) for head in order]
+                values["kernel"] = [
+                    numbers[start : start + len(side[0])]
+                    for start in range(0, len(numbers), len(side[0]))
+                ]
+        yield attended.pattern("convolution", "heads", values)
+        return
+
+
+def _offset(weights: Matrix, rows: int, columns: int) -> _Offset | None:
+    """Return the place in a grid, relative to its own, that each output attends to alone."""
+    places = np.stack(np.divmod(np.arange(rows * columns), columns))
+    has_any = weights.any(axis=1)
+    if not has_any.any() or (weights[has_any].max(axis=1) < ALONE).any():
+        return None
+    lead = weights.argmax(axis=1)
+    apart = (places[:, lead] - places)[:, has_any]
+    if (apart != apart[:, :1]).any():
+        return None
+    down, across = (int(each) for each in apart[:, 0])
+    there = places + np.array([[down], [across]])
+    is_inside = ((there >= 0) & (there < np.array([[rows], [columns]]))).all(axis=0)
+    return _Offset(down, across) if (is_inside == has_any).all() else None
+
+
+def _kernel(attended: SolvedAttention, heads: int) -> Matrix | None:
+    """Return what each head multiplies its input by: W_V W_O, (heads, d, d_out)."""
+    given = attended.fields.given
+    if not {"W_V", "W_O"} <= given.keys() or given["W_V"].ndim != 3 or len(given["W_V"]) != heads:
+        return None
+    each = given["W_O"].reshape(heads, -1, given["W_O"].shape[-1])
+    return np.asarray(given["W_V"] @ each)
+
+
+def _channels(kernel: Matrix) -> str:
+    """Return how channels are mixed: each alone ("depthwise"), in groups, or all with all."""
+    reached = (np.abs(kernel) > 0).any(axis=0)
+    d, out = reached.shape
+    if d == out > 1 and not (reached & ~np.eye(d, dtype=bool)).any():
+        return "depthwise"
+    for groups in range(min(d, out), 1, -1):
+        if d % groups == 0 and out % groups == 0:
+            inside = np.kron(np.eye(groups), np.ones((d // groups, out // groups))).astype(bool)
+            if not (reached & ~inside).any():
+                return f"{groups} groups"
+    return "all"
+
+
 def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
     """Yield the nonzero weights that are shown as 0, and their effect on an output."""
     solution, name = attended.solution, attended.weights.name
@@ -271,8 +391,10 @@ def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
     """
     _check_kept(solution)
     by_code = partial(sorted, key=lambda pattern: CODES.index(pattern.code))
-    attentions = (SolvedAttention(solution, weights) for weights in solution.all_weights)
-    return tuple(pattern for each in attentions for pattern in by_code(_found(each)))
+    attentions = [SolvedAttention(solution, weights) for weights in solution.all_weights]
+    own = [[*_found(each)] for each in attentions]
+    own[-1] += order(attentions[-1])  # of the outputs of the whole
+    return tuple(pattern for each in own for pattern in by_code(each))
 
 
 def _check_kept(solution: Solution) -> None:
@@ -289,7 +411,7 @@ def _found(attention: SolvedAttention) -> Iterator[Pattern]:
         view = View(attention, head)
         for of_a_head in OF_A_HEAD:
             yield from of_a_head(view)
-    for of_all in (heads, masked, scaling, rounded_away):
+    for of_all in (heads, masked, scaling, convolution, rounded_away):
         yield from of_all(attention)
 
 

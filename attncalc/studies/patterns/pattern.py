@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # schemas read only the codes, without numpy
 
 NO_ATTENTION = "this problem has no attention, so there are no weights to explain"
 CODES = (
+    "convolution",
     "identity",
     "permutation",
     "shift",
@@ -31,6 +32,8 @@ CODES = (
     "margin",
     "masked",
     "scaling",
+    "equivariant",
+    "order-matters",
     "rounded-away",
 )
 """The codes of patterns, the most informative first."""

@@ -96,7 +96,8 @@ def write_html(
     title = document.title or next(
         (part.title for part in document.parts if isinstance(part, parts.Table)), "attncalc"
     )
-    whole = _as_whole_as_fits(document, is_sure=live is not None)
+    is_live = live is not None and bool(document.sections)
+    whole = _as_whole_as_fits(document, is_sure=is_live)
     body = joined(_HtmlForm(unfolded=unfolded).document(whole), LINE)
     look = style("attncalc.writing.html", "page.css") + (live.style if live else "")
     look = needed(look, f"{body} compact {live.script if live else ''}")
@@ -150,7 +151,7 @@ def _own(text: str) -> Html:
 def _as_whole_as_fits(document: parts.Document, *, is_sure: bool = False) -> parts.Document:
     """Return a document with complete matrices, if no page becomes too large.
 
-    An interactive page always fits: larger pages are static.
+    An interactive page of a solution always fits: larger ones are static.
     """
     grids = [grid for part in document.parts for grid in _grids(part)]
     if not is_sure and sum(len(grid.rows) * len(grid.columns) for grid in grids) > MOST_WHOLE:

@@ -60,21 +60,23 @@ export function sentence(name, h, i) {
 export const weightsTold = (name, h, i) => `Weights of output ${data.weights[name].named[i]}: `
   + connection(name, h, i).shown.map((n) => shownText(n, state.settings.decimals)).join(", ");
 
-/** Notes on weights: rows that do not sum to 1, and rows without unmasked keys. */
-export function notesOf(step, areWeights) {
-  const reads = Object.values(step.inputs), [first] = reads;
-  if (reads.includes(step.name)) return notesOfGiven(step.name, areWeights); // given, and shown as a step
-  if (step.name === "L_fell") return risen(step.name);
+/** What a reader should know of weights: rows that sum to other than 1, and rows with nothing left. */
+export function notesOf({ name, inputs, tables }, areWeights) {
+  const reads = Object.values(inputs), [first] = reads, { decimals } = state.settings;
+  if (name === "L_fell") return risen(name);
+  if (name[0] === "L" && tables?.ids) { // a cross-entropy
+    const { length } = tables.ids.entries, perplexity = Math.exp(valuesOf(name)[0] / length);
+    return perplexity < 1e9 ? [`perplexity exp(${name} / ${length}) is ${shownText(Math.round(perplexity * 10 ** decimals), decimals)}`] : [];
+  }
   if (!areWeights) return [];
-  const [heads, rows] = shapeOf(step.name);
-  const { outputs } = data.weights[step.name];
-  const { decimals } = state.settings;
+  if (reads.includes(name)) return notesOfGiven(name); // given, and shown as a step
+  const [heads, rows] = shapeOf(name), { outputs } = data.weights[name];
   const one = shownText(tenTo(decimals), decimals);
   const ofHeads = (says) => Array.from({ length: heads || 1 }, (_, h) =>
     Array.from({ length: rows }, (_unused, i) => says(h, i)).filter(Boolean));
-  const hasSink = "sink" in step.inputs;
+  const hasSink = "sink" in inputs;
   const sums = hasSink ? [] : ofHeads((h, i) => {
-    const { shown, full } = connection(step.name, h, i);
+    const { shown, full } = connection(name, h, i);
     const total = shown.reduce((a, b) => a + b, 0n);
     if (total === tenTo(decimals) || full.every((x) => x === 0)) return "";
     return `${line} ${outputs[i]} sums to ${shownText(total, decimals)}`;
@@ -93,9 +95,8 @@ export function notesOf(step, areWeights) {
   ];
 }
 
-/** Notes on given weights, which may have any sum, and be negative. */
-function notesOfGiven(name, areWeights) {
-  if (!areWeights) return [];
+/** The same of weights that are given: they may sum to anything, and be below 0. */
+function notesOfGiven(name) {
   const { shape: [heads, r, c], entries } = problemNow().given[name];
   const { outputs } = data.weights[name];
   const inShort = (total) => {
@@ -121,8 +122,7 @@ function notesOfGiven(name, areWeights) {
 /** Whether a step against the gradients has made L larger: it went too far. */
 function risen(name) {
   const { matrix, worked: { digits } } = solution.steps[name], { n, d } = asRatio(matrix.exactAt(0));
-  if (-n * tenTo(60) <= d) return [];
-  return [`L rose by ${shownText(-digits[0], state.settings.decimals)}: the step is too long (a shorter step decreases L)`];
+  return -n * tenTo(60) <= d ? [] : [`L rose by ${shownText(-digits[0], state.settings.decimals)}: the step is too long (a shorter step decreases L)`];
 }
 
 /** A sentence for each head with a note, and the number of further ones. */

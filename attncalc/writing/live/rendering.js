@@ -177,7 +177,7 @@ function renderSentences(plan) {
     const text = data.texts[place];
     if (text.startsWith("scores multiplied by ")) return `scores multiplied by ${scale}`;
     if (text.startsWith("scores capped at ")) return `scores capped at ${softcap} by tanh`;
-    if (text.startsWith("shown to ")) return `shown to ${decimals === 1 ? "1 decimal" : `${decimals} decimals`}, halves away from zero`;
+    if (text.startsWith("shown to ")) return `shown to ${decimals} decimal${decimals === 1 ? "" : "s"}, halves away from zero`;
     return text;
   });
   replaceList(byId("conventions"), said);

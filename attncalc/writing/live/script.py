@@ -35,8 +35,8 @@ _BEFORE_VALUE = frozenset((
 ))  # fmt: skip
 _BEFORE_BLOCK = frozenset((")", "=>", ";", "{", "}", "else", "try", "finally", "do", "catch", ""))
 _OPEN, _CLOSED = frozenset("([{"), frozenset(")]}")
-PAGE, PRACTICE, MARKED = "page", "practice", "marked"
-"""The uses of a page: an interactive solution, a worksheet, and a marked answer."""
+PAGE, PRACTICE, MARKED, TRAINING = "page", "practice", "marked", "training"
+"""The uses of a page: an interactive solution, a worksheet, a marked answer, and a training."""
 IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
 GLOBALS = frozenset((
     "Array", "BigInt", "Boolean", "Error", "Float64Array", "Infinity", "JSON", "Map", "Math", "NaN",

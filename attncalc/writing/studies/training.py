@@ -1,6 +1,7 @@
 """Training, as a document and data: a row for each step, and the first two steps in full."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,6 +14,9 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.train import Training, Update
 from attncalc.writing.document import Appendix, Bullets, Document, Facts, Part
+from attncalc.writing.html.page import Live, write_html
+from attncalc.writing.html.style import style
+from attncalc.writing.live.script import PAGE, TRAINING, script
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.page_data import write_json
@@ -20,7 +24,7 @@ from attncalc.writing.studies.common import in_json, shown
 from attncalc.writing.studies.variation import said_of, variation_document
 
 MOST_UPDATED = 200
-"""Entries of an update that are written out unasked."""
+"""Entries of an update, and of means, that are written out unasked."""
 RULES = {
     "sgd": "W_new = W - rate g",
     "momentum": "v = β v + g, W_new = W - rate v",
@@ -80,7 +84,10 @@ def _notes(training: Training) -> Iterator[str]:
     if training.targets:
         yield "perplexity is e to the mean cross-entropy of a target"
     if len(training.examples) > 1 and training.watched:
-        yield "watched values are those of the first example"
+        yield (
+            "L and the gradients of trained matrices are means over the batch; all else that is "
+            "watched is of the first example"
+        )
 
 
 def _worked(training: Training, *, full: bool) -> Iterator[Document]:
@@ -90,16 +97,22 @@ def _worked(training: Training, *, full: bool) -> Iterator[Document]:
         contents = Contents(solution.plan, given=False, work=True, full=full)
         sections = make_page(solution, contents).sections
         norm, places = training.values[number, 1], training.decimals
-        lines = [f"norm of all gradients = √(sum of their squares) = {shown(norm, places)}"]
-        for update in training.updates[number]:
-            lines += _lines(update, places)
-        most = len(lines) if full else MOST_UPDATED
-        if len(lines) > most:
-            lines[most:] = [f"… {len(lines) - most} more (--full shows all)"]
+        norm_of = f"norm of all gradients = √(sum of their squares) = {shown(norm, places)}"
+        lines = _lines(norm_of, training.updates[number], places, full=full)
+        if means := training.means[number]:
+            said = "the mean over the examples, in their order"
+            lines = [*_lines(said, means, places, full=full), *lines]
         yield Document(title, (*sections, Bullets((f"Step {number + 1}: the update", *lines))))
 
 
-def _lines(update: Update, decimals: int) -> Iterator[str]:
+def _lines(said: str, updates: Sequence[Update], decimals: int, *, full: bool) -> list[str]:
+    lines = [said, *(line for each in updates for line in _lines_of(each, decimals))]
+    if not full and len(lines) > MOST_UPDATED:
+        lines[MOST_UPDATED:] = [f"… {len(lines) - MOST_UPDATED} more (--full shows all)"]
+    return lines
+
+
+def _lines_of(update: Update, decimals: int) -> Iterator[str]:
     def operand(name: str, matrix: Any) -> Operand:
         def entry(place: tuple[int, ...]) -> Indexed:
             return Indexed(name, tuple(index + 1 for index in place))
@@ -154,6 +167,21 @@ def training_as_json(training: Training) -> str:
             ],
         }
     )
+
+
+def training_page(training: Training, *, full: bool = False, work: bool = False) -> str:
+    """Return the page of a training as HTML: its curve is played step by step."""
+    curve = training.curve
+    said = {
+        "names": [each.name for each in curve.watched],
+        "digits": curve.digits,
+        # a masked score is -∞, which JSON does not have
+        "values": [[x if np.isfinite(x) else None for x in row] for row in curve.values.tolist()],
+    }
+    looks = (style("attncalc.writing.live", f"{name}.css") for name in (PAGE, TRAINING))
+    live = Live(json.dumps(said, separators=(",", ":")), script(TRAINING), "".join(looks))
+    document = training_document(training, full=full, work=work, apart=True)
+    return write_html(document, live=live)
 
 
 def trained_as_json(problem: Problem) -> str:

@@ -10,6 +10,7 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.changes import Change, Infinity, Value, value_text
 from attncalc.studies.family import at_point
+from attncalc.studies.permuting import Moved, what_depends_on_order
 from attncalc.studies.vary import MOST_SCORES, Changeover, Variation
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, kept
 from attncalc.writing.sentences import IN_FLOATS
@@ -22,7 +23,7 @@ MOST_LISTED = 20
 def variation_document(variation: Variation, *, full: bool = False) -> Document:
     """Return the document: a table for one change, a grid for each that is watched for two."""
     facts = Facts(said_of(variation))
-    found = tuple(_changeover_bullets(variation, full=full))
+    found = (*_changeover_bullets(variation, full=full), *_moved_bullets(variation))
     parts: tuple[Part, ...] = (facts, *_sheets(variation, full=full), *found)
     return Document(heading(variation.problem), parts, tuple(_notes(variation)))
 
@@ -74,6 +75,27 @@ def _changeover_bullets(variation: Variation, *, full: bool) -> Iterator[Bullets
     yield Bullets(tuple(listed) or ("No output changes which input it attends to most.",))
 
 
+def _moved_bullets(variation: Variation) -> Iterator[Bullets]:
+    """Yield how the outputs change in each order of the tokens but the given one."""
+    texts = [
+        f"{value}: {moved_text(variation.problem, found)}"
+        for (value,), found in zip(variation.points[1:], variation.moved[1:], strict=False)
+    ]
+    if texts:
+        yield Bullets(tuple(texts))
+
+
+def moved_text(problem: Problem, found: Moved) -> str:
+    """Return how the outputs change when tokens are permuted, as a clause."""
+    if found.how != "otherwise":
+        change = "are permuted alike" if found.how == "alike" else "do not change"
+        return f"the outputs {found.step} {change}"
+    depends = what_depends_on_order(problem)
+    why = f", because of {of_each(depends)}" if depends else ""
+    rows = f"row{'s' * (len(found.outputs) > 1)} {of_each([str(i + 1) for i in found.outputs])}"
+    return f"the outputs {found.step} change otherwise, in {rows}{why}"
+
+
 def changeover_text(problem: Problem, change: Change, found: Changeover) -> str:
     """Return where the largest weight of an output moves, and between which inputs."""
     at = shown(found.at, problem.decimals)
@@ -116,8 +138,17 @@ def variation_as_json(variation: Variation) -> str:
                 )
             ],
             "changeovers": [_changeover(variation.problem, each) for each in variation.changeovers],
+            **_moved(variation),
         }
     )
+
+
+def _moved(variation: Variation) -> dict[str, Any]:
+    effects = [
+        {"step": each.step, "how": each.how, "outputs": [place + 1 for place in each.outputs]}
+        for each in variation.moved
+    ]
+    return {"moved": effects} if effects else {}
 
 
 def _changeover(problem: Problem, found: Changeover) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+// Training: the curve of a recorded quantity, played step by step; every number is a cell of the table.
+
+import { all, button, byId, labelled, main, make, rest } from "./elements.js";
+
+const recorded = JSON.parse(byId("problem").textContent);
+const names = recorded.names, digits = recorded.digits, values = recorded.values;
+const last = values.length - 1, PLAYED = 8000, SHORTEST = 40, LONGEST = 400; // milliseconds
+const TALL = 230, LEFT = 84, RIGHT = 16, TOP = 14, BOTTOM = 34;
+let at = 0, shown = 0, timer = null;
+
+const curve = make("div", { class: "curve" });
+const told = make("p", { class: "told" });
+const back = button("Step back", () => go(at - 1)), forward = button("Step forward", () => go(at + 1));
+const playing = button("Play", () => (timer === null ? play() : pause()));
+const slider = make("input", { type: "range", min: 0, max: last, value: 0, oninput: () => go(Number(slider.value)) });
+const choice = make("select", { onchange: () => choose(Number(choice.value)) },
+  ...names.map((name, k) => make("option", { value: k }, name)));
+
+/** Go to a step; what plays stops. */
+function go(step) {
+  pause();
+  show(step);
+}
+
+function choose(column) {
+  shown = column;
+  show(at);
+}
+
+function pause() {
+  window.clearInterval(timer);
+  timer = null;
+  playing.textContent = "Play";
+}
+
+/** Show one step after another, from the first again at the end; of many, several at once. */
+function play() {
+  if (at === last) show(0);
+  const delay = Math.min(Math.max(PLAYED / last, SHORTEST), LONGEST), leap = Math.ceil((delay * last) / PLAYED);
+  playing.textContent = "Pause";
+  timer = window.setInterval(() => {
+    show(at + leap);
+    if (at === last) pause();
+  }, delay);
+}
+
+function show(step) {
+  at = Math.min(Math.max(step, 0), last);
+  slider.value = at;
+  told.textContent = `Step ${at} of ${last}: ${names.map((name, k) => `${name} ${digits[at][k]}`).join(", ")}`;
+  slider.setAttribute("aria-valuetext", `step ${at}: ${names[shown]} ${digits[at][shown]}`);
+  rest(back, at === 0);
+  rest(forward, at === last);
+  for (const row of all(".numbers tbody tr")) row.classList.toggle("now", row.cells[0].textContent === String(at));
+  draw();
+}
+
+function shape(tag, attributes, ...content) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...content);
+  return element;
+}
+
+/** Draw the whole curve faintly, and what has been played of it over that. */
+function draw() {
+  const wide = Math.max(curve.clientWidth, 240), known = [...values.keys()].filter((i) => values[i][shown] !== null);
+  const of = (i) => values[i][shown];
+  const low = known.reduce((a, b) => (of(b) < of(a) ? b : a), known[0]), high = known.reduce((a, b) => (of(b) > of(a) ? b : a), known[0]);
+  const x = (i) => LEFT + ((wide - LEFT - RIGHT) * i) / last;
+  const y = (i) => (of(low) === of(high) ? TALL / 2 : TOP + ((TALL - TOP - BOTTOM) * (of(high) - of(i))) / (of(high) - of(low)));
+  const line = (of_class, steps) => shape("polyline", { class: of_class, points: steps.map((i) => `${x(i).toFixed(1)},${y(i).toFixed(1)}`).join(" ") });
+  const text = (i, j, anchor, said) => shape("text", { x: i, y: j, "text-anchor": anchor }, said);
+  const floor = TALL - BOTTOM + 6;
+  const parts = [shape("line", { x1: LEFT, x2: wide - RIGHT, y1: floor, y2: floor }), shape("line", { x1: LEFT, x2: LEFT, y1: TOP - 6, y2: floor }),
+    text(x(0), TALL - 10, "middle", "0"), text(x(last), TALL - 10, "end", String(last)), text((x(0) + x(last)) / 2, TALL - 10, "middle", "step")];
+  if (known.length) {
+    for (const i of digits[low][shown] === digits[high][shown] ? [low] : [low, high]) parts.push(text(LEFT - 8, y(i) + 4, "end", digits[i][shown]));
+    parts.push(line("ahead", known), line("played", known.filter((i) => i <= at)));
+    if (values[at][shown] !== null) parts.push(shape("circle", { class: "here", cx: x(at), cy: y(at), r: 5 }));
+  }
+  const said = known.length ? `, from ${digits[known[0]][shown]} to ${digits[known[known.length - 1]][shown]}` : "";
+  curve.replaceChildren(shape("svg", { role: "img", "aria-label": `Curve of ${names[shown]} at steps 0 to ${last}${said}`,
+    viewBox: `0 0 ${wide} ${TALL}`, width: wide, height: TALL }, ...parts));
+}
+
+export function start() {
+  const controls = make("div", { class: "buttons" }, back, playing, forward, labelled("Step", slider), labelled("Curve of", choice));
+  const section = make("section", { "aria-label": "Curve" }, curve, make("div", { class: "live", role: "region", "aria-label": "Controls" }, controls), told);
+  all("section.sheet", main)[0].before(section);
+  show(0);
+  window.addEventListener("resize", draw);
+}
