@@ -178,7 +178,7 @@ def turned(tokens: Any) -> Any:
 
 
 def print_shapes(repeats: int) -> None:
-    """Print the ratios of all other shapes, after a look that both come to the same."""
+    """Print the ratios of all other shapes, after a check that both results are equal."""
     print("\ntime of only O, as a ratio to torch fused   at most")
     for name, shape in SHAPES.items():
         ways = of_shape(shape)

@@ -119,7 +119,7 @@ class Browser:
         self.until("document.readyState === 'complete'")
 
     def run(self, expression: str) -> Any:
-        """Return what an expression comes to in the page."""
+        """Return the value of an expression in the page."""
         made = self.send(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True,
             userGesture=True,

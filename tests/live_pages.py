@@ -109,7 +109,7 @@ def shown(solution: Solution) -> dict[str, list[str]]:
 
 
 def drawn(rng: Random) -> Solution:
-    """Return a problem of any kind that can be solved, and what it comes to."""
+    """Return a problem of any kind that can be solved, and its solution."""
     while True:
         try:
             solution = _solved(rng)

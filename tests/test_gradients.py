@@ -838,7 +838,7 @@ def test_a_step_that_is_too_long_is_reported() -> None:
 
 
 def test_a_step_that_changes_nothing_has_not_made_the_loss_larger() -> None:
-    """All outputs are the target: floats are 5e-33 off, and said that L rose by 0.00."""
+    """All outputs are the target: floats are 5e-33 off, and reported that L rose by 0.00."""
     from attncalc.writing.sentences import notes
 
     eye, weights = [[1, 0], [0, 1]], [["0.1", "0.1"]] * 2

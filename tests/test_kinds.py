@@ -906,7 +906,7 @@ def poisoned(draw: Any) -> Poisoned:
 
 
 def without_key(kind: Kind, j: int) -> Kind:
-    """Return the problem without key j, and without anything said about it."""
+    """Return the problem without key j, and without any of its entries."""
 
     def narrower(mask: Any) -> Any:
         return mask and [[[*row[:j], *row[j + 1 :]] for row in matrix] for matrix in mask]

@@ -39,7 +39,7 @@ def test_edited_numbers_are_computed_with_the_digits_of_their_file() -> None:
 
 
 def _edited(solution: Solution) -> dict[str, Any]:
-    """Return a problem as a page has it after an edit: how many digits it takes is not said."""
+    """Return a problem as a page has it after an edit: the number of its digits is not stated."""
     data = live_data(solution.problem)
     longest = longest_product(solution.plan)
     most = most_digits(solution.problem, solution.plan)

@@ -1,4 +1,4 @@
-"""Cells of a heatmap that a mask forbids: hatched, without a number, and said beside the bar."""
+"""Cells of a heatmap that a mask forbids: hatched, without a number, and named next to the bar."""
 
 from typing import Any
 

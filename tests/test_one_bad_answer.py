@@ -26,7 +26,7 @@ def _sheets(place: Path) -> None:
     os.mkfifo(place / "Q.csv")
 
 
-# what lies there, how it comes to lie there, and what its row says
+# what lies there, how it is created, and what its row says
 BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe.md": (os.mkfifo, "a pipe or a device, where a file is needed"),
     "device.md": (lambda place: place.symlink_to("/dev/zero"), "a link, which is not followed"),

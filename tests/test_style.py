@@ -18,7 +18,9 @@ from conftest import PACKAGE, ROOT
 PHRASES = {
     r"stands? for": "means",
     r"stands?|stood": "is, appears",
-    r"(?:is|are|was|were|be|being) (?:said|told)": "reports, shows",
+    r"said": "reported, stated",
+    r"(?:is|are|was|were|be|being) told": "reports, shows",
+    r"comes? to": "is, equals",
     r"told|tells? of": "reports",
     r"nobody(?:'s)?|no one|somebody|whoever": "unmatched, a person",
     r"mend(?:s|ed|ing)?": "fix",

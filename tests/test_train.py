@@ -142,7 +142,7 @@ def language(first: float = 1, **fields: object) -> Problem:
 
 
 def perplexities_of(problem: Problem) -> list[str]:
-    """Return what is said of L, and of L after a step, by the probabilities of the targets."""
+    """Return the expected notes on L and on L after a step, from probabilities of targets."""
     found = [
         (name, solve(problem)["prob" + name[1:]][[0, 1, 2], [2, 0, 1]]) for name in ("L", "L_new")
     ]

@@ -1,4 +1,4 @@
-"""Every written-out line is read by an independent reader, and must come to what it says."""
+"""Every written-out line is read by an independent reader, and must give its result."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -45,7 +45,7 @@ def is_near_a_tie(value: Value, decimals: int) -> bool:
 
 
 def check(line: ReadLine, decimals: int) -> None:
-    """Assert that the first form comes to the result, and that the sign before it is right."""
+    """Assert that the first form gives the result, and that the sign before it is right."""
     if line.result == "-∞":
         assert "forbidden" in line.remark
         return
@@ -65,7 +65,7 @@ def check(line: ReadLine, decimals: int) -> None:
 @many(80)
 @given(kinds(rounding=("each-step",), decimals=4), st.sampled_from(FORMS))
 def test_the_numbers_of_each_line_are_those_really_used(kind: Kind, form: Form) -> None:
-    """Where each step is rounded, what a line shows comes to its result, to the digit."""
+    """Where each step is rounded, the shown numbers of a line give its result, to the digit."""
     if not is_solvable(form.problem(kind)):
         return
     _, lines = written(kind, form)

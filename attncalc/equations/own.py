@@ -503,7 +503,7 @@ def _named(own: Equation, known: Known) -> Equation:
     shapes = {name: known.shapes[name] for name in own.reads if name in known.shapes}
     try:
         runs = extents(own, shapes, known.sizes)
-    except ShapeError:  # said where sizes are checked
+    except ShapeError:  # reported when sizes are checked
         return own
     over: list[Node | None] = []
     for index, size in zip(own.at, own.over, strict=True):

@@ -280,12 +280,12 @@ class _Writer:
         return place
 
     def known(self, x: Node) -> Callable[[Here], Fraction | None]:
-        """Return what finds the true value of a node where it is rational and known."""
+        """Return a function that computes the true value of a node, if it is rational and known."""
         written = self.form(expanded(x))
         return lambda here: written(here, 0).exact
 
     def worked_out(self, x: Node, *, clears: bool = True) -> Callable[[Here], Expression]:
-        """Return what writes a part as the number that it comes to.
+        """Return a function that writes a part as its value.
 
         Parameters
         ----------

@@ -189,7 +189,7 @@ class Keeper(Labels):
 
     def _keep_heads(self, block: Block, grid: Grid, name: Name, how: str) -> None:
         again, self.again = self.again, False
-        how = f"{how}, said to be a correction" if again else how
+        how = f"{how}, marked as a correction" if again else how
         turned = (name.turned != block.turned) and self._may_be_turned(name, grid)
         for number, rows in enumerate(grid.heads, start=1):
             several = number if len(grid.heads) > 1 else 0

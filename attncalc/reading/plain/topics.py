@@ -8,7 +8,7 @@ from attncalc.reading.plain.marks import COMMA
 Named = Callable[[str], tuple[str, tuple[int, ...]]]
 """Returns the step that a text names, and its rows and columns; "" where it names none."""
 LONGEST = 2000
-"""Letters of a line that is looked at."""
+"""The largest length of a line that is read."""
 _TOPIC = re.compile(
     r"\b(?:token|jeton|word|wort|mot|palabra|parola|palavra|woord|ord|row|query|requête|consulta|"
     r"anfrage|zapytanie|fråga|output|sortie|salida|uscita|saída|ausgabe|uitvoer|wyjście|utdata|токен\w{0,2}|слово)"

@@ -16,7 +16,7 @@ const slider = make("input", { type: "range", min: 0, max: last, value: 0, oninp
 const choice = make("select", { onchange: () => choose(Number(choice.value)) },
   ...names.map((name, k) => make("option", { value: k }, name)));
 
-/** Go to a step; what plays stops. */
+/** Go to a step, and stop playing. */
 function go(step) {
   pause();
   show(step);
@@ -33,7 +33,7 @@ function pause() {
   playing.textContent = "Play";
 }
 
-/** Show one step after another, from the first again at the end; of many, several at once. */
+/** Show one step after another; start again at the end, and skip steps if there are many. */
 function play() {
   if (at === last) show(0);
   const delay = Math.min(Math.max(PLAYED / last, SHORTEST), LONGEST), leap = Math.ceil((delay * last) / PLAYED);
@@ -62,7 +62,7 @@ function shape(tag, attributes, ...content) {
   return element;
 }
 
-/** Draw the whole curve faintly, and what has been played of it over that. */
+/** Draw the curve faintly, and the part that was played over it. */
 function draw() {
   const wide = Math.max(curve.clientWidth, 240), known = [...values.keys()].filter((i) => values[i][shown] !== null);
   const of = (i) => values[i][shown];
