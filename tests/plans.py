@@ -88,9 +88,10 @@ def _of_projections(given: Given) -> Iterator[Plan]:
     X, Q, fields = given.X, given.Q, given.fields
     yield Plan("negated", fields, "Q", -Q)
     yield Plan("transposed", fields, "V", (X @ given.W_V).T)
-    yield Plan("rows-permuted", fields, "Q", Q[[2, 0, 1]])
-    yield Plan("columns-permuted", fields, "Q", Q[:, [2, 0, 1]])
-    yield Plan("tokens-permuted", fields, "S", (Q @ (X @ given.W_K).T)[[2, 0, 1]][:, [2, 0, 1]])
+    yield Plan("rows-permuted:3,1,2", fields, "Q", Q[[2, 0, 1]])
+    yield Plan("columns-permuted:3,1,2", fields, "Q", Q[:, [2, 0, 1]])
+    S = Q @ (X @ given.W_K).T
+    yield Plan("tokens-permuted:3,1,2", fields, "S", S[[2, 0, 1]][:, [2, 0, 1]])
     signed = given.W_Q - 0.75  # one sign alone may also have been miscopied
     yield Plan("weights-signless", fields | {"W_Q": signed}, "Q", X @ np.abs(signed))
     yield Plan("weights-first", fields, "Q", given.W_Q @ X)

@@ -39,7 +39,7 @@ class CompareWalk(Walk):
         """Return the recipes that give every number; otherwise one factor, or an order of heads."""
         recipes = tuple(recipes_that_fit(known, step, written))
         if wrong is not None:
-            recipes += tuple(mistakes_of_copying(known, step, written))
+            recipes += tuple(mistakes_of_copying(known, step, written, is_explained=bool(recipes)))
         found = recipes or tuple(_of_all_numbers(known, step, written))
         if found or not any(known.missing(step)):
             return found

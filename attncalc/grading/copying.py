@@ -32,9 +32,15 @@ Found = tuple[Cause, int]
 """A cause, and the number of entries that show it."""
 
 
-def mistakes_of_copying(known: Known, step: Step, written: WrittenMatrix) -> dict[Cause, int]:
-    """Return the possible copying mistakes, each with the number of entries that show it."""
-    return {**dict(_miscopied(known, step, written)), **dict(_misplaced(known, step, written))}
+def mistakes_of_copying(
+    known: Known, step: Step, written: WrittenMatrix, *, is_explained: bool = False
+) -> dict[Cause, int]:
+    """Return the possible copying mistakes, each with the number of entries that show it.
+
+    Where a recipe explains the step, an order of all rows or columns is not another cause.
+    """
+    found = {**dict(_miscopied(known, step, written)), **dict(_misplaced(known, step, written))}
+    return {c: n for c, n in found.items() if not (is_explained and "-permuted" in c.code)}
 
 
 def _miscopied(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Found]:
@@ -185,7 +191,8 @@ def _of_rows(step: Step, compared: _Compared, code: str, word: str) -> Iterator[
     places = [row for row in own if sources[row] != row]
     seen_in = len(moved) * len(places) * compared.values.shape[-1]
     for kind, says in _said(sources, places, word):
-        numbers = ",".join(str(row + 1) for row in places)
+        listed = sources if kind.endswith("permuted") else places
+        numbers = ",".join(str(row + 1) for row in listed)
         yield Cause(f"{code}{kind}:{numbers}", f"{says}{of}", step.name), seen_in
 
 

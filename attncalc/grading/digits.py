@@ -84,7 +84,7 @@ class DigitsWalk(Walk):
         """
         found = recipes_that_fit(known, step, written)
         if wrong is not None:  # for two columns, exp(-s) exchanges the two
-            found |= mistakes_of_copying(known, step, written)
+            found |= mistakes_of_copying(known, step, written, is_explained=bool(found))
         causes = tuple(found)
         if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for seen_in in found.values())):
             return causes
