@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Command, many, mostly_slow
+from conftest import BUNDLED, Command, many, mostly_slow
 from gradient_kinds import (
     FURTHER,
     Chance,
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.campaign(2)
 
 Rows = list[list[Fraction]]
 DIGITS = 80
-SAMPLES = Path(__file__).parent.parent / "samples"
+SAMPLES = BUNDLED
 STEP = Decimal("1e-25")
 NEAR = Decimal("1e-20")
 

@@ -21,7 +21,7 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.flags.fields import ALL_FIELDS, completed, flag_of
 from attncalc.cli.flags.table import COMMANDS, flags_of, topics
 from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
-from attncalc.problem.samples import sample
+from attncalc.problem.samples import KERNELS, sample
 from attncalc.problem.serialising import in_json
 
 pytestmark = pytest.mark.campaign(2)
@@ -98,6 +98,9 @@ def files(tmp_path: Path, attncalc: Command) -> Path:
     problem = json.loads(sample("self").path.read_text(encoding="utf-8"))
     for name in ("self", "cross", "encoder", "decoder", "vit", "average"):
         shutil.copy(sample(name).path, tmp_path / f"{name}.json")
+    shutil.copy(sample("grouped").path, tmp_path / "other.json")
+    kernel = (KERNELS[0].path / "right.py").read_text(encoding="utf-8")
+    (tmp_path / "kernel.py").write_text(f"{kernel}\n\nfused = attention\n", encoding="utf-8")
     (tmp_path / "in.json").write_text(json.dumps(problem | {"labels": ["a", "b", "c"]}))
     shutil.copy(sample("self").path, tmp_path / "problem.json")
     shutil.copy(sample("full-precision").path, tmp_path / "answer.md")
@@ -131,6 +134,8 @@ def run(attncalc: Command, line: str, folder: Path) -> None:
 @pytest.mark.parametrize("command", mostly_slow(COMMANDS, 20))
 def test_the_examples_of_a_command_run(attncalc: Command, command: str, files: Path) -> None:
     kind = "average" if command in ("vary", "simulate", "aim") else command
+    if command == "generate":
+        shutil.copy(sample("ids").path, files / "in.json")
     if command == "train":
         run(attncalc, "attncalc samples train-copy -o in.json", files)
     if (files / f"{kind}.json").exists():
@@ -146,6 +151,8 @@ def is_of_tokenizers(line: str) -> bool:
     """Return whether an example needs what is not installed."""
     from importlib.util import find_spec
 
+    if "--backend torch" in line:
+        return True
     return "--text" in line and find_spec("tokenizers") is None
 
 

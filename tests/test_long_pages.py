@@ -3,12 +3,11 @@
 import re
 import tracemalloc
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import mostly_slow
+from conftest import BUNDLED, mostly_slow
 
 from attncalc.base.errors import InputError
 from attncalc.cli.commands import beforehand
@@ -27,7 +26,7 @@ from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.page_data import write_csv, write_json
 from attncalc.writing.terminal import write_notes, write_tables
 
-SAMPLES = Path(__file__).parent.parent / "samples"
+SAMPLES = BUNDLED
 _RNG = np.random.default_rng(5)
 _X = _RNG.normal(size=(23, 4)).round(1)
 _W = [_RNG.normal(size=(4, 4)).round(1) for _ in range(3)]

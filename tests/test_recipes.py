@@ -126,6 +126,17 @@ def test_every_mistake_belongs_to_an_operation_and_changes_its_equation() -> Non
     assert all(re.fullmatch(r"    [\w:-]+: \S.*  # \S.*", line) for line in mistakes)
 
 
+@pytest.mark.campaign(10)
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.code}-{plan.step}")
+def test_each_single_change_of_a_step_gives_a_matrix_or_does_not_fit(plan: plans.Plan) -> None:
+    key = Key(Problem(**plan.fields), ToTheDigit(2))
+    for step in key.steps.values():
+        for recipe in rewrites(step):
+            with contextlib.suppress(ValueError, InputError), np.errstate(all="ignore"):
+                made = recipe.make(key.range_of)
+                assert made is None or made.low.ndim in (2, 3)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_recipe_gives_a_matrix_or_does_not_fit_the_shapes(seed: int) -> None:
     key = key_to(seed)

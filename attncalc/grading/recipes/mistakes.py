@@ -69,7 +69,8 @@ def of_equation(
     name = found.name.removeprefix("Grouped")
     if name not in _mistakes():
         return
-    names = dict(zip(inputs_of(found.name, found.given), step.inputs, strict=True))
+    inputs = (name for name in inputs_of(found.name, found.given) if name not in found.tables)
+    names = dict(zip(inputs, step.inputs, strict=True))
     result = equation(name, found.given).name
     numbers = {**found.settings, **({} if attention is None else _numbers(attention))}
     if attention is not None:

@@ -44,7 +44,8 @@ def of_rewritten(step: Step) -> Iterator[Wrong]:
     found = found._replace(name=found.name.removeprefix("Grouped"))
     own = equation(found.name, found.given)
     own = replace(own, right=plainly(own.right), taught=())
-    names = dict(zip(inputs_of(found.name, found.given), step.inputs, strict=True))
+    inputs = (name for name in inputs_of(found.name, found.given) if name not in found.tables)
+    names = dict(zip(inputs, step.inputs, strict=True))
     seen = {equation_source(own)}
     for code, says, right in _changed(own, names):
         text = equation_source(replace(own, right=right))

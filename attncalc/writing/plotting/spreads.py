@@ -230,7 +230,7 @@ def _histogram(
     if simulation.of_all:
         every = _values(simulation.of_all, shared.name)
         weights = np.full(len(every), 1 / len(every))
-        look: Any = {"color": others.color, "linestyle": others.linestyle, "linewidth": 1.4}
+        look: Any = {"color": others.color, "linestyle": ":", "linewidth": 1.4}
         axes.hist(every, shared.edges.tolist(), weights=weights, histtype="step", **look)
         told += f"\nall draws (dotted outline): {_moments(every)}"
     _label(axes, told, "share of draws", palette)
