@@ -239,7 +239,8 @@ def test_set_sets_every_setting(folder: Path, name: str) -> None:
     """There is a problem that takes it; null is the default, whatever a file says."""
     patched = {"image": [[1, 0], [0, 1]], "patch": 2, "E": [[1], [0], [2], [1]]}
     channels = {"image": [[1, 0]], "patch": 1, "channels": 2, "E": [[1], [2]]}
-    bases = [*BASES.values(), patched, channels]
+    placed = BASES["alone"] | {"positions": "sinusoidal"}
+    bases = [*BASES.values(), patched, channels, placed]
     taken = [base for base in bases if agree(folder, base, name, VALUES[name])]
     assert taken
     for base in taken[:1]:
