@@ -80,7 +80,7 @@ def read_outputs(problem: Problem, *, weights_too: bool) -> tuple[Watched, ...]:
     return read_watched([*(weights if weights_too else []), outputs], problem)
 
 
-_SIDE = r"((?:\[[^\]]*+\]|\{[^}]*+\}|[^<>≤≥])++)"
+_SIDE = r"((?:\[[^\]]{0,200}+\]|\{[^}]{0,200}+\}|[^<>≤≥])++)"
 _COMPARED = re.compile(rf"{_SIDE}({'|'.join(COMPARISONS)}){_SIDE}")
 
 
