@@ -39,9 +39,11 @@ PAGE, PRACTICE, MARKED, TRAINING = "page", "practice", "marked", "training"
 """The uses of a page: an interactive solution, a worksheet, a marked answer, and a training."""
 IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
 GLOBALS = frozenset((
-    "Array", "BigInt", "Boolean", "Error", "Float64Array", "Infinity", "JSON", "Map", "Math", "NaN",
+    "Array", "BigInt", "Blob", "Boolean", "Error", "Float64Array", "Image", "Infinity", "JSON", "Map",
+    "Math", "NaN", "URL", "innerHeight", "innerWidth", "location", "matchMedia", "setTimeout",
     "Number", "Object", "RangeError", "RegExp", "Set", "String", "SyntaxError", "WeakMap",
-    "decodeURIComponent", "document", "encodeURIComponent", "parseInt", "structuredClone", "window",
+    "clearTimeout", "decodeURIComponent", "document", "encodeURIComponent", "parseInt",
+    "requestAnimationFrame", "structuredClone", "window",
 ))  # fmt: skip
 """Globals of browsers that the script reads: these names are not changed."""
 _LETTERS = frozenset(ascii_letters + digits + "_$")
