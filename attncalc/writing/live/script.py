@@ -35,12 +35,15 @@ _BEFORE_VALUE = frozenset((
 ))  # fmt: skip
 _BEFORE_BLOCK = frozenset((")", "=>", ";", "{", "}", "else", "try", "finally", "do", "catch", ""))
 _OPEN, _CLOSED = frozenset("([{"), frozenset(")]}")
-PAGE, PRACTICE, MARKED, TRAINING = "page", "practice", "marked", "training"
-"""The uses of a page: an interactive solution, a worksheet, a marked answer, and a training."""
+PAGE, PRACTICE, MARKED, TRAINING, PLAYGROUND = (
+    "page", "practice", "marked", "training", "playground",
+)  # fmt: skip
+"""The uses of a page: an interactive solution, a worksheet, a marked answer, a training, and the
+playground."""
 IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
 GLOBALS = frozenset((
     "Array", "BigInt", "Blob", "Boolean", "Error", "Float64Array", "Image", "Infinity", "JSON", "Map",
-    "Math", "NaN", "URL", "innerHeight", "innerWidth", "location", "matchMedia", "setTimeout",
+    "Math", "NaN", "URL", "CSS", "innerHeight", "innerWidth", "location", "matchMedia", "setTimeout",
     "Number", "Object", "RangeError", "RegExp", "Set", "String", "SyntaxError", "WeakMap",
     "clearTimeout", "decodeURIComponent", "document", "encodeURIComponent", "parseInt",
     "requestAnimationFrame", "structuredClone", "window",

@@ -52,13 +52,13 @@ const isOwnKey = (template, settings) => SETTINGS.slice(0, 4).every((name) => te
 /** The steps of a state, with chosen numbers and current sizes; `of` is the plan. */
 function stepsOf(it) {
   const template = templateOf(it), { plans } = template;
-  const of = isOwnKey(template, it.settings) ? Object.values(plans)[0] : plans[planKey(it.settings)];
-  if (!of) throw new Refusal("this problem has no such convention here: save it as JSON, and use attncalc");
-  const steps = of.steps.map((place) => {
+  const route = isOwnKey(template, it.settings) ? Object.values(plans)[0] : plans[planKey(it.settings)];
+  if (!route) throw new Refusal("this problem has no such convention here: save it as JSON, and use attncalc");
+  const steps = route.steps.map((place) => {
     const step = data.steps[place], chosen = Object.entries(step.chosen ?? {});
     return chosen.length ? { ...step, settings: { ...step.settings, ...Object.fromEntries(chosen.map(([name, from]) => [name, it.settings[from]])) } } : step;
   });
-  return { of, steps };
+  return { route, steps };
 }
 
 // ---------------------------------------------------------------- axes and sizes
@@ -146,7 +146,7 @@ function resized(matrix, behind, size) {
 
 /** The plan of a state: its steps with current sizes, the axes, and shapes; given matrices are made to fit. */
 function planned(it) {
-  const template = templateOf(it), { of, steps: listed } = stepsOf(it), first = shapesGiven(template.given);
+  const template = templateOf(it), { route, steps: listed } = stepsOf(it), first = shapesGiven(template.given);
   const before = { ...first };
   for (const step of listed) before[step.name] = shapeOfStep(step, before);
   const axes = axesOf(listed, before), given = { ...it.given }, shapes = shapesGiven(given), sizes = new Map(), steps = [];
@@ -173,7 +173,7 @@ function planned(it) {
     shape.forEach((size, k) => put(`${step.name}.${shape.length - k}`, size));
     steps.push(fit);
   }
-  return { of, steps, axes, shapes, given };
+  return { route, steps, axes, shapes, given };
 }
 
 /** The sizes that can be changed: the axis of each, its name and its size. */
@@ -188,14 +188,20 @@ export function sizesNow() {
       found.set(root, { axis: `${name}.${behind}`, size, said: sizeName(name, role, behind) });
     });
   for (const name of fixed) for (const behind of [1, 2, 3]) found.delete(axes.root(`${name}.${behind}`));
-  return [...found.values()].filter(({ said }, k, all) => all.findIndex((each) => each.said === said) === k);
+  const isFree = ({ axis, size }) => { // not the result of other sizes, as the rows of W_O are
+    try {
+      const [, name, behind] = /^(.*)\.(\d)$/.exec(axis), { shape } = planned({ ...state, given: grown(axis, size + 1) }).given[name];
+      return plainShape(shape).at(-behind) === size + 1;
+    } catch { return false; }
+  };
+  return [...found.values()].filter(isFree).filter(({ said }, k, all) => all.findIndex((each) => each.said === said) === k);
 }
 
 function sizeName(name, role, behind) {
   const short = name.slice(name.lastIndexOf(".") + 1);
   if (behind === 3) return "heads";
-  if (behind === 2 && ["tokens", "projected"].includes(role)) return { X1: "queries", Q: "queries", X2: "keys", K: "keys" }[short] ?? "tokens";
-  const known = { "X.1": "features", "X1.1": "features", "X2.1": "features of keys", "W_Q.1": "d_k", "W_K.1": "d_k", "Q.1": "d_k", "W_V.1": "d_v", "V.1": "d_v", "W_1.1": "d_ff" };
+  if (behind === 2 && ["tokens", "projected"].includes(role)) return { X1: "queries", Q: "queries", X2: "keys", K: "keys", V: "keys" }[short] ?? "tokens";
+  const known = { "X.1": "features", "X1.1": "features", "X2.1": "features of keys", "W_Q.1": "d_k", "W_K.1": "d_k", "Q.1": "d_k", "W_V.1": "d_v", "V.1": "d_v", "W_1.1": "d_ff", "W_O.1": "columns of O", "S.1": "keys", "S.2": "queries" };
   return known[`${short}.${behind}`] ?? `${behind === 1 ? "columns" : "rows"} of ${name}`;
 }
 
@@ -203,10 +209,10 @@ function sizeName(name, role, behind) {
 
 /** Compute another state, and show it; a Refusal leaves everything as it is. */
 export function become(it, { remembers = true } = {}) {
-  const made = planned(it), { of } = made;
+  const made = planned(it), { route } = made;
   const { steps, given } = it.equations === (templateOf(it).problem.equations ?? []).join("\n") ? made : stepsWith(it.equations, { ...made, settings: it.settings });
   const settings = { ...templateOf(it).settings, ...it.settings };
-  const digits = templateOf(it).digits && digitsFor(given, settings, of.longest + (steps === made.steps ? 0 : 6), MOST_DIGITS);
+  const digits = templateOf(it).digits && digitsFor(given, settings, route.longest + (steps === made.steps ? 0 : 6), MOST_DIGITS);
   const found = solutionOf({ given, settings, steps, digits }, solution);
   if (state && remembers) {
     past.push(state);
@@ -238,14 +244,19 @@ export function edit(name, texts) {
 
 /** Change the size of an axis and of all that are tied to it. */
 export function resize(axis, size) {
-  const { axes, shapes } = plan, root = axes.root(axis), given = { ...state.given };
   if (!(size >= 1 && size <= MOST_SIDE)) throw new Refusal(`a size is 1 to ${MOST_SIDE}`);
+  become({ ...state, given: grown(axis, size) });
+}
+
+/** The given matrices with another size of an axis. */
+function grown(axis, size) {
+  const { axes, shapes } = plan, root = axes.root(axis), given = { ...state.given };
   for (const name of Object.keys(given))
     shapes[name].forEach((_, k) => {
       const behind = shapes[name].length - k;
       if (axes.root(`${name}.${behind}`) === root) given[name] = resized(given[name], behind, size);
     });
-  become({ ...state, given });
+  return given;
 }
 
 /** Replace a whole matrix, whose shape may differ: tied matrices follow. */
