@@ -63,7 +63,8 @@ def _data(templates: Iterable[Template], first: str) -> dict[str, Any]:
             name: {"steps": [place[k] for k in each["steps"]], "longest": each["longest"]}
             for name, each in data["plans"].items()
         }
-        turned = any("from" in each for each in data["given"].values())
+        given = data["given"].values()
+        turned = any("from" in each or each["shape"] != each["given"] for each in given)
         found[key] = {each: data[each] for each in KEPT} | {
             "group": group,
             "title": title,

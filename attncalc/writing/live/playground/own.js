@@ -99,6 +99,10 @@ function stepOf(line, replaces, shapes, sizes) {
   } catch (error) {
     throw error instanceof Refusal ? error : new Refusal(`${error.message}: write it on the left, as ${own.at[0] ?? "i"} in d`);
   }
+  if (!reads.some((name) => name !== line.name)) {
+    const sides = new Set(Object.values(shapes).flat());
+    if (!shapeOf(step, shapes).some((side) => sides.has(side))) throw new Refusal(`${line.name}: an equation reads a matrix, or runs over the side of one`);
+  }
   checkPlaces(line, own, shapes, step);
   return step;
 }

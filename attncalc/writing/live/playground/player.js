@@ -10,7 +10,7 @@ const playing = button("Pause", () => (timer ? pause() : play()));
 const speed = make("select", { "aria-label": "Speed" }, ...SPEEDS.map(([value, text]) => make("option", { value }, text)));
 const jump = make("select", { "aria-label": "Go to a step", onchange: () => go(frames.findIndex((frame) => frame.name === jump.value)) });
 const place = make("output", {});
-export const bar = make("div", { class: "player", hidden: true, role: "group", "aria-label": "Player" },
+export const bar = make("section", { class: "player", hidden: true, "aria-label": "Player" },
   button("|◀", () => go(0)), button("◀", () => by(-1)), playing, button("▶", () => by(1)), button("▶▶", () => nextEntry(1)), speed, jump, place,
   button("Full screen", () => document.documentElement.requestFullscreen?.()), button("Close", stop));
 bar.children[0].setAttribute("aria-label", "First");

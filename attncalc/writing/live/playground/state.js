@@ -87,7 +87,9 @@ function axesOf(steps, shapes) {
     for (const each of [own_, ...own_.group]) {
       const result = each === own_ ? step.name : step.rows?.[each.name] ?? each.name;
       const title = (name) => step.inputs[name] ?? step.rows?.[name] ?? (name === own_.name ? step.name : name);
+      const made = each.at.filter((_, k) => each.over[k] && !["name", "num", "call"].includes(each.over[k].is)); // sizes made of others, as p + n
       each.at.forEach((index, k) => {
+        if (made.includes(index)) return;
         axes.unite(`${result}.${each.at.length - k}`, `${step.name}#${index}`);
         if (each.over[k]?.is === "name") axes.unite(`${step.name}#${index}`, `${step.name}#size ${each.over[k].name}`);
       });
@@ -96,7 +98,7 @@ function axesOf(steps, shapes) {
         if (x.is !== "entry") continue;
         x.parts.forEach((part, k) => {
           const place = bare(part);
-          if (place.is === "name" && !step.settings[place.name]) axes.unite(`${title(x.name)}.${x.parts.length - k}`, `${step.name}#${place.name}`);
+          if (place.is === "name" && !step.settings[place.name] && !made.includes(place.name)) axes.unite(`${title(x.name)}.${x.parts.length - k}`, `${step.name}#${place.name}`);
         });
       }
       for (const name of Object.values(step.inputs))
@@ -286,10 +288,11 @@ export function fileNow() {
     const path = name.split("."), { from } = template.given[name];
     let holder = file;
     path.slice(0, -1).forEach((part) => (holder = /^[0-9]+$/.test(part) ? holder.layers[part - 1] : holder[part]));
-    const before = holder[path.at(-1)], placed = from ? entries.map((_, k) => entries[from.indexOf(k)]) : entries, [, R, C] = from ? template.given[name].given : [h, r, c];
+    const before = holder[path.at(-1)], placed = from ? entries.map((_, k) => entries[from.indexOf(k)]) : entries;
+    const [H, R, C] = template.isTurned ? template.given[name].given : [h, r, c];
     const row = (x, i) => placed.slice((x * R + i) * C, (x * R + i + 1) * C).map(inJson);
-    const heads = Array.from({ length: h || 1 }, (_, x) => Array.from({ length: R }, (_row, i) => row(x, i)));
-    holder[path.at(-1)] = h ? heads : Array.isArray(before?.[0]) ? heads[0] : heads[0].flat();
+    const heads = Array.from({ length: H || 1 }, (_, x) => Array.from({ length: R }, (_row, i) => row(x, i)));
+    holder[path.at(-1)] = H ? heads : Array.isArray(before?.[0]) ? heads[0] : heads[0].flat();
   }
   for (const name of SETTINGS) {
     if (state.settings[name] === template.settings[name]) continue;

@@ -15,7 +15,7 @@ export const say = (text) => void (status.textContent = text);
 const said = make("div", { class: "said", "aria-live": "polite" });
 const picture = make("div", { class: "picture" });
 export const dock = make("section", { class: "dock", "aria-label": "The entry pointed at" }, said, picture);
-const sizes = make("div", { class: "sizes", role: "group", "aria-label": "Sizes" });
+const sizes = make("section", { class: "sizes", "aria-label": "Sizes" });
 export const below = [sizes, status];
 
 let cells = new Map(), signature = "", at = null, pinned = false, lit = [], drawnMap = "";
