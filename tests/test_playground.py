@@ -1,4 +1,4 @@
-"""The playground computes every problem as attncalc does, and a newcomer finds the way through it."""
+"""The playground computes every problem as attncalc does, and newcomers find their way."""
 
 import json
 import re
@@ -12,16 +12,15 @@ from typing import Any
 
 import pytest
 from browser import Browser, needs_axe, needs_chromium
+from conftest import ROOT
 from live_pages import NODE, folder, needs_node, shown
-
-
 
 from attncalc.cli.commands.playground import playground
 from attncalc.reading import read_stream
 from attncalc.solving.solution import solve
 
 STUB = """
-const element = () => ({ append() {}, setAttribute() {}, addEventListener() {}, classList: { add() {} } });
+const element = () => ({ append() {}, setAttribute() {}, addEventListener() {} });
 globalThis.document = {
   querySelector: element, createElement: element,
   getElementById: () => ({ textContent: process.env.PLAYGROUND }),
@@ -32,7 +31,7 @@ LARGEST_PAGE = 600_000
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page, written by its command."""
+    """Write the page with its command."""
     place = tmp_path_factory.mktemp("playground") / "index.html"
     playground({"out": str(place), "file": None})
     return place
@@ -40,7 +39,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def data(page: Path) -> str:
-    """The data of the page."""
+    """Return the data of the page."""
     found = re.search(r'id="problem">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
     assert found is not None
     return found[1]
@@ -73,7 +72,7 @@ def computed(program: str, lines: list[Any], data: str) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def data_file(data: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The data in a file."""
+    """Write the data to a file."""
     place = tmp_path_factory.mktemp("data") / "problem.json"
     place.write_text(data, "utf-8")
     return str(place)
@@ -84,13 +83,15 @@ SOLVED = """
   for (const [name, typed] of Object.entries(line.edits ?? {})) S.edit(name, typed);
   if (line.resize !== undefined) {
     const sizes = S.sizesNow();
-    if (sizes.length) { const { axis, size } = sizes[line.resize % sizes.length]; S.resize(axis, size + 1); }
+    const { axis, size } = sizes[line.resize % sizes.length] ?? {};
+    if (axis) S.resize(axis, size + 1);
   }
   if (line.settings) S.choose(line.settings);
   if (line.equations !== undefined) S.become({ ...S.state, equations: line.equations });
   const address = S.addressNow(), before = shown(S.solution);
   S.become(S.stateOfAddress(address).it);
-  if (JSON.stringify(shown(S.solution)) !== JSON.stringify(before)) throw new Error("the address loses something");
+  const isSame = JSON.stringify(shown(S.solution)) === JSON.stringify(before);
+  if (!isSame) throw new Error("the address loses something");
   return { file: S.fileNow(), shown: before };
 """
 
@@ -214,7 +215,8 @@ def test_named_matrices_and_problems_are_pasted(data_file: str) -> None:
     assert made == {"X": [["1", "2"], ["3", "4"]], "W_Q": [["1"], ["0"]]}
     file = {"X": [[1, 2], [0, "1/2"]], "W_Q": [[1], [0]], "W_K": [[1], [1]], "W_V": [[1], [2]],
             "causal": True, "labels": ["a", "b"]}  # fmt: skip
-    program = "S.become(pasted.readPasted(line).file()); return { file: S.fileNow(), shown: shown(S.solution) };"
+    program = """S.become(pasted.readPasted(line).file());
+      return { file: S.fileNow(), shown: shown(S.solution) };"""
     (opened,) = computed(program, [json.dumps(file)], data_file)
     agrees(opened, file)
     assert opened["file"]["labels"] == {"X": ["a", "b"]}
@@ -222,8 +224,10 @@ def test_named_matrices_and_problems_are_pasted(data_file: str) -> None:
     assert "make one with attncalc playground" in refused["error"]
 
 
-def test_the_page_is_small_and_loads_nothing(page: Path) -> None:
+def test_the_page_is_small_current_and_loads_nothing(page: Path) -> None:
     text = page.read_text("utf-8")
+    shipped = ROOT / "docs" / "playground.html"
+    assert not shipped.exists() or shipped.read_text("utf-8") == text, "run docs/make_pictures.py"
     assert len(text.encode()) <= LARGEST_PAGE
     assert "default-src 'none'; style-src 'sha256-" in unescape(text)
     assert not re.search(r'(?:src|href)="', text)
@@ -262,7 +266,9 @@ def test_a_newcomer_finds_the_way(browser: Browser, page: Path, tmp_path: Path) 
     browser.until("document.querySelector('td[data-name=X][data-k=\"0\"]').textContent === '5'")
     browser.point('td[data-name="O"][data-k="1"]')
     assert browser.text(".dock h2").startswith("O[1,2]")
-    lit = "[...document.querySelectorAll('td.lit')].map((each) => each.dataset.name + each.dataset.k)"
+    lit = (
+        "[...document.querySelectorAll('td.lit')].map((each) => each.dataset.name + each.dataset.k)"
+    )
     assert sorted(browser.run(lit)) == ["A0", "A1", "A2", "V1", "V3", "V5"]
     assert browser.run("window.scrollY + document.querySelector('.flow').scrollTop") == 0
     browser.run("document.querySelector('[aria-label=\"Add one of tokens\"]').click()")
@@ -271,7 +277,8 @@ def test_a_newcomer_finds_the_way(browser: Browser, page: Path, tmp_path: Path) 
     address = str(browser.run("location.hash"))
     before = value(browser, "O", 2)
     opened(browser, page, address)  # the link is the problem
-    assert value(browser, "X", 0) == "5" and value(browser, "O", 2) == before
+    assert value(browser, "X", 0) == "5"
+    assert value(browser, "O", 2) == before
     press(browser, "Problem (JSON)")
     place = browser.downloads / "problem.json"
     for _ in range(50):
@@ -326,11 +333,13 @@ def test_six_tokens_fit_on_one_screen(browser: Browser, page: Path) -> None:
 def test_the_player_hides_later_results(browser: Browser, page: Path) -> None:
     opened(browser, page)
     press(browser, "Play")
-    assert value(browser, "Q", 0) == "" and value(browser, "O", 0) == ""
+    assert value(browser, "Q", 0) == ""
+    assert value(browser, "O", 0) == ""
     browser.press("ArrowRight")
     browser.run("document.activeElement.blur()")
     browser.press("End")
-    assert value(browser, "Q", 0) == "2.00" and value(browser, "O", 5) != ""
+    assert value(browser, "Q", 0) == "2.00"
+    assert value(browser, "O", 5) != ""
     browser.press("Escape")
     assert browser.run("document.querySelector('.player').hidden")
     assert not browser.failed

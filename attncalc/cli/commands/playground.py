@@ -65,7 +65,7 @@ def playground(flags: Mapping[str, Any]) -> None:
     check_targets(target)
     templates, first = list(_templates()), "self"
     if flags["file"] is not None:
-        problem = problem_from(flags)
+        problem = problem_from(flags, fallback="self")
         count = sum(problem.stored(name).size for name in problem.names)
         if count > MOST_ENTRIES:
             raise InputError(

@@ -42,11 +42,11 @@ PAGE, PRACTICE, MARKED, TRAINING, PLAYGROUND = (
 playground."""
 IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
 GLOBALS = frozenset((
-    "Array", "BigInt", "Blob", "Boolean", "Error", "Float64Array", "Image", "Infinity", "JSON", "Map",
-    "Math", "NaN", "URL", "CSS", "innerHeight", "innerWidth", "location", "matchMedia", "setTimeout",
-    "Number", "Object", "RangeError", "RegExp", "Set", "String", "SyntaxError", "WeakMap",
-    "clearTimeout", "decodeURIComponent", "document", "encodeURIComponent", "parseInt",
-    "requestAnimationFrame", "structuredClone", "window",
+    "Array", "BigInt", "Blob", "Boolean", "CSS", "Error", "Float64Array", "Image", "Infinity",
+    "JSON", "Map", "Math", "NaN", "Number", "Object", "RangeError", "RegExp", "Set", "String",
+    "SyntaxError", "URL", "WeakMap", "clearTimeout", "decodeURIComponent", "document",
+    "encodeURIComponent", "innerHeight", "innerWidth", "location", "matchMedia", "parseInt",
+    "requestAnimationFrame", "setTimeout", "structuredClone", "window",
 ))  # fmt: skip
 """Globals of browsers that the script reads: these names are not changed."""
 _LETTERS = frozenset(ascii_letters + digits + "_$")

@@ -8,7 +8,7 @@ import { Refusal, readNumber } from "../numbers.js";
 import { readPasted } from "./pasted.js";
 import { become, data, edit, namesOf, plan, redo, replaceMatrix, resize, sizesNow, solution, state, templateOf, undo, work } from "./state.js";
 
-const LINE = 23, CAPTION = 40, GAP = 30, CHARACTER = 7.6, SVG = "http://www.w3.org/2000/svg";
+const LARGE = 20, LINE = 23, CAPTION = 40, GAP = 30, CHARACTER = 7.6, SVG = "http://www.w3.org/2000/svg";
 export const flow = make("main", { class: "flow", id: "flow" });
 const status = make("p", { role: "status", class: "status" });
 export const say = (text) => void (status.textContent = text);
@@ -18,7 +18,7 @@ export const dock = make("section", { class: "dock", "aria-label": "The entry po
 const sizes = make("section", { class: "sizes", "aria-label": "Sizes" });
 export const below = [sizes, status];
 
-let cells = new Map(), signature = "", at = null, pinned = false, lit = [], drawnMap = "";
+let cells = new Map(), filled = new Map(), signature = "", at = null, pinned = false, lit = [], drawnMap = "";
 /** What the player hides: the entries that are not computed yet; null shows all. */
 let visible = null;
 /** What is typed into results in practice: by name, the texts; null outside of practice. */
@@ -95,8 +95,7 @@ export function labelsOf(name) {
 
 // ---------------------------------------------------------------- tables
 
-const keyOf = (name, k) => `${name}:${k}`;
-export const cellOf = (name, k) => cells.get(keyOf(name, k));
+export const cellOf = (name, k) => cells.get(name)?.[k];
 
 /** An entry as it is shown. */
 export function textOf(name, k) {
@@ -114,19 +113,22 @@ function table(name, h, heads) {
     make("th", { scope: "row", class: rows.of ? "token" : "", ...(isNamed ? { tabindex: -1, "data-label": i, title: "Double-click to rename" } : {}) }, rows.names[i]),
     ...Array.from({ length: c }, (_cell, j) => {
       const k = (h * r + i) * c + j, cell = make("td", { "data-name": name, "data-k": k, tabindex: h + i + j ? -1 : 0 });
-      cells.set(keyOf(name, k), cell);
+      cells.get(name)[k] = cell;
       return cell;
     })));
   const called = `${name}${heads > 1 ? `, head ${h + 1}` : ""}: ${r} by ${c}, ${isGiven ? "given" : own(solution.steps, name)?.worked.step.title ?? ""}`;
-  return make("table", { "aria-label": called, class: isGiven ? "given" : "made" },
+  const made = make("table", { "aria-label": called, class: isGiven ? "given" : "made" },
     make("thead", { class: columns.of ? "" : "vh" }, make("tr", {}, make("td", {}), ...columns.names.map((each) => make("th", { scope: "col" }, each)))),
     make("tbody", {}, ...body));
+  if (c > LARGE) Object.assign(made.style, { tableLayout: "fixed", width: `${(c + 1) * 52}px` }); // laid out without reading every cell
+  return made;
 }
 
 function figure(name) {
+  cells.set(name, []);
   const shape = plan.shapes[name], heads = shape.length > 2 ? shape[0] : 1, step = own(solution.steps, name)?.worked.step;
   const formula = step && !state.given[name] ? formulaOf(step) : `${shape.at(-2)} × ${shape.at(-1)}`;
-  return make("figure", { id: `m-${name}`, class: state.given[name] ? "given" : "made" },
+  return make("figure", { id: `m-${name}`, class: `${state.given[name] ? "given" : "made"}${shape.at(-2) > LARGE ? " large" : ""}` },
     make("figcaption", {}, make("b", {}, ...titled(name)), " ", make("small", {}, formula)),
     make("div", { class: "heads" }, ...Array.from({ length: heads }, (_, h) => table(name, h, heads))));
 }
@@ -141,6 +143,7 @@ export function render() {
   if (mark !== signature) {
     signature = mark;
     cells = new Map();
+    filled = new Map();
     flow.replaceChildren(...stages().map((column) => make("div", { class: "stage" }, ...column.map(figure))));
     renderSizes();
   }
@@ -154,14 +157,20 @@ const firstEntry = () => { const step = plan.steps.find((each) => each.role === 
 
 /** Write what changed into the cells of a matrix. */
 function fill(name) {
-  const count = plan.shapes[name].reduce((all, side) => all * side, 1), ranks = ranksOf(name);
+  const count = plan.shapes[name].reduce((all, side) => all * side, 1), ranks = ranksOf(name), own_ = cells.get(name), isGiven = Boolean(state.given[name]);
+  const digits = isGiven ? null : solution.steps[name].worked.digits, { decimals } = state.settings, before = filled.get(name);
+  const isKept = digits && !visible && !answers && before?.decimals === decimals;
+  const hidden = new Set();
+  filled.set(name, visible || answers || isGiven ? null : { digits, decimals, hidden });
   for (let k = 0; k < count; k += 1) {
-    const cell = cellOf(name, k);
-    if (answers && !state.given[name]) { fillAnswer(cell, name, k); continue; }
-    const isHidden = visible && !state.given[name] && !visible(name, k), text = isHidden ? "" : textOf(name, k);
-    if (cell.textContent !== text) cell.textContent = text;
-    const worn = isHidden ? "" : ranks[k] ?? "";
+    const cell = own_[k];
+    if (answers && !isGiven) { fillAnswer(cell, name, k); continue; }
+    const isHidden = visible && !isGiven && !visible(name, k), worn = isHidden ? "" : ranks[k] ?? "";
     if (cell.dataset.rank !== worn) cell.dataset.rank = worn;
+    if (digits?.[k] === 0 && work.isHidden(name, k)) hidden.add(k);
+    if (isKept && before.digits[k] === digits[k] && before.hidden.has(k) === hidden.has(k)) continue;
+    const text = isHidden ? "" : textOf(name, k);
+    if (cell.textContent !== text) cell.textContent = text;
     if (cell.className && cell.className !== "lit" && cell.className !== "at") cell.className = "";
   }
 }
