@@ -159,7 +159,7 @@ def _role(name: str, before: str, after: str, around: str) -> str:
             return "property"
         if after in (",", "}", "="):
             return "both"
-    if around == "class" and after == "(" and before in ("{", "}", "get", "static"):
+    if around == "class" and after == "(" and before in ("{", "}", "*", "get", "static"):
         return "property"
     return "" if name in WORDS else "variable"
 
