@@ -686,10 +686,10 @@ that an error counts once.
     ),
     "playground": Command(
         "playground",
-        """Write a page that computes any small problem, without an installation.
+        """Write one page that computes any small problem.
 
-The page contains everything: it opens offline, in any browser. Type or paste matrices, add
-tokens, play the calculation, share a link, practise, and export the problem.
+The page needs no installation and contains everything: it opens offline, in any browser. Type or
+paste matrices, add tokens, play the calculation, share a link, practise, and export the problem.
 
     attncalc playground -o index.html
     attncalc playground in.json -o page.html          opened with your problem
@@ -698,6 +698,27 @@ tokens, play the calculation, share a link, practise, and export the problem.
         (
             Flag("[FILE]", "Problem to open with.", unsaid="self-attention"),
             Flag("--out -o FILE", "Write to this file."),
+        ),
+        "",
+    ),
+    "slides": Command(
+        "slides",
+        """Write slides for a lecture, one idea each.
+
+For each step: its equation, the work of one entry line by line, and the whole matrix; then the
+map. The ending chooses the form: .html (one offline file, for keys and presenters), .tex (LaTeX
+beamer), .svg (animated), or a folder (one SVG each).
+
+    attncalc slides -o talk.html
+    attncalc slides in.json --entry "A[2,3]" -o talk.tex
+    attncalc slides in.json -o slides/
+""",
+        (
+            FILE,
+            Flag(
+                "--entry ENTRY", "Show the work of this entry, e.g. A[3,1]; repeatable.", takes=list
+            ),
+            Flag("--out -o PLACE", "Write to this file or folder."),
         ),
         "",
     ),
