@@ -344,6 +344,16 @@ class Solution(Displayed, solving.Solution):
 
         return glance(self)
 
+    def _as_page(self) -> str | None:
+        """Return the interactive page of a short problem; None for others, which are static."""
+        from attncalc.writing.live.made import is_live, write_page
+        from attncalc.writing.page import folds_work
+
+        if self.keep is not None or not folds_work(self, self.plan):
+            return None
+        page = self._page(None, work=True, fractions=False, blank=False, full=False)
+        return write_page(page, compact=True) if is_live(page) else None
+
     def _page(
         self,
         only: Iterable[str] | None,

@@ -35,11 +35,11 @@ _BEFORE_VALUE = frozenset((
 ))  # fmt: skip
 _BEFORE_BLOCK = frozenset((")", "=>", ";", "{", "}", "else", "try", "finally", "do", "catch", ""))
 _OPEN, _CLOSED = frozenset("([{"), frozenset(")]}")
-PAGE, PRACTICE, MARKED, TRAINING, PLAYGROUND, SLIDES = (
-    "page", "practice", "marked", "training", "playground", "slides",
+PAGE, PRACTICE, MARKED, CURVE, PLAYGROUND, SLIDES = (
+    "page", "practice", "marked", "curve", "playground", "slides",
 )  # fmt: skip
-"""The uses of a page: an interactive solution, a worksheet, a marked answer, a training, the
-playground, and slides."""
+"""The uses of a page: an interactive solution, a worksheet, a marked answer, the
+curve of a study, the playground, and slides."""
 IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
 GLOBALS = frozenset((
     "Array", "BigInt", "Blob", "Boolean", "CSS", "Error", "Float64Array", "Image", "Infinity",
