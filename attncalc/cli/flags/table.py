@@ -47,6 +47,7 @@ def _topics() -> list[str]:
 FILE = Flag("[FILE]", "JSON, CSV, .npz, a folder, or - for stdin.", unsaid="a sample")
 PROBLEM = Flag("PROBLEM", "Problem, or a set for a class.", name="file", default=...)
 FORMS = ("table", "markdown", "latex", "html", "csv", "json", "npz")
+TYPES = ("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 SYSTEMS = ("gradescope", "moodle", "prairielearn", "numbas")
 FORMAT = Flag("--format FORM", f"{', '.join(FORMS[:-1])} or {FORMS[-1]}.", takes=FORMS)
 OUT = Flag("--out -o FILE", "Write to this file (CSV: also a folder).")
@@ -442,15 +443,16 @@ Several files are a batch: L is the mean of their losses, and the weights are th
         """Test an attention kernel: error bounds for every result, causes of every failure.
 
 KERNEL is a Python file with a function attention(query, key, value, ...), on arrays (batch, heads,
-tokens, width), or file.py:function. Its signature lists the features to test: attn_mask,
-is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes, query_offset.
+tokens, width), file.py:function, or a library, such as torch_sdpa. Its signature lists the
+features to test: attn_mask, is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes,
+query_offset, rope_base, rope_pairing, rope_dims, qk_norm, q_gain, k_gain.
 
     attncalc conform kernel.py
     attncalc conform kernel.py:fused --backend torch --dtype float16
     attncalc conform kernel.py -o report.xml          JUnit XML for CI
 """,
         (
-            Flag("[KERNEL]", "Kernel: file.py or file.py:function.", name="file"),
+            Flag("[KERNEL]", "Kernel: file.py, file.py:function or a library.", name="file"),
             Flag(
                 "--backend NAME",
                 "Type of arrays: numpy, torch or jax.",
@@ -463,7 +465,7 @@ is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes, query_offset
                 "--dtype NAME",
                 "Type of numbers, except in cases about types.",
                 KERNEL,
-                ("float64", "float32", "float16", "bfloat16"),
+                TYPES,
                 "float32",
             ),
             Flag(
