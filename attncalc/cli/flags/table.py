@@ -550,8 +550,8 @@ SOURCE is a problem, a model's folder or its config.json; weights are not read.
         "open",
         """Open a trained model and show every number of one of its layers.
 
-FOLDER contains config.json and model.safetensors. Supported: GPT-2, Llama, Mistral, Qwen2,
-Qwen3, Gemma 2, BERT, ViT, BART, mBART, Whisper and T5.
+FOLDER contains config.json and model.safetensors. Supported: GPT-2, Llama, Mistral, Qwen, Gemma,
+Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs/models.md).
 
     attncalc open gpt2 --tokens "3, 7" --layer 0
     attncalc open gpt2 --text "The cat"       the most probable next tokens
