@@ -45,6 +45,7 @@ PRINTED = [
     ("count", "in.json"),
     ("playground", "in.json"),
     ("slides", "in.json"),
+    ("why", "in.json", "O[1,1]"),
     ("generate", "model", "--tokens", "2 4", "--count", "2"),
     ("aim", "average.json", "1/2 v_a + 1/2 v_b"),
     ("check", "in.json", "mine.txt"),

@@ -341,6 +341,27 @@ Each sentence is a fact about the weights, with its numbers and its threshold.
         ),
         "",
     ),
+    "why": Command(
+        "why",
+        """Split an entry into parts that sum to it.
+
+A score is split over features, an output over tokens, a logit over the embedding, heads and
+feed-forward parts of each layer. PROBLEM is a problem, or the folder of a model with --tokens.
+
+    attncalc why in.json "O[2,1]"
+    attncalc why in.json "A[2,:]"                  the logarithm of each weight
+    attncalc why gpt2 --tokens "3, 7" "logits[2,40] - logits[2,7]"
+""",
+        (
+            Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
+            Flag("ENTRY", "Entry or row, e.g. S[2,3] or O[2,:]; or a logit.", default=...),
+            Flag("--tokens TOKENS", "Ids of the tokens that a model reads.", MODEL),
+            FULL,
+            FORMAT,
+            TO_FILE,
+        ),
+        "",
+    ),
     "check": Command(
         "check",
         """Mark a worked answer: find the first error and its cause.
@@ -440,7 +461,7 @@ Several files are a batch: L is the mean of their losses, and the weights are th
     ),
     "conform": Command(
         "conform",
-        """Test an attention kernel: error bounds for every result, causes of every failure.
+        """Test an attention kernel: error bounds, and causes of failures.
 
 KERNEL is a Python file with a function attention(query, key, value, ...), on arrays (batch, heads,
 tokens, width), file.py:function, or a library, such as torch_sdpa. Its signature lists the
