@@ -47,6 +47,7 @@ def main() -> None:
 def draw_live() -> None:
     """Write the interactive page, and animate it: click on entries, edit a number, click again."""
     subprocess.run([COMMAND, "self", "-o", HERE / "self.html"], check=True)
+    subprocess.run([COMMAND, "playground", "-o", HERE / "playground.html"], check=True)
     sys.path.append(str(HERE.parent / "tests"))
     from browser import Browser
 

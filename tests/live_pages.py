@@ -60,7 +60,7 @@ def folder() -> Path:
     """Return a folder where Node reads the files of pages as modules."""
     place = Path(tempfile.mkdtemp())
     for each in LIVE.iterdir():
-        if each.name == "equations" or each.suffix == ".js":
+        if each.name in ("equations", "playground") or each.suffix == ".js":
             (place / each.name).symlink_to(each)
     (place / "package.json").write_text('{"type": "module"}')
     return place

@@ -43,6 +43,7 @@ PRINTED = [
     ("vary", "in.json", "scale=0:inf"),
     ("simulate", "in.json", "X ~ U(0, 1)", "--draws", "3"),
     ("count", "in.json"),
+    ("playground", "in.json"),
     ("generate", "model", "--tokens", "2 4", "--count", "2"),
     ("aim", "average.json", "1/2 v_a + 1/2 v_b"),
     ("check", "in.json", "mine.txt"),

@@ -140,6 +140,7 @@ READ_AND_WRITTEN = [
     (("train", "target.json", "--steps", "1"), "-o", "target.json"),
     (("train", "target.json", "--steps", "1"), "--save", "target.json"),
     (("count", "self.json"), "-o", "self.json"),
+    (("playground", "self.json"), "-o", "self.json"),
     (("conform", "kernel.py", "--quick", "--only", "scale"), "-o", "kernel.py"),
     (("conform", "kernel.py", "--quick", "--only", "scale"), "--badge", "kernel.py"),
 ]

@@ -64,6 +64,7 @@ WRITING = [
     ("generate", "model", "--tokens", "2 4", "--count", "2", "-o", "tokens.md"),
     ("train", "target.json", "--steps", "1", "-o", "loss.csv", "--save", "trained.json"),
     ("count", "in.json", "-o", "counts.md"),
+    ("playground", "in.json", "-o", "play.html"),
     ("conform", "kernel.py", "--quick", "--only", "scale", "-o", "report.xml"),
     ("conform", "kernel.py", "--quick", "--only", "scale", "--badge", "badge.svg"),
 ]

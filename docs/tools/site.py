@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from attncalc.cli.commands.playground import playground
 from tools import accessible, api, flags, gallery, json_keys, mathml
 from tools.notebook_pages import NotebookParser
 from tools.splitting import split
@@ -62,9 +63,13 @@ def _write(pages: dict[str, str], folder: Path) -> None:
 
 
 def copy(app: Sphinx, failed: Exception | None) -> None:
-    """Copy the pages that the gallery links to."""
-    if not failed and (GALLERY / "pages").exists():
+    """Copy the pages that the gallery links to, and write the playground."""
+    if failed:
+        return
+    if (GALLERY / "pages").exists():
         shutil.copytree(GALLERY / "pages", app.outdir / "gallery" / "pages", dirs_exist_ok=True)
+    if app.builder.format == "html":
+        playground({"file": None, "out": str(app.outdir / "playground.html")})
 
 
 def changes() -> str:

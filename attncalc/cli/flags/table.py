@@ -684,6 +684,23 @@ that an error counts once.
             Flag("--out -o PLACE", "Write to this file or folder."),
         ),
     ),
+    "playground": Command(
+        "playground",
+        """Write a page that computes any small problem, without an installation.
+
+The page contains everything: it opens offline, in any browser. Type or paste matrices, add
+tokens, play the calculation, share a link, practise, and export the problem.
+
+    attncalc playground -o index.html
+    attncalc playground in.json -o page.html          opened with your problem
+    attncalc playground in.json --causal -o page.html
+""",
+        (
+            Flag("[FILE]", "Problem to open with.", unsaid="self-attention"),
+            Flag("--out -o FILE", "Write to this file."),
+        ),
+        "",
+    ),
     "equations": Command(
         "equations",
         """List the built-in equations, with the papers they come from.

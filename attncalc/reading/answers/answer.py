@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -259,6 +259,13 @@ def is_sparse(size: int, written: int) -> bool:
     (True, False)
     """
     return size > ROOM + MOST_BLANK * written
+
+
+def faults_in(matrices: Mapping[str, WrittenMatrix]) -> Iterator[str]:
+    """Yield the faults of entries, each with the name and the place of its entry."""
+    for name, matrix in matrices.items():
+        for place, why in matrix.faults.items():
+            yield f"{name}[{','.join(str(index + 1) for index in place)}]: {why}"
 
 
 def not_filled(problem: str, place: str) -> WrittenMatrix:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
 from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.other_words import ORDINALS
 
 _ROLES = {"O": "out", "Q": "out", "K": "in", "V": "in", "given": "in"}
 _VERBS = {
@@ -66,21 +67,7 @@ _NUMBERS = {
     word: n
     for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight"], 1)
 }
-_ORDINALS = {
-    word: n
-    for n, words in enumerate(
-        (
-            "first 1st erste ersten erster premier premiere primera primo prima primeira eerste",
-            "second 2nd zweite zweiten deuxieme seconde segunda segundo secondo seconda tweede",
-            "third 3rd dritte dritten troisieme tercera terza terceira derde",
-            "fourth 4th vierte vierten quatrieme cuarta quarta vierde",
-            "fifth 5th",
-            "sixth 6th",
-        ),
-        1,
-    )
-    for word in words.split()
-}
+_ORDINALS = {plain_word(word): n for word, n in ORDINALS.items()}
 _SIGNS = {"(": "open", ")": "close", ",": "sep", "&": "sep", "/": "sep", ":": "colon",
           ".": "end", ";": "end", "!": "end", "?": "end", "|": "end", "=": "data", "≈": "data",
           "…": "bad", **dict.fromkeys("-–—", "dash"),

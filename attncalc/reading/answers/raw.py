@@ -5,7 +5,14 @@ from typing import NamedTuple
 
 from attncalc.base.typed import quoted
 from attncalc.problem.fields import MATRICES, role_of
-from attncalc.reading.answers.answer import Answer, Taken, Unread, WrittenConnection, WrittenMatrix
+from attncalc.reading.answers.answer import (
+    Answer,
+    Taken,
+    Unread,
+    WrittenConnection,
+    WrittenMatrix,
+    faults_in,
+)
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected, Loose
 from attncalc.reading.answers.parts import Part, lines_from_one, matrix_of
@@ -93,8 +100,7 @@ def assembled(
         taken.append(Taken(raw.line, raw.line, part.what, "its name", text))
     collected = Collected([part for own in parts.values() for part in own.values()], taken=taken)
     matrices = _matrices(collected, loose, expected)
-    for step, matrix in matrices.items():
-        faults += [f"{step}{_index(where)}: {why}" for where, why in matrix.faults.items()]
+    faults += faults_in(matrices)
     drawn = None if connections is None else lines_from_one(connections)
     return Answer(
         place, matrices, drawn, tuple(faults), (*not_read, *collected.unread),
@@ -137,7 +143,3 @@ def _part(raw: Raw, name: Name) -> Part:
 
 def _place(part: Part) -> tuple[int, int, int]:
     return part.head, part.row, part.column
-
-
-def _index(place: tuple[int, ...]) -> str:
-    return f"[{','.join(str(index + 1) for index in place)}]"

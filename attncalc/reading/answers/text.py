@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.reading.answers.answer import Answer, Taken, Unread, WrittenMatrix
+from attncalc.reading.answers.answer import Answer, Taken, Unread, WrittenMatrix, faults_in
 from attncalc.reading.answers.collecting import collected
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.html_page import is_html, text_of_html
@@ -86,9 +86,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = witnessed(plain, found, expected, partial(_step_called, expected), matrices)
     matrices = _turned_alike(matrices, expected, found)
     _tell_columns(matrices, expected, found)
-    faults += found.faults
-    for name, matrix in matrices.items():
-        faults += [f"{name}{_index(where)}: {why}" for where, why in matrix.faults.items()]
+    faults += [*found.faults, *faults_in(matrices)]
     unread = tuple(sorted(found.unread, key=lambda each: each.line))
     connections = lines_from_one(map(page.lines.named, found.connections)) or None
     says = (each.says for each in connections or ())  # each has been noted, in this order
@@ -198,8 +196,7 @@ def _matrices(
             if part.corrects:
                 found.remarks.append(f"line {part.line}: {part.what} is corrected here")
         for part in contradicting(latest, expected.by_columns):
-            why = f"all of {name} is elsewhere, with other numbers here"
-            found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+            _leave(part, f"all of {name} is elsewhere, with other numbers here", found)
         latest = _of_one_width(latest, expected, found)
         if not (latest := _within(latest, expected, found)):
             continue
@@ -207,8 +204,7 @@ def _matrices(
         latest = [_as_column(part, expected, found) for part in latest]
         if _is_one_row(latest, expected):
             part = latest[0]
-            why = f"one row, where {name} has {expected.shape(name)[-2]}"
-            found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+            _leave(part, f"one row, where {name} has {expected.shape(name)[-2]}", found)
             continue
         matrices[name] = matrix_of(latest, expected.shape(name), expected.by_columns)
     return matrices
@@ -226,8 +222,7 @@ def _of_one_width(parts: list[Part], expected: Expected, found: Collected) -> li
     right = {(part.head, part.row) for part in rows if len(part.rows[0]) == width}
     wrong = [p for p in rows if len(p.rows[0]) != width and (p.head, p.row) in right]
     for part in wrong:
-        why = f"{part.what} is elsewhere, with {width} numbers"
-        found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+        _leave(part, f"{part.what} is elsewhere, with {width} numbers", found)
     return [part for part in parts if part not in wrong]
 
 
@@ -239,8 +234,7 @@ def _within(parts: list[Part], expected: Expected, found: Collected) -> list[Par
         return parts
     beyond = [part for part in parts if part.row > height]
     for part in beyond:
-        why = f"{part.name} has {height} rows"
-        found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+        _leave(part, f"{part.name} has {height} rows", found)
     return [part for part in parts if part not in beyond]
 
 
@@ -322,8 +316,11 @@ def _with_outputs_of_heads(parts: list[Part], expected: Expected, found: Collect
         return [named.get(id(part), part) for part in parts]
     for part in own:
         if _differ([part], last):
-            why = f"there are outputs on line {last.line} too: say which are those of a head"
-            found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+            _leave(
+                part,
+                f"there are outputs on line {last.line} too: say which are those of a head",
+                found,
+            )
     return parts
 
 
@@ -364,12 +361,13 @@ def _is_other(before: Part, part: Part, expected: Expected) -> bool:
 def _list(lost: Part, kept: Part, found: Collected) -> None:
     """List a matrix of another size than the one of its name that counts."""
     why = f"{lost.what} is on line {kept.line} too"
-    why += "" if lost.size == kept.size else ", in another size"
-    found.unread.append(Unread(lost.line, typed(_text(lost)), why, could_be_matrix=True))
+    _leave(lost, why + ("" if lost.size == kept.size else ", in another size"), found)
 
 
-def _text(part: Part) -> str:
-    return "; ".join(" ".join(row) for row in part.rows)
+def _leave(part: Part, why: str, found: Collected) -> None:
+    """List a part as not read."""
+    text = typed("; ".join(" ".join(row) for row in part.rows))
+    found.unread.append(Unread(part.line, text, why, could_be_matrix=True))
 
 
 def _differ(wholes: list[Part], part: Part) -> bool:
@@ -395,7 +393,3 @@ def _is_of_map(of_map: MapReader, lines: Sequence[Line], i: int) -> bool:
 
 def _at(line: int, what: str) -> str:
     return f"line {line}: {what}" if line else what
-
-
-def _index(place: tuple[int, ...]) -> str:
-    return f"[{','.join(str(index + 1) for index in place)}]"

@@ -34,7 +34,7 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
     """
     lines = text.split("\n")
     if labels.keys:
-        lines = [_line(line, labels) for line in _with_pairs(lines, labels)]
+        lines = [_shares(line, labels) or line for line in _with_pairs(lines, labels)]
     return "\n".join(_without_sums(lines))
 
 
@@ -88,15 +88,9 @@ def _ends_in_sum(words: Sequence[str], width: int) -> bool:
     return len(others) > 1 and abs(sum(others) - total) <= NEAR * (len(others) + 1)
 
 
-def _line(line: str, labels: Tokens) -> str:
-    if len(line) > LONGEST or not any(map(str.isdigit, line)):
-        return line
-    return _shares(line, labels) or line
-
-
 def _shares(line: str, labels: Tokens) -> str:
     """Return a line with the share of each token as a row, in order: home -> we 16%, …."""
-    match = _ARROW.fullmatch(line.rstrip(" ."))
+    match = _ARROW.fullmatch(line.rstrip(" .")) if len(line) <= LONGEST else None
     if match is None or match["row"] not in labels:
         return ""
     found = [_SHARE.fullmatch(each) for each in _SHARES.split(match["rest"])]

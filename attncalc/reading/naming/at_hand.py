@@ -133,8 +133,6 @@ def with_layers_in_words(text: str) -> str:
 def _gradient(clean: str, known: frozenset[str]) -> Found | None:
     """Return the gradient that a text names, if any are requested."""
     gradients = {name: of for name in known if (of := gradient_from(name)) is not None}
-    if not gradients:
-        return None
     return _as_we_write(clean, gradients) or gradient_named(clean, frozenset(gradients))
 
 

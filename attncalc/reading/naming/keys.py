@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from attncalc.reading.naming.at_hand import are_there, name_at_hand
+from attncalc.reading.naming.at_hand import are_there
 from attncalc.reading.naming.name import Name, head_in, name_in
 from attncalc.reading.naming.vocabulary import says_only_a_step
 from attncalc.reading.plain.tex import without_tex
@@ -27,8 +27,6 @@ def name_of_key(text: str) -> Name | None:
 def _name_of_key(text: str) -> Name | None:
     if len(text) > LONGEST:
         return None
-    if found := name_at_hand(text):
-        return Name(*found)
     clean = without_tex(text).text.strip(" `*#:._-")
     if clean.isdigit() or not clean:
         return None

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from attncalc.reading.naming.at_hand import name_at_hand, names_there
 from attncalc.reading.naming.expressions import is_product, step_of_expression
 from attncalc.reading.naming.layer_words import step_of_layer
-from attncalc.reading.naming.ordinals import row_in
 from attncalc.reading.naming.symbols import compact, indexed
-from attncalc.reading.naming.vocabulary import step_of_words
+from attncalc.reading.naming.vocabulary import plain_word, step_of_words
+from attncalc.reading.plain.other_words import ORDINALS
 
 LONGEST = 300
 _LIST_NUMBER = re.compile(
@@ -79,6 +79,15 @@ _OF_TOKEN = re.compile(r"x_?\{?(\d{1,2})\}? ?[·*@]? ?[Ww][_^]?\{?([QKVqkv])\}?"
 _BY_W_O = re.compile(r"W[_^]?\{?O\}?(?!\w)")
 _TIMES = re.compile(r"\b(?:times|mal|fois|multipl[a-z]{1,12})\b", re.I)
 _PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
+_ROW = r"(?:row|zeile|reihe|ligne|fila)"
+_OF = r"(?: ?(?:of|von|der|de|del)\b)?(?: (?:the|la|el|den)\b)?"
+_ROW_NUMBER = re.compile(
+    rf"[(\[,]? ?\b{_ROW} ?(?:no\.?|nr\.?|#)? ?(\d{{1,3}})\b ?[)\]]?{_OF}", re.I
+)
+_PLACES = {each: n for word, n in ORDINALS.items() for each in (word, plain_word(word))}
+_ORDINAL = re.compile(rf"\b({'|'.join(_PLACES)})\b(?: {_ROW}\b{_OF})?", re.I)
+_POSSESSIVE = re.compile(r"(?<=\w)'s(?= |$)")
+LONGEST_COUNTED = 80
 
 
 @dataclass(frozen=True)
@@ -258,13 +267,27 @@ def _at_the_end(text: str) -> Name | None:
 
 def _of_counted_row(text: str) -> Name | None:
     """Return the row that a text numbers: row 2 of Q, the second query."""
-    counted = row_in(text)
+    counted = _row_in(text)
     outside = _ASIDE.sub(" ", text)
-    said = None if outside == text or row_in(outside) else _words(outside)
-    base = counted and (said or _symbol(counted.rest) or _words(counted.rest))
+    said = None if outside == text or _row_in(outside) else _words(outside)
+    base = counted and (said or _symbol(counted[1]) or _words(counted[1]))
     if not counted or not base or base.row or base.weak or base.matrix.startswith(("W_", "b_")):
         return None
-    return base._replace(row=counted.row)
+    return base._replace(row=counted[0])
+
+
+def _row_in(text: str) -> tuple[int, str] | None:
+    """Return the row that a text numbers, from 1, and the text without it: row 2 of Q."""
+    if len(text) > LONGEST_COUNTED:
+        return None
+    if match := _ROW_NUMBER.search(text):
+        row = int(match[1])
+    elif match := _ORDINAL.search(text):
+        row = _PLACES[match[1].lower()]
+    if match is None or not row:
+        return None
+    rest = f"{text[: match.start()]} {text[match.end() :]}"
+    return row, " ".join(_POSSESSIVE.sub("", rest).split())
 
 
 def _of_row(text: str, labels: Tokens) -> Name | None:

@@ -130,8 +130,7 @@ def indexed(text: str) -> Parts | None:
     if matrix := matrix_of_symbol(clean):
         if matrix != "K" and is_turned and matrix in STEPS and not clean.isalpha():
             return None
-        row = 0
-        return (matrix, 0, row, 0, 0, is_turned)
+        return (matrix, 0, 0, 0, 0, is_turned)
     return _with_index(clean, is_turned)
 
 

@@ -199,8 +199,6 @@ def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
         return "grid", text, rest
     if not before and len(grids) == 1 and (rest.startswith("#") or _IN_BRACKETS.fullmatch(rest)):
         return "grid", text, ""
-    if not before and len(grids) == 2 and after.lstrip()[:1] in ",;" and text.endswith(grids[1]):
-        return "factors", text, ""
     return "factors", text, ""
 
 

@@ -106,9 +106,7 @@ def is_shortened(tree: Tree) -> bool:
     False
     """
     lists = [each for each in tree if isinstance(each, Tree)]
-    if len(lists) < 2:
-        return any(map(is_shortened, lists))
-    if _depth(tree) > 2:
+    if len(lists) < 2 or _depth(tree) > 2:
         return any(map(is_shortened, lists))
     rows = [parted(_joined(row)) for row in lists]
     if not all(map(looks_like_entry, itertools.chain(*rows))):

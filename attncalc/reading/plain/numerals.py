@@ -37,7 +37,6 @@ _SUPERSCRIPT = re.compile(r"10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 _SIGNS = str.maketrans(
     {"−": "-", "–": "-", "⁄": "/", "∕": "/", "\u00a0": " ", "\u2009": " ", COMMA: "."}
 )
-_ARITHMETIC = re.compile(r"[-+*·×/^√(){}e.\d ]|sqrt|exp")
 _LIKE_ARITHMETIC = re.compile(r"(?:[-+*·×/^√(){}e.\d ]|sqrt|exp)+")
 
 
@@ -101,8 +100,6 @@ def _read(text: str, decimal_comma: bool) -> Entry:
             return Entry(shown, value, IN_FULL)
         return Entry(shown, fault=str(reason).replace(quoted(clean), quoted(shown)))
     decimals = IN_FULL if isinstance(number, Fraction) else max(0, -int(number.as_tuple().exponent))
-    if clean.endswith("%"):
-        decimals = decimals if decimals == IN_FULL else decimals + 0
     return Entry(shown, number, decimals)
 
 
@@ -112,7 +109,6 @@ def _plain(text: str) -> str:
     if "\\" in clean:
         for _ in range(4):
             clean = _WRAPPERS.sub(r"\1", clean)
-        clean = re.sub(r"\\[tdc]?frac", r"\\frac", clean)
         clean = _FRACTION.sub(lambda m: f" {m[1] or m[2]}/{m[3] or m[4]}", clean)
     clean = re.sub(r"^([+-]) +", r"\1", clean.strip())
     clean = _SUPERSCRIPT.sub(lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", clean)

@@ -8,17 +8,21 @@ import re
 from attncalc.reading.plain.marks import WIDE
 
 _NUMERALS = {sign: str(place) for place, sign in enumerate("一二三四五六七八九", 1)}
-_ORDINALS = (
-    ("primo", "prima", "primeiro", "primeira", "eerste", "erste", "erster", "ersten", "premier",
-     "première", "primero", "primer", "primera"),
-    ("secondo", "seconda", "segundo", "segunda", "tweede", "zweite", "zweiter", "zweiten",
-     "deuxième", "seconde"),
-    ("terzo", "terza", "terceiro", "terceira", "derde", "dritte", "dritter", "dritten",
-     "troisième", "tercer", "tercero", "tercera"),
-    ("quarto", "quarta", "vierde", "vierte", "vierter", "vierten", "quatrième", "cuarto", "cuarta"),
-    ("quinto", "quinta", "vijfde", "fünfte", "fünften", "cinquième"),
-)  # fmt: skip
-_PLACES = {word: place for place, words in enumerate(_ORDINALS, 1) for word in words}
+_ENGLISH = ("first 1st", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "sixth 6th",
+            "seventh 7th", "eighth 8th", "ninth 9th", "tenth 10th")  # fmt: skip
+_OTHERS = (
+    "primo prima primeiro primeira eerste erste erster ersten premier première primero primer "
+    "primera",
+    "secondo seconda segundo segunda tweede zweite zweiter zweiten deuxième seconde",
+    "terzo terza terceiro terceira derde dritte dritter dritten troisième tercer tercero tercera",
+    "quarto quarta vierde vierte vierter vierten quatrième cuarto cuarta",
+    "quinto quinta vijfde fünfte fünften cinquième quinta",
+    "sesto sesta sexto sexta zesde sechste sechsten sixième",
+)
+ENGLISH = {word: place for place, words in enumerate(_ENGLISH, 1) for word in words.split()}
+_PLACES = {word: place for place, words in enumerate(_OTHERS, 1) for word in words.split()}
+ORDINALS = ENGLISH | _PLACES
+"""Ordinals in nine languages, and their numbers."""
 _ROWS = "rij|riga|linha|línea|renglón|zeile|reihe|fila|ligne"
 _TOKENS = "token|wort|mot|palabra|parola|palavra|woord|jeton"
 _HEADS = "testa|cabeça|hoofd"
@@ -36,7 +40,6 @@ _GLUED = re.compile(r"\b(row|head)(\d{1,2})\b", re.IGNORECASE)
 _COUNTED = re.compile(
     rf"\b(?P<place>{'|'.join(_PLACES)}) (?P<word>{_ROWS}|{_TOKENS}|{_HEADS})\b", re.IGNORECASE
 )
-_ENGLISH = ("", "first", "second", "third", "fourth", "fifth")
 _OF = r"(?:de|del|der|von|di|della|do|da|van|du) (?:(?:la|las|los|il|o|a|den|de|le) )?"
 _IS = r"(?:es|è|é|ist|est|is|lautet|ergibt)"
 _BARE = re.compile(
@@ -72,7 +75,7 @@ def in_english(text: str) -> str:
     )
     if "row" in text or "token" in text:
         text = _ROW_OF.sub(r"\1 of \g<of> is", text)
-        text = _BARE.sub(lambda m: _ENGLISH[_PLACES[m["place"].lower()]], text)
+        text = _BARE.sub(lambda m: _ENGLISH[_PLACES[m["place"].lower()] - 1].split()[0], text)
     if not _HAS_SIGNS.search(text):
         return text
     return _SIGNS.sub(_counted, text.translate(_PLAIN))

@@ -13,11 +13,6 @@ _MATRIX = re.compile(
     r"\bmatrix\( ?c\(([-+.,\d\s/]{1,4000})\)"
     r"((?: ?, ?(?:(?:nrow|ncol|byrow) ?= ?)?[\w.]{1,9}){1,3}) ?\)"
 )
-_OPTIONS = re.compile(
-    r"(\bmat\()\s{0,9}(?:[a-z-]{3,12}: ?(?:\"[^\"\n]{0,3}\"|#?[\w.%]{1,12}"
-    r"|\([^()\n]{0,40}\)) ?, ?){1,4}"
-)
-"""Options of a Typst matrix before its numbers: mat(delim: "[", 1, 3; -1, 1)."""
 MOST = 2000
 """The largest number of entries of a sparse matrix."""
 _FLAT = re.compile(r"\bMatrix\( ?(\d{1,4}) ?, ?(\d{1,4}) ?, ?\[([^\[\]]{1,20000})\]")
@@ -37,116 +32,59 @@ _DECIMAL = re.compile(r"(?<![\d.])\d{1,12}\.\d{1,9}(?![\d.])")
 _OPTION = re.compile(r"(?:(nrow|ncol|byrow) ?= ?)?([\w.]+)")
 
 _IN_DICTIONARY = ("': array(", "': tensor(", "': Array(", "': Matrix(", "': [[")
-_PRINTED = (
-    # Julia: the size and type above a matrix; dots for each entry, as in MATLAB
-    (
-        ("×",),
-        re.compile(
-            r"(?m)^\d{1,5}(?:×\d{1,5}){1,2} [^\n]{0,60}(?:Matrix|Array|Vector)[^\n]{0,60}:[ \t]*$"
-        ),
-        "",
-    ),
-    (
-        (".(", "./", ".*", ".^"),
-        re.compile(r"(?<=[a-z])\.(?=\()|(?<=[A-Za-z_)' ])\.(?=[*/^])"),
-        "",
-    ),
-    # R: counts before the numbers of a vector, types below the names of columns
-    (("[1] ",), re.compile(r"(?m)^[ \t]*\[\d{1,5}\](?=[ \t]+[-.\d])"), ""),
-    (("%*%",), re.compile(r"%\*%"), "@"),
-    (("# A ",), re.compile(r"(?m)^[ \t]*# A (?:tibble|data frame)\b[^\n]{0,60}$"), ""),
-    (("<dbl>", "<int>"), re.compile(r"(?m)^[ \t]*(?:<(?:dbl|int|chr|fct|lgl)>[ \t]*)+$"), ""),
-    # torch and JAX: one number
-    (
-        ("tensor(", "rray("),
-        re.compile(
-            r"\b(?:tensor|Array|array)\( ?([-+]?[.\d][-+.\de]{0,30})"
-            r"(?:, ?\w{4,13} ?= ?[\w.:<>']{1,40}){0,4} ?\)"
-        ),
-        r"\1",
-    ),
-    # elementwise functions, and results printed after their assignment
-    (
-        ("map(", "apply", "applymap("),
-        re.compile(
-            r"\b(\w{1,20})\.(?:apply|applyfunc|apply_map|applymap|map)\("
-            r"(?:lambda \w{1,9} ?: ?)?(?:\w{1,9}\.)?exp\b[^\n;]{0,60}\)(?=[ \t]*(?:;|$))",
-            re.M,
-        ),
-        r"exp(\1)",
-    ),
-    (
-        (";",),
-        re.compile(r"(?m)^([ \t]*([A-Za-z]\w{0,20}) ?= ?[^\n;]{1,200});[ \t]*\2[ \t]*$"),
-        r"\1",
-    ),
-    # Python: matrices in a dictionary
-    (_IN_DICTIONARY, re.compile(r"(?m)(?<=[\]\d'>][)\]])\}(?=[ \t]*$)"), ""),
-    (
-        _IN_DICTIONARY,
-        re.compile(
-            r"(?m)(?:^[ \t]*\{)?['\"]([A-Za-z]\w{0,40})['\"] ?: ?"
-            r"(?=(?:array|tensor|Array|Matrix)\(|\[\[)"
-        ),
-        r"\1 = ",
-    ),
-    # sizes in brackets behind names
-    (
-        ("shape",),
-        re.compile(r" ?[(\[](?:of )?shape ?[:=]? ?\(\d{1,4}(?:, ?\d{1,4}){0,3},?\)[)\]]"),
-        "",
-    ),
-    # TensorFlow, and Rust's ndarray
-    (("<tf.",), re.compile(r"(?m)(?<=\d\))>(?=[ \t]*$)"), ""),
-    (("<tf.",), re.compile(r"<tf\.(?:Tensor|Variable)\b[^<>\n]{0,80}numpy=\s?"), ""),
-    (
-        ("], strides=[",),
-        re.compile(r", shape=\[[\d, ]{1,20}\], strides=\[[-\d, ]{1,20}\], layout=[^\n]{0,60}"),
-        "",
-    ),
-    # Julia's frames, Stata's headings, Maxima's matrices
-    (
-        (" Row │",),
-        re.compile(
-            r"(?m)^(?:\d{1,5}×\d{1,5} DataFrame| {0,6}Row │[^\n]{0,400}|─{2,20}┼─{2,400}"
-            r"| {4,12}│(?: {1,20}(?:Float|Int|String|Any|Union)[\w{}, ?]{0,20})++)[ \t]*$"
-            r"|^ {0,8}\d{1,6} │(?= )"
-        ),
-        "",
-    ),
-    (
-        (". matrix list ",),
-        re.compile(r"(?m)^([A-Za-z]\w{0,31})\[\d{1,4},\d{1,4}\][ \t]*$"),
-        r"\1 =",
-    ),
-    (("(%o", "(%i"), re.compile(r"(?m)^\(%[io]\d{1,4}\) ?"), ""),
-    (
-        ("matrix([",),
-        re.compile(r"\bmatrix\((\[[^\[\]()]{1,400}\](?:, ?\[[^\[\]()]{1,400}\])*+)\)"),
-        r"[\1]",
-    ),
-    # times before the lines of a log
-    (
-        (":",),
-        re.compile(
-            r"(?m)^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?Z?\]?(?: [-|])? ?"
-            r"(?=\[?[A-Za-z])"
-        ),
-        "",
-    ),
-    # C and JavaScript: one pair of brackets for each index
-    (("][",), re.compile(r"(?<=\w)\[(\d{1,3})\]\[(\d{1,3})\](?=\s?[=:])"), r"[\1,\2]"),
-    # Mathematica, SymPy, Maple and Typst
-    (("-(",), re.compile(r"(?<![\w)\]}^])-\((\d{1,20}/\d{1,20})\)(?![\w!^])"), r"-\1"),
-    (("Matrix(",), re.compile(r"\bMatrix\( ?\d{1,4} ?, ?\d{1,4} ?, ?(?=\[ ?\[)"), "Matrix("),
-    (
-        ("Rational(",),
-        re.compile(r"\bRational\( ?(-?\d{1,40}) ?, ?(\d{1,40}) ?\)"),
-        r"\1/\2",
-    ),
-    (("mat(",), _OPTIONS, r"\1"),
-    (("mat(",), re.compile(r"\bmat\(([^()\[\]]{1,20000})\)"), r"[\1]"),
-)
+_PRINTED = tuple(
+    (signs, re.compile(pattern, re.M), plain)
+    for signs, pattern, plain in (
+        # Julia: the size and type above a matrix; dots for each entry, as in MATLAB
+        (("×",), r"^\d{1,5}(?:×\d{1,5}){1,2} [^\n]{0,60}"
+         r"(?:Matrix|Array|Vector)[^\n]{0,60}:[ \t]*$", ""),
+        ((".(", "./", ".*", ".^"), r"(?<=[a-z])\.(?=\()|(?<=[A-Za-z_)' ])\.(?=[*/^])", ""),
+        # R: counts before the numbers of a vector, types below the names of columns
+        (("[1] ",), r"^[ \t]*\[\d{1,5}\](?=[ \t]+[-.\d])", ""),
+        (("%*%",), r"%\*%", "@"),
+        (("# A ", "<dbl>", "<int>"), r"^[ \t]*(?:# A (?:tibble|data frame)\b[^\n]{0,60}"
+         r"|(?:<(?:dbl|int|chr|fct|lgl)>[ \t]*)+)$", ""),
+        # torch and JAX: one number
+        (("tensor(", "rray("), r"\b(?:tensor|Array|array)\( ?([-+]?[.\d][-+.\de]{0,30})"
+         r"(?:, ?\w{4,13} ?= ?[\w.:<>']{1,40}){0,4} ?\)", r"\1"),
+        # elementwise functions, and results printed after their assignment
+        (("map(", "apply"),
+         r"\b(\w{1,20})\.(?:apply|applyfunc|apply_map|applymap|map)\("
+         r"(?:lambda \w{1,9} ?: ?)?(?:\w{1,9}\.)?exp\b[^\n;]{0,60}\)(?=[ \t]*(?:;|$))", r"exp(\1)"),
+        ((";",), r"^([ \t]*([A-Za-z]\w{0,20}) ?= ?[^\n;]{1,200});[ \t]*\2[ \t]*$", r"\1"),
+        # Python: matrices in a dictionary
+        (_IN_DICTIONARY, r"(?<=[\]\d'>][)\]])\}(?=[ \t]*$)", ""),
+        (_IN_DICTIONARY, r"(?:^[ \t]*\{)?['\"]([A-Za-z]\w{0,40})['\"] ?: ?"
+         r"(?=(?:array|tensor|Array|Matrix)\(|\[\[)", r"\1 = "),
+        # sizes in brackets behind names
+        (("shape",), r" ?[(\[](?:of )?shape ?[:=]? ?\(\d{1,4}(?:, ?\d{1,4}){0,3},?\)[)\]]", ""),
+        # TensorFlow, and Rust's ndarray
+        (("<tf.",), r"(?<=\d\))>(?=[ \t]*$)|<tf\.(?:Tensor|Variable)\b[^<>\n]{0,80}numpy=\s?", ""),
+        (("], strides=[",),
+         r", shape=\[[\d, ]{1,20}\], strides=\[[-\d, ]{1,20}\], layout=[^\n]{0,60}", ""),
+        # Julia's frames, Stata's headings, Maxima's matrices
+        ((" Row │",),
+         r"^(?:\d{1,5}×\d{1,5} DataFrame| {0,6}Row │[^\n]{0,400}|─{2,20}┼─{2,400}"
+         r"| {4,12}│(?: {1,20}(?:Float|Int|String|Any|Union)[\w{}, ?]{0,20})++)[ \t]*$"
+         r"|^ {0,8}\d{1,6} │(?= )", ""),
+        ((". matrix list ",), r"^([A-Za-z]\w{0,31})\[\d{1,4},\d{1,4}\][ \t]*$", r"\1 ="),
+        (("(%o", "(%i"), r"^\(%[io]\d{1,4}\) ?", ""),
+        (("matrix([",),
+         r"\bmatrix\((\[[^\[\]()]{1,400}\](?:, ?\[[^\[\]()]{1,400}\])*+)\)", r"[\1]"),
+        # times before the lines of a log
+        ((":",), r"^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?Z?\]?(?: [-|])? ?"
+         r"(?=\[?[A-Za-z])", ""),
+        # C and JavaScript: one pair of brackets for each index
+        (("][",), r"(?<=\w)\[(\d{1,3})\]\[(\d{1,3})\](?=\s?[=:])", r"[\1,\2]"),
+        # Mathematica, SymPy, Maple and Typst, with the options before its numbers
+        (("-(",), r"(?<![\w)\]}^])-\((\d{1,20}/\d{1,20})\)(?![\w!^])", r"-\1"),
+        (("Matrix(",), r"\bMatrix\( ?\d{1,4} ?, ?\d{1,4} ?, ?(?=\[ ?\[)", "Matrix("),
+        (("Rational(",), r"\bRational\( ?(-?\d{1,40}) ?, ?(\d{1,40}) ?\)", r"\1/\2"),
+        (("mat(",), r"(\bmat\()\s{0,9}(?:[a-z-]{3,12}: ?(?:\"[^\"\n]{0,3}\"|#?[\w.%]{1,12}"
+         r"|\([^()\n]{0,40}\)) ?, ?){1,4}", r"\1"),
+        (("mat(",), r"\bmat\(([^()\[\]]{1,20000})\)", r"[\1]"),
+    )
+)  # fmt: skip
 """Signs of what programs print, and how each is read."""
 
 

@@ -55,7 +55,6 @@ _CROSSES = ("x", "X", "×", "*", "/")
 """Signs in the entries that a mask excludes."""
 _SCANNED = re.compile(r"[-−–]?[\dOoQlI]{0,6}[." + COMMA + r"](?=[OoQlI]*\d)[\dOoQlI]{1,6}")
 """A decimal with letters in place of digits, by a scanner or by hand: O,00 and l3.25."""
-_EDGES = " \t,;[]()"
 _BESIDE = re.compile(r" {2,}|\t+|[,;|] ?")
 _ARITHMETIC = re.compile(r"(?:sqrt|[-+*·×/√().\d ]){2,80}")
 _RESULT = re.compile(r"[-+]?[.\d][.\d/]{0,40}")

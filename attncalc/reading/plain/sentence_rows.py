@@ -7,19 +7,15 @@ import re
 from collections.abc import Callable, Iterator
 
 from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.other_words import ENGLISH
 
-_ORDINALS = (
-    ("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "4th"), ("fifth", "5th"),
-    ("sixth", "6th"), ("seventh", "7th"), ("eighth", "8th"), ("ninth", "9th"), ("tenth", "10th"),
-)  # fmt: skip
-_PLACES = {word: place for place, words in enumerate(_ORDINALS, 1) for word in words}
 _NUMBER = (
     rf"[-+−–]?(?:\d{{1,30}}(?:[.{COMMA}]\d{{1,30}})?(?:/\d{{1,30}})?|\.\d{{1,30}})%?"
     rf"(?![\w.{COMMA}]*\w)"
 )
 _LIST = rf"{_NUMBER}(?:(?:,? (?:and|und|y|e|et|en) |, ?|; ?| & | ){_NUMBER}){{1,50}}"
 _CLAUSE = re.compile(
-    rf"\b(?:(?P<word>{'|'.join(_PLACES)})(?: (?:row|one|line))?|"
+    rf"\b(?:(?P<word>{'|'.join(ENGLISH)})(?: (?:row|one|line))?|"
     r"(?:row|token|line|query|output) (?P<number>\d{1,3})(?: with (?:the |all )?keys)?)"
     r"(?: of (?P<of>[^\d,;:()]{1,40}?))?(?: they| it)?(?: is| are| reads| has|:| =)? ?[(\[]?"
     rf"(?P<list>{_LIST})[)\]]?",
@@ -122,13 +118,8 @@ def _by_places(sentence: str) -> tuple[str, dict[int, list[str]]] | None:
     return (named.pop() if named else before), rows
 
 
-def place_of(word: str) -> int:
-    """Return the number of an ordinal: 2 for second, 0 for any other word."""
-    return _PLACES.get(word, 0)
-
-
 def _place(clause: "re.Match[str]") -> int:
-    return int(clause["number"]) if clause["number"] else _PLACES[clause["word"].lower()]
+    return int(clause["number"]) if clause["number"] else ENGLISH[clause["word"].lower()]
 
 
 def _by_lists(sentence: str) -> tuple[str, dict[int, list[str]]] | None:

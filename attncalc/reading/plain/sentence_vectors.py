@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from attncalc.reading.plain.marks import COMMA
-from attncalc.reading.plain.sentence_rows import place_of
+from attncalc.reading.plain.other_words import ENGLISH
 
 Size = Callable[[str], tuple[int, ...]]
 """Returns the rows and columns of the step that a text names entirely; () if it names none."""
@@ -163,7 +163,7 @@ def _place(words: str) -> int:
     """Return the token that words mention: x2, the second; 0 for none, or several."""
     found = {int(each) for each in _OF_TOKEN.findall(words)}
     found |= {
-        place for word in words.lower().split() if (place := place_of(word.strip(",.;:!?()")))
+        place for word in words.lower().split() if (place := ENGLISH.get(word.strip(",.;:!?()")))
     }
     return found.pop() if len(found) == 1 else 0
 

@@ -159,7 +159,7 @@ def _letters(text: str) -> str:
     text = _LETTERS.sub(lambda m: unicodedata.normalize("NFKC", m[0]), text)
     text = _SUBSCRIPTS.sub(lambda m: "_" + unicodedata.normalize("NFKC", m[0]), text)
     text = _SUPERSCRIPTS.sub(lambda m: "^" + unicodedata.normalize("NFKC", m[0]), text)
-    return text.replace("ᵀ", "^T").replace("^^", "^").replace("^-", "^-").replace("^−", "^-")
+    return text.replace("ᵀ", "^T").replace("^^", "^").replace("^−", "^-")
 
 
 def _without_struck(text: str) -> tuple[str, list[Struck]]:

@@ -1,12 +1,10 @@
 """Sentences about one token after another: "Token 1 has query (1, 2) and key (0, 1)"."""
 
 import re
-from collections.abc import Callable
 
 from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.sentence_rows import Named
 
-Named = Callable[[str], tuple[str, tuple[int, ...]]]
-"""Returns the step that a text names, and its rows and columns; "" where it names none."""
 LONGEST = 2000
 """The largest length of a line that is read."""
 _TOPIC = re.compile(

@@ -101,40 +101,68 @@ def write_html(
     body = joined(_HtmlForm(unfolded=unfolded).document(whole), LINE)
     look = style("attncalc.writing.html", "page.css") + (live.style if live else "")
     look = needed(look, f"{body} compact {live.script if live else ''}")
-    scripts = []
-    if live:  # the JSON contains no end, or beginning, of an element
-        json = live.problem.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
-        data = element("script", Html(json), type="application/json", id="problem")
-        scripts = [data, element("script", _own(live.script))]
+    scripts = [data_script(live.problem, "problem"), live.script] if live else []
+    main = element("main", LINE, body, LINE)
+    return whole_page(title, main, look, scripts, class_="compact" if compact else None)
+
+
+def data_script(json: str, name: str) -> Html:
+    """Return JSON as an element that is not run; it contains no end of an element."""
+    safe = json.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+    return element("script", Html(safe), type="application/json", id=name)
+
+
+def whole_page(
+    title: str,
+    body: Html,
+    look: str,
+    scripts: Sequence[Html | str],
+    *,
+    class_: str | None = None,
+    allows: str = "",
+) -> str:
+    """Return a page that loads and sends nothing: only content of the page is run.
+
+    Parameters
+    ----------
+    title, body, look
+        Its title, the elements of its body, and its style.
+    scripts
+        Elements with data, and the texts of scripts.
+    class_
+        The class of the body.
+    allows
+        What its policy allows besides, such as "img-src data:".
+    """
+    made = [each if isinstance(each, Html) else element("script", _own(each)) for each in scripts]
+    runs = [_fingerprint(each) for each in scripts if not isinstance(each, Html)]
+    policy = (
+        "default-src 'none'",
+        f"style-src {_fingerprint(look)}",
+        *(f"script-src {each}" for each in runs),
+        *filter(None, [allows]),
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
     head = (
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(look, live)),
+        element("meta", http_equiv="Content-Security-Policy", content="; ".join(policy)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="generator", content="attncalc"),
         element("title", title),
         element("style", _own(look)),
     )
-    main = element("main", LINE, body, LINE)
     page = element(
         "html",
         LINE,
         element("head", LINE, joined(head, LINE), LINE),
         LINE,
-        element("body", LINE, main, LINE, *scripts, class_="compact" if compact else None),
+        element("body", LINE, body, LINE, *made, class_=class_),
         LINE,
         lang="en",
     )
     return f"<!DOCTYPE html>\n{page}\n"
-
-
-def _policy(look: str, live: Live | None) -> str:
-    """Return the policy: nothing is loaded or sent, and only content of the page is executed."""
-    runs = f"; script-src {_fingerprint(live.script)}" if live else ""
-    return (
-        f"default-src 'none'; style-src {_fingerprint(look)}{runs}; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def _fingerprint(text: str) -> str:

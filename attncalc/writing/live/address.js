@@ -9,13 +9,13 @@ let isWaiting = false;
 export function writeAddress() {
   if (isWaiting) return;
   isWaiting = true;
-  window.setTimeout(() => {
+  setTimeout(() => {
     isWaiting = false;
     const parts = Object.entries(state.edits).flatMap(([name, edits]) =>
       Object.entries(edits).map(([flat, typed]) => `${encodeURIComponent(name)}[${flat}]=${encodeURIComponent(typed)}`));
     for (const name of CONTROLS)
       if (state.settings[name] !== settingsOfBase()[name]) parts.push(`${name}=${encodeURIComponent(state.settings[name] ?? "none")}`);
-    const { pathname, search } = window.location;
+    const { pathname, search } = location;
     window.history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : pathname + search);
   }, 0);
 }
@@ -24,7 +24,7 @@ export function writeAddress() {
 export function readAddress() {
   const next = { edits: {}, settings: { ...settingsOfBase() } };
   let wrong = 0;
-  for (const part of window.location.hash.slice(1).split("&").filter(Boolean)) {
+  for (const part of location.hash.slice(1).split("&").filter(Boolean)) {
     try {
       const [left, right] = part.split("=").map(decodeURIComponent);
       const [, name, flat] = /^([^[\]]+)\[([0-9]{1,7})\]$/.exec(left) ?? [];

@@ -1,5 +1,6 @@
 // What each output attends to, as values and in sentences.
 
+import { connectionIn, listed, sentenceOf } from "./connections.js";
 import { byColumns, data, problemNow, state } from "./edited.js";
 import { own } from "./elements.js";
 import { asRatio } from "./equations/exact.js";
@@ -11,19 +12,8 @@ import { rowOf, shapeOf, solution, valuesOf, workedOf } from "./solved.js";
 const look = data.look, line = byColumns ? "column" : "row";
 const found = new WeakMap();
 
-/** Places that share the first place, within a billionth of it. */
-function sharing(row) {
-  const most = Math.max(...row);
-  return row.flatMap((x, j) => ((most - x) * 1e9 <= Math.abs(most) ? [j] : []));
-}
-
 function connectionOf(name, h, i) {
-  const full = rowOf(name, valuesOf(name), h, i), shown = rowOf(name, workedOf(name).digits, h, i).map(BigInt);
-  if (!full.some((x) => x > 0)) return { most: [], second: [], shown, full };
-  const most = sharing(full);
-  if (most.length > 1) return { most, second: [], shown, full };
-  const rest = full.map((x, j) => (shown[j] && !most.includes(j) ? x : 0));
-  return { most, second: rest.some((x) => x > 0) ? sharing(rest) : [], shown, full };
+  return connectionIn(rowOf(name, valuesOf(name), h, i), rowOf(name, workedOf(name).digits, h, i).map(BigInt));
 }
 
 /** The inputs that an output attends to most, and second; its weights as shown, and in full. */
@@ -33,28 +23,9 @@ export function connection(name, h, i) {
   return (found.get(matrix)[h * r + i] ??= connectionOf(name, h, i));
 }
 
-/** Names one after another, of many the first few of them and how many more. */
-export function listed(all) {
-  const names = all.length > look.listed ? [...all.slice(0, look.named), `${all.length - look.named} more`] : all;
-  return names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}
-
 export function sentence(name, h, i) {
   const { inputs, outputs } = data.weights[name];
-  const { most, second, shown } = connection(name, h, i);
-  const { decimals } = state.settings;
-  const said = (places) => {
-    const weight = shownText(shown[places[0]], decimals);
-    const names = listed(places.map((j) => inputs[j]));
-    return places.length === 1 ? `input ${names} (${weight})` : `inputs ${names} (${weight} each)`;
-  };
-  const output = `Output ${outputs[i]}`;
-  if (!most.length) return `${output}: no input (every weight is 0)`;
-  if (second.length) return `${output}: most ${said(most)}, second ${said(second)}`;
-  if (most.length > 1) return `${output}: most ${said(most)}, so no second`;
-  if (shown.some((n) => n < 0n)) return `${output}: most ${said(most)}, no second (no other weight is above 0)`;
-  const rest = inputs.length > 1 ? `no second (the other weights show as ${shownText(0n, decimals)})` : "no other";
-  return `${output}: most ${said(most)}, ${rest}`;
+  return sentenceOf(outputs[i], inputs, connection(name, h, i), state.settings.decimals, look);
 }
 
 export const weightsTold = (name, h, i) => `Weights of output ${data.weights[name].named[i]}: `
@@ -88,9 +59,9 @@ export function notesOf({ name, inputs, tables }, areWeights) {
   const of = (h) => (heads ? ` in head ${h + 1}` : "");
   return [
     ...(hasSink ? [`the weights of a ${line} sum to less than 1: the rest goes to the sink`] : []),
-    ...told(sums, (each, h) => `weights are rounded as shown, so${of(h)} ${listed(each)}, not ${one}`,
+    ...told(sums, (each, h) => `weights are rounded as shown, so${of(h)} ${listed(each, look)}, not ${one}`,
       (more) => `in ${more} more heads, too, weights as shown sum to other than ${one}`),
-    ...told(empty, (each, h) => `output ${listed(each)}${of(h)}: no key is left to attend to, all weights are 0`,
+    ...told(empty, (each, h) => `output ${listed(each, look)}${of(h)}: no key is left to attend to, all weights are 0`,
       (more) => `in ${more} more heads, too, no key is left to some outputs`),
   ];
 }
@@ -111,8 +82,8 @@ function notesOfGiven(name) {
       if (row.some(({ n }) => n < 0n)) below.push(`${line} ${outputs[i]}`);
     }
     return [
-      sums.length && `weights as given need not sum to 1:${of} ${listed(sums)}`,
-      below.length && `weights as given may be below 0, as in${of} ${listed(below)}`,
+      sums.length && `weights as given need not sum to 1:${of} ${listed(sums, look)}`,
+      below.length && `weights as given may be below 0, as in${of} ${listed(below, look)}`,
     ].filter(Boolean);
   }).filter((notes) => notes.length);
   const more = said.length - look.heads;

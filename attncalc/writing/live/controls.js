@@ -50,7 +50,7 @@ function copy() {
 export function startControls(others) {
   const files = [button("Copy as JSON", copy), button("Download problem", () => save(fileNow(), "problem.json"))];
   const root = make("div", { class: "live", role: "region", "aria-label": "Controls" },
-    make("details", { class: "conventions", open: window.innerWidth > 700 },
+    make("details", { class: "conventions", open: innerWidth > 700 },
       make("summary", {}, "Change the conventions"), make("div", { class: "settings" }, ...others, ...settings())),
     make("div", { class: "buttons" }, undoing, resetting, ...files, ...stepButtons()), ...finder(),
     whereItIsSaid(), json, make("details", {}, make("summary", {}, "How to use this page"), make("p", {}, HELP)));

@@ -105,8 +105,13 @@ def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str,
     }
 
 
-def page_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
-    """Return the same with the settings that a reader may change, and their texts."""
+def page_data(
+    problem: Problem, fractions: Fractions | None = None, *, others: bool = True
+) -> dict[str, Any]:
+    """Return the same with the settings that a reader may change, and their texts.
+
+    `others` are the plans for other conventions.
+    """
     known: dict[str, int] = {}
     texts: dict[str, int] = {}
     plans = {
@@ -119,7 +124,7 @@ def page_data(problem: Problem, fractions: Fractions | None = None) -> dict[str,
                 for rounding, said_of in _conventions(other)
             },
         }
-        for key, other, steps, said in _plans(problem)
+        for key, other, steps, said in _plans(problem, others=others)
     }
     return live_data(problem, fractions) | {
         "steps": [json.loads(each) for each in known],
@@ -229,11 +234,13 @@ def key_of(problem: Problem) -> str:
     return f"{scale}|{str(problem.causal).lower()}|{cap}|{problem.normalizer}"
 
 
-def _plans(problem: Problem) -> Iterator[tuple[str, Problem, Plan, list[dict[str, Any]]]]:
+def _plans(
+    problem: Problem, *, others: bool
+) -> Iterator[tuple[str, Problem, Plan, list[dict[str, Any]]]]:
     """Yield the problem's own plan, and those under other conventions of all its attentions."""
     yield key_of(problem), problem, plan(problem), stated_steps(problem, plan(problem))
     entries = sum(problem.stored(name).size for name in problem.names)
-    if not problem.attentions or entries > MOST_ENTRIES:
+    if not others or not problem.attentions or entries > MOST_ENTRIES:
         return
     scale = ANY_NUMBER if problem.scale in NO_NUMBER else problem.scale
     cap = ANY_NUMBER if problem.softcap is None else problem.softcap

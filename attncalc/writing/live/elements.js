@@ -53,6 +53,6 @@ export const whereItIsSaid = () => status;
 export function save(text, name) {
   const place = window.URL.createObjectURL(new window.Blob([text], { type: "application/json" }));
   make("a", { href: place, download: name }).click();
-  window.setTimeout(() => window.URL.revokeObjectURL(place), 1000);
+  setTimeout(() => window.URL.revokeObjectURL(place), 1000);
   say(`${name} is in your downloads.`);
 }

@@ -34,6 +34,6 @@ export function start() {
   startStepping();
   startTelling();
   window.addEventListener("hashchange", readAgain);
-  if (window.location.hash.length > 1) readAgain();
-  window.setTimeout(prepare, 200);
+  if (location.hash.length > 1) readAgain();
+  setTimeout(prepare, 200);
 }

@@ -17,9 +17,9 @@ export const root = make("div", { class: "at-hand", hidden: true, role: "region"
 
 /** Place the work next to the entry if there is space; the page does not move. */
 function standBeside(cell) {
-  const isBeside = window.matchMedia(BESIDE).matches;
+  const isBeside = matchMedia(BESIDE).matches;
   const { top } = cell.getBoundingClientRect();
-  const lowest = Math.max(8, window.innerHeight - root.offsetHeight - 16);
+  const lowest = Math.max(8, innerHeight - root.offsetHeight - 16);
   root.style.top = isBeside ? `${Math.min(Math.max(8, top - 8), lowest) + window.scrollY}px` : "";
 }
 

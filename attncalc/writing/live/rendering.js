@@ -136,7 +136,7 @@ function renderWork(section, step) {
     for (const line of lines) line.replaceChildren(work.text(step.name, placeNamed(step.name, line.dataset.of)));
   };
   details.ontoggle = fill;
-  if (details.open) window.setTimeout(fill, 0);
+  if (details.open) setTimeout(fill, 0);
 }
 
 /** Where an entry is, counted row by row, by its name: S[1,2], or S[1,1,2] of a head. */

@@ -35,13 +35,18 @@ _BEFORE_VALUE = frozenset((
 ))  # fmt: skip
 _BEFORE_BLOCK = frozenset((")", "=>", ";", "{", "}", "else", "try", "finally", "do", "catch", ""))
 _OPEN, _CLOSED = frozenset("([{"), frozenset(")]}")
-PAGE, PRACTICE, MARKED, TRAINING = "page", "practice", "marked", "training"
-"""The uses of a page: an interactive solution, a worksheet, a marked answer, and a training."""
+PAGE, PRACTICE, MARKED, TRAINING, PLAYGROUND = (
+    "page", "practice", "marked", "training", "playground",
+)  # fmt: skip
+"""The uses of a page: an interactive solution, a worksheet, a marked answer, a training, and the
+playground."""
 IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
 GLOBALS = frozenset((
-    "Array", "BigInt", "Boolean", "Error", "Float64Array", "Infinity", "JSON", "Map", "Math", "NaN",
-    "Number", "Object", "RangeError", "RegExp", "Set", "String", "SyntaxError", "WeakMap",
-    "decodeURIComponent", "document", "encodeURIComponent", "parseInt", "structuredClone", "window",
+    "Array", "BigInt", "Blob", "Boolean", "CSS", "Error", "Float64Array", "Image", "Infinity",
+    "JSON", "Map", "Math", "NaN", "Number", "Object", "RangeError", "RegExp", "Set", "String",
+    "SyntaxError", "URL", "WeakMap", "clearTimeout", "decodeURIComponent", "document",
+    "encodeURIComponent", "innerHeight", "innerWidth", "location", "matchMedia", "parseInt",
+    "requestAnimationFrame", "setTimeout", "structuredClone", "window",
 ))  # fmt: skip
 """Globals of browsers that the script reads: these names are not changed."""
 _LETTERS = frozenset(ascii_letters + digits + "_$")
