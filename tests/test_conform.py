@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -14,13 +15,14 @@ import pytest
 from conftest import mostly_slow
 
 from attncalc import InputError, conform
+from attncalc.conforming.adapters import BACKENDS, adapter
 from attncalc.conforming.case import Case, as_of, suite
 from attncalc.conforming.reference import expected
-from attncalc.conforming.running import Inside, Kernel
+from attncalc.conforming.running import PLAIN, Inside, Kernel
 from attncalc.conforming.suite import Report
 from attncalc.conforming.suite import conform as run
 from attncalc.problem.samples import KERNELS
-from tests.conform_kernels import attention_with, blocked
+from tests.conform_kernels import RIGHT_WAYS, attention_with, blocked, in_torch, right_way
 
 RIGHT, WRONG = (str(KERNELS[0].path / f"{name}.py") for name in ("right", "wrong"))
 BUGS = {
@@ -71,6 +73,24 @@ BUGS = {
     "base 2": ("causal", "softmax-base"),
     "no sinks": ("sinks", "sinks-forgotten"),
     "plus one": ("causal", "softmax-plus-one"),
+    "no rope": ("rope", "rope-forgotten"),
+    "rope queries only": ("rope", "rope-one-side"),
+    "rope values": ("rope", "rope-values"),
+    "rope pairing": ("rope", "rope-pairing"),
+    "rope partial": ("rope", "rope-partial"),
+    "rope width": ("rope", "rope-exponent"),
+    "rope exponent": ("rope", "rope-exponent"),
+    "rope direction": ("rope", "rope-direction"),
+    "rope base": ("rope", "rope-base"),
+    "rope position": ("rope", "rope-position"),
+    "no norm": ("QK-norm", "norm-forgotten"),
+    "norm keys only": ("QK-norm", "norm-one-side"),
+    "norm heads": ("QK-norm", "norm-heads"),
+    "norm layer": ("QK-norm", "norm-mean"),
+    "norm gain": ("QK-norm", "norm-gain"),
+    "norm one plus": ("QK-norm", "norm-one-plus"),
+    "norm swapped": ("QK-norm", "norm-swapped"),
+    "norm after rope": ("QK-norm", "norm-after-rope"),
 }
 
 
@@ -84,6 +104,24 @@ def test_a_planted_bug_is_found_and_named(bug: str) -> None:
     report = run(Inside(attention_with(bug)), of_feature(feature))
     most = report.causes[0][1]
     assert code in [cause.code for cause, count in report.causes if count == most]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_in_torch_is_found_and_named(bug: str) -> None:
+    pytest.importorskip("torch")
+    feature, code = BUGS[bug]
+    report = run(Inside(in_torch(bug), "torch", frozenset(PLAIN)), of_feature(feature))
+    failures = [each.failure for each in report.of("failed") if each.failure]
+    assert code in {cause.code for each in failures for cause in each.causes}
+
+
+@pytest.mark.parametrize("way", mostly_slow(RIGHT_WAYS, 6))
+def test_kernels_that_are_written_differently_pass(way: str) -> None:
+    for dtype in ("float32", "float16", "float64"):
+        report = run(Inside(right_way(way)), list(suite(dtype=dtype, quick=True)))
+        assert not report.of("failed"), next((r.case, r.why) for r in report.of("failed"))
+        assert len(report.of("passed")) > 35
 
 
 @pytest.mark.parametrize("bug", mostly_slow(["noise", "typo", "float16 inside"], 3))
@@ -115,6 +153,35 @@ def test_attention_of_torch_passes(dtype: str) -> None:
     report = run(Inside(attention, "torch"), list(suite(dtype=dtype)))
     assert {each.case.feature for each in report.of("passed")} >= {"gradients", "dtypes", "shapes"}
     assert not report.of("failed"), [(each.case.name, each.why) for each in report.of("failed")]
+
+
+KNOWN = {
+    "jax_attention": {"boolean mask", "dtypes"},
+    "onnx_reference": {"mask and causal"},
+    "onnxruntime": {"boolean mask", "additive mask", "scale"},
+}
+"""Features that libraries fail, in some versions: see docs/conform.md."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BACKENDS)
+def test_libraries_fail_nothing_that_is_not_known(name: str) -> None:
+    package = {"onnx_reference": "onnx", "jax_attention": "jax", "onnxruntime": "onnxruntime"}
+    pytest.importorskip(package.get(name, "torch"))
+    features = ("grouped heads", "causal", "boolean mask", "additive mask", "scale", "gradients")
+    cases = [each for each in suite(quick=True) if each.feature in features]
+    with warnings.catch_warnings(action="ignore"):
+        report = run(Inside(adapter(name), BACKENDS[name]), cases)
+    assert {each.case.feature for each in report.of("failed")} <= KNOWN.get(name, set())
+    assert len(report.of("passed")) > 12
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_small_floats_round_as_in_torch(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    values = np.random.default_rng(3).normal(size=500) * np.logspace(-4, 2, 500)
+    expected_ = torch.tensor(values).to(torch.float32).to(getattr(torch, dtype)).double().numpy()
+    assert np.array_equal(as_of(dtype, np.float32(values).astype(float)), expected_)
 
 
 @pytest.mark.parametrize(("times", "status"), [(0.99, "passed"), (1.5, "failed")])
@@ -200,7 +267,7 @@ def test_a_report_is_written_in_each_form(tmp_path: Path, attncalc: Callable[...
         assert done.code == 1, done.err
     found = json.loads((tmp_path / "report.json").read_text())
     assert found["failed"] == len(found["failures"]) == 3
-    assert found["passed"] == 40
+    assert found["passed"] == 41
     assert found["failures"][0]["feature"] == "additive mask"
     assert found["causes"] == [{
         "code": "mask-before-scale",
@@ -270,6 +337,6 @@ def test_the_plugin_of_pytest_runs_each_case(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, *asked], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert "3 failed, 44 passed, 24 skipped" in done.stdout
+    assert "3 failed, 45 passed, 33 skipped" in done.stdout
     assert "attn_mask is added before the scores are scaled" in done.stdout
     assert done.returncode == 1

@@ -44,6 +44,8 @@ PRINTED = [
     ("simulate", "in.json", "X ~ U(0, 1)", "--draws", "3"),
     ("count", "in.json"),
     ("playground", "in.json"),
+    ("slides", "in.json"),
+    ("why", "in.json", "O[1,1]"),
     ("generate", "model", "--tokens", "2 4", "--count", "2"),
     ("aim", "average.json", "1/2 v_a + 1/2 v_b"),
     ("check", "in.json", "mine.txt"),

@@ -14,7 +14,9 @@ from test_live_marked import LIT, marked_page, opened
 from test_live_page import SHOWN, downloaded, fill, page_of, practice_of, press_button, quiet
 from test_live_reader import DESK, of_many, place_of
 
-from attncalc import check
+import attncalc
+from attncalc import check, vary
+from attncalc.base.typed import as_written
 from attncalc.problem.problem import Problem
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
@@ -338,3 +340,42 @@ FIRST_CELLS = """[...document.querySelectorAll('th[scope]')].flatMap((heading) =
   return cell ? [[cell.id, `${isRow ? 'row' : 'column'} ${name} of ${named}`]] : [];
 })"""
 """Each heading of a name on the page, as the cell beside it, or below it on the screen."""
+
+
+@pytest.mark.slow
+def test_a_study_has_a_slider_over_its_values(browser: Browser, tmp_path: Path) -> None:
+    problem = read_problem(sample("self").path)
+    study = vary(problem, "scale=0.1:2:20", watch=["A[1,3]"])
+    page = tmp_path / "page.html"
+    page.write_text(study.to_html(), "utf-8")
+    browser.open(page)
+    told = "document.querySelector('.told').textContent"
+    slide = "(value) => { const it = document.querySelector('[type=range]'); it.value = value; " \
+            "it.dispatchEvent(new Event('input')); }"  # fmt: skip
+    for place in (0, 7, 19):
+        browser.run(f"({slide})({place})")
+        (at,), (digits,) = study.found.points[place], study.found.digits[place]
+        assert browser.run(told) == f"scale {as_written(at)} ({place + 1} of 20): A[1,3] {digits}"
+        assert browser.run("document.querySelector('tr.now td').textContent") == digits
+    assert quiet(browser)
+
+
+@pytest.mark.slow
+def test_pages_in_a_notebook_run_without_reaching_it(browser: Browser, tmp_path: Path) -> None:
+    problem = read_problem(sample("self").path)
+    shown = [attncalc.solve(problem)._repr_html_(), vary(problem, "scale=0.1:2:20")._repr_html_()]
+    assert all(each.count('sandbox="allow-scripts"') == 1 for each in shown)
+    page = tmp_path / "notebook.html"
+    page.write_text(f"<!DOCTYPE html><title>notebook</title>{''.join(shown)}", "utf-8")
+    browser.open(page)
+    inner = "[...document.querySelectorAll('iframe')].map((e) => e.contentDocument)"
+    assert browser.run(inner) == [None, None]
+    assert quiet(browser)
+    wide = make_wide()
+    assert " sandbox " in wide._repr_html_()  # a long one is static
+
+
+def make_wide() -> Any:
+    """Return the solution of a problem whose work is too long for a page."""
+    row = [1, 0, 2, 1]
+    return attncalc.solve(Problem(Q=[row] * 40, K=[row] * 40, V=[row] * 40))

@@ -11,6 +11,7 @@ import pytest
 from conftest import mostly_slow
 from live_pages import drawn, drawn_with, in_node, needs_node, shown
 from test_equations import CASES
+from test_equations_gradients import EXTRA
 from test_equations_ranges import GIVEN, no_looser, widened
 
 from attncalc import check
@@ -19,6 +20,7 @@ from attncalc.base.typed import as_written
 from attncalc.base.types import Range
 from attncalc.equations import tree
 from attncalc.equations.bound import reach
+from attncalc.equations.derive import gradient, total
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.tree import equation_source
 from attncalc.grading.rules import Status
@@ -71,6 +73,14 @@ BOUNDS = """
       while (!Number.isInteger(y)) { y *= 2 ** 30; k += 30; }
       return { n: BigInt(y), d: 1n << BigInt(k) };
     }
+"""
+DERIVED = """
+    const whole = (x) => JSON.stringify(x, (_, v) => (typeof v === "bigint" ? String(v) : v));
+    const tree = ({ name, at, over, right }) => whole([name, at, over, right]);
+    const own = $parse.parse(line.equation);
+    const made = line.count ? $derive.total(own, line.count) : $derive.gradient(own, line.name);
+    if (line.derived === null || made === null) return line.derived === made;
+    return tree($parse.parse(line.derived)) === tree($parse.parse($source.written(made)));
 """
 DIGITS = "return $solve.shown($solve.solve(line, null, { filter: line.filter }));"
 
@@ -442,3 +452,33 @@ def test_an_edit_changes_only_dependent_steps() -> None:
         assert is_same
         assert {"V", "O"}.isdisjoint(kept)
         assert kept or solution.problem.equations  # of which each may read the values
+
+
+def derived_by_attncalc() -> list[dict[str, Any]]:
+    """Return equations with the gradient of each input, and the total of each recurrence."""
+    found: dict[str, dict[str, Any]] = {}
+    library = (equation(name, frozenset(given.split())) for name, given, *_ in CASES)
+    for own in (*library, *(tree.parse(text) for text, *_ in EXTRA.values())):
+        if own.together or any(_is_hardmax(x) for x in own.nodes):
+            continue
+        line = {"equation": equation_source(own)}
+        for name in set(own.reads) - {own.name}:
+            made = gradient(own, name)
+            text = made and equation_source(made)
+            found[f"{line} {name}"] = {**line, "name": name, "derived": text}
+        if own.recurs is not None:
+            text = equation_source(total(own, (2,)))
+            found[str(line)] = {**line, "name": own.name, "derived": text, "count": 2}
+    return list(found.values())
+
+
+def _is_hardmax(x: tree.Node) -> bool:
+    return isinstance(x, tree.Row) and x.kind == "hardmax"
+
+
+@needs_node
+def test_gradients_are_the_trees_that_attncalc_derives() -> None:
+    lines = derived_by_attncalc()
+    assert len(lines) > 100
+    for line, is_same in zip(lines, in_node(DERIVED, lines), strict=True):
+        assert is_same is True, line

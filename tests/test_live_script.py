@@ -17,11 +17,11 @@ from attncalc.solving.solution import solve
 from attncalc.writing.html.style import squeezed
 from attncalc.writing.live.made import write_page
 from attncalc.writing.live.script import (
+    CURVE,
     GLOBALS,
     MARKED,
     PAGE,
     PRACTICE,
-    TRAINING,
     _in_order,
     _read,
     imports,
@@ -30,7 +30,7 @@ from attncalc.writing.live.script import (
 )
 from attncalc.writing.page import Contents, make_page
 
-SCRIPTS = (PAGE, PRACTICE, MARKED, TRAINING)
+SCRIPTS = (PAGE, PRACTICE, MARKED, CURVE)
 BUDGET = 93_000
 """Bytes of script and style in a page, its own numbers aside."""
 DECLARES = {"const", "let", "function", "class", "*", "(", ",", "{", "[", "...", ":", "=", "=>"}

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 FLOAT32 = torch.float32
 NEAR = 1e-10
-IDS = [3, 7, 1, 40, 8, 8, 2, 11]
+IDS = [3, 7, 5, 40, 8, 8, 2, 11]
 SMALL: dict[str, Any] = {
     "vocab_size": 50,
     "hidden_size": 16,
@@ -79,6 +79,89 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Gemma2ForCausalLM",
         GROUPED | {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 6},
     ),
+    "Gemma": ("GemmaConfig", "GemmaForCausalLM", GROUPED | {"head_dim": 8}),
+    "Gemma 3": (
+        "Gemma3TextConfig",
+        "Gemma3ForCausalLM",
+        GROUPED
+        | {
+            "head_dim": 8,
+            "sliding_window": 4,
+            "query_pre_attn_scalar": 6,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+        },
+    ),
+    "SmolLM3": (
+        "SmolLM3Config",
+        "SmolLM3ForCausalLM",
+        GROUPED | {"no_rope_layers": [1, 0, 1], "pad_token_id": 0},
+    ),
+    "Phi-3": ("Phi3Config", "Phi3ForCausalLM", GROUPED | {"pad_token_id": 0}),
+    "Phi-4 mini": (
+        "Phi3Config",
+        "Phi3ForCausalLM",
+        GROUPED | {"pad_token_id": 0, "partial_rotary_factor": 0.5, "sliding_window": 3},
+    ),
+    "Granite": (
+        "GraniteConfig",
+        "GraniteForCausalLM",
+        GROUPED | {"embedding_multiplier": 3.0, "attention_multiplier": 0.2, "logits_scaling": 4.0},
+    ),
+    "StableLM": (
+        "StableLmConfig",
+        "StableLmForCausalLM",
+        GROUPED | {"use_qkv_bias": True, "partial_rotary_factor": 0.5},
+    ),
+    "StarCoder2": (
+        "Starcoder2Config",
+        "Starcoder2ForCausalLM",
+        GROUPED | {"sliding_window": 3, "embedding_dropout": 0.0},
+    ),
+    "GLM": ("GlmConfig", "GlmForCausalLM", GROUPED | {"head_dim": 4, "pad_token_id": 0}),
+    "GLM-4": ("Glm4Config", "Glm4ForCausalLM", GROUPED | {"head_dim": 4, "pad_token_id": 0}),
+    "ERNIE 4.5": ("Ernie4_5Config", "Ernie4_5ForCausalLM", GROUPED | {"head_dim": 4}),
+    "DistilBERT": (
+        "DistilBertConfig",
+        "DistilBertForMaskedLM",
+        {"vocab_size": 50, "dim": 16, "hidden_dim": 24, "n_layers": 3, "n_heads": 4},
+    ),
+    "DistilBERT of classes": (
+        "DistilBertConfig",
+        "DistilBertForSequenceClassification",
+        {"vocab_size": 50, "dim": 16, "hidden_dim": 24, "n_layers": 3, "n_heads": 4},
+    ),
+    "OPT": (
+        "OPTConfig",
+        "OPTForCausalLM",
+        SMALL | {"ffn_dim": 24, "word_embed_proj_dim": 16},
+    ),
+    "GPT-BigCode": ("GPTBigCodeConfig", "GPTBigCodeForCausalLM", GPT2),
+    "GPT-Neo": (
+        "GPTNeoConfig",
+        "GPTNeoForCausalLM",
+        {
+            "vocab_size": 50,
+            "hidden_size": 16,
+            "num_layers": 3,
+            "num_heads": 4,
+            "window_size": 3,
+            "attention_types": [[["global", "local", "global"], 1]],
+            "max_position_embeddings": 32,
+        },
+    ),
+    "RoBERTa": ("RobertaConfig", "RobertaModel", SMALL),
+    "RoBERTa of masked words": ("RobertaConfig", "RobertaForMaskedLM", SMALL),
+    "RoBERTa of classes": (
+        "XLMRobertaConfig",
+        "XLMRobertaForSequenceClassification",
+        SMALL | {"num_labels": 3},
+    ),
+    "ELECTRA": ("ElectraConfig", "ElectraModel", SMALL | {"embedding_size": 16}),
+    "ELECTRA of masked words": (
+        "ElectraConfig",
+        "ElectraForMaskedLM",
+        SMALL | {"embedding_size": 16},
+    ),
     "BERT": ("BertConfig", "BertModel", SMALL),
     "BERT of masked words": ("BertConfig", "BertForMaskedLM", SMALL | {"hidden_act": "relu"}),
     "ViT": (
@@ -117,6 +200,7 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         BART | {"scale_embedding": True, "activation_function": "relu"},
     ),
     "mBART": ("MBartConfig", "MBartForConditionalGeneration", BART),
+    "Pegasus": ("PegasusConfig", "PegasusForConditionalGeneration", BART),
     "Whisper": ("WhisperConfig", "WhisperForConditionalGeneration", WHISPER),
     "T5": ("T5Config", "T5ForConditionalGeneration", T5),
     "T5, gated, with few buckets": (

@@ -88,6 +88,8 @@ SOLVED = """
   }
   if (line.settings) S.choose(line.settings);
   if (line.equations !== undefined) S.become({ ...S.state, equations: line.equations });
+  if (line.gradients) S.toggleGradients();
+  if (line.arriving) S.edit("dO", line.arriving);
   const address = S.addressNow(), before = shown(S.solution);
   S.become(S.stateOfAddress(address).it);
   const isSame = JSON.stringify(shown(S.solution)) === JSON.stringify(before);
@@ -164,6 +166,34 @@ def test_equations_of_users_have_the_digits_of_attncalc(data_file: str) -> None:
     lines: list[Any] = [{"key": "self", "equations": each} for each in EQUATIONS]
     for line, made in zip(lines, computed(SOLVED, lines, data_file), strict=True):
         agrees(made, line)
+
+
+@pytest.mark.slow
+@needs_node
+def test_gradients_of_every_template_have_the_digits_of_attncalc(data: str, data_file: str) -> None:
+    lines: list[Any] = [{"key": key, "gradients": True} for key in json.loads(data)["templates"]]
+    refused = 0
+    for line, made in zip(lines, computed(SOLVED, lines, data_file), strict=True):
+        refused += "error" in made
+        if "error" in made:
+            assert re.search("orientation|together|already|target_ids", made["error"]), (line, made)
+        else:
+            agrees(made, line)
+            assert any(name.startswith("dX") for name in made["shown"]) or "X" not in made["file"]
+    assert refused < 20
+
+
+@needs_node
+def test_gradients_of_equations_of_users_have_the_digits_of_attncalc(data_file: str) -> None:
+    edited = {"0": "-2", "2": "1/3"}
+    lines: list[Any] = [
+        {"key": key, "equations": each, "gradients": key == "self", "arriving": edited}
+        for key in ("self", "gradients")
+        for each in EQUATIONS
+    ]
+    for line, made in zip(lines, computed(SOLVED, lines, data_file), strict=True):
+        agrees(made, line)
+        assert {"dX", "dW_V"} <= set(made["shown"])
 
 
 @needs_node

@@ -176,6 +176,7 @@ PRINTED = [
     ("counts", ("count", "rope.json")),
     ("counts", ("count", "rope.json", "--compare", "heads.json", "--vary", "tokens=4:8")),
     ("conformance", ("conform", "kernels/wrong.py", "--quick", "--only", "additive mask")),
+    ("why", ("why", "rope.json", "S[1,1]")),
     ("doctor", ("doctor",)),
     ("doctor", ("doctor", "given.json")),
 ]

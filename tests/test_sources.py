@@ -141,6 +141,8 @@ READ_AND_WRITTEN = [
     (("train", "target.json", "--steps", "1"), "--save", "target.json"),
     (("count", "self.json"), "-o", "self.json"),
     (("playground", "self.json"), "-o", "self.json"),
+    (("slides", "self.json"), "-o", "self.json"),
+    (("why", "self.json", "O[1,1]"), "-o", "self.json"),
     (("conform", "kernel.py", "--quick", "--only", "scale"), "-o", "kernel.py"),
     (("conform", "kernel.py", "--quick", "--only", "scale"), "--badge", "kernel.py"),
 ]

@@ -65,6 +65,8 @@ WRITING = [
     ("train", "target.json", "--steps", "1", "-o", "loss.csv", "--save", "trained.json"),
     ("count", "in.json", "-o", "counts.md"),
     ("playground", "in.json", "-o", "play.html"),
+    ("slides", "in.json", "-o", "talk.html"),
+    ("why", "in.json", "O[1,1]", "-o", "why.html"),
     ("conform", "kernel.py", "--quick", "--only", "scale", "-o", "report.xml"),
     ("conform", "kernel.py", "--quick", "--only", "scale", "--badge", "badge.svg"),
 ]

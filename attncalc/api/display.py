@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 # rich takes as long to load as a problem to solve: it is imported when needed
 
 IN_A_NOTEBOOK = "width:100%;height:{height}em;border:0;resize:vertical;overflow:auto"
-SHORTEST, TALLEST, OF_PART, OF_ROW = 12, 44, 5, 1.7
-"""Heights of a page in a notebook, in em: the minimum, the maximum, the text and a row."""
+SHORTEST, SHORTEST_LIVE, TALLEST, OF_PART, OF_ROW = 12, 36, 44, 5, 1.7
+"""Heights of a page in a notebook, in em: the minima, the maximum, the text and a row."""
 
 
 class Displayed:
@@ -32,8 +32,15 @@ class Displayed:
         return str(self).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """Return the document as an embedded page for a notebook, without network access."""
-        return _as_html(self._as_document())
+        """Return an embedded page for a notebook, without network access.
+
+        It is the interactive page where there is one. Its scripts cannot read the notebook.
+        """
+        return _as_html(self._as_document(), self._as_page())
+
+    def _as_page(self) -> str | None:
+        """Return the interactive page; None if there is none."""
+        return None
 
 
 def as_text(document: "Document") -> str:
@@ -67,15 +74,17 @@ def _screen_here() -> "Screen":
     return Screen(width, encoding=getattr(stream, "encoding", None) or "utf-8")
 
 
-def _as_html(document: "Document") -> str:
+def _as_html(document: "Document", page: str | None) -> str:
     from attncalc.writing.html.elements import element, within_attribute
     from attncalc.writing.html.page import write_html
 
-    height = f"{min(max(SHORTEST, _height(document)), TALLEST):.0f}"
+    least = SHORTEST if page is None else SHORTEST_LIVE
+    height = f"{min(max(least, _height(document)), TALLEST):.0f}"
     return element(
         "iframe",
-        srcdoc=within_attribute(write_html(document, compact=True)),
-        sandbox=True,  # nothing in it runs, and it has no name that others could open
+        srcdoc=within_attribute(page or write_html(document, compact=True)),
+        # what runs in it has an origin of its own: it reaches neither the notebook nor a network
+        sandbox="allow-scripts" if page else True,
         title=document.title or "attncalc",
         style=IN_A_NOTEBOOK.format(height=height),
     )

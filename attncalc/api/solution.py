@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame, Index
 
+    from attncalc.solving.why import Why
     from attncalc.studies.patterns.pattern import Pattern
     from attncalc.writing.document import Document
     from attncalc.writing.page import Page
@@ -339,10 +340,49 @@ class Solution(Displayed, solving.Solution):
             return figure_of_gradient(self, of, look)
         return figure_for(self, head, look) if ax is None else plot_on(ax, self, head, look)
 
+    def why(self, entry: str) -> "Why":
+        """Return the parts that sum to an entry.
+
+        Parameters
+        ----------
+        entry
+            The entry, such as "O[2,1]", with places as shown.
+
+        Returns
+        -------
+        attncalc.solving.why.Why
+            Its `parts`, each with a text and a value, and their sum, `value`. A softmax weight is
+            split as its logarithm.
+
+        Raises
+        ------
+        InputError
+            If there is no such entry, or more than one is named.
+        """
+        from attncalc.solving.choosing import by_name, chosen_entries
+        from attncalc.solving.why import why
+
+        found = chosen_entries(self, [entry], by_name(self.plan))
+        places = [(name, place) for name, each in found.items() for place in each]
+        if len(places) != 1:
+            raise InputError(f"{entry} names {len(places)} entries: name one, as O[2,1]")
+        ((name, place),) = places
+        return why(self, self._step(name), place)
+
     def _as_document(self) -> "Document":
         from attncalc.api.glance import glance
 
         return glance(self)
+
+    def _as_page(self) -> str | None:
+        """Return the interactive page of a short problem; None for others, which are static."""
+        from attncalc.writing.live.made import is_live, write_page
+        from attncalc.writing.page import folds_work
+
+        if self.keep is not None or not folds_work(self, self.plan):
+            return None
+        page = self._page(None, work=True, fractions=False, blank=False, full=False)
+        return write_page(page, compact=True) if is_live(page) else None
 
     def _page(
         self,

@@ -54,6 +54,10 @@ class Study(Displayed):
         forms = forms_of(self.found, full=full)
         return forms.page() if forms.page else write_html(forms.document())
 
+    def _as_page(self) -> str | None:
+        forms = forms_of(self.found)
+        return forms.page() if forms.page else None
+
     def to_latex(self, *, full: bool = False, standalone: bool = False) -> str:
         """Return the page that `--format latex` prints; `standalone`: a complete document."""
         from attncalc.writing.latex import write_latex

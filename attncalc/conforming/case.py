@@ -15,7 +15,7 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
 
-VERSION = 1
+VERSION = 2
 """Of the suite: grows whenever the cases change."""
 ALIGNMENTS = ("top-left", "bottom-right")
 ROUNDING = {
@@ -23,10 +23,27 @@ ROUNDING = {
     "float32": (2.0**-24, 2.0**-24),
     "float16": (2.0**-11, 2.0**-24),
     "bfloat16": (2.0**-8, 2.0**-24),
+    "float8_e4m3fn": (2.0**-4, 2.0**-24),
+    "float8_e5m2": (2.0**-3, 2.0**-24),
 }
 """Relative error of one rounding when a result is stored, and when a sum is accumulated."""
-EXTRA = ("softcap", "window", "sinks", "alibi_slopes", "query_offset")
+USUAL_TYPES = ("float64", "float32", "float16", "bfloat16")
+"""The types that every run of the suite tests."""
+_BITS = {
+    "bfloat16": (8, -126, 2.0**128 - 2.0**120),
+    "float8_e4m3fn": (4, -6, 448.0),
+    "float8_e5m2": (3, -14, 57344.0),
+}
+"""Significant bits, the exponent of the smallest normal number, and the largest number."""
+EXTRA = (
+    *("softcap", "window", "sinks", "alibi_slopes", "query_offset"),
+    *("rope_base", "rope_pairing", "rope_dims", "qk_norm", "q_gain", "k_gain"),
+)
 """Keyword arguments beyond those of PyTorch; a kernel supports those that it takes."""
+QK_EPS = 1e-6
+"""The epsilon of `qk_norm`."""
+NAN = "nan in padding"
+"""The feature of which most kernels return nan: a weight of 0 times nan."""
 
 
 def _listed(values: Matrix) -> list[float]:
@@ -39,8 +56,13 @@ _FIELDS: Mapping[str, Callable[[Any], Any]] = {
     "window": lambda value: value,
     "sinks": _listed,
     "alibi_slopes": _listed,
+    "rope_base": lambda value: value,
+    "rope_pairing": str,
+    "rope_dims": int,
+    "qk_norm": str,
 }
 """Keyword arguments that are fields of a problem, and how they are given there."""
+_GAINS = {"q_gain": "gamma_Q", "k_gain": "gamma_K"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +115,9 @@ class Case:
     def fields(self, batch: int) -> dict[str, Any]:
         """Return the fields of the problem that one element of the batch is."""
         call = {name: value for name, value in self.call.items() if value is not None}
-        found: dict[str, Any] = {"Q": self.q[batch], "K": self.k[batch], "V": self.v[batch]}
+        # a masked nan counts for nothing
+        given = {"Q": self.q[batch], "K": self.k[batch], "V": self.v[batch]}
+        found: dict[str, Any] = {name: np.nan_to_num(each) for name, each in given.items()}
         mask = self.mask(batch)
         if mask is not None:
             found["keep" if mask.dtype == bool else "bias"] = np.asarray(mask, dtype=float)
@@ -104,6 +128,11 @@ class Case:
         found |= {name: make(call[name]) for name, make in _FIELDS.items() if name in call}
         if "alibi_slopes" in call:
             found["alibi"] = True
+        if "rope_base" in call:
+            found |= {"positions": "rope", "rope_query_offset": call.get("query_offset", 0)}
+        if "qk_norm" in call:
+            found["qk_eps"] = QK_EPS
+        found |= {name: _listed(call[of]) for of, name in _GAINS.items() if of in call}
         if self.upstream is not None:
             found |= {"backward": True, "dO": beside(self.upstream[batch])}
         return found
@@ -128,6 +157,9 @@ class Case:
         for name in ("sinks", "alibi_slopes"):
             if call.get(name) is not None:
                 call[name] = call[name][:heads]
+        for name in _GAINS:
+            if call.get(name) is not None:
+                call[name] = call[name][:width]
         of_keys = (slice(batch), slice(heads // groups), slice(keys))
         up = self.upstream
         return replace(
@@ -148,11 +180,11 @@ def beside(heads: Matrix) -> Matrix:
 
 def as_of(dtype: str, values: Matrix) -> Matrix:
     """Return float64 values rounded to a type."""
-    if dtype == "bfloat16":
-        bits = np.asarray(values, dtype=np.float32).view(np.uint32)
-        even = (bits >> 16) & 1
-        rounded = ((bits + 0x7FFF + even) >> 16 << 16).astype(np.uint32)
-        return rounded.view(np.float32).astype(float)
+    if dtype in _BITS:
+        bits, smallest, largest = _BITS[dtype]
+        last = np.maximum(np.frexp(values)[1] - 1, smallest) - bits + 1
+        rounded: Matrix = np.ldexp(np.rint(np.ldexp(values, -last)), last)
+        return np.clip(rounded, -largest, largest)
     with np.errstate(over="ignore"):
         return values.astype(dtype).astype(float)
 
@@ -255,7 +287,8 @@ def _cases(make: _Maker, dtype: str) -> Iterator[Case]:
     yield from _numbers(case)
     yield case("memory layout", "views of larger arrays", layout="strided")
     yield case("memory layout", "tokens before heads", layout="tokens first")
-    for each in ROUNDING:
+    yield from _of_tokens(case)
+    for each in USUAL_TYPES:
         yield make.case("dtypes", each, (2, 2, 9, 12, 16), each)
         yield make.case("dtypes", f"{each}, causal", (1, 2, 12, 12, 16), each, is_causal=True)
     gradient = partial(case, "gradients", backward=True)
@@ -304,6 +337,26 @@ def _scores(case: Make) -> Iterator[Case]:
     yield case("ALiBi", "2 heads", alibi_slopes=np.array([0.5, 0.25]), is_causal=True)
 
 
+def _of_tokens(case: Make) -> Iterator[Case]:
+    """Yield cases of rotated and of normalized queries and keys."""
+    size = (1, 2, 5, 5, 8)
+    for name, call in (
+        ("halves", {"rope_pairing": "halves"}),
+        ("interleaved", {"rope_pairing": "interleaved"}),
+        ("4 of 8 columns", {"rope_pairing": "halves", "rope_dims": 4}),
+        ("4 of 8 columns, interleaved", {"rope_pairing": "interleaved", "rope_dims": 4}),
+    ):
+        yield case("rope", name, size, rope_base=50.0, **call)
+    later = {"rope_base": 500000.0, "rope_pairing": "halves", "query_offset": 4}
+    yield case("rope", "3 queries from position 4", (1, 2, 3, 7, 8), is_causal=True, **later)
+    rng = np.random.default_rng(7)
+    gains = {name: np.round(rng.uniform(0.5, 2, 8) * 8) / 8 for name in _GAINS}
+    yield case("QK-norm", "without gains", size, times=3.0, qk_norm="rms")
+    yield case("QK-norm", "with gains", size, times=3.0, qk_norm="rms", **gains)
+    both = {"rope_base": 50.0, "rope_pairing": "halves", "qk_norm": "rms", **gains}
+    yield case("QK-norm", "before rope", size, times=3.0, **both)
+
+
 def _masks(make: _Maker, case: Make) -> Iterator[Case]:
     """Yield cases of masks: boolean ones, and numbers added to the scaled scores."""
     rng = make.draw("masks")
@@ -333,6 +386,11 @@ def _masks(make: _Maker, case: Make) -> Iterator[Case]:
     }
     for name, mask in additive.items():
         yield case("additive mask", name, size, attn_mask=mask)
+    for name in ("k", "v"):
+        plain = case(NAN, f"in masked {'keys' if name == 'k' else 'values'}", size,
+                     attn_mask=np.broadcast_to(padding[:, None, None], allowed.shape))  # fmt: skip
+        nan = np.where(padding[:, None, :, None], getattr(plain, name), np.nan)
+        yield replace(plain, k=nan) if name == "k" else replace(plain, v=nan)
     square = np.where(padding[:, None, None, :5], True, False)
     yield case("mask and causal", "padding", USUAL, attn_mask=square, is_causal=True)
 

@@ -6,6 +6,7 @@ place of a step. No result is computed twice: the changed problem is solved like
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ from attncalc.base.errors import AttncalcError
 from attncalc.base.types import Matrix
 from attncalc.conforming.case import ALIGNMENTS, Case
 from attncalc.conforming.reference import Expected, expected, outputs
+from attncalc.problem.problem import Problem
+from attncalc.problem.step import run
+from attncalc.solving.plan import plan
 
 Fields = dict[str, Any]
 Change = Callable[[Fields], Fields | None]
@@ -496,7 +500,155 @@ def _of_matrices(case: Case) -> Iterator[Named]:
         yield f"{name.lower()}-reversed", f"{says} in reverse order", backwards
 
 
-TABLES = (_of_causal, _of_masks, _of_scales, _of_weights, _of_heads, _of_matrices)
+def _read_from(step: str) -> Callable[[Fields], Matrix]:
+    """Return a step of a problem."""
+
+    def made(fields: Fields) -> Matrix:
+        problem = Problem(**fields)
+        found = run(plan(problem), {n: np.asarray(each) for n, each in problem.given.items()})
+        return found[step]
+
+    return made
+
+
+def _given_as(*names: str, then: Change, **reads: Callable[[Fields], Matrix]) -> Change:
+    """Replace matrices by steps of other problems, and change the fields then."""
+
+    def change(fields: Fields) -> Fields | None:
+        found = {name: reads[name](fields) for name in names}
+        made = then(fields)
+        return None if made is None else made | found
+
+    return change
+
+
+_NO_ROPE = ("positions", "rope_base", "rope_pairing", "rope_dims", "rope_query_offset")
+_NO_NORM = ("qk_norm", "qk_eps", "gamma_Q", "gamma_K")
+
+
+def _without(*names: str) -> Change:
+    return lambda fields: {n: value for n, value in fields.items() if n not in names}
+
+
+def _of_rope(case: Case) -> Iterator[Named]:
+    """Yield mistakes of rotary positions."""
+    base = case.call.get("rope_base")
+    if base is None:
+        return
+    normed = {"Q": _read_from("Q_rot"), "K": _read_from("K_rot")}
+    none = _without(*_NO_ROPE, *_NO_NORM)
+    yield "rope-forgotten", "queries and keys are not rotated", _without(*_NO_ROPE)
+    plain = {"Q": _plain_norm("Q"), "K": _plain_norm("K")}
+    for name, left, says in (("Q", "K", "queries"), ("K", "Q", "keys")):
+        reads = {name: normed[name], left: plain[left]}
+        yield "rope-one-side", f"only {says} are rotated", _given_as("Q", "K", then=none, **reads)
+    both = {**normed, "V": _rotated_values}
+    yield "rope-values", "values are rotated, too", _given_as("Q", "K", "V", then=none, **both)
+    pairing = "interleaved" if case.call.get("rope_pairing") == "halves" else "halves"
+    says = f"columns are paired as {pairing}, not {case.call.get('rope_pairing')}"
+    yield "rope-pairing", says, _set(rope_pairing=pairing)
+    yield from _of_frequencies(case, base)
+    offset = case.call.get("query_offset", 0)
+    for other in dict.fromkeys((0, offset - 1, offset + 1)):
+        if other != offset and other >= 0:
+            says = f"queries are rotated from position {other}, not {offset}"
+            yield "rope-position", says, _set(rope_query_offset=other)
+
+
+def _of_frequencies(case: Case, base: float) -> Iterator[Named]:
+    width = case.q.shape[3]
+    dims = case.call.get("rope_dims")
+    if dims is not None:
+        yield "rope-partial", f"all {width} columns are rotated, not {dims}", _without("rope_dims")
+    own = width if dims is None else dims
+    pairs = np.arange(own // 2)
+    exponents = (
+        ("the exponent of the frequencies is i / d, not 2i / d", pairs / own),
+        ("the exponent of the frequencies is 4i / d, not 2i / d", 4 * pairs / own),
+        (f"the exponent is divided by the width {width}, not by the {own} rotated columns",
+         2 * pairs / width),
+        ("the exponent of the frequencies starts at 2, not at 0", (2 * pairs + 2) / own),
+    )  # fmt: skip
+    for says, exponent in exponents:
+        if not np.array_equal(exponent, 2 * pairs / own):
+            with_own = _set(rope_frequencies=(base**-exponent)[None])
+            yield "rope-exponent", says, _both(_without("rope_base"), with_own)
+    reverse = _set(rope_frequencies=-(base ** (-2 * pairs / own))[None])
+    yield "rope-direction", "rotated in the other direction", _both(_without("rope_base"), reverse)
+    if base != 10000:
+        yield "rope-base", "rope_base is not read: the base is 10000", _set(rope_base=10000.0)
+
+
+def _plain_norm(name: str) -> Callable[[Fields], Matrix]:
+    """Return the queries or the keys, normalized where they are to be."""
+
+    def made(fields: Fields) -> Matrix:
+        if "qk_norm" not in fields:
+            return np.asarray(fields[name])
+        return _read_from(f"{name}_norm")(fields)
+
+    return made
+
+
+def _rotated_values(fields: Fields) -> Matrix:
+    """Return the values, rotated like keys."""
+    values, rope = fields["V"], {name: fields[name] for name in _NO_ROPE if name in fields}
+    own = {"Q": values, "K": values, "V": values, **rope, "rope_query_offset": 0}
+    return _read_from("K_rot")(own)
+
+
+def _given(name: str, fields: Fields) -> Matrix:
+    return np.asarray(fields[name])
+
+
+def _of_norms(case: Case) -> Iterator[Named]:
+    """Yield mistakes of normalized queries and keys."""
+    if case.call.get("qk_norm") is None:
+        return
+    yield "norm-forgotten", "queries and keys are not normalized", _without(*_NO_NORM)
+    yield "norm-mean", "the mean is subtracted: LayerNorm, not RMSNorm", _set(qk_norm="layer")
+    for name, left, says in (("Q", "K", "queries"), ("K", "Q", "keys")):
+        reads: dict[str, Callable[[Fields], Matrix]] = {name: _plain_norm(name)}
+        reads[left] = partial(_given, left)
+        change = _given_as("Q", "K", then=_without(*_NO_NORM), **reads)
+        yield "norm-one-side", f"only {says} are normalized", change
+    over_heads = "sum({n}[g,i,a] ** 2 for g in heads for a in d_k) / (heads * d_k)"
+    lines = [f"ms_{n}[h in heads,i,c in 1] = {over_heads.format(n=n)}" for n in "QK"]
+    if case.q.shape[1] > 1:
+        says = "queries and keys are normalized over all heads, not each head"
+        yield "norm-heads", says, _set(equations=lines)
+    if case.call.get("q_gain") is None:
+        return
+    yield "norm-gain", "the gains are not applied", _without("gamma_Q", "gamma_K")
+    plus = _both(_changed("gamma_Q", lambda g: [x + 1 for x in g]),
+                 _changed("gamma_K", lambda g: [x + 1 for x in g]))  # fmt: skip
+    yield "norm-one-plus", "the gains are 1 + w, not w", plus
+    yield "norm-swapped", "the gains of queries and keys are exchanged", _gains_exchanged
+    if case.call.get("rope_base") is not None:
+        bare = {"Q": _unnormed("Q"), "K": _unnormed("K")}
+        after = _given_as("Q", "K", then=_without(*_NO_ROPE), **bare)
+        yield "norm-after-rope", "queries and keys are normalized after the rotation", after
+
+
+def _gains_exchanged(fields: Fields) -> Fields:
+    return {**fields, "gamma_Q": fields["gamma_K"], "gamma_K": fields["gamma_Q"]}
+
+
+def _unnormed(name: str) -> Callable[[Fields], Matrix]:
+    """Return the queries or the keys, rotated without a normalization."""
+
+    def made(fields: Fields) -> Matrix:
+        plain = _without(*_NO_NORM)(fields)
+        assert plain is not None
+        return _read_from(f"{name}_rot")(plain)
+
+    return made
+
+
+TABLES = (
+    *(_of_causal, _of_masks, _of_scales, _of_weights, _of_heads, _of_matrices),
+    *(_of_rope, _of_norms),
+)
 
 
 def _of_batches(own: list[Fields]) -> Iterator[tuple[str, str, list[Fields]]]:

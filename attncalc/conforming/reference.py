@@ -4,7 +4,8 @@ The reference is the plan of the case's problem in float64. Its bound follows th
 each step for the ranges of its inputs (`Operation.reach`), widened by the roundings of the step
 itself. A step of k operations per entry, which are accumulated with relative error u, is off by at
 most k u times the sum of the absolute values of its terms (Higham, Accuracy and Stability of
-Numerical Algorithms, section 3.1), and by one rounding more when it is stored.
+Numerical Algorithms, section 3.1), and by one rounding more when it is stored. Weights may be
+computed as exp(s - L), where L is the logarithm of the sum, as kernels that merge blocks do.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -104,12 +105,18 @@ def _ranges_of(
     accumulated: float,
 ) -> dict[str, Range]:
     ranges = {name: Range.at(each) for name, each in given.items()}
+    largest: dict[str, float] = {}
     for step in steps:
         inputs = [ranges[name] for name in step.inputs]
         operation, value = step.operation, exact[step.name]
         reached = operation.reach(*inputs)
         count = sum(operation.cost(*(each.low.shape for each in inputs))) / max(1, value.size)
         error = stored * np.abs(value) + (count + 1) * accumulated * _terms(step, inputs, value)
+        for name in largest.keys() & {*step.inputs}:  # their rows need not sum to exactly 1
+            error = error + 2 * accumulated * largest[name] * _terms(step, inputs, value)
+        if step.role == "weights":  # exp(s - log of the sum) rounds a number as large as the scores
+            scores = np.where(np.isfinite(exact[step.inputs[0]]), exact[step.inputs[0]], 0.0)
+            largest[step.name] = np.abs(scores).max(initial=0.0)
         error = np.where(np.isfinite(value), error + EXACT * np.abs(value), 0.0)
         low, high = np.minimum(reached.low, value), np.maximum(reached.high, value)
         spread = np.maximum(high - value, value - low)

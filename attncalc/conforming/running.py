@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,9 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
-from attncalc.conforming.case import EXTRA, Case
+from attncalc.conforming.adapters import BACKENDS as ADAPTERS
+from attncalc.conforming.adapters import adapter
+from attncalc.conforming.case import EXTRA, USUAL_TYPES, Case
 from attncalc.conforming.reference import GRADIENTS
 
 NAME = "attention"
@@ -57,8 +60,8 @@ class Kernel:
     Parameters
     ----------
     place
-        A Python file, or file.py:function; without a function, `attention`. With `command`, a
-        program and its arguments that reads a .npz file and writes one.
+        A Python file, or file.py:function; without a function, `attention`. Or an adapter. With
+        `command`, a program and its arguments that reads a .npz file and writes one.
     backend, device
         The type of its arrays: numpy, torch or jax; and the device of torch.
     seconds
@@ -196,6 +199,8 @@ def _serve(pipe: Connection, place: str, backend: str, device: str) -> None:
 
 def _found(place: str) -> Callable[..., Any]:
     """Return the function of a file."""
+    if place in ADAPTERS:
+        return adapter(place)
     path, _, name = place.rpartition(":")
     if not path.endswith(".py"):
         path, name = place, NAME
@@ -228,7 +233,7 @@ def _called(function: Callable[..., Any], backend: str, device: str, case: Case)
         output = function(*arrays, **named)
         results = {"O": _as_numpy(output)}
         if case.upstream is not None:
-            found = _gradients(output, arrays, backend, device, case)
+            found = _gradients(partial(function, **named), output, arrays, backend, device, case)
             if found is None:
                 return Called(results, "the outputs have no gradients", refused=True)
             results |= found
@@ -272,18 +277,19 @@ def _maker(backend: str, device: str) -> Make:
     """Return a function that creates an array of a type."""
     if backend == "torch":
         torch = importlib.import_module("torch")
-        return lambda values, dtype: torch.tensor(
-            np.ascontiguousarray(values), dtype=getattr(torch, dtype), device=device
+        return lambda values, dtype: torch.tensor(np.ascontiguousarray(values), device=device).to(
+            getattr(torch, dtype)
         )
     if backend == "jax":
-        jax = importlib.import_module("jax.numpy")
-        return lambda values, dtype: jax.asarray(values, dtype=dtype)
+        jax = importlib.import_module("jax")
+        jax.config.update("jax_enable_x64", True)  # otherwise float64 becomes float32
+        return lambda values, dtype: jax.numpy.asarray(values, dtype=dtype)
     return _in_numpy
 
 
 def _in_numpy(values: Matrix, dtype: str) -> Matrix:
-    if dtype == "bfloat16":
-        raise NotImplementedError("numpy has no bfloat16")
+    if dtype not in ("bool", *USUAL_TYPES[:3]):
+        raise NotImplementedError(f"numpy has no {dtype}")
     with np.errstate(over="ignore"):
         return np.array(values, dtype=dtype)
 
@@ -300,7 +306,7 @@ def _laid_out(array: Make, values: Matrix, case: Case) -> Any:
 def _as_numpy(array: Any) -> Matrix:
     if hasattr(array, "detach"):
         array = array.detach().to("cpu")
-        if str(array.dtype) == "torch.bfloat16":
+        if str(array.dtype) not in ("torch.float64", "torch.float32", "torch.float16"):
             array = array.float()
         found: Matrix = array.numpy()
         return found
@@ -309,9 +315,19 @@ def _as_numpy(array: Any) -> Matrix:
 
 
 def _gradients(
-    output: Any, arrays: list[Any], backend: str, device: str, case: Case
+    function: Callable[..., Any],
+    output: Any,
+    arrays: list[Any],
+    backend: str,
+    device: str,
+    case: Case,
 ) -> dict[str, Matrix] | None:
     """Return the gradients of the inputs; None if the backend has none."""
+    if backend == "jax":
+        jax = importlib.import_module("jax")
+        back = jax.vjp(function, *arrays)[1]
+        made = back(jax.numpy.asarray(case.upstream, dtype=output.dtype))
+        return dict(zip(GRADIENTS, map(_as_numpy, made), strict=True))
     if backend != "torch" or not output.requires_grad:
         return None
     torch = importlib.import_module("torch")

@@ -106,7 +106,8 @@ def _attention(problem: Outer) -> list[Placed]:
             with suppress(AttncalcError):
                 Calculation([stated])
                 return [stated]
-        if is_there(problem) and not set(problem.names) <= read_by(problem.equations):
+        forward = {name for name in problem.names if role_of(name) != "arriving"}
+        if is_there(problem) and not forward <= read_by(problem.equations):
             name = str(error).partition(" ")[0]
             if name not in problem.names or name not in read_by(problem.equations):
                 raise

@@ -32,6 +32,7 @@ _ALL = {
     "dumps": _Described("check, of two dumps of a program", marking.dumps),
     "lessons": _Described("check --lesson", marking.lessons),
     "conformance": _Described("conform", marking.conformance),
+    "why": _Described("why", marking.why),
     "variation": _Described("vary", studies.variation),
     "simulation": _Described("simulate", studies.simulation),
     "training": _Described("train", studies.training),

@@ -108,6 +108,14 @@ def conformance() -> Schema:
     )
 
 
+def why() -> Schema:
+    """Return the schema of the parts of entries."""
+    part = thing("A part.", {"part": TEXT, "value": TEXT, "asks": LIST_OF_TEXTS})
+    texts = dict.fromkeys(("entry", "how", "value"), TEXT)
+    entry = thing("An entry and its parts.", {**texts, "parts": listed(part)})
+    return thing("The parts of entries.", {"entries": listed(entry)})
+
+
 def reading() -> Schema:
     """Return the schema of an answer as read: the form of an answer in JSON."""
     line = thing(

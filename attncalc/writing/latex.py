@@ -44,8 +44,10 @@ _HEAD = (
     LETTERS,
     # sloppy, for names and sentences of any length; the rest is measured
     r"\begingroup\allowdisplaybreaks\sloppy\setcounter{MaxMatrixCols}{64}",
+    r"\providecommand{\lt}{<}\providecommand{\gt}{>}",
     _SKIPS,
 )
+DOCUMENT_HEAD = "\n".join([r"\usepackage{amsmath}", r"\begin{document}", *_HEAD])
 _WORK = rf"\small{_SKIPS}\setlength{{\jot}}{{1pt}}"
 SMALL = 0.9
 """How wide small letters are, relative to those of the page."""
@@ -79,6 +81,11 @@ def write_latex(
 def write_sheet(document: parts.Document, *, picture: str | None = None) -> str:
     """Return one of the documents that `write_together` puts into one file."""
     return _body(document, picture, LINE_OF_OWN)
+
+
+def write_part(part: parts.Part) -> Iterator[str]:
+    """Yield the lines of one part, its heading first, for documents with `DOCUMENT_HEAD`."""
+    return _Latex(None, LINE).write(part)
 
 
 def write_together(sheets: Iterable[str]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from attncalc.cli.targets import (
     output,
     target_of,
 )
+from attncalc.conforming.adapters import BACKENDS as ADAPTERS
 from attncalc.conforming.case import VERSION, Case, suite
 from attncalc.conforming.reference import expected
 from attncalc.conforming.running import PLAIN, Inside, Kernel, command
@@ -106,9 +107,11 @@ def _kernel(flags: Mapping[str, Any]) -> tuple[Kernel | Inside, str]:
     if not flags["file"]:
         raise InputError("name the kernel: kernel.py, kernel.py:function, or --command")
     place = flags["file"]
+    if place in ADAPTERS:
+        return Kernel(place, ADAPTERS[place], flags["device"], flags["timeout"]), place
     path = Path(place if place.endswith(".py") else place.rpartition(":")[0] or place)
     if not path.is_file():
-        raise InputError(f"{path}: no such file")
+        raise InputError(f"{path}: no such file; libraries are {', '.join(ADAPTERS)}")
     remember(path)
     return Kernel(place, flags["backend"], flags["device"], flags["timeout"]), place
 

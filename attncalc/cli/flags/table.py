@@ -47,6 +47,7 @@ def _topics() -> list[str]:
 FILE = Flag("[FILE]", "JSON, CSV, .npz, a folder, or - for stdin.", unsaid="a sample")
 PROBLEM = Flag("PROBLEM", "Problem, or a set for a class.", name="file", default=...)
 FORMS = ("table", "markdown", "latex", "html", "csv", "json", "npz")
+TYPES = ("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 SYSTEMS = ("gradescope", "moodle", "prairielearn", "numbas")
 FORMAT = Flag("--format FORM", f"{', '.join(FORMS[:-1])} or {FORMS[-1]}.", takes=FORMS)
 OUT = Flag("--out -o FILE", "Write to this file (CSV: also a folder).")
@@ -340,6 +341,27 @@ Each sentence is a fact about the weights, with its numbers and its threshold.
         ),
         "",
     ),
+    "why": Command(
+        "why",
+        """Split an entry into parts that sum to it.
+
+A score is split over features, an output over tokens, a logit over the embedding, heads and
+feed-forward parts of each layer. PROBLEM is a problem, or the folder of a model with --tokens.
+
+    attncalc why in.json "O[2,1]"
+    attncalc why in.json "A[2,:]"                  the logarithm of each weight
+    attncalc why gpt2 --tokens "3, 7" "logits[2,40] - logits[2,7]"
+""",
+        (
+            Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
+            Flag("ENTRY", "Entry or row, e.g. S[2,3] or O[2,:]; or a logit.", default=...),
+            Flag("--tokens TOKENS", "Ids of the tokens that a model reads.", MODEL),
+            FULL,
+            FORMAT,
+            TO_FILE,
+        ),
+        "",
+    ),
     "check": Command(
         "check",
         """Mark a worked answer: find the first error and its cause.
@@ -439,18 +461,19 @@ Several files are a batch: L is the mean of their losses, and the weights are th
     ),
     "conform": Command(
         "conform",
-        """Test an attention kernel: error bounds for every result, causes of every failure.
+        """Test an attention kernel: error bounds, and causes of failures.
 
 KERNEL is a Python file with a function attention(query, key, value, ...), on arrays (batch, heads,
-tokens, width), or file.py:function. Its signature lists the features to test: attn_mask,
-is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes, query_offset.
+tokens, width), file.py:function, or a library, such as torch_sdpa. Its signature lists the
+features to test: attn_mask, is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes,
+query_offset, rope_base, rope_pairing, rope_dims, qk_norm, q_gain, k_gain.
 
     attncalc conform kernel.py
     attncalc conform kernel.py:fused --backend torch --dtype float16
     attncalc conform kernel.py -o report.xml          JUnit XML for CI
 """,
         (
-            Flag("[KERNEL]", "Kernel: file.py or file.py:function.", name="file"),
+            Flag("[KERNEL]", "Kernel: file.py, file.py:function or a library.", name="file"),
             Flag(
                 "--backend NAME",
                 "Type of arrays: numpy, torch or jax.",
@@ -463,7 +486,7 @@ is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes, query_offset
                 "--dtype NAME",
                 "Type of numbers, except in cases about types.",
                 KERNEL,
-                ("float64", "float32", "float16", "bfloat16"),
+                TYPES,
                 "float32",
             ),
             Flag(
@@ -548,8 +571,8 @@ SOURCE is a problem, a model's folder or its config.json; weights are not read.
         "open",
         """Open a trained model and show every number of one of its layers.
 
-FOLDER contains config.json and model.safetensors. Supported: GPT-2, Llama, Mistral, Qwen2,
-Qwen3, Gemma 2, BERT, ViT, BART, mBART, Whisper and T5.
+FOLDER contains config.json and model.safetensors. Supported: GPT-2, Llama, Mistral, Qwen, Gemma,
+Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs/models.md).
 
     attncalc open gpt2 --tokens "3, 7" --layer 0
     attncalc open gpt2 --text "The cat"       the most probable next tokens
@@ -686,10 +709,10 @@ that an error counts once.
     ),
     "playground": Command(
         "playground",
-        """Write a page that computes any small problem, without an installation.
+        """Write one page that computes any small problem.
 
-The page contains everything: it opens offline, in any browser. Type or paste matrices, add
-tokens, play the calculation, share a link, practise, and export the problem.
+The page needs no installation and contains everything: it opens offline, in any browser. Type or
+paste matrices, add tokens, play the calculation, share a link, practise, and export the problem.
 
     attncalc playground -o index.html
     attncalc playground in.json -o page.html          opened with your problem
@@ -698,6 +721,27 @@ tokens, play the calculation, share a link, practise, and export the problem.
         (
             Flag("[FILE]", "Problem to open with.", unsaid="self-attention"),
             Flag("--out -o FILE", "Write to this file."),
+        ),
+        "",
+    ),
+    "slides": Command(
+        "slides",
+        """Write slides for a lecture, one idea each.
+
+For each step: its equation, the work of one entry line by line, and the whole matrix; then the
+map. The ending chooses the form: .html (one offline file, for keys and presenters), .tex (LaTeX
+beamer), .svg (animated), or a folder (one SVG each).
+
+    attncalc slides -o talk.html
+    attncalc slides in.json --entry "A[2,3]" -o talk.tex
+    attncalc slides in.json -o slides/
+""",
+        (
+            FILE,
+            Flag(
+                "--entry ENTRY", "Show the work of this entry, e.g. A[3,1]; repeatable.", takes=list
+            ),
+            Flag("--out -o PLACE", "Write to this file or folder."),
         ),
         "",
     ),

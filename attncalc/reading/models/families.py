@@ -4,6 +4,7 @@ Names and keys are those of the `transformers` library, whose classes define the
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,12 +20,14 @@ from attncalc.reading.models.family import (
     a_number_or_none,
     a_window,
     a_window_in_every_second,
+    a_window_in_every_sixth,
+    a_window_of_local_layers,
     an_activation,
     one_over_root,
     root_of_width,
 )
 from attncalc.reading.models.folder import Config
-from attncalc.reading.models.rope import a_base, a_scaling, remarks_on_share
+from attncalc.reading.models.rope import a_base, a_scaling, a_share, remarks_on_share
 
 _DECODER = {"block": "decoder", "norm": "pre", "causal": True}
 _LLAMA_FIXED = {**_DECODER, "normalization": "rms", "positions": "rope", "rope_pairing": "halves"}
@@ -130,6 +133,12 @@ def _of_words(side: str) -> dict[str, Any]:
     }
 
 
+def _of_sinusoids(side: str) -> dict[str, Any]:
+    """Return the fields before the layers of a side, for Pegasus."""
+    found = _of_words(side)
+    return {**found, "begins": {"P": f"{side}.embed_positions.weight"}, "offset": 0}
+
+
 _TORCH_EPS = Fraction(1, 100_000)
 """The default epsilon of PyTorch's LayerNorm."""
 _OF_WORDS = Head({"W_out": ("lm_head.weight",)}, is_tied=True)
@@ -228,6 +237,90 @@ def _t5_heads(shrinks: Said | None = None) -> dict[str, Head]:
 
 _T5_OF_TOKENS = {"ForTokenClassification": _as_classes("classifier", "all")}
 
+_BERT = Family(
+    "BERT",
+    ("bert",),
+    layers=("encoder.layer.{}.",),
+    count=a_count("num_hidden_layers"),
+    fixed={"block": "encoder", "norm": "post", "normalization": "layer"},
+    said={
+        "heads": a_count("num_attention_heads"),
+        "eps": a_number("layer_norm_eps"),
+        "activation": an_activation("hidden_act"),
+    },
+    tokens="embeddings.word_embeddings.weight",
+    begins={
+        "P": "embeddings.position_embeddings.weight",
+        "W_type": "embeddings.token_type_embeddings.weight",
+        "gamma_E": "embeddings.LayerNorm.weight",
+        "beta_E": "embeddings.LayerNorm.bias",
+    },
+    positions="P",
+    heads={
+        "ForMaskedLM": _OF_MASKED,
+        "ForPreTraining": _OF_MASKED,
+        "ForSequenceClassification": Head(
+            {
+                **_BERT_POOLER,
+                "W_out": ("classifier.weight",),
+                "b_out": ("classifier.bias",),
+            },
+            CLASSES,
+            "first",
+        ),
+        "ForNextSentencePrediction": Head(
+            {
+                **_BERT_POOLER,
+                "W_out": ("cls.seq_relationship.weight",),
+                "b_out": ("cls.seq_relationship.bias",),
+            },
+            CLASSES,
+            "first",
+        ),
+        "ForTokenClassification": _as_classes("classifier", "all"),
+    },
+    asks={
+        "position_embedding_type": ("absolute", None),
+        "is_decoder": (False,),
+        "add_cross_attention": (False,),
+    },
+)
+
+
+def _as_pooled_classes(end: str, activation: str = "tanh") -> Head:
+    """Return a classification head that reads the first token, with a hidden layer."""
+    tensors = {
+        "W_pre": (f"{end}.dense.weight",),
+        "b_pre": (f"{end}.dense.bias",),
+        "W_out": (f"{end}.out_proj.weight",),
+        "b_out": (f"{end}.out_proj.bias",),
+    }
+    says = {"activation_pre": lambda config, layer: activation}
+    return Head(tensors, CLASSES, "first", says=says)
+
+
+def _rope_in_some_layers(config: Config, layer: int) -> str | None:
+    """Return no positions in the layers of SmolLM3 without rope."""
+    kinds = config.get("no_rope_layers", None)
+    if kinds is None:
+        return None if (layer + 1) % config.whole("no_rope_layer_interval", 4) else "none"
+    if not isinstance(kinds, list) or layer >= len(kinds) or kinds[layer] not in (0, 1):
+        raise config.wrong("no_rope_layers", kinds, "0 or 1 for each layer")
+    return None if kinds[layer] else "none"
+
+
+def _where_rope(says: Said) -> Said:
+    """Return a reader of a setting of rope, in the layers of SmolLM3 that have it."""
+    return lambda config, layer: (
+        None if _rope_in_some_layers(config, layer) else says(config, layer)
+    )
+
+
+def _over_logits(config: Config, layer: int) -> float:
+    """Return the factor of the logits of Granite."""
+    return 1 / float(config.number("logits_scaling", 1.0))
+
+
 FAMILIES = (
     Family(
         "GPT-2",
@@ -264,7 +357,7 @@ FAMILIES = (
     ),
     Family(
         "Mistral",
-        ("mistral",),
+        ("mistral", "ministral"),
         biases=_biased(""),
         fixed=_LLAMA_FIXED,
         said={**_LLAMA_SAID, "window": a_window},
@@ -308,51 +401,293 @@ FAMILIES = (
         **_LLAMA_NAMES,
     ),
     Family(
-        "BERT",
-        ("bert",),
-        layers=("encoder.layer.{}.",),
+        "Gemma",
+        ("gemma",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_LLAMA_FIXED,
+        said={**_LLAMA_SAID, "activation": an_activation("hidden_activation", "hidden_act")},
+        heads=_llama_heads(),
+        factor=root_of_width("hidden_size"),
+        gain_above=1,
+        asks={"use_bidirectional_attention": (None, False)},
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Gemma 3",
+        ("gemma3_text",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={**_LLAMA_FIXED, "norm": "around", "qk_norm": "rms"},
+        said={
+            **_LLAMA_SAID,
+            "activation": an_activation("hidden_activation", "hidden_act"),
+            "scale": one_over_root("query_pre_attn_scalar"),
+            "softcap": a_number_or_none("attn_logit_softcapping"),
+            "window": a_window_in_every_sixth,
+        },
+        heads=_llama_heads(softcap_out=a_number_or_none("final_logit_softcapping")),
+        factor=root_of_width("hidden_size"),
+        gain_above=1,
+        asks={"use_bidirectional_attention": (None, False)},
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "SmolLM3",
+        ("smollm3",),
+        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        fixed=_LLAMA_FIXED,
+        said={
+            **_LLAMA_SAID,
+            "window": a_window,
+            "positions": _rope_in_some_layers,
+            "rope_base": _where_rope(a_base),
+            "rope_scaling": _where_rope(a_scaling),
+        },
+        heads=_llama_heads(),
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Phi-3",
+        ("phi3",),
+        biases=_biased(""),
+        fixed=_LLAMA_FIXED,
+        said={**_LLAMA_SAID, "window": a_window, "rope_dims": a_share},
+        heads=_llama_heads(),
+        **{**_LLAMA_NAMES, "remarks": lambda config: ()},
+    ),
+    Family(
+        "Granite",
+        ("granite",),
+        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        fixed=_LLAMA_FIXED,
+        said={**_LLAMA_SAID, "scale": a_number("attention_multiplier")},
+        heads={"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
+        factor=lambda config, layer: float(config.number("embedding_multiplier")),
+        asks={"residual_multiplier": (1.0, 1)},
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "StableLM",
+        ("stablelm",),
+        biases=_biased("", use_qkv_bias="QKV"),
+        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        said={**_LLAMA_SAID, "eps": a_number("layer_norm_eps"), "rope_dims": a_share},
+        heads=_llama_heads(),
+        asks={"qk_layernorm": (False,), "use_parallel_residual": (False,)},
+        **{
+            **_LLAMA_NAMES,
+            "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
+            "remarks": lambda config: (),
+        },
+    ),
+    Family(
+        "StarCoder2",
+        ("starcoder2",),
+        biases=_biased("", use_bias="QKVO12"),
+        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        said={**_LLAMA_SAID, "eps": a_number("norm_epsilon"), "window": a_window},
+        heads=_llama_heads(),
+        **{
+            **_LLAMA_NAMES,
+            "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
+            "is_gated": lambda config, layer: False,
+        },
+        is_out_in=True,
+    ),
+    Family(
+        "GLM",
+        ("glm",),
+        biases=_biased("", attention_bias="QKV"),
+        fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved"},
+        said={**_LLAMA_SAID, "rope_dims": a_share},
+        heads=_llama_heads(),
+        **{**_LLAMA_NAMES, "remarks": lambda config: ()},
+    ),
+    Family(
+        "GLM-4",
+        ("glm4",),
+        biases=_biased("", attention_bias="QKV"),
+        fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved", "norm": "around"},
+        said={**_LLAMA_SAID, "rope_dims": a_share},
+        heads=_llama_heads(),
+        own={
+            "post_self_attn_layernorm.weight": "gamma_2",
+            "post_attention_layernorm.weight": "gamma_3",
+            "post_mlp_layernorm.weight": "gamma_4",
+        },
+        **{**_LLAMA_NAMES, "remarks": lambda config: ()},
+    ),
+    Family(
+        "ERNIE 4.5",
+        ("ernie4_5",),
+        biases=_biased("", use_bias="QKVO123"),
+        fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved"},
+        said=_LLAMA_SAID,
+        heads=_llama_heads(),
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "OPT",
+        ("opt",),
+        layers=("decoder.layers.{}.",),
         count=a_count("num_hidden_layers"),
-        fixed={"block": "encoder", "norm": "post", "normalization": "layer"},
+        fixed={**_DECODER, "normalization": "layer", "eps": _TORCH_EPS},
         said={
             "heads": a_count("num_attention_heads"),
-            "eps": a_number("layer_norm_eps"),
-            "activation": an_activation("hidden_act"),
+            "activation": an_activation("activation_function"),
         },
-        tokens="embeddings.word_embeddings.weight",
-        begins={
-            "P": "embeddings.position_embeddings.weight",
-            "W_type": "embeddings.token_type_embeddings.weight",
-            "gamma_E": "embeddings.LayerNorm.weight",
-            "beta_E": "embeddings.LayerNorm.bias",
-        },
+        tokens="decoder.embed_tokens.weight",
+        begins={"P": "decoder.embed_positions.weight"},
         positions="P",
+        offset=2,
+        ends={
+            "gamma_out": "decoder.final_layer_norm.weight",
+            "beta_out": "decoder.final_layer_norm.bias",
+        },
+        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        asks={
+            "do_layer_norm_before": (True,),
+            "enable_bias": (True,),
+            "layer_norm_elementwise_affine": (True,),
+            "_remove_final_layer_norm": (False,),
+        },
+    ),
+    Family(
+        "GPT-BigCode",
+        ("gpt_bigcode",),
+        layers=("h.{}.",),
+        count=a_count("n_layer"),
+        fixed={**_DECODER, "normalization": "layer"},
+        said={
+            "heads": a_count("n_head"),
+            "eps": a_number("layer_norm_epsilon"),
+            "activation": an_activation("activation_function"),
+        },
+        tokens="wte.weight",
+        begins={"P": "wpe.weight"},
+        positions="P",
+        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        asks={"scale_attn_weights": (True,), "multi_query": (True,)},
+        key_heads=lambda config, layer: 1,
+        is_out_in=True,
+    ),
+    Family(
+        "GPT-Neo",
+        ("gpt_neo",),
+        biases=lambda config, layer: "O12",
+        layers=("h.{}.",),
+        count=a_count("num_layers"),
+        fixed={**_DECODER, "normalization": "layer", "scale": "none"},
+        said={
+            "heads": a_count("num_heads"),
+            "eps": a_number("layer_norm_epsilon"),
+            "activation": an_activation("activation_function"),
+            "window": a_window_of_local_layers,
+        },
+        tokens="wte.weight",
+        begins={"P": "wpe.weight"},
+        positions="P",
+        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        is_out_in=True,
+    ),
+    _BERT,
+    replace(
+        _BERT,
+        title="RoBERTa",
+        types=("roberta", "xlm-roberta", "camembert"),
+        offset=2,
+        pads="pad_token_id",
         heads={
-            "ForMaskedLM": _OF_MASKED,
-            "ForPreTraining": _OF_MASKED,
+            "ForMaskedLM": Head(
+                {
+                    "W_pre": ("lm_head.dense.weight",),
+                    "b_pre": ("lm_head.dense.bias",),
+                    "gamma_pre": ("lm_head.layer_norm.weight",),
+                    "beta_pre": ("lm_head.layer_norm.bias",),
+                    "W_out": ("lm_head.decoder.weight",),
+                    "b_out": ("lm_head.bias", "lm_head.decoder.bias"),
+                },
+                MASKED,
+                "all",
+                says={"activation_pre": lambda config, layer: "gelu"},
+                is_tied=True,
+            ),
+            "ForSequenceClassification": _as_pooled_classes("classifier"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
+        asks={**_BERT.asks, "pad_token_id": (1,)},
+    ),
+    replace(
+        _BERT,
+        title="DistilBERT",
+        types=("distilbert",),
+        layers=("transformer.layer.{}.",),
+        count=a_count("n_layers"),
+        fixed={**_BERT.fixed, "eps": Fraction(1, 10**12)},
+        said={"heads": a_count("n_heads"), "activation": an_activation("activation")},
+        begins={name: place for name, place in _BERT.begins.items() if name != "W_type"},
+        own={
+            "sa_layer_norm.weight": "gamma_1",
+            "sa_layer_norm.bias": "beta_1",
+            "output_layer_norm.weight": "gamma_2",
+            "output_layer_norm.bias": "beta_2",
+            "lin1.weight": "W_1",
+            "lin1.bias": "b_1",
+            "lin2.weight": "W_2",
+            "lin2.bias": "b_2",
+        },
+        heads={
+            "ForMaskedLM": Head(
+                {
+                    "W_pre": ("vocab_transform.weight",),
+                    "b_pre": ("vocab_transform.bias",),
+                    "gamma_pre": ("vocab_layer_norm.weight",),
+                    "beta_pre": ("vocab_layer_norm.bias",),
+                    "W_out": ("vocab_projector.weight",),
+                    "b_out": ("vocab_projector.bias",),
+                },
+                MASKED,
+                "all",
+                says={"activation_pre": an_activation("activation")},
+                is_tied=True,
+            ),
             "ForSequenceClassification": Head(
                 {
-                    **_BERT_POOLER,
+                    "W_pre": ("pre_classifier.weight",),
+                    "b_pre": ("pre_classifier.bias",),
                     "W_out": ("classifier.weight",),
                     "b_out": ("classifier.bias",),
                 },
                 CLASSES,
                 "first",
-            ),
-            "ForNextSentencePrediction": Head(
-                {
-                    **_BERT_POOLER,
-                    "W_out": ("cls.seq_relationship.weight",),
-                    "b_out": ("cls.seq_relationship.bias",),
-                },
-                CLASSES,
-                "first",
+                says={"activation_pre": lambda config, layer: "relu"},
             ),
             "ForTokenClassification": _as_classes("classifier", "all"),
         },
-        asks={
-            "position_embedding_type": ("absolute", None),
-            "is_decoder": (False,),
-            "add_cross_attention": (False,),
+        asks={},
+    ),
+    replace(
+        _BERT,
+        title="ELECTRA",
+        types=("electra",),
+        heads={
+            "ForMaskedLM": Head(
+                {
+                    "W_pre": ("generator_predictions.dense.weight",),
+                    "b_pre": ("generator_predictions.dense.bias",),
+                    "gamma_pre": ("generator_predictions.LayerNorm.weight",),
+                    "beta_pre": ("generator_predictions.LayerNorm.bias",),
+                    "W_out": ("generator_lm_head.weight",),
+                    "b_out": ("generator_lm_head.bias",),
+                },
+                MASKED,
+                "all",
+                says={"activation_pre": lambda config, layer: "gelu"},
+                is_tied=True,
+            ),
+            "ForSequenceClassification": _as_pooled_classes("classifier", "gelu"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
         },
     ),
     Family(
@@ -401,6 +736,20 @@ FAMILIES = (
             **_bart("decoder", norm="pre", is_last_normalised=True),
             **_BART_DECODES,
             **_of_words("decoder"),
+            heads=_BART_HEADS,
+        ),
+    ),
+    Family(
+        "Pegasus",
+        ("pegasus",),
+        **_bart("encoder", norm="pre", is_last_normalised=True),
+        **_of_sinusoids("encoder"),
+        decoder=Family(
+            "Pegasus",
+            (),
+            **_bart("decoder", norm="pre", is_last_normalised=True),
+            **_BART_DECODES,
+            **_of_sinusoids("decoder"),
             heads=_BART_HEADS,
         ),
     ),

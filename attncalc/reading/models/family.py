@@ -120,6 +120,12 @@ class Family:
         The projections of a layer that have a bias, from "QKVO123".
     is_gated
         Whether the feed-forward part has a gate, W_3.
+    key_heads
+        The number of key heads; None if there are as many as query heads.
+    is_out_in
+        Whether all weights are stored (out, in), whatever their names suggest.
+    pads
+        The key of the id without a position of its own, which is refused as a token.
     """
 
     title: str
@@ -145,6 +151,9 @@ class Family:
     decoder: "Family | None" = None
     biases: Said = lambda config, layer: "QKVO123"
     is_gated: Said = lambda config, layer: False
+    key_heads: Said = lambda config, layer: config.count_or_none("num_key_value_heads")
+    is_out_in: bool = False
+    pads: str = ""
 
     @property
     def takes(self) -> str:
@@ -234,6 +243,26 @@ def a_window(config: Config, layer: int) -> int | None:
     if window is None or not config.is_so("use_sliding_window", True):
         return None
     return None if layer < config.whole("max_window_layers", 0) else window
+
+
+def a_window_in_every_sixth(config: Config, layer: int) -> int | None:
+    """Read the window of Gemma 3: without kinds of layers, in all but every sixth."""
+    if config.get("layer_types", None) is not None:
+        return a_window(config, layer)
+    every = config.whole("sliding_window_pattern", 6)
+    return None if (layer + 1) % every == 0 else int(config.count("sliding_window"))
+
+
+def a_window_of_local_layers(config: Config, layer: int) -> int | None:
+    """Read the window of GPT-Neo, whose layers are global or local."""
+    kinds = config.get("attention_layers", None)
+    if (
+        not isinstance(kinds, list)
+        or layer >= len(kinds)
+        or kinds[layer] not in ("global", "local")
+    ):
+        raise config.wrong("attention_layers", kinds, "global or local for each layer")
+    return int(config.count("window_size")) if kinds[layer] == "local" else None
 
 
 def a_window_in_every_second(config: Config, layer: int) -> int | None:

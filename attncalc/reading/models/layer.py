@@ -12,7 +12,12 @@ from attncalc.reading.models.names import IN_OUT, OUT_IN, Meaning, renamed
 
 Fields = dict[str, Any]
 Tell = Callable[[str], None]
-FUSED = {"W_QKV": ("W_Q", "W_K", "W_V"), "b_QKV": ("b_Q", "b_K", "b_V")}
+FUSED = {
+    "W_QKV": ("W_Q", "W_K", "W_V"),
+    "b_QKV": ("b_Q", "b_K", "b_V"),
+    "W_13": ("W_1", "W_3"),
+    "b_13": ("b_1", "b_3"),
+}
 
 
 class Heads(NamedTuple):
@@ -79,7 +84,10 @@ def layer_fields(
         if field in FUSED:
             # the parts are below one another in (out, in), and in a bias
             stacked = array.T if is_in_out and array.ndim == 2 else array
-            parts = _parts(found[field][0], stacked, heads, tell)
+            of_heads = len(FUSED[field]) == 3
+            parts = (
+                _parts(found[field][0], stacked, heads, tell) if of_heads else np.split(stacked, 2)
+            )
             turn = is_in_out and array.ndim == 2
             fields |= {
                 each: part.T if turn else part

@@ -47,6 +47,7 @@ _WEIGHTS = {
     "output.dense": "2",
     "gate_proj": "1",
     "up_proj": "3",
+    "gate_up_proj": "13",
     "down_proj": "2",
     **{f"SelfAttention.{each.lower()}": each for each in "QKVO"},
     **{f"EncDecAttention.{each.lower()}": each for each in "QKVO"},

@@ -11,6 +11,7 @@ import numpy as np
 
 from attncalc.base.arrays import Owned
 from attncalc.base.errors import InputError
+from attncalc.base.text import harmless
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import GIVEN
@@ -29,6 +30,7 @@ from attncalc.reading.models.layer import Heads, layer_fields, named
 from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, meaning_of, renamed
 
 Fields = dict[str, Any]
+MOST_NEAR = 3
 MOST_NAMED = 40
 SINGLE_LABEL = "single_label_classification"
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
@@ -100,6 +102,12 @@ class Model:
         InputError
             If the table has no such row, or there are more tokens than positions.
         """
+        pad = self.config.get(self.family.pads, None) if self.family.pads else None
+        if pad in ids:
+            raise InputError(
+                f"{place}: token {pad} is padding ({self.family.pads}), which has no position of "
+                "its own in this model: leave it out"
+            )
         X = self._embedded(ids, place)
         if self.family.factor is not None:
             X = X * self.family.factor(self.config, 0)
@@ -223,8 +231,10 @@ class Model:
 
     def _read(self, names: list[str], settings: Fields, faults: list[str]) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
-        heads = Heads(settings["heads"], self.config.count_or_none("num_key_value_heads"))
+        heads = Heads(settings["heads"], self.family.key_heads(self.config, 0))
         found = named(names, faults.append, self.family.own)
+        if self.family.is_out_in:
+            found = {field: (name, each._replace(end="")) for field, (name, each) in found.items()}
         return layer_fields(_Read(self), found, heads, faults.append)
 
     def _shared(self, name: str) -> Matrix:
@@ -496,7 +506,33 @@ def _known(config: Config, weights: Weights) -> Family:
         "them are what to fill of a problem, as JSON or .npz, with X, heads and the other settings:"
     ]
     lines += [f"  {line}" for line in _of_one_layer(weights)]
+    near = sorted(FAMILIES, key=lambda each: len(_unread(each, weights)))[:MOST_NEAR]
+    lines.append("Families whose names fit most of its tensors, and the tensors that each lacks:")
+    for each in near:
+        unread = [f'"{harmless(name)}"' for name in _unread(each, weights)]
+        more = [f"{len(unread) - MOST_NAMED} more"] if len(unread) > MOST_NAMED else []
+        lines.append(f"  {each.title}: {', '.join([*unread[:MOST_NAMED], *more]) or 'none'}")
     raise InputError("\n".join(lines))
+
+
+def _unread(family: Family, weights: Weights) -> list[str]:
+    """Return the tensors before, in and after the first layer that a family does not read."""
+    inner = [pattern.format(0) for pattern in family.layers]
+    heads = (
+        name for head in family.heads.values() for all_ in head.tensors.values() for name in all_
+    )
+    outer = (family.tokens, *family.begins.values(), *family.ends.values(), *heads)
+    ends = tuple(name.replace("{}", "") for name in outer if name)
+    found = []
+    for name in weights:
+        numbers = [part for part in name.split(".") if part.isdigit()]
+        if (numbers and numbers[0] != "0") or is_buffer(name):
+            continue
+        starts = any(_places_of(each, name) for each in inner)
+        is_read = renamed(name, family.own) is not None if starts else name.endswith(ends)
+        if not is_read:
+            found.append(name)
+    return found
 
 
 def _of_one_layer(weights: Weights) -> list[str]:
@@ -511,7 +547,7 @@ def _of_one_layer(weights: Weights) -> list[str]:
             field = ", ".join(f"W_{each}" for each in meaning.field.removeprefix("W_"))
         size = " × ".join(map(str, weights.shape(name)))
         known = field if field in GIVEN or "," in field else field or "?"
-        lines.append(f"{quoted(name)}, {size or 'one number'}: {known}")
+        lines.append(f'"{harmless(name)}", {size or "one number"}: {known}')
     if len(first) > MOST_NAMED:
         lines.append(f"… and {len(first) - MOST_NAMED} more")
     return lines

@@ -9,11 +9,30 @@ from attncalc.reading.models.folder import Config
 
 _NOT_OF_IT = ("rope_theta", "partial_rotary_factor")
 """Keys beside the numbers of a scaling that are separate fields."""
+_LOCAL = ("sliding_attention",)
+
+
+def _kind(config: Config, layer: int) -> str:
+    """Return the kind of a layer, such as sliding_attention; "" where a config has none."""
+    kinds = config.get("layer_types", None)
+    return str(kinds[layer]) if isinstance(kinds, list) and layer < len(kinds) else ""
+
+
+def a_share(config: Config, layer: int) -> int | None:
+    """Read the number of columns of a head that rope rotates; None for all."""
+    for key in ("rope_parameters.partial_rotary_factor", "partial_rotary_factor", "rope_pct"):
+        if config.get(key, None) is not None:
+            width = config.count("hidden_size") // config.count("num_attention_heads")
+            return int(width * config.number(key))
+    return None
 
 
 def a_base(config: Config, layer: int) -> Fraction:
     """Read the base of rope, from the parameters of rope or from the older key."""
-    for key in ("rope_parameters.rope_theta", "rope_theta"):
+    own = f"rope_parameters.{_kind(config, layer)}.rope_theta"
+    local = config.get("rope_local_base_freq", None) is not None and own.split(".")[1] in _LOCAL
+    first = "rope_local_base_freq" if local else own
+    for key in (first, "rope_parameters.rope_theta", "rope_theta"):
         if config.says(key):
             found = config.number(key)
             if found <= 0:
@@ -34,6 +53,8 @@ def a_scaling(config: Config, layer: int) -> Any:
 
     key = "rope_parameters" if config.get("rope_parameters", {}) else "rope_scaling"
     said = config.get(key, None)
+    if isinstance(said, Mapping) and _kind(config, layer) in said:  # one for each kind of layers
+        said = said[_kind(config, layer)]
     if said is None:
         return None
     if not isinstance(said, Mapping):

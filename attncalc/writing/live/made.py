@@ -20,7 +20,9 @@ With so many, Chromium opens a page in about 5 s, and an edit takes up to half a
 """
 
 
-def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) -> str:
+def write_page(
+    page: Page, *, unfolded: bool = False, practice: bool = False, compact: bool = False
+) -> str:
     """Return the page of a solution as HTML: interactive, or with a note that states why not.
 
     Parameters
@@ -31,6 +33,8 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
         Whether the work is open.
     practice
         Whether a worksheet is to be filled in and checked where it is read.
+    compact
+        Whether it is shown in a notebook, with little space.
 
     Raises
     ------
@@ -50,7 +54,18 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
     if live is None:
         note = f"this page is not interactive: {why}"
         return write_html(replace(page, notes=(*page.notes, note)), unfolded=unfolded)
-    return write_html(page, live=live, unfolded=unfolded)
+    return write_html(page, live=live, unfolded=unfolded, compact=compact)
+
+
+def is_live(page: Page) -> bool:
+    """Return whether the page of a solution is interactive."""
+    if _why_not(page, practice=False) is not None:
+        return False
+    try:
+        page_data(page.problem, page.fractions, others=False)
+    except UnstatedError:
+        return False
+    return True
 
 
 def live_for(page: Page, what: str = PAGE) -> Live:

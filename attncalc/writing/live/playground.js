@@ -4,7 +4,7 @@ import { button, byId, labelled, make } from "./elements.js";
 import { EXPORTS, command } from "./playground/exporting.js";
 import { close, learn, panel, practice, startLearning } from "./playground/learn.js";
 import { bar, play, startPlayer, stop } from "./playground/player.js";
-import { SETTINGS, addressNow, afterChange, become, canRedo, canUndo, choose, data, redo, settingFrom, state, stateOf, stateOfAddress, templateOf, undo } from "./playground/state.js";
+import { SETTINGS, addressNow, afterChange, become, canRedo, canUndo, choose, data, hasGradients, redo, settingFrom, state, stateOf, stateOfAddress, templateOf, toggleGradients, undo } from "./playground/state.js";
 import { below, dock, flow, render, say, startView, tried } from "./playground/view.js";
 
 const groups = [...new Set(Object.values(data.templates).map((each) => each.group))];
@@ -33,6 +33,7 @@ const settings = make("details", { class: "menu" }, make("summary", {}, "Convent
   labelled("Softcap: a number or none", typed("softcap")),
   labelled("Normalizer", select("normalizer", [["softmax", "softmax"], ["hardmax", "hardmax"]])),
   labelled("Rounding", select("rounding", [["display", "only what is shown"], ["each-step", "after each step"]])),
+  labelled("Gradients of all given matrices", make("input", { type: "checkbox", id: "gradients", onchange: () => tried(toggleGradients) || showSettings() })),
   labelled("Decimals", select("decimals", Array.from({ length: 13 }, (_, k) => [String(k), String(k)])))));
 
 function showSettings() {
@@ -44,6 +45,7 @@ function showSettings() {
       control.value = value ?? "none";
     }
   }
+  byId("gradients").checked = hasGradients();
 }
 
 const own = make("details", { class: "menu wide" }, make("summary", {}, "Equations"), make("div", {},

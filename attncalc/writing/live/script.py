@@ -35,11 +35,11 @@ _BEFORE_VALUE = frozenset((
 ))  # fmt: skip
 _BEFORE_BLOCK = frozenset((")", "=>", ";", "{", "}", "else", "try", "finally", "do", "catch", ""))
 _OPEN, _CLOSED = frozenset("([{"), frozenset(")]}")
-PAGE, PRACTICE, MARKED, TRAINING, PLAYGROUND = (
-    "page", "practice", "marked", "training", "playground",
+PAGE, PRACTICE, MARKED, CURVE, PLAYGROUND, SLIDES = (
+    "page", "practice", "marked", "curve", "playground", "slides",
 )  # fmt: skip
-"""The uses of a page: an interactive solution, a worksheet, a marked answer, a training, and the
-playground."""
+"""The uses of a page: an interactive solution, a worksheet, a marked answer, the
+curve of a study, the playground, and slides."""
 IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
 GLOBALS = frozenset((
     "Array", "BigInt", "Blob", "Boolean", "CSS", "Error", "Float64Array", "Image", "Infinity",
@@ -159,7 +159,7 @@ def _role(name: str, before: str, after: str, around: str) -> str:
             return "property"
         if after in (",", "}", "="):
             return "both"
-    if around == "class" and after == "(" and before in ("{", "}", "get", "static"):
+    if around == "class" and after == "(" and before in ("{", "}", "*", "get", "static"):
         return "property"
     return "" if name in WORDS else "variable"
 

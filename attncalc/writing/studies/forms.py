@@ -73,6 +73,7 @@ def forms_of(found: Any, *, cache: bool = False, apart: bool = False, **how: boo
             partial(variation.variation_as_csv, found),
             partial(variation.write_variation_npz, found),
             partial(_curves, found),
+            partial(variation.variation_page, found, **how),
         )
     if isinstance(found, Training):
         from attncalc.writing.studies import training

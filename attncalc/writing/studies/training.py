@@ -1,6 +1,5 @@
 """Training, as a document and data: a row for each step, and the first two steps in full."""
 
-import json
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -14,14 +13,11 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.train import Training, Update
 from attncalc.writing.document import Appendix, Bullets, Document, Facts, Part
-from attncalc.writing.html.page import Live, write_html
-from attncalc.writing.html.style import style
-from attncalc.writing.live.script import PAGE, TRAINING, script
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.page_data import write_json
 from attncalc.writing.studies.common import in_json, shown
-from attncalc.writing.studies.variation import said_of, variation_document
+from attncalc.writing.studies.variation import curve_page, said_of, variation_document
 
 MOST_UPDATED = 200
 """Entries of an update, and of means, that are written out unasked."""
@@ -171,17 +167,8 @@ def training_as_json(training: Training) -> str:
 
 def training_page(training: Training, *, full: bool = False, work: bool = False) -> str:
     """Return the page of a training as HTML: its curve is played step by step."""
-    curve = training.curve
-    said = {
-        "names": [each.name for each in curve.watched],
-        "digits": curve.digits,
-        # a masked score is -∞, which JSON does not have
-        "values": [[x if np.isfinite(x) else None for x in row] for row in curve.values.tolist()],
-    }
-    looks = (style("attncalc.writing.live", f"{name}.css") for name in (PAGE, TRAINING))
-    live = Live(json.dumps(said, separators=(",", ":")), script(TRAINING), "".join(looks))
     document = training_document(training, full=full, work=work, apart=True)
-    return write_html(document, live=live)
+    return curve_page(training.curve, document)
 
 
 def trained_as_json(problem: Problem) -> str:

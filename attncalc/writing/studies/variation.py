@@ -1,5 +1,6 @@
 """A problem at many values: a row for each, and where the largest weight moves."""
 
+import json
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -13,6 +14,9 @@ from attncalc.studies.family import at_point
 from attncalc.studies.permuting import Moved, what_depends_on_order
 from attncalc.studies.vary import MOST_SCORES, Changeover, Variation
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, kept
+from attncalc.writing.html.page import Live, write_html
+from attncalc.writing.html.style import style
+from attncalc.writing.live.script import CURVE, PAGE, script
 from attncalc.writing.sentences import IN_FLOATS
 from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, lasting, sheet, shown
 
@@ -26,6 +30,32 @@ def variation_document(variation: Variation, *, full: bool = False) -> Document:
     found = (*_changeover_bullets(variation, full=full), *_moved_bullets(variation))
     parts: tuple[Part, ...] = (facts, *_sheets(variation, full=full), *found)
     return Document(heading(variation.problem), parts, tuple(_notes(variation)))
+
+
+def curve_page(variation: Variation, document: Document) -> str:
+    """Return the page of a document as HTML: its curves are played over the values of a change."""
+    (change,) = variation.changes
+    said = {
+        "along": on_a_line(change.about),
+        "points": [shown_value(value) for (value,) in variation.points],
+        "names": [each.name for each in variation.watched],
+        "digits": variation.digits,
+        # a masked score is -∞, which JSON does not have
+        "values": [
+            [x if np.isfinite(x) else None for x in row] for row in variation.values.tolist()
+        ],
+    }
+    looks = (style("attncalc.writing.live", f"{name}.css") for name in (PAGE, CURVE))
+    live = Live(json.dumps(said, separators=(",", ":")), script(CURVE), "".join(looks))
+    return write_html(document, live=live)
+
+
+def variation_page(variation: Variation, *, full: bool = False) -> str:
+    """Return the page of a study as HTML: with a slider if one field varies."""
+    document = variation_document(variation, full=full)
+    if len(variation.changes) == 1 and len(variation.points) > 1:
+        return curve_page(variation, document)
+    return write_html(document)
 
 
 def said_of(variation: Variation) -> tuple[str, ...]:

@@ -177,7 +177,7 @@ export function* walk(x) {
 }
 export const some = (x, test) => test(x) || x.parts.some((part) => some(part, test));
 export const rebuilt = (x, change) => (x.parts.length ? { ...x, parts: x.parts.map(change) } : x);
-/** A tree with names replaced by trees. */
+/** A tree with names replaced by trees, none of which has the index of a sum in it. */
 export const replaced = (x, by) => (x.is === "name" ? by[x.name] ?? x : rebuilt(x, (part) => replaced(part, by)));
 export const namesIn = (x) => new Set([...walk(x)].filter((y) => y.is === "name").map((y) => y.name));
 

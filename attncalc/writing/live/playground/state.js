@@ -8,6 +8,7 @@ import { equationOf, solve as solutionOf } from "../equations/solve.js";
 import { Work } from "../equations/work.js";
 import { byId, own } from "../elements.js";
 import { Refusal, asWritten, readNumber } from "../numbers.js";
+import { arrivingIn, forwardOf, withGradients } from "./back.js";
 import { stepsWith } from "./own.js";
 
 export const data = JSON.parse(byId("problem").textContent);
@@ -153,7 +154,8 @@ function planned(it) {
   for (const step of listed) before[step.name] = shapeOfStep(step, before);
   const axes = axesOf(listed, before), given = { ...it.given }, shapes = shapesGiven(given), sizes = new Map(), steps = [];
   const put = (axis, size) => sizes.set(axes.root(axis), size);
-  for (const [name, shape] of Object.entries(shapes)) shape.forEach((size, k) => put(`${name}.${shape.length - k}`, size));
+  const isArriving = ([name]) => given[name].role === "arriving", all = Object.entries(shapes); // it follows all others
+  for (const [name, shape] of [...all.filter(isArriving), ...all.filter((each) => !isArriving(each))]) shape.forEach((size, k) => put(`${name}.${shape.length - k}`, size));
   for (const step of listed) {
     for (const name of Object.values(step.inputs)) { // a given matrix follows the size of what was computed
       if (!given[name]) continue;
@@ -183,7 +185,7 @@ export function sizesNow() {
   const { axes, shapes } = plan, found = new Map();
   if (templateOf(state).isTurned) return [];
   const fixed = ["ids", "image", "past"].flatMap((role) => Object.entries(state.given).filter(([, each]) => each.role === role).map(([name]) => name));
-  for (const [name, { role }] of Object.entries(state.given))
+  for (const [name, { role }] of Object.entries(state.given).filter(([each]) => own(templateOf(state).given, each)))
     shapes[name].forEach((size, k) => {
       const behind = shapes[name].length - k, root = axes.root(`${name}.${behind}`), first = plainShape(templateOf(state).given[name].shape);
       if (found.has(root) || (first[k] === 1 && role !== "tokens")) return;
@@ -211,10 +213,16 @@ function sizeName(name, role, behind) {
 
 /** Compute another state, and show it; a Refusal leaves everything as it is. */
 export function become(it, { remembers = true } = {}) {
-  const made = planned(it), { route } = made;
-  const { steps, given } = it.equations === (templateOf(it).problem.equations ?? []).join("\n") ? made : stepsWith(it.equations, { ...made, settings: it.settings });
+  const made = planned(it), { route, axes } = made, isOwn = it.equations !== (templateOf(it).problem.equations ?? []).join("\n");
+  let { steps, given } = made;
+  const arriving = arrivingIn(given), isBack = arriving && (isOwn || !own(templateOf(it).given, arriving));
+  if (isOwn && !arriving && steps.some(isGradient)) throw new Refusal("the gradients of this problem start from a target: save it, and use attncalc for other equations");
+  if (isBack && steps.some(({ name }) => name.endsWith("_new"))) throw new Refusal("this problem has a step of gradient descent: save it, and use attncalc for other equations");
+  if (isBack) steps = forwardOf(steps, given);
+  if (isOwn) ({ steps, given } = stepsWith(it.equations, { steps, given }));
+  if (isBack) ({ steps, given } = backFrom(steps, given, axes));
   const settings = { ...templateOf(it).settings, ...it.settings };
-  const digits = templateOf(it).digits && digitsFor(given, settings, route.longest + (steps === made.steps ? 0 : 6), MOST_DIGITS);
+  const digits = templateOf(it).digits && digitsFor(given, settings, steps === made.steps ? route.longest : 2 * route.longest + 6, MOST_DIGITS);
   const found = solutionOf({ given, settings, steps, digits }, solution);
   if (state && remembers) {
     past.push(state);
@@ -223,6 +231,43 @@ export function become(it, { remembers = true } = {}) {
   state = { ...it, given };
   [plan, solution, work] = [{ ...made, steps, shapes: Object.fromEntries(Object.entries(found.carried).map(([name, { shape }]) => [name, shape])) }, found, new Work(found, null)];
   listeners.forEach((act) => act());
+}
+
+/** A plan with its gradients, and the arriving gradient in the shape of the output. */
+function backFrom(steps, given, axes) {
+  const arriving = arrivingIn(given), shapes = shapesGiven(given);
+  for (const step of steps) shapes[step.name] = shapeOfStep(step, shapes);
+  let matrix = given[arriving];
+  const shape = shapes[steps.at(-1).name];
+  if (shape.length !== plainShape(matrix.shape).length) matrix = { ...matrix, shape: [0, 0, 0], entries: [] };
+  shape.forEach((size, k) => { if (plainShape(matrix.shape)[k] !== size) matrix = resized(matrix, shape.length - k, size); });
+  const made = withGradients(steps, { ...given, [arriving]: matrix }, { ...shapes, [arriving]: shape }), back = made.slice(steps.length);
+  for (const { name, like: title } of back) shapes[name] = shapes[title];
+  for (const { name, like: title } of back) shapes[name].forEach((_, k) => axes.unite(`${name}.${k + 1}`, `${title}.${k + 1}`));
+  shape.forEach((_, k) => axes.unite(`${arriving}.${k + 1}`, `${steps.at(-1).name}.${k + 1}`));
+  return { steps: made, given: { ...given, [arriving]: matrix } };
+}
+
+/** The name of the gradient that arrives: at the outputs of attention, or of layers. */
+const arrivingName = ({ block }) => (block ? "dY" : "dO");
+
+const isGradient = ({ title }) => title.startsWith("gradient of ");
+
+export const hasGradients = () => plan.steps.some(isGradient);
+
+/** Add the gradients of a problem, from ones; or remove those that were added. */
+export function toggleGradients() {
+  const arriving = arrivingIn(state.given), template = templateOf(state);
+  if (hasGradients() && !(arriving && !own(template.given, arriving))) throw new Refusal("this problem has its gradients already");
+  if (arriving) {
+    const { [arriving]: _, ...given } = state.given;
+    return become({ ...state, given });
+  }
+  if (template.isTurned) throw new Refusal("its matrices are stored in another orientation: save the problem, and use attncalc for its gradients");
+  const last = plan.steps.at(-1).name, shape = plan.shapes[last];
+  if (last === "prob") throw new Refusal("gradients of probabilities start from target_ids: save the problem, and use attncalc for them");
+  const sides = shape.length < 3 ? [0, ...shape] : shape;
+  become({ ...state, given: { ...state.given, [arrivingName(template.problem)]: { shape: sides, role: "arriving", entries: Array.from({ length: shape.reduce((all, side) => all * side, 1) }, () => "1") } } });
 }
 
 export const undo = () => past.length && (next.push(state), become(past.pop(), { remembers: false }));
@@ -285,14 +330,14 @@ const inJson = (typed) => (typed.includes("/") || typed === "-inf" || asWritten(
 export function fileNow() {
   const template = templateOf(state), file = structuredClone(template.problem);
   for (const [name, { shape: [h, r, c], entries }] of Object.entries(state.given)) {
-    const path = name.split("."), { from } = template.given[name];
+    const path = name.split("."), { from } = own(template.given, name) ?? {};
     let holder = file;
     path.slice(0, -1).forEach((part) => (holder = /^[0-9]+$/.test(part) ? holder.layers[part - 1] : holder[part]));
     const before = holder[path.at(-1)], placed = from ? entries.map((_, k) => entries[from.indexOf(k)]) : entries;
-    const [H, R, C] = template.isTurned ? template.given[name].given : [h, r, c];
+    const [H, R, C] = template.isTurned && own(template.given, name) ? template.given[name].given : [h, r, c];
     const row = (x, i) => placed.slice((x * R + i) * C, (x * R + i + 1) * C).map(inJson);
     const heads = Array.from({ length: H || 1 }, (_, x) => Array.from({ length: R }, (_row, i) => row(x, i)));
-    holder[path.at(-1)] = H ? heads : Array.isArray(before?.[0]) ? heads[0] : heads[0].flat();
+    holder[path.at(-1)] = H ? heads : before && !Array.isArray(before[0]) ? heads[0].flat() : heads[0];
   }
   for (const name of SETTINGS) {
     if (state.settings[name] === template.settings[name]) continue;
@@ -336,18 +381,19 @@ const sidesOfArray = (value) => (Array.isArray(value[0]) ? (Array.isArray(value[
 
 /** The state of a file of attncalc; a Refusal where no template has its fields. */
 export function stateOfFile(file) {
-  const { matrices, others } = taken(file), names = Object.keys(matrices).sort().join();
+  const { matrices, others } = taken(file), names = Object.keys(matrices).sort();
   const equations = (Array.isArray(file.equations) ? file.equations : file.equations ? [file.equations] : []).join("\n");
   const fits = ([, { problem, given }]) => {
     const theirs = taken(problem);
-    return Object.keys(given).sort().join() === names && JSON.stringify(theirs.others) === JSON.stringify(others);
+    const added = Object.keys(given).some((name) => given[name].role === "arriving") ? [] : [arrivingName(problem)];
+    return Object.keys(given).sort().join() === names.filter((name) => !added.includes(name)).join() && JSON.stringify(theirs.others) === JSON.stringify(others);
   };
   const same = Object.entries(data.templates).filter(fits);
   const [key] = same.find(([, { problem }]) => (problem.equations ?? []).join("\n") === equations) ?? same.find(([, { problem }]) => !problem.equations) ?? [];
   if (!key) throw new Refusal(`this page has no problem with the fields ${[...Object.keys(matrices), ...Object.keys(others)].join(", ")}: make one with attncalc playground FILE -o page.html`);
   const it = stateOf(key), defaults = { scale: "sqrt_dk", causal: false, softcap: null, normalizer: "softmax", rounding: "display", decimals: 2 };
   for (const [name, value] of Object.entries(matrices)) {
-    const role = it.given[name].role, shape = sidesOfArray(value);
+    const role = it.given[name]?.role ?? "arriving", shape = sidesOfArray(value);
     it.given[name] = { role, shape, entries: value.flat(2).map((each) => entryFrom(role, String(each))) };
   }
   for (const name of SETTINGS) it.settings[name] = settingFrom(name, String(file[name] ?? defaults[name] ?? "none"), it.settings);
@@ -377,7 +423,7 @@ export function settingFrom(name, typed, now = state.settings) {
 export function addressNow() {
   const template = templateOf(state), base = stateOf(state.key), parts = [`problem=${encodeURIComponent(state.key)}`];
   for (const [name, { shape: [h, r, c], entries }] of Object.entries(state.given)) {
-    if (entries.join() === base.given[name].entries.join() && String([h, r, c]) === String(template.given[name].shape)) continue;
+    if (entries.join() === base.given[name]?.entries.join() && String([h, r, c]) === String(template.given[name].shape)) continue;
     const rows = Array.from({ length: (h || 1) * r }, (_, i) => entries.slice(i * c, (i + 1) * c).join(","));
     const heads = Array.from({ length: h || 1 }, (_, x) => rows.slice(x * r, (x + 1) * r).join(";"));
     parts.push(`${encodeURIComponent(name)}=${heads.join("|")}`);
@@ -399,10 +445,10 @@ export function stateOfAddress(text) {
     try {
       const name = decodeURIComponent(left);
       if (name === "problem") continue;
-      if (own(it.given, name)) {
+      if (own(it.given, name) || name === arrivingName(templateOf(it).problem)) {
         const heads = right.split("|").map((head) => head.split(";").map((row) => row.split(",").map(decodeURIComponent)));
         if (heads.flat().some((row) => row.length !== heads[0][0].length) || heads.some((head) => head.length !== heads[0].length)) throw new Refusal("rows differ");
-        const { role, shape: [h] } = it.given[name];
+        const { role, shape: [h] } = it.given[name] ?? { role: "arriving", shape: [0] };
         it.given[name] = { role, shape: [h && heads.length, heads[0].length, heads[0][0].length], entries: heads.flat(2).map((typed) => entryFrom(role, typed)) };
       } else if (SETTINGS.includes(name)) it.settings[name] = settingFrom(name, decodeURIComponent(right), it.settings);
       else if (name.startsWith("names.") && own(it.given, name.slice(6))) it.labels = { ...it.labels, [name.slice(6)]: right.split(",").map(decodeURIComponent) };

@@ -8,7 +8,7 @@ import { Refusal, readNumber } from "../numbers.js";
 import { readPasted } from "./pasted.js";
 import { become, data, edit, namesOf, plan, redo, replaceMatrix, resize, sizesNow, solution, state, templateOf, undo, work } from "./state.js";
 
-const LARGE = 20, LINE = 23, CAPTION = 40, GAP = 30, CHARACTER = 7.6, SVG = "http://www.w3.org/2000/svg";
+const LARGE = 20, LONG = 30, LINE = 23, CAPTION = 40, GAP = 30, CHARACTER = 7.6, SVG = "http://www.w3.org/2000/svg";
 export const flow = make("main", { class: "flow", id: "flow" });
 const status = make("p", { role: "status", class: "status" });
 export const say = (text) => void (status.textContent = text);
@@ -129,7 +129,7 @@ function figure(name) {
   const shape = plan.shapes[name], heads = shape.length > 2 ? shape[0] : 1, step = own(solution.steps, name)?.worked.step;
   const formula = step && !state.given[name] ? formulaOf(step) : `${shape.at(-2)} × ${shape.at(-1)}`;
   return make("figure", { id: `m-${name}`, class: `${state.given[name] ? "given" : "made"}${shape.at(-2) > LARGE ? " large" : ""}` },
-    make("figcaption", {}, make("b", {}, ...titled(name)), " ", make("small", {}, formula)),
+    make("figcaption", formula.length > LONG ? { class: "long", title: formula } : {}, make("b", {}, ...titled(name)), " ", make("small", {}, formula)),
     make("div", { class: "heads" }, ...Array.from({ length: heads }, (_, h) => table(name, h, heads))));
 }
 

@@ -1,9 +1,9 @@
-// Training: the curve of a recorded quantity, played step by step; every number is a cell of the table.
+// A study: the curve of what is watched, with a slider over the values or steps; every number is a cell of the table.
 
 import { all, button, byId, labelled, main, make, rest } from "./elements.js";
 
 const recorded = JSON.parse(byId("problem").textContent);
-const names = recorded.names, digits = recorded.digits, values = recorded.values;
+const names = recorded.names, digits = recorded.digits, values = recorded.values, points = recorded.points, along = recorded.along;
 const last = values.length - 1, PLAYED = 8000, SHORTEST = 40, LONGEST = 400; // milliseconds
 const TALL = 230, LEFT = 84, RIGHT = 16, TOP = 14, BOTTOM = 34;
 let at = 0, shown = 0, timer = null;
@@ -47,11 +47,11 @@ function play() {
 function show(step) {
   at = Math.min(Math.max(step, 0), last);
   slider.value = at;
-  told.textContent = `Step ${at} of ${last}: ${names.map((name, k) => `${name} ${digits[at][k]}`).join(", ")}`;
-  slider.setAttribute("aria-valuetext", `step ${at}: ${names[shown]} ${digits[at][shown]}`);
+  told.textContent = `${along} ${points[at]} (${at + 1} of ${last + 1}): ${names.map((name, k) => `${name} ${digits[at][k]}`).join(", ")}`;
+  slider.setAttribute("aria-valuetext", `${along} ${points[at]}: ${names[shown]} ${digits[at][shown]}`);
   rest(back, at === 0);
   rest(forward, at === last);
-  for (const row of all(".numbers tbody tr")) row.classList.toggle("now", row.cells[0].textContent === String(at));
+  for (const row of all(".numbers tbody tr")) row.classList.toggle("now", row.cells[0].textContent === points[at]);
   draw();
 }
 
@@ -73,19 +73,19 @@ function draw() {
   const text = (i, j, anchor, said) => shape("text", { x: i, y: j, "text-anchor": anchor }, said);
   const floor = TALL - BOTTOM + 6;
   const parts = [shape("line", { x1: LEFT, x2: wide - RIGHT, y1: floor, y2: floor }), shape("line", { x1: LEFT, x2: LEFT, y1: TOP - 6, y2: floor }),
-    text(x(0), TALL - 10, "middle", "0"), text(x(last), TALL - 10, "end", String(last)), text((x(0) + x(last)) / 2, TALL - 10, "middle", "step")];
+    text(x(0), TALL - 10, "start", points[0]), text(x(last), TALL - 10, "end", points[last]), text((x(0) + x(last)) / 2, TALL - 10, "middle", along)];
   if (known.length) {
     for (const i of digits[low][shown] === digits[high][shown] ? [low] : [low, high]) parts.push(text(LEFT - 8, y(i) + 4, "end", digits[i][shown]));
     parts.push(line("ahead", known), line("played", known.filter((i) => i <= at)));
     if (values[at][shown] !== null) parts.push(shape("circle", { class: "here", cx: x(at), cy: y(at), r: 5 }));
   }
   const said = known.length ? `, from ${digits[known[0]][shown]} to ${digits[known[known.length - 1]][shown]}` : "";
-  curve.replaceChildren(shape("svg", { role: "img", "aria-label": `Curve of ${names[shown]} at steps 0 to ${last}${said}`,
+  curve.replaceChildren(shape("svg", { role: "img", "aria-label": `Curve of ${names[shown]} over ${along}, ${points[0]} to ${points[last]}${said}`,
     viewBox: `0 0 ${wide} ${TALL}`, width: wide, height: TALL }, ...parts));
 }
 
 export function start() {
-  const controls = make("div", { class: "buttons" }, back, playing, forward, labelled("Step", slider), labelled("Curve of", choice));
+  const controls = make("div", { class: "buttons" }, back, playing, forward, labelled(along, slider), labelled("Curve of", choice));
   const section = make("section", { "aria-label": "Curve" }, curve, make("div", { class: "live", role: "region", "aria-label": "Controls" }, controls), told);
   all("section.sheet", main)[0].before(section);
   show(0);

@@ -1,0 +1,376 @@
+"""Why a number is what it is: parts of an entry that sum to it.
+
+The parts follow from the equation of the step: the terms of its sums, and of products and
+quotients that have a sum among them. The logarithm of a softmax weight is its score less the
+logarithm of the sum. `attributed` carries an entry back through a network to the outputs of its
+attentions and feed-forward parts; the scale of each normalisation is fixed (Elhage et al.,
+*A Mathematical Framework for Transformer Circuits*, 2021).
+"""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.base.decimals import decimals_of
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix, Place
+from attncalc.equations.algebra import bare, negative, over, times
+from attncalc.equations.evaluate import evaluate
+from attncalc.equations.extents import Setting, extents
+from attncalc.equations.library import equation, inputs_of
+from attncalc.equations.tree import (
+    ONE,
+    Aggregate,
+    Entry,
+    Equation,
+    Function,
+    If,
+    Marked,
+    Name,
+    Node,
+    Number,
+    Operator,
+    Remark,
+    Row,
+    rebuilt,
+    replaced,
+    source,
+    walk,
+)
+from attncalc.problem.fields import own_name, role_of
+from attncalc.problem.step import Step
+from attncalc.solving.solution import Solution, given_in_decimals
+from attncalc.solving.work import Work
+
+MOST_PARTS = 2_000
+STOPS = ("O", "F_2")
+"""Outputs of attentions and of feed-forward parts, whose contributions are parts."""
+FIXED = ("var", "ms")
+"""Steps that are the scale of a normalisation."""
+
+
+class Part(NamedTuple):
+    """A part of a number: its text, its value, and entries whose own parts can be asked for."""
+
+    text: str
+    value: Any
+    asks: tuple[str, ...] = ()
+
+
+class Why(NamedTuple):
+    """The parts of a number.
+
+    Parameters
+    ----------
+    entry
+        The entry, or the logarithm of it.
+    how
+        How the parts make the number, in a sentence.
+    value
+        The number: the sum of the parts.
+    parts
+        The parts.
+    """
+
+    entry: str
+    how: str
+    value: Any
+    parts: tuple[Part, ...]
+
+
+def why(solution: Solution, step: Step, shown: Place) -> Why:
+    """Return the parts of an entry.
+
+    Parameters
+    ----------
+    solution
+        The solution, with all steps.
+    step, shown
+        The step, and the place of the entry as shown, from 0.
+
+    Raises
+    ------
+    InputError
+        If there are too many parts.
+    """
+    work = Work(solution)
+    own = _Own(solution, step, work.turned(shown), work)
+    with solution.arithmetic():
+        entry = own.text(Entry(own.equation.name, ()))
+        tree = own.at_place
+        if isinstance(tree, Row) and tree.kind == "softmax":
+            return own.of_softmax(tree, entry)
+        parts = tuple(own.part(term) for term in own.terms(tree))
+        if len(parts) > MOST_PARTS:
+            raise InputError(f"{entry} has {len(parts):,} parts, and {MOST_PARTS:,} are the most")
+        how = f"{entry} is the sum of these parts" if len(parts) > 1 else f"{entry} has one part"
+        return Why(entry, how, sum(each.value for each in parts), parts)
+
+
+class _Own:
+    """The equation of a step at one entry.
+
+    Parameters
+    ----------
+    solution, step
+        The solution, and the step.
+    place
+        The place of the entry in the plan, from 0.
+    work
+        The written-out work, for the places of entries as shown.
+    """
+
+    def __init__(self, solution: Solution, step: Step, place: Place, work: Work) -> None:
+        self.solution, self.step, self.place, self.work = solution, step, place, work
+        given: Mapping[str, Matrix] = (
+            given_in_decimals(solution.problem) if solution.is_exact else solution.problem.given
+        )
+        held = [given[n] if n in given else solution.carried[n] for n in step.inputs]
+        stated = step.operation.statement(*(each.shape for each in held))
+        self.equation = equation(stated.name, stated.given)
+        names = inputs_of(stated.name, stated.given)
+        self.titles = dict(zip(names, step.inputs, strict=False))
+        self.head = place[: len(place) - len(self.equation.at)]
+        tables = {n: decimals_of(t) if solution.is_exact else t for n, t in stated.tables.items()}
+        self.full = dict(zip(names, held, strict=False)) | tables
+        self.matrices = {name: self._of_head(each) for name, each in self.full.items()}
+        for own, title in zip(self.equation.recurring, step.rows_of or (step.name,), strict=False):
+            self.titles[own], self.full[own] = title, solution.carried[title]
+            self.matrices[own] = self._of_head(self.full[own])
+        self.settings = dict(stated.settings)
+        names = self.equation.recurring
+        shapes = {n: each.shape for n, each in self.matrices.items() if n not in names[:1]}
+        runs = extents(self.equation, shapes, self.settings)
+        self.sizes = {n: size for n, size in runs.items() if n in self.equation.sizes}
+        self.settings |= {n: each for n, each in runs.items() if n not in self.equation.indices}
+
+    def _of_head(self, matrix: Matrix) -> Matrix:
+        """Return the head of a matrix that the entry reads, unless the equation names heads."""
+        if not self.head or matrix.ndim < 3:
+            return matrix
+        heads = matrix.shape[0]
+        found: Matrix = matrix[0 if heads == 1 else self.head[0]]
+        return found
+
+    @cached_property
+    def at_place(self) -> Node:
+        """The right-hand side at the entry, without marks."""
+        inner = self.place[len(self.head) :]
+        by: dict[str, Node] = {
+            index: Number(_fraction(at)) for index, at in zip(self.equation.at, inner, strict=True)
+        }
+        return replaced(_plain(self.equation.right), by)
+
+    def terms(self, x: Node) -> Iterator[Node]:
+        """Yield the terms of an expression."""
+        match x:
+            case Operator("+" | "-" as sign, (a, b)):
+                yield from self.terms(a)
+                yield from self.terms(b) if sign == "+" else map(negative, self.terms(b))
+            case Operator("neg", (a,)):
+                yield from map(negative, self.terms(a))
+            case Operator("*" | "/" as sign, (a, b)) if _is_sum(a):
+                yield from ((times if sign == "*" else over)(each, b) for each in self.terms(a))
+            case Operator("*", (a, b)) if _is_sum(b):
+                yield from (times(a, each) for each in self.terms(b))
+            case Aggregate("sum"):
+                for each in self.summands(x):
+                    yield from self.terms(each)
+            case If(test, then, otherwise):
+                yield from self.terms(then if self.holds(test) else otherwise)
+            case _:
+                yield x
+
+    def summands(self, x: Aggregate) -> Iterator[Node]:
+        """Yield the body of a sum for each index at which its condition holds."""
+        for k in range(self.sizes[x.index]):
+            by: dict[str, Node] = {x.index: Number(_fraction(k))}
+            if x.where is None or self.holds(replaced(x.where, by)):
+                yield replaced(x.body, by)
+
+    def value(self, x: Node) -> Any:
+        """Return the value of an expression without indices of the entry."""
+        part = Equation("part", (), (), x)
+        try:
+            made = evaluate(part, self.matrices, self.settings)
+        except InvalidOperation:  # of -∞ among Decimals
+            floats = {name: each.astype(float) for name, each in self.matrices.items()}
+            return Decimal(repr(float(evaluate(part, floats, self.settings).ravel()[0])))
+        return np.asarray(made).ravel()[0]
+
+    def holds(self, test: Node) -> bool:
+        return bool(self.value(If(test, ONE, Number(_fraction(0)))))
+
+    def part(self, x: Node) -> Part:
+        """Return a term as a part."""
+        entries = (y for y in walk(x) if isinstance(y, Entry) and self.is_made(y))
+        return Part(self.text(x), self.value(x), tuple(dict.fromkeys(map(self.text, entries))))
+
+    def is_made(self, entry: Entry) -> bool:
+        """Whether an entry is one of a step."""
+        title = self.titles.get(entry.name, "")
+        return title in self.solution.carried and title not in self.solution.problem.given
+
+    def of_softmax(self, row: Row, entry: str) -> Why:
+        """Return the logarithm of a weight as its score, less the logarithm of the sum."""
+        score = replaced(row.body, {row.index: row.at})
+        largest: Node = Aggregate("max", row.body, row.index, row.size)
+        for each in row.beside:
+            largest = Function("max", (largest, each))
+        if float(self.value(largest)) == float("-inf"):
+            return Why(entry, f"{entry} is 0, because no key is allowed", 0, ())
+        less = Function("exp", (Operator("-", (row.body, largest)),))
+        whole: Node = Aggregate("sum", less, row.index, row.size)
+        for each in row.beside:
+            whole = Operator("+", (whole, Function("exp", (Operator("-", (each, largest)),))))
+        log_sum = Operator("+", (largest, Function("log", (whole,))))
+        said = f"-log Σ exp({self.text(row.body)})"
+        parts = [self.part(score), Part(said, self.value(negative(log_sum)))]
+        how = f"the logarithm of {entry} is the sum of these parts"
+        return Why(f"log {entry}", how, sum(each.value for each in parts), tuple(parts))
+
+    def text(self, x: Node) -> str:
+        """Return an expression as text, with places as shown."""
+
+        def put(y: Node) -> Node:
+            match y:
+                case Entry(name, ()) if name == self.equation.name:
+                    return Name(self._called(self.step.name, self.place))
+                case Entry(name, at) if name in self.titles and all(map(_is_place, at)):
+                    place = tuple(int(self.value(each)) for each in at)
+                    full = self.full.get(name)
+                    if full is not None and full.ndim > len(place) and self.head:
+                        place = ((self.head[0] if full.shape[0] > 1 else 0), *place)
+                    return Name(self._called(self.titles[name], place))
+                case Entry(name, at) if name in self.titles:
+                    shown = (Number(e.value + 1) if isinstance(e, Number) else e for e in at)
+                    return Entry(self.titles[name], tuple(shown))
+                case Name(name) if name in self.settings:
+                    return Number(_fraction(self.settings[name]))
+            return rebuilt(y, put)
+
+        return source(put(x)).replace(" * ", "·").replace("--", "")
+
+    def _called(self, name: str, place: Place) -> str:
+        indexed = self.work.entry(name, place)
+        return f"{indexed.name}[{','.join(map(str, indexed.place))}]"
+
+
+def _is_place(x: Node) -> bool:
+    return not any(isinstance(y, Name | Entry) for y in walk(x))
+
+
+def _fraction(value: Setting) -> Fraction:
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def _plain(x: Node) -> Node:
+    return rebuilt(bare(x, Marked, Remark), _plain)
+
+
+def _is_sum(x: Node) -> bool:
+    """Whether an expression has several terms."""
+    match x:
+        case Operator("+" | "-", _) | Aggregate("sum") | If():
+            return True
+        case Operator("neg", (a,)) | Operator("/", (a, _)):
+            return _is_sum(a)
+        case Operator("*", (a, b)):
+            return _is_sum(a) or _is_sum(b)
+    return False
+
+
+# -- attribution ----------------------------------------------------------------------------------
+
+
+class Attributed(NamedTuple):
+    """The contributions to a number, and the gradient of the tokens that were read.
+
+    Parameters
+    ----------
+    parts
+        The contributions of attentions (for each head), feed-forward parts and biases.
+    tokens
+        The gradient of the tokens X, with fixed scales, (tokens, width).
+    """
+
+    parts: tuple[Part, ...]
+    tokens: Matrix
+
+
+def attributed(solution: Solution, start: Mapping[str, Matrix], where: str = "") -> Attributed:
+    """Return what each component of a layer contributes to a number, scales fixed.
+
+    Parameters
+    ----------
+    solution
+        The solution of the layer.
+    start
+        The weight of each entry of a step in the number, by the name of the step.
+    where
+        The layer, before the names of components.
+    """
+    held = {n: np.asarray(m, dtype=float) for n, m in solution.problem.given.items()}
+    held |= {n: np.asarray(m, dtype=float) for n, m in solution.carried.items()}
+    slopes = {name: np.asarray(each, dtype=float) for name, each in start.items()}
+    groups: list[list[Part]] = []  # from the last step to the first
+    for step in reversed(solution.plan):
+        slope = slopes.pop(step.name, None)
+        if slope is None:
+            continue
+        if own_name(step.name) in STOPS:
+            groups.append([*_component(step, held, slope, where)])
+            continue
+        for name, back in _backward(step, held, slope):
+            if role_of(name) == "bias":
+                value = float((back * held[name]).sum())
+                groups.append([Part(f"{where}{name}", value)])
+            else:
+                slopes[name] = slopes.get(name, 0.0) + back
+    parts = tuple(part for group in reversed(groups) for part in group)
+    return Attributed(parts, slopes.get("X", np.zeros_like(held["X"])))
+
+
+def _backward(
+    step: Step, held: Mapping[str, Matrix], slope: Matrix
+) -> Iterator[tuple[str, Matrix]]:
+    """Yield the gradient of each input that the result is linear in, scales fixed."""
+    shapes = [held[name].shape for name in step.inputs]
+    for number, name in enumerate(step.inputs):
+        own = own_name(name).partition("_")[0]
+        if own in FIXED or role_of(name) == "weights" or own == "gamma":
+            continue
+        way = step.operation.way_back(number, shapes)
+        if way is None:
+            continue
+        reads = [*(held[each] for each in step.inputs), held[step.name], slope]
+        # the gradient is the last, and the result before it: GRADIENT and RESULT are -1 and -2
+        read = [reads[place] for place in way.reads]
+        yield name, np.asarray(way.operation.apply(*read), dtype=float)
+
+
+def _component(step: Step, held: Mapping[str, Matrix], slope: Matrix, where: str) -> Iterator[Part]:
+    """Yield the contributions of an attention's heads and its bias, or of a feed-forward part."""
+    name = f"{where}{step.name}"
+    whole = float((slope * held[step.name]).sum())
+    if own_name(step.name) != "O" or len(step.inputs) < 2:
+        yield Part(name, whole)
+        return
+    concat = step.inputs[0]
+    heads = next((m for n, m in held.items() if own_name(n) == "H" and m.ndim == 3), None)
+    found = dict(_backward(step, held, slope))
+    count = 1 if heads is None else len(heads)
+    back = found.get(concat)
+    if back is None:
+        yield Part(name, whole)
+        return
+    values = (back * held[concat]).sum(axis=0).reshape(count, -1).sum(axis=1)
+    for head, value in enumerate(values, start=1):
+        yield Part(f"{name}, head {head}" if count > 1 else name, float(value))
+    for bias, each in found.items():
+        if bias != concat:
+            yield Part(f"{where}{bias}", float((each * held[bias]).sum()))

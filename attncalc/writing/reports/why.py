@@ -1,0 +1,81 @@
+"""The parts of a number, as a document and as JSON."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import numpy as np
+
+from attncalc.base.rounding import fixed, half_away, round_floats
+from attncalc.base.text import on_a_line
+from attncalc.solving.why import Why
+from attncalc.writing.document import Bullets, Document, Part
+from attncalc.writing.studies.common import in_json, sheet
+
+WIDEST = 20
+"""Blocks of the longest bar."""
+MORE = 2
+"""Decimals of parts in addition to those of the problem."""
+
+
+def why_document(whys: Sequence[Why], title: str, decimals: int, *, full: bool) -> Document:
+    """Return the document: a table of parts with bars for each number."""
+    parts: list[Part] = []
+    for each in whys:
+        shown = [digits(part.value, decimals + MORE) for part in each.parts]
+        sizes = [abs(float(part.value)) for part in each.parts]
+        sizes = [size if size < float("inf") else 0.0 for size in sizes]
+        longest = max(sizes, default=0.0) or 1.0
+        bars = ["█" * round(WIDEST * size / longest) for size in sizes]
+        bars = [
+            f"-{bar}" if text.startswith("-") else bar or "·"
+            for bar, text in zip(bars, shown, strict=True)
+        ]
+        rows = [on_a_line(part.text) for part in each.parts]
+        total = digits(each.value, decimals + MORE)
+        columns = [[*shown, total], [*bars, "·"]]
+        parts.append(
+            sheet(
+                f"{each.entry} = {digits(each.value, decimals)}: {each.how}",
+                [*rows, "sum"],
+                ["value", "size"],
+                lambda i, j, columns=columns: columns[j][i],  # type: ignore[misc]
+                full=full,
+            )
+        )
+        asks = dict.fromkeys(name for part in each.parts for name in part.asks)
+        if asks:
+            listed = [*asks][:12]
+            more = f", … {len(asks) - 12} more" if len(asks) > 12 else ""
+            parts.append(Bullets((f"ask next: {', '.join(map(on_a_line, listed))}{more}",)))
+    return Document(title, tuple(parts))
+
+
+def digits(value: object, decimals: int) -> str:
+    """Return a value at so many decimals."""
+    number = float(value)  # type: ignore[arg-type]
+    if number in (float("inf"), float("-inf")):
+        return "∞" if number > 0 else "-∞"
+    if isinstance(value, Decimal):
+        return fixed(half_away(value, decimals), decimals)
+    return fixed(round_floats(np.array([number]), decimals)[0], decimals)
+
+
+def why_as_json(whys: Sequence[Why], decimals: int) -> str:
+    """Return the parts as JSON, with values as texts."""
+    found = [
+        {
+            "entry": each.entry,
+            "how": each.how,
+            "value": digits(each.value, decimals + MORE),
+            "parts": [
+                {
+                    "part": part.text,
+                    "value": digits(part.value, decimals + MORE),
+                    "asks": list(part.asks),
+                }
+                for part in each.parts
+            ],
+        }
+        for each in whys
+    ]
+    return in_json({"entries": found})

@@ -1,0 +1,372 @@
+"""Slides for lectures: each idea of a calculation as a picture, in the digits of its work.
+
+A step takes several slides: its equation, the work of one of its entries line by line, and the
+whole matrix. The connections of each attention come last.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from attncalc.base.latex_text import in_latex
+from attncalc.base.types import Place
+from attncalc.equations.expressions import Indexed, Symbol
+from attncalc.solving.work import Derivation, Work
+from attncalc.writing.document import DAGGER, Cell, Connections, Grid, Part, Section
+from attncalc.writing.html.elements import Html, element, joined
+from attncalc.writing.html.page import whole_page
+from attncalc.writing.html.pictures import Panel, at, map_of
+from attncalc.writing.html.style import style
+from attncalc.writing.latex import DOCUMENT_HEAD, write_part
+from attncalc.writing.live.script import SLIDES, script
+from attncalc.writing.mathematics import in_text
+from attncalc.writing.page import Page, given_grids
+from attncalc.writing.prose import plain_entry
+
+WIDTH, HEIGHT = 960.0, 540.0
+SIDE, TOP, MIDDLE = 40.0, 84.0, 330.0
+"""The margin, where matrices begin, and where the lines of work begin."""
+ROW, LETTER, PADDING, GAP = 28.0, 9.4, 18.0, 44.0
+"""The height of a row, the width of a letter, and the room within cells and between matrices."""
+LINE, LONGEST_LINE, MOST_LINES = 26.0, 92, 7
+SECONDS = 2.0
+"""How long an animated picture shows each slide."""
+BAR = 320.0
+LARGEST = 1.5
+"""How much small matrices and maps are enlarged."""
+
+
+class Slide(NamedTuple):
+    """One idea.
+
+    Parameters
+    ----------
+    title
+        What it is about.
+    grids
+        The matrices that are read, and the result last.
+    lit
+        The entries that the shown entry is calculated from.
+    entry
+        The entry that is shown; None for the whole matrix.
+    is_filled
+        Whether the result is shown: the entry, or all of them.
+    lines
+        The work of the entry, as far as it is shown.
+    shares
+        Names, sizes and digits of the weights of a row, drawn as bars.
+    drawn
+        A map, in place of matrices.
+    """
+
+    title: str
+    grids: tuple[Grid, ...] = ()
+    lit: frozenset[Indexed] = frozenset()
+    entry: Indexed | None = None
+    is_filled: bool = False
+    lines: tuple[str, ...] = ()
+    shares: tuple[tuple[str, float, str], ...] = ()
+    drawn: Html | None = None
+
+
+def slides_of(page: Page, entries: Mapping[str, Sequence[Place]]) -> Iterator[Slide]:
+    """Yield the slides of a page.
+
+    Parameters
+    ----------
+    page
+        The page, with all steps.
+    entries
+        The entries whose work is shown, by step, with places as shown, from 0; by default the
+        first one.
+    """
+    work = Work(page.solution, page.fractions)
+    known: dict[str, tuple[Grid, ...]] = {}
+    for grid in given_grids(work, full=True):
+        known[grid.name] = (*known.get(grid.name, ()), grid)
+    for part in page.parts:
+        if isinstance(part, Section):
+            known[part.step.name] = part.grids
+            first = (0,) * len(page.solution.shape_of(part.step.name))
+            for place in entries.get(part.step.name, [first]):
+                yield from _of_entry(work, part, place, known)
+        elif isinstance(part, Connections):
+            for number, sentences in part.heads:
+                panel = Panel(part, max(0, number - 1), number, "", tuple(sentences))
+                of = f", head {number}" if number else ""
+                drawn = map_of(panel)
+                yield Slide(f"{part.title}{of}", lines=tuple(sentences), drawn=drawn)
+
+
+def _of_entry(
+    work: Work, section: Section, place: Place, known: Mapping[str, tuple[Grid, ...]]
+) -> Iterator[Slide]:
+    """Yield the equation of a step, the work of an entry line by line, and the whole matrix."""
+    name, inner = section.step.name, work.turned(place)
+    title = f"{in_text(Symbol(name))} = {in_text(section.formula)}"
+    head = place[0] + 1 if len(place) > 2 else 0
+    read = [_of_head(known[each], head) for each in section.step.inputs if each in known]
+    result = _of_head(section.grids, head)
+    grids = (*(each for each in read if each is not None), *([result] if result else []))
+    line = work.line(name, inner)
+    lit = frozenset(work.entry(*each)._replace(exact=None) for each in work.reads(name, inner))
+    entry = line.entry._replace(exact=None)
+    yield Slide(title, grids)
+    lines = [*lines_of(line)]
+    for count in range(2, len(lines)):
+        yield Slide(title, grids, lit, entry, lines=tuple(lines[:count]))
+    yield Slide(title, grids, lit, entry, True, tuple(lines))
+    shares = _shares(result, place) if result and section.step.role == "weights" else ()
+    yield Slide(title, grids, is_filled=True, shares=shares)
+
+
+def lines_of(line: Derivation) -> Iterator[str]:
+    """Yield the entry, its forms, and its result, as the written-out work has them."""
+    yield in_text(line.entry)
+    yield from (f"= {in_text(form)}" for form in line.forms)
+    sign, dagger = "=" if line.is_exact else "≈", DAGGER if line.hidden else ""
+    remark = f" ({line.remark})" if line.remark else ""
+    yield f"{sign} {in_text(line.result)}{dagger}{remark}"
+
+
+def _of_head(grids: Sequence[Grid], head: int) -> Grid | None:
+    """Return the grid of a head, or of the group of heads that it belongs to."""
+    if not grids:
+        return None
+    if len(grids) == 1 or not head:
+        return grids[0]
+    return next((each for each in grids if each.head == head), grids[0])
+
+
+def _shares(grid: Grid, place: Place) -> tuple[tuple[str, float, str], ...]:
+    *_, row, _ = place
+    texts = [_text(grid.cell(row, column)) for column in range(len(grid.columns))]
+    sizes = (text.rstrip(DAGGER).replace("∞", "") for text in texts)
+    both = zip(grid.columns, sizes, texts, strict=True)
+    return tuple((name, _size(size), text) for name, size, text in both)
+
+
+def _size(text: str) -> float:
+    above, _, below = text.partition("/")
+    try:
+        return min(1.0, abs(float(above) / float(below or 1)))
+    except (ValueError, ZeroDivisionError):
+        return 0.0
+
+
+def _text(cell: Cell) -> str:
+    return plain_entry(cell) + (DAGGER if cell.hidden else "")
+
+
+# ------------------------------------------------------------------ pictures
+
+
+def picture_of(slide: Slide, number: int, of: int) -> Html:
+    """Return a slide as an SVG element."""
+    inner = [element("text", slide.title, x=at(SIDE), y=46, class_="heading")]
+    inner.append(element("text", f"{number} / {of}", x=at(WIDTH - SIDE), y=46, class_="count"))
+    if slide.drawn is not None:
+        own = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', slide.drawn)
+        assert own is not None
+        scale = min(LARGEST, WIDTH / 2 / float(own[1]), (HEIGHT - TOP - 20) / float(own[2]))
+        moved = f"translate({at(SIDE)} {at(TOP)}) scale({scale:.3f})"
+        inner.append(element("g", slide.drawn, transform=moved))
+        inner += _written(slide.lines, WIDTH / 2 + SIDE, TOP + 40, LONGEST_LINE // 2)
+    else:
+        inner += [_matrices(slide), *_written(slide.lines, SIDE, MIDDLE, LONGEST_LINE)]
+        inner += _bars(slide.shares)
+    told = " ".join([slide.title, *slide.lines])
+    size = {"viewBox": f"0 0 {at(WIDTH)} {at(HEIGHT)}", "role": "img", "aria_label": told}
+    return element("svg", joined(inner), xmlns="http://www.w3.org/2000/svg", class_="slide", **size)
+
+
+def _written(lines: Sequence[str], x: float, y: float, longest: int) -> Iterator[Html]:
+    """Yield lines, broken where they are too long."""
+    broken = [
+        part
+        for line in lines
+        for part in textwrap.wrap(line, longest, subsequent_indent="   ") or [""]
+    ]
+    if len(broken) > MOST_LINES:
+        broken = [*broken[: MOST_LINES - 2], "…", broken[-1]]
+    for place, line in enumerate(broken):
+        last = " result" if place == len(broken) - 1 and line.startswith(("=", "≈")) else ""
+        yield element("text", line, x=at(x), y=at(y + LINE * place), class_=f"work{last}")
+
+
+def _matrices(slide: Slide) -> Html:
+    """Return the matrices side by side, made smaller where they are too large."""
+    drawn = [_matrix(slide, grid, grid is slide.grids[-1]) for grid in slide.grids]
+    lefts = [0.0, *accumulate(width + GAP for _, width, _ in drawn)]
+    height = max((high for _, _, high in drawn), default=1.0)
+    room = (WIDTH - 2 * SIDE) / max(1.0, lefts[-1] - GAP), (MIDDLE - TOP - 40) / height
+    scale = min(LARGEST, *room)
+    inner = [
+        element("g", each, transform=f"translate({at(left)} 0)")
+        for (each, _, _), left in zip(drawn, lefts, strict=False)
+    ]
+    moved = f"translate({at(SIDE)} {at(TOP)}) scale({scale:.3f})"
+    return element("g", joined(inner), transform=moved)
+
+
+def _matrix(slide: Slide, grid: Grid, is_result: bool) -> tuple[Html, float, float]:
+    """Return a matrix, its width and its height."""
+    columns, rows = grid.column_places, grid.row_places
+    cells = [[None if i is None or j is None else grid.cell(i, j) for j in columns] for i in rows]
+    texts = [["…" if cell is None else _text(cell) for cell in row] for row in cells]
+    beside = ["" if i is None else grid.rows[i] for i in rows]
+    above = ["" if j is None else grid.columns[j] for j in columns]
+    left = LETTER * max(map(len, beside)) + PADDING / 2
+    widths = [
+        LETTER * max(len(above[k]), *(len(row[k]) for row in texts)) + PADDING
+        for k in range(len(columns))
+    ]
+    starts = [left, *accumulate(widths, initial=left)][1:]
+    found = [element("text", ("→ " if is_result else "") + grid.called, x=0, y=14, class_="name")]
+    for title, x, width in zip(above, starts, widths, strict=False):
+        found.append(element("text", title, x=at(x + width / 2), y=38, class_="label middle"))
+    for down, i in enumerate(rows):
+        y = 46 + ROW * down
+        name = element("text", beside[down], x=at(left - 6), y=at(y + 19), class_="label end")
+        found.append(name)
+        for k, j in enumerate(columns):
+            here = None if i is None or j is None else _place(grid, i, j)
+            is_own, is_lit = is_result and here == slide.entry, here in slide.lit
+            kind = "cell own" if is_own and here else "cell lit" if is_lit and here else "cell"
+            box = {"x": at(starts[k]), "y": at(y), "width": at(widths[k]), "height": at(ROW)}
+            found.append(element("rect", **box, class_=kind))
+            is_shown = not is_result or (slide.is_filled and (slide.entry is None or is_own))
+            cell = cells[down][k]
+            rank = f" {cell.rank}" if cell and cell.rank and slide.entry is None else ""
+            if is_shown:
+                right = at(starts[k] + widths[k] - 8)
+                text = texts[down][k]
+                found.append(element("text", text, x=right, y=at(y + 19), class_=f"end{rank}"))
+    return element("g", joined(found)), starts[len(columns)], 50 + ROW * len(rows)
+
+
+def _place(grid: Grid, row: int, column: int) -> Indexed:
+    head = (grid.head,) if grid.head else ()
+    return Indexed(grid.name, (*head, row + 1, column + 1))
+
+
+def _bars(shares: Sequence[tuple[str, float, str]]) -> Iterator[Html]:
+    pitch = min(LINE, (HEIGHT - MIDDLE - 10) / max(1, len(shares)))
+    for place, (name, size, text) in enumerate(shares):
+        y = MIDDLE - 10 + pitch * place
+        yield element("text", name, x=at(SIDE + 110), y=at(y + pitch * 0.6), class_="label end")
+        box = {"x": at(SIDE + 120), "y": at(y), "height": at(pitch * 0.7)}
+        yield element("rect", **box, width=at(BAR), class_="track")
+        yield element("rect", **box, width=at(BAR * size), class_="bar")
+        yield element("text", text, x=at(SIDE + 130 + BAR), y=at(y + pitch * 0.6))
+
+
+def _look() -> str:
+    return style("attncalc.writing.html", "slides.css")
+
+
+def files_of(slides: Sequence[Slide]) -> Iterator[str]:
+    """Yield each slide as the text of an SVG file."""
+    for number, slide in enumerate(slides, start=1):
+        drawn = picture_of(slide, number, len(slides))
+        yield _standalone(Html(element("style", Html(_look())) + _inside(drawn)))
+
+
+def _inside(drawn: Html) -> str:
+    return drawn[drawn.index(">") + 1 : drawn.rindex("</svg>")]
+
+
+def _standalone(inner: Html) -> str:
+    size = {"viewBox": f"0 0 {at(WIDTH)} {at(HEIGHT)}", "width": at(WIDTH), "height": at(HEIGHT)}
+    xmlns = "http://www.w3.org/2000/svg"
+    return f"{element('svg', inner, xmlns=xmlns, class_='slide', **size)}\n"
+
+
+def animated(slides: Sequence[Slide]) -> str:
+    """Return one SVG file that shows each slide for two seconds, again and again."""
+    count = len(slides)
+    found = [element("style", Html(_look()))]
+    for place, slide in enumerate(slides):
+        times = [0.0, place / count, (place + 1) / count]
+        shown = ["hidden", "visible", "hidden"] if place else ["visible", "visible", "hidden"]
+        change = element(
+            "animate", attributeName="visibility", values=";".join(shown), calcMode="discrete",
+            keyTimes=";".join(f"{time:.5f}" for time in times), dur=f"{SECONDS * count:g}s",
+            repeatCount="indefinite",
+        )  # fmt: skip
+        inner = Html(_inside(picture_of(slide, place + 1, count)))
+        found.append(element("g", change, inner, visibility="hidden" if place else "visible"))
+    return _standalone(joined(found))
+
+
+def deck(slides: Sequence[Slide], title: str) -> str:
+    """Return a page of HTML that shows one slide at a time, for keys and presenters."""
+    pictures = (picture_of(slide, place + 1, len(slides)) for place, slide in enumerate(slides))
+    body = element("main", joined(element("section", each) for each in pictures), id="slides")
+    return whole_page(title, body, _look(), [script(SLIDES)], class_="deck")
+
+
+# ------------------------------------------------------------------ LaTeX
+
+_BEAMER = r"""\documentclass[10pt,aspectratio=169]{beamer}
+\usefonttheme{serif}
+\setbeamertemplate{navigation symbols}{}
+\setbeamertemplate{frametitle continuation}{}
+\setbeamertemplate{footline}[frame number]
+\usepackage{tikz}
+"""
+
+
+def beamer(page: Page, entries: Mapping[str, Sequence[Place]]) -> str:
+    """Return slides for LaTeX's beamer: for each step its matrix, and the work of an entry."""
+    work = Work(page.solution, page.fractions)
+    found = [_BEAMER, DOCUMENT_HEAD]
+    if page.title:
+        found.append(rf"\begin{{frame}}\centering\Large {in_latex(page.title)}\end{{frame}}")
+    for part in page.parts:
+        if isinstance(part, Section):
+            name = part.step.name
+            places = entries.get(name, [(0,) * len(page.solution.shape_of(name))])
+            lines = tuple(work.line(name, work.turned(place)) for place in places)
+            found += _frame(part._replace(lines=lines))
+        else:
+            found += _frame(part)
+        if isinstance(part, Connections):
+            found += _maps(part)
+    return "\n".join([*found, r"\end{document}", ""])
+
+
+def _frame(part: Part) -> Iterator[str]:
+    heading, *lines = write_part(part)
+    title = heading.partition("*")[2] if heading.startswith(r"\subsection*") else "{}"
+    if title == "{}":
+        lines = [heading, *lines]
+    yield rf"\begin{{frame}}[allowframebreaks]{{{title[1:-1]}}}"
+    for line in lines:
+        yield rf"\medskip{line}" if line.startswith("{") else line
+    yield r"\end{frame}"
+
+
+def _maps(part: Connections) -> Iterator[str]:
+    """Yield a map of each head, drawn with TikZ."""
+    if part.attended is None:
+        return
+    for number, _ in part.heads:
+        title = part.title + (f", head {number}" if number else "")
+        rows = max(len(part.inputs), len(part.outputs))
+        pitch = min(0.9, 6.0 / rows)
+        yield rf"\begin{{frame}}{{{in_latex(title)}}}\centering\begin{{tikzpicture}}"
+        for names, x, side in ((part.inputs, 0, "left"), (part.outputs, 5, "right")):
+            for place, name in enumerate(names):
+                where = f"({x},{-pitch * place:.2f})"
+                yield rf"\fill {where} circle (2pt) node[{side}=3pt] {{{in_latex(name)}}};"
+        for output in range(len(part.outputs)):
+            row = part.attended(max(0, number - 1), output)
+            for look, places in (("thick", row.most), ("dashed", row.second)):
+                for each in places:
+                    to = f"(0,{-pitch * each:.2f}) -- (5,{-pitch * output:.2f})"
+                    digits = rf"node[pos=.8,fill=white,inner sep=1pt] {{\tiny ${row.texts[each]}$}}"
+                    yield rf"\draw[{look}] {to} {digits};"
+        yield r"\end{tikzpicture}\end{frame}"
