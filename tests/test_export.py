@@ -403,7 +403,9 @@ def test_a_class_set_is_one_quiz_of_a_category_for_each_problem(
             assert (question.findtext("name/text") or "").endswith(f" ({student['name']})")
             solution = solve(read_problem(place / student["problems"][number]["file"]))
             right = [v for step in steps for row in solution.shown(step) for v in row]
-            assert [gap[0] for gap in gaps_in(question)] == [(float(value), 0.005) for value in right]
+            assert [gap[0] for gap in gaps_in(question)] == [
+                (float(value), 0.005) for value in right
+            ]
 
 
 @pytest.mark.campaign(3)

@@ -240,11 +240,16 @@ def seed_of(spec: Spec, student: Sequence[str], problem: str) -> int:
 
 
 class Version(NamedTuple):
-    """A student's version of a problem, its number of candidates, and mistakes it cannot show."""
+    """A student's version of a problem.
+
+    It has its number of candidates, the mistakes it cannot show, and whether `same_digits`, if
+    possible, was not.
+    """
 
     problem: Problem
     tried: int
     waived: tuple[str, ...] = ()
+    may_differ: bool = False
 
 
 def version(wanted: Wanted, seed: int) -> Version:
@@ -259,8 +264,9 @@ def version(wanted: Wanted, seed: int) -> Version:
         asked = {**wanted.asked, "same_digits": True}
         try:
             return version(replace(wanted, asked=asked, prefers_same_digits=False), seed)
-        except InputError:  # only the digits of the requested rounding are then unambiguous
-            pass
+        except InputError:
+            made_without = version(replace(wanted, prefers_same_digits=False), seed)
+            return made_without._replace(may_differ=True)
     wishes, asked = wanted.wishes, dict(wanted.asked)
     if wanted.words:
         wishes = with_words(wishes, seed)
