@@ -21,6 +21,7 @@ from attncalc.writing.page import Contents, make_page
 _SIGN = re.compile(r"[^\w\s.,-]|_", re.ASCII)
 _SUBSCRIPT = re.compile(r"\b([A-Za-z])_([A-Za-z0-9]+)\b")
 _BESIDE = "display: inline-block; vertical-align: top; margin-right: 2em"
+INSTRUCTION = "Compute the matrices that are asked for below, and enter each of their numbers."
 Asks = Callable[[Grid], str]
 """Returns the HTML of the fields for a matrix."""
 
@@ -68,7 +69,7 @@ def worksheet(solution: Solution, course: Course, asks: Asks) -> str:
     """
     steps = tuple(step for step in solution.plan if step.name in course.asked)
     page = make_page(solution, Contents(steps, blank=True))
-    return "\n".join(_Html(asks).document(page)) + "\n"
+    return "\n".join((f"<p>{INSTRUCTION}</p>", *_Html(asks).document(page))) + "\n"
 
 
 def refuse_the_map(course: Course, system: str) -> None:
@@ -113,7 +114,7 @@ class _Html(DocumentWriter[str]):
         yield from ()
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
-        yield f"<ul>{''.join(f'<li>{inert(text)}</li>' for text in facts.texts)}</ul>"
+        yield f"<ul>{''.join(f'<li>{in_symbols(text)}</li>' for text in facts.texts)}</ul>"
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield "<h4>Given</h4>"
