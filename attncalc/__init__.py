@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from attncalc.api.generating import generate
     from attncalc.api.making import new
     from attncalc.api.models import open_model
+    from attncalc.api.objects import from_module
     from attncalc.api.studies import Study, aim, simulate, train, vary
     from attncalc.base.errors import AttncalcError, InputError, OutputError, ShapeError
     from attncalc.problem.problem import Problem
@@ -37,6 +38,7 @@ __all__ = [
     "conform",
     "count",
     "cross_attention",
+    "from_module",
     "generate",
     "new",
     "open_model",
@@ -62,6 +64,7 @@ _HOMES = {
     "count": "api.counting",
     "conform": "api.conforming",
     "cross_attention": "api",
+    "from_module": "api.objects",
     "generate": "api.generating",
     "new": "api.making",
     "open_model": "api.models",

@@ -150,7 +150,7 @@ def test_a_shell_completes_commands_and_the_names_of_samples(attncalc: Command) 
         asked = {"COMP_WORDS": words, "COMP_CWORD": str(position)}
         return attncalc(_ATTNCALC_COMPLETE="complete_bash", **asked).out.split()
 
-    assert completions("attncalc s", 1) == ["self", "simulate", "samples", "schema"]
+    assert completions("attncalc s", 1) == ["self", "simulate", "samples", "slides", "schema"]
     assert completions("attncalc samples cr", 2) == ["cross"]
 
 

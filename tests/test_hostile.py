@@ -57,7 +57,8 @@ def test_unexpected_error_prints_one_line_in_every_command(
     """The module that does the work does not load, as with a broken library."""
     (tmp_path / "a.txt").write_text("Q = [1]")
     exported = {"export": ["in.json", "--to", "moodle"]}
-    studied = {"vary": ["scale=1"], "simulate": ["X ~ U(0, 1)"], "aim": ["v_1"], "open": ["a"]}
+    studied = {"vary": ["scale=1"], "simulate": ["X ~ U(0, 1)"], "aim": ["v_1"], "open": ["a"],
+               "why": ["in.json", "A"]}  # fmt: skip
     studied["generate"] = studied["count"] = ["a"]
     words = {"check": ["a.txt", "a.txt"], **studied, **exported}.get(command, [])
     name = "calculate" if command in ("self", "cross", "encoder", "decoder", "vit") else command

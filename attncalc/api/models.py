@@ -50,7 +50,7 @@ NEEDED = {"tokens": "tokens or text", "image": "image", "spectrogram": "spectrog
 
 
 def open_model(
-    folder: str | Path,
+    folder: Any,
     *,
     tokens: Sequence[int] | None = None,
     text: str | None = None,
@@ -61,6 +61,7 @@ def open_model(
     decoder_ignore: Any = None,
     layer: int | None = None,
     report: Report | None = None,
+    config: Any = None,
     **conventions: Any,
 ) -> Problem:
     """Open the folder of a model, run its layers on an input, and return one as a problem.
@@ -69,7 +70,8 @@ def open_model(
     ----------
     folder
         The folder with config.json, and model.safetensors or shards with their index. Its code is
-        never executed, and only the tensors of the layers up to this one are read.
+        never executed, and only the tensors of the layers up to this one are read. Or a model of
+        `transformers`, or a state dict with its `config`: these are written to a temporary folder.
     tokens
         Token ids, (n,), counted from 0.
     text
@@ -93,6 +95,8 @@ def open_model(
         normalization and the head, if there is one.
     report
         Called with the number of finished layers, and of all.
+    config
+        The config of a state dict: a mapping, or an object with `to_dict`.
     **conventions
         Fields of `Problem` in place of the model's. The masks `ignore`, `keep` and `bias`, and
         settings of a layer, such as `softcap`, apply to all layers up to the returned one; with
@@ -121,6 +125,17 @@ def open_model(
     >>> solve(open_model(sample("model").path, tokens=[2, 4, 7], layer=0))["A"].shape
     (2, 3, 3)
     """
+    if not isinstance(folder, str | Path):
+        from attncalc.api.objects import saved
+
+        inputs = {"tokens": tokens, "text": text, "image": image, "spectrogram": spectrogram}
+        inputs |= {"decoder_tokens": decoder_tokens, "type_ids": type_ids, "layer": layer}
+        with saved(folder, config) as place:
+            return open_model(
+                place, **inputs, decoder_ignore=decoder_ignore, report=report, **conventions
+            )
+    if config is not None:
+        raise InputError("config is for a state dict: a folder has its own")
     given = Given(
         tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore=decoder_ignore
     )

@@ -1,0 +1,143 @@
+"""Problems from the objects of other libraries: PyTorch's modules, models and state dicts.
+
+PyTorch is not imported: its objects bring what is needed.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attncalc.base.arrays import as_array
+from attncalc.base.errors import InputError
+from attncalc.problem.problem import Problem
+from attncalc.reading import read_problem
+
+_TYPES = {"<f8": "F64", "<f4": "F32", "<f2": "F16", "<i8": "I64", "<i4": "I32", "|b1": "BOOL"}
+_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu"}
+MODULES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer")
+
+
+def from_module(module: Any, X: Any, X2: Any = None, **conventions: Any) -> Problem:
+    """Return the problem that a module of PyTorch computes.
+
+    Parameters
+    ----------
+    module
+        A `torch.nn.MultiheadAttention`, `TransformerEncoderLayer` or `TransformerDecoderLayer`, in
+        evaluation mode.
+    X
+        Its tokens, (n, d): one element of a batch.
+    X2
+        The keys and values of cross-attention, or the memory of a decoder, (m, d).
+    **conventions
+        Fields of `Problem`, such as `causal=True` for the mask of a decoder.
+
+    Returns
+    -------
+    Problem
+        The problem, with the module's weights.
+
+    Raises
+    ------
+    InputError
+        If it is another module, or one with settings that are not supported.
+
+    Examples
+    --------
+    >>> import torch  # doctest: +SKIP
+    >>> layer = torch.nn.MultiheadAttention(4, 2)  # doctest: +SKIP
+    >>> from_module(layer, torch.eye(4)).n_heads  # doctest: +SKIP
+    2
+    """
+    kind = type(module).__name__
+    if kind not in MODULES:
+        raise InputError(f"{kind} is not one of the modules read: {', '.join(MODULES)}")
+    attention = module if kind == MODULES[0] else module.self_attn
+    said: dict[str, Any] = {"heads": int(attention.num_heads)}
+    if getattr(attention, "add_zero_attn", False):
+        raise InputError("add_zero_attn is not supported: it adds a key of zeros")
+    if kind != MODULES[0]:
+        said |= _settings(module, is_decoder=kind == MODULES[2])
+    arrays = {name: as_array(each) for name, each in module.state_dict().items()}
+    if kind == MODULES[2] and X2 is None:
+        raise InputError("a decoder layer also reads X2, the outputs of its encoder")
+    tokens = {"X": X} if X2 is None else {"X1": X, "X2": X2}
+    arrays |= {name: np.asarray(as_array(each)) for name, each in tokens.items()}
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        place = Path(folder) / "module.npz"
+        np.savez(place, allow_pickle=False, **arrays)
+        return read_problem(place, **{**said, **conventions})
+
+
+def _settings(module: Any, *, is_decoder: bool) -> dict[str, Any]:
+    """Return the settings of a layer of PyTorch."""
+    activation = getattr(module.activation, "__name__", type(module.activation).__name__).lower()
+    if activation not in _ACTIVATIONS:
+        known = ", ".join(_ACTIVATIONS)
+        raise InputError(f"the activation {activation} is not one of those read: {known}")
+    if getattr(module.activation, "approximate", "none") == "tanh":
+        activation = "gelu-tanh"
+    return {
+        "block": "decoder" if is_decoder else "encoder",
+        "norm": "pre" if module.norm_first else "post",
+        "activation": _ACTIVATIONS.get(activation, activation),
+        "eps": str(module.norm1.eps),
+        "causal": False,
+    }
+
+
+@contextmanager
+def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
+    """Write a model to a temporary folder, in the format of model hubs.
+
+    Parameters
+    ----------
+    model
+        A model with `save_pretrained`, or a state dict.
+    config
+        Of a state dict: its config, a mapping, or an object with `to_dict`.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or a state dict has no config.
+    """
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        if hasattr(model, "save_pretrained"):
+            model.save_pretrained(folder)
+        elif isinstance(model, Mapping):
+            if config is None:
+                raise InputError("a state dict needs its config: open_model(state_dict, config=…)")
+            said = config.to_dict() if hasattr(config, "to_dict") else dict(config)
+            (folder / "config.json").write_text(json.dumps(said, default=str), encoding="utf-8")
+            _write_tensors(folder / "model.safetensors", model)
+        else:
+            raise InputError(
+                f"{type(model).__name__} is no model: pass a folder, a model with "
+                "save_pretrained, or a state dict with its config"
+            )
+        yield folder
+
+
+def _write_tensors(place: Path, tensors: Mapping[str, Any]) -> None:
+    """Write arrays as safetensors: a header in JSON, and their bytes."""
+    header: dict[str, Any] = {}
+    pieces: list[bytes] = []
+    end = 0
+    for name, tensor in tensors.items():
+        array = np.ascontiguousarray(as_array(tensor))
+        if array.dtype.str not in _TYPES:
+            array = array.astype("<f4")
+        piece, start = array.tobytes(), end
+        end += len(piece)
+        kind, shape = _TYPES[array.dtype.str], list(array.shape)
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [start, end]}
+        pieces.append(piece)
+    text = json.dumps(header).encode()
+    place.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(pieces))
