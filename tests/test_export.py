@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -242,27 +243,29 @@ def test_the_wheel_is_one_that_a_program_can_import(tmp_path: Path) -> None:
 NUMBER = r"-?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?"
 GAP = re.compile(
     r"\{([0-9]*):(?:(NUMERICAL|NM)|(?:MULTICHOICE|MC)\w*|(?:SHORTANSWER|SA|MW)\w*):"
-    r"(=?)([^~#}]+)\}"
+    r"(=?)([^~#}]+)((?:~=[^~#}]+)*)\}"
 )
 """A gap, as `qtype_multianswer_extract_question` looks for it."""
 
 
-def gaps_of(xml: str) -> list[tuple[float, float]]:
-    """Return the answer and the tolerance of each gap, as Moodle reads them."""
+def gaps_of(xml: str) -> list[list[tuple[float, float]]]:
+    """Return the answers of each gap with their tolerances, as Moodle reads them."""
     quiz = ElementTree.fromstring(xml)
     (question,) = quiz.findall("question")
     assert question.get("type") == "cloze"
     return gaps_in(question)
 
 
-def gaps_in(question: ElementTree.Element) -> list[tuple[float, float]]:
+def gaps_in(question: ElementTree.Element) -> list[list[tuple[float, float]]]:
     text = question.findtext("questiontext/text") or ""
     found = []
-    for norm, kind, sign, answer in GAP.findall(text):
+    for norm, kind, sign, answer, others in GAP.findall(text):
         assert (norm, kind, sign) == ("1", "NUMERICAL", "=")
-        number = re.fullmatch(f"({NUMBER}):({NUMBER})", answer)
-        assert number is not None
-        found.append((float(number[1]), float(number[2])))
+        numbers = [
+            re.fullmatch(f"({NUMBER}):({NUMBER})", each) for each in (answer + others).split("~=")
+        ]
+        found.append([(float(each[1]), float(each[2])) for each in numbers if each])
+        assert len(found[-1]) == len(numbers) <= 2
     rest = GAP.sub("", text)
     assert not re.search(r"[{}$\\]|\]\]>|@@|<script", rest)
     ElementTree.fromstring(f"<div>{rest}</div>")  # each element is closed
@@ -277,9 +280,13 @@ def test_a_question_of_moodles_has_a_gap_for_each_entry(attncalc: Command, name:
     problem = read_problem(sample(name).path)
     solution = solve(problem)
     asked = problem.asked or [step.name for step in solution.plan if not step.is_between]
-    shown = [float(text) for step in asked for text in flat(solution.shown(step))]
-    half = 0.5 * 10.0**-problem.decimals
-    assert gaps_of(done.out) == [(value, pytest.approx(half)) for value in shown]
+    other = "display" if problem.rounding == "each-step" else "each-step"
+    rules = solution, solve(replace(problem, rounding=other))
+    one, two = ([float(x) for s in asked for x in flat(each.shown(s))] for each in rules)
+    half = pytest.approx(0.5 * 10.0**-problem.decimals)
+    assert gaps_of(done.out) == [
+        [(value, half) for value in dict.fromkeys(pair)] for pair in zip(one, two, strict=True)
+    ]
 
 
 def flat(nested: Any) -> list[str]:
@@ -396,7 +403,9 @@ def test_a_class_set_is_one_quiz_of_a_category_for_each_problem(
             assert (question.findtext("name/text") or "").endswith(f" ({student['name']})")
             solution = solve(read_problem(place / student["problems"][number]["file"]))
             right = [v for step in steps for row in solution.shown(step) for v in row]
-            assert gaps_in(question) == [(float(value), 0.005) for value in right]
+            assert [gap[0] for gap in gaps_in(question)] == [
+                (float(value), 0.005) for value in right
+            ]
 
 
 @pytest.mark.campaign(3)

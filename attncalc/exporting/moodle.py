@@ -49,7 +49,7 @@ _QUESTION = """  <question type="cloze">
 def cloze(solution: Solution, course: Course) -> str:
     """Return the XML of a quiz of one question.
 
-    A gap accepts values within half a unit of the last shown decimal.
+    A gap accepts values within half a unit of the last shown decimal, by either rounding rule.
 
     Raises
     ------
@@ -90,10 +90,21 @@ def _plain(xml: str) -> str:
 
 
 def _gaps(solution: Solution, grid: Grid) -> str:
-    shown = solution.shown(grid.name)
-    rows = shown[grid.head - 1] if grid.head else shown
+    """Return a gap for each entry; it accepts the digits of both rounding rules."""
     half = Decimal(5).scaleb(-solution.problem.decimals - 1)
-    return table(grid, [[f"{{1:NUMERICAL:={text}:{half:f}}}" for text in row] for row in rows])
+    both = [each.shown(grid.name) for each in (solution, solution.other_rounding)]
+    one, other = (shown[grid.head - 1] if grid.head else shown for shown in both)
+    return table(
+        grid,
+        [
+            [_gap(dict.fromkeys(pair), half) for pair in zip(*rows, strict=True)]
+            for rows in zip(one, other, strict=True)
+        ],
+    )
+
+
+def _gap(accepted: Iterable[str], half: Decimal) -> str:
+    return "{1:NUMERICAL:" + "~".join(f"={text}:{half:f}" for text in accepted) + "}"
 
 
 def _refuse_what_gaps_cannot_hold(solution: Solution, course: Course) -> None:

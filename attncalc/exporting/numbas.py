@@ -32,7 +32,7 @@ from attncalc.equations.expressions import (
 )
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import inert, refuse_the_map, refuse_too_many, worksheet
+from attncalc.exporting.worksheet import in_symbols, refuse_the_map, refuse_too_many, worksheet
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
@@ -416,7 +416,7 @@ def _part(
         "useCustomName": True,
         "customName": place.name,
         "marks": float(round(course.most(step.name) / max(_count(shape), 1), DIGITS)),
-        "prompt": f"<p>{inert(text)}</p>\n<p>{inert(equation)}</p>",
+        "prompt": f"<p>{in_symbols(text)}</p>\n<p>{in_symbols(equation)}</p>",
         "scripts": {},
         "variableReplacements": [
             {"variable": each.variable, "part": f"p{asked.index(each)}", "must_go_first": False}

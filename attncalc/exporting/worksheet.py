@@ -19,6 +19,9 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 
 _SIGN = re.compile(r"[^\w\s.,-]|_", re.ASCII)
+_SUBSCRIPT = re.compile(r"\b([A-Za-z])_([A-Za-z0-9]+)\b")
+_BESIDE = "display: inline-block; vertical-align: top; margin-right: 2em"
+INSTRUCTION = "Compute the matrices that are asked for below, and enter each of their numbers."
 Asks = Callable[[Grid], str]
 """Returns the HTML of the fields for a matrix."""
 
@@ -38,6 +41,20 @@ def _by_number(found: re.Match[str]) -> str:
     return f"&#{ord(found[0])};" if found[0].isascii() else found[0]
 
 
+def in_symbols(text: str) -> str:
+    """Return inert text in which names such as W_Q have a subscript.
+
+    Examples
+    --------
+    >>> in_symbols("W_Q")
+    'W<sub>Q</sub>'
+    """
+    return "".join(
+        f"<sub>{piece}</sub>" if place % 3 == 2 else inert(piece)
+        for place, piece in enumerate(_SUBSCRIPT.split(text))
+    )
+
+
 def worksheet(solution: Solution, course: Course, asks: Asks) -> str:
     """Return the given and the asked matrices.
 
@@ -52,7 +69,7 @@ def worksheet(solution: Solution, course: Course, asks: Asks) -> str:
     """
     steps = tuple(step for step in solution.plan if step.name in course.asked)
     page = make_page(solution, Contents(steps, blank=True))
-    return "\n".join(_Html(asks).document(page)) + "\n"
+    return "\n".join((f"<p>{INSTRUCTION}</p>", *_Html(asks).document(page))) + "\n"
 
 
 def refuse_the_map(course: Course, system: str) -> None:
@@ -97,18 +114,19 @@ class _Html(DocumentWriter[str]):
         yield from ()
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
-        yield f"<ul>{''.join(f'<li>{inert(text)}</li>' for text in facts.texts)}</ul>"
+        yield f"<ul>{''.join(f'<li>{in_symbols(text)}</li>' for text in facts.texts)}</ul>"
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield "<h4>Given</h4>"
         for grid in given.grids:
-            yield f"<p>{_named(grid)}</p>"
+            yield f"<div style='{_BESIDE}'><p>{_named(grid)}</p>"
             yield table(grid, [[_text(cell) for cell in row] for row in grid.cells()])
+            yield "</div>"
 
     def section(self, section: parts.Section) -> Iterator[str]:
-        name = inert(section.step.name)
+        name = in_symbols(section.step.name)
         yield f"<h4>{name}&#58; {inert(section.said)}</h4>"
-        yield f"<p>{name} &#61; {inert(in_text(section.formula))}</p>"
+        yield f"<p>{name} &#61; {in_symbols(in_text(section.formula))}</p>"
         for grid in section.grids:
             if grid.head:
                 yield f"<p>{_named(grid)}</p>"
@@ -120,7 +138,7 @@ class _Html(DocumentWriter[str]):
 
 
 def _named(grid: Grid) -> str:
-    return inert(grid.name) + (f", head {grid.head}" if grid.head else "")
+    return in_symbols(grid.name) + (f", head {grid.head}" if grid.head else "")
 
 
 def _text(cell: parts.Cell | None) -> str:
