@@ -21,7 +21,7 @@ import pytest
 from conftest import SLOW, Command, clean_environment
 from oracle import solve_by_hand
 
-from attncalc import InputError, OutputError, new, read_problem
+from attncalc import InputError, OutputError, new, read_problem, solve
 from attncalc.base.text import as_key
 from attncalc.base.workers import mapped
 from attncalc.reading.roster import path_name, read_roster
@@ -111,7 +111,7 @@ def test_each_student_has_a_problem_a_worksheet_and_a_separate_key(
     for student in students:
         (listed,) = student["problems"]
         file = place / listed["file"]
-        again = new(int(listed["seed"]), tokens=3, title="Problem 1")
+        again = new(int(listed["seed"]), tokens=3, title="Problem 1", same_digits=True)
         assert read_problem(file).as_typed("X").tolist() == again.as_typed("X").tolist()
         problems.add(str(read_problem(file).as_typed("X").tolist()))
         inside = {path.name for path in (place / student["folder"]).iterdir()}
@@ -127,6 +127,22 @@ def test_each_student_has_a_problem_a_worksheet_and_a_separate_key(
     assert together.count(r"\clearpage") == len(NAMES) - 1
     assert together.count(r"\begin{document}") == together.count(r"\end{document}") == 1
     assert all(f"Name: {name}" in together for name in ("Ada Lovelace", "Emmy Noether"))
+
+
+@pytest.mark.slow
+def test_versions_show_the_same_digits_under_both_roundings_or_a_note_says_so(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    for student in made(attncalc, tmp_path):
+        problem = read_problem(tmp_path / "set" / student["problems"][0]["file"])
+        assert not solve(problem).count_differing()
+    impossible = [{"name": "1", "tokens": 4, "entries": "-1:1:0.01", "decimals": 1}]
+    (tmp_path / "spec.json").write_text(json.dumps({"problems": impossible, "seed": 1}))
+    (tmp_path / "one.csv").write_text("name\nAda\n")
+    called = ("new", "--class", "one.csv", "--problems", "spec.json", "-o", "other")
+    run = attncalc(*called)
+    assert run.code == 0, run.err
+    assert "problem 1: 1 of 1 versions may show other digits" in run.err
 
 
 @pytest.mark.slow
@@ -169,7 +185,7 @@ def test_students_get_no_seed_and_nothing_it_follows_from(
         assert not any(hidden in text for hidden in (*seeds, SECRET, "--seed"))
         assert not any(f"{int(seed):x}" in text.lower() for seed in seeds)
     problem = read_problem(tmp_path / "set" / students[0]["problems"][0]["file"])
-    assert problem.made_by.endswith(": attncalc new --tokens 3 --title 'Problem 1'")
+    assert problem.made_by.endswith(": attncalc new --tokens 3 --title 'Problem 1' --same-digits")
     assert new(1, again=problem).n == 3  # a similar one can be made anyway
 
 
@@ -216,7 +232,7 @@ def test_the_list_of_a_set_makes_it_again(attncalc: Command, tmp_path: Path) -> 
     for path in inside:
         other = tmp_path / "again" / path.relative_to(tmp_path / "set")
         assert path.read_bytes() == other.read_bytes(), path
-    assert run.err == (
+    assert run.err.endswith(
         f"note: 2 problems for {len(NAMES)} students written to again; again/manifest.json makes "
         "the same set again: keep it to yourself\n"
     )

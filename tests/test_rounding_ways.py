@@ -3,6 +3,7 @@
 import json
 import random
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from test_recipes import flawless, key_to, marked, task_of
 from attncalc import Problem, check
 from attncalc.grading.accepted import ADJUSTED
 from attncalc.grading.credit import score
+from attncalc.grading.digits import WRONG
 from attncalc.grading.key import Key
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules, Status
@@ -151,3 +153,27 @@ def test_in_few_significant_digits_a_slip_is_still_one() -> None:
     answer["Q"][0][0] = "13.5"
     marking = check(problem, answer, asked="Q")
     assert marking.score.earned == Fraction(3, 4)
+
+
+def test_values_that_follow_from_a_mistake_do_not_show_a_rounding(tmp_path: Path) -> None:
+    """W_K is used for W_Q: some weights agree with truncated ones of the key by chance."""
+    problem = {
+        "scale": "sqrt_dk",
+        "rounding": "display",
+        "decimals": 2,
+        "X": [[2, 1, 0, 0], [1, 0, 0, -2], [0, -2, 1, -1]],
+        "W_Q": [[-1, 1], [-1, 0], [0, 1], [-1, 0]],
+        "W_K": [[0, 1], [2, 0], [0, 1], [-2, 0]],
+        "W_V": [[-1, 0], [0, 1], [-1, -1], [0, -1]],
+    }
+    answer = """Q = [2.00 2.00; 4.00 1.00; -2.00 1.00]
+K = [2.00 2.00; 4.00 1.00; -2.00 1.00]
+V = [-2.00 1.00; -1.00 2.00; -1.00 -2.00]
+S = [8.00 10.00 -2.00; 10.00 17.00 -7.00; -2.00 -7.00 5.00]
+S_scaled = [5.66 7.07 -1.41; 7.07 12.02 -4.95; -1.41 -4.95 3.54]
+A = [0.20 0.80 0.00; 0.01 0.99 0.00; 0.01 0.00 0.99]
+O = [-1.20 1.80; -1.01 1.99; -1.01 -1.98]"""
+    (tmp_path / "key.json").write_text(json.dumps(problem))
+    (tmp_path / "answer.txt").write_text(answer)
+    marking = check(tmp_path / "key.json", tmp_path / "answer.txt")
+    assert [marks.step.name for marks in marking.steps if marks.count(*WRONG)] == ["Q"]

@@ -28,6 +28,10 @@ MOST_PROBLEMS = 100
 DEFAULT_FORMATS = ("markdown", "latex")
 OF_A_PROBLEM = ("name", "asked", "words")
 """Keys of a problem in a specification that are not conditions."""
+IF_POSSIBLE = "if possible"
+"""The default of `same_digits` in a set: course systems then agree on every digit."""
+MOST_SCORES = 16
+"""Attention with more scores rarely shows the same digits under both rounding rules."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,15 @@ class Wanted:
         The steps that answers are asked for; None for all.
     words
         Whether tokens have names, from a short list.
+    prefers_same_digits
+        Whether both rounding rules give the same digits in every version where this is possible.
     """
 
     name: str
     asked: Mapping[str, Any]
     steps: tuple[str, ...] | None = None
     words: bool = False
+    prefers_same_digits: bool = False
 
     @property
     def wishes(self) -> Wishes:
@@ -109,14 +116,15 @@ def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
         raise InputError(f'{place}: problems is a list of them, as [{{"name": "1", "tokens": 3}}]')
     if len(listed) > MOST_PROBLEMS:
         raise InputError(f"{place}: {len(listed):,} problems: the maximum is {MOST_PROBLEMS}")
-    problems = tuple(_wanted(each, n, place) for n, each in enumerate(listed, start=1))
+    is_new = "students" not in given  # a manifest makes the same set again
+    problems = tuple(_wanted(each, n, place, is_new) for n, each in enumerate(listed, start=1))
     _refuse_alike([each.folder for each in problems], place)
     formats = _formats(given.get("formats"), place, forms)
     secret, seed = _secret(given.get("secret"), place), _seed(given.get("seed"), place)
     return Spec(problems, formats, secret, seed)
 
 
-def _wanted(given: Any, number: int, place: str) -> Wanted:
+def _wanted(given: Any, number: int, place: str, is_new: bool) -> Wanted:
     if not isinstance(given, dict):
         raise InputError(f'{place}: problem {number} is not an object such as {{"tokens": 3}}')
     name = str(given.get("name", number)).strip() or str(number)
@@ -125,12 +133,17 @@ def _wanted(given: Any, number: int, place: str) -> Wanted:
     words = given.get("words", False)
     if not isinstance(words, bool):
         raise InputError(f"{place}: problem {quoted(name)}: words is either true or false")
-    wanted = Wanted(name, asked, _steps(given.get("asked")), words)
+    prefers = asked.get("same_digits") == IF_POSSIBLE
+    if prefers:
+        del asked["same_digits"]
+    wanted = Wanted(name, asked, _steps(given.get("asked")), words, prefers)
     try:
-        _ = wanted.wishes
+        wishes = wanted.wishes
     except InputError as error:
         raise InputError(f"{place}: problem {quoted(name)}: {error}") from None
-    return wanted
+    is_small = wishes.kind in ("self", "cross") and wishes.scores <= MOST_SCORES
+    by_default = is_new and is_small and "same_digits" not in asked
+    return replace(wanted, prefers_same_digits=prefers or by_default)
 
 
 def _steps(given: Any) -> tuple[str, ...] | None:
@@ -191,6 +204,7 @@ def as_given(spec: Spec) -> dict[str, Any]:
             **wanted.asked,
             **({} if wanted.steps is None else {"asked": list(wanted.steps)}),
             **({"words": True} if wanted.words else {}),
+            **({"same_digits": IF_POSSIBLE} if wanted.prefers_same_digits else {}),
         }
         for wanted in spec.problems
     ]
@@ -226,11 +240,16 @@ def seed_of(spec: Spec, student: Sequence[str], problem: str) -> int:
 
 
 class Version(NamedTuple):
-    """A student's version of a problem, its number of candidates, and mistakes it cannot show."""
+    """A student's version of a problem.
+
+    It has its number of candidates, the mistakes it cannot show, and whether `same_digits`, if
+    possible, was not.
+    """
 
     problem: Problem
     tried: int
     waived: tuple[str, ...] = ()
+    may_differ: bool = False
 
 
 def version(wanted: Wanted, seed: int) -> Version:
@@ -241,6 +260,13 @@ def version(wanted: Wanted, seed: int) -> Version:
     InputError
         If no candidate satisfies the conditions, or a requested step does not exist.
     """
+    if wanted.prefers_same_digits:
+        asked = {**wanted.asked, "same_digits": True}
+        try:
+            return version(replace(wanted, asked=asked, prefers_same_digits=False), seed)
+        except InputError:
+            made_without = version(replace(wanted, prefers_same_digits=False), seed)
+            return made_without._replace(may_differ=True)
     wishes, asked = wanted.wishes, dict(wanted.asked)
     if wanted.words:
         wishes = with_words(wishes, seed)

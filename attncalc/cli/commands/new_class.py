@@ -33,6 +33,7 @@ class _Share(NamedTuple):
     record: Mapping[str, Any]
     matrices: str
     waived: tuple[str, ...]
+    may_differ: bool
 
 
 def new_class(flags: Mapping[str, Any]) -> None:
@@ -55,6 +56,7 @@ def new_class(flags: Mapping[str, Any]) -> None:
     for wanted, share in zip(spec.problems, shares, strict=False):  # those of the first student
         if share.waived:
             note(f"problem {wanted.name}: {untold_as(share.waived)}")
+    _say_of_differing(shares, spec)
     files = {target.place / name: text for name, text in _files(spec, roster, shares).items()}
     deliver(Output(target, files, said=_told(spec, roster, target.place)))
 
@@ -100,7 +102,7 @@ def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
         "tried": made.tried,
     }
     stated = {k: v for k, v in in_json(made.problem).items() if k not in ("made_by", "labels")}
-    return _Share(handed.files, handed.sheet, record, in_text(stated), made.waived)
+    return _Share(handed.files, handed.sheet, record, in_text(stated), made.waived, made.may_differ)
 
 
 def _say_of_twins(shares: Sequence[_Share], roster: Roster, spec: Spec) -> None:
@@ -113,6 +115,18 @@ def _say_of_twins(shares: Sequence[_Share], roster: Roster, spec: Spec) -> None:
         if len(names) > 1:
             name = spec.problems[problem].name
             note(f"problem {name} is the same for {of_each(names)}: give it more entries")
+
+
+def _say_of_differing(shares: Sequence[_Share], spec: Spec) -> None:
+    """Print how many versions may show other digits under the other rounding rule."""
+    each = len(spec.problems)
+    for number, wanted in enumerate(spec.problems):
+        own = shares[number::each]
+        if count := sum(share.may_differ for share in own):
+            note(
+                f"problem {wanted.name}: {count} of {len(own)} versions may show other digits "
+                "under the other rounding rule: no candidate shows the same digits under both"
+            )
 
 
 def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, str | Iterator[str]]:
