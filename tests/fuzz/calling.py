@@ -53,7 +53,6 @@ class TooSlow(BaseException):
 def bound_this_process() -> None:
     """Keep a bomb from taking the machine with it, and warnings from showing once only."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    signal.signal(signal.SIGPROF, _break_off)
     warnings.simplefilter("always")
     for kind in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
         warnings.simplefilter("ignore", kind)  # as Python does for those who use a program
@@ -100,6 +99,7 @@ def measured(function: Callable[[], Any]) -> Measured:
     before = _reset_peak()
     start = time.process_time()
     value, raised = None, ""
+    handled = signal.signal(signal.SIGPROF, _break_off)
     signal.setitimer(signal.ITIMER_PROF, HARD_CPU)
     try:
         value = function()
@@ -111,6 +111,7 @@ def measured(function: Callable[[], Any]) -> Measured:
         raised = f"{type(error).__name__} at {_where(error)}: {str(error).partition(chr(10))[0]}"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, handled)
     peak = _peak()
     return Measured(value, raised, time.process_time() - start, peak, peak - before)
 
