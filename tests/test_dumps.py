@@ -193,6 +193,24 @@ def test_of_two_dumps_the_first_differing_array_is_reported(
     )
 
 
+@pytest.mark.parametrize(("heads", "is_said"), [([2], True), ([1, 2], False)])
+def test_differences_of_one_head_are_reported_as_such(
+    heads: list[int], is_said: bool, attncalc: Command, tmp_path: Path
+) -> None:
+    def changed(run: dict[str, Any]) -> dict[str, Any]:
+        A = run["A"].copy()
+        A[heads] = A[heads][..., ::-1]
+        return run | {"A": A, "Q": run["Q"].swapaxes(0, 1)[None]}
+
+    two(tmp_path, changed)
+    done = attncalc("check", "a.npz", "b.npz", "--atol", "1e-9", "--format", "json")
+    found = {each["name"]: each for each in json.loads(done.out)["arrays"]}
+    assert found["A"]["differ"] > 1
+    said = ["all in head 3 (heads are the first axis)"] if is_said else []
+    assert (done.code, found["A"]["says"]) == (1, said)
+    assert found["Q"]["says"] == ["its first two axes are exchanged"]
+
+
 def test_flags_for_answers_are_refused_with_two_dumps(attncalc: Command, tmp_path: Path) -> None:
     two(tmp_path, lambda run: {"other": run["A"]})
     done = attncalc("check", "a.npz", "b.npz")

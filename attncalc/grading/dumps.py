@@ -37,7 +37,8 @@ class Compared(NamedTuple):
     worst
         The place of the largest error; None if nothing could be compared.
     says
-        The layout of the second, or the relation of all of its numbers to the first.
+        The layout of the second, the only head that differs, or the relation of all numbers to
+        those of the first.
     """
 
     name: str
@@ -70,7 +71,8 @@ def _compared(name: str, right: Matrix, other: Matrix, atol: float, rtol: float)
     right, other = _of_one_batch(right), _of_one_batch(other)
     nearest: Compared | None = None
     for array, says in _forms(other, right.shape):
-        found = _beside(name, right, array, atol, rtol)._replace(says=says)
+        found = _beside(name, right, array, atol, rtol)
+        found = found._replace(says=(*says, *found.says))
         if not found.differ:
             return found
         nearest = nearest or found
@@ -106,8 +108,14 @@ def _beside(name: str, right: Matrix, other: Matrix, atol: float, rtol: float) -
         off = np.where(same, 0.0, np.where(np.isnan(off), np.inf, off))
         allowed = np.where(np.isfinite(right), atol + rtol * np.abs(right), 0.0)
     worst = tuple(int(i) for i in np.unravel_index(int(off.argmax()), off.shape))
-    count = int((off > allowed).sum())
-    return Compared(name, right.shape, count, right.size, float(off.max()), worst)
+    differs = off > allowed
+    count = int(differs.sum())
+    says: tuple[str, ...] = ()
+    if right.ndim == 3 and count > 1:
+        heads = np.flatnonzero(differs.any(axis=(1, 2)))
+        if len(heads) == 1:
+            says = (f"all in head {heads[0] + 1} (heads are the first axis)",)
+    return Compared(name, right.shape, count, right.size, float(off.max()), worst, says)
 
 
 def _is_forbidden(array: Matrix) -> Matrix:
