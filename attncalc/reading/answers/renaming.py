@@ -85,6 +85,14 @@ def _differs(numbers: Matrix) -> bool:
     return bool((numbers != numbers[:1]).any())
 
 
+def _agreement(name: str, values: Matrix, expected: Expected) -> float:
+    """Return the share of the written numbers that agree with a step: of some rows, of half."""
+    is_written = ~np.isnan(values)
+    if is_written.all() or not is_written.any():
+        return expected.agreement(name, values)
+    return expected.agreement(name, values) * values.size / int(is_written.sum())
+
+
 def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: bool) -> str | None:
     """Return the step that most numbers under a name agree with, if few agree with their own."""
     options = [
@@ -103,8 +111,8 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
         return None
     if "S_masked" in options and part.name in ("S", "S_scaled") and np.isneginf(values).any():
         return "S_masked" if np.isneginf(expected.steps["S_masked"]).any() else None
-    own = expected.agreement(part.name, values)
-    shares = {meant: expected.agreement(meant, values) for meant in options}
+    own = _agreement(part.name, values, expected)
+    shares = {meant: _agreement(meant, values, expected) for meant in options}
     best = max(shares, key=lambda each: shares[each])
     is_surely = own <= SURE and shares[best] == 1
     return best if is_surely or own < SURE < shares[best] else None
