@@ -37,8 +37,9 @@ _TIME = re.compile(
     r"(?<![\d.])(?:\d{4}-\d\d?-\d\d?|\d\d?:\d\d(?::\d\d)?|\d\d?[./]\d\d?[./]\d{4})(?![\d.])"
     r"|\b[^\W\d_]{3,9}\.? \d\d?(?:st|nd|rd|th)?,? (?:19|20)\d\d\b"
     r"|\b\d\d?\.? [^\W\d_]{3,9}\.? (?:19|20)\d\d\b"
+    r"|\(\d{1,4} rows?\)"
 )
-"""A date, or a time of a message."""
+"""A date, the time of a message, or a number of rows."""
 _FRACTION = re.compile(r"\\[tdc]?frac\s*(?:\{(-?[\d.]+)\}\s*\{([\d.]+)\}|(\d)(\d))")
 _NUMBER = re.compile(
     rf"(?<![\w.{COMMA}])[-−–—⁻]?\s?(?:inf(?:inity|ty)?\b|∞|\\infty"

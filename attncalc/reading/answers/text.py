@@ -202,6 +202,11 @@ def _fitting(
     made = dict(matrices)
     for name, written in matrices.items():
         shape = expected.shape(name)[-2:]
+        if expected.steps and not shape and written.values.size == 1:
+            line = next((each.line for each in found.parts if each.name == name), 0)
+            text, why = written.text((0, 0)), f"{name} is no step here"
+            found.unread.append(Unread(line, text, why, could_be_matrix=False))
+            del made[name]
         if not shape or written.shape[-2:] == shape:
             continue
         texts = (each.text for each in found.taken if each.what == name)

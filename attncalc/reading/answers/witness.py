@@ -45,7 +45,7 @@ SURE = 10.0
 ALIKE = 0.999
 BECAUSE = "its numbers are"
 BESIDE = "beside a step, which is whole without it"
-STARTS, AROUND = " |>*-#([xX", " =:([{-*#|,;.⎡⎢⎣⎛⎜⎝"
+STARTS, AROUND = " |>*-#([xX", " =:([{-*#|,;.⎡⎢⎣⎛⎜⎝`'\""
 FEW = 4
 """The largest number of entries of a step for which all must agree."""
 MOST_COUNTED = 3
@@ -65,6 +65,7 @@ _RELATION = re.compile(r"[=≈→]")
 _BESIDE = re.compile(r"\s{2,}|[|\t]")
 """What separates names side by side."""
 _WORD = re.compile(r"[^\W\d_]{2}")
+_SENTENCE, _ASIDE = re.compile(r"[.!?;] "), re.compile(r"\([^()]{0,80}\)")
 _RULE = re.compile(r"\s*[|:+=─━═┼├┤-][\s|:+=─━═┼├┤-]*")
 _NUMBERS = re.compile(r"[\d.,;:|()\[\]=+*/-]+")
 _SEPARATORS = re.compile(r"[\s,;|│┃&/]*(?:and|und|et|y|e|i|en|和|と)?[\s,;|│┃&/]*")
@@ -145,6 +146,7 @@ class Witness:
         self.witnessed: list[int] = []
         self.left: set[int] = set()
         self.said: list[tuple[int, str]] = []
+        self.groups = [*self._groups()]
 
     def _with_commas(self, text: str) -> str:
         """Return a text with its decimal commas marked, also after letters read as digits."""
@@ -166,7 +168,7 @@ class Witness:
             self._take_copies(matrix)
         for name, written in read.items():
             self._locate(name, written)
-        guesses = {name for name in doubtful if self._is_guess(name)}
+        guesses = {n for n in doubtful if self._is_guess(n) or self._is_misfit(n, read.get(n))}
         for name in guesses:
             self.free[[*self.own.get(name, ())]] = True
         self._take_named(doubtful, read, least=ENOUGH)
@@ -176,6 +178,7 @@ class Witness:
         for name in guesses.intersection(doubtful):
             if not self.free[[*self.own.get(name, ())]].all():
                 self._forget(name)
+                self.left |= self.own.get(name, set())
                 del read[name]
         self.found.remarks += [remark for _, remark in sorted(self.said)]
         order = [*self.expected.steps]
@@ -248,7 +251,8 @@ class Witness:
 
     def _is_copy(self, cut: Cut, matrix: Matrix) -> bool:
         """Return whether words do not name a cut as a step, and no step has the same numbers."""
-        names = {self._before(row) for row in cut.rows}
+        first = {row[0] for row in cut.rows}
+        names = {named for group, named in self.groups if first & {*group}}
         steps = self.expected.steps
         is_step = any(
             key.shape == matrix.shape and near(key, matrix).all() for key in steps.values()
@@ -337,7 +341,9 @@ class Witness:
         is_of_shape = written is not None and not written.problem and written.shape == key.shape
         own = self.free.copy()
         own[[*self.own.get(name, ())]] = True
-        groups = [g for g, named in self._groups() if named == name and own[g].all()]
+        groups = [group for group, named in self.groups if named == name]
+        widest = max(map(len, groups), default=0)
+        groups = [each for each in groups if 1 < len(each) or widest == 1]
         height, width = key.shape
         if len(groups) == height + 1 and self._are_counts(groups[0]):
             groups = groups[1:]  # the numbers of the columns
@@ -345,6 +351,7 @@ class Witness:
             [g[0] for g in groups]
         ):
             groups = [each[1:] for each in groups]
+        groups = [group for group in groups if own[group].all()]
         widths = {len(group) for group in groups}
         is_column = any(_COLUMN.search(self._words(each)) for each in groups)
         shape = len(groups), *widths
@@ -374,8 +381,8 @@ class Witness:
             number = self.numbers[group[0]].line
             for text in self.lines[line : number - 1]:
                 if words := text.strip(AROUND):
-                    name = self.beside(words[-200:]) or (name if len(words.split()) < FEW else "")
-            words = self._words(group).strip(AROUND + "_`'\"")
+                    name = self._in_words(words) or (name if len(words.split()) < FEW else "")
+            words = self._words(group).strip(AROUND + "_")
             if words:
                 is_short = len(words.split()) < FEW and not _RELATIONS.search(words)
                 name = self._before(group) or (name if is_short else "")
@@ -400,6 +407,11 @@ class Witness:
     def _is_guess(self, name: str) -> bool:
         """Return whether a step was named only by its position and its shape."""
         return any(e.what == name and e.how.startswith("taken as") for e in self.found.taken)
+
+    def _is_misfit(self, name: str, written: WrittenMatrix | None) -> bool:
+        """Return whether a step was read with another shape, and not as its transpose."""
+        shape = self.expected.shape(name)
+        return written is not None and sorted(written.shape) != sorted(shape)
 
     def _forget(self, name: str) -> None:
         """Remove the notes about the reading of a step."""
@@ -496,9 +508,15 @@ class Witness:
 
     def _before(self, row: list[int]) -> str:
         """Return the step that the words directly before a row name, on its line."""
-        sides = _RELATIONS.split(self._words(row))
-        names = (self.beside(side.strip(AROUND)[-200:]) for side in sides)
-        return next(filter(None, names), "")
+        return self._in_words(self._words(row))
+
+    def _in_words(self, words: str) -> str:
+        """Return the step that the last sentence of words names, in its first equation."""
+        sides = _RELATIONS.split(_SENTENCE.split(_ASIDE.sub("", words))[-1])
+        sides = [side.strip(AROUND)[-200:] for side in sides]
+        ends = [side.rpartition(" ")[2] for side in sides]  # a symbol behind an unknown word
+        ends = [end for end in ends if not end.isalpha() or end.isupper()]
+        return next(filter(None, map(self.beside, [*sides, *ends])), "")
 
     def _words(self, row: list[int]) -> str:
         """Return the text between a row and the result before it, on its line."""
@@ -631,6 +649,7 @@ class Witness:
         ):
             return
         widths = {key.shape[-1] for key in steps.values()}
+        sizes = {1.0, *(float(size) for key in steps.values() for size in key.shape)}
         right = {n for n in read if n in steps and read[n].shape == steps[n].shape}
         right = {n for n in right if near(read[n].values, steps[n]).all()}
         for each, numbers in zip(unread, own, strict=True):
@@ -639,10 +658,13 @@ class Witness:
             known = {"", *right} if is_told else {""}
             said = {self.beside(word) for word in words} - known
             said |= {word for word in words if word.strip(AROUND) in self.expected.labels}
-            is_row = any(len(row) in widths for row in _side_by_side(numbers, each.text))
+            rows = map(len, _side_by_side(numbers, each.text))
+            is_row = any(row > 1 and row in widths for row in rows)
             is_prose = any(map(_WORD.search, words)) and not is_row
+            values = {number.value for number in numbers}
+            is_size = values <= sizes and 1 < len(numbers) < FEW
             is_alone = len(numbers) == 1 and 1 not in widths and each.why == NO_NAME
-            if not said and (is_prose or is_alone):
+            if not said and (is_prose or is_alone or is_size):
                 place = self.found.unread.index(each)
                 self.found.unread[place] = each._replace(could_be_matrix=False)
 
