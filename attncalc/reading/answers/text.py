@@ -17,7 +17,7 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.collecting import collected
-from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
@@ -53,12 +53,13 @@ from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 from attncalc.reading.plain.topics import with_topics
 
 MOST_FAULTS = 100
-ENOUGH_COLUMNS = 2
+ENOUGH_COLUMNS, WRONG = 2, 0.5
 """The number of matrices with rows for columns that are a habit, and not a mistake."""
 _MASKED = ("x", "X", "×", "*", "/", "-", "--", "---", "–", "—")
 """Signs that people write for masked entries."""
 _MINUS = re.compile(r"⁻(?=[.\d])")
 """The raised minus of a calculator before a digit that is not raised."""
+_MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
 _EXPLICIT = re.compile(r"= ?\[")
 """A matrix in brackets behind its name: its shape is meant."""
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
@@ -123,7 +124,7 @@ def _with_ascii_digits(text: str) -> str:
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')
     """
-    text = _MINUS.sub("-", text)
+    text = _MINUS_WORD.sub("-", _MINUS.sub("-", text))
     if not _OTHER_DIGIT.search(text):
         return text
     text = _OTHER_DIGIT.sub(lambda each: str(unicodedata.decimal(each[0])), text)
@@ -227,17 +228,24 @@ def _fitting(
 def _turned_alike(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> dict[str, WrittenMatrix]:
-    """Return the matrices, transposed if only the transpose has this shape, as Qᵀ and Kᵀ."""
-    turned = {part.name for part in found.parts if part.turned}
-    others = sorted(turned.intersection("QKV"))
+    """Return the matrices, transposed if tokens are columns in several: by names or by numbers."""
+    turned = {part.name for part in found.parts if part.turned}.intersection("QKV")
+    others = {
+        name for name, each in matrices.items()
+        if name not in turned and each.shape[::-1] == expected.shape(name) != each.shape
+    }  # fmt: skip
     made = dict(matrices)
-    if len(others) < ENOUGH_COLUMNS:
-        return made
     for name, written in matrices.items():
-        shape = expected.shape(name)
-        if name not in turned and written.shape[::-1] == shape != written.shape:
+        key = expected.steps.get(name, np.zeros((0, 0)))
+        is_square = (
+            key.ndim == 2 and written.shape == key.T.shape == key.shape and own_name(name) in "QKVO"
+        )
+        by_numbers = is_square and share_alike(written.values.T, key) == 1 and bool(others)
+        by_numbers = by_numbers and share_alike(written.values, key) <= WRONG
+        if by_numbers or (name in others and len(turned) >= ENOUGH_COLUMNS):
             made[name] = written.arranged(np.transpose)
-            found.remarks.append(f"{name} is read transposed, as {' and '.join(others)} are")
+            like = " and ".join(sorted(others if by_numbers else turned))
+            found.remarks.append(f"{name} is read transposed, as {like} are")
     return made
 
 
@@ -423,7 +431,8 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
         if part.is_whole and part.row_from == part.column_from == 0:
             wholes = [each for each in own if each.is_whole]
             if wholes and _differ(wholes, part):
-                if _is_other(wholes[-1], part, expected):
+                is_right = len(wholes) == 1 and _is_rather_another(wholes[0], part, expected, found)
+                if is_right or _is_other(wholes[-1], part, expected):
                     _list(part, wholes[-1], found)
                     continue
                 lines = f"line {wholes[0].line} and again on line {part.line}"
@@ -433,6 +442,23 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
             own[:] = [each._replace(is_again=False) for each in own if not each.is_whole]
         own.append(part)
     return [part for own in kept.values() for part in own]
+
+
+def _is_rather_another(before: Part, part: Part, expected: Expected, found: Collected) -> bool:
+    """Return whether a second matrix of a name may be a missing step, by its numbers.
+
+    The first agrees with the step in every entry, the second in few: it may be the output under the
+    name of its factor, "A.V".
+    """
+    there = {each.name for each in found.parts}
+    if not any(
+        key.shape == expected.shape(part.name) and name not in there
+        for name, key in expected.steps.items()
+    ):
+        return False
+    values = [matrix_of_entries([entries_of(each.rows)], "").values for each in (before, part)]
+    first, second = (expected.agreement(part.name, each) for each in values)
+    return first == 1 and second < WRONG and values[0].size > len(values[0]) > 1
 
 
 def _is_lost(before: Part, part: Part, expected: Expected) -> bool:
