@@ -77,8 +77,8 @@ def _named_by_following(parts: list[Part], expected: Expected, found: Collected)
         later.append((part, values))
     if expected.follows is None or not later:
         return parts
-    followed = expected.follows(own)
     for part, values in later:
+        followed = expected.follows({n: v for n, v in own.items() if v is not values})
         shares = {name: share_alike(values, each) for name, each in followed.items()}
         missing = [name for name in shares if name in _AFTER and name not in there]
         meant = max(missing, key=lambda name: shares[name], default=part.name)
