@@ -207,7 +207,8 @@ def _fitting(
         is_again = written.values.size == 1 or all(row in others for row in _rows_of(written))
         if expected.steps and not shape and is_again:
             line = next((each.line for each in found.parts if each.name == name), 0)
-            text, why = written.text((0,) * written.values.ndim), f"this problem does not have {name}"
+            text = written.text((0,) * written.values.ndim)
+            why = f"this problem does not have {name}"
             found.unread.append(Unread(line, text, why, could_be_matrix=False))
             del made[name]
         if not shape or written.shape[-2:] == shape:
