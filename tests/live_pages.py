@@ -305,6 +305,8 @@ def _layer(rng: Random, number: Any, kind: str) -> dict[str, Any]:
         **_normalised(rng, number, d),
         **_fed_forward(rng, number, d),
     }
+    if "W_1" in said and rng.random() < 0.2:
+        said["parallel"] = rng.choice(["shared", "own"] if said["norm"] == "pre" else ["shared"])
     if kind == "encoder":
         return said | _weights(rng, number, d, d_k)
     said["self"] = _weights(rng, number, d, d_k)

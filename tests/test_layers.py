@@ -69,6 +69,10 @@ KINDS: list[dict[str, Any]] = [
     {"normalization": "rms"},
     {"ddof": 1, "eps_place": "outside", "eps": Fraction(1, 10)},
     {"norm": "pre", "normalization": "rms", "eps": Fraction(1, 2), "activation": "silu"},
+    {"parallel": "shared", "norm": "pre"},
+    {"parallel": "own", "norm": "pre"},
+    {"parallel": "shared"},
+    {"parallel": "shared", "norm": "none"},
 ]
 
 
@@ -658,3 +662,35 @@ def test_a_slip_in_the_keys_after_earlier_ones_is_marked() -> None:
     marking = check(problem, answer)
     assert marking.first_wrong is not None
     assert marking.first_wrong.marks.step.name == "K_all"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"parallel": "own"}, "parallel is own, and norm is post: with it, parallel is shared or"),
+        ({"parallel": "own", "norm": "none"}, "with it, parallel is shared or none"),
+        ({"parallel": "shared", "norm": "around"}, "norm is around: with it, parallel is none"),
+        ({"parallel": "shared", "W_1": None, "b_1": None, "W_2": None}, "a feed-forward part"),
+        ({"parallel": "shared", "norm": "pre", "gamma_2": [1, 1, 1]}, "gamma_2 is given"),
+    ],
+)
+def test_parallel_parts_that_cannot_be_are_refused(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        solve(Problem(block="encoder", **(layer(3, gamma_1=None, beta_1=None) | changed)))
+
+
+def test_parallel_parts_have_gradients_of_both_through_one_normalisation() -> None:
+    """Against differences of the loss."""
+    fields = layer(5, parallel="shared", norm="pre", activation="gelu", block="encoder")
+    fields = {n: np.array(v, float) if isinstance(v, list) else v for n, v in fields.items()}
+    dY = np.random.default_rng(3).normal(size=(N, D))
+    found = solve(Problem(**fields, dY=dY))["dX"]
+
+    def loss(X: Any) -> float:
+        return float((solve(Problem(**(fields | {"X": X})))["Y"] * dY).sum())
+
+    for place in np.ndindex(N, D):
+        step = np.zeros((N, D))
+        step[place] = 1e-6
+        slope = (loss(fields["X"] + step) - loss(fields["X"] - step)) / 2e-6
+        assert abs(slope - found[place]) < 1e-6 * max(1, abs(slope))

@@ -36,6 +36,7 @@ OTHER: dict[str, Any] = {
     "rope_dims": 2,
     "rope_scaling": "linear factor=4",
     "norm": "pre",
+    "parallel": "shared",
     "residual": False,
     "normalization": "rms",
     "eps": 1,

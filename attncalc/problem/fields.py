@@ -113,6 +113,15 @@ class LayerFields:
         panel=OF_LAYERS,
         kind=LAYERS,
     )
+    parallel: str = choice(
+        "none",
+        "shared",
+        "own",
+        says="none, or shared or own: sublayers read the same tokens, one sum.",
+        panel=OF_LAYERS,
+        kind=LAYERS,
+        needs="a layer with an attention and a feed-forward part",
+    )
     layers: Any = nested("fields of each layer, in order", several=True)
     self: Any = nested("fields of a decoder's self-attention")
     cross: Any = nested("fields of a decoder's cross-attention")

@@ -167,6 +167,9 @@ class Problem(Outer):
     norm
         `"post"` (each residual sum is normalized), `"pre"` (the input of each part), `"around"`
         (the input of each part, and its output before the sum) or `"none"`.
+    parallel
+        `"none"`, or `"shared"` or `"own"`: the attention and the feed-forward part read the same
+        tokens, with one normalization for both or one for each, and one sum adds their outputs.
     residual
         Whether the input of a part is added to its output.
     gamma_1, beta_1, gamma_2, beta_2, gamma_3, beta_3, gamma_4, beta_4, gamma_out, beta_out

@@ -178,18 +178,19 @@ class _Counting:
         else:
             width = self._width(heads)
             cached = min(n, window or n) if fixed.get("causal") else 0
-            self._attention("", (heads, width), biases, hidden, cached)
+            kv = family.key_heads(self.config, 0) or heads
+            self._attention("", (heads, kv, width), biases, hidden, cached)
             if family.sides:
-                self._attention("cross.", (heads, width), biases, 0, n)
-            if "qk_norm" in fixed:
-                self._vectors("gamma_Q", "gamma_K", width=width)
+                self._attention("cross.", (heads, kv, width), biases, 0, n)
+            self._of_one_size(family, (heads, kv, width))
         norms = 4 if fixed["norm"] == "around" else 3 if family.sides else 2
-        kinds = ("gamma", "beta") if fixed["normalization"] == "layer" else ("gamma",)
+        norms = 1 if family.setting("parallel", self.config) == "shared" else norms
+        kinds = _gain_and_bias(family, fixed["normalization"])
         self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
         is_gated = family.is_gated(self.config, 0)
         if not is_routed:
-            keys = f"{fixed['block']}_ffn_dim", "intermediate_size", "d_ff", "n_inner"
-            inner = self._size(*keys, default=4 * self.d)
+            keys = "intermediate_size", "d_ff", "n_inner", "ffn_hidden_size"
+            inner = self._size(f"{fixed['block']}_ffn_dim", *keys, default=4 * self.d)
             self._feed_forward("", inner, biases, is_gated=is_gated)
             return
         inner, shared = self._size("moe_intermediate_size"), self.config.get("n_shared_experts", 0)
@@ -209,17 +210,25 @@ class _Counting:
         return self._size("head_dim", "d_kv", default=of_type or self.d // heads)
 
     def _attention(
-        self, own: str, heads: tuple[int, int], biases: str, hidden: int, cached: int
+        self, own: str, heads: tuple[int, int, int], biases: str, hidden: int, cached: int
     ) -> None:
-        """Add an attention of heads of a width, of which masks hide pairs of queries and keys."""
-        count, width = heads
-        kv = self._size("num_key_value_heads", default=count)
+        """Add an attention of heads of queries, of keys, and of a width; masks hide some pairs."""
+        count, kv, width = heads
         for name, outs in (("Q", count), ("K", kv), ("V", kv)):
             self._project(own + name, self.d, outs * width, bias=name in biases)
         self._weigh(own, count, width, width, hidden)
         self._project(f"{own}O", count * width, self.d, bias="O" in biases)
         if cached:
             self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
+
+    def _of_one_size(self, family: Family, heads: tuple[int, int, int]) -> None:
+        """Add the gains of normalised queries and keys: one for all heads, or one for each."""
+        kind, (*counts, width) = family.setting("qk_norm", self.config), heads
+        if kind is None:
+            return
+        for name, count in zip("QK", counts, strict=True):
+            own = count * width if family.own_gains else width
+            self._vectors(*(f"{each}_{name}" for each in _gain_and_bias(family, kind)), width=own)
 
     def _weigh(self, own: str, heads: int, d_k: int, d_v: int, hidden: int) -> None:
         """Add scores, weights and weighed values."""
@@ -281,3 +290,9 @@ class _Counting:
             return 2
         names = self.config.get("id2label", None)
         return len(names) if isinstance(names, dict) else self._size("num_labels", default=2)
+
+
+def _gain_and_bias(family: Family, kind: str) -> tuple[str, ...]:
+    """Return the parameters of each normalisation of a kind: a LayerNorm may have no bias."""
+    is_biased = not family.ends or "beta_out" in family.ends
+    return ("gamma", "beta") if kind == "layer" and is_biased else ("gamma",)

@@ -21,10 +21,20 @@ FUSED = {
 
 
 class Heads(NamedTuple):
-    """The numbers of query heads and of key heads: None if they are unknown."""
+    """The heads of an attention, and how one array holds its queries, keys and values.
+
+    Parameters
+    ----------
+    asking, answering
+        The numbers of query heads and of key heads: None if they are unknown.
+    blocks, order
+        Of one array of all three: the number of equal blocks, and the order in each of them.
+    """
 
     asking: int | None = None
     answering: int | None = None
+    blocks: int = 1
+    order: str = "QKV"
 
 
 def named(
@@ -144,18 +154,28 @@ def _parts(name: str, stacked: Matrix, heads: Heads, tell: Tell) -> list[Matrix]
     """Return the rows for Q, for K and for V of one array, or report why they are unknown."""
     rows = len(stacked) if stacked.ndim else 0
     asking, answering = heads.asking, heads.answering or heads.asking
-    if asking and answering and answering != asking:
+    if asking and answering and (answering != asking or heads.blocks > 1):
         count = asking + 2 * answering
-        if rows % count:
+        if rows % count or asking % heads.blocks or answering % heads.blocks:
+            of_blocks = f", in {heads.blocks} equal blocks" if heads.blocks > 1 else ""
             tell(
                 f"{name}: its {rows} rows are not those of {asking} query heads and {answering} "
-                "heads each of keys and values"
+                f"heads each of keys and values{of_blocks}"
             )
             return []
-        of_query, of_key = rows // count * asking, rows // count * answering
-        return np.split(stacked, [of_query, of_query + of_key])
+        return _from_blocks(stacked, rows // count, heads)
     if not rows or rows % 3:
         more = ": where keys have fewer heads, num_key_value_heads says how many" if rows else ""
         tell(f"{name}: its {rows} rows are not parts for Q, K and V{more}")
         return []
     return list(np.split(stacked, 3))
+
+
+def _from_blocks(stacked: Matrix, width: int, heads: Heads) -> list[Matrix]:
+    """Return Q, K and V of heads of a width, each from all blocks."""
+    asking, answering = heads.asking or 1, heads.answering or heads.asking or 1
+    rows = {"Q": asking, "K": answering, "V": answering}
+    ends = np.cumsum([rows[each] * width // heads.blocks for each in heads.order])
+    blocks = stacked.reshape(heads.blocks, -1, *stacked.shape[1:])
+    parts = dict(zip(heads.order, np.split(blocks, ends[:2], axis=1), strict=True))
+    return [parts[each].reshape(-1, *stacked.shape[1:]) for each in "QKV"]

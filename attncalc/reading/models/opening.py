@@ -231,7 +231,8 @@ class Model:
 
     def _read(self, names: list[str], settings: Fields, faults: list[str]) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
-        heads = Heads(settings["heads"], self.family.key_heads(self.config, 0))
+        own = self.family.key_heads(self.config, 0), *self.family.fused(self.config, 0)
+        heads = Heads(settings["heads"], *own)
         found = named(names, faults.append, self.family.own)
         if self.family.is_out_in:
             found = {field: (name, each._replace(end="")) for field, (name, each) in found.items()}
@@ -398,7 +399,9 @@ class Model:
         return made
 
     def _gained(self, name: str, array: Any) -> Any:
-        """Return a gain as used: some families store its difference from 1."""
+        """Return a gain as used: some families store its difference from 1, or heads in rows."""
+        if name.startswith("gamma"):
+            array = array.reshape(-1)
         if self.family.gain_above and name.startswith("gamma"):
             return array + array.dtype.type(self.family.gain_above)
         return array

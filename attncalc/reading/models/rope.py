@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from attncalc.base.errors import InputError
+from attncalc.reading.models.family import Said
 from attncalc.reading.models.folder import Config
 
 _NOT_OF_IT = ("rope_theta", "partial_rotary_factor")
@@ -18,21 +19,34 @@ def _kind(config: Config, layer: int) -> str:
     return str(kinds[layer]) if isinstance(kinds, list) and layer < len(kinds) else ""
 
 
-def a_share(config: Config, layer: int) -> int | None:
-    """Read the number of columns of a head that rope rotates; None for all."""
-    for key in ("rope_parameters.partial_rotary_factor", "partial_rotary_factor", "rope_pct"):
-        if config.get(key, None) is not None:
-            width = config.count("hidden_size") // config.count("num_attention_heads")
-            return int(width * config.number(key))
-    return None
+_SHARES = (
+    "rope_parameters.partial_rotary_factor",
+    "partial_rotary_factor",
+    "rotary_pct",
+    "rope_pct",
+)
+
+
+def a_share(default: float = 1) -> Said:
+    """Return a reader of the number of columns of a head that rope rotates; None for all."""
+
+    def says(config: Config, layer: int) -> int | None:
+        key = next((key for key in _SHARES if config.get(key, None) is not None), _SHARES[0])
+        width = config.count_or_none("head_dim") or (
+            config.count("hidden_size") // config.count("num_attention_heads")
+        )
+        found = int(width * config.number(key, default))
+        return None if found == width else found
+
+    return says
 
 
 def a_base(config: Config, layer: int) -> Fraction:
-    """Read the base of rope, from the parameters of rope or from the older key."""
+    """Read the base of rope, from the parameters of rope or from an older key."""
     own = f"rope_parameters.{_kind(config, layer)}.rope_theta"
     local = config.get("rope_local_base_freq", None) is not None and own.split(".")[1] in _LOCAL
     first = "rope_local_base_freq" if local else own
-    for key in (first, "rope_parameters.rope_theta", "rope_theta"):
+    for key in (first, "rope_parameters.rope_theta", "rope_theta", "rotary_emb_base"):
         if config.says(key):
             found = config.number(key)
             if found <= 0:
