@@ -182,6 +182,7 @@ def gelu_tanh(x: Fraction) -> Fraction:
 
 ACTIVATIONS: dict[str, Callable[[Fraction], Fraction]] = {
     "relu": relu,
+    "relu2": lambda x: relu(x) ** 2,
     "gelu": gelu,
     "gelu-tanh": gelu_tanh,
     "silu": silu,

@@ -127,6 +127,47 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "GLM": ("GlmConfig", "GlmForCausalLM", GROUPED | {"head_dim": 4, "pad_token_id": 0}),
     "GLM-4": ("Glm4Config", "Glm4ForCausalLM", GROUPED | {"head_dim": 4, "pad_token_id": 0}),
     "ERNIE 4.5": ("Ernie4_5Config", "Ernie4_5ForCausalLM", GROUPED | {"head_dim": 4}),
+    "OLMo": ("OlmoConfig", "OlmoForCausalLM", GROUPED),
+    "OLMo 2": ("Olmo2Config", "Olmo2ForCausalLM", GROUPED),
+    "OLMo 3": (
+        "Olmo3Config",
+        "Olmo3ForCausalLM",
+        GROUPED
+        | {
+            "sliding_window": 3,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+        },
+    ),
+    "EXAONE 4": (
+        "Exaone4Config",
+        "Exaone4ForCausalLM",
+        GROUPED
+        | {
+            "sliding_window": 3,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+        },
+    ),
+    "EXAONE 4 without windows": (
+        "Exaone4Config",
+        "Exaone4ForCausalLM",
+        GROUPED | {"sliding_window": None, "layer_types": ["full_attention"] * 3},
+    ),
+    "Nemotron": ("NemotronConfig", "NemotronForCausalLM", GROUPED | {"head_dim": 4}),
+    "Bloom": (
+        "BloomConfig",
+        "BloomForCausalLM",
+        {"vocab_size": 50, "hidden_size": 24, "n_layer": 3, "n_head": 6},
+    ),
+    "MPT": (
+        "MptConfig",
+        "MptForCausalLM",
+        {"vocab_size": 50, "d_model": 24, "n_layers": 3, "n_heads": 6, "max_seq_len": 32},
+    ),
+    "Granite with small parts": (
+        "GraniteConfig",
+        "GraniteForCausalLM",
+        GROUPED | {"residual_multiplier": 0.22},
+    ),
     "GPT-NeoX": ("GPTNeoXConfig", "GPTNeoXForCausalLM", SMALL | {"rotary_pct": 0.5}),
     "GPT-NeoX in turn": (
         "GPTNeoXConfig",
@@ -374,34 +415,41 @@ def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path
         if number == opened.count - 1:
             fields |= opened.end(fields["weights_layout"])
         solution = solve(Problem(**(fields | tokens)))
-        compare_layer(solution, out, seen, number)
+        factor = getattr(model.config, "residual_multiplier", 1)
+        # Bloom has 8 digits of the root of 2 / π in its GELU
+        near = 1e-7 if name == "Bloom" else NEAR
+        compare_layer(solution, out, seen, number, near, factor)
         tokens = {"X": solution["Y"]}
-    compare_end(solution, out)
+    compare_end(solution, out, near)
 
 
-def compare_layer(solution: Any, out: Any, seen: dict[str, Any], number: int) -> None:
+def compare_layer(
+    solution: Any, out: Any, seen: dict[str, Any], number: int, near: float, factor: float
+) -> None:
     """Compare the weights of a layer, its queries, the outputs of both parts, and its own."""
-    assert np.abs(solution["A"] - out.attentions[number][0].numpy()).max() < NEAR
+    assert np.abs(solution["A"] - out.attentions[number][0].numpy()).max() < near
     for step in WHERE:
         expected = seen_at(seen, step, number)
         found = np.hstack(list(solution[step])) if step == "Q" else solution[step]
-        assert expected is None or np.abs(found - expected).max() < NEAR, step
+        if expected is not None:
+            expected = expected * (factor if step != "Q" else 1)
+            assert np.abs(found - expected).max() < near, step
     if number < len(out.attentions) - 1:
-        assert np.abs(solution["Y"] - out.hidden_states[number + 1][0].numpy()).max() < NEAR
+        assert np.abs(solution["Y"] - out.hidden_states[number + 1][0].numpy()).max() < near
 
 
-def compare_end(solution: Any, out: Any) -> None:
+def compare_end(solution: Any, out: Any, near: float) -> None:
     """Compare the logits of the last token, or of a model without a head its outputs."""
     steps = [step.name for step in solution.plan]
     if "logits" not in steps:
-        assert np.abs(solution["Y"] - out.last_hidden_state[0].numpy()).max() < NEAR
+        assert np.abs(solution["Y"] - out.last_hidden_state[0].numpy()).max() < near
         return
     found = solution["logits_capped" if "logits_capped" in steps else "logits"]
     logits = out.logits[0].numpy()
     if found.shape == logits.shape:  # of masked words all are read
-        assert np.abs(found - logits).max() < NEAR
+        assert np.abs(found - logits).max() < near
         return
-    assert np.abs(found.ravel() - (logits if logits.ndim == 1 else logits[-1])).max() < NEAR
+    assert np.abs(found.ravel() - (logits if logits.ndim == 1 else logits[-1])).max() < near
 
 
 @pytest.mark.campaign(2)

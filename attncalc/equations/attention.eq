@@ -144,6 +144,9 @@ FeatureVariance(X, mu):   var[i in n, z in 1] = sum((X[i,c] - mu[i,0]) ** 2 for 
 FeatureSquares(X):        ms[i in n, z in 1] = sum(X[i,c] ** 2 for c in d) / d
     paper Zhang and Sennrich, Root Mean Square Layer Normalization (2019)
     back X: SquaresBack(X, dms)
+HeadsSquares(X):          ms[h in H, i in n, z in 1] = sum(X[k,i,c] ** 2 for k in H for c in d) / (H * d)  ~ mean(X ** 2)
+    paper Zhang and Sennrich, Root Mean Square Layer Normalization (2019)
+    back X: HeadsSquaresBack(X, dms)
 Normalise(X, mean?, var+, gain?, bias?):
     N[i in n, c in d] = {gain|gain[0,c] * (}{mean|+(X[i,c] - mean[i,0])}{!mean|+(+X[i,c])}
     / {!eps|+sqrt(var[i,0])}{eps|{inside|+sqrt(var[i,0] + eps)}{!inside|+(sqrt(var[i,0]) + eps)}}{gain|)}{bias| + bias[0,c]}
@@ -158,6 +161,9 @@ Normalise(X, mean?, var+, gain?, bias?):
 ReLU(X):                  Y[i in n, j in m] = why(relu(X[i,j]), "a negative number becomes 0") if X[i,j] < 0 else relu(X[i,j])  ~ ReLU(X)
     paper Nair and Hinton, Rectified Linear Units Improve Restricted Boltzmann Machines (2010)
     back X: ReLUBack(X, -, dY)
+ReLU2(X):                 Y[i in n, j in m] = why(relu(X[i,j]) ** 2, "a negative number becomes 0") if X[i,j] < 0 else relu(X[i,j]) ** 2  ~ ReLU(X) ** 2
+    paper So et al., Primer (2021)
+    back X: ReLU2Back(X, -, dY)
 GELU(X):                  Y[i in n, j in m] = X[i,j] * +Phi(X[i,j])  ~ GELU(X)
     paper Hendrycks and Gimpel, Gaussian Error Linear Units (2016)
     back X: GELUBack(X, -, dY)
@@ -174,6 +180,11 @@ GatedReLU(X, G):          Y[i in n, j in m] = why(+relu(X[i,j]) * G[i,j], "a neg
     paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: ReLUBack(X, G, dY)
     back G: GatedReLU(X, dY)
+GatedReLU2(X, G):         Y[i in n, j in m] = why(+relu(X[i,j]) ** 2 * G[i,j], "a negative number becomes 0") if X[i,j] < 0 else +relu(X[i,j]) ** 2 * G[i,j]
+    ~ ReLU(X) ** 2 * G
+    paper So et al., Primer (2021); gates: Shazeer, GLU Variants Improve Transformer (2020)
+    back X: ReLU2Back(X, G, dY)
+    back G: GatedReLU2(X, dY)
 GatedGELU(X, G):          Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(X[i,j] * Phi(X[i,j])) * G[i,j]  ~ GELU(X) * G
     paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: GELUBack(X, G, dY)
@@ -323,6 +334,7 @@ MeanBack(G):              dX[i in n, c in d] = G[i,0] / d
 VarianceBack(X, mu, G):   dX[i in n, c in d] = G[i,0] * 2 * (X[i,c] - mu[i,0]) / (d - ddof)
     ~ G * (2 // (X - mu)) / {!sample|d}{sample|(d - ddof)}
 SquaresBack(X, G):        dX[i in n, c in d] = G[i,0] * 2 * X[i,c] / d
+HeadsSquaresBack(X, G):   dX[h in H, i in n, c in d] = sum(G[k,i,0] for k in H) * 2 * X[h,i,c] / (H * d)  ~ "Σ_heads"(G) * 2 // X / (H * d)
 QuotientBack(var+, gain?, G):
     dX[i in n, c in d] = {gain|+(gain[0,c] * G[i,c])}{!gain|+(+G[i,c])} / +root
     where root = {!eps|sqrt(var[i,0])}{eps|{inside|sqrt(var[i,0] + eps)}{!inside|sqrt(var[i,0]) + eps}}
@@ -340,6 +352,7 @@ GainBack(X, mean?, var+, G):
     ~ {heads|"Σ_heads"(}colsum(G * {mean|(X - mean)}{!mean|X} / {!eps|sqrt(var)}{eps|{inside|sqrt(var + eps)}{!inside|(sqrt(var) + eps)}}){heads|)}
 ReLUBack(X, U?, G):       dX[i in n, j in m] = why(G[i,j] * {U|U[i,j] * }0, "the slope of ReLU is 0 up to 0") if X[i,j] <= 0 else G[i,j] * {U|U[i,j] * }1
     ~ G{U| * U} * "ReLU'"(X)
+ReLU2Back(X, U?, G):      dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }2 * relu(X[i,j])  ~ 2 // G{U| * U} * ReLU(X)
 GELUBack(X, U?, G):       dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }+(Phi(X[i,j]) + X[i,j] * phi(X[i,j]))  ~ G{U| * U} * "GELU'"(X)
 GELUtanhBack(X, U?, G):
     dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }dgelu(X[i,j]) == G[i,j] * {U|U[i,j] * }+((1 + tanh(u)) / 2 + X[i,j] * (1 - tanh(u) ** 2) * (sqrt(2 / pi) * (1 + 3 * cube * X[i,j] ** 2)) / 2)

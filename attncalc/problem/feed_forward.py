@@ -80,6 +80,7 @@ def _projected(placed: Placed, name: str, tokens: str, number: str) -> Step:
 
 IN_WORDS = {
     "relu": "ReLU",
+    "relu2": "the square of ReLU",
     "gelu": "GELU, by the error function",
     "gelu-tanh": "GELU, approximated by tanh",
     "silu": "SiLU",

@@ -108,8 +108,9 @@ class LayerFields:
         "post",
         "pre",
         "around",
+        "output",
         "none",
-        says="post, pre, around (before and after) or none.",
+        says="post, pre, around (before and after), output or none.",
         panel=OF_LAYERS,
         kind=LAYERS,
     )
@@ -217,10 +218,11 @@ class FeedForwardFields:
     b_2: Any = matrix("bias", "Bias of the second feed-forward projection.", FEED_FORWARD, LAYERS)
     activation: str = choice(
         "relu",
+        "relu2",
         "gelu",
         "gelu-tanh",
         "silu",
-        says="relu, gelu (exact), gelu-tanh or silu.",
+        says="relu, relu2 (squared), gelu (exact), gelu-tanh or silu.",
         panel=FEED_FORWARD,
         kind=LAYERS,
     )
@@ -253,10 +255,11 @@ class HeadFields:
     activation_pre: str = choice(
         "tanh",
         "relu",
+        "relu2",
         "gelu",
         "gelu-tanh",
         "silu",
-        says="tanh, relu, gelu, gelu-tanh or silu, in the hidden layer.",
+        says="tanh, relu, relu2, gelu, gelu-tanh or silu, in the hidden layer.",
         panel=HEAD,
         kind=LAYERS,
         needs="a hidden layer of the head (W_pre)",

@@ -181,8 +181,9 @@ class _Layer:
         if norm in ("pre", "around"):
             self._add(NORMALISATION, f"N_{count}", str(count))
         self._keep_inside(part, side, own)
-        if norm == "around":
-            self._add(NORMALISATION, f"N_{count + 1}", str(count + 1))
+        if norm in ("around", "output"):
+            after = str(count + (norm == "around"))
+            self._add(NORMALISATION, f"N_{after}", after)
         if self.fields.residual:
             pair = (before, self.tokens)
             self._keep(Placed(RESIDUAL, self.fields, self.prefix, str(number), pair), f"R_{number}")
@@ -218,8 +219,8 @@ class _Layer:
             raise InputError(
                 f"{where}parallel is {parallel}: it needs an attention and a feed-forward part"
             )
-        if norm == "around" or (parallel == "own" and norm != "pre"):
-            may = "none" if norm == "around" else "shared or none"
+        if norm in ("around", "output") or (parallel == "own" and norm != "pre"):
+            may = "none" if norm in ("around", "output") else "shared or none"
             raise InputError(
                 f"{where}parallel is {parallel}, and norm is {norm}: with it, parallel is {may}"
             )

@@ -136,7 +136,7 @@ class Problem(Outer):
         c, for scores of c · tanh(s / c).
     qk_norm, qk_eps
         The normalization of each row of each head's queries and keys, before RoPE: `"rms"`,
-        `"layer"` or `"none"`; and its epsilon, None for `eps`.
+        `"layer"`, `"none"`, or `"rms-all"` (over all heads); and its epsilon, None for `eps`.
     normalizer
         `"softmax"`, `"hardmax"` (all weight to the largest score, ties share) or `"sum"` (each
         score divided by the sum of its row).
@@ -166,7 +166,8 @@ class Problem(Outer):
         by default, determined by the fields.
     norm
         `"post"` (each residual sum is normalized), `"pre"` (the input of each part), `"around"`
-        (the input of each part, and its output before the sum) or `"none"`.
+        (the input of each part, and its output before the sum), `"output"` (its output before the
+        sum) or `"none"`.
     parallel
         `"none"`, or `"shared"` or `"own"`: the attention and the feed-forward part read the same
         tokens, with one normalization for both or one for each, and one sum adds their outputs.
@@ -179,7 +180,7 @@ class Problem(Outer):
         and whether variances are divided by d (0) or d − 1 (1).
     W_1, b_1, W_2, b_2, W_3, b_3, activation
         Feed-forward, act(N W_1 + b_1) W_2 + b_2, with W_3 a gate: act(N W_1 + b_1) ⊙
-        (N W_3 + b_3); its function, `"relu"`, `"gelu"`, `"gelu-tanh"` or `"silu"`.
+        (N W_3 + b_3); its function, `"relu"`, `"relu2"`, `"gelu"`, `"gelu-tanh"` or `"silu"`.
     W_out, b_out, read
         The head, (d, classes), and its input: `"all"`, the `"first"`, `"last"` or `"mean"` of the
         tokens.

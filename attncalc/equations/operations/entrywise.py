@@ -32,6 +32,7 @@ class _Kind(NamedTuple):
 
 KINDS = {
     "relu": _Kind("ReLU", "ReLU"),
+    "relu2": _Kind("ReLU²", "ReLU2"),
     "gelu": _Kind("GELU", "GELU"),
     "gelu-tanh": _Kind("GELU", "GELUtanh"),
     "silu": _Kind("SiLU", "SiLU"),

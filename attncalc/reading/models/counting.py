@@ -189,7 +189,12 @@ class _Counting:
         self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
         is_gated = family.is_gated(self.config, 0)
         if not is_routed:
-            keys = "intermediate_size", "d_ff", "n_inner", "ffn_hidden_size"
+            keys = (
+                "intermediate_size",
+                "d_ff",
+                "n_inner",
+                "ffn_hidden_size",
+            )
             inner = self._size(f"{fixed['block']}_ffn_dim", *keys, default=4 * self.d)
             self._feed_forward("", inner, biases, is_gated=is_gated)
             return
@@ -294,5 +299,7 @@ class _Counting:
 
 def _gain_and_bias(family: Family, kind: str) -> tuple[str, ...]:
     """Return the parameters of each normalisation of a kind: a LayerNorm may have no bias."""
+    if not family.has_gains:
+        return ()
     is_biased = not family.ends or "beta_out" in family.ends
     return ("gamma", "beta") if kind == "layer" and is_biased else ("gamma",)

@@ -396,6 +396,21 @@ def _cohere_factor(config: Config, layer: int) -> float:
     return float(config.number("logit_scale", 0.0625))
 
 
+def _exaone_window(config: Config, layer: int) -> int | None:
+    """Return the window of EXAONE 4, which may have none in any layer."""
+    if config.get("sliding_window", None) is None:
+        return None
+    found: int | None = a_window_but_in_every(4)(config, layer)
+    return found
+
+
+def _exaone_positions(config: Config, layer: int) -> str | None:
+    """Return no positions in the layers without a window, if there are others with one."""
+    if config.get("sliding_window", None) is None:
+        return None
+    return None if _exaone_window(config, layer) else "none"
+
+
 _COHERE: dict[str, Any] = {
     "biases": _biased("", attention_bias="QKVO"),
     "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_cohere_factor)},
@@ -408,6 +423,132 @@ _COHERE_FIXED = {
     "rope_pairing": "interleaved",
     "parallel": "shared",
 }
+_OF_OUTPUTS = {f"post_{part}_layernorm.weight": f"gamma_{number}" for number, part in
+               (("1", "attention"), ("2", "feedforward"))}  # fmt: skip
+_OLMO_2_FIXED = {**_LLAMA_FIXED, "norm": "output", "qk_norm": "rms-all"}
+_PLAIN = {**_LLAMA_FIXED, "normalization": "layer", "eps": _TORCH_EPS}
+_SINCE_LLAMA = (
+    Family(
+        "OLMo",
+        ("olmo",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_PLAIN,
+        said={name: says for name, says in _LLAMA_SAID.items() if name != "eps"},
+        heads=_llama_heads(),
+        has_plain_end=True,
+        has_gains=False,
+        asks={"clip_qkv": (None,)},
+        **{**_LLAMA_NAMES, "ends": {}},
+    ),
+    Family(
+        "OLMo 2",
+        ("olmo2",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_OLMO_2_FIXED,
+        said=_LLAMA_SAID,
+        heads=_llama_heads(),
+        own=_OF_OUTPUTS,
+        own_gains=True,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "OLMo 3",
+        ("olmo3",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_OLMO_2_FIXED,
+        said={**_LLAMA_SAID, "window": a_window_but_in_every(4)},
+        heads=_llama_heads(),
+        own=_OF_OUTPUTS,
+        own_gains=True,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "EXAONE 4",
+        ("exaone4",),
+        biases=_biased(""),
+        fixed={**_LLAMA_FIXED, "norm": "output", "qk_norm": "rms"},
+        said={**_LLAMA_SAID, "window": _exaone_window, "positions": _exaone_positions},
+        heads=_llama_heads(),
+        own=_OF_OUTPUTS,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Nemotron",
+        ("nemotron",),
+        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        said={**_LLAMA_SAID, "eps": a_number("norm_eps"), "rope_dims": a_share(0.5)},
+        heads=_llama_heads(),
+        gain_above=1,
+        own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
+        **{
+            **_LLAMA_NAMES,
+            "is_gated": lambda config, layer: False,
+            "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
+            "remarks": lambda config: (),
+        },
+    ),
+    Family(
+        "Bloom",
+        ("bloom",),
+        layers=("h.{}.",),
+        count=a_count("n_layer", "num_hidden_layers"),
+        fixed={**_DECODER, "normalization": "layer", "alibi": True, "activation": "gelu-tanh"},
+        said={
+            "heads": a_count("n_head", "num_attention_heads"),
+            "eps": a_number("layer_norm_epsilon"),
+        },
+        tokens="word_embeddings.weight",
+        begins={
+            "gamma_E": "word_embeddings_layernorm.weight",
+            "beta_E": "word_embeddings_layernorm.bias",
+        },
+        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        heads={
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
+        asks={"apply_residual_connection_post_layernorm": (False,)},
+        own=_DENSE,
+        fused=lambda config, layer: (a_count("n_head", "num_attention_heads")(config, 0), "QKV"),
+    ),
+    Family(
+        "MPT",
+        ("mpt",),
+        biases=_biased(""),
+        layers=("blocks.{}.",),
+        count=a_count("n_layers"),
+        fixed={**_DECODER, "normalization": "layer", "alibi": True, "activation": "gelu"},
+        said={"heads": a_count("n_heads"), "eps": a_number("layer_norm_epsilon", 1e-5)},
+        tokens="wte.weight",
+        ends={"gamma_out": "norm_f.weight"},
+        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        asks={
+            "no_bias": (True,),
+            "expansion_ratio": (4,),
+            "logit_scale": (None,),
+            **{
+                f"attn_config.{key}": values
+                for key, values in {
+                    "alibi": (True,),
+                    "alibi_bias_max": (8,),
+                    "attn_type": ("multihead_attention",),
+                    "clip_qkv": (None,),
+                    "qk_ln": (False,),
+                    "softmax_scale": (None,),
+                    "prefix_lm": (False,),
+                }.items()
+            },
+        },
+        own={
+            "norm_1.weight": "gamma_1",
+            "norm_2.weight": "gamma_2",
+            "ffn.up_proj.weight": "W_1",
+            "ffn.down_proj.weight": "W_2",
+        },
+    ),
+)
 _PARALLEL = (
     Family(
         "GPT-NeoX",
@@ -668,7 +809,7 @@ FAMILIES = (
         said={**_LLAMA_SAID, "scale": a_number("attention_multiplier")},
         heads={"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
         factor=lambda config, layer: float(config.number("embedding_multiplier")),
-        asks={"residual_multiplier": (1.0, 1)},
+        part_factor=lambda config, layer: float(config.number("residual_multiplier", 1.0)),
         **_LLAMA_NAMES,
     ),
     Family(
@@ -1006,6 +1147,7 @@ FAMILIES = (
         heads=_T5_OF_TOKENS,
         decoder=Family("mT5", (), **_T5_DECODER, heads=_t5_heads()),
     ),
+    *_SINCE_LLAMA,
     *_PARALLEL,
 )
 """A table of names, for each family."""

@@ -22,6 +22,7 @@ ACTIVATIONS = {
     "gelu_pytorch_tanh": "gelu-tanh",
     "gelu_fast": "gelu-tanh",
     "relu": "relu",
+    "relu2": "relu2",
     "silu": "silu",
     "swish": "silu",
 }
@@ -98,6 +99,10 @@ class Family:
         The number of rows of positions before that of the first token.
     factor
         The factor of embeddings.
+    part_factor
+        The factor of what attentions and feed-forward parts give, before it is added.
+    has_plain_end
+        Whether a normalisation without gain and bias follows the layers.
     gain_above
         The number added to the gains of normalisations.
     asks
@@ -122,6 +127,8 @@ class Family:
         Whether the feed-forward part has a gate, W_3.
     key_heads
         The number of key heads; None if there are as many as query heads.
+    has_gains
+        Whether its normalisations have gains.
     own_gains
         Whether each head has its own gains of normalised queries and keys.
     fused
@@ -145,6 +152,8 @@ class Family:
     positions: str = ""
     offset: int = 0
     factor: Said | None = None
+    part_factor: Said | None = None
+    has_plain_end: bool = False
     gain_above: int = 0
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     remarks: Callable[[Config], Sequence[str]] = lambda config: ()
@@ -156,6 +165,7 @@ class Family:
     biases: Said = lambda config, layer: "QKVO123"
     is_gated: Said = lambda config, layer: False
     key_heads: Said = lambda config, layer: config.count_or_none("num_key_value_heads")
+    has_gains: bool = True
     own_gains: bool = False
     fused: Said = lambda config, layer: (1, "QKV")
     is_out_in: bool = False

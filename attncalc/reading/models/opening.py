@@ -33,6 +33,7 @@ Fields = dict[str, Any]
 MOST_NEAR = 3
 MOST_NAMED = 40
 SINGLE_LABEL = "single_label_classification"
+_LAST_OF_PARTS = ("W_O", "b_O", "W_2", "b_2")
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalisation in old files from TensorFlow."""
 _HALVES = {"F16": "float16", "BF16": "bfloat16"}
@@ -225,9 +226,20 @@ class Model:
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         self._check_places(parts.get("self", fields), settings)
+        self._scale_parts(fields)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**settings, "weights_layout": OUT_IN, **owned, **inner}
+
+    def _scale_parts(self, fields: Fields) -> None:
+        """Multiply what a layer's parts give by the factor of the family, within their weights."""
+        factor = self.family.part_factor and self.family.part_factor(self.config, 0)
+        if factor in (None, 1):
+            return
+        for name in _LAST_OF_PARTS:
+            if name in fields:
+                fields[name] = fields[name] * fields[name].dtype.type(factor)
+        self._notes.append(f"W_O and W_2 are what the model keeps, times {factor:.6g}")
 
     def _read(self, names: list[str], settings: Fields, faults: list[str]) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
@@ -244,6 +256,9 @@ class Model:
 
     def normalised(self) -> Fields:
         """Return the normalisation after the last layer; {} if there is none."""
+        if self.family.has_plain_end:
+            width = self.weights.shape(self.root + self.family.tokens)[-1]
+            return {"gamma_out": Owned(np.ones(width, np.float32))}
         return {
             name: _owned(self._gained(name, self._tensor(self.root + own)))
             for name, own in self.family.ends.items()
