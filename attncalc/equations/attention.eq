@@ -203,6 +203,29 @@ GatedSiLU(X, G):          Y[i in n, j in m] = silu(X[i,j]) * G[i,j] == +(X[i,j] 
     back X: SiLUBack(X, G, dY)
     back G: GatedSiLU(X, dY)
 
+GatedClampedSwish(X, G):  Y[i in n, j in m] = +gate * +sigmoid(alpha * gate) * +(up + 1)
+    where gate = min(X[i,j], limit)
+    where up = max(min(G[i,j], limit), -limit)
+    ~ X // sigmoid(alpha // X) * (G + 1)
+    paper OpenAI, gpt-oss (2025)
+
+# Experts: a router's shares, of the chosen experts alone, and what these give
+TopK(P, by?):             Y[i in n, e in m] = P[i,e] if place < kept else why(0, "not among the {kept} largest")
+    where place = sum(1 for f in m if {by|by}{!by|P}[i,f] > {by|by}{!by|P}[i,e] or ({by|by}{!by|P}[i,f] == {by|by}{!by|P}[i,e] and f < e))
+    ~ "top {kept}"(P)
+    paper Shazeer et al., Outrageously Large Neural Networks (2017)
+    back P: TopKBack(P, by?, dY)
+    back by: none
+Sigmoid(X):               Y[i in n, j in m] = 1 / +(1 + exp(-X[i,j]))
+    back X: SigmoidBack(Y, dY)
+MixExperts(A, F):         Y[i in n, c in w] = sum(A[i,h] * F[h,i,c] for h in H)  ~ "Σ_experts"(A * F)
+    paper Shazeer et al., Outrageously Large Neural Networks (2017)
+    back A: MixBackA(F, dY)
+    back F: MixBackF(A, dY)
+GateRows(g, X):           Y[i in n, c in w] = +sigmoid(g[i,0]) * X[i,c]
+    back g: GateRowsBack(g, X, dY)
+    back X: GateRows(g, dY)
+
 # Matrices put together and taken apart
 Add(a, b, more*):         Y[i in n, j in m] = a[i,j] + b[i,j]{more*| + more[i,j]}
     paper residuals: He et al., Deep Residual Learning for Image Recognition (2016)
@@ -377,3 +400,10 @@ GatherRows(ids, G):
 PatchesBack(G):
     Y[{channels|k in channels, }r in H, s in W] = why(G[r // p * (W // q) + s // q,{channels|k * p * q + }r % p * q + s % q], "patch r{r // p + 1}c{s // q + 1}")
     ~ unflatten(G)
+TopKBack(P, by?, G):      dP[i in n, e in m] = G[i,e] if place < kept else why(0, "not among the {kept} largest")
+    where place = sum(1 for f in m if {by|by}{!by|P}[i,f] > {by|by}{!by|P}[i,e] or ({by|by}{!by|P}[i,f] == {by|by}{!by|P}[i,e] and f < e))
+    ~ G if "top {kept}" else 0
+SigmoidBack(Y, G):        dX[i in n, j in m] = G[i,j] * Y[i,j] * +(1 - Y[i,j])
+MixBackA(F, G):           dA[i in n, h in heads(F)] = sum(G[i,c] * F[h,i,c] for c in d)  ~ rowsum(G * F)
+MixBackF(A, G):           dF[h in columns(A), i in n, c in d] = A[i,h] * G[i,c]  ~ A * G
+GateRowsBack(g, X, G):    dg[i in n, z in 1] = sum(G[i,c] * X[i,c] for c in d) * +sigmoid(g[i,0]) * +(1 - sigmoid(g[i,0]))  ~ rowsum(G * X) * "sigmoid'"(g)
