@@ -44,6 +44,14 @@ LLAMA3 = {
     "rope_theta": 500.0,
 }
 GPT2 = {"vocab_size": 50, "n_positions": 32, "n_embd": 16, "n_layer": 3, "n_head": 4}
+EXPERTS = GROUPED | {
+    "num_local_experts": 4,
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 7,
+    "pad_token_id": 0,
+    "eos_token_id": 1,
+}
 FALCON = {
     "vocab_size": 50,
     "hidden_size": 16,
@@ -167,6 +175,39 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "GraniteConfig",
         "GraniteForCausalLM",
         GROUPED | {"residual_multiplier": 0.22},
+    ),
+    "Mixtral": ("MixtralConfig", "MixtralForCausalLM", GROUPED | {"num_local_experts": 4}),
+    "Qwen2-MoE": (
+        "Qwen2MoeConfig",
+        "Qwen2MoeForCausalLM",
+        EXPERTS | {"shared_expert_intermediate_size": 9, "num_experts": 4},
+    ),
+    "Qwen3-MoE": (
+        "Qwen3MoeConfig",
+        "Qwen3MoeForCausalLM",
+        EXPERTS | {"head_dim": 8, "norm_topk_prob": True, "mlp_only_layers": [1]},
+    ),
+    "OLMoE": ("OlmoeConfig", "OlmoeForCausalLM", EXPERTS),
+    "GPT-OSS": (
+        "GptOssConfig",
+        "GptOssForCausalLM",
+        EXPERTS
+        | {
+            "head_dim": 8,
+            "sliding_window": 3,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+            "rope_parameters": {"rope_type": "default", "rope_theta": 100.0},
+        },
+    ),
+    "Granite MoE": (
+        "GraniteMoeConfig",
+        "GraniteMoeForCausalLM",
+        EXPERTS | {"residual_multiplier": 0.5},
+    ),
+    "Granite MoE with a shared expert": (
+        "GraniteMoeSharedConfig",
+        "GraniteMoeSharedForCausalLM",
+        EXPERTS | {"shared_intermediate_size": 9},
     ),
     "GPT-NeoX": ("GPTNeoXConfig", "GPTNeoXForCausalLM", SMALL | {"rotary_pct": 0.5}),
     "GPT-NeoX in turn": (
@@ -353,7 +394,7 @@ def made(name: str, folder: Path, **shards: Any) -> Any:
     """Return a model with parameters spread out, saved in a folder as hubs hand it out."""
     config, kind, said = (MODELS | PAIRS)[name]
     config = getattr(transformers, config)(**said)
-    config._attn_implementation = "eager"
+    config._attn_implementation = config._experts_implementation = "eager"
     model = spread_out(getattr(transformers, kind)(config))
     model.save_pretrained(folder, **shards)
     return model
@@ -393,7 +434,10 @@ def seen_at(seen: dict[str, Any], step: str, layer: int) -> Any:
     found = [
         gave
         for name, gave in seen.items()
-        if f".{layer}." in name and name.endswith(WHERE[step]) and torch.is_tensor(gave)
+        if f".{layer}." in name
+        and name.endswith(WHERE[step])
+        and "shared_" not in name
+        and torch.is_tensor(gave)
     ]
     return found[-1][0].numpy() if found else None
 
@@ -419,6 +463,7 @@ def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path
         # Bloom has 8 digits of the root of 2 / π in its GELU
         near = 1e-7 if name == "Bloom" else NEAR
         compare_layer(solution, out, seen, number, near, factor)
+        compare_router(solution, seen, number)
         tokens = {"X": solution["Y"]}
     compare_end(solution, out, near)
 
@@ -436,6 +481,22 @@ def compare_layer(
             assert np.abs(found - expected).max() < near, step
     if number < len(out.attentions) - 1:
         assert np.abs(solution["Y"] - out.hidden_states[number + 1][0].numpy()).max() < near
+
+
+def compare_router(solution: Any, seen: dict[str, Any], number: int) -> None:
+    """Compare the logits of a router, and the shares of the chosen experts."""
+    steps = [step.name for step in solution.plan]
+    found = [
+        gave
+        for name, gave in seen.items()
+        if f".{number}." in name and name.endswith((".gate", ".router")) and isinstance(gave, tuple)
+    ]
+    assert len(found) == ("E_logits" in steps)
+    for logits, shares, chosen in found:
+        assert np.abs(solution["E_logits"] - logits.numpy()).max() < NEAR
+        last = next(n for n in ("E_scaled", "E_share", "E_top", "E_prob") if n in steps)
+        expected = torch.zeros_like(logits).scatter_(1, chosen, shares).numpy()
+        assert np.abs(solution[last] - expected).max() < NEAR
 
 
 def compare_end(solution: Any, out: Any, near: float) -> None:

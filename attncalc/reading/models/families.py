@@ -549,6 +549,116 @@ _SINCE_LLAMA = (
         },
     ),
 )
+_EXPERTS = {
+    "mlp.gate.weight": "W_router",
+    "experts.gate_up_proj": "W_13",
+    "experts.down_proj": "W_2",
+    **{
+        f"mlp.{own}.{name}_proj.weight": f"W_s{number}"
+        for own in ("shared_expert", "shared_experts")
+        for name, number in (("gate", 1), ("up", 3), ("down", 2))
+    },
+    "shared_expert_gate.weight": "W_sgate",
+}
+"""The names of experts and of their router; in memory, transformers keeps experts in one array."""
+_MIXTRAL = {
+    "block_sparse_moe.gate.weight": "W_router",
+    **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
+    **_EXPERTS,
+}
+_ROUTED = {"top_k": a_count("num_experts_per_tok")}
+_QWEN_ROUTED = {
+    **_LLAMA_SAID,
+    **_ROUTED,
+    "router_norm": lambda config, layer: config.is_so("norm_topk_prob", False),
+}
+_WITH_EXPERTS = (
+    Family(
+        "Mixtral",
+        ("mixtral",),
+        biases=_biased(""),
+        fixed=_LLAMA_FIXED,
+        said={**_LLAMA_SAID, **_ROUTED, "window": a_window},
+        heads=_llama_heads(),
+        own=_MIXTRAL,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Qwen2-MoE",
+        ("qwen2_moe",),
+        biases=lambda config, layer: "QKV" if config.is_so("qkv_bias", True) else "",
+        fixed=_LLAMA_FIXED,
+        said={**_QWEN_ROUTED, "window": a_window},
+        heads=_llama_heads(),
+        own=_EXPERTS,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Qwen3-MoE",
+        ("qwen3_moe",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={**_LLAMA_FIXED, "qk_norm": "rms"},
+        said={**_QWEN_ROUTED, "window": a_window},
+        heads=_llama_heads(),
+        own=_EXPERTS,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "OLMoE",
+        ("olmoe",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={**_LLAMA_FIXED, "qk_norm": "rms-all"},
+        said=_QWEN_ROUTED,
+        heads=_llama_heads(),
+        asks={"clip_qkv": (None,)},
+        own=_EXPERTS,
+        own_gains=True,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "GPT-OSS",
+        ("gpt_oss",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={**_LLAMA_FIXED, "activation": "swish-clamped"},
+        said={
+            **{name: says for name, says in _LLAMA_SAID.items() if name != "activation"},
+            **_ROUTED,
+            "window": a_window,
+        },
+        heads=_llama_heads(),
+        asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
+        own={
+            "mlp.router.weight": "W_router",
+            "mlp.router.bias": "b_router",
+            "experts.gate_up_proj": "W_13_in_out",
+            "experts.gate_up_proj_bias": "b_13_in_out",
+            "experts.down_proj": "W_2_in_out",
+            "experts.down_proj_bias": "b_2",
+            "self_attn.sinks": "sinks",
+        },
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Granite MoE",
+        ("granitemoe", "granitemoeshared"),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_LLAMA_FIXED,
+        said={**_LLAMA_SAID, **_ROUTED, "scale": a_number("attention_multiplier")},
+        heads={"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
+        factor=lambda config, layer: float(config.number("embedding_multiplier")),
+        part_factor=lambda config, layer: float(config.number("residual_multiplier", 1.0)),
+        own={
+            "router.layer.weight": "W_router",
+            "router.weight": "W_router",
+            "block_sparse_moe.input_linear.weight": "W_13",
+            "block_sparse_moe.output_linear.weight": "W_2",
+            "shared_mlp.input_linear.weight": "W_s13",
+            "shared_mlp.output_linear.weight": "W_s2",
+            **_EXPERTS,
+        },
+        **_LLAMA_NAMES,
+    ),
+)
 _PARALLEL = (
     Family(
         "GPT-NeoX",
@@ -1149,6 +1259,7 @@ FAMILIES = (
     ),
     *_SINCE_LLAMA,
     *_PARALLEL,
+    *_WITH_EXPERTS,
 )
 """A table of names, for each family."""
 

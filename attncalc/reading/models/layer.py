@@ -17,7 +17,12 @@ FUSED = {
     "b_QKV": ("b_Q", "b_K", "b_V"),
     "W_13": ("W_1", "W_3"),
     "b_13": ("b_1", "b_3"),
+    "W_s13": ("W_s1", "W_s3"),
 }
+
+
+ALTERNATING = {"W_13_in_out": ("W_1", "W_3"), "b_13_in_out": ("b_1", "b_3")}
+"""Weights and biases of experts, (experts, in, out), of which every second output is of W_3."""
 
 
 class Heads(NamedTuple):
@@ -96,13 +101,24 @@ def layer_fields(
             stacked = array.T if is_in_out and array.ndim == 2 else array
             of_heads = len(FUSED[field]) == 3
             parts = (
-                _parts(found[field][0], stacked, heads, tell) if of_heads else np.split(stacked, 2)
+                _parts(found[field][0], stacked, heads, tell)
+                if of_heads
+                else np.split(stacked, 2, axis=max(stacked.ndim - 2, 0))
             )
             turn = is_in_out and array.ndim == 2
             fields |= {
                 each: part.T if turn else part
                 for each, part in zip(FUSED[field], parts, strict=False)
             }
+        elif field in ALTERNATING:
+            halves = (array[..., start::2] for start in (0, 1))
+            turn = field.startswith("W_")
+            fields |= {
+                each: half.swapaxes(-1, -2) if turn else half
+                for each, half in zip(ALTERNATING[field], halves, strict=True)
+            }
+        elif field == "W_2_in_out":
+            fields["W_2"] = array.swapaxes(-1, -2)
         else:
             fields[field] = array
     if turned:

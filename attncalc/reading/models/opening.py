@@ -1,6 +1,7 @@
 """An opened model: the fields of problems for its embedding, its layers, and its head."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from operator import itemgetter
@@ -33,7 +34,10 @@ Fields = dict[str, Any]
 MOST_NEAR = 3
 MOST_NAMED = 40
 SINGLE_LABEL = "single_label_classification"
-_LAST_OF_PARTS = ("W_O", "b_O", "W_2", "b_2")
+_EXPERT, _OF_EACH = re.compile(r"(?<=\.experts\.)\d+(?=\.)"), "*"
+"""The number of an expert in the name of a tensor, and what replaces it for all of them."""
+_OF_ROUTERS = ("top_k", "router", "router_norm", "router_scale")
+_LAST_OF_PARTS = ("W_O", "b_O", "W_2", "b_2", "W_s2")
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalisation in old files from TensorFlow."""
 _HALVES = {"F16": "float16", "BF16": "bfloat16"}
@@ -207,10 +211,12 @@ class Model:
             )
         start = self.root + self._pattern.format(number)
         names = [name for name in self.weights if name.startswith(start)]
-        faults: list[str] = []
-        for name in names:
-            if renamed(name, self.family.own) is None and not is_buffer(name):
-                faults.append(f"{quoted(name)} is in this layer, and nothing here reads it")
+        names = list(dict.fromkeys(_EXPERT.sub(_OF_EACH, name) for name in names))
+        faults = [
+            f"{quoted(name)} is in this layer, and nothing here reads it"
+            for name in names
+            if renamed(name, self.family.own) is None and not is_buffer(name)
+        ]
         settings = self.family.settings(self.config, number)
         sides = {side: [n for n in names if own in n] for side, own in self.family.sides.items()}
         in_sides = {name for side in sides.values() for name in side}
@@ -226,6 +232,8 @@ class Model:
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         self._check_places(parts.get("self", fields), settings)
+        dropped = () if "W_router" in fields else _OF_ROUTERS
+        settings = {n: each for n, each in settings.items() if n not in dropped}
         self._scale_parts(fields)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
@@ -473,7 +481,11 @@ class _Read(dict[str, Matrix]):
         self._model = model
 
     def __getitem__(self, name: str) -> Matrix:
-        return self._model._tensor(name)
+        if _OF_EACH not in name:
+            return self._model._tensor(name)
+        own = [each for each in self._model.weights if _EXPERT.sub(_OF_EACH, each) == name]
+        in_order = sorted(own, key=lambda each: int(_EXPERT.findall(each)[0]))
+        return np.stack([self._model._tensor(each) for each in in_order])
 
 
 def _owned(value: Any) -> Any:
