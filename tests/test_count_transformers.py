@@ -31,6 +31,7 @@ _T5 = {
     "decoder_start_token_id": 0,
 }  # fmt: skip
 _GPT2 = {"vocab_size": 31, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 12}
+_EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 7}
 _FALCON = {
     "vocab_size": 31, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
     "ffn_hidden_size": 24,
@@ -70,6 +71,19 @@ CASES = [
     ("BartForSequenceClassification", _SIDES), ("T5ForSequenceClassification", _T5),
     ("T5ForTokenClassification", _T5),
     ("WhisperForAudioClassification", {**_WHISPER, "classifier_proj_size": 6}),
+    ("MixtralForCausalLM", {**_ROTARY, "num_local_experts": 4}),
+    ("Qwen2MoeForCausalLM", {
+        **_ROTARY, **_EXPERTS, "num_experts": 4, "shared_expert_intermediate_size": 9,
+    }),
+    ("Qwen3MoeForCausalLM", {**_ROTARY, **_EXPERTS, "head_dim": 6, "mlp_only_layers": [1]}),
+    ("OlmoeForCausalLM", {**_ROTARY, "num_experts": 4, "num_experts_per_tok": 2}),
+    ("GptOssForCausalLM", {**_ROTARY, "num_local_experts": 4, "head_dim": 6,
+                           "num_experts_per_tok": 2}),
+    ("GraniteMoeForCausalLM", {**_ROTARY, "num_local_experts": 4, "num_experts_per_tok": 2}),
+    ("GraniteMoeSharedForCausalLM", {
+        **_ROTARY, "num_local_experts": 4, "num_experts_per_tok": 2,
+        "shared_intermediate_size": 9,
+    }),
     ("OlmoForCausalLM", _ROTARY), ("Olmo2ForCausalLM", _ROTARY), ("Olmo3ForCausalLM", _ROTARY),
     ("Exaone4ForCausalLM", _ROTARY), ("NemotronForCausalLM", {**_ROTARY, "head_dim": 4}),
     ("BloomForCausalLM", {"vocab_size": 31, "hidden_size": 16, "n_layer": 2, "n_head": 4}),

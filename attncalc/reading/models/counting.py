@@ -13,6 +13,8 @@ USUAL_TOKENS = 1024
 MOST_LAYERS = 100_000
 _WIDTHS = {"qwen3": 128, "gemma2": 256}
 """The width of a head, if the config has none; that of others follows from the heads."""
+_SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
+"""The width of a shared expert, of which the first has a share of its own for each token."""
 _UNTIED = ("llama", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
 
@@ -101,7 +103,7 @@ class _Counting:
         own, dot, letter = name.rpartition(".")
         self._add("parameters", f"{own}{dot}W_{letter}", *experts[:1], ins, outs)
         if bias:
-            self._add("parameters", f"{own}{dot}b_{letter}", outs)
+            self._add("parameters", f"{own}{dot}b_{letter}", *experts[:1], outs)
         rows_of_each = (rows or self.n, *experts[1:])
         self._step(step or name, (*rows_of_each, ins, outs), (*rows_of_each, outs))
 
@@ -163,12 +165,19 @@ class _Counting:
         count, window = family.count(self.config, 0), family.said.get("window")
         if count > MOST_LAYERS:
             raise InputError(f"{self.config.place}: {count:,} layers: at most {MOST_LAYERS:,}")
-        has_experts = self.config.get("n_routed_experts", None) is not None
-        dense = self.config.whole("first_k_dense_replace", 0) if has_experts else count
         return Counter(
-            (window(self.config, layer) if window else None, layer >= dense)
+            (window(self.config, layer) if window else None, self._is_routed(family, layer))
             for layer in range(count)
         )
+
+    def _is_routed(self, family: Family, layer: int) -> bool:
+        """Return whether a layer has experts: not in the first ones, and not in those listed."""
+        if "top_k" not in family.said:
+            return False
+        every = self.config.count("decoder_sparse_step", 1)
+        listed = self.config.get("mlp_only_layers", None) or ()
+        dense = self.config.whole("first_k_dense_replace", 0)
+        return layer >= dense and layer not in listed and (layer + 1) % every == 0
 
     def _layer(self, family: Family, heads: int, window: int | None, *, is_routed: bool) -> None:
         fixed, biases, n = family.fixed, family.biases(self.config, 0), self.n
@@ -183,6 +192,8 @@ class _Counting:
             if family.sides:
                 self._attention("cross.", (heads, kv, width), biases, 0, n)
             self._of_one_size(family, (heads, kv, width))
+            if "sinks" in family.own.values():
+                self._vectors("sinks", width=heads)
         norms = 4 if fixed["norm"] == "around" else 3 if family.sides else 2
         norms = 1 if family.setting("parallel", self.config) == "shared" else norms
         kinds = _gain_and_bias(family, fixed["normalization"])
@@ -198,13 +209,24 @@ class _Counting:
             inner = self._size(f"{fixed['block']}_ffn_dim", *keys, default=4 * self.d)
             self._feed_forward("", inner, biases, is_gated=is_gated)
             return
-        inner, shared = self._size("moe_intermediate_size"), self.config.get("n_shared_experts", 0)
-        experts = self._size("n_routed_experts"), self._size("num_experts_per_tok")
-        self._project("router", self.d, experts[0])
-        self._feed_forward("experts.", inner, "", is_gated=is_gated, experts=experts)
-        if shared:
-            inner *= self._size("n_shared_experts")
+        self._experts(family, biases, is_gated=is_gated)
+
+    def _experts(self, family: Family, biases: str, *, is_gated: bool) -> None:
+        """Add a router, experts and a shared expert."""
+        inner = self._size("moe_intermediate_size", "intermediate_size")
+        keys = "n_routed_experts", "num_local_experts", "num_experts"
+        experts = self._size(*keys), self._size("num_experts_per_tok")
+        fields = family.own.values()
+        self._project("router", self.d, experts[0], bias="b_router" in fields)
+        own = "123" if "b_13_in_out" in fields else ""
+        self._feed_forward("experts.", inner, own, is_gated=is_gated, experts=experts)
+        shared = self.config.get("n_shared_experts", None) or 0
+        key = next(filter(self.config.says, _SHARED), "")
+        if shared or key:
+            inner = self._size(key) if key else inner * self._size("n_shared_experts")
             self._feed_forward("shared.", inner, biases, is_gated=is_gated)
+        if key == _SHARED[0]:
+            self._project("shared.gate", self.d, 1)
 
     def _width(self, heads: int) -> int:
         """Return the width of a head."""

@@ -1270,7 +1270,7 @@ COUNTED = (
         ("deepseek_v2", "deepseek_v3"),
         biases=_biased("", mlp_bias="123"),
         fixed=_LLAMA_FIXED,
-        said=_LLAMA_SAID,
+        said={**_LLAMA_SAID, **_ROUTED},
         heads=_llama_heads(),
         asks={"moe_layer_freq": (1,)},
         **_LLAMA_NAMES,
