@@ -44,6 +44,24 @@ LLAMA3 = {
     "rope_theta": 500.0,
 }
 GPT2 = {"vocab_size": 50, "n_positions": 32, "n_embd": 16, "n_layer": 3, "n_head": 4}
+YARN = {
+    "rope_type": "yarn",
+    "rope_theta": 100.0,
+    "factor": 4.0,
+    "original_max_position_embeddings": 16,
+    "beta_fast": 2.0,
+}
+DYNAMIC = {"rope_type": "dynamic", "rope_theta": 100.0, "factor": 2.0}
+LONGROPE = {
+    "pad_token_id": 0,
+    "original_max_position_embeddings": 16,
+    "rope_parameters": {
+        "rope_type": "longrope",
+        "rope_theta": 100.0,
+        "short_factor": [1.0, 1.5],
+        "long_factor": [2.0, 3.0],
+    },
+}
 EXPERTS = GROUPED | {
     "num_local_experts": 4,
     "num_experts": 4,
@@ -175,6 +193,41 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "GraniteConfig",
         "GraniteForCausalLM",
         GROUPED | {"residual_multiplier": 0.22},
+    ),
+    "Llama by yarn": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        GROUPED | {"head_dim": 12, "rope_parameters": YARN},
+    ),
+    "Llama by yarn with scales": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        GROUPED
+        | {
+            "head_dim": 12,
+            "rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.3, "truncate": False},
+        },
+    ),
+    "Llama, dynamic": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        GROUPED | {"max_position_embeddings": 5, "rope_parameters": DYNAMIC},
+    ),
+    "Llama, dynamic, short": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        GROUPED | {"rope_parameters": DYNAMIC},
+    ),
+    "Phi-3 by longrope, long": (
+        "Phi3Config",
+        "Phi3ForCausalLM",
+        GROUPED | LONGROPE | {"original_max_position_embeddings": 4},
+    ),
+    "Phi-3 by longrope, short": ("Phi3Config", "Phi3ForCausalLM", GROUPED | LONGROPE),
+    "GPT-OSS by yarn": (
+        "GptOssConfig",
+        "GptOssForCausalLM",
+        EXPERTS | {"head_dim": 8, "layer_types": ["full_attention"] * 3},
     ),
     "Mixtral": ("MixtralConfig", "MixtralForCausalLM", GROUPED | {"num_local_experts": 4}),
     "Qwen2-MoE": (

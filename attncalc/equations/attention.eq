@@ -109,7 +109,7 @@ Rotate(X, own?):
     Y[i in n, j in d] = {part|why(+X[i,j], "the first {width} columns alone are rotated") if j >= width else }
     {linear|why(}{llama|why(why(}turned{linear|, "its frequency is divided by {factor}")}
     {llama|, "its frequency is divided by {factor}", turns <= low), "its frequency is divided in part (llama3)", low < turns and turns < high)}
-    where turned = (first if is_first else second)
+    where turned = {grown|grown * +}(first if is_first else second)
     where first = {!back|X[i,j] * +cos(angle) - X[i,j + step] * +sin(angle)}{back|X[i,j + step] * +sin(angle) + X[i,j] * +cos(angle)}
     where second = {!back|X[i,j - step] * +sin(angle) + X[i,j] * +cos(angle)}{back|X[i,j] * +cos(angle) - X[i,j - step] * +sin(angle)}
     where angle = {own|(i + offset) * own[0,pair]}{linear|plain / factor}{llama|plain / factor if turns <= low
@@ -120,7 +120,7 @@ Rotate(X, own?):
     where pair = {halves|j % (width // 2)}{!halves|j // 2}
     where is_first = {halves|j < width // 2}{!halves|j % 2 == 0}
     where step = {halves|width // 2}{!halves|1}
-    ~ {!back|rope(X)}{back|"rope^-1"(X)}
+    ~ {grown|grown // }{!back|rope(X)}{back|"rope^-1"(X)}
     paper Su et al., RoFormer (2021)
 
 # Rows of scores to rows of weights

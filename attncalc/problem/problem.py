@@ -150,6 +150,8 @@ class Problem(Outer):
         with the one half the width away (`"halves"`) or with the next one (`"interleaved"`).
     rope_dims
         The number of leading columns of each head that RoPE rotates; None for all.
+    rope_factor
+        Factor of the rotated columns of queries and keys, as the attention factor of yarn.
     rope_scaling
         The scaling of RoPE frequencies, as in configurations of models, in a mapping or a text:
         `"linear factor=4"`, or `"llama3"` with `factor`, `low_freq_factor`,
@@ -181,6 +183,13 @@ class Problem(Outer):
     W_1, b_1, W_2, b_2, W_3, b_3, activation
         Feed-forward, act(N W_1 + b_1) W_2 + b_2, with W_3 a gate: act(N W_1 + b_1) ⊙
         (N W_3 + b_3); its function, `"relu"`, `"relu2"`, `"gelu"`, `"gelu-tanh"` or `"silu"`.
+    W_router, b_router, top_k, router, router_norm, router_scale, b_choice
+        Experts: `W_1`, `W_2` and `W_3` are one matrix for each, the router is (d, experts). Each
+        token has the `top_k` experts with the largest shares, by a `"softmax"` or `"sigmoid"` of
+        the logits, plus `b_choice`. Their shares are divided by their sum, unless `router_norm`
+        is false, and multiplied by `router_scale`.
+    W_s1, W_s3, W_s2, W_sgate
+        An expert that all tokens share; with `W_sgate`, (d, 1), times a share for each token.
     W_out, b_out, read
         The head, (d, classes), and its input: `"all"`, the `"first"`, `"last"` or `"mean"` of the
         tokens.

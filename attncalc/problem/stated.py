@@ -130,7 +130,13 @@ def _positions_in_words(problem: Attention) -> Iterator[str]:
         yield (
             f"queries and keys rotated by RoPE{turned}: {_rope_speed(problem)}, "
             f"{_rope_places(problem)}, paired columns {pairs} ({problem.rope_pairing})"
+            f"{_grown(problem)}"
         )
+
+
+def _grown(problem: Attention) -> str:
+    factor = Fraction(problem.rope_factor)
+    return "" if factor == 1 else f", times {as_written(factor)} (rope_factor)"
 
 
 def _sinusoidal_places(problem: Attention) -> str:

@@ -270,6 +270,13 @@ class AttentionFields:
         takes="an even whole number from 2",
         needs="positions rope",
     )
+    rope_factor: Any = setting(
+        Fraction(1),
+        positive,
+        "Factor of the rotated columns, as in yarn.",
+        KINDS,
+        needs="positions rope",
+    )
     rope_scaling: Any = setting(
         None,
         read_rope_scaling,

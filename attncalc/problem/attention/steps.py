@@ -215,7 +215,8 @@ def _rotated(attention: Attention) -> Iterator[Step]:
     base, pairing = Fraction(attention.rope_base), attention.rope_pairing
     scaling, dims = attention.rope_scaling, attention.rope_dims
     of_queries, of_keys = (
-        Rotate(base, place, pairing, scaling, dims) for place in attention.rope_places
+        Rotate(base, place, pairing, scaling, dims, factor=Fraction(attention.rope_factor))
+        for place in attention.rope_places
     )
     queries, keys = _pair(attention)
     own = tuple(attention.those_given("rope_frequencies"))

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -29,6 +30,7 @@ from attncalc.reading.models.folder import (
 from attncalc.reading.models.frames import convolved
 from attncalc.reading.models.layer import Heads, layer_fields, named
 from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, meaning_of, renamed
+from attncalc.reading.models.rope import frequencies, longest
 
 Fields = dict[str, Any]
 MOST_NEAR = 3
@@ -68,6 +70,7 @@ class Model:
         check_config(config, family.asks, family.title)
         self.folder, self.config, self.weights, self.family = folder, config, weights, family
         self._notes = list(family.remarks(config))
+        self._tokens = 0
         self.root, self._pattern = _where(family, weights, folder)
 
     @property
@@ -113,6 +116,7 @@ class Model:
                 f"{place}: token {pad} is padding ({self.family.pads}), which has no position of "
                 "its own in this model: leave it out"
             )
+        self._tokens = len(ids)
         X = self._embedded(ids, place)
         if self.family.factor is not None:
             X = X * self.family.factor(self.config, 0)
@@ -232,12 +236,28 @@ class Model:
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         self._check_places(parts.get("self", fields), settings)
+        settings |= self._turned_by(number, settings)
         dropped = () if "W_router" in fields else _OF_ROUTERS
         settings = {n: each for n, each in settings.items() if n not in dropped}
         self._scale_parts(fields)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**settings, "weights_layout": OUT_IN, **owned, **inner}
+
+    def _turned_by(self, number: int, settings: Fields) -> Fields:
+        """Return the frequencies of rope, where its scaling has its own; {} for others."""
+        if settings.get("positions") != "rope":
+            return {}
+        width = self.config.count_or_none("head_dim") or (
+            self.config.count("hidden_size") // settings["heads"]
+        )
+        dims = settings.get("rope_dims", width)
+        found = frequencies(self.config, number, dims, self._tokens)
+        if "rope_factor" in found:
+            found["rope_factor"] = Fraction(str(found["rope_factor"]))
+        if found:
+            settings.pop("rope_base", None)
+        return found
 
     def _scale_parts(self, fields: Fields) -> None:
         """Multiply what a layer's parts give by the factor of the family, within their weights."""
@@ -391,7 +411,8 @@ class Model:
         """The largest number of tokens for which it has positions; None for any number."""
         name = self.root + self.family.begins.get(self.family.positions, "")
         if not self.family.positions or name not in self.weights:
-            return None
+            most = longest(self.config)
+            return None if most is None or self._tokens > most else most
         return int(self.weights.shape(name)[0]) - self.family.offset
 
     @property
