@@ -4,7 +4,7 @@ from collections import Counter
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
-from attncalc.reading.models.families import COUNTED, family_of
+from attncalc.reading.models.families import family_of
 from attncalc.reading.models.family import CLASSES, Family, Head, check_config
 from attncalc.reading.models.folder import Config
 from attncalc.studies.counting import MOST, Count, Load, visible
@@ -35,7 +35,7 @@ def count_config(config: Config, load: Load) -> Count:
         If the family or the head is unknown, or a size is missing or wrong.
     """
     load.check()
-    family = family_of(config, COUNTED)
+    family = family_of(config)
     if family is None:
         raise config.wrong("model_type", config.get("model_type"), "a family that attncalc counts")
     check_config(config, family.asks, family.title)

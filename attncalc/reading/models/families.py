@@ -3,7 +3,6 @@
 Names and keys are those of the `transformers` library, whose classes define them.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -1346,11 +1345,8 @@ FAMILIES = (
 )
 """A table of names, for each family."""
 
-COUNTED = FAMILIES
-"""The families whose configs are counted."""
 
-
-def family_of(config: Config, families: Sequence[Family] = FAMILIES) -> Family | None:
+def family_of(config: Config) -> Family | None:
     """Return the family that a config is of, or None where it is none of these."""
     kind = config.get("model_type")
-    return next((family for family in families if kind in family.types), None)
+    return next((family for family in FAMILIES if kind in family.types), None)
