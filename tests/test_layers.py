@@ -812,9 +812,8 @@ def test_experts_are_chosen_in_the_best_groups() -> None:
     shares = solution["E_prob"]
     groups = shares.reshape(N, 2, 2).max(axis=2)
     assert np.array_equal(solution["E_groups"], groups)
-    for row, best, limited in zip(
-        shares, groups.argmax(axis=1), solution["E_limited"], strict=True
-    ):
+    found = zip(shares, groups.argmax(axis=1), solution["E_limited"], strict=True)
+    for row, best, limited in found:
         assert np.array_equal(limited[2 * best : 2 * best + 2], row[2 * best : 2 * best + 2])
         assert (np.delete(limited, [2 * best, 2 * best + 1]) < row.min()).all()
 
