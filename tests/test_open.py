@@ -467,12 +467,12 @@ def test_the_command_that_converts_a_pickle_runs_nothing_of_its_name(
 
 
 def test_an_unknown_family_has_its_missing_fields_named(attncalc: Command, model: Path) -> None:
-    config(model_type="falcon")(model)
+    config(model_type="new")(model)
     run = attncalc("open", "model", "--tokens", "1")
     assert run.code == 2
     kinds = ", ".join(kind for each in FAMILIES for kind in each.types)
     assert run.err.startswith(
-        f'error: model/config.json: model_type "falcon" is none of those opened here: {kinds}. '
+        f'error: model/config.json: model_type "new" is none of those opened here: {kinds}. '
         "These tensors of it are of one layer; the fields beside them are what to fill of a "
         "problem, as JSON or .npz, with X, heads and the other settings:\n"
     )

@@ -19,8 +19,13 @@ from attncalc.equations.operation import (
     Statement,
 )
 
-NUMBERS = {"half": Fraction(1, 2), "cube": Fraction(44715, 1_000_000)}
-"""The numbers of the approximation of GELU by tanh."""
+NUMBERS = {
+    "half": Fraction(1, 2),
+    "cube": Fraction(44715, 1_000_000),
+    "alpha": Fraction(1702, 1000),
+    "limit": Fraction(7),
+}
+"""The numbers of the approximation of GELU by tanh, and of the clamped Swish of gpt-oss."""
 
 
 class _Kind(NamedTuple):
@@ -32,11 +37,15 @@ class _Kind(NamedTuple):
 
 KINDS = {
     "relu": _Kind("ReLU", "ReLU"),
+    "relu2": _Kind("ReLU²", "ReLU2"),
     "gelu": _Kind("GELU", "GELU"),
     "gelu-tanh": _Kind("GELU", "GELUtanh"),
     "silu": _Kind("SiLU", "SiLU"),
     "tanh": _Kind("tanh", "Tanh"),
+    "swish-clamped": _Kind("clamped Swish", "ClampedSwish"),
 }
+GATED = ("swish-clamped",)
+"""The activations that need a gate."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
