@@ -40,6 +40,10 @@ pytestmark = pytest.mark.campaign(2)
 EPS = Fraction(1, 100_000)
 TENTH = Fraction(1, 10)
 CUBE, HALF = Fraction(44715, 1_000_000), Fraction(1, 2)
+SLOPE = Fraction(1702, 1000)
+NEWER = ("GELUquick", "GatedGELUquick")
+"""Equations that are newer than the recorded work."""
+RECORDED_KINDS = [kind for kind in KINDS if KINDS[kind].equation not in NEWER]
 
 
 def way_back(operation, to, *shapes):
@@ -109,10 +113,12 @@ CASES = [
     ("ReLU", "", {}, Activate("relu"), [(3, 4)]),
     ("GELU", "", {}, Activate("gelu"), [(3, 4)]),
     ("GELUtanh", "", {"half": HALF, "cube": CUBE}, Activate("gelu-tanh"), [(3, 4)]),
+    ("GELUquick", "", {"slope": SLOPE}, Activate("gelu-quick"), [(3, 4)]),
     ("SiLU", "", {}, Activate("silu"), [(3, 4)]),
     ("Tanh", "", {}, Activate("tanh"), [(3, 4)]),
     ("GatedReLU", "", {}, Gate("relu"), [(3, 4), (3, 4)]),
     ("GatedGELU", "", {}, Gate("gelu"), [(3, 4), (3, 4)]),
+    ("GatedGELUquick", "", {"slope": SLOPE}, Gate("gelu-quick"), [(3, 4), (3, 4)]),
     ("GatedSiLU", "", {}, Gate("silu"), [(3, 4), (3, 4)]),
 ]
 
@@ -226,8 +232,8 @@ MORE = [
         NORMS[0].way_back(3, [(2, 3, 4), (2, 3, 1), (2, 3, 1), (1, 4), (1, 4)]).operation,
         [(2, 3, 4), (2, 3, 1), ("above 0", (2, 3, 1)), (2, 3, 4)],
     ),
-    *[(Activate(kind).way_back(0, [(3, 4)]).operation, [(3, 4)] * 2) for kind in KINDS],
-    *[(Gate(kind).way_back(0, [(3, 4)] * 2).operation, [(3, 4)] * 3) for kind in KINDS],
+    *[(Activate(kind).way_back(0, [(3, 4)]).operation, [(3, 4)] * 2) for kind in RECORDED_KINDS],
+    *[(Gate(kind).way_back(0, [(3, 4)] * 2).operation, [(3, 4)] * 3) for kind in RECORDED_KINDS],
     *[(Gate(kind), [(3, 4)] * 2) for kind in ("gelu-tanh", "tanh")],
     (way_back(ops.SoftCap(Fraction(5, 2)), 0, (3, 4)), [(3, 4)] * 2),
     (way_back(ops.Softmax(has_sink=True), 1, (2, 3, 4), (2, 1, 1)), [(2, 3, 4)] * 2),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncalc import Problem, open_model, solve
+from attncalc import InputError, Problem, open_model, solve
 from attncalc.reading.models.opening import Model
 from attncalc.solving.stack import through
 
@@ -238,7 +238,7 @@ def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def made(name: str, folder: Path, **shards: Any) -> Any:
     """Return a model with parameters spread out, saved in a folder as hubs hand it out."""
-    config, kind, said = (MODELS | PAIRS)[name]
+    config, kind, said = (MODELS | PAIRS | TOWERS | OF_PATCHES)[name]
     config = getattr(transformers, config)(**said)
     config._attn_implementation = "eager"
     model = spread_out(getattr(transformers, kind)(config))
@@ -319,6 +319,8 @@ def compare_end(solution: Any, out: Any) -> None:
     steps = [step.name for step in solution.plan]
     if "logits" not in steps:
         assert np.abs(solution["Y"] - out.last_hidden_state[0].numpy()).max() < NEAR
+        if "G_pre" in steps:
+            assert np.abs(solution["G_pre"] - out.pooler_output.numpy()).max() < NEAR
         return
     found = solution["logits_capped" if "logits_capped" in steps else "logits"]
     logits = out.logits[0].numpy()
@@ -388,3 +390,124 @@ def test_bfloat16_is_widened_as_the_package_widens_it(tmp_path: Path) -> None:
     assert tokens["X"].array.dtype == np.float32
     assert np.abs(tokens["X"].array - out.hidden_states[2][0].numpy()).max() < 1e-4
     assert opened.remarks == ("weights are given in bfloat16, computed in float32",)
+
+
+IMAGES = OF_IMAGES | {"image_size": 8, "patch_size": 4}
+TEXTS = SMALL | {"bos_token_id": 48, "eos_token_id": 49}
+TOWERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # of a text and an image, as MODELS
+    "CLIP": (
+        "CLIPConfig",
+        "CLIPModel",
+        {"text_config": TEXTS, "vision_config": IMAGES, "projection_dim": 10},
+    ),
+    "CLIP with an old config": (
+        "CLIPConfig",
+        "CLIPModel",
+        {
+            "text_config": TEXTS | {"eos_token_id": 2},
+            "vision_config": IMAGES | {"hidden_size": 20},
+            "projection_dim": 10,
+        },
+    ),
+    "SigLIP": (
+        "SiglipConfig",
+        "SiglipModel",
+        {"text_config": TEXTS | {"projection_size": 6}, "vision_config": IMAGES},
+    ),
+}
+
+
+@pytest.mark.campaign(2)
+@pytest.mark.parametrize("tower", ["text", "vision"])
+@pytest.mark.parametrize("name", TOWERS)
+def test_towers_of_text_and_images_are_those_of_the_package(
+    name: str, tower: str, tmp_path: Path
+) -> None:
+    """Each layer of the tower that reads the input, and its pooled output."""
+    model = made(name, tmp_path)
+    ids = [*IDS, 49, 3, 49]
+    given: dict[str, Any] = {"tokens": ids}
+    read = torch.tensor([ids])
+    if tower == "vision":
+        read = torch.randn(1, 3, 8, 8, generator=torch.manual_seed(2))
+        given = {"image": read.numpy()}
+    own = getattr(model, f"{tower}_model")
+    with torch.no_grad():
+        out = own(read, output_hidden_states=True, output_attentions=True)
+        pooled = out.pooler_output
+        if name.startswith("CLIP"):
+            ways = {"text": model.text_projection, "vision": model.visual_projection}
+            pooled = ways[tower](pooled)
+    assert_layers(tmp_path, given, out)
+    solution = solve(open_model(tmp_path, **given))
+    if name == "SigLIP" and tower == "vision":
+        near(solution["Y"], out.last_hidden_state)
+        assert "F_pre" not in [step.name for step in solution.plan]
+    elif len(solution["F_pre"]) == 1:
+        near(solution["F_pre"], pooled.unsqueeze(0))
+    else:  # the end of the text is not the last token
+        near(solution["F_pre"][[ids.index(49)]], pooled.unsqueeze(0))
+        assert f"token {ids.index(49) + 1} ends the text" in " ".join(solution.problem.remarks)
+
+
+def assert_layers(folder: Path, given: dict[str, Any], out: Any) -> None:
+    """Compare the weights and the outputs of each layer of an encoder."""
+    count = len(out.attentions)
+    for layer in range(count):
+        solution = solve(open_model(folder, **given, layer=layer))
+        near(solution["A"], out.attentions[layer])
+        near(solution["Y"], out.hidden_states[layer + 1])
+
+
+def test_clip_without_an_end_of_text_is_refused(tmp_path: Path) -> None:
+    made("CLIP", tmp_path)
+    with pytest.raises(InputError, match=r"no end of text \(49\): the head of CLIP reads the"):
+        open_model(tmp_path, tokens=IDS)
+    with pytest.raises(InputError, match="needs an input: tokens or text or image"):
+        open_model(tmp_path)
+
+
+OF_PATCHES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "DINOv2": ("Dinov2Config", "Dinov2Model", IMAGES),
+    "DINOv2, gated, without biases": (
+        "Dinov2Config",
+        "Dinov2Model",
+        IMAGES | {"use_swiglu_ffn": True, "qkv_bias": False},
+    ),
+    "DINOv2 with registers": ("Dinov2WithRegistersConfig", "Dinov2WithRegistersModel", IMAGES),
+    "DeiT": ("DeiTConfig", "DeiTModel", IMAGES),
+    "ViT without a head": ("ViTConfig", "ViTModel", IMAGES | {"pooler_act": "relu"}),
+    "DeiT of classes": ("DeiTConfig", "DeiTForImageClassification", IMAGES | {"num_labels": 3}),
+    "CLIP vision": (
+        "CLIPVisionConfig",
+        "CLIPVisionModelWithProjection",
+        IMAGES | {"projection_dim": 6},
+    ),
+    "SigLIP of classes": (
+        "SiglipConfig",
+        "SiglipForImageClassification",
+        {"vision_config": IMAGES, "text_config": TEXTS, "num_labels": 3},
+    ),
+}
+
+
+@pytest.mark.campaign(3)
+@pytest.mark.parametrize("name", OF_PATCHES)
+def test_encoders_of_images_are_those_of_the_package(name: str, tmp_path: Path) -> None:
+    """Each layer, the outputs, and the pooled output or the logits."""
+    model = made(name, tmp_path)
+    read = torch.randn(1, 3, 8, 8, generator=torch.manual_seed(2))
+    given = {"image": read.numpy()}
+    with torch.no_grad():
+        out = model(read, output_hidden_states=True, output_attentions=True)
+    assert_layers(tmp_path, given, out)
+    solution = solve(open_model(tmp_path, **given))
+    steps = {step.name for step in solution.plan}
+    if "last_hidden_state" in out and name != "CLIP vision":  # it normalises one token alone
+        near(solution["Y"], out.last_hidden_state)
+    if "logits" in out:
+        near(solution["logits"], out.logits.unsqueeze(0))
+    pooled = out.get("pooler_output", out.get("image_embeds"))
+    if pooled is not None and "DINO" not in name:
+        near(solution["G_pre" if "G_pre" in steps else "F_pre"], pooled.unsqueeze(0))

@@ -82,6 +82,7 @@ IN_WORDS = {
     "relu": "ReLU",
     "gelu": "GELU, by the error function",
     "gelu-tanh": "GELU, approximated by tanh",
+    "gelu-quick": "GELU, approximated by the logistic function",
     "silu": "SiLU",
 }
 

@@ -176,15 +176,16 @@ class Problem(Outer):
         and whether variances are divided by d (0) or d − 1 (1).
     W_1, b_1, W_2, b_2, W_3, b_3, activation
         Feed-forward, act(N W_1 + b_1) W_2 + b_2, with W_3 a gate: act(N W_1 + b_1) ⊙
-        (N W_3 + b_3); its function, `"relu"`, `"gelu"`, `"gelu-tanh"` or `"silu"`.
+        (N W_3 + b_3); its function, `"relu"`, `"gelu"`, `"gelu-tanh"`, `"gelu-quick"`
+        or `"silu"`.
     W_out, b_out, read
         The head, (d, classes), and its input: `"all"`, the `"first"`, `"last"` or `"mean"` of the
         tokens.
     softcap_out
         c, for logits of c · tanh(logits / c).
     W_pre, b_pre, activation_pre, tied
-        A hidden layer before W_out, (d, d_h), and its function, `"tanh"` or one of `activation`;
-        and whether the head's weights are those of W_E, transposed.
+        A hidden layer before W_out, (d, d_h), and its function, `"tanh"`, `"none"` or one of
+        `activation`; and whether the head's weights are those of W_E, transposed.
     gamma_pre, beta_pre
         Gain and bias, (d_h,), of a normalization after that layer, which exists if one is given.
     backward

@@ -19,8 +19,12 @@ from attncalc.equations.operation import (
     Statement,
 )
 
-NUMBERS = {"half": Fraction(1, 2), "cube": Fraction(44715, 1_000_000)}
-"""The numbers of the approximation of GELU by tanh."""
+NUMBERS = {
+    "half": Fraction(1, 2),
+    "cube": Fraction(44715, 1_000_000),
+    "slope": Fraction(1702, 1000),
+}
+"""The numbers of the approximations of GELU: by tanh, and by the logistic function."""
 
 
 class _Kind(NamedTuple):
@@ -28,14 +32,17 @@ class _Kind(NamedTuple):
 
     title: str
     equation: str
+    by: str = ""
+    """The function that approximates it, after a title."""
 
 
 KINDS = {
     "relu": _Kind("ReLU", "ReLU"),
     "gelu": _Kind("GELU", "GELU"),
-    "gelu-tanh": _Kind("GELU", "GELUtanh"),
+    "gelu-tanh": _Kind("GELU", "GELUtanh", " by tanh"),
     "silu": _Kind("SiLU", "SiLU"),
     "tanh": _Kind("tanh", "Tanh"),
+    "gelu-quick": _Kind("GELU", "GELUquick", " by the logistic function"),
 }
 
 

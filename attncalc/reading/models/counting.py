@@ -4,8 +4,8 @@ from collections import Counter
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
-from attncalc.reading.models.families import COUNTED, family_of
-from attncalc.reading.models.family import CLASSES, Family, Head, check_config
+from attncalc.reading.models.families import COUNTED, families_of
+from attncalc.reading.models.family import CLASSES, MASKED, NEXT, POOLED, Family, Head, check_config
 from attncalc.reading.models.folder import Config
 from attncalc.studies.counting import MOST, Count, Load, visible
 
@@ -33,9 +33,13 @@ def count_config(config: Config, load: Load) -> Count:
         If the family or the head is unknown, or a size is missing or wrong.
     """
     load.check()
-    family = family_of(config, COUNTED)
+    family = next(iter(families_of(config, COUNTED)), None)
+    if family is not None and config.says(family.inside):
+        what = "the type of one of its towers: each is counted by its own config"
+        raise config.wrong("model_type", config.get("model_type"), what)
     if family is None:
         raise config.wrong("model_type", config.get("model_type"), "a family that attncalc counts")
+    config = family.own_config(config)
     check_config(config, family.asks, family.title)
     return _Counting(config, family, load).count()
 
@@ -62,9 +66,8 @@ class _Counting:
         if head is not None:
             self._outputs(head, bool(last.tokens))
         is_of_both = self.architecture.endswith("ForPreTraining")
-        if self.family.title in ("BERT", "ViT") and (head is None or is_of_both):
-            self._project("pool", self.d, self.d, 1, bias=True)
         if is_of_both:
+            self._project("pool", self.d, self.d, 1, bias=True)
             self._project("next", self.d, 2, 1, bias=True)
         self.found.load = self.load._replace(tokens=self.n)
         self.found.window = last.said["window"](self.config, 0) if "window" in last.said else None
@@ -143,20 +146,29 @@ class _Counting:
         if name == "E":
             patch = self._size("patch_size")
             count = (self._size("image_size") // patch) ** 2
-            if self.load.tokens not in (None, count + 1):
-                raise InputError(f"--tokens {self.load.tokens}: this model has {count + 1} of them")
-            self.n = count + 1
+            self.n = count + ("class_token" in family.begins) + self._more(family)
+            if self.load.tokens not in (None, self.n):
+                raise InputError(f"--tokens {self.load.tokens}: this model has {self.n} of them")
             channels = self._size("num_channels", default=3)
-            self._project("E", channels * patch**2, self.d, count, bias=True)
+            self._project("E", channels * patch**2, self.d, count, bias="b_E" in family.begins)
         elif name == "P":
             source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
             keys = source[family.fixed["block"]], "max_position_embeddings", "n_positions"
-            rows = self.n if "E" in family.begins else self._size(*keys)
+            has_registers = self.config.says("num_register_tokens")
+            of_image = self.n - (self._more(family) if has_registers else 0)
+            rows = of_image if "E" in family.begins else self._size(*keys)
             self._add("parameters", f"{dot}P", rows + family.offset, self.d)
         elif name == "W_type":
             self._add("parameters", name, self._size("type_vocab_size"), self.d)
+        elif name == "more_tokens":
+            self._add("parameters", name, self._more(family), self.d)
         elif name != "b_E":
             self._vectors(name)
+
+    def _more(self, family: Family) -> int:
+        """Return the number of learned tokens after the class token."""
+        is_there = "more_tokens" in family.begins
+        return self._size("num_register_tokens", default=1) if is_there else 0
 
     def _kinds(self, family: Family) -> dict[tuple[int | None, bool], int]:
         """Return how many layers have each window, with or without routed experts."""
@@ -186,10 +198,10 @@ class _Counting:
         norms = 4 if fixed["norm"] == "around" else 3 if family.sides else 2
         kinds = ("gamma", "beta") if fixed["normalization"] == "layer" else ("gamma",)
         self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
+        self._vectors(*(name for name in family.own.values() if name.startswith("lambda")))
         is_gated = family.is_gated(self.config, 0)
         if not is_routed:
-            keys = f"{fixed['block']}_ffn_dim", "intermediate_size", "d_ff", "n_inner"
-            inner = self._size(*keys, default=4 * self.d)
+            inner = self._inner(family)
             self._feed_forward("", inner, biases, is_gated=is_gated)
             return
         inner, shared = self._size("moe_intermediate_size"), self.config.get("n_shared_experts", 0)
@@ -199,6 +211,14 @@ class _Counting:
         if shared:
             inner *= self._size("n_shared_experts")
             self._feed_forward("shared.", inner, biases, is_gated=is_gated)
+
+    def _inner(self, family: Family) -> int:
+        """Return the width of the feed-forward part; DINOv2 has a ratio."""
+        if not self.config.says("mlp_ratio"):
+            keys = f"{family.fixed['block']}_ffn_dim", "intermediate_size", "d_ff", "n_inner"
+            return self._size(*keys, default=4 * self.d)
+        inner = int(self.d * self.config.number("mlp_ratio"))
+        return (inner * 2 // 3 + 7) // 8 * 8 if family.is_gated(self.config, 0) else inner
 
     def _width(self, heads: int) -> int:
         """Return the width of a head."""
@@ -261,13 +281,18 @@ class _Counting:
         d, is_of_classes = self.d, head.gives == CLASSES
         tensors = {name: names[0] for name, names in head.tensors.items()}
         reads = {"all", "last"} - {"last" if "W_pre" in tensors else ""}
-        rows = self.n if not is_of_classes or head.reads in reads else 1
+        rows = self.n if head.gives in (NEXT, MASKED) or head.reads in reads else 1
         if head.behind:
             d = self._size("classifier_proj_size")
             self._project("pre", self.d, d, bias=True)
         if "W_pre" in tensors:
-            self._project("pre", d, d, rows, bias=True)
+            is_pooled = head.gives == POOLED
+            keys = ("projection_dim", "projection_size", "pooler_output_size") if is_pooled else ()
+            name, wide = ("pool" if is_pooled else "pre"), self._size(*keys, default=d)
+            self._project(name, d, wide, rows, bias="b_pre" in tensors)
             self._vectors(*(name for name in ("gamma_pre", "beta_pre") if name in tensors))
+        if "W_out" not in tensors:
+            return
         outs = self._labels(tensors["W_out"]) if is_of_classes else self._size("vocab_size")
         usual = self.config.get("model_type") not in _UNTIED
         if not (head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)):

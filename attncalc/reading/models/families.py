@@ -8,10 +8,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from attncalc.base.errors import InputError
 from attncalc.reading.models.family import (
     ACTIVATIONS,
     CLASSES,
     MASKED,
+    POOLED,
     Family,
     Head,
     Said,
@@ -46,6 +48,18 @@ def _as_classes(end: str, reads: str = "last") -> Head:
     if reads != "last":
         tensors["b_out"] = (f"{end}.bias",)
     return Head(tensors, CLASSES, reads)
+
+
+def _pooled(end: str, reads: str = "first", activation: str = "", *, bias: bool = True) -> Head:
+    """Return a head of one projection, which gives a vector."""
+    tensors = {"W_pre": (f"{end}.weight",)} | ({"b_pre": (f"{end}.bias",)} if bias else {})
+    pooler = {"tanh": "tanh", **ACTIVATIONS}
+    says = {
+        "activation_pre": lambda config, layer: (
+            activation or pooler[config.one_of("pooler_act", pooler, "tanh")]
+        )
+    }
+    return Head(tensors, POOLED, reads, says=says)
 
 
 def _llama_heads(**says: Said) -> dict[str, Head]:
@@ -278,6 +292,7 @@ _BERT = Family(
             "first",
         ),
         "ForTokenClassification": _as_classes("classifier", "all"),
+        "BertModel": _pooled("{}pooler.dense"),
     },
     asks={
         "position_embedding_type": ("absolute", None),
@@ -320,6 +335,195 @@ def _over_logits(config: Config, layer: int) -> float:
     """Return the factor of the logits of Granite."""
     return 1 / float(config.number("logits_scaling", 1.0))
 
+
+_CLIP: dict[str, Any] = {
+    "layers": ("encoder.layers.{}.",),
+    "count": a_count("num_hidden_layers"),
+    "said": {
+        "heads": a_count("num_attention_heads"),
+        "eps": a_number("layer_norm_eps"),
+        "activation": an_activation("hidden_act"),
+    },
+    "own": {
+        "layer_norm1.weight": "gamma_1",
+        "layer_norm1.bias": "beta_1",
+        "layer_norm2.weight": "gamma_2",
+        "layer_norm2.bias": "beta_2",
+    },
+}
+_CLIP_TEXT: dict[str, Any] = {
+    **_CLIP,
+    "tokens": "embeddings.token_embedding.weight",
+    "positions": "P",
+    "ends": {"gamma_out": "final_layer_norm.weight", "beta_out": "final_layer_norm.bias"},
+    "inside": "text_config",
+    "tower": "text_model.",
+}
+_OF_PATCHES = {
+    "E": "embeddings.patch_embeddings.projection.weight",
+    "b_E": "embeddings.patch_embeddings.projection.bias",
+    "class_token": "embeddings.cls_token",
+    "P": "embeddings.position_embeddings",
+}
+_NORM_OF_IMAGES = {"gamma_out": "layernorm.weight", "beta_out": "layernorm.bias"}
+_ENCODER = {"block": "encoder", "norm": "pre", "normalization": "layer"}
+_SIZES_OF_CLIP = {
+    "hidden_size": 768,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "num_channels": 3,
+    "image_size": 224,
+}
+
+
+def _end_of_text(config: Config, ids: Sequence[int]) -> int:
+    """Return the first end of a text in CLIP; of old configs, the first largest id."""
+    end = config.get("eos_token_id", 49407)
+    end = max(ids) if end == 2 else end
+    if end not in ids:
+        raise InputError(f"tokens: no end of text ({end}): the head of CLIP reads the token there")
+    return list(ids).index(end)
+
+
+_OF_TEXT = replace(_pooled("text_projection", "last", "none", bias=False), stops=_end_of_text)
+_OF_LAST_TOKEN = replace(_pooled("{}head", "last", "none"), stops=lambda config, ids: len(ids) - 1)
+_OF_AN_IMAGE = _pooled("visual_projection", "first", "none", bias=False)
+_DINO = Family(
+    "DINOv2",
+    ("dinov2",),
+    biases=lambda config, layer: "QKVO123" if config.is_so("qkv_bias", True) else "O123",
+    is_gated=lambda config, layer: config.is_so("use_swiglu_ffn", False),
+    layers=("encoder.layer.{}.",),
+    count=a_count("num_hidden_layers"),
+    fixed=_ENCODER,
+    said={
+        "heads": a_count("num_attention_heads"),
+        "eps": a_number("layer_norm_eps"),
+        "activation": lambda config, layer: (
+            "silu"
+            if config.is_so("use_swiglu_ffn", False)
+            else an_activation("hidden_act")(config, layer)
+        ),
+    },
+    begins=_OF_PATCHES,
+    own={
+        "layer_scale1.lambda1": "lambda_1",
+        "layer_scale2.lambda1": "lambda_2",
+        "mlp.weights_in.weight": "W_13",
+        "mlp.weights_in.bias": "b_13",
+        "mlp.weights_out.weight": "W_2",
+        "mlp.weights_out.bias": "b_2",
+    },
+    ends=_NORM_OF_IMAGES,
+)
+_OF_IMAGES = (
+    Family(
+        "CLIP text",
+        ("clip", "clip_text_model"),
+        fixed={**_ENCODER, "causal": True},
+        begins={"P": "embeddings.position_embedding.weight"},
+        heads={"Model": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
+        **_CLIP_TEXT,
+        usual={
+            "vocab_size": 49408,
+            "hidden_size": 512,
+            "intermediate_size": 2048,
+            "num_hidden_layers": 12,
+            "num_attention_heads": 8,
+            "max_position_embeddings": 77,
+            "projection_dim": 512,
+            "layer_norm_eps": 1e-5,
+            "hidden_act": "quick_gelu",
+        },
+    ),
+    Family(
+        "CLIP vision",
+        ("clip", "clip_vision_model"),
+        fixed=_ENCODER,
+        begins={
+            "E": "embeddings.patch_embedding.weight",
+            "class_token": "embeddings.class_embedding",
+            "P": "embeddings.position_embedding.weight",
+            "gamma_E": "pre_layrnorm.weight",
+            "beta_E": "pre_layrnorm.bias",
+        },
+        ends={"gamma_out": "post_layernorm.weight", "beta_out": "post_layernorm.bias"},
+        heads={"Model": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
+        **_CLIP,
+        inside="vision_config",
+        tower="vision_model.",
+        usual={
+            **_SIZES_OF_CLIP,
+            "patch_size": 32,
+            "projection_dim": 512,
+            "layer_norm_eps": 1e-5,
+            "hidden_act": "quick_gelu",
+        },
+    ),
+    Family(
+        "SigLIP text",
+        ("siglip", "siglip_text_model"),
+        fixed=_ENCODER,
+        begins={"P": "embeddings.position_embedding.weight"},
+        heads={"Model": _OF_LAST_TOKEN},
+        **_CLIP_TEXT,
+        usual={
+            **_SIZES_OF_CLIP,
+            "vocab_size": 32000,
+            "max_position_embeddings": 64,
+            "layer_norm_eps": 1e-6,
+            "hidden_act": "gelu_pytorch_tanh",
+        },
+    ),
+    Family(
+        "SigLIP vision",
+        ("siglip", "siglip_vision_model"),
+        fixed=_ENCODER,
+        begins={
+            "E": "embeddings.patch_embedding.weight",
+            "b_E": "embeddings.patch_embedding.bias",
+            "P": "embeddings.position_embedding.weight",
+        },
+        ends={"gamma_out": "post_layernorm.weight", "beta_out": "post_layernorm.bias"},
+        heads={"ForImageClassification": _as_classes("classifier", "mean")},
+        **_CLIP,
+        inside="vision_config",
+        tower="vision_model.",
+        usual={
+            **_SIZES_OF_CLIP,
+            "patch_size": 16,
+            "layer_norm_eps": 1e-6,
+            "hidden_act": "gelu_pytorch_tanh",
+        },
+    ),
+    _DINO,
+    replace(
+        _DINO,
+        title="DINOv2 with registers",
+        types=("dinov2_with_registers",),
+        begins={**_OF_PATCHES, "more_tokens": "embeddings.register_tokens"},
+    ),
+    Family(
+        "DeiT",
+        ("deit",),
+        biases=lambda config, layer: "QKVO12" if config.is_so("qkv_bias", True) else "O12",
+        layers=("layers.{}.", "encoder.layer.{}."),
+        count=a_count("num_hidden_layers"),
+        fixed=_ENCODER,
+        said={
+            "heads": a_count("num_attention_heads"),
+            "eps": a_number("layer_norm_eps"),
+            "activation": an_activation("hidden_act"),
+        },
+        begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
+        ends=_NORM_OF_IMAGES,
+        heads={
+            "ForImageClassification": _as_classes("classifier", "first"),
+            "DeiTModel": _pooled("{}pooler.dense"),
+        },
+    ),
+)
 
 FAMILIES = (
     Family(
@@ -615,6 +819,8 @@ FAMILIES = (
             ),
             "ForSequenceClassification": _as_pooled_classes("classifier"),
             "ForTokenClassification": _as_classes("classifier", "all"),
+            "RobertaModel": _pooled("{}pooler.dense"),
+            "CamembertModel": _pooled("{}pooler.dense"),
         },
         asks={**_BERT.asks, "pad_token_id": (1,)},
     ),
@@ -709,8 +915,12 @@ FAMILIES = (
             "P": "embeddings.position_embeddings",
         },
         ends={"gamma_out": "layernorm.weight", "beta_out": "layernorm.bias"},
-        heads={"ForImageClassification": _as_classes("classifier", "first")},
+        heads={
+            "ForImageClassification": _as_classes("classifier", "first"),
+            "ViTModel": _pooled("{}pooler.dense"),
+        },
     ),
+    *_OF_IMAGES,
     Family(
         "BART",
         ("bart",),
@@ -814,7 +1024,7 @@ COUNTED = (
 """The families whose configs are counted; the last cannot be opened."""
 
 
-def family_of(config: Config, families: Sequence[Family] = FAMILIES) -> Family | None:
-    """Return the family that a config is of, or None where it is none of these."""
+def families_of(config: Config, families: Sequence[Family] = FAMILIES) -> list[Family]:
+    """Return the rows of a config: one for each tower; none if its family is unknown."""
     kind = config.get("model_type")
-    return next((family for family in families if kind in family.types), None)
+    return [family for family in families if kind in family.types]

@@ -21,14 +21,15 @@ ACTIVATIONS = {
     "gelu_new": "gelu-tanh",
     "gelu_pytorch_tanh": "gelu-tanh",
     "gelu_fast": "gelu-tanh",
+    "quick_gelu": "gelu-quick",
     "relu": "relu",
     "silu": "silu",
     "swish": "silu",
 }
 
 
-NEXT, MASKED, CLASSES = "next", "masked", "classes"
-"""The output of a head: the next token, the masked token, or classes."""
+NEXT, MASKED, CLASSES, POOLED = "next", "masked", "classes", "pooled"
+"""The output of a head: the next token, the masked token, classes, or a vector."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Head:
         Its tensors, by field: the first existing name counts. {} is the prefix of the names of
         layers.
     gives
-        The meaning of its logits: NEXT, MASKED or CLASSES.
+        The meaning of its output: NEXT, MASKED, CLASSES or POOLED.
     reads
         The tokens that it reads: "last", "first", "mean" or "all".
     says
@@ -54,6 +55,9 @@ class Head:
         The weights and the bias of a projection before it, without an activation in between.
     asks
         As in Family.
+    stops
+        Returns the position of the token that it reads, of token ids; None for the last one that
+        is not padding.
     """
 
     tensors: Mapping[str, Sequence[str]]
@@ -64,6 +68,7 @@ class Head:
     shrinks: Said | None = None
     behind: tuple[str, ...] = ()
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    stops: Callable[[Config, Sequence[int]], int] | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,11 @@ class Family:
         Whether all weights are stored (out, in), whatever their names suggest.
     pads
         The key of the id without a position of its own, which is refused as a token.
+    inside, tower
+        Of a model with several towers: the key of this one's config, and the prefix of its
+        tensors. The input determines the tower.
+    usual
+        The values of keys that a config may omit.
     """
 
     title: str
@@ -154,6 +164,18 @@ class Family:
     key_heads: Said = lambda config, layer: config.count_or_none("num_key_value_heads")
     is_out_in: bool = False
     pads: str = ""
+    inside: str = ""
+    tower: str = ""
+    usual: Mapping[str, Any] = field(default_factory=dict)
+
+    def own_config(self, config: Config) -> Config:
+        """Return the config of its tower, with the usual values of omitted keys."""
+        inner = config.get(self.inside, {}) if self.inside else {}
+        if not isinstance(inner, Mapping):
+            raise config.wrong(self.inside, inner, "an object")
+        outer = {key: each for key, each in config.values.items() if key != "architectures"}
+        named = {key: config.values[key] for key in ("architectures",) if key in config.values}
+        return Config(config.place, {**self.usual, **outer, **inner, **named})
 
     @property
     def takes(self) -> str:

@@ -14,10 +14,13 @@ from attncalc.base.errors import InputError
 from attncalc.base.text import harmless
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
+from attncalc.equations.operations import Project
+from attncalc.equations.operations.assembling import Patches
 from attncalc.problem.fields import GIVEN
+from attncalc.problem.image import PatchGrid
 from attncalc.reading.cells import in_place
-from attncalc.reading.models.families import FAMILIES, family_of
-from attncalc.reading.models.family import CLASSES, Family, Head, check_config
+from attncalc.reading.models.families import FAMILIES, families_of
+from attncalc.reading.models.family import CLASSES, POOLED, Family, Head, check_config
 from attncalc.reading.models.folder import (
     Config,
     Weights,
@@ -45,6 +48,8 @@ class Model:
     ----------
     folder
         Its path.
+    takes
+        The input, which determines the tower of a model with several.
 
     Raises
     ------
@@ -52,14 +57,16 @@ class Model:
         If it is not such a folder, or its family is unknown.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, takes: str = "") -> None:
         config, weights = read_config(folder), find_weights(folder)
-        family = _known(config, weights)
+        self.towers = _known(config, weights)
+        family = next((each for each in self.towers if each.takes == takes), self.towers[0])
         if config.get("quantization_config", None) is not None:
             raise InputError(f"{config.place}: its weights are quantised, and are not read")
         self._open(folder, config, weights, family)
 
     def _open(self, folder: Path, config: Config, weights: Weights, family: Family) -> None:
+        config = family.own_config(config)
         check_config(config, family.asks, family.title)
         self.folder, self.config, self.weights, self.family = folder, config, weights, family
         self._notes = list(family.remarks(config))
@@ -150,9 +157,32 @@ class Model:
         begun = self._beginnings(0, place)
         E = begun["E"].array
         begun["E"] = Owned(E.reshape(len(E), -1))
-        begun |= {name: Owned(_flat(begun[name].array)) for name in ("class_token", "P")}
+        flat = {"class_token", "P", "more_tokens"} & {*begun}
+        begun |= {name: Owned(_flat(begun[name].array)) for name in flat}
+        if "more_tokens" in begun:
+            return self._with_more_tokens(image, patch, begun)
         cut = {"block": "vit", "image": image, "channels": wanted[0], "patch": list(patch)}
         return {**cut, "weights_layout": OUT_IN, **begun}
+
+    def _with_more_tokens(self, image: Matrix, patch: tuple[int, int], begun: Fields) -> Fields:
+        """Return the projected patches, after the class token and further learned tokens.
+
+        Positions are for all of them (DeiT), or not for the further ones (registers).
+        """
+        E, b, first, more, P = (
+            begun.pop(name).array for name in ("E", "b_E", "class_token", "more_tokens", "P")
+        )
+        patches = Project().apply(Patches(patch).apply(image), E.T, b.reshape(1, -1))
+        X = np.concatenate([first, more, patches])
+        if len(P) == len(X) - len(more):
+            P = np.insert(P, [1] * len(more), 0, axis=0)
+        self._notes.append(
+            f"X is the class token, {len(more)} more learned and the projected patches of the image"
+        )
+        down, across = (side // each for side, each in zip(image.shape[1:], patch, strict=True))
+        cut = PatchGrid(len(image), down, across)
+        others = [f"extra {number}" for number in range(1, len(more) + 1)]
+        return {"X": Owned(X), "P": Owned(P), "labels": ["class", *others, *cut.labels], **begun}
 
     def begin_spectrogram(self, frames: Matrix, place: str) -> Fields:
         """Return the convolved spectrogram before the first layer, and its positions.
@@ -217,6 +247,7 @@ class Model:
         if not names:
             faults.append(f"layer {number} has no tensors: {start}… is not there")
         parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
+        self._scale(fields)
         if faults:
             raise InputError(in_place(str(self.folder), faults))
         for name in self.family.shared:
@@ -236,6 +267,15 @@ class Model:
         if self.family.is_out_in:
             found = {field: (name, each._replace(end="")) for field, (name, each) in found.items()}
         return layer_fields(_Read(self), found, heads, faults.append)
+
+    def _scale(self, fields: Fields) -> None:
+        """Multiply the outputs of each part by its layer scale, in the weights that make them."""
+        for name, own in (("lambda_1", "O"), ("lambda_2", "2")):
+            if (scale := fields.pop(name, None)) is not None:
+                is_out_in = fields["weights_layout"] == OUT_IN
+                fields[f"W_{own}"] = fields[f"W_{own}"] * (scale[:, None] if is_out_in else scale)
+                fields[f"b_{own}"] = fields[f"b_{own}"] * scale
+                self._notes.append(f"W_{own} and b_{own} contain the layer scale ({name})")
 
     def _shared(self, name: str) -> Matrix:
         """Return a tensor that is in the first layer, and applies to all."""
@@ -274,7 +314,9 @@ class Model:
         """Its head: that of its architecture, or the one whose tensors exist; None for none."""
         heads = self.family.heads
         if name := self.architecture:
-            return next((head for end, head in heads.items() if name.endswith(end)), None)
+            head = next((head for end, head in heads.items() if name.endswith(end)), None)
+            is_there = head is None or head.gives != POOLED or bool(self._places(head))
+            return head if is_there else None
         table = self.root + self.family.tokens
         found = [(self._places(head), head) for head in heads.values()]
         held = [(len({*places.values()} - {table}), head) for places, head in found if places]
@@ -286,7 +328,7 @@ class Model:
             field: next(filter(None, (self._stored(n.replace("{}", self.root)) for n in names)), "")
             for field, names in head.tensors.items()
         }
-        if not named["W_out"] and head.is_tied and self.is_tied:
+        if head.is_tied and not named["W_out"] and self.is_tied:
             named["W_out"] = self.root + self.family.tokens
         if not all(name for field, name in named.items() if field.startswith("W_")):
             return {}
@@ -305,7 +347,7 @@ class Model:
         if not places:
             raise InputError(
                 f"{self.folder}: its architecture is {self.architecture}, and it holds no "
-                f"{quoted(head.tensors['W_out'][0])}"
+                f"{quoted(next(iter(head.tensors.values()))[0])}"
             )
         arrays = {name: self._tensor(place) for name, place in places.items()}
         if head.behind:
@@ -357,6 +399,16 @@ class Model:
                     raise config.wrong(key, found, "a token id, or a list of them,")
                 return tuple(ids)
         return ()
+
+    def stop_of(self, ids: Sequence[int]) -> int | None:
+        """Return the position of the token that its head reads, from 0; None if not by the ids."""
+        stops = None if self.head is None else self.head.stops
+        return None if stops is None else stops(self.config, ids)
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether its head returns a vector."""
+        return self.head is not None and self.head.gives == POOLED
 
     def is_padding(self, token: int) -> bool:
         """Return whether a classification head skips a token at the end as padding."""
@@ -470,16 +522,20 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
     """Return the prefix of all names of a model, and the path of its layers."""
     for pattern in family.layers:
         first = pattern.format(0)
-        roots = dict.fromkeys(
-            name[:at] for name in weights for at in _places_of(first, name) if at >= 0
+        roots = list(
+            dict.fromkeys(
+                name[:at] for name in weights for at in _places_of(first, name) if at >= 0
+            )
         )
+        if len(roots) > 1 and family.tower:
+            roots = [root for root in roots if root.endswith(family.tower)]
         if len(roots) > 1:
             said = " and ".join(quoted(root + first) for root in roots)
             raise InputError(
                 f"{folder}: layer 0 fits {len(roots)} places, {said}: keep one model in the folder"
             )
         if roots:
-            return next(iter(roots)), pattern
+            return roots[0], pattern
     wanted = " or ".join(pattern.format(0) + "…" for pattern in family.layers)
     raise InputError(
         f"{folder}: its config is that of {family.title}, and no tensor is called {wanted}"
@@ -494,11 +550,16 @@ def _places_of(first: str, name: str) -> Iterable[int]:
     return (at + 1,) if at >= 0 else ()
 
 
-def _known(config: Config, weights: Weights) -> Family:
-    """Return the family of a model; an unknown one raises an error with its tensors and fields."""
-    family = family_of(config)
-    if family is not None:
-        return family
+def _known(config: Config, weights: Weights) -> list[Family]:
+    """Return the rows of a model, one for each tower; an unknown one raises an error."""
+    families = families_of(config)
+    held = [
+        each
+        for each in families
+        if not config.says(each.inside) or any(each.tower in name for name in weights)
+    ]
+    if families:
+        return held or families
     kinds = [kind for each in FAMILIES for kind in each.types]
     lines = [
         f"{config.place}: model_type {quoted(str(config.get('model_type')))} is none of those "
