@@ -288,7 +288,7 @@ def test_the_architecture_determines_the_output(attncalc: Command, tmp_path: Pat
     assert found == pytest.approx(dict(zip(("sad", "even", "happy"), shares, strict=True)))
     assert "class 2   happy   0.5075" in attncalc(*ids).out
     assert attncalc(*ids, "--at", "2").err == (
-        "error: --at is for probabilities at each token: this head classifies the whole input\n"
+        "error: --at is for probabilities at each token: this head is for the whole input\n"
     )
     model.config.problem_type = "multi_label_classification"
     model.save_pretrained(tmp_path / "m")

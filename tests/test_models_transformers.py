@@ -4,6 +4,7 @@ The package turns to float32 within itself (in its RMS norms, its softmax, its r
 the time of a test float32 is patched to mean float64, so that nothing is lost.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,6 +164,19 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         SMALL | {"embedding_size": 16},
     ),
     "BERT": ("BertConfig", "BertModel", SMALL),
+    "ALBERT": ("AlbertConfig", "AlbertModel", SMALL | {"embedding_size": 8}),
+    "ALBERT of masked words": (
+        "AlbertConfig",
+        "AlbertForMaskedLM",
+        SMALL | {"embedding_size": 8, "hidden_act": "gelu_new"},
+    ),
+    "ELECTRA, factorised": (
+        "ElectraConfig",
+        "ElectraForMaskedLM",
+        SMALL | {"embedding_size": 8},
+    ),
+    "MPNet": ("MPNetConfig", "MPNetModel", SMALL),
+    "MPNet of masked words": ("MPNetConfig", "MPNetForMaskedLM", SMALL),
     "BERT of masked words": ("BertConfig", "BertForMaskedLM", SMALL | {"hidden_act": "relu"}),
     "ViT": (
         "ViTConfig",
@@ -200,6 +214,11 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         BART | {"scale_embedding": True, "activation_function": "relu"},
     ),
     "mBART": ("MBartConfig", "MBartForConditionalGeneration", BART),
+    "Marian": (
+        "MarianConfig",
+        "MarianMTModel",
+        BART | {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0},
+    ),
     "Pegasus": ("PegasusConfig", "PegasusForConditionalGeneration", BART),
     "Whisper": ("WhisperConfig", "WhisperForConditionalGeneration", WHISPER),
     "T5": ("T5Config", "T5ForConditionalGeneration", T5),
@@ -238,7 +257,7 @@ def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def made(name: str, folder: Path, **shards: Any) -> Any:
     """Return a model with parameters spread out, saved in a folder as hubs hand it out."""
-    config, kind, said = (MODELS | PAIRS | TOWERS | OF_PATCHES)[name]
+    config, kind, said = (MODELS | PAIRS | TOWERS | OF_PATCHES | LOCAL)[name]
     config = getattr(transformers, config)(**said)
     config._attn_implementation = "eager"
     model = spread_out(getattr(transformers, kind)(config))
@@ -251,8 +270,11 @@ def spread_out(model: Any) -> Any:
     model = model.double().eval()
     torch.manual_seed(1)
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(torch.randn_like(parameter) * 0.4)
+        for name, parameter in model.named_parameters():
+            is_kept = "embed_positions" in name and not parameter.requires_grad  # not saved
+            is_gain = "norm" in name.lower() and name.endswith("weight")
+            drawn = torch.randn_like(parameter) * 0.4 + float(is_gain)
+            parameter.copy_(parameter if is_kept else drawn)
     return model
 
 
@@ -511,3 +533,67 @@ def test_encoders_of_images_are_those_of_the_package(name: str, tmp_path: Path) 
     pooled = out.get("pooler_output", out.get("image_embeds"))
     if pooled is not None and "DINO" not in name:
         near(solution["G_pre" if "G_pre" in steps else "F_pre"], pooled.unsqueeze(0))
+
+
+MODERN = SMALL | {
+    "local_attention": 4,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "cls_token_id": 1,
+    "sep_token_id": 2,
+}
+LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "ModernBERT": ("ModernBertConfig", "ModernBertModel", MODERN),
+    "ModernBERT of masked words": (
+        "ModernBertConfig",
+        "ModernBertForMaskedLM",
+        MODERN
+        | {
+            "attention_bias": True,
+            "mlp_bias": True,
+            "classifier_bias": True,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+        },
+    ),
+    "ModernBERT of classes": (
+        "ModernBertConfig",
+        "ModernBertForSequenceClassification",
+        MODERN | {"classifier_pooling": "mean", "num_labels": 3},
+    ),
+    "ModernBERT of tokens": (
+        "ModernBertConfig",
+        "ModernBertForTokenClassification",
+        MODERN | {"num_labels": 3},
+    ),
+}
+
+
+@pytest.mark.campaign(2)
+@pytest.mark.parametrize("name", LOCAL)
+def test_encoders_with_local_layers_are_those_of_the_package(name: str, tmp_path: Path) -> None:
+    model = made(name, tmp_path)
+    with torch.no_grad():
+        out = model(torch.tensor([IDS]), output_hidden_states=True, output_attentions=True)
+    count = len(out.attentions)
+    for layer in range(count):
+        solution = solve(open_model(tmp_path, tokens=IDS, layer=layer))
+        near(solution["A"], out.attentions[layer])
+        if layer < count - 1:
+            near(solution["Y"], out.hidden_states[layer + 1])
+    solution = solve(open_model(tmp_path, tokens=IDS))
+    found = out.last_hidden_state if name == "ModernBERT" else out.logits
+    expected = found if found.ndim == 3 else found.unsqueeze(0)
+    near(solution["Y" if name == "ModernBERT" else "logits"], expected)
+
+
+def test_an_old_config_of_modernbert_is_read_as_the_package_reads_it(tmp_path: Path) -> None:
+    """Its bases, and which layers are local, have other keys."""
+    made("ModernBERT", tmp_path)
+    given = solve(open_model(tmp_path, tokens=IDS))["Y"]
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["layer_types"], config["rope_parameters"]
+    old = {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0}
+    text = json.dumps(config | old | {"global_attn_every_n_layers": 3})
+    (tmp_path / "config.json").write_text(text)
+    assert (solve(open_model(tmp_path, tokens=IDS))["Y"] == given).all()

@@ -320,11 +320,22 @@ class Opened:
         """
         layer = model.layer(number)
         if model is self._first:
-            return layer | self._settings | self._masks
+            near = self._near(layer.pop("reach", None))
+            return layer | self._settings | self._masks | near
         own = self._given.decoder_ignore
         of_own = {} if own is None else {"ignore": own}
         sides = {"self": layer["self"] | of_own, "cross": layer["cross"] | self._masks}
         return layer | self._settings | sides
+
+    def _near(self, reach: int | None) -> Fields:
+        """Return the mask of a layer whose queries attend to keys this far before and after."""
+        if reach is None:
+            return {}
+        places = np.arange(len(self.ids))
+        keep = np.abs(places[:, None] - places) <= reach
+        self._remarks.append(f"in local layers, keep allows keys at most {reach} positions away")
+        given = self._masks.get("keep")
+        return {"keep": keep if given is None else keep & (given != 0)}
 
     @property
     def _is_padding(self) -> list[bool]:

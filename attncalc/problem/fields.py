@@ -108,8 +108,9 @@ class LayerFields:
         "post",
         "pre",
         "around",
+        "pre-second",
         "none",
-        says="post, pre, around (before and after) or none.",
+        says="post, pre, around (before and after), pre-second (not in the first part) or none.",
         panel=OF_LAYERS,
         kind=LAYERS,
     )

@@ -163,6 +163,10 @@ def _show_next(flags: Flags) -> None:
     opened = _opened(flags)
     _check_head_of(opened, flags)
     problem = _problem(opened, flags)
+    if opened.model.is_pooled:
+        is_plain = problem.activation_pre == "none"
+        show_page(problem, {**flags, "only": "F_pre" if is_plain else "G_pre"})
+        return
     has_shares = opened.model.has_shares(problem.width_of("W_out"))
     measure = "prob" if has_shares else "logits"
     found = solve(problem, keep=(measure,))[measure]
@@ -182,9 +186,10 @@ def _check_head_of(opened: Opened, flags: Flags) -> None:
         raise InputError(
             f"{flags['folder']}: {what}: {more}choose a layer, as --layer 0 (of {model.count})"
         )
-    if flags["at"] is not None and model.has_classes and model.head.reads != "all":
+    has_one = (model.has_classes and model.head.reads != "all") or model.is_pooled
+    if flags["at"] is not None and has_one:
         raise InputError(
-            "--at is for probabilities at each token: this head classifies the whole input"
+            "--at is for probabilities at each token: this head is for the whole input"
         )
 
 

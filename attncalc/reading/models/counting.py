@@ -4,6 +4,7 @@ from collections import Counter
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
+from attncalc.problem.fields import DECODER
 from attncalc.reading.models.families import COUNTED, families_of
 from attncalc.reading.models.family import CLASSES, MASKED, NEXT, POOLED, Family, Head, check_config
 from attncalc.reading.models.folder import Config
@@ -33,12 +34,13 @@ def count_config(config: Config, load: Load) -> Count:
         If the family or the head is unknown, or a size is missing or wrong.
     """
     load.check()
-    family = next(iter(families_of(config, COUNTED)), None)
-    if family is not None and config.says(family.inside):
-        what = "the type of one of its towers: each is counted by its own config"
+    families = families_of(config, COUNTED)
+    if families and config.says(families[0].inside):
+        what = f"a config of one of its towers, such as {families[0].types[-1]},"
         raise config.wrong("model_type", config.get("model_type"), what)
-    if family is None:
+    if not families:
         raise config.wrong("model_type", config.get("model_type"), "a family that attncalc counts")
+    family = families[0]
     config = family.own_config(config)
     check_config(config, family.asks, family.title)
     return _Counting(config, family, load).count()
@@ -56,6 +58,7 @@ class _Counting:
             raise config.wrong("architectures", names, "a list of names")
         self.architecture = names[0]
         self.d = self._size("hidden_size", "d_model", "n_embd")
+        self.e = self._size("embedding_size", default=self.d) if family.widens else self.d
         self.found = Count(load, self.d)
 
     def count(self) -> Count:
@@ -86,7 +89,9 @@ class _Counting:
         return last, None
 
     def _add(self, what: str, name: str, *factors: int) -> None:
-        self.found.add(what, name, *factors, part=self.part, layers=self.layers)
+        is_shared = what == "parameters" and "{}" not in self.family.layers[0]
+        layers = min(self.layers, 1) if is_shared else self.layers
+        self.found.add(what, name, *factors, part=self.part, layers=layers)
 
     def _vectors(self, *names: str, width: int = 0) -> None:
         for name in names:
@@ -125,12 +130,16 @@ class _Counting:
         heads = family.said["heads"](self.config, 0)
         self.part, self.layers = f"{own}embedding", 0
         if family.tokens and (family is self.family or not self.family.tokens):
-            self._add("parameters", "W_E", self._size("vocab_size"), self.d)
+            self._add("parameters", "W_E", self._size("vocab_size"), self.e)
         for number, (name, stride) in enumerate(family.convolutions):
             ins, rows = self.d if number else self._size("num_mel_bins"), self.n * (3 - stride)
             self._project(name.rpartition(".")[2], 3 * ins, self.d, rows, bias=True)
         for name in family.begins:
             self._begin(family, name, dot)
+        if self.config.is_so("use_mask_token", False):
+            self._vectors("mask_token")
+        if self.e != self.d or "{}" not in family.layers[0]:
+            self._project("in", self.e, self.d, bias=True)
         for name in family.shared:
             buckets = self._size("relative_attention_num_buckets", default=32)
             self._add("parameters", dot + name.rpartition(".")[2], buckets, heads)
@@ -154,16 +163,17 @@ class _Counting:
         elif name == "P":
             source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
             keys = source[family.fixed["block"]], "max_position_embeddings", "n_positions"
+            more = 0 if family.pads else family.offset  # the former are among the positions
             has_registers = self.config.says("num_register_tokens")
             of_image = self.n - (self._more(family) if has_registers else 0)
             rows = of_image if "E" in family.begins else self._size(*keys)
-            self._add("parameters", f"{dot}P", rows + family.offset, self.d)
+            self._add("parameters", f"{dot}P", rows + more, self.e)
         elif name == "W_type":
-            self._add("parameters", name, self._size("type_vocab_size"), self.d)
+            self._add("parameters", name, self._size("type_vocab_size"), self.e)
         elif name == "more_tokens":
             self._add("parameters", name, self._more(family), self.d)
         elif name != "b_E":
-            self._vectors(name)
+            self._vectors(name, width=self.e)
 
     def _more(self, family: Family) -> int:
         """Return the number of learned tokens after the class token."""
@@ -189,7 +199,7 @@ class _Counting:
             self._latent(heads, hidden)
         else:
             width = self._width(heads)
-            cached = min(n, window or n) if fixed.get("causal") else 0
+            cached = min(n, window or n) if fixed["block"] == DECODER else 0
             self._attention("", (heads, width), biases, hidden, cached)
             if family.sides:
                 self._attention("cross.", (heads, width), biases, 0, n)
@@ -288,9 +298,12 @@ class _Counting:
         if "W_pre" in tensors:
             is_pooled = head.gives == POOLED
             keys = ("projection_dim", "projection_size", "pooler_output_size") if is_pooled else ()
+            is_narrow = head.gives == MASKED
             name, wide = ("pool" if is_pooled else "pre"), self._size(*keys, default=d)
+            wide = self.e if is_narrow else wide
             self._project(name, d, wide, rows, bias="b_pre" in tensors)
-            self._vectors(*(name for name in ("gamma_pre", "beta_pre") if name in tensors))
+            self._vectors(*(n for n in ("gamma_pre", "beta_pre") if n in tensors), width=wide)
+            d = wide
         if "W_out" not in tensors:
             return
         outs = self._labels(tensors["W_out"]) if is_of_classes else self._size("vocab_size")

@@ -31,6 +31,7 @@ from attncalc.reading.models.family import (
 from attncalc.reading.models.folder import Config
 from attncalc.reading.models.rope import a_base, a_scaling, a_share, remarks_on_share
 
+_ENCODER = {"block": "encoder", "norm": "pre", "normalization": "layer"}
 _DECODER = {"block": "decoder", "norm": "pre", "causal": True}
 _LLAMA_FIXED = {**_DECODER, "normalization": "rms", "positions": "rope", "rope_pairing": "halves"}
 _LLAMA_SAID = {
@@ -336,6 +337,163 @@ def _over_logits(config: Config, layer: int) -> float:
     return 1 / float(config.number("logits_scaling", 1.0))
 
 
+def _is_local(config: Config, layer: int) -> bool:
+    """Return whether a layer of ModernBERT is local: in old configs, all but every third."""
+    kinds = config.get("layer_types", None)
+    if isinstance(kinds, list) and layer < len(kinds):
+        return bool(kinds[layer] == "sliding_attention")
+    return layer % int(config.count("global_attn_every_n_layers", 3)) != 0
+
+
+def _base_of_kind(config: Config, layer: int) -> Any:
+    """Read the base of rope in ModernBERT: local layers have their own."""
+    kind, usual = ("local", 10_000) if _is_local(config, layer) else ("global", 160_000)
+    if config.says("rope_parameters"):
+        return a_base(config, layer)
+    return a_number(f"{kind}_rope_theta", usual)(config, layer)
+
+
+def _masked(start: str, end: str, bias: str, activation: Said, norm: str = "LayerNorm") -> Head:
+    """Return a head of masked tokens: a hidden layer, its normalization, and the table."""
+    hidden = {"W_pre": f"{start}dense.weight", "b_pre": f"{start}dense.bias"}
+    normed = {"gamma_pre": f"{start}{norm}.weight", "beta_pre": f"{start}{norm}.bias"}
+    table = {"W_out": f"{end}.weight", "b_out": bias}
+    tensors = {name: (each,) for name, each in {**hidden, **normed, **table}.items()}
+    return Head(tensors, MASKED, "all", says={"activation_pre": activation}, is_tied=True)
+
+
+def _with_hidden(reads: str, classes: str = "classifier") -> Head:
+    """Return the head of ModernBERT for classes: a hidden layer, normalised, and the classes."""
+    masked = _masked(
+        "head.", classes, f"{classes}.bias", an_activation("classifier_activation"), "norm"
+    )
+    pooling = {"cls": "first", "mean": "mean"}
+    says = {
+        **masked.says,
+        "read": lambda config, layer: (
+            pooling[config.one_of("classifier_pooling", pooling, "cls")]
+            if reads == "first"
+            else reads
+        ),
+    }
+    return replace(masked, gives=CLASSES, reads=reads, says=says, is_tied=False)
+
+
+_GELU: Said = lambda config, layer: "gelu"  # noqa: E731 - a reader among others
+_MASKED_ENCODERS = (
+    replace(
+        _BERT,
+        title="ALBERT",
+        types=("albert",),
+        layers=("encoder.albert_layer_groups.0.albert_layers.0.",),
+        own={
+            "attention.dense.weight": "W_O",
+            "attention.dense.bias": "b_O",
+            "attention.LayerNorm.weight": "gamma_1",
+            "attention.LayerNorm.bias": "beta_1",
+            "ffn.weight": "W_1",
+            "ffn.bias": "b_1",
+            "ffn_output.weight": "W_2",
+            "ffn_output.bias": "b_2",
+            "full_layer_layer_norm.weight": "gamma_2",
+            "full_layer_layer_norm.bias": "beta_2",
+        },
+        widens="encoder.embedding_hidden_mapping_in",
+        heads={
+            "ForMaskedLM": _masked(
+                "predictions.",
+                "predictions.decoder",
+                "predictions.bias",
+                an_activation("hidden_act"),
+            ),
+            "ForSequenceClassification": Head(
+                {
+                    "W_pre": ("{}pooler.weight",),
+                    "b_pre": ("{}pooler.bias",),
+                    "W_out": ("classifier.weight",),
+                    "b_out": ("classifier.bias",),
+                },
+                CLASSES,
+                "first",
+            ),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+            "AlbertModel": _pooled("{}pooler"),
+        },
+        asks={"num_hidden_groups": (1,), "inner_group_num": (1,)},
+    ),
+    Family(
+        "ModernBERT",
+        ("modernbert",),
+        is_gated=lambda config, layer: True,
+        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        layers=("layers.{}.",),
+        count=a_count("num_hidden_layers"),
+        fixed={
+            **_ENCODER,
+            "positions": "rope",
+            "rope_pairing": "halves",
+        },
+        said={
+            "heads": a_count("num_attention_heads"),
+            "eps": a_number("norm_eps"),
+            "activation": an_activation("hidden_activation"),
+            "norm": lambda config, layer: None if layer else "pre-second",
+            "rope_base": _base_of_kind,
+            "rope_scaling": a_scaling,
+            "reach": lambda config, layer: (
+                config.count("local_attention", 128) // 2 if _is_local(config, layer) else None
+            ),
+        },
+        tokens="embeddings.tok_embeddings.weight",
+        begins={"gamma_E": "embeddings.norm.weight"},
+        ends={"gamma_out": "final_norm.weight"},
+        own={
+            "attn_norm.weight": "gamma_1",
+            "mlp_norm.weight": "gamma_2",
+            "attn.Wo.weight": "W_O",
+            "attn.Wo.bias": "b_O",
+            "mlp.Wi.weight": "W_13",
+            "mlp.Wi.bias": "b_13",
+            "mlp.Wo.weight": "W_2",
+            "mlp.Wo.bias": "b_2",
+        },
+        heads={
+            "ForMaskedLM": _masked(
+                "head.", "decoder", "decoder.bias", an_activation("classifier_activation"), "norm"
+            ),
+            "ForSequenceClassification": _with_hidden("first"),
+            "ForTokenClassification": _with_hidden("all"),
+        },
+        asks={"norm_bias": (False,)},
+    ),
+    replace(
+        _BERT,
+        title="MPNet",
+        types=("mpnet",),
+        fixed={**_BERT.fixed, "rel_max_distance": 128},
+        begins={name: place for name, place in _BERT.begins.items() if name != "W_type"},
+        offset=2,
+        pads="pad_token_id",
+        shared={"rel_bias": "encoder.relative_attention_bias.weight"},
+        own={
+            **{f"attention.attn.{each.lower()}.weight": f"W_{each}" for each in "QKVO"},
+            **{f"attention.attn.{each.lower()}.bias": f"b_{each}" for each in "QKVO"},
+            "attention.LayerNorm.weight": "gamma_1",
+            "attention.LayerNorm.bias": "beta_1",
+        },
+        heads={
+            "ForMaskedLM": _masked(
+                "lm_head.", "lm_head.decoder", "lm_head.bias", _GELU, "layer_norm"
+            ),
+            "ForSequenceClassification": _as_pooled_classes("classifier"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+            "MPNetModel": _pooled("{}pooler.dense"),
+        },
+        asks={"relative_attention_num_buckets": (32,)},
+    ),
+)
+
+
 _CLIP: dict[str, Any] = {
     "layers": ("encoder.layers.{}.",),
     "count": a_count("num_hidden_layers"),
@@ -366,7 +524,6 @@ _OF_PATCHES = {
     "P": "embeddings.position_embeddings",
 }
 _NORM_OF_IMAGES = {"gamma_out": "layernorm.weight", "beta_out": "layernorm.bias"}
-_ENCODER = {"block": "encoder", "norm": "pre", "normalization": "layer"}
 _SIZES_OF_CLIP = {
     "hidden_size": 768,
     "intermediate_size": 3072,
@@ -416,6 +573,7 @@ _DINO = Family(
         "mlp.weights_out.bias": "b_2",
     },
     ends=_NORM_OF_IMAGES,
+    usual={"use_mask_token": True},
 )
 _OF_IMAGES = (
     Family(
@@ -423,7 +581,7 @@ _OF_IMAGES = (
         ("clip", "clip_text_model"),
         fixed={**_ENCODER, "causal": True},
         begins={"P": "embeddings.position_embedding.weight"},
-        heads={"Model": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
+        heads={"CLIPModel": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
         **_CLIP_TEXT,
         usual={
             "vocab_size": 49408,
@@ -449,7 +607,7 @@ _OF_IMAGES = (
             "beta_E": "pre_layrnorm.bias",
         },
         ends={"gamma_out": "post_layernorm.weight", "beta_out": "post_layernorm.bias"},
-        heads={"Model": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
+        heads={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
         **_CLIP,
         inside="vision_config",
         tower="vision_model.",
@@ -877,6 +1035,7 @@ FAMILIES = (
         _BERT,
         title="ELECTRA",
         types=("electra",),
+        widens="embeddings_project",
         heads={
             "ForMaskedLM": Head(
                 {
@@ -921,6 +1080,24 @@ FAMILIES = (
         },
     ),
     *_OF_IMAGES,
+    *_MASKED_ENCODERS,
+    Family(
+        "Marian",
+        ("marian",),
+        **_bart("encoder", norm="post", is_last_normalised=False),
+        **_of_sinusoids("encoder"),
+        has_sinusoids=True,
+        asks={"share_encoder_decoder_embeddings": (True,)},
+        decoder=Family(
+            "Marian",
+            (),
+            **_bart("decoder", norm="post", is_last_normalised=False),
+            **_BART_DECODES,
+            **_of_sinusoids("decoder"),
+            has_sinusoids=True,
+            heads={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
+        ),
+    ),
     Family(
         "BART",
         ("bart",),
@@ -1008,8 +1185,10 @@ FAMILIES = (
 )
 """A table of names, for each family."""
 
+_NOT_COUNTED = ("SigLIP vision", "ModernBERT")
+"""Titles of families with parts that are not counted: a pooling attention, a layer without norm."""
 COUNTED = (
-    *FAMILIES,
+    *(each for each in FAMILIES if each.title not in _NOT_COUNTED),
     Family(
         "DeepSeek",
         ("deepseek_v2", "deepseek_v3"),

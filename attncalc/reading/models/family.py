@@ -136,6 +136,10 @@ class Family:
         tensors. The input determines the tower.
     usual
         The values of keys that a config may omit.
+    widens
+        The projection of embedded tokens to the width of the layers, if it exists.
+    has_sinusoids
+        Whether positions are sinusoids, first the sines, if no file contains them.
     """
 
     title: str
@@ -167,6 +171,8 @@ class Family:
     inside: str = ""
     tower: str = ""
     usual: Mapping[str, Any] = field(default_factory=dict)
+    widens: str = ""
+    has_sinusoids: bool = False
 
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys."""

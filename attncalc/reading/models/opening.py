@@ -15,9 +15,11 @@ from attncalc.base.text import harmless
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.equations.operations import Project
+from attncalc.equations.operations.angles import Sinusoids
 from attncalc.equations.operations.assembling import Patches
 from attncalc.problem.fields import GIVEN
 from attncalc.problem.image import PatchGrid
+from attncalc.problem.problem import Problem
 from attncalc.reading.cells import in_place
 from attncalc.reading.models.families import FAMILIES, families_of
 from attncalc.reading.models.family import CLASSES, POOLED, Family, Head, check_config
@@ -31,11 +33,14 @@ from attncalc.reading.models.folder import (
 from attncalc.reading.models.frames import convolved
 from attncalc.reading.models.layer import Heads, layer_fields, named
 from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, meaning_of, renamed
+from attncalc.solving.solution import solve
 
 Fields = dict[str, Any]
 MOST_NEAR = 3
 MOST_NAMED = 40
 SINGLE_LABEL = "single_label_classification"
+MOST_SINUSOIDS = 10**8
+"""The largest number of sines and cosines of all positions."""
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalisation in old files from TensorFlow."""
 _HALVES = {"F16": "float16", "BF16": "bfloat16"}
@@ -121,7 +126,25 @@ class Model:
         begun = {"X": X, **self._beginnings(len(ids), place)}
         if "W_type" in begun:
             begun["type_ids"] = [types or [0] * len(ids)]
-        return begun
+        projection = self.root + self.family.widens
+        is_wider = self.family.widens and f"{projection}.weight" in self.weights
+        return self._widened(begun, projection) if is_wider else begun
+
+    def _widened(self, begun: Fields, name: str) -> Fields:
+        """Return embedded tokens, with everything added, times a projection to a larger width."""
+        table = begun.pop("X")
+        own = {
+            "W_pre": Owned(self._tensor(f"{name}.weight")),
+            "b_pre": Owned(self._tensor(f"{name}.bias")),
+            **{key: self.family.settings(self.config, 0).get(key) for key in ("eps",)},
+        }
+        ids = {"ids": list(range(len(table))), "W_E": Owned(table), "weights_layout": OUT_IN}
+        head = {"block": "encoder", "read": "all", "activation_pre": "none"}
+        made = solve(Problem(**ids, **begun, **own, **head), keep=("F_pre",))["F_pre"]
+        self._notes.append(
+            f"X is the embedding of the tokens, after its normalization and {quoted(name)}"
+        )
+        return {"X": Owned(made)}
 
     def _embedded(self, ids: Sequence[int], place: str) -> Matrix:
         """Return the rows of the table for ids."""
@@ -278,8 +301,10 @@ class Model:
                 self._notes.append(f"W_{own} and b_{own} contain the layer scale ({name})")
 
     def _shared(self, name: str) -> Matrix:
-        """Return a tensor that is in the first layer, and applies to all."""
-        return self._tensor(self.root + self._pattern.format(0) + self.family.shared[name])
+        """Return a tensor that is in the first layer, or before all, and applies to all."""
+        own = self.family.shared[name]
+        first = self.root + self._pattern.format(0) + own
+        return self._tensor(first if self._stored(first) else self.root + own)
 
     def normalised(self) -> Fields:
         """Return the normalisation after the last layer; {} if there is none."""
@@ -366,7 +391,7 @@ class Model:
             )
         fields = {name: Owned(self._turned(name, each, layout)) for name, each in arrays.items()}
         said = {name: says(self.config, 0) for name, says in head.says.items()}
-        return {**fields, **said, "read": head.reads}
+        return {"read": head.reads, **fields, **said}
 
     @staticmethod
     def _turned(name: str, array: Matrix, layout: str) -> Matrix:
@@ -419,7 +444,8 @@ class Model:
         """The largest number of tokens for which it has positions; None for any number."""
         name = self.root + self.family.begins.get(self.family.positions, "")
         if not self.family.positions or name not in self.weights:
-            return None
+            is_known = self.family.has_sinusoids
+            return int(self.config.count("max_position_embeddings")) if is_known else None
         return int(self.weights.shape(name)[0]) - self.family.offset
 
     @property
@@ -438,7 +464,10 @@ class Model:
         """Return the parts before the layers, with positions for each token."""
         made: Fields = {}
         for name, own in self.family.begins.items():
-            array = self._tensor(self.root + own)
+            is_stored = (
+                name != "P" or not self.family.has_sinusoids or self._stored(self.root + own)
+            )
+            array = self._tensor(self.root + own) if is_stored else self._sinusoids()
             if name == self.family.positions:
                 array = array[self.family.offset :]
                 if tokens > len(array):
@@ -448,6 +477,14 @@ class Model:
                 array = array[:tokens]
             made[name] = _owned(array)
         return made
+
+    def _sinusoids(self) -> Matrix:
+        """Return sinusoids for all positions: in each row the sines, and then the cosines."""
+        count, width = (self.config.count(key) for key in ("max_position_embeddings", "d_model"))
+        if count * width > MOST_SINUSOIDS:
+            raise self.config.wrong("max_position_embeddings", count, "a smaller number")
+        found = Sinusoids().apply(np.zeros((count, width)))
+        return np.hstack([found[:, ::2], found[:, 1::2]]).astype(np.float32)  # as it is kept
 
     def _gained(self, name: str, array: Any) -> Any:
         """Return a gain as used: some families store its difference from 1."""
