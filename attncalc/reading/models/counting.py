@@ -80,7 +80,7 @@ class _Counting:
         """Return the last side of the model, and its head."""
         name, last = self.architecture, self.family.decoder or self.family
         for side in (last, self.family):
-            for end, head in side.heads.items():
+            for end, head in side.all_heads.items():
                 if name.endswith(end) and "Double" not in name:
                     return side, head
         others = "Head", "Encoder", "Decoder"
@@ -306,7 +306,11 @@ class _Counting:
             d = wide
         if "W_out" not in tensors:
             return
-        outs = self._labels(tensors["W_out"]) if is_of_classes else self._size("vocab_size")
+        outs = (
+            len(head.labels) or self._labels(tensors["W_out"])
+            if is_of_classes
+            else self._size("vocab_size")
+        )
         usual = self.config.get("model_type") not in _UNTIED
         if not (head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)):
             self._add("parameters", "W_out", d, outs)

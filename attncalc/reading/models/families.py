@@ -14,6 +14,7 @@ from attncalc.reading.models.family import (
     CLASSES,
     MASKED,
     POOLED,
+    SPAN,
     Family,
     Head,
     Said,
@@ -172,6 +173,17 @@ _BART_HEADS = {
     ),
     "ForSequenceClassification": _OF_SEQUENCES,
 }
+_OF_FIRST_TOKEN = Head(
+    {
+        "W_pre": ("pre_classifier.weight",),
+        "b_pre": ("pre_classifier.bias",),
+        "W_out": ("classifier.weight",),
+        "b_out": ("classifier.bias",),
+    },
+    CLASSES,
+    "first",
+    says={"activation_pre": lambda config, layer: "relu"},
+)
 _BERT_POOLER = {"W_pre": ("{}pooler.dense.weight",), "b_pre": ("{}pooler.dense.bias",)}
 _OF_MASKED = Head(
     {
@@ -291,6 +303,7 @@ _BERT = Family(
             },
             CLASSES,
             "first",
+            labels=("is next", "is not next"),
         ),
         "ForTokenClassification": _as_classes("classifier", "all"),
         "BertModel": _pooled("{}pooler.dense"),
@@ -463,6 +476,8 @@ _MASKED_ENCODERS = (
             ),
             "ForSequenceClassification": _with_hidden("first"),
             "ForTokenClassification": _with_hidden("all"),
+            "ForQuestionAnswering": replace(_with_hidden("all"), labels=SPAN),
+            "ForMultipleChoice": replace(_with_hidden("first"), labels=("this choice",)),
         },
         asks={"norm_bias": (False,)},
     ),
@@ -928,7 +943,11 @@ FAMILIES = (
         begins={"P": "wpe.weight"},
         positions="P",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
-        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        heads={
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
         asks={"scale_attn_weights": (True,), "multi_query": (True,)},
         key_heads=lambda config, layer: 1,
         is_out_in=True,
@@ -950,7 +969,11 @@ FAMILIES = (
         begins={"P": "wpe.weight"},
         positions="P",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
-        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        heads={
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
         is_out_in=True,
     ),
     _BERT,
@@ -1016,17 +1039,8 @@ FAMILIES = (
                 says={"activation_pre": an_activation("activation")},
                 is_tied=True,
             ),
-            "ForSequenceClassification": Head(
-                {
-                    "W_pre": ("pre_classifier.weight",),
-                    "b_pre": ("pre_classifier.bias",),
-                    "W_out": ("classifier.weight",),
-                    "b_out": ("classifier.bias",),
-                },
-                CLASSES,
-                "first",
-                says={"activation_pre": lambda config, layer: "relu"},
-            ),
+            "ForSequenceClassification": _OF_FIRST_TOKEN,
+            "ForMultipleChoice": replace(_OF_FIRST_TOKEN, labels=("this choice",)),
             "ForTokenClassification": _as_classes("classifier", "all"),
         },
         asks={},
@@ -1053,6 +1067,31 @@ FAMILIES = (
             ),
             "ForSequenceClassification": _as_pooled_classes("classifier", "gelu"),
             "ForTokenClassification": _as_classes("classifier", "all"),
+            "ForPreTraining": Head(
+                {
+                    "W_pre": ("discriminator_predictions.dense.weight",),
+                    "b_pre": ("discriminator_predictions.dense.bias",),
+                    "W_out": ("discriminator_predictions.dense_prediction.weight",),
+                    "b_out": ("discriminator_predictions.dense_prediction.bias",),
+                },
+                CLASSES,
+                "all",
+                says={"activation_pre": an_activation("hidden_act")},
+                labels=("replaced",),
+            ),
+            "ForMultipleChoice": Head(
+                {
+                    "W_pre": ("sequence_summary.summary.weight",),
+                    "b_pre": ("sequence_summary.summary.bias",),
+                    "W_out": ("classifier.weight",),
+                    "b_out": ("classifier.bias",),
+                },
+                CLASSES,
+                "first",
+                says={"activation_pre": an_activation("summary_activation")},
+                asks={"summary_type": ("first",), "summary_use_proj": (True,)},
+                labels=("this choice",),
+            ),
         },
     ),
     Family(

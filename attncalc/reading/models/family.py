@@ -55,6 +55,8 @@ class Head:
         The weights and the bias of a projection before it, without an activation in between.
     asks
         As in Family.
+    labels
+        The names of its classes, if they do not come from the config.
     stops
         Returns the position of the token that it reads, of token ids; None for the last one that
         is not padding.
@@ -68,7 +70,32 @@ class Head:
     shrinks: Said | None = None
     behind: tuple[str, ...] = ()
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
     stops: Callable[[Config, Sequence[int]], int] | None = None
+
+
+SPAN = ("start", "end")
+"""The classes of a token in question answering, each of whose scores is compared among tokens."""
+_CLASSES = {"W_out": ("classifier.weight",), "b_out": ("classifier.bias",)}
+USUAL_HEADS = {
+    "ForQuestionAnswering": Head(
+        {"W_out": ("qa_outputs.weight",), "b_out": ("qa_outputs.bias",)},
+        CLASSES,
+        "all",
+        labels=SPAN,
+    ),
+    "ForMultipleChoice": Head(
+        {
+            "W_pre": ("{}pooler.dense.weight", "{}pooler.weight"),
+            "b_pre": ("{}pooler.dense.bias", "{}pooler.bias"),
+            **_CLASSES,
+        },
+        CLASSES,
+        "first",
+        labels=("this choice",),
+    ),
+}
+"""Heads of all families, unless a family has its own."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +209,11 @@ class Family:
         outer = {key: each for key, each in config.values.items() if key != "architectures"}
         named = {key: config.values[key] for key in ("architectures",) if key in config.values}
         return Config(config.place, {**self.usual, **outer, **inner, **named})
+
+    @property
+    def all_heads(self) -> Mapping[str, Head]:
+        """Its heads, and the usual ones; before a decoder, its own alone."""
+        return self.heads if self.decoder else {**USUAL_HEADS, **self.heads}
 
     @property
     def takes(self) -> str:

@@ -22,7 +22,7 @@ from attncalc.problem.image import PatchGrid
 from attncalc.problem.problem import Problem
 from attncalc.reading.cells import in_place
 from attncalc.reading.models.families import FAMILIES, families_of
-from attncalc.reading.models.family import CLASSES, POOLED, Family, Head, check_config
+from attncalc.reading.models.family import CLASSES, POOLED, SPAN, Family, Head, check_config
 from attncalc.reading.models.folder import (
     Config,
     Weights,
@@ -133,14 +133,14 @@ class Model:
     def _widened(self, begun: Fields, name: str) -> Fields:
         """Return embedded tokens, with everything added, times a projection to a larger width."""
         table = begun.pop("X")
-        own = {
+        own: Fields = {
             "W_pre": Owned(self._tensor(f"{name}.weight")),
             "b_pre": Owned(self._tensor(f"{name}.bias")),
-            **{key: self.family.settings(self.config, 0).get(key) for key in ("eps",)},
+            "eps": self.family.settings(self.config, 0)["eps"],
         }
-        ids = {"ids": list(range(len(table))), "W_E": Owned(table), "weights_layout": OUT_IN}
-        head = {"block": "encoder", "read": "all", "activation_pre": "none"}
-        made = solve(Problem(**ids, **begun, **own, **head), keep=("F_pre",))["F_pre"]
+        own |= {"ids": list(range(len(table))), "W_E": Owned(table), "weights_layout": OUT_IN}
+        own |= {"block": "encoder", "read": "all", "activation_pre": "none"}
+        made = solve(Problem(**begun, **own), keep=("F_pre",))["F_pre"]
         self._notes.append(
             f"X is the embedding of the tokens, after its normalization and {quoted(name)}"
         )
@@ -337,7 +337,7 @@ class Model:
     @cached_property
     def head(self) -> Head | None:
         """Its head: that of its architecture, or the one whose tensors exist; None for none."""
-        heads = self.family.heads
+        heads = self.family.all_heads
         if name := self.architecture:
             head = next((head for end, head in heads.items() if name.endswith(end)), None)
             is_there = head is None or head.gives != POOLED or bool(self._places(head))
@@ -404,11 +404,15 @@ class Model:
 
     def has_shares(self, classes: int) -> bool:
         """Return whether scores of so many classes are logits of one label, for a softmax."""
+        if self.is_of_spans:
+            return False
         kind = self.config.get("problem_type", None) if self.has_classes else None
         return classes > 1 if kind is None else kind == SINGLE_LABEL
 
     def classes(self, ids: Sequence[int]) -> list[str]:
         """Return the names of these classes."""
+        if self.head is not None and self.head.labels:
+            return [self.head.labels[each] for each in ids]
         names = self.config.get("id2label", {})
         if not isinstance(names, dict):
             raise self.config.wrong("id2label", names, "an object, a name for each class,")
@@ -429,6 +433,11 @@ class Model:
         """Return the position of the token that its head reads, from 0; None if not by the ids."""
         stops = None if self.head is None else self.head.stops
         return None if stops is None else stops(self.config, ids)
+
+    @property
+    def is_of_spans(self) -> bool:
+        """Whether its head returns the scores of a start and an end for each token."""
+        return self.head is not None and self.head.labels == SPAN
 
     @property
     def is_pooled(self) -> bool:
