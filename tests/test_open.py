@@ -295,7 +295,8 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     ),
     "quantised": (
         config(quantization_config={"bits": 4}),
-        "model/config.json: its weights are quantised, and are not read",
+        "model/config.json: its weights are quantised: of these, 8 bits of bitsandbytes and "
+        "GGUF files are read",
     ),
     "weights of whole numbers": (
         tensors(

@@ -1,7 +1,7 @@
 """An opened model: the fields of problems for its embedding, its layers, and its head."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -26,11 +26,12 @@ from attncalc.reading.models.family import CLASSES, POOLED, SPAN, Family, Head, 
 from attncalc.reading.models.folder import (
     Config,
     Weights,
-    find_weights,
-    read_config,
+    open_folder,
     read_generation_config,
 )
 from attncalc.reading.models.frames import convolved
+from attncalc.reading.models.gguf import ENDING as GGUF
+from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
 from attncalc.reading.models.layer import Heads, layer_fields, named
 from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, meaning_of, renamed
 from attncalc.solving.solution import solve
@@ -43,6 +44,7 @@ MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalisation in old files from TensorFlow."""
+_WHOLE = ("F32", "F64", "U8", "I64")
 _HALVES = {"F16": "float16", "BF16": "bfloat16"}
 
 
@@ -62,12 +64,21 @@ class Model:
         If it is not such a folder, or its family is unknown.
     """
 
+    is_in_8_bits = False
+    """Whether some weights are whole numbers, with a scale for each row (bitsandbytes)."""
+
     def __init__(self, folder: Path, takes: str = "") -> None:
-        config, weights = read_config(folder), find_weights(folder)
+        is_one_file = folder.suffix.lower() == GGUF
+        config, weights = open_gguf(folder) if is_one_file else open_folder(folder)
         self.towers = _known(config, weights)
         family = next((each for each in self.towers if each.takes == takes), self.towers[0])
-        if config.get("quantization_config", None) is not None:
-            raise InputError(f"{config.place}: its weights are quantised, and are not read")
+        said = config.get("quantization_config", None)
+        self.is_in_8_bits = isinstance(said, Mapping) and said.get("load_in_8bit") is True
+        if said is not None and not self.is_in_8_bits:
+            raise InputError(
+                f"{config.place}: its weights are quantised: of these, 8 bits of bitsandbytes and "
+                "GGUF files are read"
+            )
         self._open(folder, config, weights, family)
 
     def _open(self, folder: Path, config: Config, weights: Weights, family: Family) -> None:
@@ -261,9 +272,9 @@ class Model:
         names = [name for name in self.weights if name.startswith(start)]
         faults: list[str] = []
         for name in names:
-            if renamed(name, self.family.own) is None and not is_buffer(name):
+            if not self._is_read(name):
                 faults.append(f"{quoted(name)} is in this layer, and nothing here reads it")
-        settings = self.family.settings(self.config, number)
+        settings = self._settings(number)
         sides = {side: [n for n in names if own in n] for side, own in self.family.sides.items()}
         in_sides = {name for side in sides.values() for name in side}
         fields = self._read([n for n in names if n not in in_sides], settings, faults)
@@ -290,6 +301,20 @@ class Model:
         if self.family.is_out_in:
             found = {field: (name, each._replace(end="")) for field, (name, each) in found.items()}
         return layer_fields(_Read(self), found, heads, faults.append)
+
+    def _is_read(self, name: str) -> bool:
+        """Return whether a tensor of a layer has a meaning here, or needs none."""
+        is_scale = self.is_in_8_bits and name.endswith((".SCB", ".weight_format"))
+        return is_scale or is_buffer(name) or renamed(name, self.family.own) is not None
+
+    def _settings(self, number: int) -> Fields:
+        """Return the settings of a layer, with rope's factors that a GGUF file contains."""
+        settings = self.family.settings(self.config, number)
+        if FREQUENCIES in self.weights:
+            factors = self.weights[FREQUENCIES].astype(float)
+            plain = float(settings.pop("rope_base")) ** -(np.arange(len(factors)) / len(factors))
+            settings["rope_frequencies"] = Owned(plain / factors)
+        return settings
 
     def _scale(self, fields: Fields) -> None:
         """Multiply the outputs of each part by its layer scale, in the weights that make them."""
@@ -465,7 +490,8 @@ class Model:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks about what was read."""
-        kinds = dict.fromkeys(_HALVES[k] for k in self.weights.read.values() if k in _HALVES)
+        kinds = dict.fromkeys(_HALVES.get(k, k) for k in self.weights.read.values())
+        kinds = {kind: None for kind in kinds if kind not in _WHOLE}
         wide = [f"weights are given in {' and '.join(kinds)}, computed in float32"]
         return (*(wide if kinds else ()), *dict.fromkeys(self._notes))
 
@@ -505,7 +531,12 @@ class Model:
         stored = self._stored(name)
         if not stored:
             raise self._is_not_there(name)
-        return self._checked(stored, self.weights[stored])
+        array = self.weights[stored]
+        scale = f"{stored.removesuffix('weight')}SCB"
+        if self.is_in_8_bits and array.dtype == np.int8 and scale in self.weights:
+            rows: Matrix = self.weights[scale].astype(np.float32)[:, None] / np.float32(127)
+            return array * rows
+        return self._checked(stored, array)
 
     def _stored(self, name: str) -> str:
         """Return the name of a tensor in the files, which may be old; or ""."""
