@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_files import save_tensors
 
 from attncalc import InputError, Problem, open_model, solve
 from attncalc.reading.models.opening import Model
@@ -597,3 +598,33 @@ def test_an_old_config_of_modernbert_is_read_as_the_package_reads_it(tmp_path: P
     text = json.dumps(config | old | {"global_attn_every_n_layers": 3})
     (tmp_path / "config.json").write_text(text)
     assert (solve(open_model(tmp_path, tokens=IDS))["Y"] == given).all()
+
+
+def test_8_bits_of_bitsandbytes_are_multiplied_by_the_scales_of_rows(tmp_path: Path) -> None:
+    """A row of int8 times SCB / 127, as `int8_vectorwise_dequant` has it; no kernel is run."""
+    model = made("Llama", tmp_path)
+    arrays = {name: each.numpy() for name, each in model.state_dict().items()}
+    kept: dict[str, Any] = {}
+    for name, array in arrays.items():
+        if "_proj.weight" not in name:
+            kept[name] = array
+            continue
+        scale = np.abs(array).max(axis=1).astype(np.float32)
+        whole = np.round(array / scale[:, None] * 127).astype(np.int8)
+        start = name.removesuffix("weight")
+        kept |= {
+            name: whole,
+            f"{start}SCB": scale,
+            f"{start}weight_format": np.uint8(0).reshape(()),
+        }
+        arrays[name] = whole * (scale[:, None] / np.float32(127))
+    save_tensors(tmp_path / "model.safetensors", **kept)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_8bit": True}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    model.load_state_dict({name: torch.tensor(each).double() for name, each in arrays.items()})
+    out, _ = run(model, torch.tensor([IDS]))
+    solution = solve(open_model(tmp_path, tokens=IDS))
+    assert np.abs(solution["A"] - out.attentions[-1][0].numpy()).max() < 1e-6
+    assert np.abs(solution["logits"][0] - out.logits[0, -1].numpy()).max() < 1e-4
+    assert "weights are given in int8" in " ".join(solution.problem.remarks)

@@ -45,7 +45,7 @@ MOST_SINUSOIDS = 10**8
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalisation in old files from TensorFlow."""
 _WHOLE = ("F32", "F64", "U8", "I64")
-_HALVES = {"F16": "float16", "BF16": "bfloat16"}
+_HALVES = {"F16": "float16", "BF16": "bfloat16", "I8": "int8"}
 
 
 class Model:
