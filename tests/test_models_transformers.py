@@ -6,6 +6,7 @@ the time of a test float32 is patched to mean float64, so that nothing is lost.
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from tensor_files import save_tensors
 
 from attncalc import InputError, Problem, open_model, solve
+from attncalc.reading.models.folder import find_weights
 from attncalc.reading.models.opening import Model
 from attncalc.solving.stack import through
 
@@ -628,3 +630,39 @@ def test_8_bits_of_bitsandbytes_are_multiplied_by_the_scales_of_rows(tmp_path: P
     assert np.abs(solution["A"] - out.attentions[-1][0].numpy()).max() < 1e-6
     assert np.abs(solution["logits"][0] - out.logits[0, -1].numpy()).max() < 1e-4
     assert "weights are given in int8" in " ".join(solution.problem.remarks)
+
+
+UNKNOWN: dict[str, dict[str, Any]] = {
+    "Funnel": {"vocab_size": 50, "block_sizes": [1, 2], "d_model": 16, "n_head": 4, "d_head": 4},
+    "DebertaV2": SMALL,
+    "Nystromformer": SMALL,
+    "Splinter": SMALL,
+    "Blenderbot": BART,
+    "Swin": {"image_size": 8, "patch_size": 2, "embed_dim": 8, "depths": [1, 2]}
+    | {"num_heads": [2, 2], "window_size": 2},
+    "Mamba": {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2, "state_size": 4},
+}
+
+
+@pytest.mark.campaign(4)
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_message_about_an_unknown_model_has_every_kind_of_tensor(
+    name: str, tmp_path: Path
+) -> None:
+    """Names are whole: of those that differ in numbers alone, the first, and their count."""
+    config = getattr(transformers, f"{name}Config")(**UNKNOWN[name])
+    model = getattr(transformers, f"{name}Model")(config)
+    model.save_pretrained(tmp_path)
+    with pytest.raises(InputError) as error:
+        open_model(tmp_path, tokens=IDS)
+    said, listed = str(error.value), [*find_weights(tmp_path)]
+    shown = [line.split('"')[1] for line in said.splitlines() if line.startswith('  "')]
+    alike = {re.sub(r"(?<=\.)\d+(?=\.)", "#", each) for each in listed}
+    assert {*shown} <= {*listed}
+    assert {re.sub(r"(?<=\.)\d+(?=\.)", "#", each) for each in shown} == alike
+    assert len(shown) == len(alike)
+    near = {"Nystromformer": "BERT", "Splinter": "BERT", "Blenderbot": "Pegasus"}
+    if name in near:
+        assert said.partition("nearly fit:\n")[2].startswith(f"  {near[name]}: it")
+    elif name in ("Funnel", "Mamba"):
+        assert "No family here has names like these" in said

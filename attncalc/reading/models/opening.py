@@ -11,17 +11,15 @@ import numpy as np
 
 from attncalc.base.arrays import Owned
 from attncalc.base.errors import InputError
-from attncalc.base.text import harmless
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.equations.operations import Project
 from attncalc.equations.operations.angles import Sinusoids
 from attncalc.equations.operations.assembling import Patches
-from attncalc.problem.fields import GIVEN
 from attncalc.problem.image import PatchGrid
 from attncalc.problem.problem import Problem
 from attncalc.reading.cells import in_place
-from attncalc.reading.models.families import FAMILIES, families_of
+from attncalc.reading.models.families import families_of
 from attncalc.reading.models.family import CLASSES, POOLED, SPAN, Family, Head, check_config
 from attncalc.reading.models.folder import (
     Config,
@@ -33,12 +31,11 @@ from attncalc.reading.models.frames import convolved
 from attncalc.reading.models.gguf import ENDING as GGUF
 from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
 from attncalc.reading.models.layer import Heads, layer_fields, named
-from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, meaning_of, renamed
+from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, renamed
+from attncalc.reading.models.unknown import unknown
 from attncalc.solving.solution import solve
 
 Fields = dict[str, Any]
-MOST_NEAR = 3
-MOST_NAMED = 40
 SINGLE_LABEL = "single_label_classification"
 MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
@@ -637,55 +634,4 @@ def _known(config: Config, weights: Weights) -> list[Family]:
     ]
     if families:
         return held or families
-    kinds = [kind for each in FAMILIES for kind in each.types]
-    lines = [
-        f"{config.place}: model_type {quoted(str(config.get('model_type')))} is none of those "
-        f"opened here: {', '.join(kinds)}. These tensors of it are of one layer; the fields beside "
-        "them are what to fill of a problem, as JSON or .npz, with X, heads and the other settings:"
-    ]
-    lines += [f"  {line}" for line in _of_one_layer(weights)]
-    near = sorted(FAMILIES, key=lambda each: len(_unread(each, weights)))[:MOST_NEAR]
-    lines.append("Families whose names fit most of its tensors, and the tensors that each lacks:")
-    for each in near:
-        unread = [f'"{harmless(name)}"' for name in _unread(each, weights)]
-        more = [f"{len(unread) - MOST_NAMED} more"] if len(unread) > MOST_NAMED else []
-        lines.append(f"  {each.title}: {', '.join([*unread[:MOST_NAMED], *more]) or 'none'}")
-    raise InputError("\n".join(lines))
-
-
-def _unread(family: Family, weights: Weights) -> list[str]:
-    """Return the tensors before, in and after the first layer that a family does not read."""
-    inner = [pattern.format(0) for pattern in family.layers]
-    heads = (
-        name for head in family.heads.values() for all_ in head.tensors.values() for name in all_
-    )
-    outer = (family.tokens, *family.begins.values(), *family.ends.values(), *heads)
-    ends = tuple(name.replace("{}", "") for name in outer if name)
-    found = []
-    for name in weights:
-        numbers = [part for part in name.split(".") if part.isdigit()]
-        if (numbers and numbers[0] != "0") or is_buffer(name):
-            continue
-        starts = any(_places_of(each, name) for each in inner)
-        is_read = renamed(name, family.own) is not None if starts else name.endswith(ends)
-        if not is_read:
-            found.append(name)
-    return found
-
-
-def _of_one_layer(weights: Weights) -> list[str]:
-    """Return the tensors of the first layer, each with its possible field."""
-    names = list(weights)
-    first = [name for name in names if "0" in name.split(".")] or names
-    lines = []
-    for name in first[:MOST_NAMED]:
-        meaning = meaning_of(name)
-        field = meaning.field if meaning and meaning.field.rstrip("QKV") != "W_" else ""
-        if meaning is not None and not field:
-            field = ", ".join(f"W_{each}" for each in meaning.field.removeprefix("W_"))
-        size = " × ".join(map(str, weights.shape(name)))
-        known = field if field in GIVEN or "," in field else field or "?"
-        lines.append(f'"{harmless(name)}", {size or "one number"}: {known}')
-    if len(first) > MOST_NAMED:
-        lines.append(f"… and {len(first) - MOST_NAMED} more")
-    return lines
+    raise unknown(config, weights)
