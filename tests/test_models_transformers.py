@@ -48,6 +48,39 @@ LLAMA3 = {
     "rope_theta": 500.0,
 }
 GPT2 = {"vocab_size": 50, "n_positions": 32, "n_embd": 16, "n_layer": 3, "n_head": 4}
+YARN = {
+    "rope_type": "yarn",
+    "rope_theta": 100.0,
+    "factor": 4.0,
+    "original_max_position_embeddings": 16,
+    "beta_fast": 2.0,
+}
+DYNAMIC = {"rope_type": "dynamic", "rope_theta": 100.0, "factor": 2.0}
+LONGROPE = {
+    "pad_token_id": 0,
+    "original_max_position_embeddings": 16,
+    "rope_parameters": {
+        "rope_type": "longrope",
+        "rope_theta": 100.0,
+        "short_factor": [1.0, 1.5],
+        "long_factor": [2.0, 3.0],
+    },
+}
+EXPERTS = GROUPED | {
+    "num_local_experts": 4,
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 7,
+    "pad_token_id": 0,
+    "eos_token_id": 1,
+}
+FALCON = {
+    "vocab_size": 50,
+    "hidden_size": 16,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "ffn_hidden_size": 24,
+}
 MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     # (the class of its config, that of the model, what the config says)
     "GPT-2": ("GPT2Config", "GPT2LMHeadModel", GPT2),
@@ -124,6 +157,175 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "GLM": ("GlmConfig", "GlmForCausalLM", GROUPED | {"head_dim": 4, "pad_token_id": 0}),
     "GLM-4": ("Glm4Config", "Glm4ForCausalLM", GROUPED | {"head_dim": 4, "pad_token_id": 0}),
     "ERNIE 4.5": ("Ernie4_5Config", "Ernie4_5ForCausalLM", GROUPED | {"head_dim": 4}),
+    "OLMo": ("OlmoConfig", "OlmoForCausalLM", GROUPED),
+    "OLMo 2": ("Olmo2Config", "Olmo2ForCausalLM", GROUPED),
+    "OLMo 3": (
+        "Olmo3Config",
+        "Olmo3ForCausalLM",
+        GROUPED
+        | {
+            "sliding_window": 3,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+        },
+    ),
+    "EXAONE 4": (
+        "Exaone4Config",
+        "Exaone4ForCausalLM",
+        GROUPED
+        | {
+            "sliding_window": 3,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+        },
+    ),
+    "EXAONE 4 without windows": (
+        "Exaone4Config",
+        "Exaone4ForCausalLM",
+        GROUPED | {"sliding_window": None, "layer_types": ["full_attention"] * 3},
+    ),
+    "Nemotron": ("NemotronConfig", "NemotronForCausalLM", GROUPED | {"head_dim": 4}),
+    "Bloom": (
+        "BloomConfig",
+        "BloomForCausalLM",
+        {"vocab_size": 50, "hidden_size": 24, "n_layer": 3, "n_head": 6},
+    ),
+    "MPT": (
+        "MptConfig",
+        "MptForCausalLM",
+        {"vocab_size": 50, "d_model": 24, "n_layers": 3, "n_heads": 6, "max_seq_len": 32},
+    ),
+    "Granite with small parts": (
+        "GraniteConfig",
+        "GraniteForCausalLM",
+        GROUPED | {"residual_multiplier": 0.22},
+    ),
+    "Llama by yarn": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        GROUPED | {"head_dim": 12, "rope_parameters": YARN},
+    ),
+    "Llama by yarn with scales": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        GROUPED
+        | {
+            "head_dim": 12,
+            "rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.3, "truncate": False},
+        },
+    ),
+    "Llama, dynamic": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        GROUPED | {"max_position_embeddings": 5, "rope_parameters": DYNAMIC},
+    ),
+    "Llama, dynamic, short": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        GROUPED | {"rope_parameters": DYNAMIC},
+    ),
+    "Phi-3 by longrope, long": (
+        "Phi3Config",
+        "Phi3ForCausalLM",
+        GROUPED | LONGROPE | {"original_max_position_embeddings": 4},
+    ),
+    "Phi-3 by longrope, short": ("Phi3Config", "Phi3ForCausalLM", GROUPED | LONGROPE),
+    "GPT-OSS by yarn": (
+        "GptOssConfig",
+        "GptOssForCausalLM",
+        EXPERTS | {"head_dim": 8, "layer_types": ["full_attention"] * 3},
+    ),
+    "Mixtral": ("MixtralConfig", "MixtralForCausalLM", GROUPED | {"num_local_experts": 4}),
+    "Qwen2-MoE": (
+        "Qwen2MoeConfig",
+        "Qwen2MoeForCausalLM",
+        EXPERTS | {"shared_expert_intermediate_size": 9, "num_experts": 4},
+    ),
+    "Qwen3-MoE": (
+        "Qwen3MoeConfig",
+        "Qwen3MoeForCausalLM",
+        EXPERTS | {"head_dim": 8, "norm_topk_prob": True, "mlp_only_layers": [1]},
+    ),
+    "OLMoE": ("OlmoeConfig", "OlmoeForCausalLM", EXPERTS),
+    "GPT-OSS": (
+        "GptOssConfig",
+        "GptOssForCausalLM",
+        EXPERTS
+        | {
+            "head_dim": 8,
+            "sliding_window": 3,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+            "rope_parameters": {"rope_type": "default", "rope_theta": 100.0},
+        },
+    ),
+    "Granite MoE": (
+        "GraniteMoeConfig",
+        "GraniteMoeForCausalLM",
+        EXPERTS | {"residual_multiplier": 0.5},
+    ),
+    "Granite MoE with a shared expert": (
+        "GraniteMoeSharedConfig",
+        "GraniteMoeSharedForCausalLM",
+        EXPERTS | {"shared_intermediate_size": 9},
+    ),
+    "GPT-NeoX": ("GPTNeoXConfig", "GPTNeoXForCausalLM", SMALL | {"rotary_pct": 0.5}),
+    "GPT-NeoX in turn": (
+        "GPTNeoXConfig",
+        "GPTNeoXForCausalLM",
+        SMALL
+        | {
+            "use_parallel_residual": False,
+            "attention_bias": False,
+            "rope_parameters": {
+                "rope_type": "default",
+                "rope_theta": 100.0,
+                "partial_rotary_factor": 0.5,
+            },
+        },
+    ),
+    "GPT-J": ("GPTJConfig", "GPTJForCausalLM", GPT2 | {"rotary_dim": 2}),
+    "CodeGen": ("CodeGenConfig", "CodeGenForCausalLM", GPT2 | {"n_head": 8, "rotary_dim": 2}),
+    "Falcon": ("FalconConfig", "FalconForCausalLM", FALCON),
+    "Falcon 40B": (
+        "FalconConfig",
+        "FalconForCausalLM",
+        FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2},
+    ),
+    "Falcon 11B": (
+        "FalconConfig",
+        "FalconForCausalLM",
+        FALCON
+        | {"new_decoder_architecture": True, "num_kv_heads": 2, "num_ln_in_parallel_attn": 1},
+    ),
+    "Falcon in turn, all heads, biased": (
+        "FalconConfig",
+        "FalconForCausalLM",
+        FALCON | {"parallel_attn": False, "multi_query": False, "bias": True},
+    ),
+    "Phi": ("PhiConfig", "PhiForCausalLM", GROUPED),
+    "Phi, normalised": (
+        "PhiConfig",
+        "PhiForCausalLM",
+        SMALL | {"qk_layernorm": True, "partial_rotary_factor": 1.0},
+    ),
+    "StableLM 2 12B": (
+        "StableLmConfig",
+        "StableLmForCausalLM",
+        GROUPED | {"use_parallel_residual": True, "partial_rotary_factor": 0.5},
+    ),
+    "Cohere": ("CohereConfig", "CohereForCausalLM", GROUPED | {"logit_scale": 0.3}),
+    "Cohere, normalised": (
+        "CohereConfig",
+        "CohereForCausalLM",
+        GROUPED | {"use_qk_norm": True, "attention_bias": True},
+    ),
+    "Cohere 2": (
+        "Cohere2Config",
+        "Cohere2ForCausalLM",
+        GROUPED
+        | {
+            "sliding_window": 3,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+        },
+    ),
     "DistilBERT": (
         "DistilBertConfig",
         "DistilBertForMaskedLM",
@@ -242,8 +444,13 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
 WHERE = {
     # what a step is called in each family's modules
     "Q": ("q_proj", "self.query"),
-    "O": ("o_proj", "attn.c_proj", "attention.output.dense"),
-    "F_2": ("down_proj", "mlp.c_proj", "mlp.fc2", "output.dense"),
+    "O": (
+        *("o_proj", "attn.c_proj", "attention.output.dense", "attn.out_proj"),
+        *("attention.dense", "self_attention.dense", "self_attn.dense"),
+    ),
+    "F_2": (
+        *("down_proj", "mlp.c_proj", "mlp.fc2", "mlp.fc_out", "dense_4h_to_h", "output.dense"),
+    ),
 }
 
 
@@ -262,20 +469,20 @@ def made(name: str, folder: Path, **shards: Any) -> Any:
     """Return a model with parameters spread out, saved in a folder as hubs hand it out."""
     config, kind, said = (MODELS | PAIRS | TOWERS | OF_PATCHES | LOCAL)[name]
     config = getattr(transformers, config)(**said)
-    config._attn_implementation = "eager"
+    config._attn_implementation = config._experts_implementation = "eager"
     model = spread_out(getattr(transformers, kind)(config))
     model.save_pretrained(folder, **shards)
     return model
 
 
 def spread_out(model: Any) -> Any:
-    """Return a model in float64 with random parameters that are spread out."""
+    """Return a model in float64 with random parameters that are spread out, and gains around 1."""
     model = model.double().eval()
     torch.manual_seed(1)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             is_kept = "embed_positions" in name and not parameter.requires_grad  # not saved
-            is_gain = "norm" in name.lower() and name.endswith("weight")
+            is_gain = name.endswith("weight") and ("norm" in name.lower() or ".ln_" in name)
             drawn = torch.randn_like(parameter) * 0.4 + float(is_gain)
             parameter.copy_(parameter if is_kept else drawn)
     return model
@@ -286,7 +493,10 @@ def run(model: Any, given: Any) -> tuple[Any, dict[str, Any]]:
     seen: dict[str, Any] = {}
 
     def note(name: str) -> Any:
-        return lambda module, read, gave: seen.__setitem__(name, gave)
+        # cloned, for some models add to a tensor in place
+        return lambda module, read, gave: seen.__setitem__(
+            name, gave.clone() if torch.is_tensor(gave) else gave
+        )
 
     hooks = [module.register_forward_hook(note(name)) for name, module in model.named_modules()]
     with torch.no_grad():
@@ -301,7 +511,10 @@ def seen_at(seen: dict[str, Any], step: str, layer: int) -> Any:
     found = [
         gave
         for name, gave in seen.items()
-        if f".{layer}." in name and name.endswith(WHERE[step]) and torch.is_tensor(gave)
+        if f".{layer}." in name
+        and name.endswith(WHERE[step])
+        and "shared_" not in name
+        and torch.is_tensor(gave)
     ]
     return found[-1][0].numpy() if found else None
 
@@ -323,36 +536,60 @@ def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path
         if number == opened.count - 1:
             fields |= opened.end(fields["weights_layout"])
         solution = solve(Problem(**(fields | tokens)))
-        compare_layer(solution, out, seen, number)
+        factor = getattr(model.config, "residual_multiplier", 1)
+        # Bloom has 8 digits of the root of 2 / π in its GELU
+        near = 1e-7 if name == "Bloom" else NEAR
+        compare_layer(solution, out, seen, number, near, factor)
+        compare_router(solution, seen, number)
         tokens = {"X": solution["Y"]}
-    compare_end(solution, out)
+    compare_end(solution, out, near)
 
 
-def compare_layer(solution: Any, out: Any, seen: dict[str, Any], number: int) -> None:
+def compare_layer(
+    solution: Any, out: Any, seen: dict[str, Any], number: int, near: float, factor: float
+) -> None:
     """Compare the weights of a layer, its queries, the outputs of both parts, and its own."""
-    assert np.abs(solution["A"] - out.attentions[number][0].numpy()).max() < NEAR
+    assert np.abs(solution["A"] - out.attentions[number][0].numpy()).max() < near
     for step in WHERE:
         expected = seen_at(seen, step, number)
         found = np.hstack(list(solution[step])) if step == "Q" else solution[step]
-        assert expected is None or np.abs(found - expected).max() < NEAR, step
+        if expected is not None:
+            expected = expected * (factor if step != "Q" else 1)
+            assert np.abs(found - expected).max() < near, step
     if number < len(out.attentions) - 1:
-        assert np.abs(solution["Y"] - out.hidden_states[number + 1][0].numpy()).max() < NEAR
+        assert np.abs(solution["Y"] - out.hidden_states[number + 1][0].numpy()).max() < near
 
 
-def compare_end(solution: Any, out: Any) -> None:
+def compare_router(solution: Any, seen: dict[str, Any], number: int) -> None:
+    """Compare the logits of a router, and the shares of the chosen experts."""
+    steps = [step.name for step in solution.plan]
+    found = [
+        gave
+        for name, gave in seen.items()
+        if f".{number}." in name and name.endswith((".gate", ".router")) and isinstance(gave, tuple)
+    ]
+    assert len(found) == ("E_logits" in steps)
+    for logits, shares, chosen in found:
+        assert np.abs(solution["E_logits"] - logits.numpy()).max() < NEAR
+        last = next(n for n in ("E_scaled", "E_share", "E_top", "E_prob") if n in steps)
+        expected = torch.zeros_like(logits).scatter_(1, chosen, shares).numpy()
+        assert np.abs(solution[last] - expected).max() < NEAR
+
+
+def compare_end(solution: Any, out: Any, near: float) -> None:
     """Compare the logits of the last token, or of a model without a head its outputs."""
     steps = [step.name for step in solution.plan]
     if "logits" not in steps:
-        assert np.abs(solution["Y"] - out.last_hidden_state[0].numpy()).max() < NEAR
+        assert np.abs(solution["Y"] - out.last_hidden_state[0].numpy()).max() < near
         if "G_pre" in steps:
-            assert np.abs(solution["G_pre"] - out.pooler_output.numpy()).max() < NEAR
+            assert np.abs(solution["G_pre"] - out.pooler_output.numpy()).max() < near
         return
     found = solution["logits_capped" if "logits_capped" in steps else "logits"]
     logits = out.logits[0].numpy()
     if found.shape == logits.shape:  # of masked words all are read
-        assert np.abs(found - logits).max() < NEAR
+        assert np.abs(found - logits).max() < near
         return
-    assert np.abs(found.ravel() - (logits if logits.ndim == 1 else logits[-1])).max() < NEAR
+    assert np.abs(found.ravel() - (logits if logits.ndim == 1 else logits[-1])).max() < near
 
 
 @pytest.mark.campaign(2)
@@ -413,7 +650,7 @@ def test_bfloat16_is_widened_as_the_package_widens_it(tmp_path: Path) -> None:
     out, _ = run(model.double(), torch.tensor([IDS]))
     tokens = through(opened.begin(IDS, "--tokens"), map(opened.layer, range(2)))
     assert tokens["X"].array.dtype == np.float32
-    assert np.abs(tokens["X"].array - out.hidden_states[2][0].numpy()).max() < 1e-4
+    assert np.abs(tokens["X"].array - out.hidden_states[2][0].numpy()).max() < 2e-3
     assert opened.remarks == ("weights are given in bfloat16, computed in float32",)
 
 

@@ -152,8 +152,8 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     softcap
         c, for scores of c · tanh(s / c); by default none.
     qk_norm, qk_eps
-        The normalization of each head's queries and keys: `"none"` (default), `"rms"` or `"layer"`;
-        and its epsilon, by default 1e-5.
+        The normalization of each head's queries and keys: `"none"` (default), `"rms"`, `"layer"`,
+        or `"rms-all"` over all heads; and its epsilon, by default 1e-5.
     normalizer
         `"softmax"` (default), `"hardmax"` or `"sum"`.
     positions
@@ -166,7 +166,7 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         it differs.
     rope_pairing
         The pairs of columns that RoPE rotates: `"halves"` (default) or `"interleaved"`.
-    rope_dims, rope_scaling
+    rope_dims, rope_scaling, rope_factor
         The number of leading columns that RoPE rotates (all), and the scaling of its frequencies
         (none): `{"rope_type": "llama3", "factor": 8, …}` or `{"rope_type": "linear", "factor": 4}`.
     layout
@@ -297,8 +297,8 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     softcap
         c, for scores of c · tanh(s / c); by default none.
     qk_norm, qk_eps
-        The normalization of each head's queries and keys: `"none"` (default), `"rms"` or `"layer"`;
-        and its epsilon, by default 1e-5.
+        The normalization of each head's queries and keys: `"none"` (default), `"rms"`, `"layer"`,
+        or `"rms-all"` over all heads; and its epsilon, by default 1e-5.
     normalizer
         `"softmax"` (default), `"hardmax"` or `"sum"`.
     positions
@@ -311,7 +311,7 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         it differs.
     rope_pairing
         The pairs of columns that RoPE rotates: `"halves"` (default) or `"interleaved"`.
-    rope_dims, rope_scaling
+    rope_dims, rope_scaling, rope_factor
         The number of leading columns that RoPE rotates (all), and the scaling of its frequencies
         (none): `{"rope_type": "llama3", "factor": 8, …}` or `{"rope_type": "linear", "factor": 4}`.
     layout

@@ -271,7 +271,7 @@ def _read_by(placed: Placed) -> Iterator[str]:
     if placed.fields.block == ALONE or placed.number in ("E", "out"):
         return
     if placed.part in (ATTENTION, FEED_FORWARD):
-        yield "residual"
+        yield from ("residual", "parallel")
     if placed.part in (ATTENTION, FEED_FORWARD, NORMALISATION):
         yield "norm"
 

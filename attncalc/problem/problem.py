@@ -136,7 +136,7 @@ class Problem(Outer):
         c, for scores of c · tanh(s / c).
     qk_norm, qk_eps
         The normalization of each row of each head's queries and keys, before RoPE: `"rms"`,
-        `"layer"` or `"none"`; and its epsilon, None for `eps`.
+        `"layer"`, `"none"`, or `"rms-all"` (over all heads); and its epsilon, None for `eps`.
     normalizer
         `"softmax"`, `"hardmax"` (all weight to the largest score, ties share) or `"sum"` (each
         score divided by the sum of its row).
@@ -150,6 +150,8 @@ class Problem(Outer):
         with the one half the width away (`"halves"`) or with the next one (`"interleaved"`).
     rope_dims
         The number of leading columns of each head that RoPE rotates; None for all.
+    rope_factor
+        Factor of the rotated columns of queries and keys, as the attention factor of yarn.
     rope_scaling
         The scaling of RoPE frequencies, as in configurations of models, in a mapping or a text:
         `"linear factor=4"`, or `"llama3"` with `factor`, `low_freq_factor`,
@@ -166,7 +168,11 @@ class Problem(Outer):
         by default, determined by the fields.
     norm
         `"post"` (each residual sum is normalized), `"pre"` (the input of each part), `"around"`
-        (the input of each part, and its output before the sum) or `"none"`.
+        (the input of each part, and its output before the sum), `"output"` (its output before the
+        sum) or `"none"`.
+    parallel
+        `"none"`, or `"shared"` or `"own"`: the attention and the feed-forward part read the same
+        tokens, with one normalization for both or one for each, and one sum adds their outputs.
     residual
         Whether the input of a part is added to its output.
     gamma_1, beta_1, gamma_2, beta_2, gamma_3, beta_3, gamma_4, beta_4, gamma_out, beta_out
@@ -176,8 +182,15 @@ class Problem(Outer):
         and whether variances are divided by d (0) or d − 1 (1).
     W_1, b_1, W_2, b_2, W_3, b_3, activation
         Feed-forward, act(N W_1 + b_1) W_2 + b_2, with W_3 a gate: act(N W_1 + b_1) ⊙
-        (N W_3 + b_3); its function, `"relu"`, `"gelu"`, `"gelu-tanh"`, `"gelu-quick"`
-        or `"silu"`.
+        (N W_3 + b_3); its function, `"relu"`, `"relu2"`, `"gelu"`, `"gelu-tanh"`, `"gelu-quick"`,
+        `"silu"` or, with a gate, `"swish-clamped"`.
+    W_router, b_router, top_k, router, router_norm, router_scale, b_choice
+        Experts: `W_1`, `W_2` and `W_3` are one matrix for each, the router is (d, experts). Each
+        token has the `top_k` experts with the largest shares, by a `"softmax"` or `"sigmoid"` of
+        the logits, plus `b_choice`. Their shares are divided by their sum, unless `router_norm`
+        is false, and multiplied by `router_scale`.
+    W_s1, W_s3, W_s2, W_sgate
+        An expert that all tokens share; with `W_sgate`, (d, 1), times a share for each token.
     W_out, b_out, read
         The head, (d, classes), and its input: `"all"`, the `"first"`, `"last"` or `"mean"` of the
         tokens.

@@ -30,6 +30,7 @@ _NORMS = {
     "post": "behind each part, once it is added",
     "pre": "before each part",
     "around": "before each part and behind it",
+    "output": "behind each part, before it is added",
     "none": "nowhere",
 }
 _ELSEWHERE = ("gamma_E", "beta_E", "gamma_out", "beta_out", "gamma_pre", "beta_pre")

@@ -105,7 +105,7 @@ def _settings(placed: Placed) -> Iterator[str]:
         yield from ("positions", "positions_base")
     if fields.positions == "rope":
         yield from ("positions", "rope_offset", "rope_query_offset", "rope_pairing", "rope_dims")
-        yield "rope_scaling"
+        yield from ("rope_scaling", "rope_factor")
         if fields.rope_frequencies is None:
             yield "rope_base"
 

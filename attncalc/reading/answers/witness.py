@@ -343,7 +343,7 @@ class Witness:
         own[[*self.own.get(name, ())]] = True
         groups = [group for group, named in self.groups if named == name]
         widest = max(map(len, groups), default=0)
-        groups = [each for each in groups if 1 < len(each) or widest == 1]
+        groups = [each for each in groups if len(each) > 1 or widest == 1]
         height, width = key.shape
         if len(groups) == height + 1 and self._are_counts(groups[0]):
             groups = groups[1:]  # the numbers of the columns

@@ -14,6 +14,8 @@ USUAL_TOKENS = 1024
 MOST_LAYERS = 100_000
 _WIDTHS = {"qwen3": 128, "gemma2": 256}
 """The width of a head, if the config has none; that of others follows from the heads."""
+_SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
+"""The width of a shared expert, of which the first has a share of its own for each token."""
 _UNTIED = ("llama", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
 
@@ -109,7 +111,7 @@ class _Counting:
         own, dot, letter = name.rpartition(".")
         self._add("parameters", f"{own}{dot}W_{letter}", *experts[:1], ins, outs)
         if bias:
-            self._add("parameters", f"{own}{dot}b_{letter}", outs)
+            self._add("parameters", f"{own}{dot}b_{letter}", *experts[:1], outs)
         rows_of_each = (rows or self.n, *experts[1:])
         self._step(step or name, (*rows_of_each, ins, outs), (*rows_of_each, outs))
 
@@ -185,12 +187,19 @@ class _Counting:
         count, window = family.count(self.config, 0), family.said.get("window")
         if count > MOST_LAYERS:
             raise InputError(f"{self.config.place}: {count:,} layers: at most {MOST_LAYERS:,}")
-        has_experts = self.config.get("n_routed_experts", None) is not None
-        dense = self.config.whole("first_k_dense_replace", 0) if has_experts else count
         return Counter(
-            (window(self.config, layer) if window else None, layer >= dense)
+            (window(self.config, layer) if window else None, self._is_routed(family, layer))
             for layer in range(count)
         )
+
+    def _is_routed(self, family: Family, layer: int) -> bool:
+        """Return whether a layer has experts: not in the first ones, and not in those listed."""
+        if "top_k" not in family.said:
+            return False
+        every = self.config.count("decoder_sparse_step", 1)
+        listed = self.config.get("mlp_only_layers", None) or ()
+        dense = self.config.whole("first_k_dense_replace", 0)
+        return layer >= dense and layer not in listed and (layer + 1) % every == 0
 
     def _layer(self, family: Family, heads: int, window: int | None, *, is_routed: bool) -> None:
         fixed, biases, n = family.fixed, family.biases(self.config, 0), self.n
@@ -200,13 +209,16 @@ class _Counting:
         else:
             width = self._width(heads)
             cached = min(n, window or n) if fixed["block"] == DECODER else 0
-            self._attention("", (heads, width), biases, hidden, cached)
+            kv = family.key_heads(self.config, 0) or heads
+            self._attention("", (heads, kv, width), biases, hidden, cached)
             if family.sides:
-                self._attention("cross.", (heads, width), biases, 0, n)
-            if "qk_norm" in fixed:
-                self._vectors("gamma_Q", "gamma_K", width=width)
+                self._attention("cross.", (heads, kv, width), biases, 0, n)
+            self._of_one_size(family, (heads, kv, width))
+            if "sinks" in family.own.values():
+                self._vectors("sinks", width=heads)
         norms = 4 if fixed["norm"] == "around" else 3 if family.sides else 2
-        kinds = ("gamma", "beta") if fixed["normalization"] == "layer" else ("gamma",)
+        norms = 1 if family.setting("parallel", self.config) == "shared" else norms
+        kinds = _gain_and_bias(family, fixed["normalization"])
         self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
         self._vectors(*(name for name in family.own.values() if name.startswith("lambda")))
         is_gated = family.is_gated(self.config, 0)
@@ -214,19 +226,30 @@ class _Counting:
             inner = self._inner(family)
             self._feed_forward("", inner, biases, is_gated=is_gated)
             return
-        inner, shared = self._size("moe_intermediate_size"), self.config.get("n_shared_experts", 0)
-        experts = self._size("n_routed_experts"), self._size("num_experts_per_tok")
-        self._project("router", self.d, experts[0])
-        self._feed_forward("experts.", inner, "", is_gated=is_gated, experts=experts)
-        if shared:
-            inner *= self._size("n_shared_experts")
+        self._experts(family, biases, is_gated=is_gated)
+
+    def _experts(self, family: Family, biases: str, *, is_gated: bool) -> None:
+        """Add a router, experts and a shared expert."""
+        inner = self._size("moe_intermediate_size", "intermediate_size")
+        keys = "n_routed_experts", "num_local_experts", "num_experts"
+        experts = self._size(*keys), self._size("num_experts_per_tok")
+        fields = family.own.values()
+        self._project("router", self.d, experts[0], bias="b_router" in fields)
+        own = "123" if "b_13_in_out" in fields else ""
+        self._feed_forward("experts.", inner, own, is_gated=is_gated, experts=experts)
+        shared = self.config.get("n_shared_experts", None) or 0
+        key = next(filter(self.config.says, _SHARED), "")
+        if shared or key:
+            inner = self._size(key) if key else inner * self._size("n_shared_experts")
             self._feed_forward("shared.", inner, biases, is_gated=is_gated)
+        if key == _SHARED[0]:
+            self._project("shared.gate", self.d, 1)
 
     def _inner(self, family: Family) -> int:
         """Return the width of the feed-forward part; DINOv2 has a ratio."""
         if not self.config.says("mlp_ratio"):
-            keys = f"{family.fixed['block']}_ffn_dim", "intermediate_size", "d_ff", "n_inner"
-            return self._size(*keys, default=4 * self.d)
+            keys = "intermediate_size", "d_ff", "n_inner", "ffn_hidden_size"
+            return self._size(f"{family.fixed['block']}_ffn_dim", *keys, default=4 * self.d)
         inner = int(self.d * self.config.number("mlp_ratio"))
         return (inner * 2 // 3 + 7) // 8 * 8 if family.is_gated(self.config, 0) else inner
 
@@ -239,17 +262,25 @@ class _Counting:
         return self._size("head_dim", "d_kv", default=of_type or self.d // heads)
 
     def _attention(
-        self, own: str, heads: tuple[int, int], biases: str, hidden: int, cached: int
+        self, own: str, heads: tuple[int, int, int], biases: str, hidden: int, cached: int
     ) -> None:
-        """Add an attention of heads of a width, of which masks hide pairs of queries and keys."""
-        count, width = heads
-        kv = self._size("num_key_value_heads", default=count)
+        """Add an attention of heads of queries, of keys, and of a width; masks hide some pairs."""
+        count, kv, width = heads
         for name, outs in (("Q", count), ("K", kv), ("V", kv)):
             self._project(own + name, self.d, outs * width, bias=name in biases)
         self._weigh(own, count, width, width, hidden)
         self._project(f"{own}O", count * width, self.d, bias="O" in biases)
         if cached:
             self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
+
+    def _of_one_size(self, family: Family, heads: tuple[int, int, int]) -> None:
+        """Add the gains of normalised queries and keys: one for all heads, or one for each."""
+        kind, (*counts, width) = family.setting("qk_norm", self.config), heads
+        if kind is None:
+            return
+        for name, count in zip("QK", counts, strict=True):
+            own = count * width if family.own_gains else width
+            self._vectors(*(f"{each}_{name}" for each in _gain_and_bias(family, kind)), width=own)
 
     def _weigh(self, own: str, heads: int, d_k: int, d_v: int, hidden: int) -> None:
         """Add scores, weights and weighed values."""
@@ -323,3 +354,11 @@ class _Counting:
             return 2
         names = self.config.get("id2label", None)
         return len(names) if isinstance(names, dict) else self._size("num_labels", default=2)
+
+
+def _gain_and_bias(family: Family, kind: str) -> tuple[str, ...]:
+    """Return the parameters of each normalisation of a kind: a LayerNorm may have no bias."""
+    if not family.has_gains:
+        return ()
+    is_biased = not family.ends or "beta_out" in family.ends
+    return ("gamma", "beta") if kind == "layer" and is_biased else ("gamma",)

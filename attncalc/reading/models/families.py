@@ -22,8 +22,8 @@ from attncalc.reading.models.family import (
     a_number,
     a_number_or_none,
     a_window,
+    a_window_but_in_every,
     a_window_in_every_second,
-    a_window_in_every_sixth,
     a_window_of_local_layers,
     an_activation,
     one_over_root,
@@ -338,11 +338,9 @@ def _rope_in_some_layers(config: Config, layer: int) -> str | None:
     return None if kinds[layer] else "none"
 
 
-def _where_rope(says: Said) -> Said:
-    """Return a reader of a setting of rope, in the layers of SmolLM3 that have it."""
-    return lambda config, layer: (
-        None if _rope_in_some_layers(config, layer) else says(config, layer)
-    )
+def _rope_in_windows(config: Config, layer: int) -> str | None:
+    """Return no positions in the layers of Cohere 2 without a window."""
+    return None if a_window_but_in_every(4)(config, layer) else "none"
 
 
 def _over_logits(config: Config, layer: int) -> float:
@@ -698,6 +696,468 @@ _OF_IMAGES = (
     ),
 )
 
+
+def _parallel(kind: str, key: str, *, default: bool) -> Said:
+    """Return a reader of the arrangement of a layer, whose parts are parallel if a key is true."""
+    return lambda config, layer: kind if config.is_so(key, default) else "none"
+
+
+_DENSE = {
+    "query_key_value.weight": "W_QKV",
+    "query_key_value.bias": "b_QKV",
+    **{
+        f"{name}.{last}": field + number
+        for name, number in (
+            ("attention.dense", "O"),
+            ("self_attention.dense", "O"),
+            ("self_attn.dense", "O"),
+            ("dense_h_to_4h", "1"),
+            ("dense_4h_to_h", "2"),
+            ("fc_in", "1"),
+            ("fc_out", "2"),
+        )
+        for last, field in (("weight", "W_"), ("bias", "b_"))
+    },
+}
+"""The names of GPT-NeoX, GPT-J and those after them, whose parts are parallel."""
+_GPT_J: dict[str, Any] = {
+    "biases": lambda config, layer: "12",
+    "layers": ("h.{}.",),
+    "count": a_count("n_layer"),
+    "fixed": {
+        **_LLAMA_FIXED,
+        "normalization": "layer",
+        "rope_pairing": "interleaved",
+        "parallel": "shared",
+    },
+    "said": {
+        "heads": a_count("n_head"),
+        "eps": a_number("layer_norm_epsilon"),
+        "activation": an_activation("activation_function"),
+        "rope_dims": a_count("rotary_dim"),
+    },
+    "tokens": "wte.weight",
+    "ends": {"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+    "heads": {
+        "ForCausalLM": Head(
+            {"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, is_tied=True
+        ),
+        "ForSequenceClassification": _as_classes("score"),
+    },
+    "own": _DENSE,
+    "is_out_in": True,
+}
+
+
+def _falcon_parallel(config: Config, layer: int) -> str:
+    """Return the arrangement of Falcon's layers: with one normalisation, with two, or in turn."""
+    is_new = config.is_so("new_decoder_architecture", False)
+    norms = config.get("num_ln_in_parallel_attn", None)
+    if is_new and norms in (None, 2):
+        return "own"
+    return "shared" if is_new or config.is_so("parallel_attn", True) else "none"
+
+
+def _falcon_key_heads(config: Config, layer: int) -> int | None:
+    if config.is_so("new_decoder_architecture", False):
+        return config.count_or_none("num_kv_heads")
+    return 1 if config.is_so("multi_query", True) else None
+
+
+def _heads_as_blocks(config: Config, layer: int) -> tuple[int, str]:
+    """Return that Q, K and V are side by side for each key head."""
+    return _falcon_key_heads(config, 0) or config.count("num_attention_heads"), "QKV"
+
+
+def _cohere_factor(config: Config, layer: int) -> float:
+    """Return the factor of the logits of Cohere."""
+    return float(config.number("logit_scale", 0.0625))
+
+
+def _exaone_window(config: Config, layer: int) -> int | None:
+    """Return the window of EXAONE 4, which may have none in any layer."""
+    if config.get("sliding_window", None) is None:
+        return None
+    found: int | None = a_window_but_in_every(4)(config, layer)
+    return found
+
+
+def _exaone_positions(config: Config, layer: int) -> str | None:
+    """Return no positions in the layers without a window, if there are others with one."""
+    if config.get("sliding_window", None) is None:
+        return None
+    return None if _exaone_window(config, layer) else "none"
+
+
+_COHERE: dict[str, Any] = {
+    "biases": _biased("", attention_bias="QKVO"),
+    "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_cohere_factor)},
+    "own_gains": True,
+    **_LLAMA_NAMES,
+}
+_COHERE_FIXED = {
+    **_LLAMA_FIXED,
+    "normalization": "layer",
+    "rope_pairing": "interleaved",
+    "parallel": "shared",
+}
+_OF_OUTPUTS = {f"post_{part}_layernorm.weight": f"gamma_{number}" for number, part in
+               (("1", "attention"), ("2", "feedforward"))}  # fmt: skip
+_OLMO_2_FIXED = {**_LLAMA_FIXED, "norm": "output", "qk_norm": "rms-all"}
+_PLAIN = {**_LLAMA_FIXED, "normalization": "layer", "eps": _TORCH_EPS}
+_SINCE_LLAMA = (
+    Family(
+        "OLMo",
+        ("olmo",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_PLAIN,
+        said={name: says for name, says in _LLAMA_SAID.items() if name != "eps"},
+        heads=_llama_heads(),
+        has_plain_end=True,
+        has_gains=False,
+        asks={"clip_qkv": (None,)},
+        **{**_LLAMA_NAMES, "ends": {}},
+    ),
+    Family(
+        "OLMo 2",
+        ("olmo2",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_OLMO_2_FIXED,
+        said=_LLAMA_SAID,
+        heads=_llama_heads(),
+        own=_OF_OUTPUTS,
+        own_gains=True,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "OLMo 3",
+        ("olmo3",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_OLMO_2_FIXED,
+        said={**_LLAMA_SAID, "window": a_window_but_in_every(4)},
+        heads=_llama_heads(),
+        own=_OF_OUTPUTS,
+        own_gains=True,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "EXAONE 4",
+        ("exaone4",),
+        biases=_biased(""),
+        fixed={**_LLAMA_FIXED, "norm": "output", "qk_norm": "rms"},
+        said={**_LLAMA_SAID, "window": _exaone_window, "positions": _exaone_positions},
+        heads=_llama_heads(),
+        own=_OF_OUTPUTS,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Nemotron",
+        ("nemotron",),
+        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        said={**_LLAMA_SAID, "eps": a_number("norm_eps"), "rope_dims": a_share(0.5)},
+        heads=_llama_heads(),
+        gain_above=1,
+        own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
+        **{
+            **_LLAMA_NAMES,
+            "is_gated": lambda config, layer: False,
+            "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
+            "remarks": lambda config: (),
+        },
+    ),
+    Family(
+        "Bloom",
+        ("bloom",),
+        layers=("h.{}.",),
+        count=a_count("n_layer", "num_hidden_layers"),
+        fixed={**_DECODER, "normalization": "layer", "alibi": True, "activation": "gelu-tanh"},
+        said={
+            "heads": a_count("n_head", "num_attention_heads"),
+            "eps": a_number("layer_norm_epsilon"),
+        },
+        tokens="word_embeddings.weight",
+        begins={
+            "gamma_E": "word_embeddings_layernorm.weight",
+            "beta_E": "word_embeddings_layernorm.bias",
+        },
+        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        heads={
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
+        asks={"apply_residual_connection_post_layernorm": (False,)},
+        own=_DENSE,
+        fused=lambda config, layer: (a_count("n_head", "num_attention_heads")(config, 0), "QKV"),
+    ),
+    Family(
+        "MPT",
+        ("mpt",),
+        biases=_biased(""),
+        layers=("blocks.{}.",),
+        count=a_count("n_layers"),
+        fixed={**_DECODER, "normalization": "layer", "alibi": True, "activation": "gelu"},
+        said={"heads": a_count("n_heads"), "eps": a_number("layer_norm_epsilon", 1e-5)},
+        tokens="wte.weight",
+        ends={"gamma_out": "norm_f.weight"},
+        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        asks={
+            "no_bias": (True,),
+            "expansion_ratio": (4,),
+            "logit_scale": (None,),
+            **{
+                f"attn_config.{key}": values
+                for key, values in {
+                    "alibi": (True,),
+                    "alibi_bias_max": (8,),
+                    "attn_type": ("multihead_attention",),
+                    "clip_qkv": (None,),
+                    "qk_ln": (False,),
+                    "softmax_scale": (None,),
+                    "prefix_lm": (False,),
+                }.items()
+            },
+        },
+        own={
+            "norm_1.weight": "gamma_1",
+            "norm_2.weight": "gamma_2",
+            "ffn.up_proj.weight": "W_1",
+            "ffn.down_proj.weight": "W_2",
+        },
+    ),
+)
+_EXPERTS = {
+    "mlp.gate.weight": "W_router",
+    "experts.gate_up_proj": "W_13",
+    "experts.down_proj": "W_2",
+    **{
+        f"mlp.{own}.{name}_proj.weight": f"W_s{number}"
+        for own in ("shared_expert", "shared_experts")
+        for name, number in (("gate", 1), ("up", 3), ("down", 2))
+    },
+    "shared_expert_gate.weight": "W_sgate",
+}
+"""The names of experts and of their router; in memory, transformers keeps experts in one array."""
+_MIXTRAL = {
+    "block_sparse_moe.gate.weight": "W_router",
+    **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
+    **_EXPERTS,
+}
+_ROUTED = {"top_k": a_count("num_experts_per_tok")}
+_QWEN_ROUTED = {
+    **_LLAMA_SAID,
+    **_ROUTED,
+    "router_norm": lambda config, layer: config.is_so("norm_topk_prob", False),
+}
+_WITH_EXPERTS = (
+    Family(
+        "Mixtral",
+        ("mixtral",),
+        biases=_biased(""),
+        fixed=_LLAMA_FIXED,
+        said={**_LLAMA_SAID, **_ROUTED, "window": a_window},
+        heads=_llama_heads(),
+        own=_MIXTRAL,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Qwen2-MoE",
+        ("qwen2_moe",),
+        biases=lambda config, layer: "QKV" if config.is_so("qkv_bias", True) else "",
+        fixed=_LLAMA_FIXED,
+        said={**_QWEN_ROUTED, "window": a_window},
+        heads=_llama_heads(),
+        own=_EXPERTS,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Qwen3-MoE",
+        ("qwen3_moe",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={**_LLAMA_FIXED, "qk_norm": "rms"},
+        said={**_QWEN_ROUTED, "window": a_window},
+        heads=_llama_heads(),
+        own=_EXPERTS,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "OLMoE",
+        ("olmoe",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={**_LLAMA_FIXED, "qk_norm": "rms-all"},
+        said=_QWEN_ROUTED,
+        heads=_llama_heads(),
+        asks={"clip_qkv": (None,)},
+        own=_EXPERTS,
+        own_gains=True,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "GPT-OSS",
+        ("gpt_oss",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={**_LLAMA_FIXED, "activation": "swish-clamped"},
+        said={
+            **{name: says for name, says in _LLAMA_SAID.items() if name != "activation"},
+            **_ROUTED,
+            "window": a_window,
+        },
+        heads=_llama_heads(),
+        asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
+        own={
+            "mlp.router.weight": "W_router",
+            "mlp.router.bias": "b_router",
+            "experts.gate_up_proj": "W_13_in_out",
+            "experts.gate_up_proj_bias": "b_13_in_out",
+            "experts.down_proj": "W_2_in_out",
+            "experts.down_proj_bias": "b_2",
+            "self_attn.sinks": "sinks",
+        },
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Granite MoE",
+        ("granitemoe", "granitemoeshared"),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_LLAMA_FIXED,
+        said={**_LLAMA_SAID, **_ROUTED, "scale": a_number("attention_multiplier")},
+        heads={"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
+        factor=lambda config, layer: float(config.number("embedding_multiplier")),
+        part_factor=lambda config, layer: float(config.number("residual_multiplier", 1.0)),
+        own={
+            "router.layer.weight": "W_router",
+            "router.weight": "W_router",
+            "block_sparse_moe.input_linear.weight": "W_13",
+            "block_sparse_moe.output_linear.weight": "W_2",
+            "shared_mlp.input_linear.weight": "W_s13",
+            "shared_mlp.output_linear.weight": "W_s2",
+            **_EXPERTS,
+        },
+        **_LLAMA_NAMES,
+    ),
+)
+_PARALLEL = (
+    Family(
+        "GPT-NeoX",
+        ("gpt_neox",),
+        biases=_biased("12", attention_bias="QKVO"),
+        layers=("layers.{}.",),
+        count=a_count("num_hidden_layers"),
+        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        said={
+            **_LLAMA_SAID,
+            "eps": a_number("layer_norm_eps"),
+            "rope_dims": a_share(0.25),
+            "parallel": _parallel("own", "use_parallel_residual", default=True),
+        },
+        tokens="embed_in.weight",
+        ends={"gamma_out": "final_layer_norm.weight", "beta_out": "final_layer_norm.bias"},
+        heads={
+            "ForCausalLM": Head({"W_out": ("embed_out.weight", "lm_head.weight")}, is_tied=True),
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
+        own=_DENSE,
+        fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
+    ),
+    Family("GPT-J", ("gptj",), **_GPT_J),
+    Family("CodeGen", ("codegen",), **_GPT_J, fused=lambda config, layer: (4, "QVK")),
+    Family(
+        "Falcon",
+        ("falcon",),
+        biases=_biased("", bias="QKVO12"),
+        layers=("h.{}.",),
+        count=a_count("num_hidden_layers"),
+        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        said={
+            "heads": a_count("num_attention_heads"),
+            "eps": a_number("layer_norm_epsilon"),
+            "activation": lambda config, layer: ACTIVATIONS[
+                config.one_of("activation", ACTIVATIONS, "gelu")
+            ],
+            "rope_base": a_base,
+            "rope_scaling": a_scaling,
+            "parallel": _falcon_parallel,
+        },
+        tokens="word_embeddings.weight",
+        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        heads={
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
+        asks={"alibi": (False,)},
+        own={
+            **_DENSE,
+            "ln_attn.weight": "gamma_1",
+            "ln_attn.bias": "beta_1",
+            "ln_mlp.weight": "gamma_2",
+            "ln_mlp.bias": "beta_2",
+        },
+        key_heads=_falcon_key_heads,
+        fused=_heads_as_blocks,
+    ),
+    Family(
+        "Phi",
+        ("phi",),
+        fixed={**_LLAMA_FIXED, "normalization": "layer", "parallel": "shared"},
+        said={
+            **_LLAMA_SAID,
+            "eps": a_number("layer_norm_eps"),
+            "rope_dims": a_share(0.5),
+            "qk_norm": lambda config, layer: (
+                "layer" if config.is_so("qk_layernorm", False) else None
+            ),
+        },
+        heads={
+            **_llama_heads(),
+            "ForCausalLM": Head(
+                {"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, is_tied=True
+            ),
+        },
+        own={
+            **_DENSE,
+            **{
+                f"{each.lower()}_layernorm.{last}": f"{field}_{each}"
+                for each in "QK"
+                for last, field in (("weight", "gamma"), ("bias", "beta"))
+            },
+        },
+        **{
+            **_LLAMA_NAMES,
+            "is_gated": lambda config, layer: False,
+            "ends": {"gamma_out": "final_layernorm.weight", "beta_out": "final_layernorm.bias"},
+            "remarks": lambda config: (),
+        },
+    ),
+    Family(
+        "Cohere",
+        ("cohere",),
+        fixed=_COHERE_FIXED,
+        said={
+            **_LLAMA_SAID,
+            "eps": a_number("layer_norm_eps"),
+            "qk_norm": lambda config, layer: (
+                "layer" if config.is_so("use_qk_norm", False) else None
+            ),
+        },
+        **_COHERE,
+    ),
+    Family(
+        "Cohere 2",
+        ("cohere2",),
+        fixed=_COHERE_FIXED,
+        said={
+            **_LLAMA_SAID,
+            "eps": a_number("layer_norm_eps"),
+            "window": a_window_but_in_every(4),
+            "positions": _rope_in_windows,
+        },
+        **_COHERE,
+    ),
+)
+
 FAMILIES = (
     Family(
         "GPT-2",
@@ -799,7 +1259,7 @@ FAMILIES = (
             "activation": an_activation("hidden_activation", "hidden_act"),
             "scale": one_over_root("query_pre_attn_scalar"),
             "softcap": a_number_or_none("attn_logit_softcapping"),
-            "window": a_window_in_every_sixth,
+            "window": a_window_but_in_every(6),
         },
         heads=_llama_heads(softcap_out=a_number_or_none("final_logit_softcapping")),
         factor=root_of_width("hidden_size"),
@@ -816,8 +1276,6 @@ FAMILIES = (
             **_LLAMA_SAID,
             "window": a_window,
             "positions": _rope_in_some_layers,
-            "rope_base": _where_rope(a_base),
-            "rope_scaling": _where_rope(a_scaling),
         },
         heads=_llama_heads(),
         **_LLAMA_NAMES,
@@ -827,7 +1285,7 @@ FAMILIES = (
         ("phi3",),
         biases=_biased(""),
         fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "window": a_window, "rope_dims": a_share},
+        said={**_LLAMA_SAID, "window": a_window, "rope_dims": a_share()},
         heads=_llama_heads(),
         **{**_LLAMA_NAMES, "remarks": lambda config: ()},
     ),
@@ -839,7 +1297,7 @@ FAMILIES = (
         said={**_LLAMA_SAID, "scale": a_number("attention_multiplier")},
         heads={"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
         factor=lambda config, layer: float(config.number("embedding_multiplier")),
-        asks={"residual_multiplier": (1.0, 1)},
+        part_factor=lambda config, layer: float(config.number("residual_multiplier", 1.0)),
         **_LLAMA_NAMES,
     ),
     Family(
@@ -847,9 +1305,14 @@ FAMILIES = (
         ("stablelm",),
         biases=_biased("", use_qkv_bias="QKV"),
         fixed={**_LLAMA_FIXED, "normalization": "layer"},
-        said={**_LLAMA_SAID, "eps": a_number("layer_norm_eps"), "rope_dims": a_share},
+        said={
+            **_LLAMA_SAID,
+            "eps": a_number("layer_norm_eps"),
+            "rope_dims": a_share(0.25),
+            "parallel": _parallel("shared", "use_parallel_residual", default=False),
+        },
         heads=_llama_heads(),
-        asks={"qk_layernorm": (False,), "use_parallel_residual": (False,)},
+        asks={"qk_layernorm": (False,)},
         **{
             **_LLAMA_NAMES,
             "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
@@ -875,7 +1338,7 @@ FAMILIES = (
         ("glm",),
         biases=_biased("", attention_bias="QKV"),
         fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved"},
-        said={**_LLAMA_SAID, "rope_dims": a_share},
+        said={**_LLAMA_SAID, "rope_dims": a_share()},
         heads=_llama_heads(),
         **{**_LLAMA_NAMES, "remarks": lambda config: ()},
     ),
@@ -884,7 +1347,7 @@ FAMILIES = (
         ("glm4",),
         biases=_biased("", attention_bias="QKV"),
         fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved", "norm": "around"},
-        said={**_LLAMA_SAID, "rope_dims": a_share},
+        said={**_LLAMA_SAID, "rope_dims": a_share()},
         heads=_llama_heads(),
         own={
             "post_self_attn_layernorm.weight": "gamma_2",
@@ -1221,6 +1684,9 @@ FAMILIES = (
         heads=_T5_OF_TOKENS,
         decoder=Family("mT5", (), **_T5_DECODER, heads=_t5_heads()),
     ),
+    *_SINCE_LLAMA,
+    *_PARALLEL,
+    *_WITH_EXPERTS,
 )
 """A table of names, for each family."""
 
@@ -1233,7 +1699,7 @@ COUNTED = (
         ("deepseek_v2", "deepseek_v3"),
         biases=_biased("", mlp_bias="123"),
         fixed=_LLAMA_FIXED,
-        said=_LLAMA_SAID,
+        said={**_LLAMA_SAID, **_ROUTED},
         heads=_llama_heads(),
         asks={"moe_layer_freq": (1,)},
         **_LLAMA_NAMES,

@@ -23,6 +23,7 @@ ACTIVATIONS = {
     "gelu_fast": "gelu-tanh",
     "quick_gelu": "gelu-quick",
     "relu": "relu",
+    "relu2": "relu2",
     "silu": "silu",
     "swish": "silu",
 }
@@ -130,6 +131,10 @@ class Family:
         The number of rows of positions before that of the first token.
     factor
         The factor of embeddings.
+    part_factor
+        The factor of what attentions and feed-forward parts give, before it is added.
+    has_plain_end
+        Whether a normalisation without gain and bias follows the layers.
     gain_above
         The number added to the gains of normalisations.
     asks
@@ -154,6 +159,12 @@ class Family:
         Whether the feed-forward part has a gate, W_3.
     key_heads
         The number of key heads; None if there are as many as query heads.
+    has_gains
+        Whether its normalisations have gains.
+    own_gains
+        Whether each head has its own gains of normalised queries and keys.
+    fused
+        How one array holds Q, K and V: the number of its equal blocks, and their order in each.
     is_out_in
         Whether all weights are stored (out, in), whatever their names suggest.
     pads
@@ -182,6 +193,8 @@ class Family:
     positions: str = ""
     offset: int = 0
     factor: Said | None = None
+    part_factor: Said | None = None
+    has_plain_end: bool = False
     gain_above: int = 0
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     remarks: Callable[[Config], Sequence[str]] = lambda config: ()
@@ -193,6 +206,9 @@ class Family:
     biases: Said = lambda config, layer: "QKVO123"
     is_gated: Said = lambda config, layer: False
     key_heads: Said = lambda config, layer: config.count_or_none("num_key_value_heads")
+    has_gains: bool = True
+    own_gains: bool = False
+    fused: Said = lambda config, layer: (1, "QKV")
     is_out_in: bool = False
     pads: str = ""
     inside: str = ""
@@ -222,10 +238,16 @@ class Family:
             return "spectrogram"
         return "tokens" if self.tokens else "image"
 
+    def setting(self, name: str, config: Config, layer: int = 0) -> Any:
+        """Return one setting of a layer, without reading the keys of others; None for none."""
+        return self.said[name](config, layer) if name in self.said else self.fixed.get(name)
+
     def settings(self, config: Config, layer: int) -> dict[str, Any]:
-        """Return the settings of a layer."""
+        """Return the settings of a layer; those of rope only if it has such positions."""
         said = {name: says(config, layer) for name, says in self.said.items()}
-        return {**self.fixed, **{name: value for name, value in said.items() if value is not None}}
+        found = {**self.fixed, **{n: value for n, value in said.items() if value is not None}}
+        is_turned = found.get("positions") == "rope"
+        return {n: value for n, value in found.items() if is_turned or not n.startswith("rope_")}
 
 
 def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str) -> None:
@@ -305,12 +327,16 @@ def a_window(config: Config, layer: int) -> int | None:
     return None if layer < config.whole("max_window_layers", 0) else window
 
 
-def a_window_in_every_sixth(config: Config, layer: int) -> int | None:
-    """Read the window of Gemma 3: without kinds of layers, in all but every sixth."""
-    if config.get("layer_types", None) is not None:
-        return a_window(config, layer)
-    every = config.whole("sliding_window_pattern", 6)
-    return None if (layer + 1) % every == 0 else int(config.count("sliding_window"))
+def a_window_but_in_every(nth: int) -> Said:
+    """Return a reader of a window: without kinds of layers, in all but every nth."""
+
+    def says(config: Config, layer: int) -> int | None:
+        if config.get("layer_types", None) is not None:
+            return a_window(config, layer)
+        every = config.count("sliding_window_pattern", nth)
+        return None if (layer + 1) % every == 0 else int(config.count("sliding_window"))
+
+    return says
 
 
 def a_window_of_local_layers(config: Config, layer: int) -> int | None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -31,7 +32,8 @@ from attncalc.reading.models.frames import convolved
 from attncalc.reading.models.gguf import ENDING as GGUF
 from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
 from attncalc.reading.models.layer import Heads, layer_fields, named
-from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, renamed
+from attncalc.reading.models.names import EXPERT, IN_OUT, OF_EACH, OUT_IN, is_buffer, renamed
+from attncalc.reading.models.rope import frequencies, longest
 from attncalc.reading.models.unknown import unknown
 from attncalc.solving.solution import solve
 
@@ -39,6 +41,8 @@ Fields = dict[str, Any]
 SINGLE_LABEL = "single_label_classification"
 MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
+_OF_ROUTERS = ("top_k", "router", "router_norm", "router_scale")
+_LAST_OF_PARTS = ("W_O", "b_O", "W_2", "b_2", "W_s2")
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalisation in old files from TensorFlow."""
 _WHOLE = ("F32", "F64", "U8", "I64")
@@ -83,6 +87,7 @@ class Model:
         check_config(config, family.asks, family.title)
         self.folder, self.config, self.weights, self.family = folder, config, weights, family
         self._notes = list(family.remarks(config))
+        self._tokens = 0
         self.root, self._pattern = _where(family, weights, folder)
 
     @property
@@ -128,6 +133,7 @@ class Model:
                 f"{place}: token {pad} is padding ({self.family.pads}), which has no position of "
                 "its own in this model: leave it out"
             )
+        self._tokens = len(ids)
         X = self._embedded(ids, place)
         if self.family.factor is not None:
             X = X * self.family.factor(self.config, 0)
@@ -267,10 +273,12 @@ class Model:
             )
         start = self.root + self._pattern.format(number)
         names = [name for name in self.weights if name.startswith(start)]
-        faults: list[str] = []
-        for name in names:
-            if not self._is_read(name):
-                faults.append(f"{quoted(name)} is in this layer, and nothing here reads it")
+        names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
+        faults = [
+            f"{quoted(name)} is in this layer, and nothing here reads it"
+            for name in names
+            if not self._is_read(name)
+        ]
         settings = self._settings(number)
         sides = {side: [n for n in names if own in n] for side, own in self.family.sides.items()}
         in_sides = {name for side in sides.values() for name in side}
@@ -278,22 +286,50 @@ class Model:
         if not names:
             faults.append(f"layer {number} has no tensors: {start}… is not there")
         parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
-        self._scale(fields)
         if faults:
             raise InputError(in_place(str(self.folder), faults))
+        self._scale(fields)
         for name in self.family.shared:
             side, _, own = name.rpartition(".")
             (parts[side] if side else fields)[own] = self._shared(name)
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         self._check_places(parts.get("self", fields), settings)
+        settings |= self._turned_by(number, settings)
+        dropped = () if "W_router" in fields else _OF_ROUTERS
+        settings = {n: each for n, each in settings.items() if n not in dropped}
+        self._scale_parts(fields)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**settings, "weights_layout": OUT_IN, **owned, **inner}
 
+    def _turned_by(self, number: int, settings: Fields) -> Fields:
+        """Return the frequencies of rope, where its scaling has its own; {} for others."""
+        if settings.get("positions") != "rope":
+            return {}
+        dims = settings.get("rope_dims") or self.config.count_or_none("head_dim")
+        dims = dims or self.config.count("hidden_size") // settings["heads"]
+        found = frequencies(self.config, number, dims, self._tokens)
+        if "rope_factor" in found:
+            found["rope_factor"] = Fraction(str(found["rope_factor"]))
+        if found:
+            settings.pop("rope_base", None)
+        return found
+
+    def _scale_parts(self, fields: Fields) -> None:
+        """Multiply what a layer's parts give by the factor of the family, within their weights."""
+        factor = self.family.part_factor and self.family.part_factor(self.config, 0)
+        if factor in (None, 1):
+            return
+        for name in _LAST_OF_PARTS:
+            if name in fields:
+                fields[name] = fields[name] * fields[name].dtype.type(factor)
+        self._notes.append(f"W_O and W_2 are what the model keeps, times {factor:.6g}")
+
     def _read(self, names: list[str], settings: Fields, faults: list[str]) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
-        heads = Heads(settings["heads"], self.family.key_heads(self.config, 0))
+        own = self.family.key_heads(self.config, 0), *self.family.fused(self.config, 0)
+        heads = Heads(settings["heads"], *own)
         found = named(names, faults.append, self.family.own)
         if self.family.is_out_in:
             found = {field: (name, each._replace(end="")) for field, (name, each) in found.items()}
@@ -330,6 +366,9 @@ class Model:
 
     def normalised(self) -> Fields:
         """Return the normalisation after the last layer; {} if there is none."""
+        if self.family.has_plain_end:
+            width = self.weights.shape(self.root + self.family.tokens)[-1]
+            return {"gamma_out": Owned(np.ones(width, np.float32))}
         return {
             name: _owned(self._gained(name, self._tensor(self.root + own)))
             for name, own in self.family.ends.items()
@@ -475,8 +514,10 @@ class Model:
         """The largest number of tokens for which it has positions; None for any number."""
         name = self.root + self.family.begins.get(self.family.positions, "")
         if not self.family.positions or name not in self.weights:
-            is_known = self.family.has_sinusoids
-            return int(self.config.count("max_position_embeddings")) if is_known else None
+            if self.family.has_sinusoids:
+                return int(self.config.count("max_position_embeddings"))
+            most = longest(self.config)
+            return None if most is None or self._tokens > most else most
         return int(self.weights.shape(name)[0]) - self.family.offset
 
     @property
@@ -519,7 +560,9 @@ class Model:
         return np.hstack([found[:, ::2], found[:, 1::2]]).astype(np.float32)  # as it is kept
 
     def _gained(self, name: str, array: Any) -> Any:
-        """Return a gain as used: some families store its difference from 1."""
+        """Return a gain as used: some families store its difference from 1, or heads in rows."""
+        if name.startswith("gamma"):
+            array = array.reshape(-1)
         if self.family.gain_above and name.startswith("gamma"):
             return array + array.dtype.type(self.family.gain_above)
         return array
@@ -581,7 +624,11 @@ class _Read(dict[str, Matrix]):
         self._model = model
 
     def __getitem__(self, name: str) -> Matrix:
-        return self._model._tensor(name)
+        if OF_EACH not in name:
+            return self._model._tensor(name)
+        own = [each for each in self._model.weights if EXPERT.sub(OF_EACH, each) == name]
+        in_order = sorted(own, key=lambda each: int(EXPERT.findall(each)[0]))
+        return np.stack([self._model._tensor(each) for each in in_order])
 
 
 def _owned(value: Any) -> Any:

@@ -10,7 +10,7 @@ from attncalc.problem.fields import GIVEN
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.family import Family
 from attncalc.reading.models.folder import Config, Weights
-from attncalc.reading.models.names import is_buffer, meaning_of, renamed
+from attncalc.reading.models.names import EXPERT, OF_EACH, is_buffer, meaning_of, renamed
 
 MOST_NEAR = 3
 WHY = {
@@ -101,7 +101,7 @@ def _reads(side: Family, name: str) -> bool:
     """Return whether a side of a family reads a tensor, in, before or after its layers."""
     starts = [re.escape(pattern).replace(r"\{\}", r"\d+") for pattern in side.layers]
     if any(re.search(rf"(?:^|\.){start}", name) for start in starts):
-        return renamed(name, side.own) is not None
+        return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
     heads = [names for head in side.all_heads.values() for names in head.tensors.values()]
     ends = (side.tokens, *side.begins.values(), *side.ends.values(), *side.shared.values())
     stated = tuple(each.replace("{}", "") for each in (*ends, *sum(map(tuple, heads), ())) if each)
