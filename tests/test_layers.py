@@ -803,3 +803,74 @@ def test_experts_have_the_gradients_of_differences(kind: dict[str, Any]) -> None
 def test_experts_that_do_not_fit_are_refused(changed: dict[str, Any], said: str) -> None:
     with pytest.raises((InputError, ShapeError), match=said):
         solve(Problem(**(experts(4) | changed)))
+
+
+def test_experts_are_chosen_in_the_best_groups() -> None:
+    """Of four experts in two groups, those of the group with the largest share."""
+    fields = experts(4, router_groups=2, top_groups=1, top_k=1)
+    solution = solve(Problem(**fields))
+    shares = solution["E_prob"]
+    groups = shares.reshape(N, 2, 2).max(axis=2)
+    assert np.array_equal(solution["E_groups"], groups)
+    found = zip(shares, groups.argmax(axis=1), solution["E_limited"], strict=True)
+    for row, best, limited in found:
+        assert np.array_equal(limited[2 * best : 2 * best + 2], row[2 * best : 2 * best + 2])
+        assert (np.delete(limited, [2 * best, 2 * best + 1]) < row.min()).all()
+
+
+def latent(seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    sizes = {"W_DQ": (4, 3), "W_DKV": (4, 2), "W_KR": (4, 2), "b_KR": (2,), "gamma_DKV": (2,)}
+    sizes |= {"W_Q": (3, 8), "W_K": (4, 8), "W_V": (2, 6), "W_O": (6, 4), "X": (3, 4)}
+    drawn = {name: rng.normal(size=size).round(2) for name, size in sizes.items()}
+    rope = {"positions": "rope", "rope_dims": 2, "heads": 2, "qk_eps": 0.1}
+    return {"block": "decoder", "norm": "none", **drawn, **rope}
+
+
+def of_latent(f: dict[str, Any]) -> Any:
+    """Return the outputs of a latent attention, in plain numpy."""
+
+    def rms(x: Any) -> Any:
+        return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + 0.1)
+
+    queries, values = rms(f["X"] @ f["W_DQ"]), rms(f["X"] @ f["W_DKV"]) * f["gamma_DKV"]
+    keys = np.hstack([f["X"] @ f["W_KR"] + f["b_KR"], values])
+    heads = []
+    for h in range(2):
+        Q, K = queries @ f["W_Q"][:, 4 * h : 4 * h + 4], keys @ f["W_K"][:, 4 * h : 4 * h + 4]
+        for M in (Q, K):
+            for t in range(3):
+                a, b = M[t, :2].copy()
+                M[t, :2] = a * np.cos(t) - b * np.sin(t), a * np.sin(t) + b * np.cos(t)
+        S = np.where(np.tri(3) > 0, Q @ K.T / 2, -np.inf)
+        A = np.exp(S - S.max(axis=1, keepdims=True))
+        heads.append(A / A.sum(axis=1, keepdims=True) @ values @ f["W_V"][:, 3 * h : 3 * h + 3])
+    return f["X"] + np.hstack(heads) @ f["W_O"]
+
+
+def test_latent_attention_has_the_outputs_and_gradients_of_numpy() -> None:
+    fields = latent(3)
+    dY = np.random.default_rng(3).normal(size=(3, 4))
+    found = solve(Problem(**fields, dY=dY))
+    assert np.abs(found["Y"] - of_latent(fields)).max() < 1e-12
+    for name in ("X", "W_DQ", "W_DKV", "W_KR", "b_KR", "gamma_DKV", "W_K"):
+        for place in list(np.ndindex(fields[name].shape))[::3]:
+            step = np.zeros(fields[name].shape)
+            step[place] = 1e-6
+            ends = (of_latent({**fields, name: fields[name] + s}) for s in (step, -step))
+            slope = sum(s * (end * dY).sum() for s, end in zip((1, -1), ends, strict=True)) / 2e-6
+            gradient = found[f"d{name}"].reshape(fields[name].shape)
+            assert abs(gradient[place] - slope) < 1e-5, (name, place)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"W_KR": None, "b_KR": None}, "no W_KR"),
+        ({"W_DKV": np.ones((5, 2))}, "X is 3 × 4 and W_DKV is 5 × 2"),
+        ({"W_DKV": None, "gamma_DKV": None}, "no W_DKV"),
+    ],
+)
+def test_latent_attention_that_does_not_fit_is_refused(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises((InputError, ShapeError), match=said):
+        solve(Problem(**(latent(3) | changed)))

@@ -45,6 +45,8 @@ OTHER: dict[str, Any] = {
     "ddof": 1,
     "activation": "gelu",
     "top_k": 1,
+    "router_groups": 2,
+    "top_groups": 2,
     "router": "sigmoid",
     "router_norm": False,
     "router_scale": 3,

@@ -223,6 +223,17 @@ TopK(P, by?):             Y[i in n, e in m] = P[i,e] if place < kept else why(0,
     paper Shazeer et al., Outrageously Large Neural Networks (2017)
     back P: TopKBack(P, by?, dY)
     back by: none
+GroupScores(P):           T[i in n, g in groups] = sum(P[i,f] if place < best else 0 for f in m if f // (columns(P) // groups) == g)
+    where place = sum(1 for h in m if h // (columns(P) // groups) == g and (P[i,h] > P[i,f] or (P[i,h] == P[i,f] and h < f)))
+    ~ "Σ_group"("top {best}"(P))
+    back P: none
+LimitGroups(P, T):        Y[i in n, e in m] = P[i,e] if place < kept else why(-max(-P[i,f] for f in m) - 1, "not in one of the {kept} best groups: below all others")
+    where place = sum(1 for g in columns(T) if T[i,g] > T[i,own] or (T[i,g] == T[i,own] and g < own))
+    where own = e // (columns(P) // columns(T))
+    ~ P if "in the best {kept} groups" else min(P) - 1
+    paper DeepSeek-AI, DeepSeek-V2 (2024)
+    back P: none
+    back T: none
 Sigmoid(X):               Y[i in n, j in m] = 1 / +(1 + exp(-X[i,j]))
     back X: SigmoidBack(Y, dY)
 MixExperts(A, F):         Y[i in n, c in w] = sum(A[i,h] * F[h,i,c] for h in H)  ~ "Σ_experts"(A * F)
@@ -244,6 +255,9 @@ Mean(X):                  Y[i in n, c in w] = sum(X[h,i,c] for h in H) / H
 Stack(a, b):              Y[i in rows(a) + rows(b), c in d] = a[i,c] if i < rows(a) else b[i - rows(a),c]  ~ [a, b]
     back a: TakeRows(dY; start = 0, stop = rows(a))
     back b: TakeRows(dY; start = rows(a), stop = rows(a) + rows(b))
+JoinColumns(a, b):        Y[i in n, c in columns(a) + columns(b)] = a[i,c] if c < columns(a) else b[i,c - columns(a)]  ~ [a, b]
+    back a: TakeColumns(dY; start = 0, stop = columns(a))
+    back b: TakeColumns(dY; start = columns(a), stop = columns(a) + columns(b))
 Same(X):                  Y[i in n, j in m] = X[i,j]
     back X: Same(dY)
 Given(X):                 Y[i in n, j in m] = why(+X[i,j], "given")  ~ given(X)
@@ -417,3 +431,4 @@ SigmoidBack(Y, G):        dX[i in n, j in m] = G[i,j] * Y[i,j] * +(1 - Y[i,j])
 MixBackA(F, G):           dA[i in n, h in heads(F)] = sum(G[i,c] * F[h,i,c] for c in d)  ~ rowsum(G * F)
 MixBackF(A, G):           dF[h in columns(A), i in n, c in d] = A[i,h] * G[i,c]  ~ A * G
 GateRowsBack(g, X, G):    dg[i in n, z in 1] = sum(G[i,c] * X[i,c] for c in d) * +sigmoid(g[i,0]) * +(1 - sigmoid(g[i,0]))  ~ rowsum(G * X) * "sigmoid'"(g)
+TakeColumns(G):           Y[i in n, c in stop - start] = G[i,c + start]  ~ "columns {start + 1} to {stop}"(G)

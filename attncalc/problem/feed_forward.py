@@ -24,6 +24,8 @@ TITLES = {
     "E_logits": "router logits",
     "E_prob": "shares of experts",
     "E_choice": "shares for the choice of experts",
+    "E_groups": "scores of groups of experts",
+    "E_limited": "shares in the best groups",
     "E_top": "shares of the chosen experts",
     "E_share": "shares that sum to 1",
     "E_scaled": "scaled shares",
@@ -88,16 +90,28 @@ def _check_presence(placed: Placed) -> None:
         raise placed.fault(InputError, f"activation {fields.activation} needs a gate, W_3")
 
 
-def _check_experts(placed: Placed, tokens: Stream) -> None:
-    """Refuse experts that are not as many as the router has, or do not fit their tokens."""
-    fields, count = placed.fields, placed.fields.n_experts
-    placed.check_product(tokens, "W_router")
+def _check_choice(placed: Placed, count: int) -> None:
+    """Refuse choices that so many experts do not allow."""
+    fields = placed.fields
     if count < 2 or (fields.top_k or 0) > count:
         raise placed.fault(
             InputError,
             f"{count} experts, and top_k {fields.top_k or count}: there are at least 2 experts, of "
             "which as many as that are chosen",
         )
+    if count % fields.router_groups or fields.top_groups > fields.router_groups:
+        raise placed.fault(
+            InputError,
+            f"{count} experts, router_groups {fields.router_groups}, top_groups "
+            f"{fields.top_groups}: groups have one size, and top_groups is at most their number",
+        )
+
+
+def _check_experts(placed: Placed, tokens: Stream) -> None:
+    """Refuse experts that are not as many as the router has, or do not fit their tokens."""
+    fields, count = placed.fields, placed.fields.n_experts
+    placed.check_product(tokens, "W_router")
+    _check_choice(placed, count)
     inner = fields.width_of("W_1")
     for name in fields.those_given("W_1", "W_3", "W_2"):
         ins, outs = (tokens.width, inner) if name != "W_2" else (inner, tokens.width)
@@ -163,6 +177,14 @@ def _routed(placed: Placed, tokens: str) -> Iterator[Step]:
     if fields.b_choice is not None:
         yield step("E_choice", Add(), last, "b_choice")
         by = ["E_choice"]
+    if fields.top_groups < fields.router_groups:
+        # by the sum of the two best experts of a group with b_choice, as DeepSeek-V3; else the best
+        sizes = {"groups": fields.router_groups, "best": 2 if by else 1}
+        read = (by or [last])[0]
+        yield step("E_groups", Stated(Statement("GroupScores", settings=sizes)), read)
+        limit = Statement("LimitGroups", settings={"kept": fields.top_groups})
+        yield step("E_limited", Stated(limit), read, "E_groups")
+        by = ["E_limited"]
     if (fields.top_k or fields.n_experts) < fields.n_experts:
         top = Statement("TopK", frozenset({"by"} if by else ()), {"kept": fields.top_k})
         yield step("E_top", Stated(top), last, *by)
@@ -225,7 +247,9 @@ def _said(fields: Any) -> Iterator[str]:
 def _settings(placed: Placed) -> Iterator[str]:
     yield "activation"
     if placed.fields.n_experts:
-        yield from ("top_k", "router", "router_norm", "router_scale")
+        yield from ("top_k", "router", "router_norm", "router_scale", "router_groups")
+        if placed.fields.router_groups > 1:
+            yield "top_groups"
 
 
 FEED_FORWARD = Part("feed-forward", _built, TITLES, _said, _settings)

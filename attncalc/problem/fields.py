@@ -236,6 +236,22 @@ class FeedForwardFields:
         kind=LAYERS,
         needs="experts (W_router)",
     )
+    router_groups: int = setting(
+        1,
+        Whole(1, 10_000),
+        "Number of groups of experts.",
+        FEED_FORWARD,
+        kind=LAYERS,
+        needs="experts (W_router)",
+    )
+    top_groups: int = setting(
+        1,
+        Whole(1, 10_000),
+        "Number of groups with chosen experts, per token.",
+        FEED_FORWARD,
+        kind=LAYERS,
+        needs="router_groups above 1",
+    )
     router: str = choice(
         "softmax",
         "sigmoid",
@@ -272,6 +288,20 @@ class FeedForwardFields:
         panel=FEED_FORWARD,
         kind=LAYERS,
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class LatentFields:
+    """The matrices of a latent attention; `Problem` describes them."""
+
+    W_DQ: Any = matrix("weights", "Weights of the latent vectors of queries.", MORE, LAYERS)
+    b_DQ: Any = matrix("bias", "Bias of the latent vectors of queries.", MORE, LAYERS)
+    gamma_DQ: Any = matrix("bias", "Gain of the latent vectors of queries.", MORE, LAYERS)
+    W_DKV: Any = matrix("weights", "Weights of the latent vectors of keys, values.", MORE, LAYERS)
+    b_DKV: Any = matrix("bias", "Bias of the latent vectors of keys and values.", MORE, LAYERS)
+    gamma_DKV: Any = matrix("bias", "Gain of the latent vectors of keys, values.", MORE, LAYERS)
+    W_KR: Any = matrix("weights", "Weights of the keys' columns for rope.", MORE, LAYERS)
+    b_KR: Any = matrix("bias", "Bias of the keys' columns for rope.", MORE, LAYERS)
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -463,6 +493,7 @@ OWNERS = (
     ResidualFields,
     NormalisationFields,
     FeedForwardFields,
+    LatentFields,
     HeadFields,
     GradientFields,
     EquationFields,

@@ -17,6 +17,7 @@ from attncalc.problem.fields import ALONE, LAST
 from attncalc.problem.head import HEAD
 from attncalc.problem.head import is_there as has_head
 from attncalc.problem.image import PATCHES
+from attncalc.problem.latent import JOINED, LATENT, latent
 from attncalc.problem.normalisation import NORMALISATION
 from attncalc.problem.positions import POSITIONS
 from attncalc.problem.positions import is_there as has_positions
@@ -25,7 +26,7 @@ from attncalc.problem.scope import Scope
 
 OPENING = (PATCHES, EMBEDDING, CLASS_TOKEN, POSITIONS, TYPES)
 """The parts that make tokens, before all layers."""
-PARTS = (*OPENING, ATTENTION, RESIDUAL, NORMALISATION, FEED_FORWARD, HEAD)
+PARTS = (*OPENING, LATENT, JOINED, ATTENTION, RESIDUAL, NORMALISATION, FEED_FORWARD, HEAD)
 STEP_TITLES = {name: title for part in PARTS for name, title in part.titles.items()} | {
     "Y": "outputs of the last layer"
 }
@@ -229,7 +230,10 @@ class _Layer:
         """Add an attention or a feed-forward part that reads the current tokens."""
         gives = f"{side}O" if part is ATTENTION else "F_2"
         memory = (MEMORY,) if side == "cross." else ()
-        self._keep(Placed(part, own, self.prefix + side, "", (self.tokens, *memory)), gives)
+        placed = Placed(part, own, self.prefix + side, "", (self.tokens, *memory))
+        *before, last = latent(placed, own, self.tokens) if part is ATTENTION else [placed]
+        self.parts += before
+        self._keep(last, gives)
 
     def _add(self, part: Part, gives: str, number: str) -> None:
         self._keep(Placed(part, self.fields, self.prefix, number, (self.tokens,)), gives)

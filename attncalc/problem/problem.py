@@ -191,6 +191,13 @@ class Problem(Outer):
         is false, and multiplied by `router_scale`.
     W_s1, W_s3, W_s2, W_sgate
         An expert that all tokens share; with `W_sgate`, (d, 1), times a share for each token.
+    router_groups, top_groups
+        The number of groups of experts, and of those from which a token's experts are chosen: by
+        the largest share in a group, or with `b_choice` the sum of its two largest.
+    W_DQ, b_DQ, gamma_DQ, W_DKV, b_DKV, gamma_DKV, W_KR, b_KR
+        Latent attention, in layers: queries are N_C_Q W_Q, values N_C_KV W_V, and keys
+        [K_R, N_C_KV] W_K, where N_C_Q and N_C_KV are X W_DQ and X W_DKV, normalized by the root
+        mean square (`qk_eps`), and K_R = X W_KR. Without `W_DQ`, queries are X W_Q.
     W_out, b_out, read
         The head, (d, classes), and its input: `"all"`, the `"first"`, `"last"` or `"mean"` of the
         tokens.

@@ -55,7 +55,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
 
 
 def _sources(read: list[Stream]) -> tuple[str, ...]:
-    return ("X",) if len(read) == 1 else ("X1", "X2")
+    return ("X",) if len(read) == 1 else ("X1", "X2", "X3")[: len(read)]
 
 
 def _of_tokens(fields: Any, read: list[Stream]) -> Attention:

@@ -5,12 +5,14 @@ from collections import Counter
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.problem.fields import DECODER
-from attncalc.reading.models.families import COUNTED, families_of
+from attncalc.reading.models.families import families_of
 from attncalc.reading.models.family import CLASSES, MASKED, NEXT, POOLED, Family, Head, check_config
 from attncalc.reading.models.folder import Config
 from attncalc.studies.counting import MOST, Count, Load, visible
 
 USUAL_TOKENS = 1024
+_NOT_COUNTED = ("SigLIP vision", "ModernBERT")
+"""Titles of families with parts that are not counted: a pooling attention, a layer without norm."""
 MOST_LAYERS = 100_000
 _WIDTHS = {"qwen3": 128, "gemma2": 256}
 """The width of a head, if the config has none; that of others follows from the heads."""
@@ -36,11 +38,11 @@ def count_config(config: Config, load: Load) -> Count:
         If the family or the head is unknown, or a size is missing or wrong.
     """
     load.check()
-    families = families_of(config, COUNTED)
+    families = families_of(config)
     if families and config.says(families[0].inside):
         what = f"a config of one of its towers, such as {families[0].types[-1]},"
         raise config.wrong("model_type", config.get("model_type"), what)
-    if not families:
+    if not families or families[0].title in _NOT_COUNTED:
         raise config.wrong("model_type", config.get("model_type"), "a family that attncalc counts")
     family = families[0]
     config = family.own_config(config)

@@ -30,7 +30,13 @@ from attncalc.reading.models.family import (
     root_of_width,
 )
 from attncalc.reading.models.folder import Config
-from attncalc.reading.models.rope import a_base, a_scaling, a_share, remarks_on_share
+from attncalc.reading.models.rope import (
+    a_base,
+    a_scaling,
+    a_share,
+    remarks_on_share,
+    scale_of_yarn,
+)
 
 _ENCODER = {"block": "encoder", "norm": "pre", "normalization": "layer"}
 _DECODER = {"block": "decoder", "norm": "pre", "causal": True}
@@ -155,6 +161,8 @@ def _of_sinusoids(side: str) -> dict[str, Any]:
     return {**found, "begins": {"P": f"{side}.embed_positions.weight"}, "offset": 0}
 
 
+_LATENT_EPS = Fraction(1, 10**6)
+"""The epsilon of DeepSeek's latent vectors, whatever its config."""
 _TORCH_EPS = Fraction(1, 100_000)
 """The default epsilon of PyTorch's LayerNorm."""
 _OF_WORDS = Head({"W_out": ("lm_head.weight",)}, is_tied=True)
@@ -950,7 +958,82 @@ _QWEN_ROUTED = {
     **_ROUTED,
     "router_norm": lambda config, layer: config.is_so("norm_topk_prob", False),
 }
+_LATENT = {
+    "q_a_proj.weight": "W_DQ",
+    "q_a_proj.bias": "b_DQ",
+    "q_a_layernorm.weight": "gamma_DQ",
+    "q_b_proj.weight": "W_Q",
+    "kv_a_proj_with_mqa.weight": "W_DKV_KR",
+    "kv_a_proj_with_mqa.bias": "b_DKV_KR",
+    "kv_a_layernorm.weight": "gamma_DKV",
+    "kv_b_proj.weight": "W_UKV",
+    "gate.e_score_correction_bias": "b_choice",
+    **_EXPERTS,
+}
+
+
+def _latent_scale(config: Config, layer: int) -> Any:
+    """Return the scale of DeepSeek, which yarn makes larger."""
+    width = config.count("qk_nope_head_dim") + config.count("qk_rope_head_dim")
+    grown = scale_of_yarn(config)
+    return None if grown == 1 else Fraction(str(grown**2 * width**-0.5))
+
+
+def _latent_pairing(config: Config, layer: int) -> str:
+    return "interleaved" if config.is_so("rope_interleave", True) else "halves"
+
+
+def _groups(key: str) -> Said:
+    """Return a reader of a number of groups of experts, where experts are chosen by groups."""
+
+    def says(config: Config, layer: int) -> Any:
+        is_greedy = config.get("topk_method", None) == "greedy"
+        return None if is_greedy else config.count_or_none(key)
+
+    return says
+
+
+_DEEPSEEK_SAID = {
+    **_LLAMA_SAID,
+    **_ROUTED,
+    "router_scale": a_number("routed_scaling_factor", 1.0),
+    "router_groups": _groups("n_group"),
+    "top_groups": _groups("topk_group"),
+    "rope_dims": a_count("qk_rope_head_dim"),
+    "scale": _latent_scale,
+}
+_DEEPSEEK: dict[str, Any] = {
+    "biases": _biased("", mlp_bias="123"),
+    "heads": _llama_heads(),
+    "asks": {"moe_layer_freq": (1,)},
+    "own": _LATENT,
+    "key_heads": lambda config, layer: None,
+    **{**_LLAMA_NAMES, "remarks": lambda config: ()},
+}
 _WITH_EXPERTS = (
+    Family(
+        "DeepSeek-V2",
+        ("deepseek_v2",),
+        fixed={
+            **_LLAMA_FIXED,
+            "rope_pairing": "interleaved",
+            "qk_eps": _LATENT_EPS,
+            "router_norm": False,
+        },
+        said=_DEEPSEEK_SAID,
+        **_DEEPSEEK,
+    ),
+    Family(
+        "DeepSeek-V3",
+        ("deepseek_v3",),
+        fixed={**_LLAMA_FIXED, "qk_eps": _LATENT_EPS, "router": "sigmoid"},
+        said={
+            **_DEEPSEEK_SAID,
+            "rope_pairing": _latent_pairing,
+            "router_norm": lambda config, layer: config.is_so("norm_topk_prob", True),
+        },
+        **_DEEPSEEK,
+    ),
     Family(
         "Mixtral",
         ("mixtral",),
@@ -1690,25 +1773,8 @@ FAMILIES = (
 )
 """A table of names, for each family."""
 
-_NOT_COUNTED = ("SigLIP vision", "ModernBERT")
-"""Titles of families with parts that are not counted: a pooling attention, a layer without norm."""
-COUNTED = (
-    *(each for each in FAMILIES if each.title not in _NOT_COUNTED),
-    Family(
-        "DeepSeek",
-        ("deepseek_v2", "deepseek_v3"),
-        biases=_biased("", mlp_bias="123"),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, **_ROUTED},
-        heads=_llama_heads(),
-        asks={"moe_layer_freq": (1,)},
-        **_LLAMA_NAMES,
-    ),
-)
-"""The families whose configs are counted; the last cannot be opened."""
 
-
-def families_of(config: Config, families: Sequence[Family] = FAMILIES) -> list[Family]:
+def families_of(config: Config) -> list[Family]:
     """Return the rows of a config: one for each tower; none if its family is unknown."""
     kind = config.get("model_type")
-    return [family for family in families if kind in family.types]
+    return [family for family in FAMILIES if kind in family.types]

@@ -195,3 +195,33 @@ def _from_blocks(stacked: Matrix, width: int, heads: Heads) -> list[Matrix]:
     blocks = stacked.reshape(heads.blocks, -1, *stacked.shape[1:])
     parts = dict(zip(heads.order, np.split(blocks, ends[:2], axis=1), strict=True))
     return [parts[each].reshape(-1, *stacked.shape[1:]) for each in "QKV"]
+
+
+def latent_fields(fields: Fields, heads: int, turned: int) -> Fields:
+    """Return the fields of a latent attention, of which rope turns the first columns of a head.
+
+    W_K maps K_R to the first columns of every head as it is, and latent vectors to the others.
+
+    Parameters
+    ----------
+    fields
+        Those of a layer: W_DKV and W_KR in one array, and W_UK and W_V in W_UKV, all (out, in).
+    heads, turned
+        The number of heads, and of the columns of each that rope turns, the last ones in W_Q.
+    """
+    made = dict(fields)
+    for kind in "Wb":
+        if f"{kind}_DKV_KR" in made:
+            both = made.pop(f"{kind}_DKV_KR")
+            made[f"{kind}_DKV"], made[f"{kind}_KR"] = both[:-turned], both[-turned:]
+    W_Q, W_UKV = made["W_Q"], made.pop("W_UKV")
+    of_query = W_Q.reshape(heads, -1, W_Q.shape[1])
+    made["W_Q"] = np.roll(of_query, turned, axis=1).reshape(W_Q.shape)
+    plain, rank = of_query.shape[1] - turned, W_UKV.shape[1]
+    of_both = W_UKV.reshape(heads, -1, rank)
+    W_K = np.zeros((heads, turned + plain, turned + rank), W_UKV.dtype)
+    W_K[:, :turned, :turned] = np.eye(turned)
+    W_K[:, turned:, turned:] = of_both[:, :plain]
+    made["W_K"] = W_K.reshape(-1, turned + rank)
+    made["W_V"] = of_both[:, plain:].reshape(-1, rank)
+    return made

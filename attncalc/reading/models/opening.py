@@ -31,7 +31,7 @@ from attncalc.reading.models.folder import (
 from attncalc.reading.models.frames import convolved
 from attncalc.reading.models.gguf import ENDING as GGUF
 from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
-from attncalc.reading.models.layer import Heads, layer_fields, named
+from attncalc.reading.models.layer import Heads, latent_fields, layer_fields, named
 from attncalc.reading.models.names import EXPERT, IN_OUT, OF_EACH, OUT_IN, is_buffer, renamed
 from attncalc.reading.models.rope import frequencies, longest
 from attncalc.reading.models.unknown import unknown
@@ -41,7 +41,7 @@ Fields = dict[str, Any]
 SINGLE_LABEL = "single_label_classification"
 MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
-_OF_ROUTERS = ("top_k", "router", "router_norm", "router_scale")
+_OF_ROUTERS = ("top_k", "router", "router_norm", "router_scale", "router_groups", "top_groups")
 _LAST_OF_PARTS = ("W_O", "b_O", "W_2", "b_2", "W_s2")
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalisation in old files from TensorFlow."""
@@ -294,6 +294,9 @@ class Model:
             (parts[side] if side else fields)[own] = self._shared(name)
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
+        if "W_UKV" in fields:
+            fields = latent_fields(fields, int(settings["heads"]), int(settings["rope_dims"]))
+            self._notes.append("the first columns of W_K are those of rope: they take K_R as it is")
         self._check_places(parts.get("self", fields), settings)
         settings |= self._turned_by(number, settings)
         dropped = () if "W_router" in fields else _OF_ROUTERS
@@ -604,7 +607,7 @@ class Model:
         width = fields["W_Q"].shape[0 if fields.get("weights_layout", OUT_IN) == OUT_IN else 1]
         for key in ("head_dim", "d_kv"):
             own = self.config.count_or_none(key)
-            if own is not None and own * heads != width:
+            if own is not None and own * heads != width and "W_DKV" not in fields:
                 raise InputError(
                     f"{self.config.place}: {heads} heads, {quoted(key)} is {own}, and the queries "
                     f"are {width} wide: that is not {heads} × {own}"

@@ -165,6 +165,16 @@ def _yarn_factor(own: Config, factor: float) -> float:
     return grown(scales[0]) / grown(scales[1]) if all(scales) else grown(1)
 
 
+def scale_of_yarn(config: Config) -> float:
+    """Return the factor of queries, and of keys, by which DeepSeek's scores grow with yarn."""
+    key, said = _scaling(config, 0)
+    own = Config(f"{config.place}, {key}", said)
+    scale = own.number("mscale_all_dim", None) or 0
+    if _type(said) == "default" or not scale or own.number("factor") <= 1:
+        return 1.0
+    return float(0.1 * scale * math.log(own.number("factor")) + 1)
+
+
 def longest(config: Config) -> int | None:
     """Return the number of tokens up to which frequencies stay the same; None for any."""
     kind, said = _type(_scaling(config, 0)[1]), _scaling(config, 0)[1]
