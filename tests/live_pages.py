@@ -339,7 +339,7 @@ def _fed_forward(rng: Random, number: Any, d: int) -> dict[str, Any]:
     said: dict[str, Any] = {
         "W_1": matrix(rng, number, d, inner),
         "W_2": matrix(rng, number, inner, d),
-        "activation": rng.choice(["relu", "relu2", "gelu", "gelu-tanh", "silu"]),
+        "activation": rng.choice(["relu", "relu2", "gelu", "gelu-tanh", "gelu-quick", "silu"]),
     }
     if rng.random() < 0.3:
         said["W_3"] = matrix(rng, number, d, inner)

@@ -180,10 +180,15 @@ def gelu_tanh(x: Fraction) -> Fraction:
     return x * (1 + (doubled - 1) / (doubled + 1)) / 2
 
 
+def gelu_quick(x: Fraction) -> Fraction:
+    return x / (1 + power_of_e(-Fraction("1.702") * x))
+
+
 ACTIVATIONS: dict[str, Callable[[Fraction], Fraction]] = {
     "relu": relu,
     "relu2": lambda x: relu(x) ** 2,
     "gelu": gelu,
     "gelu-tanh": gelu_tanh,
+    "gelu-quick": gelu_quick,
     "silu": silu,
 }

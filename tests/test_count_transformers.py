@@ -37,6 +37,8 @@ _FALCON = {
     "ffn_hidden_size": 24,
 }  # fmt: skip
 _VIT = {**_BERT, "image_size": 8, "patch_size": 4}
+_ALBERT = {**_BERT, "embedding_size": 8}
+_MARIAN = {**_SIDES, "eos_token_id": 1, "decoder_start_token_id": 0}
 _WHISPER = {
     **_SIDES, "num_mel_bins": 5, "max_source_positions": 7, "max_target_positions": 7,
     "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1,
@@ -60,6 +62,14 @@ CASES = [
     ("BertModel", _BERT), ("BertForMaskedLM", _BERT), ("BertForPreTraining", _BERT),
     ("BertForSequenceClassification", _BERT), ("BertForTokenClassification", _BERT),
     ("BertForNextSentencePrediction", _BERT),
+    ("CLIPTextModelWithProjection", {**_BERT, "projection_dim": 6}), ("CLIPTextModel", _BERT),
+    ("CLIPVisionModelWithProjection", {**_VIT, "projection_dim": 6}), ("SiglipTextModel", _BERT),
+    ("Dinov2Model", _VIT), ("Dinov2Model", {**_VIT, "use_swiglu_ffn": True, "mlp_ratio": 2}),
+    ("Dinov2WithRegistersModel", _VIT), ("DeiTModel", _VIT), ("DeiTForImageClassification", _VIT),
+    ("AlbertModel", _ALBERT), ("AlbertForMaskedLM", _ALBERT),
+    ("AlbertForSequenceClassification", _ALBERT), ("ElectraForMaskedLM", _ALBERT),
+    ("MPNetModel", _BERT), ("MPNetForMaskedLM", _BERT), ("MarianMTModel", _MARIAN),
+    ("RobertaModel", _BERT), ("RobertaForMaskedLM", _BERT),
     ("ViTModel", _VIT), ("ViTForImageClassification", _VIT),
     ("BartModel", _SIDES), ("BartForConditionalGeneration", _SIDES),
     ("MBartForConditionalGeneration", _SIDES),
@@ -126,7 +136,7 @@ def test_parameters_equal_numel(name, sizes, tmp_path):
 def inputs_of(name, config):
     """Return what a model reads: seven tokens, or an image of four patches."""
     ids = torch.ones(1, TOKENS, dtype=torch.long)
-    if config.model_type == "vit":
+    if hasattr(config, "patch_size"):
         return {"pixel_values": torch.zeros(1, 3, 8, 8)}
     if config.model_type == "whisper":
         inputs = {"input_features": torch.zeros(1, 5, 2 * TOKENS)}
@@ -148,7 +158,7 @@ def test_flops_and_cache_are_those_of_a_pass(name, sizes, tmp_path):
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         out = model(**inputs_of(name, config))
     (tmp_path / "config.json").write_text(json.dumps(config.to_dict(), default=str))
-    found = count(tmp_path, tokens=None if config.model_type == "vit" else TOKENS)
+    found = count(tmp_path, tokens=None if hasattr(config, "patch_size") else TOKENS)
     assert found["multiply_adds"]["flops"] == counter.get_total_flops()
     cache = getattr(out, "past_key_values", None)
     assert cache is not None or "Classification" in name or found["kv_cache"]["bytes"] == 0

@@ -42,6 +42,9 @@ pytestmark = pytest.mark.campaign(2)
 EPS = Fraction(1, 100_000)
 TENTH = Fraction(1, 10)
 CUBE, HALF = Fraction(44715, 1_000_000), Fraction(1, 2)
+SLOPE = Fraction(1702, 1000)
+NEWER = ("GELUquick", "GatedGELUquick")
+"""Equations that are newer than the recorded work."""
 
 
 def way_back(operation, to, *shapes):
@@ -111,10 +114,12 @@ CASES = [
     ("ReLU", "", {}, Activate("relu"), [(3, 4)]),
     ("GELU", "", {}, Activate("gelu"), [(3, 4)]),
     ("GELUtanh", "", {"half": HALF, "cube": CUBE}, Activate("gelu-tanh"), [(3, 4)]),
+    ("GELUquick", "", {"slope": SLOPE}, Activate("gelu-quick"), [(3, 4)]),
     ("SiLU", "", {}, Activate("silu"), [(3, 4)]),
     ("Tanh", "", {}, Activate("tanh"), [(3, 4)]),
     ("GatedReLU", "", {}, Gate("relu"), [(3, 4), (3, 4)]),
     ("GatedGELU", "", {}, Gate("gelu"), [(3, 4), (3, 4)]),
+    ("GatedGELUquick", "", {"slope": SLOPE}, Gate("gelu-quick"), [(3, 4), (3, 4)]),
     ("GatedSiLU", "", {}, Gate("silu"), [(3, 4), (3, 4)]),
 ]
 
@@ -148,7 +153,7 @@ def test_an_equation_has_the_values_of_the_operation_that_it_states(case, decima
 # operations that say which equation they are; an input of
 # marks, of ids or of numbers above 0 says so before its shape
 BASE, TURNS = Fraction(100), {"base": Fraction(100), "offset": Fraction(3, 2)}
-KINDS = [kind for kind in EVERY_KIND if kind not in ("relu2", "swish-clamped")]
+KINDS = [kind for kind in EVERY_KIND if kind not in ("relu2", "swish-clamped", "gelu-quick")]
 """The activations whose work is recorded."""
 SLOW = [
     RopeScaling("linear", Fraction(4)),
@@ -277,6 +282,8 @@ ADDED = [
     (Gate("relu2"), [(3, 4)] * 2),
     (way_back(Activate("relu2"), 0, (3, 4)), [(3, 4)] * 2),
     (way_back(Gate("relu2"), 0, (3, 4), (3, 4)), [(3, 4)] * 3),
+    (way_back(Activate("gelu-quick"), 0, (3, 4)), [(3, 4)] * 2),
+    (way_back(Gate("gelu-quick"), 0, (3, 4), (3, 4)), [(3, 4)] * 3),
     (HeadsSquares(), [(2, 3, 4)]),
     (way_back(HeadsSquares(), 0, (2, 3, 4)), [(2, 3, 4), (2, 3, 1)]),
 ]

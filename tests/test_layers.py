@@ -259,8 +259,8 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
         ),
         (
             {"activation": "tanh"},
-            'activation takes "relu", "relu2", "gelu", "gelu-tanh", "silu" or "swish-clamped", '
-            'not "tanh"',
+            'activation takes "relu", "relu2", "gelu", "gelu-tanh", "gelu-quick", "silu" or '
+            '"swish-clamped", not "tanh"',
         ),
         ({"X": None}, "missing matrices: X, the tokens of this encoder"),
         ({"P": numbers(2, 3, 1)}, "positions: P is 2 × 3 and X is 3 × 3: positions need the shape "
@@ -302,8 +302,8 @@ def test_a_wrong_shape_is_reported_with_its_part(fields: dict[str, Any], said: s
         ({"rounding": "display"}, "2.rounding: rounding belongs to the whole problem, not to one "
          "of its parts"),
         ({"W_8": [[1]]}, 'unknown name "2.W_8"'),
-        ({"activation": "sin"}, '2.activation takes "relu", "relu2", "gelu", "gelu-tanh", "silu" '
-         'or "swish-clamped", not "sin"'),
+        ({"activation": "sin"}, '2.activation takes "relu", "relu2", "gelu", "gelu-tanh", '
+         '"gelu-quick", "silu" or "swish-clamped", not "sin"'),
         ({"W_Q": numbers(4, 2, 1)}, "layer 2, attention: X is 3 × 3 and W_Q is 4 × 2: for X W_Q, "
          "W_Q needs as many rows as X has columns (3)"),
     ],

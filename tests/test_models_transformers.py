@@ -4,15 +4,19 @@ The package turns to float32 within itself (in its RMS norms, its softmax, its r
 the time of a test float32 is patched to mean float64, so that nothing is lost.
 """
 
+import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tensor_files import save_tensors
 
-from attncalc import Problem, open_model, solve
+from attncalc import InputError, Problem, open_model, solve
+from attncalc.reading.models.folder import find_weights
 from attncalc.reading.models.opening import Model
 from attncalc.solving.stack import through
 
@@ -398,6 +402,19 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         SMALL | {"embedding_size": 16},
     ),
     "BERT": ("BertConfig", "BertModel", SMALL),
+    "ALBERT": ("AlbertConfig", "AlbertModel", SMALL | {"embedding_size": 8}),
+    "ALBERT of masked words": (
+        "AlbertConfig",
+        "AlbertForMaskedLM",
+        SMALL | {"embedding_size": 8, "hidden_act": "gelu_new"},
+    ),
+    "ELECTRA, factorised": (
+        "ElectraConfig",
+        "ElectraForMaskedLM",
+        SMALL | {"embedding_size": 8},
+    ),
+    "MPNet": ("MPNetConfig", "MPNetModel", SMALL),
+    "MPNet of masked words": ("MPNetConfig", "MPNetForMaskedLM", SMALL),
     "BERT of masked words": ("BertConfig", "BertForMaskedLM", SMALL | {"hidden_act": "relu"}),
     "ViT": (
         "ViTConfig",
@@ -435,6 +452,11 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         BART | {"scale_embedding": True, "activation_function": "relu"},
     ),
     "mBART": ("MBartConfig", "MBartForConditionalGeneration", BART),
+    "Marian": (
+        "MarianConfig",
+        "MarianMTModel",
+        BART | {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0},
+    ),
     "Pegasus": ("PegasusConfig", "PegasusForConditionalGeneration", BART),
     "Whisper": ("WhisperConfig", "WhisperForConditionalGeneration", WHISPER),
     "T5": ("T5Config", "T5ForConditionalGeneration", T5),
@@ -478,7 +500,7 @@ def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def made(name: str, folder: Path, **shards: Any) -> Any:
     """Return a model with parameters spread out, saved in a folder as hubs hand it out."""
-    config, kind, said = (MODELS | PAIRS)[name]
+    config, kind, said = (MODELS | PAIRS | TOWERS | OF_PATCHES | LOCAL)[name]
     config = getattr(transformers, config)(**said)
     config._attn_implementation = config._experts_implementation = "eager"
     model = spread_out(getattr(transformers, kind)(config))
@@ -492,8 +514,10 @@ def spread_out(model: Any) -> Any:
     torch.manual_seed(1)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
+            is_kept = "embed_positions" in name and not parameter.requires_grad  # not saved
             is_gain = name.endswith("weight") and ("norm" in name.lower() or ".ln_" in name)
-            parameter.copy_(torch.randn_like(parameter) * 0.4 + is_gain)
+            drawn = torch.randn_like(parameter) * 0.4 + float(is_gain)
+            parameter.copy_(parameter if is_kept else drawn)
         for name, buffer in model.named_buffers():
             if name.endswith("correction_bias"):
                 buffer.copy_(torch.randn_like(buffer))
@@ -594,6 +618,8 @@ def compare_end(solution: Any, out: Any, near: float) -> None:
     steps = [step.name for step in solution.plan]
     if "logits" not in steps:
         assert np.abs(solution["Y"] - out.last_hidden_state[0].numpy()).max() < near
+        if "G_pre" in steps:
+            assert np.abs(solution["G_pre"] - out.pooler_output.numpy()).max() < near
         return
     found = solution["logits_capped" if "logits_capped" in steps else "logits"]
     logits = out.logits[0].numpy()
@@ -663,3 +689,254 @@ def test_bfloat16_is_widened_as_the_package_widens_it(tmp_path: Path) -> None:
     assert tokens["X"].array.dtype == np.float32
     assert np.abs(tokens["X"].array - out.hidden_states[2][0].numpy()).max() < 2e-3
     assert opened.remarks == ("weights are given in bfloat16, computed in float32",)
+
+
+IMAGES = OF_IMAGES | {"image_size": 8, "patch_size": 4}
+TEXTS = SMALL | {"bos_token_id": 48, "eos_token_id": 49}
+TOWERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # of a text and an image, as MODELS
+    "CLIP": (
+        "CLIPConfig",
+        "CLIPModel",
+        {"text_config": TEXTS, "vision_config": IMAGES, "projection_dim": 10},
+    ),
+    "CLIP with an old config": (
+        "CLIPConfig",
+        "CLIPModel",
+        {
+            "text_config": TEXTS | {"eos_token_id": 2},
+            "vision_config": IMAGES | {"hidden_size": 20},
+            "projection_dim": 10,
+        },
+    ),
+    "SigLIP": (
+        "SiglipConfig",
+        "SiglipModel",
+        {"text_config": TEXTS | {"projection_size": 6}, "vision_config": IMAGES},
+    ),
+}
+
+
+@pytest.mark.campaign(2)
+@pytest.mark.parametrize("tower", ["text", "vision"])
+@pytest.mark.parametrize("name", TOWERS)
+def test_towers_of_text_and_images_are_those_of_the_package(
+    name: str, tower: str, tmp_path: Path
+) -> None:
+    """Each layer of the tower that reads the input, and its pooled output."""
+    model = made(name, tmp_path)
+    ids = [*IDS, 49, 3, 49]
+    given: dict[str, Any] = {"tokens": ids}
+    read = torch.tensor([ids])
+    if tower == "vision":
+        read = torch.randn(1, 3, 8, 8, generator=torch.manual_seed(2))
+        given = {"image": read.numpy()}
+    own = getattr(model, f"{tower}_model")
+    with torch.no_grad():
+        out = own(read, output_hidden_states=True, output_attentions=True)
+        pooled = out.pooler_output
+        if name.startswith("CLIP"):
+            ways = {"text": model.text_projection, "vision": model.visual_projection}
+            pooled = ways[tower](pooled)
+    assert_layers(tmp_path, given, out)
+    solution = solve(open_model(tmp_path, **given))
+    if name == "SigLIP" and tower == "vision":
+        near(solution["Y"], out.last_hidden_state)
+        assert "F_pre" not in [step.name for step in solution.plan]
+    elif len(solution["F_pre"]) == 1:
+        near(solution["F_pre"], pooled.unsqueeze(0))
+    else:  # the end of the text is not the last token
+        near(solution["F_pre"][[ids.index(49)]], pooled.unsqueeze(0))
+        assert f"token {ids.index(49) + 1} ends the text" in " ".join(solution.problem.remarks)
+
+
+def assert_layers(folder: Path, given: dict[str, Any], out: Any) -> None:
+    """Compare the weights and the outputs of each layer of an encoder."""
+    count = len(out.attentions)
+    for layer in range(count):
+        solution = solve(open_model(folder, **given, layer=layer))
+        near(solution["A"], out.attentions[layer])
+        near(solution["Y"], out.hidden_states[layer + 1])
+
+
+def test_clip_without_an_end_of_text_is_refused(tmp_path: Path) -> None:
+    made("CLIP", tmp_path)
+    with pytest.raises(InputError, match=r"no end of text \(49\): the head of CLIP reads the"):
+        open_model(tmp_path, tokens=IDS)
+    with pytest.raises(InputError, match="needs an input: tokens or text or image"):
+        open_model(tmp_path)
+
+
+OF_PATCHES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "DINOv2": ("Dinov2Config", "Dinov2Model", IMAGES),
+    "DINOv2, gated, without biases": (
+        "Dinov2Config",
+        "Dinov2Model",
+        IMAGES | {"use_swiglu_ffn": True, "qkv_bias": False},
+    ),
+    "DINOv2 with registers": ("Dinov2WithRegistersConfig", "Dinov2WithRegistersModel", IMAGES),
+    "DeiT": ("DeiTConfig", "DeiTModel", IMAGES),
+    "ViT without a head": ("ViTConfig", "ViTModel", IMAGES | {"pooler_act": "relu"}),
+    "DeiT of classes": ("DeiTConfig", "DeiTForImageClassification", IMAGES | {"num_labels": 3}),
+    "CLIP vision": (
+        "CLIPVisionConfig",
+        "CLIPVisionModelWithProjection",
+        IMAGES | {"projection_dim": 6},
+    ),
+    "SigLIP of classes": (
+        "SiglipConfig",
+        "SiglipForImageClassification",
+        {"vision_config": IMAGES, "text_config": TEXTS, "num_labels": 3},
+    ),
+}
+
+
+@pytest.mark.campaign(3)
+@pytest.mark.parametrize("name", OF_PATCHES)
+def test_encoders_of_images_are_those_of_the_package(name: str, tmp_path: Path) -> None:
+    """Each layer, the outputs, and the pooled output or the logits."""
+    model = made(name, tmp_path)
+    read = torch.randn(1, 3, 8, 8, generator=torch.manual_seed(2))
+    given = {"image": read.numpy()}
+    with torch.no_grad():
+        out = model(read, output_hidden_states=True, output_attentions=True)
+    assert_layers(tmp_path, given, out)
+    solution = solve(open_model(tmp_path, **given))
+    steps = {step.name for step in solution.plan}
+    if "last_hidden_state" in out and name != "CLIP vision":  # it normalises one token alone
+        near(solution["Y"], out.last_hidden_state)
+    if "logits" in out:
+        near(solution["logits"], out.logits.unsqueeze(0))
+    pooled = out.get("pooler_output", out.get("image_embeds"))
+    if pooled is not None and "DINO" not in name:
+        near(solution["G_pre" if "G_pre" in steps else "F_pre"], pooled.unsqueeze(0))
+
+
+MODERN = SMALL | {
+    "local_attention": 4,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "cls_token_id": 1,
+    "sep_token_id": 2,
+}
+LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "ModernBERT": ("ModernBertConfig", "ModernBertModel", MODERN),
+    "ModernBERT of masked words": (
+        "ModernBertConfig",
+        "ModernBertForMaskedLM",
+        MODERN
+        | {
+            "attention_bias": True,
+            "mlp_bias": True,
+            "classifier_bias": True,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+        },
+    ),
+    "ModernBERT of classes": (
+        "ModernBertConfig",
+        "ModernBertForSequenceClassification",
+        MODERN | {"classifier_pooling": "mean", "num_labels": 3},
+    ),
+    "ModernBERT of tokens": (
+        "ModernBertConfig",
+        "ModernBertForTokenClassification",
+        MODERN | {"num_labels": 3},
+    ),
+}
+
+
+@pytest.mark.campaign(2)
+@pytest.mark.parametrize("name", LOCAL)
+def test_encoders_with_local_layers_are_those_of_the_package(name: str, tmp_path: Path) -> None:
+    model = made(name, tmp_path)
+    with torch.no_grad():
+        out = model(torch.tensor([IDS]), output_hidden_states=True, output_attentions=True)
+    count = len(out.attentions)
+    for layer in range(count):
+        solution = solve(open_model(tmp_path, tokens=IDS, layer=layer))
+        near(solution["A"], out.attentions[layer])
+        if layer < count - 1:
+            near(solution["Y"], out.hidden_states[layer + 1])
+    solution = solve(open_model(tmp_path, tokens=IDS))
+    found = out.last_hidden_state if name == "ModernBERT" else out.logits
+    expected = found if found.ndim == 3 else found.unsqueeze(0)
+    near(solution["Y" if name == "ModernBERT" else "logits"], expected)
+
+
+def test_an_old_config_of_modernbert_is_read_as_the_package_reads_it(tmp_path: Path) -> None:
+    """Its bases, and which layers are local, have other keys."""
+    made("ModernBERT", tmp_path)
+    given = solve(open_model(tmp_path, tokens=IDS))["Y"]
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["layer_types"], config["rope_parameters"]
+    old = {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0}
+    text = json.dumps(config | old | {"global_attn_every_n_layers": 3})
+    (tmp_path / "config.json").write_text(text)
+    assert (solve(open_model(tmp_path, tokens=IDS))["Y"] == given).all()
+
+
+def test_8_bits_of_bitsandbytes_are_multiplied_by_the_scales_of_rows(tmp_path: Path) -> None:
+    """A row of int8 times SCB / 127, as `int8_vectorwise_dequant` has it; no kernel is run."""
+    model = made("Llama", tmp_path)
+    arrays = {name: each.numpy() for name, each in model.state_dict().items()}
+    kept: dict[str, Any] = {}
+    for name, array in arrays.items():
+        if "_proj.weight" not in name:
+            kept[name] = array
+            continue
+        scale = np.abs(array).max(axis=1).astype(np.float32)
+        whole = np.round(array / scale[:, None] * 127).astype(np.int8)
+        start = name.removesuffix("weight")
+        kept |= {
+            name: whole,
+            f"{start}SCB": scale,
+            f"{start}weight_format": np.uint8(0).reshape(()),
+        }
+        arrays[name] = whole * (scale[:, None] / np.float32(127))
+    save_tensors(tmp_path / "model.safetensors", **kept)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_8bit": True}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    model.load_state_dict({name: torch.tensor(each).double() for name, each in arrays.items()})
+    out, _ = run(model, torch.tensor([IDS]))
+    solution = solve(open_model(tmp_path, tokens=IDS))
+    assert np.abs(solution["A"] - out.attentions[-1][0].numpy()).max() < 1e-6
+    assert np.abs(solution["logits"][0] - out.logits[0, -1].numpy()).max() < 1e-4
+    assert "weights are given in int8" in " ".join(solution.problem.remarks)
+
+
+UNKNOWN: dict[str, dict[str, Any]] = {
+    "Funnel": {"vocab_size": 50, "block_sizes": [1, 2], "d_model": 16, "n_head": 4, "d_head": 4},
+    "DebertaV2": SMALL,
+    "Nystromformer": SMALL,
+    "Splinter": SMALL,
+    "Blenderbot": BART,
+    "Swin": {"image_size": 8, "patch_size": 2, "embed_dim": 8, "depths": [1, 2]}
+    | {"num_heads": [2, 2], "window_size": 2},
+    "Mamba": {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2, "state_size": 4},
+}
+
+
+@pytest.mark.campaign(4)
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_message_about_an_unknown_model_has_every_kind_of_tensor(
+    name: str, tmp_path: Path
+) -> None:
+    """Names are whole: of those that differ in numbers alone, the first, and their count."""
+    config = getattr(transformers, f"{name}Config")(**UNKNOWN[name])
+    model = getattr(transformers, f"{name}Model")(config)
+    model.save_pretrained(tmp_path)
+    with pytest.raises(InputError) as error:
+        open_model(tmp_path, tokens=IDS)
+    said, listed = str(error.value), [*find_weights(tmp_path)]
+    shown = [line.split('"')[1] for line in said.splitlines() if line.startswith('  "')]
+    alike = {re.sub(r"(?<=\.)\d+(?=\.)", "#", each) for each in listed}
+    assert {*shown} <= {*listed}
+    assert {re.sub(r"(?<=\.)\d+(?=\.)", "#", each) for each in shown} == alike
+    assert len(shown) == len(alike)
+    near = {"Nystromformer": "BERT", "Splinter": "BERT", "Blenderbot": "Pegasus"}
+    if name in near:
+        assert said.partition("nearly fit:\n")[2].startswith(f"  {near[name]}: it")
+    elif name in ("Funnel", "Mamba"):
+        assert "No family here has names like these" in said

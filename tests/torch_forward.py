@@ -211,6 +211,7 @@ ACTIVATIONS = {
     "relu2": lambda x: torch.nn.functional.relu(x) ** 2,
     "gelu": torch.nn.functional.gelu,
     "gelu-tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+    "gelu-quick": lambda x: x * torch.sigmoid(1.702 * x),
     "silu": torch.nn.functional.silu,
 }
 

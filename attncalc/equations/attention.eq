@@ -170,6 +170,9 @@ GELU(X):                  Y[i in n, j in m] = X[i,j] * +Phi(X[i,j])  ~ GELU(X)
 GELUtanh(X):              Y[i in n, j in m] = half * X[i,j] * +(1 + tanh(sqrt(2 / pi) * (X[i,j] + cube * X[i,j] ** 3)))  ~ GELU(X)
     paper Hendrycks and Gimpel, Gaussian Error Linear Units (2016)
     back X: GELUtanhBack(X, -, dY)
+GELUquick(X):             Y[i in n, j in m] = X[i,j] / +(1 + exp(-(slope * X[i,j])))  ~ GELU(X)
+    paper Hendrycks and Gimpel, Gaussian Error Linear Units (2016)
+    back X: GELUquickBack(X, -, dY)
 SiLU(X):                  Y[i in n, j in m] = X[i,j] / +(1 + exp(-X[i,j]))  ~ SiLU(X)
     paper Elfwing et al., Sigmoid-Weighted Linear Units (2018)
     back X: SiLUBack(X, -, dY)
@@ -194,6 +197,10 @@ GatedGELUtanh(X, G):      Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(half * 
     paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: GELUtanhBack(X, G, dY)
     back G: GatedGELUtanh(X, dY)
+GatedGELUquick(X, G):     Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(X[i,j] / (1 + exp(-(slope * X[i,j])))) * G[i,j]  ~ GELU(X) * G
+    paper Shazeer, GLU Variants Improve Transformer (2020)
+    back X: GELUquickBack(X, G, dY)
+    back G: GatedGELUquick(X, dY)
 GatedTanh(X, G):          Y[i in n, j in m] = +tanh(X[i,j]) * G[i,j]
     paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: TanhBack(X, G, dY)
@@ -394,6 +401,9 @@ GELUBack(X, U?, G):       dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }+(Phi(X[i,j
 GELUtanhBack(X, U?, G):
     dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }dgelu(X[i,j]) == G[i,j] * {U|U[i,j] * }+((1 + tanh(u)) / 2 + X[i,j] * (1 - tanh(u) ** 2) * (sqrt(2 / pi) * (1 + 3 * cube * X[i,j] ** 2)) / 2)
     where u = sqrt(2 / pi) * (X[i,j] + cube * X[i,j] ** 3)
+    ~ G{U| * U} * "GELU'"(X)
+GELUquickBack(X, U?, G):
+    dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }dgelu(X[i,j]) == G[i,j] * {U|U[i,j] * }+(sigmoid(slope * X[i,j]) * (1 + slope * X[i,j] * (1 - sigmoid(slope * X[i,j]))))
     ~ G{U| * U} * "GELU'"(X)
 SiLUBack(X, U?, G):
     dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }(1 / (1 + exp(-X[i,j])) * (1 + X[i,j] * (1 - +sigmoid(X[i,j])))) == G[i,j] * {U|U[i,j] * }+(sigmoid(X[i,j]) * (1 + X[i,j] * (1 - sigmoid(X[i,j]))))

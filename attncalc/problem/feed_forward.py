@@ -225,6 +225,7 @@ IN_WORDS = {
     "relu2": "the square of ReLU",
     "gelu": "GELU, by the error function",
     "gelu-tanh": "GELU, approximated by tanh",
+    "gelu-quick": "GELU, approximated by the logistic function",
     "silu": "SiLU",
     "swish-clamped": "the clamped Swish of gpt-oss",
 }

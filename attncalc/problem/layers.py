@@ -179,7 +179,7 @@ class _Layer:
         """Add a part between its normalisations and its residual connection."""
         before, norm = self.tokens, self.fields.norm
         count = 2 * number - 1 if norm == "around" else number
-        if norm in ("pre", "around"):
+        if norm in ("pre", "around") or (norm == "pre-second" and number > 1):
             self._add(NORMALISATION, f"N_{count}", str(count))
         self._keep_inside(part, side, own)
         if norm in ("around", "output"):

@@ -127,6 +127,7 @@ def with_statistics(
 _WHERE = {
     "pre": "before each part",
     "post": "behind each part",
+    "pre-second": "before each part but the first",
     "around": "before each part and behind it, before it is added",
     "output": "behind each part, before it is added",
 }

@@ -182,7 +182,8 @@ class Problem(Outer):
         and whether variances are divided by d (0) or d − 1 (1).
     W_1, b_1, W_2, b_2, W_3, b_3, activation
         Feed-forward, act(N W_1 + b_1) W_2 + b_2, with W_3 a gate: act(N W_1 + b_1) ⊙
-        (N W_3 + b_3); its function, `"relu"`, `"relu2"`, `"gelu"`, `"gelu-tanh"` or `"silu"`.
+        (N W_3 + b_3); its function, `"relu"`, `"relu2"`, `"gelu"`, `"gelu-tanh"`, `"gelu-quick"`,
+        `"silu"` or, with a gate, `"swish-clamped"`.
     W_router, b_router, top_k, router, router_norm, router_scale, b_choice
         Experts: `W_1`, `W_2` and `W_3` are one matrix for each, the router is (d, experts). Each
         token has the `top_k` experts with the largest shares, by a `"softmax"` or `"sigmoid"` of
@@ -203,8 +204,8 @@ class Problem(Outer):
     softcap_out
         c, for logits of c · tanh(logits / c).
     W_pre, b_pre, activation_pre, tied
-        A hidden layer before W_out, (d, d_h), and its function, `"tanh"` or one of `activation`;
-        and whether the head's weights are those of W_E, transposed.
+        A hidden layer before W_out, (d, d_h), and its function, `"tanh"`, `"none"` or one of
+        `activation`; and whether the head's weights are those of W_E, transposed.
     gamma_pre, beta_pre
         Gain and bias, (d_h,), of a normalization after that layer, which exists if one is given.
     backward

@@ -22,10 +22,12 @@ from attncalc.equations.operation import (
 NUMBERS = {
     "half": Fraction(1, 2),
     "cube": Fraction(44715, 1_000_000),
+    "slope": Fraction(1702, 1000),
     "alpha": Fraction(1702, 1000),
     "limit": Fraction(7),
 }
-"""The numbers of the approximation of GELU by tanh, and of the clamped Swish of gpt-oss."""
+"""The numbers of the approximations of GELU, by tanh and by the logistic function, and of the
+clamped Swish of gpt-oss."""
 
 
 class _Kind(NamedTuple):
@@ -33,15 +35,18 @@ class _Kind(NamedTuple):
 
     title: str
     equation: str
+    by: str = ""
+    """The function that approximates it, after a title."""
 
 
 KINDS = {
     "relu": _Kind("ReLU", "ReLU"),
     "relu2": _Kind("ReLU²", "ReLU2"),
     "gelu": _Kind("GELU", "GELU"),
-    "gelu-tanh": _Kind("GELU", "GELUtanh"),
+    "gelu-tanh": _Kind("GELU", "GELUtanh", " by tanh"),
     "silu": _Kind("SiLU", "SiLU"),
     "tanh": _Kind("tanh", "Tanh"),
+    "gelu-quick": _Kind("GELU", "GELUquick", " by the logistic function"),
     "swish-clamped": _Kind("clamped Swish", "ClampedSwish"),
 }
 GATED = ("swish-clamped",)

@@ -3,14 +3,18 @@
 Names and keys are those of the `transformers` library, whose classes define them.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from attncalc.base.errors import InputError
 from attncalc.reading.models.family import (
     ACTIVATIONS,
     CLASSES,
     MASKED,
+    POOLED,
+    SPAN,
     Family,
     Head,
     Said,
@@ -34,6 +38,7 @@ from attncalc.reading.models.rope import (
     scale_of_yarn,
 )
 
+_ENCODER = {"block": "encoder", "norm": "pre", "normalization": "layer"}
 _DECODER = {"block": "decoder", "norm": "pre", "causal": True}
 _LLAMA_FIXED = {**_DECODER, "normalization": "rms", "positions": "rope", "rope_pairing": "halves"}
 _LLAMA_SAID = {
@@ -51,6 +56,18 @@ def _as_classes(end: str, reads: str = "last") -> Head:
     if reads != "last":
         tensors["b_out"] = (f"{end}.bias",)
     return Head(tensors, CLASSES, reads)
+
+
+def _pooled(end: str, reads: str = "first", activation: str = "", *, bias: bool = True) -> Head:
+    """Return a head of one projection, which gives a vector."""
+    tensors = {"W_pre": (f"{end}.weight",)} | ({"b_pre": (f"{end}.bias",)} if bias else {})
+    pooler = {"tanh": "tanh", **ACTIVATIONS}
+    says = {
+        "activation_pre": lambda config, layer: (
+            activation or pooler[config.one_of("pooler_act", pooler, "tanh")]
+        )
+    }
+    return Head(tensors, POOLED, reads, says=says)
 
 
 def _llama_heads(**says: Said) -> dict[str, Head]:
@@ -164,6 +181,17 @@ _BART_HEADS = {
     ),
     "ForSequenceClassification": _OF_SEQUENCES,
 }
+_OF_FIRST_TOKEN = Head(
+    {
+        "W_pre": ("pre_classifier.weight",),
+        "b_pre": ("pre_classifier.bias",),
+        "W_out": ("classifier.weight",),
+        "b_out": ("classifier.bias",),
+    },
+    CLASSES,
+    "first",
+    says={"activation_pre": lambda config, layer: "relu"},
+)
 _BERT_POOLER = {"W_pre": ("{}pooler.dense.weight",), "b_pre": ("{}pooler.dense.bias",)}
 _OF_MASKED = Head(
     {
@@ -283,8 +311,10 @@ _BERT = Family(
             },
             CLASSES,
             "first",
+            labels=("is next", "is not next"),
         ),
         "ForTokenClassification": _as_classes("classifier", "all"),
+        "BertModel": _pooled("{}pooler.dense"),
     },
     asks={
         "position_embedding_type": ("absolute", None),
@@ -324,6 +354,355 @@ def _rope_in_windows(config: Config, layer: int) -> str | None:
 def _over_logits(config: Config, layer: int) -> float:
     """Return the factor of the logits of Granite."""
     return 1 / float(config.number("logits_scaling", 1.0))
+
+
+def _is_local(config: Config, layer: int) -> bool:
+    """Return whether a layer of ModernBERT is local: in old configs, all but every third."""
+    kinds = config.get("layer_types", None)
+    if isinstance(kinds, list) and layer < len(kinds):
+        return bool(kinds[layer] == "sliding_attention")
+    return layer % int(config.count("global_attn_every_n_layers", 3)) != 0
+
+
+def _base_of_kind(config: Config, layer: int) -> Any:
+    """Read the base of rope in ModernBERT: local layers have their own."""
+    kind, usual = ("local", 10_000) if _is_local(config, layer) else ("global", 160_000)
+    if config.says("rope_parameters"):
+        return a_base(config, layer)
+    return a_number(f"{kind}_rope_theta", usual)(config, layer)
+
+
+def _masked(start: str, end: str, bias: str, activation: Said, norm: str = "LayerNorm") -> Head:
+    """Return a head of masked tokens: a hidden layer, its normalization, and the table."""
+    hidden = {"W_pre": f"{start}dense.weight", "b_pre": f"{start}dense.bias"}
+    normed = {"gamma_pre": f"{start}{norm}.weight", "beta_pre": f"{start}{norm}.bias"}
+    table = {"W_out": f"{end}.weight", "b_out": bias}
+    tensors = {name: (each,) for name, each in {**hidden, **normed, **table}.items()}
+    return Head(tensors, MASKED, "all", says={"activation_pre": activation}, is_tied=True)
+
+
+def _with_hidden(reads: str, classes: str = "classifier") -> Head:
+    """Return the head of ModernBERT for classes: a hidden layer, normalised, and the classes."""
+    masked = _masked(
+        "head.", classes, f"{classes}.bias", an_activation("classifier_activation"), "norm"
+    )
+    pooling = {"cls": "first", "mean": "mean"}
+    says = {
+        **masked.says,
+        "read": lambda config, layer: (
+            pooling[config.one_of("classifier_pooling", pooling, "cls")]
+            if reads == "first"
+            else reads
+        ),
+    }
+    return replace(masked, gives=CLASSES, reads=reads, says=says, is_tied=False)
+
+
+_GELU: Said = lambda config, layer: "gelu"  # noqa: E731 - a reader among others
+_MASKED_ENCODERS = (
+    replace(
+        _BERT,
+        title="ALBERT",
+        types=("albert",),
+        layers=("encoder.albert_layer_groups.0.albert_layers.0.",),
+        own={
+            "attention.dense.weight": "W_O",
+            "attention.dense.bias": "b_O",
+            "attention.LayerNorm.weight": "gamma_1",
+            "attention.LayerNorm.bias": "beta_1",
+            "ffn.weight": "W_1",
+            "ffn.bias": "b_1",
+            "ffn_output.weight": "W_2",
+            "ffn_output.bias": "b_2",
+            "full_layer_layer_norm.weight": "gamma_2",
+            "full_layer_layer_norm.bias": "beta_2",
+        },
+        widens="encoder.embedding_hidden_mapping_in",
+        heads={
+            "ForMaskedLM": _masked(
+                "predictions.",
+                "predictions.decoder",
+                "predictions.bias",
+                an_activation("hidden_act"),
+            ),
+            "ForSequenceClassification": Head(
+                {
+                    "W_pre": ("{}pooler.weight",),
+                    "b_pre": ("{}pooler.bias",),
+                    "W_out": ("classifier.weight",),
+                    "b_out": ("classifier.bias",),
+                },
+                CLASSES,
+                "first",
+            ),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+            "AlbertModel": _pooled("{}pooler"),
+        },
+        asks={"num_hidden_groups": (1,), "inner_group_num": (1,)},
+    ),
+    Family(
+        "ModernBERT",
+        ("modernbert",),
+        is_gated=lambda config, layer: True,
+        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        layers=("layers.{}.",),
+        count=a_count("num_hidden_layers"),
+        fixed={
+            **_ENCODER,
+            "positions": "rope",
+            "rope_pairing": "halves",
+        },
+        said={
+            "heads": a_count("num_attention_heads"),
+            "eps": a_number("norm_eps"),
+            "activation": an_activation("hidden_activation"),
+            "norm": lambda config, layer: None if layer else "pre-second",
+            "rope_base": _base_of_kind,
+            "rope_scaling": a_scaling,
+            "reach": lambda config, layer: (
+                config.count("local_attention", 128) // 2 if _is_local(config, layer) else None
+            ),
+        },
+        tokens="embeddings.tok_embeddings.weight",
+        begins={"gamma_E": "embeddings.norm.weight"},
+        ends={"gamma_out": "final_norm.weight"},
+        own={
+            "attn_norm.weight": "gamma_1",
+            "mlp_norm.weight": "gamma_2",
+            "attn.Wo.weight": "W_O",
+            "attn.Wo.bias": "b_O",
+            "mlp.Wi.weight": "W_13",
+            "mlp.Wi.bias": "b_13",
+            "mlp.Wo.weight": "W_2",
+            "mlp.Wo.bias": "b_2",
+        },
+        heads={
+            "ForMaskedLM": _masked(
+                "head.", "decoder", "decoder.bias", an_activation("classifier_activation"), "norm"
+            ),
+            "ForSequenceClassification": _with_hidden("first"),
+            "ForTokenClassification": _with_hidden("all"),
+            "ForQuestionAnswering": replace(_with_hidden("all"), labels=SPAN),
+            "ForMultipleChoice": replace(_with_hidden("first"), labels=("this choice",)),
+        },
+        asks={"norm_bias": (False,)},
+    ),
+    replace(
+        _BERT,
+        title="MPNet",
+        types=("mpnet",),
+        fixed={**_BERT.fixed, "rel_max_distance": 128},
+        begins={name: place for name, place in _BERT.begins.items() if name != "W_type"},
+        offset=2,
+        pads="pad_token_id",
+        shared={"rel_bias": "encoder.relative_attention_bias.weight"},
+        own={
+            **{f"attention.attn.{each.lower()}.weight": f"W_{each}" for each in "QKVO"},
+            **{f"attention.attn.{each.lower()}.bias": f"b_{each}" for each in "QKVO"},
+            "attention.LayerNorm.weight": "gamma_1",
+            "attention.LayerNorm.bias": "beta_1",
+        },
+        heads={
+            "ForMaskedLM": _masked(
+                "lm_head.", "lm_head.decoder", "lm_head.bias", _GELU, "layer_norm"
+            ),
+            "ForSequenceClassification": _as_pooled_classes("classifier"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+            "MPNetModel": _pooled("{}pooler.dense"),
+        },
+        asks={"relative_attention_num_buckets": (32,)},
+    ),
+)
+
+
+_CLIP: dict[str, Any] = {
+    "layers": ("encoder.layers.{}.",),
+    "count": a_count("num_hidden_layers"),
+    "said": {
+        "heads": a_count("num_attention_heads"),
+        "eps": a_number("layer_norm_eps"),
+        "activation": an_activation("hidden_act"),
+    },
+    "own": {
+        "layer_norm1.weight": "gamma_1",
+        "layer_norm1.bias": "beta_1",
+        "layer_norm2.weight": "gamma_2",
+        "layer_norm2.bias": "beta_2",
+    },
+}
+_CLIP_TEXT: dict[str, Any] = {
+    **_CLIP,
+    "tokens": "embeddings.token_embedding.weight",
+    "positions": "P",
+    "ends": {"gamma_out": "final_layer_norm.weight", "beta_out": "final_layer_norm.bias"},
+    "inside": "text_config",
+    "tower": "text_model.",
+}
+_OF_PATCHES = {
+    "E": "embeddings.patch_embeddings.projection.weight",
+    "b_E": "embeddings.patch_embeddings.projection.bias",
+    "class_token": "embeddings.cls_token",
+    "P": "embeddings.position_embeddings",
+}
+_NORM_OF_IMAGES = {"gamma_out": "layernorm.weight", "beta_out": "layernorm.bias"}
+_SIZES_OF_CLIP = {
+    "hidden_size": 768,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "num_channels": 3,
+    "image_size": 224,
+}
+
+
+def _end_of_text(config: Config, ids: Sequence[int]) -> int:
+    """Return the first end of a text in CLIP; of old configs, the first largest id."""
+    end = config.get("eos_token_id", 49407)
+    end = max(ids) if end == 2 else end
+    if end not in ids:
+        raise InputError(f"tokens: no end of text ({end}): the head of CLIP reads the token there")
+    return list(ids).index(end)
+
+
+_OF_TEXT = replace(_pooled("text_projection", "last", "none", bias=False), stops=_end_of_text)
+_OF_LAST_TOKEN = replace(_pooled("{}head", "last", "none"), stops=lambda config, ids: len(ids) - 1)
+_OF_AN_IMAGE = _pooled("visual_projection", "first", "none", bias=False)
+_DINO = Family(
+    "DINOv2",
+    ("dinov2",),
+    biases=lambda config, layer: "QKVO123" if config.is_so("qkv_bias", True) else "O123",
+    is_gated=lambda config, layer: config.is_so("use_swiglu_ffn", False),
+    layers=("encoder.layer.{}.",),
+    count=a_count("num_hidden_layers"),
+    fixed=_ENCODER,
+    said={
+        "heads": a_count("num_attention_heads"),
+        "eps": a_number("layer_norm_eps"),
+        "activation": lambda config, layer: (
+            "silu"
+            if config.is_so("use_swiglu_ffn", False)
+            else an_activation("hidden_act")(config, layer)
+        ),
+    },
+    begins=_OF_PATCHES,
+    own={
+        "layer_scale1.lambda1": "lambda_1",
+        "layer_scale2.lambda1": "lambda_2",
+        "mlp.weights_in.weight": "W_13",
+        "mlp.weights_in.bias": "b_13",
+        "mlp.weights_out.weight": "W_2",
+        "mlp.weights_out.bias": "b_2",
+    },
+    ends=_NORM_OF_IMAGES,
+    usual={"use_mask_token": True},
+)
+_OF_IMAGES = (
+    Family(
+        "CLIP text",
+        ("clip", "clip_text_model"),
+        fixed={**_ENCODER, "causal": True},
+        begins={"P": "embeddings.position_embedding.weight"},
+        heads={"CLIPModel": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
+        **_CLIP_TEXT,
+        usual={
+            "vocab_size": 49408,
+            "hidden_size": 512,
+            "intermediate_size": 2048,
+            "num_hidden_layers": 12,
+            "num_attention_heads": 8,
+            "max_position_embeddings": 77,
+            "projection_dim": 512,
+            "layer_norm_eps": 1e-5,
+            "hidden_act": "quick_gelu",
+        },
+    ),
+    Family(
+        "CLIP vision",
+        ("clip", "clip_vision_model"),
+        fixed=_ENCODER,
+        begins={
+            "E": "embeddings.patch_embedding.weight",
+            "class_token": "embeddings.class_embedding",
+            "P": "embeddings.position_embedding.weight",
+            "gamma_E": "pre_layrnorm.weight",
+            "beta_E": "pre_layrnorm.bias",
+        },
+        ends={"gamma_out": "post_layernorm.weight", "beta_out": "post_layernorm.bias"},
+        heads={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
+        **_CLIP,
+        inside="vision_config",
+        tower="vision_model.",
+        usual={
+            **_SIZES_OF_CLIP,
+            "patch_size": 32,
+            "projection_dim": 512,
+            "layer_norm_eps": 1e-5,
+            "hidden_act": "quick_gelu",
+        },
+    ),
+    Family(
+        "SigLIP text",
+        ("siglip", "siglip_text_model"),
+        fixed=_ENCODER,
+        begins={"P": "embeddings.position_embedding.weight"},
+        heads={"Model": _OF_LAST_TOKEN},
+        **_CLIP_TEXT,
+        usual={
+            **_SIZES_OF_CLIP,
+            "vocab_size": 32000,
+            "max_position_embeddings": 64,
+            "layer_norm_eps": 1e-6,
+            "hidden_act": "gelu_pytorch_tanh",
+        },
+    ),
+    Family(
+        "SigLIP vision",
+        ("siglip", "siglip_vision_model"),
+        fixed=_ENCODER,
+        begins={
+            "E": "embeddings.patch_embedding.weight",
+            "b_E": "embeddings.patch_embedding.bias",
+            "P": "embeddings.position_embedding.weight",
+        },
+        ends={"gamma_out": "post_layernorm.weight", "beta_out": "post_layernorm.bias"},
+        heads={"ForImageClassification": _as_classes("classifier", "mean")},
+        **_CLIP,
+        inside="vision_config",
+        tower="vision_model.",
+        usual={
+            **_SIZES_OF_CLIP,
+            "patch_size": 16,
+            "layer_norm_eps": 1e-6,
+            "hidden_act": "gelu_pytorch_tanh",
+        },
+    ),
+    _DINO,
+    replace(
+        _DINO,
+        title="DINOv2 with registers",
+        types=("dinov2_with_registers",),
+        begins={**_OF_PATCHES, "more_tokens": "embeddings.register_tokens"},
+    ),
+    Family(
+        "DeiT",
+        ("deit",),
+        biases=lambda config, layer: "QKVO12" if config.is_so("qkv_bias", True) else "O12",
+        layers=("layers.{}.", "encoder.layer.{}."),
+        count=a_count("num_hidden_layers"),
+        fixed=_ENCODER,
+        said={
+            "heads": a_count("num_attention_heads"),
+            "eps": a_number("layer_norm_eps"),
+            "activation": an_activation("hidden_act"),
+        },
+        begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
+        ends=_NORM_OF_IMAGES,
+        heads={
+            "ForImageClassification": _as_classes("classifier", "first"),
+            "DeiTModel": _pooled("{}pooler.dense"),
+        },
+    ),
+)
 
 
 def _parallel(kind: str, key: str, *, default: bool) -> Said:
@@ -1110,7 +1489,11 @@ FAMILIES = (
         begins={"P": "wpe.weight"},
         positions="P",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
-        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        heads={
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
         asks={"scale_attn_weights": (True,), "multi_query": (True,)},
         key_heads=lambda config, layer: 1,
         is_out_in=True,
@@ -1132,7 +1515,11 @@ FAMILIES = (
         begins={"P": "wpe.weight"},
         positions="P",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
-        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        heads={
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
         is_out_in=True,
     ),
     _BERT,
@@ -1159,6 +1546,8 @@ FAMILIES = (
             ),
             "ForSequenceClassification": _as_pooled_classes("classifier"),
             "ForTokenClassification": _as_classes("classifier", "all"),
+            "RobertaModel": _pooled("{}pooler.dense"),
+            "CamembertModel": _pooled("{}pooler.dense"),
         },
         asks={**_BERT.asks, "pad_token_id": (1,)},
     ),
@@ -1196,17 +1585,8 @@ FAMILIES = (
                 says={"activation_pre": an_activation("activation")},
                 is_tied=True,
             ),
-            "ForSequenceClassification": Head(
-                {
-                    "W_pre": ("pre_classifier.weight",),
-                    "b_pre": ("pre_classifier.bias",),
-                    "W_out": ("classifier.weight",),
-                    "b_out": ("classifier.bias",),
-                },
-                CLASSES,
-                "first",
-                says={"activation_pre": lambda config, layer: "relu"},
-            ),
+            "ForSequenceClassification": _OF_FIRST_TOKEN,
+            "ForMultipleChoice": replace(_OF_FIRST_TOKEN, labels=("this choice",)),
             "ForTokenClassification": _as_classes("classifier", "all"),
         },
         asks={},
@@ -1215,6 +1595,7 @@ FAMILIES = (
         _BERT,
         title="ELECTRA",
         types=("electra",),
+        widens="embeddings_project",
         heads={
             "ForMaskedLM": Head(
                 {
@@ -1232,6 +1613,31 @@ FAMILIES = (
             ),
             "ForSequenceClassification": _as_pooled_classes("classifier", "gelu"),
             "ForTokenClassification": _as_classes("classifier", "all"),
+            "ForPreTraining": Head(
+                {
+                    "W_pre": ("discriminator_predictions.dense.weight",),
+                    "b_pre": ("discriminator_predictions.dense.bias",),
+                    "W_out": ("discriminator_predictions.dense_prediction.weight",),
+                    "b_out": ("discriminator_predictions.dense_prediction.bias",),
+                },
+                CLASSES,
+                "all",
+                says={"activation_pre": an_activation("hidden_act")},
+                labels=("replaced",),
+            ),
+            "ForMultipleChoice": Head(
+                {
+                    "W_pre": ("sequence_summary.summary.weight",),
+                    "b_pre": ("sequence_summary.summary.bias",),
+                    "W_out": ("classifier.weight",),
+                    "b_out": ("classifier.bias",),
+                },
+                CLASSES,
+                "first",
+                says={"activation_pre": an_activation("summary_activation")},
+                asks={"summary_type": ("first",), "summary_use_proj": (True,)},
+                labels=("this choice",),
+            ),
         },
     ),
     Family(
@@ -1253,7 +1659,29 @@ FAMILIES = (
             "P": "embeddings.position_embeddings",
         },
         ends={"gamma_out": "layernorm.weight", "beta_out": "layernorm.bias"},
-        heads={"ForImageClassification": _as_classes("classifier", "first")},
+        heads={
+            "ForImageClassification": _as_classes("classifier", "first"),
+            "ViTModel": _pooled("{}pooler.dense"),
+        },
+    ),
+    *_OF_IMAGES,
+    *_MASKED_ENCODERS,
+    Family(
+        "Marian",
+        ("marian",),
+        **_bart("encoder", norm="post", is_last_normalised=False),
+        **_of_sinusoids("encoder"),
+        has_sinusoids=True,
+        asks={"share_encoder_decoder_embeddings": (True,)},
+        decoder=Family(
+            "Marian",
+            (),
+            **_bart("decoder", norm="post", is_last_normalised=False),
+            **_BART_DECODES,
+            **_of_sinusoids("decoder"),
+            has_sinusoids=True,
+            heads={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
+        ),
     ),
     Family(
         "BART",
@@ -1346,7 +1774,7 @@ FAMILIES = (
 """A table of names, for each family."""
 
 
-def family_of(config: Config) -> Family | None:
-    """Return the family that a config is of, or None where it is none of these."""
+def families_of(config: Config) -> list[Family]:
+    """Return the rows of a config: one for each tower; none if its family is unknown."""
     kind = config.get("model_type")
-    return next((family for family in FAMILIES if kind in family.types), None)
+    return [family for family in FAMILIES if kind in family.types]

@@ -21,6 +21,7 @@ ACTIVATIONS = {
     "gelu_new": "gelu-tanh",
     "gelu_pytorch_tanh": "gelu-tanh",
     "gelu_fast": "gelu-tanh",
+    "quick_gelu": "gelu-quick",
     "relu": "relu",
     "relu2": "relu2",
     "silu": "silu",
@@ -28,8 +29,8 @@ ACTIVATIONS = {
 }
 
 
-NEXT, MASKED, CLASSES = "next", "masked", "classes"
-"""The output of a head: the next token, the masked token, or classes."""
+NEXT, MASKED, CLASSES, POOLED = "next", "masked", "classes", "pooled"
+"""The output of a head: the next token, the masked token, classes, or a vector."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Head:
         Its tensors, by field: the first existing name counts. {} is the prefix of the names of
         layers.
     gives
-        The meaning of its logits: NEXT, MASKED or CLASSES.
+        The meaning of its output: NEXT, MASKED, CLASSES or POOLED.
     reads
         The tokens that it reads: "last", "first", "mean" or "all".
     says
@@ -55,6 +56,11 @@ class Head:
         The weights and the bias of a projection before it, without an activation in between.
     asks
         As in Family.
+    labels
+        The names of its classes, if they do not come from the config.
+    stops
+        Returns the position of the token that it reads, of token ids; None for the last one that
+        is not padding.
     """
 
     tensors: Mapping[str, Sequence[str]]
@@ -65,6 +71,32 @@ class Head:
     shrinks: Said | None = None
     behind: tuple[str, ...] = ()
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    stops: Callable[[Config, Sequence[int]], int] | None = None
+
+
+SPAN = ("start", "end")
+"""The classes of a token in question answering, each of whose scores is compared among tokens."""
+_CLASSES = {"W_out": ("classifier.weight",), "b_out": ("classifier.bias",)}
+USUAL_HEADS = {
+    "ForQuestionAnswering": Head(
+        {"W_out": ("qa_outputs.weight",), "b_out": ("qa_outputs.bias",)},
+        CLASSES,
+        "all",
+        labels=SPAN,
+    ),
+    "ForMultipleChoice": Head(
+        {
+            "W_pre": ("{}pooler.dense.weight", "{}pooler.weight"),
+            "b_pre": ("{}pooler.dense.bias", "{}pooler.bias"),
+            **_CLASSES,
+        },
+        CLASSES,
+        "first",
+        labels=("this choice",),
+    ),
+}
+"""Heads of all families, unless a family has its own."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +169,15 @@ class Family:
         Whether all weights are stored (out, in), whatever their names suggest.
     pads
         The key of the id without a position of its own, which is refused as a token.
+    inside, tower
+        Of a model with several towers: the key of this one's config, and the prefix of its
+        tensors. The input determines the tower.
+    usual
+        The values of keys that a config may omit.
+    widens
+        The projection of embedded tokens to the width of the layers, if it exists.
+    has_sinusoids
+        Whether positions are sinusoids, first the sines, if no file contains them.
     """
 
     title: str
@@ -170,6 +211,25 @@ class Family:
     fused: Said = lambda config, layer: (1, "QKV")
     is_out_in: bool = False
     pads: str = ""
+    inside: str = ""
+    tower: str = ""
+    usual: Mapping[str, Any] = field(default_factory=dict)
+    widens: str = ""
+    has_sinusoids: bool = False
+
+    def own_config(self, config: Config) -> Config:
+        """Return the config of its tower, with the usual values of omitted keys."""
+        inner = config.get(self.inside, {}) if self.inside else {}
+        if not isinstance(inner, Mapping):
+            raise config.wrong(self.inside, inner, "an object")
+        outer = {key: each for key, each in config.values.items() if key != "architectures"}
+        named = {key: config.values[key] for key in ("architectures",) if key in config.values}
+        return Config(config.place, {**self.usual, **outer, **inner, **named})
+
+    @property
+    def all_heads(self) -> Mapping[str, Head]:
+        """Its heads, and the usual ones; before a decoder, its own alone."""
+        return self.heads if self.decoder else {**USUAL_HEADS, **self.heads}
 
     @property
     def takes(self) -> str:
