@@ -13,7 +13,7 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.exporting.rules import Course, course_of
 from attncalc.grading.key import Key, key_of
-from attncalc.problem.attention.declared import DISPLAY
+from attncalc.problem.stated import heading
 from attncalc.reading.sets import is_set
 
 NAMES = {
@@ -88,8 +88,6 @@ def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
         raise InputError(f"--points: in {NAMES[system]} they are set where the question is used")
     for name, default in OF_MARKING.items():
         flag = f"--{name.replace('_', '-')}"
-        if system == "numbas" and name != "weight" and flags[name] not in (None, default):
-            raise InputError(f"{flag}: Numbas has no deductions, and no such entries")
         if system == "moodle" and (flags[name] or None) not in (None, default):
             raise InputError(f"{flag}: Moodle marks each entry alone, and counts it as 1")
 
@@ -104,7 +102,7 @@ def _gradescope(key: Key, course: Course, target: Target) -> Output:
 def _moodle(key: Key, course: Course, target: Target) -> Output:
     from attncalc.exporting.moodle import NOTE, cloze
 
-    return output(target, cloze(key.solution, course), NOTE)
+    return output(target, cloze(key, course), NOTE)
 
 
 def _prairielearn(key: Key, course: Course, target: Target) -> Output:
@@ -116,10 +114,9 @@ def _prairielearn(key: Key, course: Course, target: Target) -> Output:
 
 
 def _numbas(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.numbas import NOTE, ON_CARRYING, exam
+    from attncalc.exporting.numbas import NOTE, exam, question
 
-    carries = key.problem.rounding == DISPLAY
-    return output(target, exam(key.solution, course), NOTE, *([ON_CARRYING] if carries else []))
+    return output(target, exam(heading(key.problem), [question([(key, course)])]), NOTE)
 
 
 WRITERS = {

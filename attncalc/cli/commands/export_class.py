@@ -22,12 +22,11 @@ from attncalc.exporting.moodle import NOTE as OF_MOODLE
 from attncalc.exporting.moodle import category, quiz
 from attncalc.exporting.moodle import question as in_moodle
 from attncalc.exporting.numbas import NOTE as OF_NUMBAS
-from attncalc.exporting.numbas import ON_CARRYING, exam_of
+from attncalc.exporting.numbas import exam
 from attncalc.exporting.numbas import question as in_numbas
 from attncalc.exporting.rules import course_of
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
-from attncalc.problem.attention.declared import DISPLAY
 from attncalc.reading import read_problem
 from attncalc.reading.sets import ClassSet, read_set
 
@@ -62,10 +61,7 @@ def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | No
     way = _Way(system, with_known_steps(rules, *samples), points)
     versions = _versions(given, way)
     content = WRITERS[system](given.problems, versions)
-    said = [NOTES[system]]
-    if system == "numbas" and any(key.problem.rounding == DISPLAY for key in samples):
-        said.append(ON_CARRYING)
-    deliver(output(target, content, *said, _counted(given, system)))
+    deliver(output(target, content, NOTES[system], _counted(given, system)))
 
 
 def _versions(given: ClassSet, way: _Way) -> list[list[Any]]:
@@ -94,8 +90,8 @@ def _version(way: _Way, thing: tuple[Path, str]) -> Any:
         key = key_of(read_problem(file), way.rules)
         course = course_of(key, rules_of_one(way.rules, key), way.points)
         if way.system == "moodle":
-            return in_moodle(key.solution, course, name)
-        return in_numbas(key.solution, course)
+            return in_moodle(key, course, name)
+        return key, course
 
 
 def _quiz(problems: Sequence[str], versions: Sequence[Sequence[Any]]) -> str:
@@ -106,7 +102,7 @@ def _quiz(problems: Sequence[str], versions: Sequence[Sequence[Any]]) -> str:
 
 
 def _exam(_: Sequence[str], versions: Sequence[Sequence[Any]]) -> str:
-    return exam_of(TITLE, versions)
+    return exam(TITLE, map(in_numbas, versions))
 
 
 def _counted(given: ClassSet, system: str) -> str:
