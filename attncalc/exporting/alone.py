@@ -1,7 +1,7 @@
-"""The numbers that `check` accepts for an entry, whatever an answer's other entries are.
+"""The numbers that are right for an entry if an answer's other entries are not known.
 
-Systems that mark each entry alone accept exactly these: a range that contains every rounding of
-earlier steps, and the values of flawless answers in other styles outside it, such as cut digits.
+Systems that mark each entry alone accept these: the range that any rounding of earlier steps to the
+problem's decimals or more can give, and flawless answers outside it, such as cut digits.
 """
 
 from decimal import Decimal
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.base.types import Matrix
+from attncalc.base.types import Matrix, Range
 from attncalc.grading.key import Key
 
 FINER = 6
@@ -38,8 +38,7 @@ def accepted_alone(key: Key, name: str) -> list[Any]:
     (Decimal('1.3'), Decimal('1.2'), Decimal('1.3'))
     """
     decimals, standing = key.problem.decimals, key.problem.standing
-    reached, half = key.reached[name], 0.5 * 10.0**-decimals
-    ends = (standing.shown(each) for each in (reached.low - half, reached.high + half))
+    ends = map(standing.shown, _rounded(ranges_alone(key)[name], decimals))
     all_styles = [standing.shown(each[name]) for each in key.scripts.values() if name in each]
     low, high = (_decimals(each, decimals + FINER) for each in ends)
     written = [_decimals(each, decimals) for each in all_styles]
@@ -49,6 +48,23 @@ def accepted_alone(key: Key, name: str) -> list[Any]:
         outside = (each for each in styles if not low[place] <= each <= high[place])
         found[place] = Alone(shown, low[place], high[place], tuple(outside))
     return _nested(found)
+
+
+def ranges_alone(key: Key) -> dict[str, Range]:
+    """Return the range of each step before it is rounded, over all roundings of earlier steps."""
+    found: dict[str, Range] = {}
+    read = {name: Range.at(matrix) for name, matrix in key.problem.given.items()}
+    for name, step in key.steps.items():
+        with np.errstate(all="ignore"):
+            found[name] = step.operation.over(*(read[each] for each in step.inputs))
+        rounded, exactly = _rounded(found[name], key.problem.decimals), key.is_shown_exactly[name]
+        read[name] = rounded.replaced(exactly, Range.at(key.shown[name]))
+    return found
+
+
+def _rounded(exact: Range, decimals: int) -> Range:
+    half = 0.5 * 10.0**-decimals
+    return Range(exact.low - half, exact.high + half)
 
 
 def _nested(found: Any) -> list[Any]:

@@ -18,6 +18,7 @@ from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import (
     questions,
+    refuse_other_steps,
     refuse_the_map,
     refuse_too_many,
     statement,
@@ -78,7 +79,7 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
     ------
     InputError
         If a page cannot compute a step, Numbas would read a text as a formula, or the versions
-        differ in their steps.
+        ask for different matrices.
     """
     for key, course in versions:
         _refuse_what_numbas_cannot_hold(key.solution, course)
@@ -90,6 +91,7 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
         return f"<p>[[{len(gaps) - 1}]]</p>"
 
     prompt = questions(key.solution, course, asks)
+    refuse_other_steps(questions(k.solution, c, lambda grid: "") for k, c in versions)
     last = len(versions) - 1
     return {
         "name": on_a_line(heading(key.problem)),
@@ -141,8 +143,7 @@ def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid]) -> s
     except UnstatedError as error:
         raise InputError(f"no equation states how {error} is computed in Numbas") from None
     steps, *others = (each.pop("steps") for each in data)
-    if any(each != steps for each in others):
-        raise InputError("the versions of a problem have different steps: export them one by one")
+    refuse_other_steps(in_json(each) for each in (steps, *others))
     said = {
         "steps": steps,
         "versions": data,

@@ -5,7 +5,7 @@ characters of texts are therefore written as character references.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 
 from attncalc.base.errors import InputError
@@ -98,6 +98,14 @@ def refuse_too_many(solution: Solution, course: Course, system: str, most: int) 
         raise InputError(
             f"{count:,} entries are required, but a question in {system} takes at most {most}: "
             "reduce the steps with --steps"
+        )
+
+
+def refuse_other_steps(asked: Iterable[str]) -> None:
+    """Refuse versions whose questions differ: a system shows the same fields for all."""
+    if len(set(asked)) > 1:
+        raise InputError(
+            "the versions of a problem ask for different matrices: export them one by one"
         )
 
 

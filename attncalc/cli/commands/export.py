@@ -93,9 +93,9 @@ def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
 
 
 def _gradescope(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.gradescope import autograder
+    from attncalc.exporting.gradescope import autograder, of_one
 
-    made = autograder(key.problem, course)
+    made = autograder(of_one(key.problem), course)
     return output(target, made.content, *made.notes)
 
 
