@@ -156,7 +156,9 @@ def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid]) -> s
 
 
 def _credits(rules: Rules) -> dict[str, float]:
-    return {each.value: float(rules.credit(each)) for each in Status if rules.credit(each)}
+    """Return the share of each status; what only `check` can decide earns it."""
+    known = {each.value: float(rules.credit(each)) for each in Status if rules.credit(each)}
+    return known | {"undecided": float(rules.credit(Status.FOLLOWS))}
 
 
 def _variable(name: str, definition: str) -> dict[str, str]:

@@ -26,6 +26,8 @@ _ALSO = (("S", "S_scaled"), ("S", "S_masked"), ("S_scaled", "S_masked"), ("A", "
          ("O", "H"), ("O", "C"), ("H", "C"), ("S", "A"), ("S_scaled", "S"), ("V", "O"))  # fmt: skip
 """Pairs of a name and the step that it may mean, if the numbers show it."""
 SURE = 0.5
+MINUS_INFINITY_WRITTEN = -1e4
+"""The largest number that people write for -∞."""
 PASSES = 3
 """The number of passes over the names: a renamed step makes room for another."""
 MOST = 500
@@ -85,6 +87,14 @@ def _differs(numbers: Matrix) -> bool:
     return bool((numbers != numbers[:1]).any())
 
 
+def _is_unmasked(values: Matrix, masked: Matrix) -> bool:
+    """Return whether scores are written wherever the mask forbids them."""
+    forbidden = np.isneginf(masked).ravel()
+    if not forbidden.any() or values.size != forbidden.size:
+        return False
+    return bool((values.ravel()[forbidden] > MINUS_INFINITY_WRITTEN).all())
+
+
 def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: bool) -> str | None:
     """Return the step that most numbers under a name agree with, if few agree with their own."""
     options = [
@@ -99,6 +109,8 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
         options = [name for name in expected.steps if name not in there]
     # if all numbers of a step are equal, as for scores times 0, agreement proves nothing
     options = [name for name in options if _differs(np.ravel(expected.steps.get(name, 0)))]
+    if "S_masked" in options and _is_unmasked(values, expected.steps["S_masked"]):
+        options.remove("S_masked")
     if not options:
         return None
     if "S_masked" in options and part.name in ("S", "S_scaled") and np.isneginf(values).any():

@@ -10,7 +10,7 @@ const SAID = {
   "matches-key": "equal to the key, but not the result of your earlier values",
   precision: "correct with too few decimals",
   wrong: "wrong",
-  undecided: "not right, or rounded in an unusual way",
+  undecided: "accepted, though only attncalc check can decide it",
   unreadable: "not a number",
   blank: "blank",
 };
