@@ -7,14 +7,10 @@ typed fields of PrairieLearn.
 """
 
 import json
-import os
 import random
-import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +20,7 @@ from test_export import accepts, flat, gaps_of
 from test_numbas import NODE, NUMBAS, by_part
 
 from attncalc import Problem
-from attncalc.exporting import handed_in, moodle, numbas, prairielearn, typed_in
+from attncalc.exporting import handed_in, moodle, numbas, typed_in
 from attncalc.exporting.gradescope import of_one
 from attncalc.exporting.rules import course_of, write_course
 from attncalc.exporting.typed_in import entries_of
@@ -66,7 +62,9 @@ def answers_to(task: planting.Task, asked: list[str], rng: random.Random) -> Ite
             own = {name: script[name] for name in asked}
             yield Written(f"{rounding}, {carried} carried", texts(own, carried))
             if rounding == "each-step" and carried > 2:
-                cut = {name: planting.cut(_made(task, script, name), 2, "half-away") for name in own}
+                cut = {
+                    name: planting.cut(_made(task, script, name), 2, "half-away") for name in own
+                }
                 yield Written(f"{rounding}, {carried} carried, 2 shown", texts(cut, 2))
     recipes = planting.recipes_of(task)
     while recipes:

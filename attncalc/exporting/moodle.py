@@ -74,20 +74,21 @@ def category(name: str) -> str:
     >>> print(category("a/b <c>").splitlines()[1].strip())
     <category><text>$course$/top/a//b &lt;c&gt;</text></category>
     """
-    return _plain(_CATEGORY.format(name=escape(on_a_line(name).replace("/", "//"))))
+    return plain(_CATEGORY.format(name=escape(on_a_line(name).replace("/", "//"))))
 
 
 def question(key: Key, course: Course, of_whom: str = "") -> str:
     """Return the XML of a question; its name, which teachers see, contains the student."""
     refuse_the_map(course, "Moodle")
-    _refuse_what_gaps_cannot_hold(key.solution, course)
+    refuse_what_gaps_cannot_hold(key.solution, course, "Moodle")
     text = worksheet(key.solution, course, partial(_gaps, key))
     closing = "<p>Each entry is marked separately.</p>\n"
     name = heading(key.problem) + (f" ({of_whom})" if of_whom else "")
-    return _plain(_QUESTION.format(name=escape(on_a_line(name)), text=text + closing))
+    return plain(_QUESTION.format(name=escape(on_a_line(name)), text=text + closing))
 
 
-def _plain(xml: str) -> str:
+def plain(xml: str) -> str:
+    """Return text without the characters that XML cannot contain."""
     return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", xml)
 
 
@@ -113,14 +114,15 @@ def _answer(answer: tuple[Decimal, Decimal]) -> str:
     return f"={value:f}:{room:f}"
 
 
-def _refuse_what_gaps_cannot_hold(solution: Solution, course: Course) -> None:
-    refuse_too_many(solution, course, "Moodle", MOST_GAPS)
+def refuse_what_gaps_cannot_hold(solution: Solution, course: Course, system: str) -> None:
+    """Refuse infinities, and more fields than PHP accepts."""
+    refuse_too_many(solution, course, system, MOST_GAPS)
     infinite = [name for name in course.asked if not _is_finite(solution, name)]
     if infinite:
         others = ",".join(name for name in course.asked if name not in infinite)
         raise InputError(
-            f"{of_each(infinite)} hold{'s' if len(infinite) == 1 else ''} -inf, which a Moodle "
-            f"gap cannot hold: use --steps {others}"
+            f"{of_each(infinite)} hold{'s' if len(infinite) == 1 else ''} -inf, which a "
+            f"{system} gap cannot hold: use --steps {others}"
         )
 
 

@@ -21,8 +21,9 @@ NAMES = {
     "moodle": "Moodle",
     "prairielearn": "PrairieLearn",
     "numbas": "Numbas",
+    "stack": "STACK",
 }
-ENDINGS = {"gradescope": ".zip", "moodle": ".xml", "numbas": ".exam"}
+ENDINGS = {"gradescope": ".zip", "moodle": ".xml", "numbas": ".exam", "stack": ".xml"}
 """The file endings of systems."""
 OF_MARKING = {
     "weight": None,
@@ -57,7 +58,7 @@ def export(flags: Mapping[str, Any]) -> None:
 
 def _target(out: str | None, system: str) -> Target:
     target = target_of("--out", out)
-    if system in ("moodle", "numbas"):
+    if system in ("moodle", "numbas", "stack"):
         return target
     if target == STDOUT:
         what = "a zip: name its file" if system == "gradescope" else "a folder: name it"
@@ -88,6 +89,8 @@ def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
         raise InputError(f"--points: in {NAMES[system]} they are set where the question is used")
     for name, default in OF_MARKING.items():
         flag = f"--{name.replace('_', '-')}"
+        if system == "stack" and name != "weight" and flags[name] not in (None, default):
+            raise InputError(f"{flag}: STACK has no deductions")
         if system == "moodle" and (flags[name] or None) not in (None, default):
             raise InputError(f"{flag}: Moodle marks each entry alone, and counts it as 1")
 
@@ -119,9 +122,16 @@ def _numbas(key: Key, course: Course, target: Target) -> Output:
     return output(target, exam(heading(key.problem), [question([(key, course)])]), NOTE)
 
 
+def _stack(key: Key, course: Course, target: Target) -> Output:
+    from attncalc.exporting.stack import NOTE, exported
+
+    return output(target, exported(key, course), NOTE)
+
+
 WRITERS = {
     "gradescope": _gradescope,
     "moodle": _moodle,
     "prairielearn": _prairielearn,
     "numbas": _numbas,
+    "stack": _stack,
 }

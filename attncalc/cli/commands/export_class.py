@@ -18,9 +18,9 @@ from attncalc.cli.commands.marking import (
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import Output, Target, check_targets, deliver
-from attncalc.exporting import gradescope, moodle, numbas, prairielearn
-from attncalc.exporting.rules import Course, course_of
-from attncalc.grading.key import Key, key_of
+from attncalc.exporting import gradescope, moodle, numbas, prairielearn, stack
+from attncalc.exporting.rules import course_of
+from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
 from attncalc.reading import read_problem
 from attncalc.reading.roster import path_name
@@ -92,23 +92,24 @@ def _versions(given: ClassSet, way: _Way) -> list[list[Any]]:
 
 
 def _version(way: _Way, thing: tuple[Path, str]) -> Any:
-    """Return one student's version of a problem, with its rules; for Moodle, as a question."""
+    """Return one student's version of a problem, with its rules; in Moodle, as a question."""
     file, name = thing
     with about(str(file)):
         key = key_of(read_problem(file), way.rules)
         course = course_of(key, rules_of_one(way.rules, key), way.points)
-        return moodle.question(key, course, name) if way.system == "moodle" else (key, course)
+        in_moodle = {"moodle": moodle.question, "stack": stack.question}.get(way.system)
+        return in_moodle(key, course, name) if in_moodle else (key, course)
 
 
 Written = tuple[Mapping[Path, Content], tuple[str, ...]]
 """Files, within the target if it is a folder, and notes."""
 
 
-def _quiz(given: ClassSet, versions: Versions) -> Written:
+def _quiz(note: str, given: ClassSet, versions: Versions) -> Written:
     parts: list[str] = []
     for name, questions in zip(given.problems, versions, strict=True):
         parts += [moodle.category(f"attncalc, problem {name}"), *questions]
-    return {Path(): moodle.quiz(parts)}, (moodle.NOTE,)
+    return {Path(): moodle.quiz(parts)}, (note,)
 
 
 def _exam(_: ClassSet, versions: Versions) -> Written:
@@ -142,14 +143,16 @@ def _counted(given: ClassSet, system: str) -> str:
 
 WRITERS: Mapping[str, Callable[[ClassSet, Versions], Written]] = {
     "gradescope": _autograders,
-    "moodle": _quiz,
+    "moodle": partial(_quiz, moodle.NOTE),
     "numbas": _exam,
     "prairielearn": _questions,
+    "stack": partial(_quiz, stack.NOTE),
 }
 GIVEN_OUT = {
     "gradescope": "each student is marked by their own, found by id, e-mail address or name",
     "moodle": "a category for each problem, of which a quiz can take a random question",
     "numbas": "each student gets a random one of each problem",
     "prairielearn": "each student gets a random one of each problem",
+    "stack": "a category for each problem, of which a quiz can take a random question",
 }
 """How versions are assigned: only Gradescope tells whose submission it is."""
