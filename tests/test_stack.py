@@ -1,4 +1,4 @@
-"""Questions for STACK, whose variables and feedback variables plain Maxima evaluates, if it is there."""
+"""Questions for STACK, whose variables plain Maxima evaluates, if it is there."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def stack_question(attncalc: Command, problem: str, *flags: str) -> ElementTree.
 
 
 def earned(question: ElementTree.Element, answers: dict[str, Any]) -> dict[str, float]:
-    """Return the score of each tree, evaluated as STACK does: its variables after the question's."""
+    """Return the score of each tree, evaluated as STACK does: after the question's variables."""
     lines = [question.findtext("questionvariables/text") or ""]
     for name, rows in answers.items():
         lines.append(f"{name}: matrix({','.join('[' + ','.join(row) + ']' for row in rows)});")

@@ -73,7 +73,19 @@ def heads_of(solution: Solution, name: str) -> int:
     return shape[0] if len(shape) == 3 else 0
 
 
-class Maxima(MathWriter):
+def in_maxima(solution: Solution, place: Place, inputs: Iterable[Place]) -> str:
+    """Return a step, or one head of it, from the inputs that are asked for.
+
+    Raises
+    ------
+    UnwrittenError
+        If one of its operations is not written here.
+    """
+    step = next(each for each in solution.plan if each.name == place.name)
+    return _Maxima(solution, step, place.head, inputs).own()
+
+
+class _Maxima(MathWriter):
     """Writes a step, or one head, from the inputs that are asked for before it."""
 
     def __init__(self, solution: Solution, step: Step, head: int, inputs: Iterable[Place]) -> None:
@@ -82,13 +94,6 @@ class Maxima(MathWriter):
         self.steps = {each.name: each for each in solution.plan}
 
     def own(self) -> str:
-        """Return the step.
-
-        Raises
-        ------
-        UnwrittenError
-            If one of its operations is not written here.
-        """
         return self.write(formula(self.step, self.solution.problem))
 
     def symbol(self, symbol: Symbol) -> str:
@@ -110,7 +115,7 @@ class Maxima(MathWriter):
             return place.variable
         if count and not self.head:
             raise UnwrittenError
-        return f"({Maxima(self.solution, self.steps[name], place.head, self.inputs).own()})"
+        return f"({_Maxima(self.solution, self.steps[name], place.head, self.inputs).own()})"
 
     def _head_in(self, count: int) -> int:
         """Return the head of a matrix that this head reads: several may share one."""
@@ -161,7 +166,7 @@ class Maxima(MathWriter):
             raise UnwrittenError
         count = heads_of(self.solution, call.argument.name)
         steps = [
-            Maxima(self.solution, self.step, head, self.inputs) for head in range(1, count + 1)
+            _Maxima(self.solution, self.step, head, self.inputs) for head in range(1, count + 1)
         ]
         heads = [each.in_head(call.argument.name, n) for n, each in enumerate(steps, 1)]
         if call.function == "mean":
@@ -172,10 +177,9 @@ class Maxima(MathWriter):
         return joined
 
     def in_head(self, name: str, head: int) -> str:
-        """Return one head of a step."""
         if Place(name, head) in self.inputs:
             return Place(name, head).variable
-        return f"({Maxima(self.solution, self.steps[name], head, self.inputs).own()})"
+        return f"({_Maxima(self.solution, self.steps[name], head, self.inputs).own()})"
 
     def where(self, where: Where) -> str:
         digits = np.asarray(self.solution.shown(self.step.name), np.float64)

@@ -93,11 +93,13 @@ def read_course(path: Path) -> Course:
     """Return what `write_course` wrote."""
     said = json.loads(path.read_text(encoding="utf-8"))
     follow, rounding, precision = (Fraction(said[name]) for name in PENALTIES)
+    weights, deductions = ({x: Fraction(n) for x, n in said[name].items()} for name in BY_NAME)
     rules = Rules(
         follow,
         rounding,
         precision,
-        **{name: {x: Fraction(n) for x, n in said[name].items()} for name in BY_NAME},
+        weights=weights,
+        deductions=deductions,
         asked=tuple(said["asked"]),
         points=None if said["points"] is None else Fraction(said["points"]),
     )

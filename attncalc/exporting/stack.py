@@ -17,10 +17,10 @@ from attncalc.exporting.alone import accepted_alone
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.maxima import (
     FUNCTIONS,
-    Maxima,
     Place,
     UnwrittenError,
     heads_of,
+    in_maxima,
     matrix,
 )
 from attncalc.exporting.moodle import plain, quiz, refuse_what_gaps_cannot_hold
@@ -113,8 +113,8 @@ _TREE = """    <prt>
     </prt>
 """
 _SAID = (
-    "{@attn_total(flatten(attn_ok))@} of {@length(flatten(attn_ok))@} entries are right, given your "
-    "earlier values."
+    "{@attn_total(flatten(attn_ok))@} of {@length(flatten(attn_ok))@} entries are right, given "
+    "your earlier values."
 )
 
 
@@ -189,11 +189,10 @@ def _tree(solution: Solution, course: Course, place: Place, places: list[Place])
     """Return the tree that marks a matrix: by the key, and from the matrices before it."""
     name = place.variable
     lines = [f"attn_key: attn_right({name}, low{name}, high{name});", "attn_own: attn_key;"]
-    step = next(each for each in solution.plan if each.name == place.name)
     if solution.problem.layout == "rows":
         before = (each for each in places if each.name != place.name)
         with suppress(UnwrittenError):
-            own = Maxima(solution, step, place.head, before).own()
+            own = in_maxima(solution, place, before)
             lines[1] = f"attn_own: attn_follows({name}, {own}, low{name}, high{name});"
     lines += ["attn_ok: attn_all(attn_key, attn_own);", "attn_earned: attn_share(attn_ok);"]
     value = course.most(place.name) / max(heads_of(solution, place.name), 1)
