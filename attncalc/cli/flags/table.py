@@ -674,11 +674,11 @@ below 15 and every common mistake changes a digit.
         """Export a problem to Gradescope, Moodle, PrairieLearn, Numbas or STACK.
 
 Moodle marks each entry alone. The others mark each step from the student's own values, so
-that an error counts once.
+that an error counts once. All accept the digits of both rounding rules.
 
     attncalc export problem.json --to gradescope --points 10 -o autograder.zip
     attncalc export problem.json --to moodle -o question.xml
-    attncalc export set/ --to moodle -o quiz.xml      the versions of a class
+    attncalc export set/ --to gradescope -o a.zip     each student of a class their own
 """,
         (
             PROBLEM,
