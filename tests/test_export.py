@@ -513,12 +513,50 @@ def test_a_prairielearn_question_of_a_class_selects_a_version_by_the_seed(
             float(x) for name in "QKVSAO" for x in flat(right_of(file)[name])
         ]
         statement = typed_in.statement_of(home, version)
-        given = [f">{x:g}<".replace("-", "-") for x in read_problem(file).as_typed("X").flat]
+        given = [f">{x:g}<" for x in map(float, read_problem(file).as_typed("X").flat)]
         assert all(each in statement for each in given)
         seen.add(version)
     assert seen == {"1", "2"}
     page = (tmp_path / "q" / "question.html").read_text()
     assert page.startswith("{{{params.statement}}}")
+
+
+@pytest.mark.slow
+def test_what_students_get_holds_no_key_and_no_other_student(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """Search each file for rows of the key, and for names, ids, addresses, seeds and the secret."""
+    (tmp_path / "roster.csv").write_text("name,id,email\nAda,1017,a@x.org\nBlaise,1018,b@x.org\n")
+    spec = {"problems": [{"d_k": 2}], "formats": ["markdown", "latex", "html"]}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    made = ("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    assert attncalc(*made).code == 0
+    listed = json.loads((tmp_path / "set" / "manifest.json").read_text())
+    students, seeds = listed["students"], [listed["secret"]]
+    for student in students:
+        seeds += [each["seed"] for each in student["problems"]]
+    rows: list[str] = []
+    for own, other in (students, students[::-1]):
+        folder = tmp_path / "set" / own["folder"]
+        problem = str(folder / "problem.json")
+        practice = ("self", problem, "--practice", "-o", str(folder / "practice.html"))
+        assert attncalc(*practice).code == 0
+        solution = solve(read_problem(problem))
+        shown = [row for name in ("A", "O") for row in solution.shown(name)]
+        rows += [r"[^0-9.]+".join(map(re.escape, row)) for row in shown]
+        for file in folder.iterdir():
+            text = file.read_text(encoding="utf-8")
+            assert not any(other[each] in text for each in ("name", "id", "email")), file
+            assert not any(re.search(row, text) for row in rows), file
+            assert not any(each in text for each in seeds), file
+    assert attncalc("export", "set", "--to", "numbas", "-o", "class.exam").code == 0
+    assert attncalc("export", "set", "--to", "prairielearn", "-o", "q").code == 0
+    of_browsers = [tmp_path / "class.exam", tmp_path / "q" / "question.html"]
+    for file in (*of_browsers, *(tmp_path / "q" / "versions").iterdir()):
+        text = file.read_text(encoding="utf-8")
+        told = [each[name] for each in students for name in ("name", "email")]
+        assert not any(each in text for each in (*told, *seeds)), file
+        assert not any(re.search(row, text) for row in rows), file
 
 
 # -- PrairieLearn ---------------------------------------------------------------------------------
