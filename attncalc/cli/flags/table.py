@@ -48,7 +48,7 @@ FILE = Flag("[FILE]", "JSON, CSV, .npz, a folder, or - for stdin.", unsaid="a sa
 PROBLEM = Flag("PROBLEM", "Problem, or a set for a class.", name="file", default=...)
 FORMS = ("table", "markdown", "latex", "html", "csv", "json", "npz")
 TYPES = ("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
-SYSTEMS = ("gradescope", "moodle", "prairielearn", "numbas")
+SYSTEMS = ("gradescope", "moodle", "prairielearn", "numbas", "stack")
 FORMAT = Flag("--format FORM", f"{', '.join(FORMS[:-1])} or {FORMS[-1]}.", takes=FORMS)
 OUT = Flag("--out -o FILE", "Write to this file (CSV: also a folder).")
 TO_FILE = Flag("--out -o FILE", "Write to this file.")
@@ -671,20 +671,18 @@ below 15 and every common mistake changes a digit.
     ),
     "export": Command(
         "export",
-        """Export a problem to Gradescope, Moodle, PrairieLearn or Numbas.
+        """Export a problem to Gradescope, Moodle, PrairieLearn, Numbas or STACK.
 
 Moodle marks each entry alone. The others mark each step from the student's own values, so
-that an error counts once.
+that an error counts once. All accept the digits of both rounding rules.
 
     attncalc export problem.json --to gradescope --points 10 -o autograder.zip
     attncalc export problem.json --to moodle -o question.xml
-    attncalc export set/ --to moodle -o quiz.xml      the versions of a class
+    attncalc export set/ --to gradescope -o a.zip     each student of a class their own
 """,
         (
             PROBLEM,
-            Flag(
-                "--to SYSTEM", "gradescope, moodle, prairielearn or numbas.", OUTPUT, SYSTEMS, ...
-            ),
+            Flag("--to SYSTEM", f"{', '.join(SYSTEMS)}.", OUTPUT, SYSTEMS, ...),
             STEPS,
             WEIGHT,
             *PENALTIES,
