@@ -113,6 +113,7 @@ OF_MARKING = (
     PROBLEM,
     Flag("ANSWER...", "Answers: files, folders or -.", OUTPUT, list, name="answers"),
     _switch("--lesson", "Check the numbers of lessons; all files are documents."),
+    _switch("--dump", "The answer is a program's tensors, named as by hooks."),
     STEPS,
     WEIGHT,
     POINTS,

@@ -1,0 +1,281 @@
+"""Finds the step of each tensor of a program, by its name, its shape and its numbers.
+
+A tensor whose numbers are those of a step is that step. Others are a step only if their name says
+so, or if they follow from the program's own numbers or from one mistake with them. The rest is
+listed, and never matched by force.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix, Range
+from attncalc.grading.framework import LATER, Array, Found
+from attncalc.grading.key import Key
+from attncalc.grading.known import Known
+from attncalc.grading.slack import MINUS_INFINITY_WRITTEN, Within, stands_for_minus_infinity
+from attncalc.reading.answers.answer import IN_FULL, Answer, Unread, WrittenMatrix
+from attncalc.reading.models.hooks import Meant, Names
+
+MOST_BATCHED = 16
+"""The largest number of elements of a batch that are compared."""
+MOST_UNSURE = 3
+"""The number of steps for which mistakes explain a tensor whose name may be any of several."""
+OF_OPERATION = "()"
+"""The end of the name of an operation that a trace records, and that need not be any step."""
+
+
+def answer_of_tensors(
+    key: Key,
+    tensors: Mapping[str, Matrix],
+    place: str,
+    own: Mapping[str, str] = MappingProxyType({}),
+) -> Answer:
+    """Return the answer in a program's tensors: each step under its name, in the plan's layout.
+
+    Parameters
+    ----------
+    key
+        The solved layer, with the tolerance.
+    tensors
+        The arrays, by the names that hooks or a program give them.
+    place
+        Their source, for messages.
+    own
+        Fields by ends of names with a special meaning in the family of the model.
+    """
+    names = Names(key.steps, own, LATER)
+    meant = {name: names.meant(name) for name in tensors}
+    layers = sorted({each.layer for each in meant.values() if each.layer is not None})
+    has_several = len(layers) > 1 and not any(name[0].isdigit() for name in key.steps)
+    if not has_several:
+        return _Reading(key, _tensors(key, tensors, meant)).answer(place)
+    readings = {layer: _Reading(key, _tensors(key, tensors, meant, only=layer)) for layer in layers}
+    if not any(each.names for each in readings.values()):
+        raise InputError(
+            f"{place}: layers {', '.join(map(str, layers))} are in it, and the numbers of none are "
+            "those of this problem: keep the tensors of the layer to compare"
+        )
+    best = max(readings, key=lambda layer: len(readings[layer].names))
+    others = ", ".join(str(each) for each in layers if each != best)
+    said = (
+        f"the tensors of layer {best} are compared, for most of them agree: not those of {others}"
+    )
+    return readings[best].answer(place, (said,))
+
+
+Element = tuple[int, WrittenMatrix]
+"""An element of a batch, from 0, and its matrix; -1 for a tensor without a batch."""
+
+
+class Tensor(NamedTuple):
+    """A tensor, or a part of one, and the steps that it may be."""
+
+    name: str
+    elements: tuple[Element, ...]
+    steps: tuple[str, ...] = ()
+    is_sure: bool = False
+
+
+def _tensors(
+    key: Key, tensors: Mapping[str, Matrix], meant: Mapping[str, Meant], only: int | None = None
+) -> list[Tensor]:
+    """Return the tensors of a layer, each part of a fused one by itself."""
+    found: list[Tensor] = []
+    for name, array in tensors.items():
+        said = meant[name]
+        if only is not None and said.layer not in (None, only):
+            continue
+        fused = _split(key, name, array, said) if len(said.parts) > 1 else []
+        found += fused or [
+            Tensor(name, _without_batch(array), said.parts[0] if said.parts else (), said.is_sure)
+        ]
+    return found
+
+
+def _split(key: Key, name: str, array: Matrix, said: Meant) -> list[Tensor]:
+    """Return the parts of an array with several steps side by side; [] if it has another width.
+
+    They are one after another, or within each head: the order in which more numbers agree.
+    """
+    shapes = [key.shown[steps[0]].shape for steps in said.parts]
+    widths = [shape[-1] * (shape[0] if len(shape) == 3 else 1) for shape in shapes]
+    if array.ndim < 2 or array.shape[-1] != sum(widths):
+        return []
+    orders = [np.split(array, np.cumsum(widths)[:-1], axis=-1)]
+    if len({*shapes}) == 1 and len(shapes[0]) == 3:
+        wide = (*array.shape[:-1], shapes[0][0], len(shapes), shapes[0][-1])
+        parts = np.moveaxis(array.reshape(wide), -2, 0)
+        orders.append([part.reshape(*array.shape[:-1], -1) for part in parts])
+    listed = [
+        [
+            Tensor(f"{name}[{steps[0]}]", _without_batch(part), steps, said.is_sure)
+            for part, steps in zip(parts, said.parts, strict=True)
+        ]
+        for parts in orders
+    ]
+    return max(listed, key=lambda each: len(_Reading(key, each).names))
+
+
+def _without_batch(array: Matrix) -> tuple[Element, ...]:
+    """Return the matrices that an array may be: itself, or an element of its batch."""
+    wide = np.asarray(array, np.float64)
+    while wide.ndim > 3 and len(wide) == 1:
+        wide = wide[0]
+    found = [(-1, wide)] if wide.ndim in (2, 3) else []
+    if wide.ndim in (3, 4):
+        found += enumerate(wide[:MOST_BATCHED])
+        found += [(0, wide[:, 0])] if wide.shape[1] == 1 else []
+    written = ((at, WrittenMatrix(each, np.full(each.shape, IN_FULL))) for at, each in found)
+    return tuple((at, each) for at, each in written if each.values.size)
+
+
+@dataclass(eq=False)
+class _Reading:
+    """The steps that tensors are: those with the numbers of a step first, in `names`.
+
+    Parameters
+    ----------
+    key
+        The solved layer.
+    tensors
+        The tensors.
+    """
+
+    key: Key
+    tensors: Sequence[Tensor]
+    names: dict[str, str] = field(default_factory=dict)
+    left: list[Tensor] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.own, self.batch = Known(self.key, self.key.slack), Counter[int]()
+        self.remarks: list[str] = []
+        self.agreed: set[str] = set()
+        self._sizes = {n: _size(each, self.key) for n, each in self.key.exact.items()}
+        self._matrices: dict[str, WrittenMatrix] = {}
+        self._firsts = {each.steps[0] for each in self.tensors if each.is_sure and each.steps}
+        # names first: an array without one is never what another is called
+        for each in sorted(self.tensors, key=lambda each: (not each.steps, not each.is_sure)):
+            self._by_numbers(each)
+
+    def _by_numbers(self, tensor: Tensor) -> None:
+        """Take a tensor with the numbers of a step; also if it is that step once more."""
+        named = self._firsts - self.agreed
+        steps = self._steps(tensor) or [n for n in self.key.steps if n not in named]
+        for element, written in tensor.elements:
+            near = [n for n in steps if self._may_be(written.values, n)]
+            found = (Array(self.own, [n], written).by_numbers() for n in near)
+            taken = next((each for each in found if each is not None), None)
+            if taken is not None:
+                self.batch[element] += 1
+                self._take(tensor, taken)
+                self.agreed.add(taken.step)
+                return
+        if not any(self._is_given(tensor, written) for _, written in tensor.elements):
+            self.left.append(tensor)
+
+    def _steps(self, tensor: Tensor) -> list[str]:
+        """Return the steps that a name means."""
+        return [each for each in tensor.steps if each in self.key.steps]
+
+    def _may_be(self, values: Matrix, step: str) -> bool:
+        """Return whether the mean square of numbers, in any layout, is that of a step."""
+        size, allowed = self._sizes[step]
+        return abs(_root_mean_square(values) - size) <= allowed
+
+    def _is_given(self, tensor: Tensor, written: WrittenMatrix) -> bool:
+        """Return whether a tensor is a given matrix, such as the tokens."""
+        named = [n for n in tensor.steps if n in self.key.problem.given] or ["X", "X1", "X2"]
+        given = [self.key.problem.given[n] for n in named if n in self.key.problem.given]
+        alike = [np.asarray(each) for each in given if each.shape == written.shape]
+        near = self.key.slack.near
+        return any(near(written.values, written.decimals, Range.at(each)).all() for each in alike)
+
+    def _take(self, tensor: Tensor, found: Found) -> None:
+        """Keep a tensor as its step, unless the step is there already."""
+        name, values = found.step, found.written.values
+        if name in self.names:
+            return
+        self.names[name] = tensor.name
+        if not tensor.name.endswith(OF_OPERATION):
+            is_other = [f"taken for {name}"] if [name] != self._steps(tensor)[:1] else []
+            self.remarks += [f"{tensor.name} is {each}" for each in (*is_other, *found.says)]
+        shown = self.key.shown[name]
+        if values.shape == shown.shape:
+            points = np.where(stands_for_minus_infinity(values, shown), -np.inf, values)
+            self.own.keep(name, points, Range.at(points))
+        place = tensor.name
+        self._matrices[name] = WrittenMatrix(values, found.written.decimals, place=place)
+
+    def answer(self, place: str, remarks: Sequence[str] = ()) -> Answer:
+        """Return the answer, with the tensors that differ where their names or a mistake say so."""
+        order = {name: number for number, name in enumerate(self.key.steps)}
+        self.left.sort(key=lambda each: min((order.get(n, 10**6) for n in each.steps), default=0))
+        unread = [why for each in self.left for why in self._differing(each)]
+        said = (*remarks, *dict.fromkeys(self.remarks))
+        unnamed = [each.name for each in self.left if not each.steps]
+        if unnamed := [name for name in unnamed if not name.endswith(OF_OPERATION)]:
+            said = (*said, f"no step has the numbers of {', '.join(unnamed)}")
+        if any(len({at for at, _ in each.elements} - {-1}) > 1 for each in self.tensors):
+            said = (*said, *(f"element {at + 1} of the batch is compared" for at in self._element))
+        return Answer(place, self._matrices, unread=tuple(unread), remarks=said, is_arranged=True)
+
+    def _differing(self, tensor: Tensor) -> Iterator[Unread]:
+        """Take a tensor that has the numbers of no step, or yield why it is none."""
+        steps = [n for n in self._steps(tensor) if n not in self.names and self._is_open(n, tensor)]
+        wanted = {-1, *self._element}
+        ordered = [each for at, each in tensor.elements if at in wanted]
+        few = steps if tensor.is_sure else steps[:MOST_UNSURE]
+        found = [Array(self.own, few, each).by_mistake() for each in ordered] if few else []
+        if tensor.is_sure and not any(found):
+            found = [Array(self.own, [n], each).by_shape() for n in steps for each in ordered]
+        taken = next((each for each in found if each is not None), None)
+        if taken is not None:
+            self._take(tensor, taken)
+        elif tensor.steps and not tensor.name.endswith(OF_OPERATION):
+            yield self._why(tensor)
+
+    @property
+    def _element(self) -> list[int]:
+        """The element of a batch that agrees most often; the first one if none does."""
+        counted = [at for at, _ in self.batch.most_common() if at >= 0]
+        return counted[:1] or [0]
+
+    def _is_open(self, step: str, tensor: Tensor) -> bool:
+        """Return whether no later step agrees that follows from this one.
+
+        A name that may mean several steps is then another one.
+        """
+        agrees = (n for n in self.agreed if step in self.key.before[n] and n != step)
+        return tensor.is_sure or not any(agrees)
+
+    def _why(self, tensor: Tensor) -> Unread:
+        """Return that a tensor is no step, with the reason."""
+        shape = (
+            " × ".join(map(str, tensor.elements[0][1].shape)) if tensor.elements else "not a matrix"
+        )
+        steps = self._steps(tensor) or tensor.steps
+        why = f"it has not the numbers of {' or '.join(steps)}"
+        if steps[0] in self.names:
+            why = f"it has not the numbers of {steps[0]}, which {self.names[steps[0]]} is"
+        return Unread(0, f"{tensor.name}: {shape}", why, could_be_matrix=tensor.is_sure)
+
+
+def _root_mean_square(values: Matrix) -> float:
+    """Return the root mean square of the numbers that are not masked."""
+    counted = values[np.isfinite(values) & (values > MINUS_INFINITY_WRITTEN)]
+    return float(np.sqrt(np.mean(counted**2))) if counted.size else 0.0
+
+
+def _size(right: Matrix, key: Key) -> tuple[float, float]:
+    """Return the root mean square of a step, and its largest error within the tolerance."""
+    finite = np.where(np.isfinite(right), right, 0.0)
+    largest = float(np.abs(finite).max(initial=0.0))
+    slack = key.slack
+    assert isinstance(slack, Within)
+    return _root_mean_square(right), slack.atol + (slack.rtol + slack.share + 1e-12) * largest
