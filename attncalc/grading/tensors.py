@@ -63,9 +63,7 @@ def answer_of_tensors(
         )
     best = max(readings, key=lambda layer: len(readings[layer].names))
     others = ", ".join(str(each) for each in layers if each != best)
-    said = (
-        f"the tensors of layer {best} are compared, for most of them agree: not those of {others}"
-    )
+    said = f"layer {best} is compared, since its numbers agree, and not layer {others}"
     return readings[best].answer(place, (said,))
 
 
@@ -172,7 +170,8 @@ class _Reading:
             found = (Array(self.own, [n], written).by_numbers() for n in near)
             taken = next((each for each in found if each is not None), None)
             if taken is not None:
-                self.batch[element] += 1
+                if sum(at >= 0 for at, _ in tensor.elements) > 1 and element >= 0:
+                    self.batch[element] += 1
                 self._take(tensor, taken)
                 self.agreed.add(taken.step)
                 return
@@ -221,7 +220,7 @@ class _Reading:
         unnamed = [each.name for each in self.left if not each.steps]
         if unnamed := [name for name in unnamed if not name.endswith(OF_OPERATION)]:
             said = (*said, f"no step has the numbers of {', '.join(unnamed)}")
-        if any(len({at for at, _ in each.elements} - {-1}) > 1 for each in self.tensors):
+        if self.batch:
             said = (*said, *(f"element {at + 1} of the batch is compared" for at in self._element))
         return Answer(place, self._matrices, unread=tuple(unread), remarks=said, is_arranged=True)
 
@@ -243,8 +242,7 @@ class _Reading:
     @property
     def _element(self) -> list[int]:
         """The element of a batch that agrees most often; the first one if none does."""
-        counted = [at for at, _ in self.batch.most_common() if at >= 0]
-        return counted[:1] or [0]
+        return [at for at, _ in self.batch.most_common(1)] or [0]
 
     def _is_open(self, step: str, tensor: Tensor) -> bool:
         """Return whether no later step agrees that follows from this one.
