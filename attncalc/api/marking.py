@@ -174,7 +174,8 @@ def keyed_dump(
     tensors: Mapping[str, Matrix],
     place: str,
     rules: Rules,
-    own: Mapping[str, str] = MappingProxyType({}),
+    names: Mapping[str, str] = MappingProxyType({}),
+    share: float | None = None,
 ) -> tuple[Key, Answer, Rules]:
     """Return the key for the tensors of a program, the steps that they are, and the rules.
 
@@ -182,15 +183,22 @@ def keyed_dump(
     ----------
     problem
         The layer.
-    tensors, place, own
+    tensors, place
         As in `answer_of_tensors`.
     rules
-        The rules; without a tolerance, that of the tensors' type applies.
+        The rules; without a tolerance, `share` of the largest number of each step applies.
+    names
+        Fields by ends of names with a special meaning.
+    share
+        The share; by default that of the tensors' type.
     """
-    share = 0.0 if rules.in_tolerance else precision_of(tensors.values())
+    if rules.in_tolerance:
+        share = 0.0
+    elif share is None:
+        share = precision_of(tensors.values())
     rules = rules if rules.in_tolerance else replace(rules, atol=0.0)
     key = key_of(problem, rules, share)
-    return key, answer_of_tensors(key, tensors, place, own), rules
+    return key, answer_of_tensors(key, tensors, place, names), rules
 
 
 def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = str) -> Rules:

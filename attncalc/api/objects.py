@@ -54,9 +54,13 @@ def from_module(module: Any, X: Any, X2: Any = None, **conventions: Any) -> Prob
     >>> from_module(layer, torch.eye(4)).n_heads  # doctest: +SKIP
     2
     """
+    module = unwrapped(module)
     kind = type(module).__name__
     if kind not in MODULES:
-        raise InputError(f"{kind} is not one of the modules read: {', '.join(MODULES)}")
+        from attncalc.api.plain import plain_problem
+
+        rows = {"X": X} if X2 is None else {"X1": X, "X2": X2}
+        return plain_problem(module, {n: as_array(each) for n, each in rows.items()}, conventions)
     attention = module if kind == MODULES[0] else module.self_attn
     said: dict[str, Any] = {"heads": int(attention.num_heads)}
     if getattr(attention, "add_zero_attn", False):
@@ -72,6 +76,17 @@ def from_module(module: Any, X: Any, X2: Any = None, **conventions: Any) -> Prob
         place = Path(folder) / "module.npz"
         np.savez(place, allow_pickle=False, **arrays)
         return read_problem(place, **{**said, **conventions})
+
+
+def unwrapped(model: Any) -> Any:
+    """Return the model within the wrappers of torch.compile and of parallel training."""
+    while True:
+        inner = getattr(model, "_orig_mod", None)
+        if inner is None and type(model).__name__.endswith(("DataParallel",)):
+            inner = model.module
+        if inner is None:
+            return model
+        model = inner
 
 
 def _settings(module: Any, *, is_decoder: bool) -> dict[str, Any]:

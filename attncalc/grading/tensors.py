@@ -236,7 +236,7 @@ class _Reading:
         taken = next((each for each in found if each is not None), None)
         if taken is not None:
             self._take(tensor, taken)
-        elif tensor.steps and not tensor.name.endswith(OF_OPERATION):
+        elif self._is_expected(tensor):
             yield self._why(tensor)
 
     @property
@@ -251,6 +251,15 @@ class _Reading:
         """
         agrees = (n for n in self.agreed if step in self.key.before[n] and n != step)
         return tensor.is_sure or not any(agrees)
+
+    def _is_expected(self, tensor: Tensor) -> bool:
+        """Return whether a tensor should be a step: its name says so, and the step is not there.
+
+        A name that may mean several steps is another one, if these all agree.
+        """
+        if tensor.name.endswith(OF_OPERATION) or not tensor.steps:
+            return False
+        return tensor.is_sure or not self.agreed.issuperset(self._steps(tensor))
 
     def _why(self, tensor: Tensor) -> Unread:
         """Return that a tensor is no step, with the reason."""

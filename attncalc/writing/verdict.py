@@ -61,7 +61,7 @@ def verdict(marking: Marking, said: Said = points_text) -> tuple[str, ...]:
     return (
         *_provisional(marking),
         *_opening(marking),
-        *_first_mistake(marking),
+        *first_mistake(marking),
         *_what_follows(marking),
         *_later_mistakes(marking),
         *_matches(marking),
@@ -162,7 +162,8 @@ def _has_wrong_lines(marking: Marking) -> bool:
     return any(line.status is Status.WRONG for line in marking.lines)
 
 
-def _first_mistake(marking: Marking) -> Iterator[str]:
+def first_mistake(marking: Marking) -> Iterator[str]:
+    """Yield the first mistake with its cause, and what is right before it."""
     wrong = marking.first_wrong
     if wrong is None:
         return

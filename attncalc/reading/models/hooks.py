@@ -138,11 +138,11 @@ class Names:
         layer = numbers[0] if numbers else None
         where = (layer, any(each in _CROSS for each in parts))
         if index == "1" and not is_input and any("attention" in n or "attn" in n for n in parts):
-            return Meant(tuple(self._found(("A",), where)), is_sure=True, layer=layer)
-        if parts and parts[-1].isdecimal():
-            own = ("X", "X_P") if is_input else ("Y",)
-            return Meant(tuple(self._found(own, where)), is_sure=True, layer=layer)
+            return Meant(tuple(self._found(("A",), where)), layer=layer)
         meant = self._by_name(parts, is_input=bool(is_input), where=where)
+        if not meant.parts and len(numbers) == 1 and parts[-1].isdecimal():
+            own = ("X", "X_P") if is_input else ("Y",)
+            meant = Meant(tuple(self._found(own, where)), is_sure=True)
         return meant._replace(layer=layer)
 
     def _by_name(self, parts: Sequence[str], *, is_input: bool, where: "_Where") -> Meant:
