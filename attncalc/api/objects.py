@@ -22,18 +22,20 @@ _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu"}
 MODULES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer")
 
 
-def from_module(module: Any, X: Any, X2: Any = None, **conventions: Any) -> Problem:
+def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventions: Any) -> Problem:
     """Return the problem that a module of PyTorch computes.
 
     Parameters
     ----------
     module
-        A `torch.nn.MultiheadAttention`, `TransformerEncoderLayer` or `TransformerDecoderLayer`, in
-        evaluation mode.
+        A `torch.nn.MultiheadAttention`, `TransformerEncoderLayer` or `TransformerDecoderLayer`; or
+        a module of your own, as in `trace`. Dropout is not applied.
     X
         Its tokens, (n, d): one element of a batch.
     X2
         The keys and values of cross-attention, or the memory of a decoder, (m, d).
+    X3
+        The tokens of the values, if they are others than those of the keys, (m, d).
     **conventions
         Fields of `Problem`, such as `causal=True` for the mask of a decoder.
 
@@ -63,7 +65,9 @@ def from_module(module: Any, X: Any, X2: Any = None, **conventions: Any) -> Prob
         return plain_problem(module, {n: as_array(each) for n, each in rows.items()}, conventions)
     attention = module if kind == MODULES[0] else module.self_attn
     said: dict[str, Any] = {"heads": int(attention.num_heads)}
-    if getattr(attention, "add_zero_attn", False):
+    if attention.bias_k is not None:
+        raise InputError("add_bias_kv is not supported: it adds a key and a value of its own")
+    if attention.add_zero_attn:
         raise InputError("add_zero_attn is not supported: it adds a key of zeros")
     if kind != MODULES[0]:
         said |= _settings(module, is_decoder=kind == MODULES[2])
@@ -71,11 +75,15 @@ def from_module(module: Any, X: Any, X2: Any = None, **conventions: Any) -> Prob
     if kind == MODULES[2] and X2 is None:
         raise InputError("a decoder layer also reads X2, the outputs of its encoder")
     tokens = {"X": X} if X2 is None else {"X1": X, "X2": X2}
+    tokens |= {} if X3 is None else {"X3": X3}
     arrays |= {name: np.asarray(as_array(each)) for name, each in tokens.items()}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "module.npz"
         np.savez(place, allow_pickle=False, **arrays)
-        return read_problem(place, **{**said, **conventions})
+        try:
+            return read_problem(place, **{**said, **conventions})
+        except InputError as error:
+            raise type(error)(str(error).replace(f"{place}: ", f"{kind}: ")) from None
 
 
 def unwrapped(model: Any) -> Any:

@@ -194,6 +194,30 @@ def _is_tensor(given: object) -> bool:
     return hasattr(given, "is_floating_point") and hasattr(given, "detach")
 
 
+def first_of_batch(model: Any, inputs: Any) -> Any:
+    """Return the inputs of a model with the first sequence of a batch only.
+
+    A batch is the first axis, or the second one of layers of PyTorch without `batch_first`.
+    """
+    owners = [model, getattr(model, "self_attn", None)]
+    by_tokens = any(getattr(each, "batch_first", True) is False for each in owners)
+    listed = list(inputs.values() if isinstance(inputs, Mapping) else inputs)
+    tensors = listed if isinstance(inputs, Mapping | tuple) else [inputs]
+    first = next((each for each in tensors if getattr(each, "ndim", 0) > 1), None)
+    if first is None or (first.ndim == 2 and str(first.dtype).count("float")):
+        return inputs
+
+    def one(given: Any, name: str = "") -> Any:
+        is_mask = "mask" in name and "padding" not in name and name != "attention_mask"
+        if getattr(given, "ndim", 0) < min(first.ndim, 2) or is_mask:
+            return given
+        return given[:, :1] if by_tokens and given.ndim > 2 else given[:1]
+
+    if isinstance(inputs, Mapping):
+        return {name: one(each, name) for name, each in inputs.items()}
+    return tuple(map(one, inputs)) if isinstance(inputs, tuple) else one(inputs)
+
+
 def called(model: Any, inputs: Any) -> Callable[[], Any]:
     """Return a function that calls a model on its inputs.
 

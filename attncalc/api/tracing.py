@@ -11,7 +11,7 @@ from attncalc.api.marking import Marking, keyed_dump, rules_from
 from attncalc.api.models import Given, Opened
 from attncalc.api.objects import MODULES, from_module, saved, unwrapped
 from attncalc.api.plain import ENDS, plain_problem
-from attncalc.api.recording import Recorded, called, record
+from attncalc.api.recording import Recorded, called, first_of_batch, record
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
@@ -32,6 +32,8 @@ _INPUTS = {
     "decoder_input_ids": "decoder_tokens",
     "token_type_ids": "type_ids",
 }
+_MEMORY = ("encoder_hidden_states", "memory", "key", "value")
+"""The arguments of a layer with the tokens of keys, and of values."""
 _SHARES = {"bfloat16": 4e-2, "float16": 5e-3, "float32": 2e-5, "float64": 1e-10}
 
 
@@ -134,7 +136,7 @@ def trace(
     >>> trace(torch.nn.MultiheadAttention(4, 2), torch.rand(3, 4)).agrees  # doctest: +SKIP
     True
     """
-    own = unwrapped(model)
+    own, inputs = unwrapped(model), first_of_batch(unwrapped(model), inputs)
     if not hasattr(own, "named_modules"):
         raise InputError(f"{type(own).__name__} is no model of PyTorch: pass one, not its folder")
     if problem is None and (config is not None or hasattr(own, "save_pretrained")):
@@ -216,26 +218,31 @@ def _of_a_module(
     attention = module if kind == MODULES[0] else module.self_attn
     tokens = _tokens(recorded, has_memory=True, by_tokens=not attention.batch_first)
     said = {**_masks(recorded, is_decoder=kind == MODULES[2]), **conventions}
-    X, X2 = tokens.get("X", tokens.get("X1")), tokens.get("X2")
-    return _Run(recorded, from_module(module, X, X2, **said), {})
+    X, X2, X3 = tokens.get("X", tokens.get("X1")), tokens.get("X2"), tokens.get("X3")
+    return _Run(recorded, from_module(module, X, X2, X3, **said), {})
 
 
 def _tokens(
     recorded: Recorded, *, has_memory: bool = False, by_tokens: bool = False
 ) -> dict[str, Matrix]:
     """Return the fields of the tokens that a layer reads: the first sequence of a batch."""
-    given = recorded.given
-    floats = {n: each for n, each in given.items() if getattr(each, "ndim", 0) in (2, 3)}
-    floats = {n: each for n, each in floats.items() if each.is_floating_point()}
-    names = ("encoder_hidden_states", "memory", "key")
-    others = [floats[n] for n in names if n in floats] if has_memory else []
+    floats = {
+        name: each
+        for name, each in recorded.given.items()
+        if getattr(each, "ndim", 0) in (2, 3) and each.is_floating_point() and "mask" not in name
+    }
     if not floats:
         raise InputError("the layer reads no tensor of tokens")
-    rows = [np.array(as_array(each)) for each in (next(iter(floats.values())), *others[:1])]
+    first = next(iter(floats.values()))
+    listed = [first, *(floats[n] for n in _MEMORY if n in floats and has_memory)]
+    if len(listed) > 1 and listed[-1] is listed[-2]:  # the values are those of the keys
+        listed.pop()
+    if len(listed) > 1 and listed[-1] is first:
+        listed = listed[:1]
+    rows = [np.array(as_array(each)) for each in listed]
     one = [each if each.ndim == 2 else each[:, 0] if by_tokens else each[0] for each in rows]
-    if len(one) == 1 or ("key" in floats and floats["key"] is next(iter(floats.values()))):
-        return {"X": one[0]}
-    return {"X1": one[0], "X2": one[1]}
+    names = ("X",) if len(one) == 1 else ("X1", "X2", "X3")
+    return dict(zip(names, one, strict=False))
 
 
 def _masks(recorded: Recorded, *, is_decoder: bool) -> dict[str, Any]:

@@ -137,7 +137,7 @@ class Names:
         numbers = [int(each) for each in parts if each.isdecimal() and len(each) < 5]
         layer = numbers[0] if numbers else None
         where = (layer, any(each in _CROSS for each in parts))
-        if index == "1" and not is_input and any("attention" in n or "attn" in n for n in parts):
+        if index not in ("", "0") and not is_input:  # attentions give their weights beside outputs
             return Meant(tuple(self._found(("A",), where)), layer=layer)
         meant = self._by_name(parts, is_input=bool(is_input), where=where)
         if not meant.parts and len(numbers) == 1 and parts[-1].isdecimal():
