@@ -26,6 +26,8 @@ MOST_BATCHED = 16
 """The largest number of elements of a batch that are compared."""
 MOST_UNSURE = 3
 """The number of steps for which mistakes explain a tensor whose name may be any of several."""
+OPERANDS = (".query()", ".key()", ".value()")
+"""The ends of the names of what an operation reads."""
 OF_OPERATION = "()"
 """The end of the name of an operation that a trace records, and that need not be any step."""
 
@@ -226,18 +228,52 @@ class _Reading:
 
     def _differing(self, tensor: Tensor) -> Iterator[Unread]:
         """Take a tensor that has the numbers of no step, or yield why it is none."""
-        steps = [n for n in self._steps(tensor) if n not in self.names and self._is_open(n, tensor)]
         wanted = {-1, *self._element}
-        ordered = [each for at, each in tensor.elements if at in wanted]
-        few = steps if tensor.is_sure else steps[:MOST_UNSURE]
-        found = [Array(self.own, few, each).by_mistake() for each in ordered] if few else []
+        written = [each for at, each in tensor.elements if at in wanted]
+        steps = [n for n in self._steps(tensor) if self._is_open(n, tensor)]
+        if any(self._is_again(n, each) for n in steps if n in self.names for each in written):
+            return
+        is_operand = tensor.name.endswith(OPERANDS)
+        if is_operand:  # of a product: what is read there, whatever was there before
+            steps = [n for n in steps if self._read_otherwise(n, tensor, written)]
+        free = [n for n in steps if n not in self.names]
+        few = free if tensor.is_sure else free[:MOST_UNSURE]
+        found = [Array(self.own, few, each).by_mistake() for each in written] if few else []
         if tensor.is_sure and not any(found):
-            found = [Array(self.own, [n], each).by_shape() for n in steps for each in ordered]
+            found = [Array(self.own, [n], each).by_shape() for n in free for each in written]
         taken = next((each for each in found if each is not None), None)
         if taken is not None:
             self._take(tensor, taken)
         elif self._is_expected(tensor):
             yield self._why(tensor)
+
+    def _is_again(self, step: str, written: WrittenMatrix) -> bool:
+        """Return whether numbers are those of the tensor that is a step already."""
+        found, points = Array(self.own, [step], written).by_shape(), self.own.points.get(step)
+        if found is None or points is None or found.written.shape != points.shape:
+            return False
+        right = Range.at(points)
+        return bool(self.key.slack.near(found.written.values, written.decimals, right).all())
+
+    def _read_otherwise(self, step: str, tensor: Tensor, written: Sequence[WrittenMatrix]) -> bool:
+        """Take the operand of a product in place of a step that agrees, if one mistake made it.
+
+        Return whether the step is still to be found.
+        """
+        if step not in self.names:
+            return True
+        points = self.own.points.pop(step, None)
+        behind = self.own.behind.pop(step, None)
+        fresh = self.own.with_matrices({}, {})
+        found = [Array(fresh, [step], each).by_mistake() for each in written]
+        taken = next((each for each in found if each is not None), None)
+        if taken is not None:
+            del self.names[step]
+            self.agreed.discard(step)
+            self._take(tensor, taken)
+        elif points is not None and behind is not None:
+            self.own.keep(step, points, behind)
+        return False
 
     @property
     def _element(self) -> list[int]:
@@ -247,10 +283,11 @@ class _Reading:
     def _is_open(self, step: str, tensor: Tensor) -> bool:
         """Return whether no later step agrees that follows from this one.
 
-        A name that may mean several steps is then another one.
+        An operation, and a name that may mean several steps, are then another one.
         """
-        agrees = (n for n in self.agreed if step in self.key.before[n] and n != step)
-        return tensor.is_sure or not any(agrees)
+        if tensor.is_sure and not tensor.name.endswith(OF_OPERATION):
+            return True
+        return not any(step in self.key.before[n] and n != step for n in self.agreed)
 
     def _is_expected(self, tensor: Tensor) -> bool:
         """Return whether a tensor should be a step: its name says so, and the step is not there.

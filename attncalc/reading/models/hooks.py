@@ -50,6 +50,8 @@ _STEPS: dict[str, tuple[str, ...]] = {
     "norm3": ("N_3",),
     "lm_head": ("logits",),
     # the operations that a trace records
+    "qk": ("S", *_SCORES[:-1]),
+    "av": ("H",),
     "softmax": ("A",),
     "softmax.input": _SCORES,
     "sdpa": ("H", "C"),
@@ -66,9 +68,7 @@ _UNSURE: dict[str, tuple[str, ...]] = {
     "c_proj": ("O", "F_2"),
     "qk.query": ("Q_rot", "Q_norm", "Q"),
     "qk.key": ("K_rot", "K_norm", "K"),
-    "qk": ("S", *_SCORES[:-1]),
     "av.value": ("V",),
-    "av": ("H",),
 }
 """Names of several steps: only the numbers decide."""
 _CROSS = (
