@@ -1,4 +1,4 @@
-"""Blocks of GPT-2 and Llama in plain PyTorch, with one mistake or a right variant where asked for."""
+"""Blocks of GPT-2 and Llama in plain PyTorch, with one mistake or in a right variant."""
 
 import math
 from typing import Any
@@ -10,38 +10,38 @@ OF_GPT2 = {
     # what goes wrong: the first step that differs, and the codes of which one names it
     "unscaled": ("S_scaled S_masked", ("scale-none",)),
     "scaled by d_k": ("S_scaled S_masked", ("scale-dk",)),
-    "no mask": ("S_masked", ("mask-forgotten",)),
+    "no mask": ("S_masked A", ("mask-forgotten",)),
     "mask off by one": ("S_masked", ("mask-shifted",)),
-    "mask turned": ("S_masked", ("mask-turned", "mask-inverted")),
+    "mask turned": ("S_masked", ("mask-turned",)),
     "softmax over queries": ("A", ("softmax-columns",)),
     "heads viewed": ("Q", ("heads-viewed",)),
     "heads merged by a view": ("C", ("heads-viewed",)),
-    "V and K exchanged": ("K V", ("weights-swapped", "wrong-source", "w-")),
+    "V and K exchanged": ("S", ("q-v",)),
     "no bias": ("O", ("bias-forgotten",)),
-    "post-norm": ("N_1", ("norm-place", "norm-forgotten")),
+    "post-norm": ("N_1", ("norm-place:post",)),
     "other GELU": ("G", ("activation-other",)),
     "eps": ("N_1", ("eps-",)),
     "variance by d - 1": ("N_1", ("variance-other-count",)),
     "no residual": ("R_1", ("residual-forgotten",)),
-    "residual of the norm": ("R_1", ()),
-    "one head": ("A", ()),
+    "residual of the norm": ("R_1", ("residual-of-normalised",)),
+    "one head": ("H", ()),
 }
 OF_LLAMA = {
     "unscaled": ("S_scaled S_masked", ("scale-none",)),
     "scaled by d_model": ("S_scaled S_masked", ("scale-sqrt-d-model",)),
-    "no mask": ("S_masked", ("mask-forgotten",)),
+    "no mask": ("S_masked A", ("mask-forgotten",)),
     "mask off by one": ("S_masked", ("mask-shifted",)),
     "softmax over queries": ("A", ("softmax-columns",)),
     "rope pairing": ("Q_rot", ("rope-pairing",)),
     "rope sign": ("Q_rot", ("rope-sign",)),
     "rope base": ("Q_rot", ("rope-base",)),
-    "rope of keys only": ("Q_rot", ("rope-",)),
-    "rope of V": ("V", ()),
+    "rope of keys only": ("Q_rot S", ("rope-",)),
+    "rope of V": ("H", ()),
     "heads tiled": ("S H", ("heads-tiled",)),
     "eps": ("N_1", ("eps-",)),
-    "LayerNorm": ("N_1", ("norm-other", "mean-subtracted")),
+    "LayerNorm": ("N_1", ("norm-other:layer",)),
     "gain forgotten": ("N_2", ("gain-forgotten",)),
-    "gate and up exchanged": ("G", ("weights-swapped", "gate")),
+    "gate and up exchanged": ("G", ("gate-swapped",)),
     "no activation": ("G", ("activation-forgotten",)),
     "other activation": ("G", ("activation-other",)),
     "no residual": ("Y", ("residual-forgotten",)),
@@ -59,31 +59,35 @@ def redrawn(module: Any, seed: int = 3) -> Any:
     return module
 
 
-def attended(Q: Any, K: Any, V: Any, kind: str, scale: float) -> Any:
-    """Return the outputs of heads, (batch, heads, tokens, width), causal."""
-    count = Q.shape[-2]
-    allowed = torch.tril(torch.ones(count, count, dtype=torch.bool))
-    if kind == "sdpa":
-        return F.scaled_dot_product_attention(Q, K, V, is_causal=True)
+def scored(Q: Any, K: Any, kind: str, scale: float) -> Any:
+    """Return the scaled scores."""
     if kind == "scale in Q":
-        S = (Q * scale) @ K.transpose(-1, -2)
-    elif kind == "einsum":
-        S = torch.einsum("bhqd,bhkd->bhqk", Q, K) * scale
-    elif kind == "baddbmm":
-        flat = [each.flatten(0, 1) for each in (Q, K)]
+        return (Q * scale) @ K.transpose(-1, -2)
+    if kind == "einsum":
+        return torch.einsum("bhqd,bhkd->bhqk", Q, K) * scale
+    if kind == "baddbmm":
+        flat, count = [each.flatten(0, 1) for each in (Q, K)], Q.shape[-2]
         bias = torch.zeros(len(flat[0]), count, count)
         S = torch.baddbmm(bias, flat[0], flat[1].transpose(1, 2), beta=0, alpha=scale)
-        S = S.unflatten(0, Q.shape[:2])
-    else:
-        factor = {"unscaled": 1.0, "scaled by d_k": scale**2, "scaled by d_model": 0.25}
-        S = Q @ K.transpose(-1, -2) * factor.get(kind, scale)
-    if kind == "mask off by one":
-        allowed = torch.tril(torch.ones(count, count, dtype=torch.bool), 1)
-    if kind == "mask turned":
-        allowed = allowed.T
+        return S.unflatten(0, Q.shape[:2])
+    factor = {"unscaled": 1.0, "scaled by d_k": scale**2, "scaled by d_model": 0.25}
+    return Q @ K.transpose(-1, -2) * factor.get(kind, scale)
+
+
+def masked(S: Any, kind: str) -> Any:
+    """Return the causal scores."""
+    allowed = torch.tril(torch.ones_like(S[0, 0]), int(kind == "mask off by one")) > 0
+    if kind == "no mask":
+        return S
     fill = -1e9 if kind == "mask of -1e9" else -math.inf
-    if kind != "no mask":
-        S = S.masked_fill(~allowed, fill)
+    return S.masked_fill(~(allowed.T if kind == "mask turned" else allowed), fill)
+
+
+def attended(Q: Any, K: Any, V: Any, kind: str, scale: float) -> Any:
+    """Return the outputs of heads, (batch, heads, tokens, width), causal."""
+    if kind == "sdpa":
+        return F.scaled_dot_product_attention(Q, K, V, is_causal=True)
+    S = masked(scored(Q, K, kind, scale), kind)
     if kind == "by hand":
         powers = (S - S.amax(-1, keepdim=True)).exp()
         A = powers / powers.sum(-1, keepdim=True)
@@ -103,7 +107,7 @@ class Norm(nn.Module):
         self.bias = None if rms else nn.Parameter(torch.zeros(width))
         self.eps, self.kind, self.rms = eps, kind, rms
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:  # noqa: D102 - as PyTorch names it
         eps = 1e-3 if self.kind == "eps" else self.eps
         if self.rms and self.kind != "LayerNorm":
             made = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
@@ -123,7 +127,7 @@ class Attention(nn.Module):
         self.c_attn, self.c_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.n_head, self.kind = heads, kind
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:  # noqa: D102 - as PyTorch names it
         batch, count, width = x.shape
         Q, K, V = self.c_attn(x).split(width, dim=-1)
         if self.kind == "V and K exchanged":
@@ -148,7 +152,7 @@ class Mlp(nn.Module):
         self.c_fc, self.c_proj = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
         self.kind = kind
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:  # noqa: D102 - as PyTorch names it
         by = "none" if self.kind == "other GELU" else "tanh"
         return self.c_proj(F.gelu(self.c_fc(x), approximate=by))
 
@@ -163,7 +167,7 @@ class Gpt2(nn.Module):
         self.ln_1, self.ln_2 = (Norm(width, 1e-5, kind) for _ in "12")
         self.attn, self.mlp, self.kind = Attention(width, heads, kind), Mlp(width, kind), kind
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:  # noqa: D102 - as PyTorch names it
         if self.kind == "post-norm":
             x = self.ln_1(x + self.attn(x))
             return self.ln_2(x + self.mlp(x))
@@ -205,7 +209,7 @@ class GroupedAttention(nn.Module):
         self.k_proj, self.v_proj = (nn.Linear(width, width // 2, bias=False) for _ in "kv")
         self.num_heads, self.num_key_value_heads, self.kind = 4, 2, kind
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:  # noqa: D102 - as PyTorch names it
         batch, count, width = x.shape
         wide, kind = width // 4, self.kind
         Q, K, V = (
@@ -236,7 +240,7 @@ class GatedMlp(nn.Module):
         self.gate_proj, self.up_proj = (nn.Linear(width, 24, bias=False) for _ in "gu")
         self.down_proj, self.kind = nn.Linear(24, width, bias=False), kind
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:  # noqa: D102 - as PyTorch names it
         gate, up = self.gate_proj(x), self.up_proj(x)
         if self.kind == "gate and up exchanged":
             gate, up = up, gate
@@ -257,7 +261,7 @@ class Llama(nn.Module):
         self.self_attn, self.mlp = GroupedAttention(width, kind), GatedMlp(width, kind)
         self.kind = kind
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:  # noqa: D102 - as PyTorch names it
         x = x + self.self_attn(self.input_layernorm(x))
         given = self.mlp(self.post_attention_layernorm(x))
         return given if self.kind == "no residual" else x + given

@@ -116,31 +116,31 @@ class Array:
 
     def by_numbers(self) -> Found | None:
         """Return its interpretation if its numbers are those of a step."""
-        stand = self._as_it_may_stand()
+        stand = self.forms()
         return next((each for each in stand if self._is_near(each.written, each.step)), None)
 
     def by_mistake(self) -> Found | None:
         """Return its interpretation if its numbers follow from the dump's own, or a mistake."""
-        for found in self._as_it_may_stand():
+        for found in self.forms():
             if self.known.points and self._follows(found):
                 return found
         averaged = self._averaged()
         if averaged is not None:
             return averaged
-        for found in self._as_it_may_stand():
+        for found in self.forms():
             if found.step != self.name and len(found.says) == 1 and self._is_forbidding(found):
                 return found
-        return next((each for each in self._as_it_may_stand() if self._is_a_mistake(each)), None)
+        return next((each for each in self.forms() if self._is_a_mistake(each)), None)
 
     def by_shape(self) -> Found | None:
         """Return its interpretation as the step that its name says, if it has a shape of it."""
-        return next((each for each in self._as_it_may_stand() if each.step == self.name), None)
+        return next((each for each in self.forms() if each.step == self.name), None)
 
-    def _as_it_may_stand(self) -> Iterator[Found]:
+    def forms(self) -> Iterator[Found]:
         """Yield each layout with the shape of a step that it may be."""
         seen: set[tuple[str, str]] = set()
         # all steps in the plan's layout first: a transposed array may be another mistake
-        for form in self._forms():
+        for form in self._layouts():
             written = self.written if not form.says else self.written.arranged(form.arrange)
             for step in self.steps:
                 shape = self.key.shown[step].shape
@@ -152,7 +152,7 @@ class Array:
                     stands = (f"read as {form.says}",) if form.says else ()
                     yield Found(step, arranged, (*named, *stands, *((said,) if said else ())))
 
-    def _forms(self) -> tuple[Form, ...]:
+    def _layouts(self) -> tuple[Form, ...]:
         """Return the possible layouts; scores and weights have only one."""
         if self.written.values.ndim != 3 or self.key.steps[self.name].columns == "keys":
             return (AS_IT_IS,)

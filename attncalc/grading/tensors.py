@@ -237,15 +237,22 @@ class _Reading:
         if is_operand:  # of a product: what is read there, whatever was there before
             steps = [n for n in steps if self._read_otherwise(n, tensor, written)]
         free = [n for n in steps if n not in self.names]
-        few = free if tensor.is_sure else free[:MOST_UNSURE]
-        found = [Array(self.own, few, each).by_mistake() for each in written] if few else []
-        if tensor.is_sure and not any(found):
-            found = [Array(self.own, [n], each).by_shape() for n in free for each in written]
-        taken = next((each for each in found if each is not None), None)
+        taken = self._by_mistake(tensor, free if tensor.is_sure else free[:MOST_UNSURE], written)
         if taken is not None:
             self._take(tensor, taken)
         elif self._is_expected(tensor):
             yield self._why(tensor)
+
+    def _by_mistake(
+        self, tensor: Tensor, steps: Sequence[str], written: Sequence[WrittenMatrix]
+    ) -> Found | None:
+        """Return the step that a tensor is although its numbers are others; None for none."""
+        stand = [each for one in written if steps for each in Array(self.own, steps, one).forms()]
+        if len(stand) == 1 and tensor.is_sure:
+            return stand[0]
+        found = (Array(self.own, steps, each).by_mistake() for each in written if stand)
+        taken = next((each for each in found if each is not None), None)
+        return taken or (stand[0] if tensor.is_sure and stand else None)
 
     def _is_again(self, step: str, written: WrittenMatrix) -> bool:
         """Return whether numbers are those of the tensor that is a step already."""
