@@ -14,6 +14,7 @@ import numpy as np
 
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 
@@ -57,6 +58,8 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
     2
     """
     module = unwrapped(module)
+    if hasattr(module, "state_dict"):
+        check_tensors(module.state_dict())
     kind = type(module).__name__
     if kind not in MODULES:
         from attncalc.api.plain import plain_problem
@@ -132,6 +135,8 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
+        if hasattr(model, "state_dict") or isinstance(model, Mapping):
+            check_tensors(model if isinstance(model, Mapping) else model.state_dict())
         if hasattr(model, "save_pretrained"):
             model.save_pretrained(folder)
         elif isinstance(model, Mapping):
@@ -146,6 +151,29 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
                 "save_pretrained, or a state dict with its config"
             )
         yield folder
+
+
+def check_tensors(state: Mapping[str, Any]) -> None:
+    """Refuse a state dict whose tensors are not the weights of a model.
+
+    Raises
+    ------
+    InputError
+        If adapters are not merged, weights are quantised, or tensors have no numbers.
+    """
+    for name, tensor in state.items():
+        if isinstance(tensor, Mapping):
+            raise InputError(f"{quoted(name)} is a dict of tensors: pass this one as the state dict")
+        if "lora_" in name or ".base_layer." in name:
+            raise InputError(
+                f"{quoted(name)} is of an adapter that is not merged: pass model.merge_and_unload()"
+            )
+        if getattr(tensor, "is_meta", False):
+            raise InputError(f"{quoted(name)} has no numbers (device meta): load the weights first")
+        kind = str(getattr(tensor, "dtype", ""))
+        is_whole = name.endswith("weight") and "int" in kind
+        if not hasattr(tensor, "shape") or "qint" in kind or is_whole:
+            raise InputError(f"{quoted(name)} is quantised: pass the model before quantising it")
 
 
 def _write_tensors(place: Path, tensors: Mapping[str, Any]) -> None:
