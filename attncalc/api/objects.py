@@ -163,7 +163,7 @@ def check_tensors(state: Mapping[str, Any]) -> None:
     """
     for name, tensor in state.items():
         if isinstance(tensor, Mapping):
-            raise InputError(f"{quoted(name)} is a dict of tensors: pass this one as the state dict")
+            raise InputError(f"{quoted(name)} is a dict of tensors: pass it as the state dict")
         if "lora_" in name or ".base_layer." in name:
             raise InputError(
                 f"{quoted(name)} is of an adapter that is not merged: pass model.merge_and_unload()"

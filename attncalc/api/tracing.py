@@ -184,7 +184,9 @@ def _of_a_family(
         opened.take(conventions)
         fields = opened.layer(opened.model, number)
         module = _module(model, opened.model.place(number), opened.model.count)
-        recorded = record(model, module, called(model, arguments), LAYER)
+        is_named = isinstance(inputs, Mapping) or hasattr(model, "main_input_name")
+        call = called(model, arguments if is_named else _batch(inputs))
+        recorded = record(model, module, call, LAYER)
         tokens = _tokens(recorded, has_memory="cross" in fields)
         words = [] if opened.model.takes != "tokens" else opened.named(opened.asks)
         labels: Any = words if len(words) == len(tokens.get("X", ())) else None

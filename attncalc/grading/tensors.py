@@ -306,7 +306,7 @@ class _Reading:
         return tensor.is_sure or not self.agreed.issuperset(self._steps(tensor))
 
     def _why(self, tensor: Tensor) -> Unread:
-        """Return that a tensor is no step, with the reason."""
+        """Return a tensor that should be a step, with the reason why it is not."""
         shape = (
             " × ".join(map(str, tensor.elements[0][1].shape)) if tensor.elements else "not a matrix"
         )
