@@ -43,6 +43,12 @@ _EPS = ("eps", "variance_epsilon", "epsilon")
 _GELU = re.compile(r"newgelu|gelutanh|fastgelu", re.IGNORECASE)
 
 
+def own_names(module: Any) -> dict[str, str]:
+    """Return the fields of the ends of names that a module of a user's own has."""
+    names = [f".{name}" for name, _ in module.named_parameters()]
+    return {e: f for e, f in ENDS.items() if any(name.endswith(f".{e}") for name in names)}
+
+
 def plain_problem(
     module: Any, tokens: Mapping[str, Any], conventions: Mapping[str, Any]
 ) -> Problem:

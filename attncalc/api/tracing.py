@@ -10,12 +10,13 @@ from attncalc.api.display import Displayed
 from attncalc.api.marking import Marking, keyed_dump, rules_from
 from attncalc.api.models import Given, Opened
 from attncalc.api.objects import MODULES, from_module, saved, unwrapped
-from attncalc.api.plain import ENDS, plain_problem
+from attncalc.api.plain import own_names, plain_problem
 from attncalc.api.recording import Recorded, called, first_of_batch, record
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
 from attncalc.grading.marking import marked
+from attncalc.grading.slack import MINUS_INFINITY_WRITTEN
 from attncalc.problem.problem import Problem
 from attncalc.writing.reports.trace import Traced, steps_of, trace_document
 
@@ -213,10 +214,12 @@ def _of_a_module(
         "norm" in name or "mlp" in name or "ln" in name for name, _ in module.named_modules()
     )
     recorded = record(model, module, called(model, inputs), LAYER if is_layer else ATTENTION)
+    names = own_names(module)
     if problem is not None:
-        return _Run(recorded, replace(problem, **conventions), ENDS)
+        return _Run(recorded, replace(problem, **conventions), names)
     if kind not in MODULES:
-        return _Run(recorded, plain_problem(module, _tokens(recorded), conventions), ENDS)
+        said = {**_causal(recorded), **conventions}
+        return _Run(recorded, plain_problem(module, _tokens(recorded), said), names)
     attention = module if kind == MODULES[0] else module.self_attn
     tokens = _tokens(recorded, has_memory=True, by_tokens=not attention.batch_first)
     said = {**_masks(recorded, is_decoder=kind == MODULES[2]), **conventions}
@@ -234,7 +237,7 @@ def _tokens(
         if getattr(each, "ndim", 0) in (2, 3) and each.is_floating_point() and "mask" not in name
     }
     if not floats:
-        raise InputError("the layer reads no tensor of tokens")
+        raise InputError("the layer reads no tensor of tokens: pass layer=, of a whole model")
     first = next(iter(floats.values()))
     listed = [first, *(floats[n] for n in _MEMORY if n in floats and has_memory)]
     if len(listed) > 1 and listed[-1] is listed[-2]:  # the values are those of the keys
@@ -245,6 +248,17 @@ def _tokens(
     one = [each if each.ndim == 2 else each[:, 0] if by_tokens else each[0] for each in rows]
     names = ("X",) if len(one) == 1 else ("X1", "X2", "X3")
     return dict(zip(names, one, strict=False))
+
+
+def _causal(recorded: Recorded) -> dict[str, Any]:
+    """Return that a module is causal, if nothing states it and its own scores show it."""
+    for name, scores in recorded.tensors.items():
+        if name.endswith("softmax.input()") and scores.shape[-1] == scores.shape[-2] > 1:
+            later = np.triu_indices(scores.shape[-1], 1)
+            if (scores[..., later[0], later[1]] <= MINUS_INFINITY_WRITTEN).all():
+                said = "causal, as the module's own scores are: pass causal=False otherwise"
+                return {"causal": True, "remarks": (said,)}
+    return {}
 
 
 def _masks(recorded: Recorded, *, is_decoder: bool) -> dict[str, Any]:
