@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from attncalc.api.marking import keyed_dump
 from attncalc.base.errors import AttncalcError, InputError, OutputError
 from attncalc.base.sources import remember
 from attncalc.base.typed import quoted
@@ -27,10 +28,12 @@ from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver,
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
+from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
 from attncalc.reading.answers import answers_in, passed_over, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
+from attncalc.reading.dumps import read_dump
 from attncalc.reading.files import is_folder, is_found, refuse_found
 from attncalc.reading.sets import is_set
 from attncalc.solving.plan import plan
@@ -81,15 +84,20 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     problem = problem_from(flags, fallback="self")
     rules = rules_from(flags)
     say_of_marking(problem, plan(problem))
-    key = key_of(problem, rules)
-    rules = with_known_steps(rules, key)
-    places = _places(answers)
+    places = None if flags["dump"] else _places(answers)
     alone = places is None
-    with key.names_at_hand():
-        read = [
-            (each, _ahead(each, key.expected, answers, alone=alone, of_all=flags["reading"]))
-            for each in places or answers
-        ]
+    read: list[Read]
+    if flags["dump"]:
+        key, dump, rules = _dump(problem, answers, rules)
+        read = [(answers[0], dump)]
+    else:
+        key = key_of(problem, rules)
+        with key.names_at_hand():
+            read = [
+                (each, _ahead(each, key.expected, answers, alone=alone, of_all=flags["reading"]))
+                for each in places or answers
+            ]
+    rules = with_known_steps(rules, key)
     check_targets(page, table)  # again, since inputs are known now
     if flags["reading"]:
         deliver(_reading([each for _, each in read if each is not None], flags["format"], page))
@@ -108,6 +116,13 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     if all(each.marking is None for each in marked):
         return UNREAD
     return DIFFERENT if many.has_mistakes(marked) else RIGHT
+
+
+def _dump(problem: Problem, answers: Sequence[str], rules: Rules) -> tuple[Key, Answer, Rules]:
+    """Return the key for the tensors of a program, the steps that they are, and the rules."""
+    if len(answers) != 1 or answers[0] == "-":
+        raise InputError("--dump takes one file of tensors, .npz or .safetensors")
+    return keyed_dump(problem, read_dump(Path(answers[0])), answers[0], rules)
 
 
 def _page(out: str | None) -> Target:

@@ -113,6 +113,7 @@ OF_MARKING = (
     PROBLEM,
     Flag("ANSWER...", "Answers: files, folders or -.", OUTPUT, list, name="answers"),
     _switch("--lesson", "Check the numbers of lessons; all files are documents."),
+    _switch("--dump", "The answer is a program's tensors, named as by hooks."),
     STEPS,
     WEIGHT,
     POINTS,
@@ -375,7 +376,8 @@ the steps. The exit code is 0 if all is right, 1 if not.
 """,
         OF_MARKING,
         "",
-        rare="require rtol marks_decimals jobs follow_penalty rounding_penalty precision_penalty",
+        rare="require rtol marks_decimals fractions jobs follow_penalty rounding_penalty "
+        "precision_penalty",
     ),
     "vary": Command(
         "vary",
