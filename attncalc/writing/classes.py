@@ -10,7 +10,7 @@ from attncalc.problem.problem import Problem
 from attncalc.solving.solution import solve
 from attncalc.writing.document import Document, Field
 from attncalc.writing.html.page import write_html
-from attncalc.writing.latex import write_latex, write_sheet
+from attncalc.writing.latex import write_latex, write_sheet, write_together
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.problem_file import write_problem
@@ -60,11 +60,13 @@ def handout(problem: Problem, name: str, folder: str, formats: Sequence[str]) ->
     key = make_page(solution, Contents(solution.plan))
     named_key = replace(key, parts=(Field("Key for", name), *key.parts))
     files = {f"{folder}/{PROBLEM}": "".join(write_problem(problem))}
+    sheet = write_sheet(worksheet)
     for form in formats:
         ending, write = FORMS[form]
-        files[f"{folder}/worksheet{ending}"] = write(worksheet)
+        whole = "".join(write_together([sheet])) if form == "latex" else write(worksheet)
+        files[f"{folder}/worksheet{ending}"] = whole
         files[f"{KEYS}/{folder}/key{ending}"] = write(named_key)
-    return Handout(files, write_sheet(worksheet))
+    return Handout(files, sheet)
 
 
 def named(page: Page, name: str) -> Page:
