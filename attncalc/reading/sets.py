@@ -1,6 +1,8 @@
 """Reads the set of a class, and matches answers with students by their names."""
 
+import hmac
 import os
+import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +12,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
 from attncalc.base.text import as_key, of_each
 from attncalc.reading.answers import ENDINGS, SHEETS
+from attncalc.reading.attempts import newest, without_number
 from attncalc.reading.files import is_folder, is_found, list_folder, refuse_found, why_not_read
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.naming.keys import name_of_key
@@ -42,11 +45,14 @@ class ClassSet(NamedTuple):
         The class.
     handed
         The problems of each student, in order.
+    secret
+        The secret of the set, in hexadecimal digits; "" if its list has none.
     """
 
     place: Path
     students: tuple[Student, ...]
     handed: tuple[tuple[Handed, ...], ...]
+    secret: str = ""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -64,10 +70,11 @@ class Paired(NamedTuple):
 
 
 class Unpaired(NamedTuple):
-    """A file that matches no student, and the reason."""
+    """A file that is not marked, the reason, and whether a newer answer replaces it."""
 
     place: Path
     why: str
+    is_replaced: bool = False
 
 
 class _Found(NamedTuple):
@@ -105,7 +112,26 @@ def read_set(place: Path) -> ClassSet:
     folders = [as_key(student.folder) for student in students]
     if len(set(folders)) != len(folders):
         raise _strange(source)
-    return ClassSet(place, students, handed)
+    secret = content.get("secret")
+    return ClassSet(place, students, handed, secret if isinstance(secret, str) else "")
+
+
+def anonymous(given: ClassSet) -> ClassSet:
+    """Return a set with a code in place of each name, in the order of the codes' students.
+
+    The code of a student is always the same, and does not follow from their name.
+    """
+    key = given.secret.encode() or secrets.token_bytes(SHORTEST)
+    taken: set[str] = set()
+    coded = []
+    for student in given.students:
+        digits = hmac.digest(key, repr(student.key).encode(), "sha256").hex()
+        code = next(
+            code for at in range(60) if (code := f"student-{digits[at : at + 4]}") not in taken
+        )
+        taken.add(code)
+        coded.append(Student(code, folder=code))
+    return given._replace(students=tuple(coded))
 
 
 def _strange(source: Path) -> InputError:
@@ -174,6 +200,12 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
         if len(read) == 1:
             paired += read
             unpaired += [_beside(one, read[0]) for one in changed if one is not read[0]]
+        elif len(read) > 1 and (latest := newest([one.place for one in read])):
+            last, evidence = read[latest[0]], latest[1]
+            paired.append(last)
+            why = f"replaced by {last.place}, which is newer by {evidence}"
+            unpaired += [Unpaired(one.place, why, True) for one in read if one is not last]
+            unpaired += [_beside(one, last) for one in changed if one not in read]
         else:
             unpaired += _of_several(given, changed) if changed else map(_untouched, each)
     if not paired and not unpaired:
@@ -301,6 +333,8 @@ class _Names:
         self.longest = max(len(name.split("-")) for name in self.of_whom)
         problems = (as_key(path_name(name, "problem")) for name in given.problems)
         self.of_problems = {word for name in problems for word in name.split("-")}
+        called = (*given.problems, *(student.name for student in given.students))
+        self.is_numbered = any(without_number(name) != name for name in called)
 
     def _add(self, name: str, place: int, what: str) -> None:
         if name:
@@ -354,7 +388,9 @@ class _Names:
     def _words(self, step: str, *, is_file: bool) -> tuple[str, ...]:
         stem, ending = os.path.splitext(step)  # noqa: PTH122
         is_ending = is_file and ending.lower() in ENDINGS
-        plain = path_name((stem if is_ending else step).replace("_", " "), "")
+        name = stem if is_ending else step
+        name = name if self.is_numbered else without_number(name)
+        plain = path_name(name.replace("_", " "), "")
         return tuple(_key(plain).split("-")) if plain else ()
 
     def _stretches(self, words: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -127,6 +127,14 @@ OF_MARKING = (
         takes=("table", "json", "markdown", "latex", "html", "csv"),
     ),
     Flag("--csv FILE", "Also write one row per answer to this file.", name="sheet"),
+    Flag(
+        "--gradebook SYSTEM",
+        "CSV for moodle, canvas or gradescope, or an export of it to fill.",
+        CLASS,
+    ),
+    Flag("--overview FILE", "Overview of a class, as .html or .md: steps, causes, marks.", CLASS),
+    Flag("--due DATE", "Answers of a class after this date are listed as late.", CLASS),
+    Flag("--anonymous", "Codes in place of the names of a class.", CLASS, bool, default=False),
     _switch("--fractions", "Show points as fractions."),
     Flag(
         "--marks-decimals NUMBER",
@@ -375,7 +383,8 @@ the steps. The exit code is 0 if all is right, 1 if not.
 """,
         OF_MARKING,
         "",
-        rare="require rtol marks_decimals jobs follow_penalty rounding_penalty precision_penalty",
+        rare="require rtol marks_decimals jobs due anonymous follow_penalty rounding_penalty "
+        "precision_penalty",
     ),
     "vary": Command(
         "vary",
