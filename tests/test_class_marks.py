@@ -1,4 +1,4 @@
-"""Marks of a class as teachers keep them: late and newer answers, gradebooks, an overview, codes."""
+"""Marks of a class as teachers keep them: newest and late answers, gradebooks, an overview."""
 
 import json
 import os
@@ -50,7 +50,8 @@ def test_the_newest_by_its_name_counts_and_the_others_are_listed(
     rows = marks(attncalc, tmp_path)
     assert rows[0]["answer"] == f"answers/{newer}"
     (other,) = [row for row in rows if not row["student"]]
-    assert other["answer"] == f"answers/{older}" and other["paired by"] == "replaced"
+    assert other["answer"] == f"answers/{older}"
+    assert other["paired by"] == "replaced"
     assert other["note"].startswith(f"replaced by answers/{newer}, which is newer by ")
 
 
@@ -76,7 +77,8 @@ def test_late_answers_are_listed(attncalc: Command, tmp_path: Path) -> None:
     assert [row["late"] for row in marks(attncalc, tmp_path, "--due", "2026-01-10T16:30")] == late
     assert [row["late"] for row in marks(attncalc, tmp_path)] == ["late", *[""] * 5]
     run = attncalc("check", "set", "answers", "--due", "tomorrow")
-    assert run.code == 2 and "--due takes a date" in run.err
+    assert run.code == 2
+    assert "--due takes a date" in run.err
 
 
 def test_gradebooks_have_the_columns_of_their_system(attncalc: Command, tmp_path: Path) -> None:
@@ -99,7 +101,8 @@ def test_gradebooks_have_the_columns_of_their_system(attncalc: Command, tmp_path
         assert list(found[0])[: len(head)] == head
         if system == "canvas":
             points = found.pop(0)
-            assert points["Student"].strip() == "Points Possible" and points["set"] == "10"
+            assert points["Student"].strip() == "Points Possible"
+            assert points["set"] == "10"
         total = head[-1]
         assert [row[total] for row in found] == earned == ["10", found[1][total], *[""] * 4]
         ids = [
@@ -136,7 +139,8 @@ def test_an_exported_gradebook_is_filled_and_otherwise_unchanged(
     ]
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     run = attncalc("check", "set", "answers", *flags, "other.csv")
-    assert run.code == 2 and "not a gradebook of Moodle, Canvas or Gradescope" in run.err
+    assert run.code == 2
+    assert "not a gradebook of Moodle, Canvas or Gradescope" in run.err
 
 
 def test_the_overview_counts_what_the_table_lists(attncalc: Command, tmp_path: Path) -> None:
@@ -147,14 +151,16 @@ def test_the_overview_counts_what_the_table_lists(attncalc: Command, tmp_path: P
     rows = marks(attncalc, tmp_path, "--overview", "class.md")
     text = (tmp_path / "class.md").read_text(encoding="utf-8")
     lost = sum(float(row["A"]) < 1 for row in rows if row["A"])
-    assert f"| A | {lost} | 4 | {lost} |" in text and lost == 3
+    assert f"| A | {lost} | 4 | {lost} |" in text
+    assert lost == 3
     assert re.search(r"\| 3 \| A \| the scores are not scaled \| A.* = .*, not .* \| Blaise", text)
     assert "- Not handed in: 2 of 6." in text
     assert (
         sum(int(n) for n in re.findall(r"^\| (?:\d+ to|no total).* \| (\d+) \|", text, re.M)) == 6
     )
     run = attncalc("check", "set", "answers", "--overview", "class.txt")
-    assert run.code == 2 and "end the name in .html or .md" in run.err
+    assert run.code == 2
+    assert "end the name in .html or .md" in run.err
 
 
 def test_anonymous_results_name_no_student(attncalc: Command, tmp_path: Path) -> None:
@@ -171,10 +177,13 @@ def test_anonymous_results_name_no_student(attncalc: Command, tmp_path: Path) ->
     texts += [place.name for place in files]
     words = {word.lower() for name in NAMES for word in name.replace("ß", "ss").split()}
     found = {word for text in texts for word in words if word in text.lower()}
-    assert not found and "x.org" not in "".join(texts)
+    assert not found
+    assert "x.org" not in "".join(texts)
     codes = [row["student"] for row in table(texts[2]) if row["student"]]
-    assert codes == sorted(codes) and len(set(codes)) == len(NAMES)
+    assert codes == sorted(codes)
+    assert len(set(codes)) == len(NAMES)
     again = marks(attncalc, tmp_path, "--anonymous")
     assert [row["student"] for row in again if row["student"]] == codes
     run = attncalc("check", "set", "answers", "--anonymous", "--gradebook", "moodle")
-    assert run.code == 2 and "names the students" in run.err
+    assert run.code == 2
+    assert "names the students" in run.err
