@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Command
-from test_classes import NAMES, ROSTER, hand_in, made, marks, right_answer, table
+from test_classes import NAMES, ROSTER, SPEC, hand_in, made, marks, right_answer, table
 
 from attncalc.reading.attempts import newest
 
@@ -175,8 +175,8 @@ def test_anonymous_results_name_no_student(attncalc: Command, tmp_path: Path) ->
     files = [place for place in (tmp_path / "marked").rglob("*") if place.is_file()]
     texts += [place.read_text(encoding="utf-8") for place in (*files, tmp_path / "class.html")]
     texts += [place.name for place in files]
-    words = {word.lower() for name in NAMES for word in name.replace("ß", "ss").split()}
-    found = {word for text in texts for word in words if word in text.lower()}
+    words = {word.lower() for name in NAMES for word in name.split()}
+    found = {word for text in texts for word in words if re.search(rf"\b{word}\b", text.lower())}
     assert not found
     assert "x.org" not in "".join(texts)
     codes = [row["student"] for row in table(texts[2]) if row["student"]]
@@ -187,3 +187,61 @@ def test_anonymous_results_name_no_student(attncalc: Command, tmp_path: Path) ->
     run = attncalc("check", "set", "answers", "--anonymous", "--gradebook", "moodle")
     assert run.code == 2
     assert "names the students" in run.err
+
+
+def test_worksheets_keys_and_problems_say_whose_they_are(attncalc: Command, tmp_path: Path) -> None:
+    spec = SPEC | {"formats": ["markdown", "latex", "html"]}
+    students = made(attncalc, tmp_path, ROSTER, spec)
+    codes = [student["problems"][0]["code"] for student in students]
+    assert len(set(codes)) == len(codes)
+    for student, code in zip(students, codes, strict=True):
+        assert re.fullmatch("[B-Z]{4}-[B-Z]{4}", code)
+        line = f"{student['name']} ({student['id']}) · code {code}"
+        folder = student["folder"]
+        for name in ("worksheet.md", "worksheet.html"):
+            assert line in (tmp_path / "set" / folder / name).read_text("utf-8")
+        assert code in (tmp_path / "set" / folder / "worksheet.tex").read_text("utf-8")
+        key = (tmp_path / "set" / "keys" / folder / "key.md").read_text("utf-8")
+        assert f"Key for: {line}" in key
+        own = (tmp_path / "set" / folder).iterdir()
+        texts = "".join(each.read_text("utf-8") for each in own)
+        assert not [other for other in codes if other != code and other in texts]
+
+
+@pytest.mark.parametrize("written", ["{}", "code {}", "Code: {}!"])
+def test_an_answer_is_paired_by_the_code_in_it(
+    written: str, attncalc: Command, tmp_path: Path
+) -> None:
+    spec = SPEC | {"problems": [{"name": "1", "tokens": 2}, {"name": "2", "tokens": 2}]}
+    students = made(attncalc, tmp_path, ROSTER, spec)
+    code = students[1]["problems"][1]["code"]
+    key = tmp_path / "set" / "keys" / students[1]["folder"] / "2" / "key.md"
+    text = key.read_text("utf-8").replace(f"code {code}", "")
+    (tmp_path / "answers").mkdir()
+    typed = written.format(code.lower().replace("-", " "))  # as people copy it
+    (tmp_path / "answers" / "homework.md").write_text(f"{typed}\n\n{text}", "utf-8")
+    (tmp_path / "answers" / "ada byron.md").write_text(f"{code}\n\n{text}", "utf-8")
+    rows = marks(attncalc, tmp_path)
+    (row,) = [row for row in rows if row["answer"] == "answers/homework.md"]
+    assert (row["student"], row["problem"], row["percent"]) == (NAMES[1], "2", "100 %")
+    assert row["paired by"] == "code in the file"
+    (stray,) = [row for row in rows if row["answer"] == "answers/ada byron.md"]
+    assert (
+        stray["note"] == "its name is that of Ada Byron, and the code in it that of Blaise Pascal"
+    )
+
+
+def test_a_practice_page_names_its_download_after_the_student(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (student, *_) = made(attncalc, tmp_path)
+    file = f"set/{student['problems'][0]['file']}"
+    assert attncalc("self", file, "--practice", "-o", "practice.html").code == 0
+    page = (tmp_path / "practice.html").read_text("utf-8")
+    assert '"file":"ada-lovelace-problem-1.json"' in page
+    answer = {"problem": {"code": student["problems"][0]["code"]}}
+    answer |= right_answer(json.loads((tmp_path / file).read_bytes()))
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "download (3).json").write_text(json.dumps(answer))
+    (row, *_) = marks(attncalc, tmp_path)
+    assert (row["answer"], row["percent"]) == ("answers/download (3).json", "100 %")

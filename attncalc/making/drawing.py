@@ -318,7 +318,7 @@ def problem_of(wishes: Wishes, matrices: dict[str, Matrix], made_by: str) -> Pro
         *prefix, own = name.split(".")
         _inside(fields, prefix)[own] = stood(standing, own, matrix).tolist()
     fields["made_by"] = made_by
-    return Problem(**fields) if like is None else replace(like, **fields)
+    return Problem(**fields) if like is None else replace(like, student="", code="", **fields)
 
 
 def _nested(problem: Problem) -> dict[str, Any]:

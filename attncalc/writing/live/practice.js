@@ -160,7 +160,8 @@ function show() {
 
 /** The answers as attncalc check reads them: blanks are null. */
 function answers() {
-  const found = {};
+  const { title, student, code } = data.problem;
+  const found = code ? { problem: { title, student, code } } : {};
   for (const [name, row] of Object.entries(texts())) {
     const [h, r, c] = sidesOf(solution.carried[name]);
     if (!row.some((text) => text.trim())) continue;
@@ -174,8 +175,8 @@ function answers() {
 }
 
 function download() {
-  save(answers(), "answers.json");
-  say("answers.json is in your downloads. Mark it with: attncalc check problem.json answers.json");
+  save(answers(), data.file);
+  say(`${data.file} is in your downloads. Mark it with: attncalc check problem.json ${data.file}`);
 }
 
 function clear() {
