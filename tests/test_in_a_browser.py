@@ -223,7 +223,7 @@ def test_a_worksheet_is_filled_in_checked_kept_and_read_by_check(
         "1 ✓ right; 1 → correct given your earlier values; 1 … right"
     )
     browser.run("document.querySelector('#Q-2-1 input').focus()")
-    press_button(browser, "Hint")
+    press_button(browser, "Hint 3")
     hint = browser.text(".at-hand .line")
     assert hint == "Q[2,1] = (0·0) + (-1·1) + (2·-0.5) + (1·1) = ?"
     press_button(browser, "Show")

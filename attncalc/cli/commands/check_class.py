@@ -35,6 +35,7 @@ from attncalc.reading.answers import read_answer
 from attncalc.reading.attempts import due_date, is_late
 from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_found
 from attncalc.reading.gradebook import SYSTEMS, Gradebook, read_gradebook
+from attncalc.reading.hints import hints_in
 from attncalc.reading.sets import ClassSet, Paired, Unpaired, anonymous, pairs, read_set
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
@@ -192,6 +193,8 @@ def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
     if "-" in flags["answers"]:
         raise InputError("the answers of a class are files, named after their students")
     refuse_of_a_set(flags)
+    if flags["hint"] is not None:
+        raise InputError("--hint takes one problem and one answer: give them instead of the set")
     if flags["anonymous"] and flags["gradebook"]:
         raise InputError("--gradebook and --anonymous together: a gradebook names the students")
     form = flags["format"]
@@ -353,7 +356,8 @@ def _attempt(key: Key, place: Path, rules: Rules, hides: bool) -> Marked:
         refuse_found(place, may_link=True)  # a file in a folder is not a link: see `pairs`
         with key.names_at_hand():
             answer = replace(read_answer(place, key.expected), place=shown)
-        return Marked(shown, mark(key, answer, rules))
+        hinted = replace(rules, hints=hints_in(str(place)))
+        return Marked(shown, mark(key, answer, hinted))
     except AttncalcError as error:
         why = str(error)
     except Exception as error:
