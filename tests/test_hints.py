@@ -53,7 +53,7 @@ def test_numbers_of_steps_that_are_not_shown_stay_unknown(
 ) -> None:
     answer = {"A": [[0.2, 0.3, 0.5]] * 3, "O": RIGHT["O"]}
     text = hinted(attncalc, tmp_path, answer, 3)
-    assert "First work out Q: Q = X W_Q." in text
+    assert "First compute Q: Q = X W_Q." in text
     assert "Q[1,1] = " in text
     assert "A[1,1] = " not in text
 

@@ -306,7 +306,7 @@ class Problem(Outer):
 
     @property
     def whose(self) -> str:
-        """The student and the code, as on the line for a name; "" for nobody's."""
+        """The student and the code, as on the line for a name; "" outside of a class."""
         code = f"code {self.code}" if self.code else ""
         return " · ".join(filter(None, (self.student, code)))
 

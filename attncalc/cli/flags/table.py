@@ -391,8 +391,8 @@ the steps. The exit code is 0 if all is right, 1 if not.
 """,
         OF_MARKING,
         "",
-        rare="require rtol marks_decimals jobs gradebook overview due anonymous follow_penalty "
-        "rounding_penalty precision_penalty",
+        rare="require rtol fractions marks_decimals jobs gradebook overview due anonymous "
+        "follow_penalty rounding_penalty precision_penalty",
     ),
     "vary": Command(
         "vary",

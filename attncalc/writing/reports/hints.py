@@ -91,7 +91,7 @@ def _on_a_step(marking: Marking, target: _Target, level: int) -> Iterator[str]:
     if missing is None:
         yield _line(marking, step, target.place)
     else:  # the line would tell the numbers of a step that is not shown
-        yield f"First work out {missing.name}: {_rule(marking, missing)}"
+        yield f"First compute {missing.name}: {_rule(marking, missing)}"
         yield _line(marking, missing, None)
 
 
