@@ -145,6 +145,7 @@ function hint(level) {
   const entry = (level > 1 && last) || firstNotRight();
   if (!entry) return say("Everything is right.");
   hinted.set(entry.name, Math.max(level, hinted.get(entry.name) ?? 0));
+  if (level === 1) entry.input.focus();
   at(entry);
   line.textContent = [`Look at ${entry.said}.`, ruleOf(entry.name), lineOf(entry)][level - 1];
   return null;
@@ -209,19 +210,18 @@ function clear() {
 
 const line = make("p", { "aria-live": "polite", class: "line" });
 const aside = make("div", { class: "at-hand", hidden: true, role: "region", "aria-label": "The selected entry" }, line,
-  make("div", { class: "buttons" }, button("Show", show)));
-const hints = [1, 2, 3].map((level) => button(`Hint ${level}`, () => hint(level)));
+  make("div", { class: "buttons" }, button("Hint 2", () => hint(2)), button("Hint 3", () => hint(3)), button("Show", show)));
 
 export function start() {
   for (const room of all(".room")) room.hidden = true; // there are boxes
   all("table[data-step]").forEach(fillWithBoxes);
   main.before(make("div", { class: "live", role: "region", "aria-label": "Practice" },
-    make("div", { class: "buttons" }, button("Check", check), ...hints, button("Download my answers", download), button("Clear", clear)),
+    make("div", { class: "buttons" }, button("Check", check), button("Hint 1", () => hint(1)), button("Download my answers", download), button("Clear", clear)),
     whereItIsSaid(),
     make("p", {}, "Your answers stay in this browser. Check shows what is right, or correct given your "
       + "earlier values; run attncalc check on the downloaded answers for more. "
-      + "Hint 1 says where to look, Hint 2 the rule, Hint 3 (Shift+Enter) the work; the download lists them. "
-      + "Show (Ctrl+Enter) fills in the selected entry.")));
+      + "Hint 1 says where to look, and at the selected entry Hint 2 the rule, Hint 3 (Shift+Enter) the work "
+      + "and Show (Ctrl+Enter) the result; the download lists hints.")));
   document.body.append(aside);
   say(recall() ? "" : KEEPS_NOTHING);
 }
