@@ -375,7 +375,7 @@ def check(
     **rules
         `steps` (the counted steps, as `"Q,A,connections"` or a list; by default those of the
         problem), `require` (steps that must be shown), `points` (the total), `weights` (such as
-        `{"A": 2}`), `deductions` (by cause), `follow_penalty`, `rounding_penalty`,
+        `{"A": 2}`), `deductions` (by cause), `hint_costs`, `follow_penalty`, `rounding_penalty`,
         `precision_penalty`, `atol`, `rtol`: the flags of `attncalc check`;
         `attncalc.grading.rules.Rules` describes them, with `asked` for `steps`. `rubric` is a file
         with these rules.

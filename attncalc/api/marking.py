@@ -92,7 +92,9 @@ class Marking(Displayed, marks.Marking):
         return marking_document(self)
 
 
-NAMES = ("steps", *(each.name for each in fields(Rules) if each.name != "same_for_all"))
+OF_AN_ANSWER = ("same_for_all", "hints")
+"""Rules that no rubric states."""
+NAMES = ("steps", *(each.name for each in fields(Rules) if each.name not in OF_AN_ANSWER))
 """The arguments of `check` and keys of a rubric; `steps` is the flag for `asked`."""
 DEFAULT = Rules()
 KINDS = (CONCEPTUAL, COPYING)
@@ -128,7 +130,7 @@ def rules_from(
     read = {name: _read(name, value, spelled(name)) for name, value in said.items()}
     if "steps" in read:
         read["asked"] = read.pop("steps")
-    for name in ("weights", "deductions"):
+    for name in ("weights", "deductions", "hint_costs"):
         read[name] = {**getattr(base, name), **read.get(name, {})}
     return replace(base, **read)
 
@@ -230,8 +232,11 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
 def _read(name: str, value: Any, spelled: str) -> Any:
     if name in ("steps", "asked", "require"):
         return _names(value, spelled)
-    if name in ("weights", "deductions"):
-        return _numbers(value, spelled, most=None if name == "weights" else 1)
+    if name in ("weights", "deductions", "hint_costs"):
+        found = _numbers(value, spelled, most=None if name == "weights" else 1)
+        if name == "hint_costs" and not found.keys() <= DEFAULT.hint_costs.keys():
+            raise InputError(f'{spelled} takes the levels 1 to 3, as {{"2": "1/4"}}')
+        return found
     number = number_of(spelled, value, most=1 if name in SHARES else None)
     if name == "points" and not number:
         raise InputError(f"{spelled} takes a number above 0, not {value}")

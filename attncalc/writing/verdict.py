@@ -408,6 +408,8 @@ def _counted(marking: Marking, said: Said) -> Iterator[str]:
             words += f" of {said(possible, least=0)}"
         if lost := by_cause.get(name):
             words += f" (−{said(lost * possible, least=0)} for its cause)"
+        if hinted := marking.rules.hint_cost(marking.rules.hints.get(name, 0)):
+            words += f" (−{said(hinted * possible, least=0)} for a hint)"
         listed.append(words)
     if marking.rules.asked:
         yield f"Points: {', '.join(listed)}."

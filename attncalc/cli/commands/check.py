@@ -35,11 +35,13 @@ from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.dumps import read_dump
 from attncalc.reading.files import is_folder, is_found, refuse_found
+from attncalc.reading.hints import hints_in
 from attncalc.reading.sets import is_set
 from attncalc.solving.plan import plan
 from attncalc.writing.document import Document, Extent
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
+from attncalc.writing.reports.hints import hint
 from attncalc.writing.reports.many import Marked, Shown
 
 OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
@@ -105,6 +107,9 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     with reporting() as report:
         work = partial(_marked_one, key, rules, answers)
         marked = _marked(key, work, read, flags["jobs"] or cores(), report)
+    if flags["hint"] is not None:
+        deliver(output(page, _hint(marked, flags["hint"], shown)))
+        return DIFFERENT if many.has_mistakes(marked) else RIGHT
     if page.is_folder:
         printed = not alone and not (wants_table and table == STDOUT)
         outputs = _pages(marked, form, page, shown, with_table=printed)
@@ -248,11 +253,19 @@ def _marked_one(key: Key, rules: Rules, named: Sequence[str], given: Read) -> Ma
     if isinstance(answer, str):
         return Marked(place, None, answer)
     try:
-        return Marked(place, mark(key, answer, rules))
+        return Marked(place, mark(key, answer, replace(rules, hints=hints_in(place))))
     except Exception as error:
         if alone:
             raise
         return Marked(place, None, unforeseen(place, error))
+
+
+def _hint(marked: Sequence[Marked], level: int, shown: Shown) -> str:
+    """Return a hint on the only answer, and nothing else."""
+    marking = marked[0].marking if len(marked) == 1 else None
+    if marking is None:
+        raise InputError("--hint takes one answer: give one file that can be read")
+    return "\n".join(hint(marking, level, shown.in_words)) + "\n"
 
 
 def _marks(
