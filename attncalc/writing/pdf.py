@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from attncalc.base.errors import OutputError
 from attncalc.base.signals import held_back
@@ -29,33 +28,12 @@ MOST_SAID = 300
 _JOB = "page"
 
 
-class Typeset(NamedTuple):
-    """A PDF, and the program that made it."""
-
-    content: bytes
-    typesetter: str
+def typesetter() -> str | None:
+    """Return the program that typesets LaTeX here; None if none is installed."""
+    return next((name for name in TYPESETTERS if shutil.which(name)), None)
 
 
-def typesetter(place: Path) -> str:
-    """Return the program that typesets LaTeX here.
-
-    Raises
-    ------
-    OutputError
-        If none is installed; the message names one to install, and forms that need none.
-    """
-    for name in TYPESETTERS:
-        if shutil.which(name):
-            return name
-    *others, last = TYPESETTERS
-    raise OutputError(
-        f"cannot write {place}: a PDF is typeset by {', '.join(others)} or {last}, and none of "
-        "them is installed: install TeX Live, MiKTeX or tectonic, or write a .md, which needs "
-        "no other program (attncalc plot -o map.pdf needs none either)"
-    )
-
-
-def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
+def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path, name: str) -> bytes:
     """Return a LaTeX document as a PDF.
 
     Parameters
@@ -66,13 +44,14 @@ def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
         The pictures in it, by file name.
     place
         Its path, for messages.
+    name
+        The program that typesets it.
 
     Raises
     ------
     OutputError
-        If no LaTeX is installed, or it fails; the message contains the error.
+        If it fails; the message contains the error.
     """
-    name = typesetter(place)
     with held_back() as came, tempfile.TemporaryDirectory(prefix="attncalc-") as made:
         folder = Path(made)
         (folder / f"{_JOB}.tex").write_text(latex, encoding="utf-8")
@@ -81,7 +60,7 @@ def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
         said = _run(name, folder, place, came)
         pdf = folder / f"{_JOB}.pdf"
         if said is None and pdf.is_file():
-            return Typeset(pdf.read_bytes(), name)
+            return pdf.read_bytes()
         raise _failed(place, name, _stuck(folder / f"{_JOB}.log") or said or "it created no PDF")
 
 
