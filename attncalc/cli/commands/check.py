@@ -41,6 +41,7 @@ from attncalc.writing.reports.many import Marked, Shown
 
 OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
 """The forms that marks can have."""
+PDF = "pdf"
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 """How the command ends."""
 Read = tuple[str, Answer | str | None]
@@ -126,9 +127,11 @@ def _form(form: str | None, page: Target) -> str:
         return form or "markdown"
     if form is not None or page.place is None:
         return form or "table"
+    if page.place.suffix.lower() == f".{PDF}":
+        return PDF
     implied = form_of(page.place.suffix)
     if implied not in OF_MARKS:
-        endings = ", ".join(FORMS[each][0] for each in OF_MARKS)
+        endings = ", ".join([*(FORMS[each][0] for each in OF_MARKS), f".{PDF}"])
         raise OutputError(f"{page.place}: end the name in {endings}, or say --format")
     return implied
 
@@ -254,6 +257,11 @@ def _marks(
         if one is None
         else many.page_of(one, shown)
     )
+    if form == PDF:
+        from attncalc.writing.paper.writer import write_paper
+
+        paper = write_paper([document])
+        return output(page, paper.content, *paper.notes)
     if form != "table":
         return output(page, _written(one, document, form, shown))
     from attncalc.writing.terminal import write_notes

@@ -109,8 +109,9 @@ class Formulas:
         return self._spaced(child.text or "", size)
 
     def _spaced(self, sign: str, size: float) -> Box:
-        gap = 0.22 * size if _SPACED.fullmatch(sign) else 0.1 * size if sign in "·;,/" else 0.0
-        return beside([blank(gap), self.ink.text(sign, Look(size)), blank(gap)])
+        between = " " if _SPACED.fullmatch(sign) else ""
+        after = " " if sign in ";," else ""
+        return self.ink.text(f"{between}{sign}{between}{after}", Look(size))
 
     def _mrow(self, node: Element, size: float) -> Box:
         parts = [self._child(node, place, size) for place in range(len(node))]
@@ -145,7 +146,7 @@ class Formulas:
     _mtext = _mn
 
     def _mspace(self, node: Element, size: float) -> Box:
-        return blank(0.18 * size)
+        return self.ink.text("\u2009", Look(size))
 
     def _mfrac(self, node: Element, size: float) -> Box:
         top, bottom = (self.box(child, max(SMALLEST, 0.88 * size)) for child in node)
@@ -201,7 +202,7 @@ def _first(node: Element) -> Element:
 
 def _tree(markup: Html) -> Element:
     """Return our own MathML as a tree; texts in it are escaped."""
-    return fromstring(element("math", markup))  # noqa: S314 - it was written here
+    return fromstring(element("math", markup))
 
 
 def _bracket(sign: str, high: float, low: float, size: float) -> Box:

@@ -27,6 +27,9 @@ class Look(NamedTuple):
     grey: float = 0.0
 
 
+PLAIN = Look()
+
+
 class Letters(NamedTuple):
     """Text that begins at a point; turned text rises from there."""
 
@@ -35,7 +38,17 @@ class Letters(NamedTuple):
     text: str
     look: Look
     families: tuple[str, ...]
+    width: float
     turned: bool = False
+
+    def joined(self, other: "Mark") -> "Letters | None":
+        """Return this text with the one that continues it; None if the other does not."""
+        if not isinstance(other, Letters):
+            return None
+        gap = abs(self.x + self.width - other.x) + abs(self.y - other.y)
+        if gap > 0.02 or other.look != self.look or other.families != self.families:
+            return None
+        return self._replace(text=self.text + other.text, width=self.width + other.width)
 
 
 class Stroke(NamedTuple):
@@ -82,6 +95,12 @@ def moved(mark: Mark, x: float, y: float) -> Mark:
     return mark._replace(x=mark.x + x, y=mark.y + y)
 
 
+def upright(box: Box, x: float) -> tuple[Mark, ...]:
+    """Return the texts of a box, turned so that they rise from a point of the baseline."""
+    letters = (mark._replace(x=mark.x + x) for mark in box.marks if isinstance(mark, Letters))
+    return tuple(each._replace(turned=True) for each in letters)
+
+
 def placed(parts: Iterable[tuple[float, float, Box]], width: float | None = None) -> Box:
     """Return boxes at their places, as one."""
     found = list(parts)
@@ -120,15 +139,16 @@ class Ink:
     def __init__(self) -> None:
         self.lacking: set[str] = set()
 
-    def text(self, text: str, look: Look = Look()) -> Box:
+    def text(self, text: str, look: Look = PLAIN) -> Box:
         """Return text on a line; letters without a font as their code, such as U+6F22."""
         shown, families = _drawable(text)
         self.lacking.update(undrawable([text]) if shown != text else "")
         width = sum(_advance(families, look.bold, look.slanted, each) for each in shown)
-        marks = (Letters(0.0, 0.0, shown, look, families),) if shown.strip() else ()
-        return Box(width * look.size / _EM, UP * look.size, DOWN * look.size, marks)
+        width *= look.size / _EM
+        marks = (Letters(0.0, 0.0, shown, look, families, width),)
+        return Box(width, UP * look.size, DOWN * look.size, marks)
 
-    def wrapped(self, text: str, room: float, look: Look = Look()) -> Iterator[Box]:
+    def wrapped(self, text: str, room: float, look: Look = PLAIN) -> Iterator[Box]:
         """Yield the lines of a paragraph; a word wider than a line is broken."""
         line = ""
         for piece in _pieces(text):
@@ -140,7 +160,7 @@ class Ink:
         if line.strip():
             yield self.text(line.rstrip(), look)
 
-    def cut(self, text: str, room: float, look: Look = Look()) -> Iterator[str]:
+    def cut(self, text: str, room: float, look: Look = PLAIN) -> Iterator[str]:
         """Yield a text in parts that are no wider than the room."""
         part = ""
         for letter in text:
@@ -188,6 +208,8 @@ def _advance(families: tuple[str, ...], bold: bool, slanted: bool, letter: str) 
 
 def properties(families: Sequence[str], bold: bool, slanted: bool) -> FontProperties:
     """Return fonts as matplotlib has them."""
-    style, weight = "italic" if slanted else "normal", "bold" if bold else "normal"
-    return FontProperties(family=list(families), style=style, weight=weight)
-
+    return FontProperties(
+        family=list(families),
+        style="italic" if slanted else "normal",
+        weight="bold" if bold else "normal",
+    )

@@ -16,9 +16,9 @@ from attncalc.writing.paper.ink import (
     Stroke,
     beside,
     blank,
-    moved,
     placed,
     rule,
+    upright,
 )
 
 GAP, LEADING = 11.0, 4.0
@@ -41,7 +41,9 @@ class Block(NamedTuple):
     caption: str
 
 
-def matrix_blocks(grid: Grid, formulas: Formulas, room: float, equals: str = "=") -> Iterator[Block]:
+def matrix_blocks(
+    grid: Grid, formulas: Formulas, room: float, equals: str = "="
+) -> Iterator[Block]:
     """Yield a matrix under its name, in parts of columns and rows."""
     rows, columns = grid.row_places, grid.column_places
     cells = [[_cell(cell, formulas) for cell in row] for row in grid.cells()]
@@ -79,7 +81,9 @@ def _names(grid: Grid, axis: int, formulas: Formulas) -> list[Box]:
     """Return the names of rows or columns, if they are more than numbers."""
     if not grid.tokens[axis]:
         return []
-    names, places = (grid.rows, grid.row_places) if axis == 0 else (grid.columns, grid.column_places)
+    names, places = (
+        (grid.rows, grid.row_places) if axis == 0 else (grid.columns, grid.column_places)
+    )
     shown = shown_names(names, places, LONGEST_NAME, str)
     return [formulas.ink.text(name, NAMES) for name in shown]
 
@@ -121,8 +125,7 @@ def _over(
     """Yield the names over columns; wide ones rise."""
     for head, width in zip(heads, widths, strict=False):
         if turned:
-            letters = (moved(m, head.up, 0) for m in head.marks if isinstance(m, Letters))
-            marks = tuple(each._replace(turned=True) for each in letters)
+            marks = upright(head, head.up)
             yield x + (width - head.up) / 2, y, Box(head.up, head.width, 0.0, marks)
         else:
             yield x + width - head.width, y + head.down, head

@@ -1,7 +1,6 @@
 """Pages: lines of boxes are put onto sheets of A4, and drawn with matplotlib."""
 
 import io
-import logging
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Polygon
+from matplotlib.transforms import IdentityTransform
 
 from attncalc.writing.paper.ink import (
     Box,
@@ -55,7 +55,6 @@ class Sheet:
 def make_pdf(sheets: Sequence[Sheet], ink: Ink) -> bytes:
     """Return documents as a PDF, each on new pages with numbers of its own."""
     buffer = io.BytesIO()
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     about = {"Title": sheets[0].title, "Creator": "attncalc", "CreationDate": None}
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # on letters: the notes name them
@@ -116,7 +115,7 @@ def _around(sheet: Sheet, number: int, of: int, ink: Ink) -> Iterator[Mark]:
 def _drawn(marks: Sequence[Mark]) -> Figure:
     """Return a page as a figure: later marks are above earlier ones."""
     figure = Figure(figsize=(WIDTH / _POINTS, HEIGHT / _POINTS))
-    for order, mark in enumerate(marks):
+    for order, mark in enumerate(_joined(marks)):
         if isinstance(mark, Letters):
             look = mark.look
             figure.text(
@@ -137,18 +136,29 @@ def _drawn(marks: Sequence[Mark]) -> Figure:
     return figure
 
 
+def _joined(marks: Iterable[Mark]) -> Iterator[Mark]:
+    """Yield marks with the texts that continue one another as one: fewer, and read as lines."""
+    last: Mark | None = None
+    for mark in marks:
+        one = last.joined(mark) if isinstance(last, Letters) and not last.turned else None
+        if one is None and last is not None:
+            yield last
+        last = one or mark
+    if last is not None:
+        yield last
+
+
 def _shape(mark: Stroke | Disc, order: int) -> Line2D | Polygon | Circle:
     """Return a shape whose coordinates are points of the page."""
-    from matplotlib.transforms import Affine2D
-
-    points = Affine2D().scale(1.0)  # figures of PDF have 72 dots per inch
+    points = IdentityTransform()  # figures of PDF have 72 dots per inch
     if isinstance(mark, Disc):
         where = (mark.x, mark.y)
         return Circle(where, mark.radius, color="0", lw=0, transform=points, zorder=order)
     style = (0, (4, 2.5)) if mark.dashed else "solid"
     if mark.fill is None:
-        look = {"lw": mark.width, "color": str(mark.grey), "linestyle": style}
-        return Line2D(mark.xs, mark.ys, transform=points, zorder=order, **look)
+        line = Line2D(mark.xs, mark.ys, lw=mark.width, color=str(mark.grey))
+        line.set(linestyle=style, transform=points, zorder=order)
+        return line
     corners = list(zip(mark.xs, mark.ys, strict=True))
     filled = Polygon(corners, closed=True, transform=points, zorder=order, lw=mark.width)
     filled.set(facecolor=str(mark.fill), edgecolor=str(mark.grey) if mark.width else "none")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element, fromstring
 
 from attncalc.writing.html.elements import Html
-from attncalc.writing.paper.ink import Box, Disc, Ink, Letters, Look, Mark, Stroke, moved
+from attncalc.writing.paper.ink import Box, Disc, Ink, Look, Mark, Stroke, moved, upright
 
 SCALE = 0.75
 """Points of a pixel."""
@@ -17,7 +17,7 @@ DARK = 0.5
 
 def picture(svg: Html, ink: Ink, room: float, tallest: float) -> Box:
     """Return a picture no larger than the room for it."""
-    root = fromstring(svg)  # noqa: S314 - it was written here
+    root = fromstring(svg)
     width, height = (float(root.attrib[side]) for side in ("width", "height"))
     scale = min(SCALE, room / width, tallest / height)
     marks = tuple(_Drawing(ink, scale, height).marks(root))
@@ -90,5 +90,4 @@ class _Drawing:
         """Yield a name that rises over its column."""
         x, y = turn[len("translate(") :].split(")")[0].split()
         left, down = float(x) * self.scale, self.height * self.scale - float(y) * self.scale
-        letters = (moved(mark, left, down) for mark in box.marks if isinstance(mark, Letters))
-        yield from (each._replace(turned=True) for each in letters)
+        yield from (moved(mark, left, down) for mark in upright(box, 0.0))

@@ -1,5 +1,6 @@
 """Documents as PDF pages: a visitor of the document model that needs no other program."""
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.latex import KEYS, RULE_OF_LINES
 from attncalc.writing.latex_layout import by_rows
 from attncalc.writing.paper.formulas import Formulas
-from attncalc.writing.paper.ink import SIZE, Box, Ink, Look, beside, blank, placed, rule
+from attncalc.writing.paper.ink import PLAIN, Box, Ink, Look, beside, blank, placed, rule
 from attncalc.writing.paper.matrices import Block, matrix_blocks, table_block
 from attncalc.writing.paper.pages import ROOM, Line, Sheet, make_pdf
 from attncalc.writing.paper.pictures import picture
@@ -36,6 +37,7 @@ class Paper(NamedTuple):
 
 def write_paper(documents: Sequence[parts.Document]) -> Paper:
     """Return documents as one PDF, each on new pages."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on fonts
     ink = Ink()
     sheets = [_sheet(document, ink) for document in documents]
     content = make_pdf(sheets, ink)
@@ -129,6 +131,7 @@ class _Paper(parts.DocumentWriter[Line]):
         if section.has_room:
             yield Line(label, 6.0, stays=True)
             yield Line(blank(0, ROOM_FOR_WORK))
+
     def _work(self, section: parts.Section) -> Iterator[Line]:
         """Yield the work, with as many entries side by side as fit and divide a row."""
         each = [list(self._derived(line)) for line in section.lines]
@@ -159,19 +162,19 @@ class _Paper(parts.DocumentWriter[Line]):
         boxes.append(beside([sign, result, *hidden]))
         if line.remark:
             boxes += self.ink.wrapped(f"  ({line.remark})", ROOM - 100, Look(WORK))
-        yield from self._flowed(first, boxes, WORK)
+        yield from self._flowed(first, boxes)
 
-    def _flowed(
-        self, first: Sequence[Box], rest: Sequence[Box], size: float = SIZE
-    ) -> Iterator[Line]:
+    def _flowed(self, first: Sequence[Box], rest: Sequence[Box]) -> Iterator[Line]:
         """Yield boxes on as many lines as they need; all but the first are indented."""
-        line, gap = [beside(first)], 0.25 * size
+        line = [beside(first)]
+        used = line[0].width
         for box in rest:
-            if len(line) > 1 and beside(line, gap).width + gap + box.width > ROOM:
-                yield Line(beside(line, gap), 4.0, stays=True)
-                line = [blank(INDENT)]
+            if len(line) > 1 and used + box.width > ROOM:
+                yield Line(beside(line), 4.0, stays=True)
+                line, used = [blank(INDENT)], INDENT
             line.append(box)
-        yield Line(beside(line, gap), 4.0)
+            used += box.width
+        yield Line(beside(line), 4.0)
 
     def _side_by_side(self, blocks: Iterable[Block]) -> Iterator[Line]:
         """Yield matrices, as many on a line as fit it; parts of one under their captions."""
@@ -252,7 +255,7 @@ class _Paper(parts.DocumentWriter[Line]):
                 yield Line(box, 3.0, stays=place < len(lines) - 1)
 
     def _said(
-        self, text: str, look: Look = Look(), *, space: float = 4.0, stays: bool = False
+        self, text: str, look: Look = PLAIN, *, space: float = 4.0, stays: bool = False
     ) -> Iterator[Line]:
         """Yield a paragraph."""
         for place, line in enumerate(self.ink.wrapped(text, ROOM, look)):
