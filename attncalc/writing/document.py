@@ -13,6 +13,7 @@ from attncalc.equations.expressions import Expression, Indexed, Number, Ratio
 from attncalc.problem.fields import one_of
 from attncalc.problem.step import Step
 from attncalc.solving.work import Derivation
+from attncalc.writing.languages.catalogue import ENGLISH, catalogue
 
 Extent = Literal["brief", "elided", "full"]
 """The shown part of a marking: only the verdict, large matrices elided, or everything."""
@@ -387,6 +388,7 @@ class Document:
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
+    language: str = "en"
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -434,6 +436,12 @@ class DocumentWriter(Generic[T]):
 
     hint = ""
     """How to see omitted parts."""
+    words = catalogue(ENGLISH)
+    """The language of the document that is written."""
+
+    def say(self, text: str) -> str:
+        """Return a heading or a label in the language of the document."""
+        return self.words.say(text)
 
     def write(self, part: Part) -> Iterator[T]:
         """Yield the part in this form."""
@@ -441,6 +449,7 @@ class DocumentWriter(Generic[T]):
 
     def document(self, document: Document) -> Iterator[T]:
         """Yield a document in this form."""
+        self.words = catalogue(document.language)
         for part in document.parts:
             yield from self.write(part)
 
@@ -457,9 +466,9 @@ class DocumentWriter(Generic[T]):
         """Yield all notes, and the omitted parts."""
         yield from document.notes
         if cut := document.left_out:
-            yield f"the middle of {cut} is left out{self.hint}"
+            yield self.say(f"the middle of {cut} is left out{self.hint}")
         for heads in document.heads_left_out:
-            yield f"{heads}{self.hint}"
+            yield self.say(f"{heads}{self.hint}")
 
 
 def kept(length: int, *, full: bool, most: int = MOST_SHOWN) -> list[int | None]:

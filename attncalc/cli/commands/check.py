@@ -312,7 +312,8 @@ def _written(answer: Marked | None, document: Document, form: str, shown: Shown)
         from attncalc.writing.latex import write_latex
 
         return write_latex(document)
-    if answer is not None and answer.marking is not None:
+    is_live = document.language == "en"  # scripts are in English
+    if is_live and answer is not None and answer.marking is not None:
         from attncalc.writing.live.marked import write_marking
 
         return write_marking(answer.marking, shown.extent, shown.in_words)

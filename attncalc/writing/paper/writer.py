@@ -8,6 +8,7 @@ from attncalc.base.text import of_each
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
+from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex import KEYS, RULE_OF_LINES
 from attncalc.writing.latex_layout import by_rows
 from attncalc.writing.paper.formulas import Formulas
@@ -25,6 +26,7 @@ ROOM_FOR_WORK, ROOM_BESIDE = 90.0, 190.0
 """The height of the room for work, and the least width of it beside a matrix."""
 TALLEST_PICTURE = 560.0
 MOST_DRAWN = 2_000
+TOO_MANY = "The map is left out: it has too many lines for a page."
 """Lines or cells of a picture."""
 
 
@@ -53,7 +55,8 @@ def write_paper(documents: Sequence[parts.Document]) -> Paper:
 
 def _sheet(document: parts.Document, ink: Ink) -> Sheet:
     names = [each.text for each in document.parts if isinstance(each, parts.Field) and each.text]
-    return Sheet(document.title, ", ".join(names), list(_Paper(ink).document(document)))
+    shown = in_language(document)
+    return Sheet(shown.title, ", ".join(names), list(_Paper(ink).document(shown)))
 
 
 class _Paper(parts.DocumentWriter[Line]):
@@ -70,15 +73,16 @@ class _Paper(parts.DocumentWriter[Line]):
             yield from self._said(document.title, TITLE, stays=True)
         yield from super().document(document)
         if notes := list(self.notes(document)):
-            yield from self._heading("Notes")
+            yield from self._heading(self.say("Notes"))
             yield from self._bullets(notes)
 
     def field(self, field: parts.Field) -> Iterator[Line]:
-        label = self.ink.text(f"{field.label.capitalize()}: ")
+        words = self.say(field.label)
+        label = self.ink.text(f"{words[:1].upper()}{words[1:]}: ")
         if field.text is None:
             yield Line(beside([label, rule(ROOM - label.width, -2.0)]), 10.0)
         else:
-            yield from self._said(f"{field.label.capitalize()}: {field.text}", space=6.0)
+            yield from self._said(f"{words[:1].upper()}{words[1:]}: {field.text}", space=6.0)
 
     def facts(self, facts: parts.Facts) -> Iterator[Line]:
         yield from self._said(_sentence("; ".join(facts.texts)), SMALL, space=6.0)
@@ -87,7 +91,7 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from self._bullets(bullets.texts)
 
     def given(self, given: parts.Given) -> Iterator[Line]:
-        yield from self._heading("Given")
+        yield from self._heading(self.say("Given"))
         blocks = (b for grid in given.shown for b in matrix_blocks(grid, self.formulas, ROOM))
         yield from self._side_by_side(blocks)
 
@@ -114,7 +118,7 @@ class _Paper(parts.DocumentWriter[Line]):
             return
         first = [self.formulas.name(section.step.name), self.formulas.sign("=")]
         lines = list(self._flowed(first, list(self.formulas.pieces(section.formula, ROOM - 80))))
-        label = self.ink.text("Work:", SMALL) if section.has_room else blank(0)
+        label = self.ink.text(self.say("Work:"), SMALL) if section.has_room else blank(0)
         if len(blocks) == 1 and not blocks[0].caption:
             block, wanted = blocks[0].box, ROOM_BESIDE if section.has_room else 0.0
             if len(lines) == 1 and lines[0].box.width + block.width + wanted <= ROOM:
@@ -184,7 +188,9 @@ class _Paper(parts.DocumentWriter[Line]):
                 yield Line(beside(row, BETWEEN), 8.0)
                 row = []
             if block.caption:
-                yield Line(self.ink.text(_sentence(block.caption), SMALL), 8.0, stays=True)
+                yield Line(
+                    self.ink.text(_sentence(self.say(block.caption)), SMALL), 8.0, stays=True
+                )
                 yield Line(block.box, 4.0)
                 continue
             row.append(block.box)
@@ -192,19 +198,19 @@ class _Paper(parts.DocumentWriter[Line]):
             yield Line(beside(row, BETWEEN), 8.0)
 
     def legend(self, legend: parts.Legend) -> Iterator[Line]:
-        keys = [f"{KEYS.get(key, key)} {means}" for key, means in legend.entries]
+        keys = [f"{self.say(KEYS.get(key, key))} {means}" for key, means in legend.entries]
         yield from self._said("; ".join(keys) + ".", SMALL)
 
     def connections(self, connections: parts.Connections) -> Iterator[Line]:
-        yield from self._heading(connections.title)
+        yield from self._heading(self.say(connections.title))
         if connections.is_blank:
-            yield from _stay(self._said(_sentence(RULE_OF_LINES)), to_next=True)
+            yield from _stay(self._said(_sentence(self.say(RULE_OF_LINES))), to_next=True)
         told = dict(connections.shown)
         for place, (number, _) in enumerate(connections.heads):
             if number not in told:
                 continue
             if number:
-                yield from self._said(f"Head {number}", Look(bold=True), stays=True)
+                yield from self._said(self.say(f"Head {number}"), Look(bold=True), stays=True)
             if not connections.is_blank:
                 yield from self._bullets(told[number])
             panel = Panel(connections, place, number, "", tuple(told[number]))
@@ -215,23 +221,26 @@ class _Paper(parts.DocumentWriter[Line]):
         connections = panel.connections
         size = len(connections.inputs) * len(connections.outputs)
         if size > MOST_DRAWN or not (connections.is_blank or connections.attended):
-            yield from self._said("The map is left out: it has too many lines for a page.", SMALL)
+            yield from self._said(self.say(TOO_MANY), SMALL)
             return
-        drawn = [map_of(panel)] if connections.is_blank else [map_of(panel), heatmap_of(panel)]
+        drawn = [map_of(panel, self.say)]
+        drawn += [] if connections.is_blank else [heatmap_of(panel)]
         boxes = [picture(svg, self.ink, ROOM, TALLEST_PICTURE) for svg in drawn]
         row = placed(_hung(boxes))
         whole = [row] if row.width <= ROOM else boxes
         yield from (Line(box, 8.0) for box in whole)
         if not connections.is_blank:
             said = "Solid: the largest weight of an output; dashed: the second."
-            yield from self._said(said, SMALL)
+            yield from self._said(self.say(said), SMALL)
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[Line]:
-        yield from self._heading(parts.TITLE_OF_PATTERNS)
+        yield from self._heading(self.say(parts.TITLE_OF_PATTERNS))
         yield from self._bullets(patterns.shown)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[Line]:
-        yield from self._said(f"Score: {verdict.score} ({verdict.share})", Look(bold=True))
+        yield from self._said(
+            self.say(f"Score: {verdict.score} ({verdict.share})"), Look(bold=True)
+        )
         yield from self._bullets(verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[Line]:
