@@ -59,9 +59,7 @@ def test_without_latex_the_page_is_laid_out_here(attncalc: Command, tmp_path: Pa
     (tmp_path / "empty").mkdir()
     run = attncalc("self", "-o", "hw.pdf", PATH=str(tmp_path / "empty"))
     assert (run.code, run.out) == (0, "")
-    assert run.err.endswith(
-        "note: written to hw.pdf, without LaTeX, which is not installed\n"
-    )
+    assert run.err.endswith("note: written to hw.pdf, without LaTeX, which is not installed\n")
     assert (tmp_path / "hw.pdf").read_bytes().startswith(b"%PDF-")
 
 

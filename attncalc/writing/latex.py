@@ -22,7 +22,7 @@ from attncalc.writing.latex_layout import (
     tabulars,
 )
 from attncalc.writing.latex_math import in_tex, name_in_tex
-from attncalc.writing.prose import MOST_NAMED, more_than_named
+from attncalc.writing.prose import MOST_NAMED, full_stop, more_than_named
 
 LINES_TOGETHER = 40
 """Entries that are aligned with one another: TeX keeps such a block in its memory."""
@@ -240,7 +240,7 @@ def _empty_map(dots: parts.Connections, head: str, say: Callable[[str], str]) ->
 
 def _said(text: str) -> str:
     """Return a text as a paragraph: a sentence, with a capital and a full stop."""
-    stop = "" if text == parts.LEFT_OUT or text.endswith(".") else "."
+    stop = "" if text == parts.LEFT_OUT or text.endswith((".", "。")) else full_stop(text)
     return rf"\noindent {in_latex(_capital(text) + stop)}\par"
 
 

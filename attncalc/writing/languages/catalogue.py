@@ -52,25 +52,30 @@ class Catalogue:
         """Return a sentence in this language; one without a translation stays as it is."""
         return self.said(text) or text
 
-    def said(self, text: str) -> str | None:
-        """Return a sentence in this language, or None if it has no translation."""
+    def said(self, text: str, *, strict: bool = False) -> str | None:
+        """Return a sentence in this language, or None if it has no translation.
+
+        If `strict`, the messages within it need one, too; otherwise they may stay in English.
+        """
         if self.language == ENGLISH or not text:
             return text
         if text in self._whole:
             return self._whole[text]
         for message in self._varied:
             if match := message.found.fullmatch(text):
-                parts = {name: self._part(name, part) for name, part in match.groupdict().items()}
-                return message.said.format(**parts)
+                found = match.groupdict().items()
+                parts = {name: self._part(name, part, strict=strict) for name, part in found}
+                if None not in parts.values():
+                    return message.said.format(**parts)
         return None
 
     def number(self, text: str) -> str:
         """Return a number with the decimal sign of the language."""
         return _POINT.sub(",", text) if self.language in DECIMAL_COMMA else text
 
-    def _part(self, name: str, text: str) -> str:
+    def _part(self, name: str, text: str, *, strict: bool) -> str | None:
         if name.startswith("t_"):
-            return self.say(text)
+            return self.said(text, strict=strict) or (None if strict else text)
         if name == "list":
             return _LISTED.sub(lambda _: self._whole.get("{t_a} and {t_b}", "")[5:-5], text)
         if name in ("points", "rest"):

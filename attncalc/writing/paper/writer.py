@@ -16,7 +16,7 @@ from attncalc.writing.paper.ink import PLAIN, Box, Ink, Look, beside, blank, pla
 from attncalc.writing.paper.matrices import Block, matrix_blocks, table_block
 from attncalc.writing.paper.pages import ROOM, Line, Sheet, make_pdf
 from attncalc.writing.paper.pictures import picture
-from attncalc.writing.prose import footnote
+from attncalc.writing.prose import footnote, full_stop
 
 TITLE, HEADING, SMALL = Look(16.0, bold=True), Look(12.0, bold=True), Look(9.0, grey=0.25)
 WORK = 9.0
@@ -288,5 +288,5 @@ def _stay(lines: Iterable[Line], *, to_next: bool = False) -> Iterator[Line]:
 
 def _sentence(text: str) -> str:
     """Return a text with a capital and a full stop."""
-    stop = "" if text == parts.LEFT_OUT or text.endswith((".", "。")) else "."
+    stop = "" if text == parts.LEFT_OUT or text.endswith((".", "。")) else full_stop(text)
     return text[:1].upper() + text[1:] + stop
