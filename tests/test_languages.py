@@ -35,24 +35,32 @@ def sentences(document: parts.Document) -> Iterator[str]:
     yield document.title
     yield from (note for note in document.notes if note not in document.advice)
     for part in document.parts:
-        if isinstance(part, parts.Facts | parts.Bullets):
-            yield from part.texts
-        elif isinstance(part, parts.Section):
-            if not isinstance(part.step.operation, Own):  # its title is the author's
-                yield part.said
-            yield from part.remarks
-            yield from (means for _, means in part.legend)
-            yield from (line.remark for line in part.lines if line.remark)
-        elif isinstance(part, parts.Connections):
-            yield part.title
-            yield from (text for _, told in part.heads for text in told)
-        elif isinstance(part, parts.Verdict):
-            yield f"Score: {part.score} ({part.share})"
-            yield from part.sentences
-        elif isinstance(part, parts.Legend):
-            yield from (means for _, means in part.entries)
-        elif isinstance(part, parts.Field):
-            yield part.label
+        yield from of_part(part)
+
+
+def of_section(section: parts.Section) -> Iterator[str]:
+    if not isinstance(section.step.operation, Own):  # its title is the author's
+        yield section.said
+    yield from section.remarks
+    yield from (means for _, means in section.legend)
+    yield from (line.remark for line in section.lines if line.remark)
+
+
+def of_part(part: parts.Part) -> Iterator[str]:
+    if isinstance(part, parts.Facts | parts.Bullets):
+        yield from part.texts
+    elif isinstance(part, parts.Section):
+        yield from of_section(part)
+    elif isinstance(part, parts.Connections):
+        yield part.title
+        yield from (text for _, told in part.heads for text in told)
+    elif isinstance(part, parts.Verdict):
+        yield f"Score: {part.score} ({part.share})"
+        yield from part.sentences
+    elif isinstance(part, parts.Legend):
+        yield from (means for _, means in part.entries)
+    elif isinstance(part, parts.Field):
+        yield part.label
 
 
 def untranslated(document: parts.Document, language: str) -> list[str]:

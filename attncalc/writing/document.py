@@ -358,6 +358,13 @@ class Sheet(NamedTuple):
     grid: Grid
 
 
+class Scan(NamedTuple):
+    """A page of an answer as a picture (PNG), and the text that was recognised on it."""
+
+    picture: bytes
+    text: str
+
+
 class Appendix(NamedTuple):
     """Separate documents that follow on paper."""
 
@@ -376,6 +383,7 @@ Part = (
     | Legend
     | Table
     | Sheet
+    | Scan
     | Appendix
 )
 
@@ -457,6 +465,10 @@ class DocumentWriter(Generic[T]):
         """Yield the documents that follow, one after another."""
         for document in appendix.documents:
             yield from self.document(document)
+
+    def scan(self, scan: Scan) -> Iterator[T]:
+        """Yield a scanned page, in forms that can show one beside its text."""
+        return iter(())
 
     def notes(self, document: Document) -> Iterator[str]:
         """Yield the notes except advice, and the omitted parts."""

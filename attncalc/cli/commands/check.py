@@ -28,13 +28,14 @@ from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.problem.step import Report
-from attncalc.reading.answers import answers_in, passed_over, read_answer, read_answer_bytes
+from attncalc.reading.answers import answers_in, passed_over, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import is_folder, is_found, refuse_found
+from attncalc.reading.scans import Scanned, read_file
 from attncalc.reading.sets import is_set
 from attncalc.solving.plan import plan
-from attncalc.writing.document import Document, Extent
+from attncalc.writing.document import Document, Extent, Field, Scan, Verdict
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
 from attncalc.writing.reports.many import Marked, Shown
@@ -201,7 +202,7 @@ def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) 
             return read_answer_bytes(receive(), "standard input", expected)
         if is_found(place, named):
             refuse_found(Path(place))
-        return read_answer(place, expected)
+        return read_file(place, expected)
     except AttncalcError as error:
         if alone:
             raise
@@ -302,6 +303,16 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
     return output(page, marking_as_json(marking, extent), *notes)
 
 
+def _with_scans(document: Document, answer: Scanned) -> Document:
+    """Return a marking with the scanned pages after its verdict, to be compared with what was read.
+
+    They come before the steps.
+    """
+    scans = tuple(Scan(*page) for page in answer.pages)
+    opening = tuple(part for part in document.parts if isinstance(part, Field | Verdict))
+    return replace(document, parts=(*opening, *scans, *document.parts[len(opening) :]))
+
+
 def _written(answer: Marked | None, document: Document, form: str, shown: Shown) -> str:
     """Return a document in a form; in HTML, the page of one marked answer is interactive."""
     if form == "markdown":
@@ -313,6 +324,8 @@ def _written(answer: Marked | None, document: Document, form: str, shown: Shown)
 
         return write_latex(document)
     is_live = document.language == "en"  # scripts are in English
+    if answer is not None and isinstance(answer.marking and answer.marking.answer, Scanned):
+        document, is_live = _with_scans(document, answer.marking.answer), False
     if is_live and answer is not None and answer.marking is not None:
         from attncalc.writing.live.marked import write_marking
 

@@ -106,7 +106,10 @@ def write_html(
     scripts = [data_script(live.problem, "problem"), live.script] if live else []
     main = element("main", LINE, body, LINE)
     class_ = "compact" if compact else None
-    return whole_page(title, main, look, scripts, class_=class_, language=document.language)
+    allows = "img-src data:" if any(isinstance(p, parts.Scan) for p in whole.parts) else ""
+    return whole_page(
+        title, main, look, scripts, class_=class_, allows=allows, language=document.language
+    )
 
 
 def data_script(json: str, name: str) -> Html:
@@ -351,6 +354,12 @@ class _HtmlForm(parts.DocumentWriter[Html]):
     def sheet(self, sheet: parts.Sheet) -> Iterator[Html]:
         table = matrix_table(sheet.grid, sheet.title, self.prefix, is_step=False)
         yield self._section(sheet.title, table, class_="sheet")
+
+    def scan(self, scan: parts.Scan) -> Iterator[Html]:
+        source = f"data:image/png;base64,{base64.b64encode(scan.picture).decode()}"
+        image = element("img", src=source, alt="Page of the answer")
+        read = element("pre", scan.text)
+        yield self._section(self.say("As read"), image, read, class_="scan")
 
     def appendix(self, appendix: parts.Appendix) -> Iterator[Html]:
         outer = self.level, self.prefix, self._not_drawn
