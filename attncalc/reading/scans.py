@@ -245,7 +245,20 @@ def _blocks(numbers: Sequence[Word], labels: Sequence[Word]) -> list[list[Word]]
     for word in numbers:
         near = [g for g in groups if any(_are_near(word, other, labels) for other in g)]
         groups = [g for g in groups if g not in near] + [[word, *(w for g in near for w in g)]]
-    return groups
+    return [part for group in groups for part in _parted(group)]
+
+
+def _parted(group: Sequence[Word]) -> Iterator[list[Word]]:
+    """Yield the rows of a group in parts, where two are much further apart than others."""
+    rows = _rows(group)
+    steps = [b[0].y - a[0].y for a, b in pairwise(rows)]
+    part: list[Word] = []
+    for place, row in enumerate(rows):
+        if place and steps[place - 1] > 1.6 * min(steps):
+            yield part
+            part = []
+        part += row
+    yield part
 
 
 def _are_near(one: Word, other: Word, labels: Sequence[Word]) -> bool:
