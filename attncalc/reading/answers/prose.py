@@ -7,6 +7,8 @@ from attncalc.reading.plain.blocks import PREAMBLE
 from attncalc.reading.plain.corrections import is_correction
 
 PROSE = "prose with its numbers"
+NO_NAME = "these numbers have no name"
+IN_SENTENCE = "these numbers are in a sentence"
 _DIMENSIONS = re.compile(
     r"\b\d{1,4}\s{0,3}(?:×|x|by|mal|par|por)\s{0,3}\d{1,4}(?:\s?(?:×|x)\s?\d{1,4})?\b"
 )
@@ -39,7 +41,7 @@ _TELEPHONE = re.compile(
 )
 """A telephone number begins with + and a country, or with 0."""
 _DATE = re.compile(
-    r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b"
+    r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?=T?\b|T\d)"
     r"|(?:\bT?|(?<=\d)T)\d{1,2}:\d\d(?::\d\d)?\b"
 )
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:/\d+)?%?(?![\w])")

@@ -6,9 +6,9 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import matrix_of_entries
-from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.parts import Part, entries_of
+from attncalc.reading.answers.parts import Part, entries_of, matrix_of
 
 _OTHER_NAMES = {
     "S_scaled": ("S",),
@@ -25,7 +25,12 @@ _ALSO = (("S", "S_scaled"), ("S", "S_masked"), ("S_scaled", "S_masked"), ("A", "
          ("A", "S_scaled"),
          ("O", "H"), ("O", "C"), ("H", "C"), ("S", "A"), ("S_scaled", "S"), ("V", "O"))  # fmt: skip
 """Pairs of a name and the step that it may mean, if the numbers show it."""
+_AFTER = ("S", "S_scaled", "S_masked", "S_capped", "A", "H", "C", "O")
+"""Steps that words confuse: a matrix under one of these names may be another of them."""
 SURE = 0.5
+NEARLY = 0.75
+FEW = 3
+"""The largest number of entries that may agree with another step by chance."""
 PASSES = 3
 """The number of passes over the names: a renamed step makes room for another."""
 MOST = 500
@@ -49,6 +54,38 @@ def with_better_names(found: Collected, expected: Expected) -> list[Part]:
                 parts = _renamed(parts, own, meant, "the problem has no other", found)
     for _ in range(PASSES):
         parts = _named_by_values(parts, expected, found)
+    return _named_by_following(_pieces_by_values(parts, expected, found), expected, found)
+
+
+def _named_by_following(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return the parts with a matrix renamed to the missing step that follows from the others.
+
+    "S = QKᵀ, and S = S/√2", or "A.V" under the name V: the second has the numbers of a step that
+    follows from the answer's own values, right or wrong.
+    """
+    own, there = dict[str, Matrix](), {each.name for each in parts}
+    later: list[tuple[Part, Matrix]] = []
+    for part in parts[:MOST]:
+        if part.name not in expected.steps or not part.is_whole or part.head:
+            continue
+        values = matrix_of_entries([entries_of(part.rows)], "").values
+        is_first = part.name not in own and values.shape == expected.shape(part.name)
+        if is_first and not np.isnan(values).any():
+            own[part.name] = values
+            if part.name not in _AFTER or expected.agreement(part.name, values) > SURE:
+                continue
+        later.append((part, values))
+    if expected.follows is None or not later:
+        return parts
+    followed = expected.follows(own)
+    for part, values in later:
+        shares = {name: share_alike(values, each) for name, each in followed.items()}
+        missing = [name for name in shares if name in _AFTER and name not in there]
+        meant = max(missing, key=lambda name: shares[name], default=part.name)
+        is_nearly = shares.get(meant, 0) >= NEARLY and shares[meant] > shares.get(part.name, 0)
+        if is_nearly and _differs(np.ravel(values)):
+            parts = _renamed(parts, [part], meant, "it follows from the steps before it", found)
+            there.add(meant)
     return parts
 
 
@@ -85,6 +122,32 @@ def _differs(numbers: Matrix) -> bool:
     return bool((numbers != numbers[:1]).any())
 
 
+def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return the parts, with rows and entries renamed if all of them agree with another step."""
+    there = {each.name for each in parts}
+    for name in sorted(there.intersection(expected.steps)):
+        own = [part for part in parts if part.name == name and not part.head]
+        options = [meant for each, meant in _ALSO if each == name and meant not in there]
+        if not options or any(part.is_whole for part in own) or not own:
+            continue
+        values = matrix_of(own, expected.shape(name), expected.by_columns).values
+        if _agreement(name, values, expected) > SURE or np.isfinite(values).sum() < len(own):
+            continue
+        for meant in options:
+            if meant in expected.steps and _agreement(meant, values, expected) == 1:
+                parts = _renamed(parts, own, meant, "its numbers are", found)
+                break
+    return parts
+
+
+def _agreement(name: str, values: Matrix, expected: Expected) -> float:
+    """Return the share of the written numbers that agree with a step: of some rows, of half."""
+    is_written = ~np.isnan(values)
+    if is_written.all() or not is_written.any():
+        return expected.agreement(name, values)
+    return expected.agreement(name, values) * values.size / int(is_written.sum())
+
+
 def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: bool) -> str | None:
     """Return the step that most numbers under a name agree with, if few agree with their own."""
     options = [
@@ -97,14 +160,17 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
     values = matrix_of_entries([entries_of(part.rows)], "").values
     if is_doubled or not expected.fits(part.name, values):
         options = [name for name in expected.steps if name not in there]
+    elif values.size > FEW and part.name in _AFTER:
+        others = [name for name in _AFTER if name in expected.steps and name not in there]
+        options += [name for name in others if expected.agreement(name, values) == 1]
     # if all numbers of a step are equal, as for scores times 0, agreement proves nothing
     options = [name for name in options if _differs(np.ravel(expected.steps.get(name, 0)))]
     if not options:
         return None
     if "S_masked" in options and part.name in ("S", "S_scaled") and np.isneginf(values).any():
         return "S_masked" if np.isneginf(expected.steps["S_masked"]).any() else None
-    own = expected.agreement(part.name, values)
-    shares = {meant: expected.agreement(meant, values) for meant in options}
+    own = _agreement(part.name, values, expected)
+    shares = {meant: _agreement(meant, values, expected) for meant in options}
     best = max(shares, key=lambda each: shares[each])
     is_surely = own <= SURE and shares[best] == 1
     return best if is_surely or own < SURE < shares[best] else None

@@ -32,7 +32,8 @@ _SENTENCE = re.compile(r"(?<=[^\d\s]\.) (?=[A-Z])|(?<=\d\.) (?=[A-Z])")
 _PARTED = re.compile(r",? (?:and|und|y|e|et|en) |[,;] ?| & | ")
 _STEP = re.compile(r"\s{0,4}(?:step|part|task|schritt|question)\s\d{1,2}[.:)]\s", re.IGNORECASE)
 _CHAT = re.compile(
-    r"(?:\[[\d:/., ]{4,22}(?:[AP]M)?\]|\d{1,2}:\d\d(?::\d\d)?)\s(?=[^\W\d])(?:[\w.]{1,20} ?){1,3}: "
+    r"(?:\[[\d:/., ]{4,22}(?:[AP]M)?\]|(?:\d{1,2}[/.]\d{1,2}[/.]\d{2,4}, )?\d{1,2}:\d\d(?::\d\d)?)"
+    r"\s(?:- )?(?=[^\W\d])(?:[\w.]{1,20} ?){1,3}: "
 )
 """The name and time before a chat message: [10:02] ana: …."""
 _SHORT = rf"[-+−–]?(?:\d{{1,6}}(?:[.{COMMA}]\d{{1,6}})?|\.\d{{1,6}})(?![\w.{COMMA}]*\w)"
