@@ -530,7 +530,7 @@ WHOLE = (
     *(name for o in (PatchFields, EmbeddingFields) for name in o.__dataclass_fields__),
     *declared(HeadFields, MatrixField),
     *("gamma_E", "beta_E", "gamma_out", "beta_out"),
-    *("rounding", "decimals", "asked", "layout", "weights_layout"),
+    *("rounding", "decimals", "language", "asked", "layout", "weights_layout"),
     *("block", "read", "tied", "activation_pre", "labels", *TEXTS),
     *declared(GradientFields, MatrixField),
     *declared(GradientFields, Setting),

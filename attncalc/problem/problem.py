@@ -109,6 +109,8 @@ class Problem(Outer):
         next step reads the rounded numbers.
     decimals
         Decimals shown, 0 to 12.
+    language
+        The language of pages, worksheets and markings: "en", "de", "fr", "es", "pt", "zh" or "ja".
     asked
         The names of the steps that answers must contain, and `"connections"` for the map; None for
         all steps. Only marking reads it.

@@ -179,6 +179,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
         ),
         (*of_all, *_on_carrying(solution, sections)),
         tuple(remark.text for remark in remarks if remark.is_advice),
+        language=solution.problem.language,
         solution=solution,
         is_blank=contents.blank,
         fractions=contents.fractions,

@@ -30,15 +30,16 @@ from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
-from attncalc.reading.answers import answers_in, passed_over, read_answer, read_answer_bytes
+from attncalc.reading.answers import answers_in, passed_over, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.dumps import read_dump
 from attncalc.reading.files import is_folder, is_found, refuse_found
 from attncalc.reading.hints import hints_in
+from attncalc.reading.scans import Scanned, read_file
 from attncalc.reading.sets import is_set
 from attncalc.solving.plan import plan
-from attncalc.writing.document import Document, Extent
+from attncalc.writing.document import Document, Extent, Field, Scan, Verdict
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
 from attncalc.writing.reports.hints import hint
@@ -46,6 +47,7 @@ from attncalc.writing.reports.many import Marked, Shown
 
 OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
 """The forms that marks can have."""
+PDF = "pdf"
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 """How the command ends."""
 Read = tuple[str, Answer | str | None]
@@ -146,9 +148,11 @@ def _form(form: str | None, page: Target) -> str:
         return form or "markdown"
     if form is not None or page.place is None:
         return form or "table"
+    if page.place.suffix.lower() == f".{PDF}":
+        return PDF
     implied = form_of(page.place.suffix)
     if implied not in OF_MARKS:
-        endings = ", ".join(FORMS[each][0] for each in OF_MARKS)
+        endings = ", ".join([*(FORMS[each][0] for each in OF_MARKS), f".{PDF}"])
         raise OutputError(f"{page.place}: end the name in {endings}, or say --format")
     return implied
 
@@ -218,7 +222,7 @@ def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) 
             return read_answer_bytes(receive(), "standard input", expected)
         if is_found(place, named):
             refuse_found(Path(place))
-        return read_answer(place, expected)
+        return read_file(place, expected)
     except AttncalcError as error:
         if alone:
             raise
@@ -282,6 +286,11 @@ def _marks(
         if one is None
         else many.page_of(one, shown)
     )
+    if form == PDF:
+        from attncalc.writing.paper.writer import write_paper
+
+        paper = write_paper([document])
+        return output(page, paper.content, *paper.notes)
     if form != "table":
         return output(page, _written(one, document, form, shown))
     from attncalc.writing.terminal import write_notes
@@ -322,6 +331,16 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
     return output(page, marking_as_json(marking, extent), *notes)
 
 
+def _with_scans(document: Document, answer: Scanned) -> Document:
+    """Return a marking with the scanned pages after its verdict, to be compared with what was read.
+
+    They come before the steps.
+    """
+    scans = tuple(Scan(*page) for page in answer.pages)
+    opening = tuple(part for part in document.parts if isinstance(part, Field | Verdict))
+    return replace(document, parts=(*opening, *scans, *document.parts[len(opening) :]))
+
+
 def _written(answer: Marked | None, document: Document, form: str, shown: Shown) -> str:
     """Return a document in a form; in HTML, the page of one marked answer is interactive."""
     if form == "markdown":
@@ -332,7 +351,10 @@ def _written(answer: Marked | None, document: Document, form: str, shown: Shown)
         from attncalc.writing.latex import write_latex
 
         return write_latex(document)
-    if answer is not None and answer.marking is not None:
+    is_live = document.language == "en"  # scripts are in English
+    if answer is not None and isinstance(answer.marking and answer.marking.answer, Scanned):
+        document, is_live = _with_scans(document, answer.marking.answer), False
+    if is_live and answer is not None and answer.marking is not None:
         from attncalc.writing.live.marked import write_marking
 
         return write_marking(answer.marking, shown.extent, shown.in_words)

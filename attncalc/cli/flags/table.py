@@ -392,7 +392,7 @@ the steps. The exit code is 0 if all is right, 1 if not.
 """,
         OF_MARKING,
         "",
-        rare="require rtol fractions marks_decimals fractions jobs gradebook overview due anonymous "
+        rare="require rtol fractions marks_decimals jobs gradebook overview due anonymous "
         "follow_penalty rounding_penalty "
         "precision_penalty",
     ),
