@@ -86,22 +86,8 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     if flags["file"] == "-" and "-" in answers:
         raise InputError("- is given for the problem and for an answer: use it for one of them")
     problem = problem_from(flags, fallback="self")
-    rules = rules_from(flags)
     say_of_marking(problem, plan(problem))
-    places = None if flags["dump"] else _places(answers)
-    alone = places is None
-    read: list[Read]
-    if flags["dump"]:
-        key, dump, rules = _dump(problem, answers, rules)
-        read = [(answers[0], dump)]
-    else:
-        key = key_of(problem, rules)
-        with key.names_at_hand():
-            read = [
-                (each, _ahead(each, key.expected, answers, alone=alone, of_all=flags["reading"]))
-                for each in places or answers
-            ]
-    rules = with_known_steps(rules, key)
+    key, read, rules, alone = _read(problem, flags)
     check_targets(page, table)  # again, since inputs are known now
     if flags["reading"]:
         deliver(_reading([each for _, each in read if each is not None], flags["format"], page))
@@ -123,6 +109,22 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     if all(each.marking is None for each in marked):
         return UNREAD
     return DIFFERENT if many.has_mistakes(marked) else RIGHT
+
+
+def _read(problem: Problem, flags: Mapping[str, Any]) -> tuple[Key, Sequence[Read], Rules, bool]:
+    """Return the key, what was read ahead, the rules, and whether it is one answer."""
+    answers, rules = flags["answers"], rules_from(flags)
+    if flags["dump"]:
+        key, dump, rules = _dump(problem, answers, rules)
+        return key, [(answers[0], dump)], with_known_steps(rules, key), True
+    places = _places(answers)
+    alone, key = places is None, key_of(problem, rules)
+    with key.names_at_hand():
+        read = [
+            (each, _ahead(each, key.expected, answers, alone=alone, of_all=flags["reading"]))
+            for each in places or answers
+        ]
+    return key, read, with_known_steps(rules, key), alone
 
 
 def _dump(problem: Problem, answers: Sequence[str], rules: Rules) -> tuple[Key, Answer, Rules]:
@@ -351,13 +353,14 @@ def _written(answer: Marked | None, document: Document, form: str, shown: Shown)
         from attncalc.writing.latex import write_latex
 
         return write_latex(document)
+    marking = answer.marking if answer is not None else None
     is_live = document.language == "en"  # scripts are in English
-    if answer is not None and isinstance(answer.marking and answer.marking.answer, Scanned):
-        document, is_live = _with_scans(document, answer.marking.answer), False
-    if is_live and answer is not None and answer.marking is not None:
+    if marking is not None and isinstance(marking.answer, Scanned):
+        document, is_live = _with_scans(document, marking.answer), False
+    if is_live and marking is not None:
         from attncalc.writing.live.marked import write_marking
 
-        return write_marking(answer.marking, shown.extent, shown.in_words)
+        return write_marking(marking, shown.extent, shown.in_words)
     from attncalc.writing.html.page import write_html
 
     return write_html(document)
