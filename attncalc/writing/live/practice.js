@@ -164,7 +164,7 @@ function firstNotRight() {
 
 function ruleOf(name) {
   const { formula, chosen = {} } = data.steps.find((each) => each.name === name);
-  return `${name} = ${Object.values(chosen).reduce((text, of) => text.replaceAll("#", data.settings[of]), formula)}`;
+  return Object.values(chosen).reduce((text, of) => text.replaceAll("#", data.settings[of]), formula);
 }
 
 function show() {
