@@ -60,7 +60,7 @@ OTHER: dict[str, Any] = {
 }
 """A value of each setting that is not its default."""
 OF_THE_WHOLE = {
-    *("rounding", "decimals", "asked", "layout", "weights_layout", "block"),
+    *("rounding", "decimals", "language", "asked", "layout", "weights_layout", "block"),
     *("backward", "target_ids", "step", "equations"),
 }
 """Settings that every problem reads."""

@@ -126,11 +126,11 @@ def open_model(
     (2, 3, 3)
     """
     if not isinstance(folder, str | Path):
-        from attncalc.api.objects import saved
+        from attncalc.api.objects import saved, unwrapped
 
         inputs = {"tokens": tokens, "text": text, "image": image, "spectrogram": spectrogram}
         inputs |= {"decoder_tokens": decoder_tokens, "type_ids": type_ids, "layer": layer}
-        with saved(folder, config) as place:
+        with saved(unwrapped(folder), config) as place:
             return open_model(
                 place, **inputs, decoder_ignore=decoder_ignore, report=report, **conventions
             )
@@ -470,7 +470,7 @@ def _whole_numbers(name: str, given: Iterable[Any] | None) -> list[int]:
     InputError
         If it is not a list of whole numbers, or an empty one.
     """
-    array = as_array(list(given or ()))
+    array = as_array([] if given is None else list(given))
     if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
         raise InputError(f"{name} takes a list of token ids: whole numbers, as [3, 7]")
     return [int(each) for each in array]

@@ -203,7 +203,7 @@ def _stream(problem: Outer, name: str) -> Stream:
 
 
 OF_ALL = (
-    *("rounding", "decimals", "asked", "layout", "weights_layout", "block"),
+    *("rounding", "decimals", "language", "asked", "layout", "weights_layout", "block"),
     *("backward", "target_ids", "step", "equations"),
 )
 """Settings of the entire problem, with any parts; gradients check their own."""

@@ -505,8 +505,8 @@ GIVEN: dict[str, MatrixField] = {
 """Every matrix."""
 SETTINGS: dict[str, Setting] = {n: each for o in OWNERS for n, each in declared(o, Setting).items()}
 """Every convention but `labels` and the texts."""
-TEXTS = ("title", "made_by")
-"""Texts of a problem: its title, and the command that made it."""
+TEXTS = ("title", "student", "code", "made_by")
+"""Texts of a problem: its title, whose it is, its code in a set, and the command that made it."""
 NESTED: dict[str, Nested] = declared(LayerFields, Nested)
 """What has fields of its own."""
 
@@ -530,7 +530,7 @@ WHOLE = (
     *(name for o in (PatchFields, EmbeddingFields) for name in o.__dataclass_fields__),
     *declared(HeadFields, MatrixField),
     *("gamma_E", "beta_E", "gamma_out", "beta_out"),
-    *("rounding", "decimals", "asked", "layout", "weights_layout"),
+    *("rounding", "decimals", "language", "asked", "layout", "weights_layout"),
     *("block", "read", "tied", "activation_pre", "labels", *TEXTS),
     *declared(GradientFields, MatrixField),
     *declared(GradientFields, Setting),

@@ -97,6 +97,8 @@ class Problem(Outer):
         Names of the tokens: a list, or with two matrices `{"X1": [...], "X2": [...]}`.
     title
         The title in headings and pictures.
+    student, code
+        Whose problem of a set it is, and its code there, which answers carry back.
     made_by
         The command that made it, as written by `attncalc new`; "" for any other problem.
     scale
@@ -107,6 +109,8 @@ class Problem(Outer):
         next step reads the rounded numbers.
     decimals
         Decimals shown, 0 to 12.
+    language
+        The language of pages, worksheets and markings: "en", "de", "fr", "es", "pt", "zh" or "ja".
     asked
         The names of the steps that answers must contain, and `"connections"` for the map; None for
         all steps. Only marking reads it.
@@ -272,6 +276,8 @@ class Problem(Outer):
 
     labels: Labels = None
     title: str = ""
+    student: str = ""
+    code: str = ""
     made_by: str = ""
     remarks: Sequence[str] = field(default=(), repr=False)
     typed: Mapping[str, Matrix] = field(default_factory=dict, repr=False)
@@ -320,6 +326,12 @@ class Problem(Outer):
         elif name not in self.listed:
             object.__setattr__(self, "listed", self.listed | {name})
         return read.values
+
+    @property
+    def whose(self) -> str:
+        """The student and the code, as on the line for a name; "" outside of a class."""
+        code = f"code {self.code}" if self.code else ""
+        return " · ".join(filter(None, (self.student, code)))
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -135,6 +135,12 @@ class AttentionFields:
         CONVENTIONS,
         short="-d",
     )
+    language: str = choice(
+        "en",
+        *("de", "fr", "es", "pt", "zh", "ja"),
+        says="Language of pages and markings: en, de, fr, es, pt, zh or ja.",
+        panel=CONVENTIONS,
+    )
     asked: Any = setting(
         None,
         names,

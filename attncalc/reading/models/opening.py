@@ -258,6 +258,10 @@ class Model:
             raise self.config.wrong(key, said, "a whole number from 1, or two of them,")
         return sides[0], sides[1]
 
+    def place(self, number: int) -> str:
+        """Return the start of the names of a layer's tensors."""
+        return self.root + self._pattern.format(number)
+
     def layer(self, number: int) -> Fields:
         """Return the matrices and the settings of a layer, from 0.
 
@@ -271,7 +275,7 @@ class Model:
                 f"there is no layer {number}: this model has {self.count}, from 0 to "
                 f"{self.count - 1}"
             )
-        start = self.root + self._pattern.format(number)
+        start = self.place(number)
         names = [name for name in self.weights if name.startswith(start)]
         names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
         faults = [
