@@ -575,7 +575,9 @@ def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path
         factor = getattr(model.config, "residual_multiplier", 1)
         # Bloom has 8 digits of the root of 2 / π in its GELU
         near = 1e-7 if name == "Bloom" else NEAR
-        compare_layer(solution, out, seen, number, near, factor)
+        # the layers of ALBERT are one module, of which the last call alone is seen
+        of_steps = {} if name.startswith("ALBERT") else seen
+        compare_layer(solution, out, of_steps, number, near, factor)
         compare_router(solution, seen, number)
         tokens = {"X": solution["Y"]}
     compare_end(solution, out, near)
