@@ -40,7 +40,7 @@ def test_each_form_has_every_layer(attncalc: Callable[..., Any], cats: Path) -> 
                    "json")  # fmt: skip
     found = json.loads(run.out)
     weights = [solution["A"] for solution in layers(cats, tokens=IDS, only="A")]
-    assert np.allclose([each["steps"]["A"] for each in found["layers"]], weights, atol=1e-12)
+    assert np.allclose([found["arrays"][f"{n}.A"] for n in (0, 1)], weights, atol=1e-12)
     assert found["ids"] == IDS
     run = attncalc("open", "cats", "--tokens", TYPED, "--layer", "all", "-o", "all.npz")
     assert run.code == 0, run.err
@@ -49,7 +49,7 @@ def test_each_form_has_every_layer(attncalc: Callable[..., Any], cats: Path) -> 
         assert "0.F_2" in held
     run = attncalc("open", "cats", "--tokens", TYPED, "--layer", "all", "--only", "A", "--format",
                    "csv")  # fmt: skip
-    assert run.out.splitlines()[:2] == ["layer,step,head,row,column,value", "0,A,1,1,1,1.0"]
+    assert run.out.splitlines()[:2] == ["array,head,row,column,value", "0.A,1,1,1,1.0"]
 
 
 def test_a_run_resumes_from_stored_outputs(attncalc: Callable[..., Any], cats: Path) -> None:
@@ -134,7 +134,7 @@ def test_the_comparison_marks_what_changed(attncalc: Callable[..., Any], cats: P
         json.loads(attncalc("open", "cats", "--tokens", TYPED, *flags, "--format", "json").out)
         for flags in (("--ablate", "0.2"), ("--patch", "zeros.npz:0.H"))
     )
-    assert a["logits"] == b["logits"]
+    assert a["arrays"]["changed.logits"] == b["arrays"]["changed.logits"]
 
 
 def test_an_array_of_another_size_is_refused(cats: Path) -> None:
@@ -196,10 +196,13 @@ def test_lens_and_rollout_are_those_of_the_package(kind: str, tmp_path: Path) ->
         expected = [model.lm_head(norm(each))[0] for each in states] + [out.logits[0]]
     ours = layers(tmp_path, tokens=TOKENS)
     found = ours.lens(at=3).found
-    for reading, logits in zip(found.readings, expected, strict=True):
-        assert np.allclose(reading.logits, logits[2], rtol=NEAR, atol=NEAR)
-        shares = torch.softmax(logits, dim=-1)
-        assert np.allclose(reading.shares, torch.topk(shares, 5).values, atol=NEAR)
+    for layer, logits in enumerate(expected):
+        assert np.allclose(found.logits[layer], logits[2], rtol=NEAR, atol=NEAR)
+        best = torch.topk(torch.softmax(logits, dim=-1), 5)
+        assert np.allclose(found.shares[layer], best.values, atol=NEAR)
+        assert np.array_equal(found.best[layer], best.indices)
+        order = torch.argsort(-logits[2]).tolist()
+        assert found.ranks[layer] == 1 + order.index(int(out.logits[0, 2].argmax()))
     rolled = torch.eye(len(TOKENS), dtype=torch.float64)
     for number, weights in enumerate(out.attentions):
         assert np.allclose([*ours][number]["A"], weights[0], atol=NEAR)

@@ -21,6 +21,7 @@ from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution
 
 Layer = tuple[int, Solution]
+Named = tuple[str, Matrix]
 MOST_PROBABLE = 5
 
 
@@ -46,6 +47,17 @@ class Walk:
     words: tuple[str, ...]
     only: tuple[str, ...] | None
     run: Callable[[], Iterator[Layer]]
+
+    @property
+    def walk(self) -> "Walk":
+        """Itself, as of every study of layers."""
+        return self
+
+    def arrays(self) -> Iterator[Named]:
+        """Yield the shown steps of each layer."""
+        for number, solution in self.run():
+            for step in chosen(solution.problem, self.only):
+                yield f"{number}.{step.name}", solution[step.name]
 
 
 def chosen(problem: Problem, names: Iterable[str] | None) -> Plan:
@@ -92,29 +104,6 @@ class Tail(NamedTuple):
         return logits, prob
 
 
-class Reading(NamedTuple):
-    """The prediction after a layer.
-
-    Parameters
-    ----------
-    layer
-        The number of the layer, from 0.
-    best, shares
-        For each token, the ids of the most probable tokens, and their probabilities.
-    logits
-        The logits at the chosen token.
-    rank, share
-        The rank, from 1, and the probability there of the prediction after the last layer.
-    """
-
-    layer: int
-    best: Matrix
-    shares: Matrix
-    logits: Matrix
-    rank: int
-    share: float
-
-
 @dataclass(frozen=True, eq=False)
 class Lens:
     """The logit lens: the head applied to the outputs of each layer.
@@ -124,17 +113,43 @@ class Lens:
     walk
         The model with its input.
     at
-        The chosen token, from 0.
-    readings
-        The prediction after each layer.
+        The token, from 0, whose prediction is followed through the layers.
+    numbers
+        The numbers of the layers.
+    best, shares
+        The ids of the most probable tokens after each layer and token, and their probabilities:
+        (layers, tokens, 5).
+    logits, prob
+        The logits and the probabilities at the followed token, (layers, vocabulary).
     names
         The names of predicted tokens or classes, by id.
     """
 
     walk: Walk
     at: int
-    readings: tuple[Reading, ...]
+    numbers: tuple[int, ...]
+    best: Matrix
+    shares: Matrix
+    logits: Matrix
+    prob: Matrix
     names: Mapping[int, str]
+
+    def arrays(self) -> Iterator[Named]:
+        """Yield the arrays."""
+        yield "layers", np.array(self.numbers)
+        for name in ("best", "shares", "logits"):
+            yield name, getattr(self, name)
+
+    @property
+    def final(self) -> int:
+        """The prediction after the last layer."""
+        return int(self.logits[-1].argmax())
+
+    @property
+    def ranks(self) -> list[int]:
+        """The rank of that prediction after each layer, from 1."""
+        final = self.logits[:, [self.final]]
+        return [int(each) + 1 for each in (self.logits > final).sum(axis=1)]
 
 
 def lens(
@@ -148,34 +163,29 @@ def lens(
 
     Parameters
     ----------
-    walk
-        The model with its input.
+    walk, at
+        As in Lens.
     outputs
         The number and the outputs of each layer.
     tail
         Returns the steps after the last layer; called after the first output.
-    at
-        The token, from 0, whose prediction is followed through the layers.
     names
         Returns the names of predicted tokens or classes.
     """
     head: Tail | None = None
-    found: list[tuple[int, Matrix, Matrix, Matrix, Matrix]] = []
+    rows = []
     for number, made in outputs:
         head = head or tail()
         logits, prob = head.apply(made)
         best = np.argsort(-prob, axis=1, kind="stable")[:, :MOST_PROBABLE]
         row = min(at, len(logits) - 1)
         shares = np.take_along_axis(prob, best, 1)
-        found.append((number, best, shares, logits[row].copy(), prob[row].copy()))
-    final = int(found[-1][3].argmax())
-    readings = tuple(
-        Reading(number, best, shares, logits, int((logits > logits[final]).sum()) + 1,
-                float(prob[final]))
-        for number, best, shares, logits, prob in found
-    )  # fmt: skip
-    ids = sorted({int(each) for reading in readings for each in reading.best.ravel()})
-    return Lens(walk, at, readings, dict(zip(ids, names(ids), strict=True)))
+        rows.append((number, best, shares, logits[row].copy(), prob[row].copy()))
+    numbers, *stacked = zip(*rows, strict=True)
+    best, shares, logits, prob = (np.stack(each) for each in stacked)
+    ids = [int(each) for each in np.unique(best)]
+    known = dict(zip(ids, names(ids), strict=True))
+    return Lens(walk, at, numbers, best, shares, logits, prob, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +205,10 @@ class Rollout:
     walk: Walk
     queries: tuple[str, ...]
     matrices: Mapping[int, Matrix]
+
+    def arrays(self) -> Iterator[Named]:
+        """Yield the rollout after each layer."""
+        yield from ((f"{number}.rollout", each) for number, each in self.matrices.items())
 
 
 def rollout(walk: Walk) -> Rollout:
@@ -258,3 +272,13 @@ class Comparison:
     said: tuple[str, ...]
     at: int
     run: Callable[[], Iterator[Pair | Effect]]
+
+    def arrays(self) -> Iterator[Named]:
+        """Yield the shown steps of each layer, without and with the changes."""
+        for pair in self.run():
+            if isinstance(pair, Effect):
+                yield from (("clean.logits", pair.clean[0]), ("changed.logits", pair.changed[0]))
+                continue
+            for step in chosen(pair.clean.problem, self.walk.only):
+                yield f"clean.{pair.number}.{step.name}", pair.clean[step.name]
+                yield f"changed.{pair.number}.{step.name}", pair.changed[step.name]

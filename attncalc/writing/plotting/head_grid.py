@@ -121,9 +121,9 @@ def draw_cells(found: Lens | Rollout | Comparison, look: Look) -> figure.HouseFi
         raise InputError("changes have no picture: write them as tables, html, json, csv or npz")
     palette, walk = DARK if look.dark else LIGHT, found.walk
     if isinstance(found, Lens):
-        values = np.array([reading.shares[:, 0] for reading in found.readings])
-        texts = [_short([found.names[int(i)] for i in r.best[:, 0]]) for r in found.readings]
-        rows = tuple(str(reading.layer) for reading in found.readings)
+        values = found.shares[:, :, 0]
+        texts = [_short([found.names[int(i)] for i in row]) for row in found.best[:, :, 0]]
+        rows = tuple(map(str, found.numbers))
         titles, label, words = ("layer", "token"), "probability", walk.words or ("input",)
         said = "each cell: the most probable token after this layer"
     else:

@@ -69,12 +69,11 @@ def forms_of(found: Any, *, cache: bool = False, apart: bool = False, **how: boo
     if isinstance(found, Walk | Lens | Rollout | Comparison):
         from attncalc.writing.studies import layers
 
-        kind = "layers" if isinstance(found, Walk) else type(found).__name__.lower()
         return Forms(
-            partial(getattr(layers, f"{kind}_document"), found, **how),
-            partial(getattr(layers, f"{kind}_as_json"), found),
-            partial(getattr(layers, f"{kind}_as_csv"), found),
-            partial(getattr(layers, f"write_{kind}_npz"), found),
+            partial(layers.document_of, found, **how),
+            partial(layers.as_json, found),
+            partial(layers.as_csv, found),
+            partial(layers.write_npz, found),
             partial(_of_layers, found),
         )
     from attncalc.writing.studies import variation
