@@ -31,6 +31,7 @@ from attncalc.writing.studies.forms import forms_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from attncalc.api.why import Whys
     from attncalc.writing.document import Document
 
 Told = Callable[[int], None] | None
@@ -202,6 +203,25 @@ class Layers(Displayed):
         said = tuple(each.said for each in changes)
         place = self._place(at)
         return Comparison(self.walk, said, place, lambda: self._pairs(changes, place))
+
+    def why(self, entry: str, of: str | None = None) -> "Whys":
+        """Return the contributions to a logit, or to a difference of two.
+
+        Parameters
+        ----------
+        entry
+            Such as `"logits[3,40] - logits[3,'cat']"`: rows from 1, columns are tokens or ids.
+        of
+            A component, such as `"layer 0, O, head 2"`, whose parts are returned instead.
+
+        Raises
+        ------
+        InputError
+            If it is another entry, or no part of the model adds to the logits directly.
+        """
+        from attncalc.api.why import why_of_model
+
+        return why_of_model(self._opened, self._said, entry, of)
 
     def _pairs(self, changes: "list[Change]", place: int) -> Iterator[Pair | Effect]:
         opened, first = self._opened, min(each.layer for each in changes)

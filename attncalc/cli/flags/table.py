@@ -351,17 +351,22 @@ feed-forward parts of each layer. PROBLEM is a problem, or the folder of a model
 
     attncalc why in.json "O[2,1]"
     attncalc why in.json "A[2,:]"                  the logarithm of each weight
-    attncalc why gpt2 --tokens "3, 7" "logits[2,40] - logits[2,7]"
+    attncalc why gpt2 --text "The cat" "logits[2,' sat'] - logits[2,40]"
 """,
         (
             Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
             Flag("ENTRY", "Entry or row, e.g. S[2,3] or O[2,:]; or a logit.", default=...),
             Flag("--tokens TOKENS", "Ids of the tokens that a model reads.", MODEL),
+            Flag("--text TEXT", "Text that a model reads; needs attncalc[models].", MODEL),
+            Flag("--of PART", 'Split a part of a logit, e.g. "layer 0, O, head 2".'),
+            DARK,
+            SIZE,
             FULL,
             FORMAT,
             TO_FILE,
         ),
         "",
+        rare="dark size",
     ),
     "check": Command(
         "check",
