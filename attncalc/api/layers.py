@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attncalc.api.display import Displayed
+from attncalc.api.display import Displayed, as_html
 from attncalc.api.models import Fields, Given, Opened, arrays_in
 from attncalc.api.solution import Solution
 from attncalc.api.studies import Study
@@ -293,6 +293,13 @@ class Layers(Displayed):
 
     def _as_document(self) -> "Document":
         return forms_of(self.walk, full=False).document()
+
+    def _repr_html_(self) -> str:
+        """Return an embedded page: all heads in a grid, and each layer to be opened."""
+        from attncalc.writing.document import Document
+        from attncalc.writing.html.layers import layers_page
+
+        return as_html(Document(self.walk.title, ()), layers_page(self.walk))
 
     def plot(self, *, dark: bool = False, size: Any = None) -> "Figure":
         """Draw the weights of all heads of all layers as a grid with one scale."""

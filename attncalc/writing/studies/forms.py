@@ -75,6 +75,7 @@ def forms_of(found: Any, *, cache: bool = False, apart: bool = False, **how: boo
             partial(layers.as_csv, found),
             partial(layers.write_npz, found),
             partial(_of_layers, found),
+            partial(_page_of_layers, found, **how) if isinstance(found, Walk) else None,
         )
     from attncalc.writing.studies import variation
 
@@ -126,6 +127,12 @@ def _spreads(found: Any, form: str, look: "Look") -> "Picture":
     from attncalc.writing.plotting.spreads import render_simulation
 
     return render_simulation(found, form, look)
+
+
+def _page_of_layers(found: Walk, *, full: bool = False) -> str:
+    from attncalc.writing.html.layers import layers_page
+
+    return layers_page(found, full=full)
 
 
 def _of_layers(found: Any, form: str, look: "Look") -> "Picture":

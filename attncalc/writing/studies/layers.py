@@ -82,17 +82,25 @@ def document_of(found: Found, *, full: bool = False) -> Document:
 
 def _layers(walk: Walk, *, full: bool) -> Document:
     """Return the tables of the shown steps of every layer."""
-    parts: list[Part] = [_facts(walk)]
+    parts: list[Part] = [facts_of(walk)]
     for number, solution in walk.run():
-        decimals = solution.problem.decimals
-        for step in chosen(solution.problem, walk.only):
-            matrix = solution[step.name]
-            texts = partial(_texts_of, matrix, decimals)
-            parts += _sheets(number, solution, step, matrix.shape, texts, full=full)
+        parts += sheets_of(number, solution, walk.only, full=full)
     return Document(walk.title, tuple(parts))
 
 
-def _facts(walk: Walk, *more: str) -> Facts:
+def sheets_of(
+    number: int, solution: Solution, only: Sequence[str] | None, *, full: bool
+) -> Iterator[Sheet]:
+    """Yield the tables of the shown steps of a layer, whose texts are made now."""
+    decimals = solution.problem.decimals
+    for step in chosen(solution.problem, only):
+        matrix = solution[step.name]
+        texts = partial(_texts_of, matrix, decimals)
+        yield from _sheets(number, solution, step, matrix.shape, texts, full=full)
+
+
+def facts_of(walk: Walk, *more: str) -> Facts:
+    """Return what holds for all layers."""
     return Facts((*more, "layers count from 0, heads from 1", *walk.remarks))
 
 
@@ -149,7 +157,7 @@ def _lens(found: Lens, *, full: bool) -> Document:
     title = f"Prediction {_where(found.walk, found.at)}"
     said = "the final normalization and the head, applied after each layer"
     parts: list[Part] = [
-        _facts(found.walk, said),
+        facts_of(found.walk, said),
         sheet(title, rows, columns, lambda i, j: cells[i][j], full=full),
     ]
     if found.best.shape[1] > 1:
@@ -179,7 +187,7 @@ def _rollout(found: Rollout, *, full: bool) -> Document:
     names = _fitting((found.queries, found.queries), matrix.shape)
     title = f"How much each token after layer {number} comes from each input token"
     part = sheet(title, *names, lambda i, j: _shown(matrix[i, j]), full=full)
-    return Document(f"Attention rollout: {found.walk.title}", (_facts(found.walk, said), part))
+    return Document(f"Attention rollout: {found.walk.title}", (facts_of(found.walk, said), part))
 
 
 def _comparison(found: Comparison, *, full: bool) -> Document:
@@ -201,7 +209,7 @@ def _comparison(found: Comparison, *, full: bool) -> Document:
     said = *found.said, "before → after; entries without an arrow are the same"
     names = [f"layer {number}, {name}" for number, name, *_ in rows]
     summary = sheet("What changes", names, columns, lambda i, j: rows[i][2 + j], full=True)
-    parts = (_facts(found.walk, *said), *effect, summary, *tables)
+    parts = (facts_of(found.walk, *said), *effect, summary, *tables)
     return Document(f"Without and with changes: {found.walk.title}", parts)
 
 
