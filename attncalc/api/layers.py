@@ -331,7 +331,7 @@ class Change(NamedTuple):
 
     @property
     def said(self) -> str:
-        """The change, in words."""
+        """The change, as text."""
         how = "set to 0" if self.values is None else "replaced"
         return f"{self.entry} of layer {self.layer} {how}"
 

@@ -260,7 +260,7 @@ class Comparison:
     walk
         The model with its input.
     said
-        The changes, in words.
+        The changes, as text.
     at
         The token, from 0, of the logits.
     run
