@@ -33,16 +33,17 @@ def filled(folder: Path, said: dict[str, Any], shapes: Shapes, dtype: str) -> No
     with path.open("r+b") as file:
         size = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(size))
-        random = np.random.default_rng(0)
-        for name, each in header.items():
+        block = np.random.default_rng(0).standard_normal(1 << 22, dtype=np.float32)
+        for number, (name, each) in enumerate(header.items()):
+            drawn = np.roll(block, 4099 * number) * np.float32(0.02)
+            if "norm" in name or "ln_" in name:
+                drawn += np.float32(name.endswith("weight"))
+            halves = (drawn.view("<u4") >> 16).astype("<u2")
             file.seek(8 + size + each["data_offsets"][0])
-            for start in range(0, int(np.prod(each["shape"])), 1 << 22):
-                count = min(1 << 22, int(np.prod(each["shape"])) - start)
-                values = random.standard_normal(count, dtype=np.float32) * np.float32(0.02)
-                if "norm" in name or "ln_" in name:
-                    values += np.float32(name.endswith("weight"))
-                halves = (values.view("<u4") >> 16).astype("<u2")
-                file.write(values.tobytes() if dtype == "F32" else halves.tobytes())
+            left = int(np.prod(each["shape"]))
+            while left > 0:
+                file.write((drawn if dtype == "F32" else halves)[:left].tobytes())
+                left -= len(block)
 
 
 def ours(folder: Path, ids: list[int], task: str) -> None:

@@ -362,7 +362,7 @@ class Opened:
         place
             The `.npz` file.
         layer
-            The layer that is wanted; None for the last. Of all layers, the last before it is used.
+            The layer to compute; None for the last. Of all layers, the last before it is used.
 
         Raises
         ------
