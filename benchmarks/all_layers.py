@@ -1,4 +1,4 @@
-"""All layers of a model beside transformers: CPU time and peak memory, each in a process of its own.
+"""All layers of a model beside transformers: CPU time and peak memory, each in its own process.
 
     python benchmarks/all_layers.py [gpt2 | llama]
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncalc import InputError, layers, open_model, solve
+from attncalc import InputError, Problem, layers, open_model, solve
+from attncalc.problem.replacing import replacing
 from attncalc.problem.samples import sample
 
 IDS = [2, 4, 7, 10, 2]
@@ -135,6 +136,28 @@ def test_the_comparison_marks_what_changed(attncalc: Callable[..., Any], cats: P
         for flags in (("--ablate", "0.2"), ("--patch", "zeros.npz:0.H"))
     )
     assert a["arrays"]["changed.logits"] == b["arrays"]["changed.logits"]
+
+
+def test_long_inputs_are_changed_too() -> None:
+    """Beyond the size of blocks, where equations stand in for the outputs of heads."""
+    rng = np.random.default_rng(2)
+    weights = {f"W_{name}": rng.normal(size=(8, 8)) for name in "QKVO"}
+    problem = Problem(X=rng.normal(size=(600, 8)), **weights, heads=2, causal=True)
+    clean = solve(problem, keep=("H", "O"))
+    where = np.zeros((2, 600, 4), dtype=bool)
+    where[1] = True
+    changed = solve(replacing(problem, {"H": (where, np.zeros(where.shape))}), keep=("H", "O"))
+    assert np.allclose(changed["H"][0], clean["H"][0], atol=1e-12)
+    assert not changed["H"][1].any()
+    gone = clean["H"][1] @ weights["W_O"][4:]
+    assert np.allclose(clean["O"] - changed["O"], gone, atol=1e-10)
+
+
+def test_a_page_has_all_heads_to_point_at_and_each_layer_to_open(cats: Path) -> None:
+    page = layers(cats, tokens=IDS, only="A")._repr_html_()
+    for text in ("layer 0, head 2: sat to cat, 0.04", "&lt;summary&gt;layer 1&lt;/summary&gt;"):
+        assert text in page
+    assert "Layer 1: A, head 2 of 2" in page
 
 
 def test_an_array_of_another_size_is_refused(cats: Path) -> None:
