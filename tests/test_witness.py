@@ -42,7 +42,9 @@ def test_a_step_is_found_by_its_numbers_with_a_remark(way: str) -> None:
     answer = read(text)
     for step in steps:
         np.testing.assert_array_equal(answer.matrices[step].values, rows(step))
-        assert any(f"read as {step}, because its numbers are" in each for each in answer.remarks)
+        reasons = ("its numbers are those of", "its rows are named")
+        said = [f"read as {step}, because {reason} {step}" for reason in reasons]
+        assert any(each in remark for each in said for remark in answer.remarks)
     assert not answer.has_unread_matrix
 
 

@@ -17,6 +17,8 @@ from attncalc.reading.answers.lines import attention_in, connection_in, is_behin
 from attncalc.reading.answers.map_lines import MapReader, Said
 from attncalc.reading.answers.parts import entries_of
 from attncalc.reading.answers.prose import (
+    IN_SENTENCE,
+    NO_NAME,
     PROSE,
     asks_for_work,
     could_be_entry,
@@ -206,7 +208,7 @@ class _Collector(Keeper):
             is_work = False
         pieces = _PIECES.split(block.text)
         if is_work and _BARE.fullmatch(block.text) and not any(map(is_calculation, pieces)):
-            self.leave(block, "these numbers have no name", could_be=True)
+            self.leave(block, NO_NAME, could_be=True)
             return
         role = said or ("a line of work" if is_work else "")
         is_told = said == PROSE and not (block.factors or "=" in block.text)
@@ -219,7 +221,7 @@ class _Collector(Keeper):
         elif role and not self._holds_rows(block):
             self.note(block, "", role)
         else:
-            self.leave(block, "these numbers are in a sentence")
+            self.leave(block, IN_SENTENCE)
 
     def _tells_of_tokens(self, text: str) -> bool:
         """Return whether a decimal follows the word of a token: upon gets once 0.20."""
@@ -258,7 +260,7 @@ class _Collector(Keeper):
             if role and not (role == PROSE and self._are_vectors(block, others)):
                 self.note(block, "", role)
             else:
-                self.leave(block, "these numbers are in a sentence")
+                self.leave(block, IN_SENTENCE)
 
     def _finish_told(self) -> None:
         """Note whether sentences with many numbers repeat numbers from elsewhere."""
@@ -273,7 +275,7 @@ class _Collector(Keeper):
             if are_known or self.name(_SENTENCES.split(block.text[:LONGEST_PROSE])) is None:
                 self.note(block, "", PROSE)
             else:
-                self.leave(block, "these numbers are in a sentence")
+                self.leave(block, IN_SENTENCE)
 
     def _are_vectors(self, block: Block, grids: list[Grid]) -> bool:
         """Return whether brackets among words may contain rows of a step, and not sizes."""

@@ -1,7 +1,8 @@
 """Cuts of the numbers of a text: the best positions for the rows of a known matrix."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,34 +18,44 @@ MOST_NUMBERS, MOST_ENTRIES, MOST_WORK = 4000, 256, 2_000_000
 """
 WIDEST = 16
 """The largest distance between rows of a matrix, in numbers, if other rows are beside them."""
+STRIDES = 6
+"""The largest distance between the entries of a row, in numbers, if others are between them."""
 GAPS = ((0, 0.0), (1, 0.1), (2, 0.3), (3, 0.6))
 JUMP = 1.5
 """The cost of skipped numbers between two rows, in agreeing entries."""
 
-_SCANNED = re.compile(
-    rf"(?<![^\W_])[lI](?=[.{COMMA}]?\d)|(?<=-)[lI](?![^\W_])|(?<=\d)[lIO](?![^\W_])"
-    rf"|(?<![^\W_])O(?=[.{COMMA}]\d)"
-)
-"""Letters that a scanner puts in place of digits."""
 _INDEX = re.compile(
     r"(?<![\d.])\d ?(?:×|x|\\times) ?\d(?![\d.])"
     r"|\^\{[^{}]*\}|\^\s?\(?-?[\w.+*]+\)?|_\{[^}]*\}|_\w+"
     r"|(?<=[A-Za-z])[(\[]\d ?, ?\d[)\]]"
-    r"|(?<=[^\W\d_]{2} )\d{1,2}(?= ?[|:=])"
-    r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}|sqrt ?\(\d{1,4}\)"
+    r"|(?:(?<=[^\W\d_]{2} )|(?<=\b[a-z]=))\d{1,2}(?= ?(?:[|:=→]|->))"
+    r"|(?<!/)√ ?\d{1,4}(?![\d.])|sqrt ?\(\d{1,4}\)"
+    r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}"
 )
-"""Powers, indices and sizes, whose digits are not entries of a matrix."""
+"""Powers, indices, sizes and counts, whose digits are not entries of a matrix."""
+_TIME = re.compile(
+    r"(?<![\d.])(?:\d{4}-\d\d?-\d\d?|\d\d?:\d\d(?::\d\d)?|\d\d?[./]\d\d?[./]\d{4})(?![\d.])"
+    r"|\b[^\W\d_]{3,9}\.? \d\d?(?:st|nd|rd|th)?,? (?:19|20)\d\d\b"
+    r"|\b\d\d?\.? [^\W\d_]{3,9}\.? (?:19|20)\d\d\b"
+    r"|\(\d{1,4} rows?\)"
+)
+"""A date, the time of a message, or a number of rows."""
 _FRACTION = re.compile(r"\\[tdc]?frac\s*(?:\{(-?[\d.]+)\}\s*\{([\d.]+)\}|(\d)(\d))")
 _NUMBER = re.compile(
-    rf"(?<![\w.{COMMA}])[-−–]?\s?(?:inf(?:inity|ty)?\b|∞|\\infty|\d+(?:[.{COMMA}]\d+)?(?:e[-+]?\d+)?|[.{COMMA}]\d+)"
+    rf"(?<![\w.{COMMA}])[-−–—⁻]?\s?(?:inf(?:inity|ty)?\b|∞|\\infty"
+    rf"|(?:\d+(?:[.{COMMA}]\d+)?(?:e[-+]?\d+)?|[.{COMMA}]\d+)(?![^\W\d_]))"
     r"(?:/√?\d+(?:\.\d+)?(?![\w.]))?(?:\s?\\?%)?",
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"^[\s>*-]*\d{1,2}[.):、](?=\s)")
 _RESULT = re.compile(r"[=≈:→]\s*+&?\s*+[\[({]*+\s*+$")
 _OPERATOR = re.compile(r"\s*+[)\]]*+\s*+(?:[*·×^+/@]|\\cdot|\\times|-\s)")
-_BEHIND = re.compile(r"(?:[*·×^+/@]|\\cdot|\\times|\\frac)\s*+[\[({]*+\s*+$")
+_BEHIND = re.compile(r"(?:[*·×^+/@]|\\cdot|\\times|\\frac|\bexp)\s*+[\[({]*+\s*+$")
 _RELATION = re.compile(r"[=≈→]")
+_WORD = re.compile(
+    rf"(?:[-−–—]\s?)?[\dOoQlI]{{1,7}}(?:[.{COMMA}][\dOoQlI]{{1,7}})?(?![\w.]\w)(?!\w)"
+)
+_DIGITS = str.maketrans("OoQlI", "00011")
 
 
 class Number(NamedTuple):
@@ -65,21 +76,35 @@ class Number(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A cut of a matrix from the numbers: their places, row by row, and how many agree."""
+    """A cut of a matrix from the numbers: their places row by row, and which of them agree.
+
+    A place is -1 for an entry that the text leaves out, such as a masked score.
+    """
 
     rows: list[list[int]]
     agreeing: Matrix
     layout: str
+    stride: int = 1
+
+    @property
+    def written(self) -> list[list[int]]:
+        """The places of each row, without the entries that the text leaves out."""
+        return [[place for place in row if place >= 0] for row in self.rows]
 
     @property
     def places(self) -> list[int]:
         """All places, in reading order of the matrix."""
-        return [place for row in self.rows for place in row]
+        return [place for row in self.rows for place in row if place >= 0]
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether its rows are not one after another, as where columns are written as rows."""
+        return any(b[0] < a[-1] for a, b in pairwise(self.written) if a and b)
 
     @property
     def share(self) -> float:
-        """The share of its entries that agree with the expected matrix."""
-        return float(self.agreeing.mean())
+        """The share of its written entries that agree with the expected matrix."""
+        return float(self.agreeing.sum() / len(self.places))
 
 
 def numbers_of(text: str) -> list[Number]:
@@ -88,11 +113,13 @@ def numbers_of(text: str) -> list[Number]:
     for number, line in enumerate(text.split("\n"), start=1):
         if len(found) > MOST_NUMBERS or len(line) > MOST_NUMBERS:
             break
-        clean = _blanked(_COUNT, _blanked(_INDEX, _FRACTION.sub(_as_fraction, line)))
-        clean = _SCANNED.sub(lambda each: "0" if each[0] == "O" else "1", clean)
+        clean = _FRACTION.sub(_as_fraction, line)
+        for pattern in (_INDEX, _COUNT, _TIME):
+            clean = _blanked(pattern, clean)
+        clean = with_digits(clean)
         last = max((each.end() for each in _RELATION.finditer(clean)), default=0)
         for each in _NUMBER.finditer(clean):
-            entry = read_entry(each[0].strip())
+            entry = read_entry(each[0].strip().replace("—", "-").replace("⁻", "-"))
             if entry.value is None:
                 continue
             before = clean[max(0, each.start() - 12) : each.start()]
@@ -104,6 +131,38 @@ def numbers_of(text: str) -> list[Number]:
                        each.start() >= last, is_operand)
             )  # fmt: skip
     return found[:MOST_NUMBERS]
+
+
+def with_digits(line: str) -> str:
+    """Return a line with digits for the letters that a scanner puts in their place.
+
+    A letter alone is a digit only beside a number, and not before a relation.
+
+    Examples
+    --------
+    >>> with_digits("O.l4  l   -l  2"), with_digits("O = l.O of I")
+    ('0.14  1   -1  2', 'O = 1.0 of I')
+    """
+    if not any(letter in line for letter in "OoQlI"):
+        return line
+    words = [
+        m for m in _WORD.finditer(line) if not line[max(0, m.start() - 1) : m.start()].isalnum()
+    ]
+    are_sure = [
+        any(c.isdigit() or c in f".{COMMA}" for c in m[0]) or m[0][0] in "-−–—" for m in words
+    ]
+    for order in (range(1, len(words)), range(len(words) - 2, -1, -1)):
+        for i in order:
+            j = i - 1 if order.step > 0 else i + 1
+            a, b = sorted((words[i], words[j]), key=lambda m: m.start())
+            is_beside = not line[a.end() : b.start()].strip(" \t,;&|()[]\\")
+            is_name = line[words[i].end() :].lstrip()[:1] in ("=", ":", "≈")
+            are_sure[i] = are_sure[i] or (are_sure[j] and is_beside and not is_name)
+    pieces, stop = [], 0
+    for word, is_sure in zip(words, are_sure, strict=True):
+        pieces += [line[stop : word.start()], word[0].translate(_DIGITS) if is_sure else word[0]]
+        stop = word.end()
+    return "".join([*pieces, line[stop:]])
 
 
 def _blanked(pattern: re.Pattern[str], line: str) -> str:
@@ -122,7 +181,13 @@ def near(values: Matrix, other: Matrix) -> Matrix:
 
 
 def cuts(
-    numbers: Sequence[Number], key: Matrix, free: Matrix, *, turned: bool, least: float
+    numbers: Sequence[Number],
+    key: Matrix,
+    free: Matrix,
+    *,
+    turned: bool,
+    least: float,
+    strides: int = 1,
 ) -> list[Cut]:
     """Return the best cut of each layout: rows, columns of a table, results, columns for rows.
 
@@ -138,82 +203,106 @@ def cuts(
         Whether it may be transposed.
     least
         The smallest share of entries that must agree.
+    strides
+        The largest distance between the entries of a row, in numbers.
     """
     if key.ndim != 2 or key.size > MOST_ENTRIES or key.size * len(numbers) > MOST_WORK:
         return []
     values = np.array([each.value for each in numbers])
-    is_there = near(values[free][:, np.newaxis], key.ravel()[np.newaxis, :]).any(axis=0)
-    if is_there.sum() < least * key.size:
+    agree = near(values[:, np.newaxis, np.newaxis], key[np.newaxis])
+    is_there = agree[free].any(axis=0)
+    if is_there.sum() < least * (np.isfinite(key) | is_there).sum():
         return []
-    runs = {
-        "in order": np.flatnonzero(free & ~np.array([each.is_operand for each in numbers], bool)),
-        "as results": np.flatnonzero(free & np.array([each.is_result for each in numbers], bool)),
-        "behind relations": np.flatnonzero(
-            free & np.array([each.is_last for each in numbers], bool)
-        ),
-    }
-    found = []
-    for layout, run in runs.items():
-        for matrix, way in ((key, ""), (key.T, ", columns as rows")) if turned else ((key, ""),):
-            for rows in (_in_order(values[run], matrix), _beside(values[run], matrix)):
-                if rows is None:
-                    continue
-                places = run[rows] if not way else run[rows].T
-                agreeing = near(values[places], key)
-                found.append(Cut(places.tolist(), agreeing, layout + way))
+    is_operand = np.array([each.is_operand for each in numbers], bool)
+    is_result = np.array([each.is_result for each in numbers], bool)
+    is_last = np.array([each.is_last for each in numbers], bool)
+    runs = {"in order": ~is_operand, "as results": is_result, "behind relations": is_last}
+    seen, found = set[bytes](), []
+    for layout, is_in in runs.items():
+        run = np.flatnonzero(free & is_in)
+        if run.tobytes() in seen:
+            continue
+        seen.add(run.tobytes())
+        for way in ("", ", columns as rows") if turned else ("",):
+            own = agree[run].swapaxes(1, 2) if way else agree[run]
+            is_seen = np.isfinite(key.T if way else key)
+            for rows, stride in _arrangements(own, is_seen, strides):
+                places = np.where(rows >= 0, run[rows], -1)
+                places = places.T if way else places
+                agreeing = near(values[places], key) & (places >= 0)
+                found.append(Cut(places.tolist(), agreeing, layout + way, stride))
     return found
 
 
-def _agreement(values: Matrix, key: Matrix) -> Matrix:
-    """Return how many entries agree, for each row and each number where it may begin."""
-    height, width = key.shape
-    starts = len(values) - width + 1
-    if starts < 1:
-        return np.zeros((height, 0))
-    columns = [near(values[np.newaxis, j : j + starts], key[:, j : j + 1]) for j in range(width)]
-    return np.asarray(np.sum(columns, axis=0, dtype=float))
+def _arrangements(agree: Matrix, is_seen: Matrix, strides: int) -> Iterator[tuple[Matrix, int]]:
+    """Yield the best rows of a matrix among numbers, and the distance of the entries in a row.
+
+    `agree` holds for each number whether it agrees with each entry; `is_seen` is false for masked
+    entries, which are often left out.
+    """
+    _, height, width = agree.shape
+    for stride in range(1, 1 + (strides if width > 1 else 1)):
+        starts = len(agree) - stride * (width - 1)
+        if starts < 1:
+            break
+        columns = [agree[stride * j :][:starts, :, j] for j in range(width)]
+        scores = np.sum(columns, axis=0, dtype=float).T
+        spans = [stride * (width - 1) + 1] * (height - 1)
+        for rows in (_in_order([*scores], spans), _beside(scores, stride, width)):
+            if rows is not None:
+                yield rows[:, None] + stride * np.arange(width), stride
+    if not is_seen.all() and is_seen.any(axis=1).all():
+        places = [np.flatnonzero(row) for row in is_seen]
+        shortest = [max(0, len(agree) - len(own) + 1) for own in places]
+        counts = [
+            np.sum([agree[j:, i, k][:count] for j, k in enumerate(own)], axis=0, dtype=float)
+            for i, (own, count) in enumerate(zip(places, shortest, strict=True))
+        ]
+        rows = _in_order(counts, [len(own) for own in places[:-1]])
+        if rows is not None:
+            yield np.where(is_seen, rows[:, None] + np.cumsum(is_seen, axis=1) - 1, -1), 1
 
 
-def _beside(values: Matrix, key: Matrix) -> Matrix | None:
-    """Return the best rows that begin at equal distances."""
-    height, width = key.shape
-    scores = _agreement(values, key)
+def _beside(scores: Matrix, stride: int, width: int) -> Matrix | None:
+    """Return the first numbers of the best rows that begin at equal distances."""
+    height = len(scores)
     best, found = 0.0, None
-    for step in range(width, width + WIDEST):
+    for step in range(width if stride == 1 else 1, stride * (width - 1) + 1 + WIDEST):
         starts = scores.shape[1] - step * (height - 1)
         if starts < 1:
             break
-        rows = [scores[i, i * step : i * step + starts] for i in range(height)]
-        total = np.sum(rows, axis=0)
+        total = np.sum([scores[i, i * step : i * step + starts] for i in range(height)], axis=0)
         place = int(np.argmax(total))
         if total[place] > best:
             best, found = total[place], place + step * np.arange(height)
-    return None if found is None else found[:, None] + np.arange(width)
+    return found
 
 
-def _in_order(values: Matrix, key: Matrix) -> Matrix | None:
-    """Return the best rows in order, by dynamic programming over their first numbers."""
-    height, width = key.shape
-    scores = _agreement(values, key)
-    starts = scores.shape[1]
-    if starts < 1:
+def _in_order(scores: Sequence[Matrix], spans: Sequence[int]) -> Matrix | None:
+    """Return the first numbers of the best rows in order, by dynamic programming.
+
+    `scores` holds how many entries of each row agree, for each number where it may begin; `spans`
+    the numbers from the beginning of a row to its end.
+    """
+    if min(map(len, scores)) < 1:
         return None
     total, back = scores[0], []
-    for i in range(1, height):
+    for score, span in zip(scores[1:], spans, strict=True):
+        starts = len(score)
         best, came = np.full(starts, -np.inf), np.zeros(starts, int)
         jumps = np.maximum.accumulate(total)
-        where = np.maximum.accumulate(np.where(total == jumps, np.arange(starts), 0))
+        where = np.maximum.accumulate(np.where(total == jumps, np.arange(len(total)), 0))
         for gap, cost in (*GAPS, (0, JUMP)):
-            shift = width + gap
+            shift = span + gap
             if shift >= starts:
                 continue
-            before = jumps if cost == JUMP else total
-            gain = before[: starts - shift] - cost
-            better = gain > best[shift:]
-            from_there = where if cost == JUMP else np.arange(starts)
-            best[shift:][better] = gain[better]
-            came[shift:][better] = from_there[: starts - shift][better]
-        total = best + scores[i]
+            count = min(starts - shift, len(total))
+            gain = (jumps if cost == JUMP else total)[:count] - cost
+            better = gain > best[shift : shift + count]
+            from_there = where if cost == JUMP else np.arange(len(total))
+            best[shift : shift + count][better] = gain[better]
+            came[shift : shift + count][better] = from_there[:count][better]
+        total = best + score
         back.append(came)
     place = int(np.argmax(total))
     if not np.isfinite(total[place]):
@@ -221,4 +310,4 @@ def _in_order(values: Matrix, key: Matrix) -> Matrix | None:
     rows = [place]
     for came in reversed(back):
         rows.append(int(came[rows[-1]]))
-    return np.array(rows[::-1])[:, None] + np.arange(width)
+    return np.array(rows[::-1])

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from math import prod
 from typing import Any
@@ -13,11 +14,13 @@ from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connections_in
 from attncalc.reading.answers.map_lines import told_in
 from attncalc.reading.answers.raw import Raw, assembled, is_given, unread
+from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.cells import Faults, in_words
 from attncalc.reading.json_text import parse, plain
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.naming.name import head_in
 from attncalc.reading.plain.grids import Line, only_grid
+from attncalc.reading.plain.numerals import is_number_cell
 
 _NOT_STEPS = (
     *("attncalc", "kind", "title", "problem", "conventions", "work", "notes", "patterns"),
@@ -54,7 +57,37 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
     if next(steps, None):
         why = f"only the first {MOST_NAMES:,} names are read"
         not_read.append(Unread(0, "…", why, could_be_matrix=True))
-    return assembled(place, found, not_read, connections, expected)
+    answer = assembled(place, found, not_read, connections, expected)
+    if expected is None or not (answer.has_unread_matrix or _are_misfits(answer, expected)):
+        return answer
+    other = read_text_answer("\n".join(_outline(content)), place, expected)
+    more = len(other.matrices) - len(answer.matrices) + _are_misfits(answer, expected)
+    if more <= 0 or _are_misfits(other, expected):
+        return answer
+    return replace(other, connections=answer.connections or other.connections)
+
+
+def _are_misfits(answer: Answer, expected: Expected) -> bool:
+    """Return whether a step does not have its shape."""
+    read = answer.matrices.items()
+    return any(each.problem or not expected.fits(name, each.values) for name, each in read)
+
+
+def _outline(value: Any, names: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield lines of text for an object in any form: its keys, and the numbers below them."""
+    words = " ".join(names)
+    inner = value.items() if isinstance(value, dict) else enumerate(value, start=1)
+    listed = [*value.values()] if isinstance(value, dict) else value
+    if listed and not any(isinstance(each, list | dict) for each in listed):
+        numbers = [_cell(each) for each in listed]
+        if all(map(is_number_cell, numbers)):
+            yield f"{words}: {', '.join(numbers)}"
+            return
+    for key, each in inner:
+        if isinstance(each, list | dict):
+            yield from _outline(each, (*names, str(key)) if isinstance(key, str) else names)
+        else:
+            yield f"{words} {key}: {_cell(each)}"
 
 
 def _map(value: Any, expected: Expected | None) -> tuple[list[WrittenConnection], list[Unread]]:

@@ -128,8 +128,8 @@ class Labels:
             return self.name(ends) if ends else None
         first = min(found, key=lambda name: (name.weak, _SUREST.index(name.how)))
         last = found[-1]
-        if first.is_whole and last.is_vector and last.matrix == first.matrix:
-            return last  # Q: q1 = (1, 3)
+        if first.is_whole and last.row and last.matrix == first.matrix:
+            return last  # Q: q1 = (1, 3), and scores: s11 = 2
         is_step = first.matrix in STEPS or is_step_at_hand(first.matrix)
         if not is_step and last.matrix in STEPS and last.is_vector and not last.weak:
             return last  # x1: q1 = (1, 3)

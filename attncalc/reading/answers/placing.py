@@ -42,10 +42,11 @@ def place_loose(found: Collected, expected: Expected) -> None:
 def _place(loose: Loose, found: Collected, expected: Expected, written: "_Written") -> None:
     values = values_of(loose.grid)
     copies = Copies(expected)
-    if name := copies.is_copy(loose.grid):
+    fits = _fits(loose, values, found, expected, written)
+    is_step = loose.after > 0 and any(fit.share == 1 for fit in fits)  # V = X, behind other steps
+    if not is_step and (name := copies.is_copy(loose.grid)):
         _note(found, loose, name, "given, copied")
         return
-    fits = _fits(loose, values, found, expected, written)
     is_turned = not fits and values.ndim == 2 and values.shape[0] == 1 < values.shape[1]
     if is_turned and (fits := _fits(loose, values.T, found, expected, written)):
         grid = loose.grid

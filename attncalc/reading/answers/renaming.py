@@ -1,14 +1,15 @@
 """Names that people use for different steps: resolved by the plan and by values."""
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import matrix_of_entries
-from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.parts import Part, entries_of
+from attncalc.reading.answers.parts import Part, entries_of, matrix_of
 
 _OTHER_NAMES = {
     "S_scaled": ("S",),
@@ -49,6 +50,29 @@ def with_better_names(found: Collected, expected: Expected) -> list[Part]:
                 parts = _renamed(parts, own, meant, "the problem has no other", found)
     for _ in range(PASSES):
         parts = _named_by_values(parts, expected, found)
+    return _named_by_following(_pieces_by_values(parts, expected, found), expected, found)
+
+
+def _named_by_following(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return the parts with a second matrix of one name as the step that follows from the first.
+
+    "S = QKᵀ, and S = S/√2": the second has the numbers of S_scaled, right or wrong.
+    """
+    wholes = [part for part in parts if part.is_whole and not part.head]
+    for before, part in pairwise(wholes):
+        if before.name != part.name or before.size != part.size or expected.follows is None:
+            continue
+        first, second = (
+            matrix_of_entries([entries_of(each.rows)], "").values for each in (before, part)
+        )
+        there = {each.name for each in parts}
+        if np.isnan(first).any() or first.shape != expected.shape(part.name):
+            continue
+        followed = expected.follows({part.name: first})
+        for meant, values in followed.items():
+            if meant not in there and share_alike(second, values) == 1:
+                parts = _renamed(parts, [part], meant, "it follows from the one before", found)
+                break
     return parts
 
 
@@ -85,6 +109,32 @@ def _differs(numbers: Matrix) -> bool:
     return bool((numbers != numbers[:1]).any())
 
 
+def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return the parts, with rows and entries renamed if all of them agree with another step."""
+    there = {each.name for each in parts}
+    for name in sorted(there.intersection(expected.steps)):
+        own = [part for part in parts if part.name == name and not part.head]
+        options = [meant for each, meant in _ALSO if each == name and meant not in there]
+        if not options or any(part.is_whole for part in own) or not own:
+            continue
+        values = matrix_of(own, expected.shape(name), expected.by_columns).values
+        if _agreement(name, values, expected) > SURE or np.isfinite(values).sum() < len(own):
+            continue
+        for meant in options:
+            if meant in expected.steps and _agreement(meant, values, expected) == 1:
+                parts = _renamed(parts, own, meant, "its numbers are", found)
+                break
+    return parts
+
+
+def _agreement(name: str, values: Matrix, expected: Expected) -> float:
+    """Return the share of the written numbers that agree with a step: of some rows, of half."""
+    is_written = ~np.isnan(values)
+    if is_written.all() or not is_written.any():
+        return expected.agreement(name, values)
+    return expected.agreement(name, values) * values.size / int(is_written.sum())
+
+
 def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: bool) -> str | None:
     """Return the step that most numbers under a name agree with, if few agree with their own."""
     options = [
@@ -103,8 +153,8 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
         return None
     if "S_masked" in options and part.name in ("S", "S_scaled") and np.isneginf(values).any():
         return "S_masked" if np.isneginf(expected.steps["S_masked"]).any() else None
-    own = expected.agreement(part.name, values)
-    shares = {meant: expected.agreement(meant, values) for meant in options}
+    own = _agreement(part.name, values, expected)
+    shares = {meant: _agreement(meant, values, expected) for meant in options}
     best = max(shares, key=lambda each: shares[each])
     is_surely = own <= SURE and shares[best] == 1
     return best if is_surely or own < SURE < shares[best] else None

@@ -1,12 +1,21 @@
 """Answers in text of any kind: mails, Markdown, LaTeX, programs, spreadsheets, worksheets."""
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
-from attncalc.reading.answers.answer import Answer, Taken, Unread, WrittenMatrix, faults_in
+from attncalc.problem.fields import own_name
+from attncalc.reading.answers.answer import (
+    Answer,
+    Taken,
+    Unread,
+    WrittenMatrix,
+    faults_in,
+    matrix_of_entries,
+)
 from attncalc.reading.answers.collecting import collected
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.html_page import is_html, text_of_html
@@ -36,6 +45,7 @@ from attncalc.reading.plain.comments import Comment
 from attncalc.reading.plain.corrections import with_corrections
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
+from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.sentence_rows import with_rows
 from attncalc.reading.plain.sentence_vectors import with_vectors
@@ -47,6 +57,11 @@ ENOUGH_COLUMNS = 2
 """The number of matrices with rows for columns that are a habit, and not a mistake."""
 _MASKED = ("x", "X", "×", "*", "/", "-", "--", "---", "–", "—")
 """Signs that people write for masked entries."""
+_MINUS = re.compile(r"⁻(?=[.\d])")
+"""The raised minus of a calculator before a digit that is not raised."""
+_EXPLICIT = re.compile(r"= ?\[")
+"""A matrix in brackets behind its name: its shape is meant."""
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
 
@@ -56,6 +71,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     html = text_of_html(text) if is_html(text) else None
     page = handed_back(text if html is None else html.text, expected.names, html)
 
+    page = page._replace(text=_with_ascii_digits(page.text))
     # before the text is rewritten, which makes it longer and takes time
     text, said = within_bounds(page.text)
     plain = with_decimal_commas(PRIVATE.sub("", text))
@@ -83,7 +99,9 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     place_loose(found, expected)
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
-    matrices = witnessed(plain, found, expected, partial(_step_called, expected), matrices)
+    named, beside = partial(_step_called, expected), partial(_step_beside, expected)
+    matrices = witnessed(plain, found, expected, named, beside, matrices)
+    matrices = _fitting(_as_shares(matrices, expected, found), expected, found)
     matrices = _turned_alike(matrices, expected, found)
     _tell_columns(matrices, expected, found)
     faults += [*found.faults, *faults_in(matrices)]
@@ -95,6 +113,21 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     return Answer(
         place, matrices, connections, tuple(faults), unread, tuple(found.remarks), taken
     )  # fmt: skip
+
+
+def _with_ascii_digits(text: str) -> str:
+    """Return a text with digits, separators and raised minus signs of any script as ASCII.
+
+    Examples
+    --------
+    >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
+    ('−0.25 -3', 'x² 1½')
+    """
+    text = _MINUS.sub("-", text)
+    if not _OTHER_DIGIT.search(text):
+        return text
+    text = _OTHER_DIGIT.sub(lambda each: str(unicodedata.decimal(each[0])), text)
+    return text.translate({ord("٫"): ".", ord("٬"): None, ord("،"): ",", ord("؛"): ";"})
 
 
 def _rewritten(text: str, expected: Expected) -> str:
@@ -123,6 +156,12 @@ def _step_called(expected: Expected, words: str) -> str:
     return _step_named(expected, words)[0]
 
 
+def _step_beside(expected: Expected, words: str) -> str:
+    """Return the step that words before numbers name, or a row, column or entry of which."""
+    name = name_in(words, expected.labels)
+    return "" if name is None else name.matrix
+
+
 def _names_a_row(expected: Expected, label: str) -> bool:
     """Return whether the text before a row names it, and does not only count it."""
     if len(label) > 1 and label in expected.labels and label not in STEPS:
@@ -131,6 +170,58 @@ def _names_a_row(expected: Expected, label: str) -> bool:
         return True
     name = name_in(label, expected.labels)
     return name is not None and name.matrix not in ("X", "X1", "X2", "X3")
+
+
+def _as_shares(
+    matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
+) -> dict[str, WrittenMatrix]:
+    """Return the matrices, with weights whose rows sum to 100 read as percentages."""
+    made = dict(matrices)
+    for name, written in matrices.items():
+        key = expected.steps.get(name)
+        if key is None or written.shape != key.shape or own_name(name) != "A":
+            continue
+        sums = written.values.sum(axis=-1)
+        if (np.abs(sums - 100) <= written.shape[-1] / 2).all() and key.max() <= 1:
+            places = np.ndindex(written.shape)
+            cells = iter([read_entry(f"{written.text(place)}%") for place in places])
+            heads = written.values if written.values.ndim == 3 else [written.values]
+            entries = [[[next(cells) for _ in row] for row in head] for head in heads]
+            made[name] = matrix_of_entries(entries, written.place)
+            found.remarks.append(f"{name} is read as percentages: its rows sum to 100")
+    return made
+
+
+def _fitting(
+    matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
+) -> dict[str, WrittenMatrix]:
+    """Return the matrices without ragged ones and lone rows, which are listed as not read.
+
+    A matrix of another shape may be a mistake; half of one is rather a misreading.
+    """
+    made = dict(matrices)
+    for name, written in matrices.items():
+        shape = expected.shape(name)[-2:]
+        if expected.steps and not shape and written.values.size == 1:
+            line = next((each.line for each in found.parts if each.name == name), 0)
+            text, why = written.text((0, 0)), f"{name} is no step here"
+            found.unread.append(Unread(line, text, why, could_be_matrix=False))
+            del made[name]
+        if not shape or written.shape[-2:] == shape:
+            continue
+        texts = (each.text for each in found.taken if each.what == name)
+        if any(_EXPLICIT.search(text) for text in texts):
+            continue
+        is_row = 1 in written.shape[-2:] and 1 not in shape
+        if written.problem or is_row or np.isnan(written.values).any():
+            line = int("".join(filter(str.isdigit, written.place.split(" to ")[0])) or 0)
+            size = " × ".join(map(str, shape))
+            rows = written.values.reshape(-1, written.shape[-1])
+            text = "; ".join(" ".join(f"{value:g}" for value in row) for row in rows)
+            why = f"it may be a part of {name}, which is {size}: write it in rows under its name"
+            found.unread.append(Unread(line, text, why, could_be_matrix=True))
+            del made[name]
+    return made
 
 
 def _turned_alike(

@@ -9,22 +9,33 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import groupby, pairwise
 
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix, matrix_of_entries
-from attncalc.reading.answers.cuts import GAPS, WIDEST, Cut, Number, cuts, near, numbers_of
+from attncalc.problem.fields import own_name
+from attncalc.reading.answers.answer import (
+    Entry,
+    Taken,
+    Unread,
+    WrittenMatrix,
+    matrix_of_entries,
+)
+from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, near, numbers_of
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.prose import PROSE
+from attncalc.reading.answers.prose import IN_SENTENCE, NO_NAME, PROSE
+from attncalc.reading.plain.corrections import is_correction
 from attncalc.reading.plain.marks import COMMA
 
 ENOUGH = 0.75
 """The share of entries that must agree for a cut to be a step."""
 WRONG = 0.5
 """The share up to which another cut can replace a step that was read."""
+STRIDDEN = 4.0
+"""Bits that a cut loses if other numbers are between the entries of its rows."""
 NAMED, OTHERWISE, UNREAD, ON_LINES, IN_ORDER = 8.0, -10.0, 5.0, 3.0, 3.0
 """Bits for the name of the step before it, and of another step; for unread numbers, for rows on
 separate lines, and for a position between the steps around it.
@@ -33,10 +44,13 @@ SURE = 10.0
 """Bits required beyond those that select one position among all."""
 ALIKE = 0.999
 BECAUSE = "its numbers are"
-STARTS = " |>*-#([xX"
+BESIDE = "beside a step, which is whole without it"
+STARTS, AROUND = " |>*-#([xX", " =:([{-*#|,;.⎡⎢⎣⎛⎜⎝`'\""
 FEW = 4
 """The largest number of entries of a step for which all must agree."""
 MOST_COUNTED = 3
+ONE = 0.011
+"""The largest rounding error of a weight in a sum."""
 MOST_WINDOWS = 6
 """The largest number of repetitions of a step that are recognised."""
 MOST_ROWS = 100
@@ -46,9 +60,16 @@ _BETWEEN_DIGITS = re.compile(r"(?<=[\dlIO]),(?=\d)")
 _LABEL = re.compile(r"\s*:")
 _DRAWN = re.compile(r"^\s{0,200}/(?=\s)|(?<=\s\s)/(?=\s)|(?<=\s)/(?=\s{2}|$)", re.MULTILINE)
 """A slash that is part of a tall bracket."""
+_RELATIONS = re.compile(r"[=≈→:]|->")
 _RELATION = re.compile(r"[=≈→]")
 _BESIDE = re.compile(r"\s{2,}|[|\t]")
 """What separates names side by side."""
+_WORD = re.compile(r"[^\W\d_]{2}")
+_SENTENCE, _ASIDE = re.compile(r"[.!?;] "), re.compile(r"\([^()]{0,80}\)")
+_RULE = re.compile(r"\s*[|:+=─━═┼├┤-][\s|:+=─━═┼├┤-]*")
+_NUMBERS = re.compile(r"[\d.,;:|()\[\]=+*/-]+")
+_SEPARATORS = re.compile(r"[\s,;|│┃&/]*(?:and|und|et|y|e|i|en|和|と)?[\s,;|│┃&/]*")
+_COLUMN = re.compile(r"col|spalte|列|kolom|столб|cbind|hcat", re.IGNORECASE)
 _OF_ROW = rf"-?[\d.{COMMA}/]{{1,20}}"
 _ROWS = re.compile(
     rf"[\[(] ?{_OF_ROW}(?:(?: ?[,;] ?| ){_OF_ROW}){{1,20}} ?[\])]"
@@ -67,18 +88,21 @@ def witnessed(
     found: Collected,
     expected: Expected,
     named: StepNamed,
+    beside: StepNamed,
     matrices: Mapping[str, WrittenMatrix],
 ) -> Mapping[str, WrittenMatrix]:
     """Return matrices with those found in the numbers of a text; the rest is listed as unread.
 
+    `named` returns the step that words name entirely, and `beside` also that of its row or entry.
     A slash is first that of a fraction, then a separator of numbers; one that is drawn as part of
     a bracket is neither.
     """
     text = _DRAWN.sub(" ", text)
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
-        witness = Witness(each, found, expected, named)
+        witness = Witness(each, found, expected, named, beside)
         matrices = witness.testify(matrices)
         witness.without_witnessed(matrices)
+        witness.without_prose(matrices)
     _list_work_like(found, {n: key for n, key in expected.steps.items() if n not in matrices})
     return matrices
 
@@ -101,19 +125,28 @@ def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
 class Witness:
     """Compares cuts of the numbers of a text with the steps that it may contain."""
 
-    def __init__(self, text: str, found: Collected, expected: Expected, named: StepNamed) -> None:
+    def __init__(
+        self,
+        text: str,
+        found: Collected,
+        expected: Expected,
+        named: StepNamed,
+        beside: StepNamed,
+    ) -> None:
         self.has_commas = COMMA in text
         text = self._with_commas(text)
         self.lines = text.split("\n")
         self.numbers = numbers_of(text)
         self.values = np.array([each.value for each in self.numbers])
-        self.found, self.expected, self.named = found, expected, named
+        self.found, self.expected = found, expected
+        self.named, self.beside = cache(named), cache(beside)
         self.free = np.ones(len(self.numbers), bool)
         self.own: dict[str, set[int]] = {}
         self.rows: dict[str, list[list[int]]] = {}
         self.witnessed: list[int] = []
         self.left: set[int] = set()
         self.said: list[tuple[int, str]] = []
+        self.groups = [*self._groups()]
 
     def _with_commas(self, text: str) -> str:
         """Return a text with its decimal commas marked, also after letters read as digits."""
@@ -135,24 +168,42 @@ class Witness:
             self._take_copies(matrix)
         for name, written in read.items():
             self._locate(name, written)
-        guesses = {name for name in doubtful if self._is_guess(name)}
+        guesses = {n for n in doubtful if self._is_guess(n) or self._is_misfit(n, read.get(n))}
         for name in guesses:
             self.free[[*self.own.get(name, ())]] = True
-        while found := [
-            each
-            for name, key in self._keys(doubtful, read)
-            if (each := self._best(name, read.get(name), key))
-        ]:
-            _, name, cut = max(found, key=lambda each: each[0])
-            doubtful.remove(name)
-            read[name] = self._taken(name, cut)
+        self._take_named(doubtful, read, least=ENOUGH)
+        self._take_best(doubtful, read, least=1)
+        self._take_named(doubtful, read, least=0)
+        self._take_best(doubtful, read, least=ENOUGH)
         for name in guesses.intersection(doubtful):
             if not self.free[[*self.own.get(name, ())]].all():
                 self._forget(name)
+                self.left |= self.own.get(name, set())
                 del read[name]
         self.found.remarks += [remark for _, remark in sorted(self.said)]
         order = [*self.expected.steps]
         return dict(sorted(read.items(), key=lambda e: order.index(e[0]) if e[0] in order else -1))
+
+    def _take_best(self, doubtful: list[str], read: dict[str, WrittenMatrix], least: float) -> None:
+        """Read the steps whose numbers agree with a cut, the most certain first."""
+        while found := [
+            each
+            for name, key in self._keys(doubtful, read)
+            if (each := self._best(name, read.get(name), key)) and each[2].share >= least
+        ]:
+            _, name, cut = max(found, key=lambda each: each[0])
+            doubtful.remove(name)
+            read[name] = self._taken(name, cut, f"{BECAUSE} those of {name}")
+
+    def _take_named(
+        self, doubtful: list[str], read: dict[str, WrittenMatrix], least: float
+    ) -> None:
+        """Read the steps whose rows are all named, one by one."""
+        for name in [*doubtful]:
+            cut = self._by_name(name, read.get(name))
+            if cut is not None and cut.share >= least:
+                doubtful.remove(name)
+                read[name] = self._taken(name, cut, f"its rows are named {name}")
 
     def _keys(
         self, names: list[str], read: Mapping[str, WrittenMatrix]
@@ -191,10 +242,22 @@ class Witness:
                 for c in cuts(self.numbers, matrix, self.free, turned=False, least=1)
                 if c.share == 1
             ]
-            whole = next((c for c in copies if self._is_close(c)), None)
+            whole = next(
+                (c for c in copies if self._is_close(c) and self._is_copy(c, matrix)), None
+            )
             if whole is None:
                 return
             self.free[whole.places] = False
+
+    def _is_copy(self, cut: Cut, matrix: Matrix) -> bool:
+        """Return whether words do not name a cut as a step, and no step has the same numbers."""
+        first = {row[0] for row in cut.rows}
+        names = {named for group, named in self.groups if first & {*group}}
+        steps = self.expected.steps
+        is_step = any(
+            key.shape == matrix.shape and near(key, matrix).all() for key in steps.values()
+        )
+        return not names & {*steps} and (not is_step or bool(names & {*self.expected.given}))
 
     def _is_close(self, cut: Cut) -> bool:
         """Say whether rows are on one line, or at one place of lines, with little between them."""
@@ -226,7 +289,7 @@ class Witness:
                 cut = max(found, key=lambda each: each.share, default=None)
                 if cut is None or cut.share < max(least, 1 / head.size):
                     continue
-                self.rows[name] = cut.rows
+                self.rows[name] = cut.written
                 places = np.array(cut.rows)[cut.agreeing]
                 self.own.setdefault(name, set()).update(places.tolist())
                 self.free[places] = False
@@ -243,29 +306,112 @@ class Witness:
         if written is not None and written.shape == key.shape[::-1] != key.shape:
             return None  # its tokens are columns, which is reported
         wanted, least = key, ENOUGH
-        if written is not None and written.shape == key.shape and not written.problem:
+        is_open = written is None or bool(written.problem) or written.shape != key.shape
+        is_copy = written is not None and self._is_given(written)
+        if written is not None and not is_open:
             # as read, if it was; if entire rows are missing, in any rows
             is_missing = np.isnan(written.values)
             if not is_missing.all(axis=1).any():
                 wanted, least = np.where(is_missing, key, written.values), ALIKE
             if not is_missing.any():
-                if self._is_even(self.rows.get(name, [])):
+                if self._is_even(self.rows.get(name, [])) and not is_copy:
                     return None
                 wanted = key
         is_full = least == ALIKE and wanted is key
         found = [
             (self._bits(name, cut, wanted), name, cut)
-            for cut in cuts(self.numbers, wanted, free, turned=written is None, least=least)
+            for cut in cuts(
+                self.numbers, wanted, free, turned=is_open, least=least, strides=STRIDES
+            )
             if cut.share >= least and (cut.share == 1 or (key.size > FEW and self._is_sound(cut)))
-            if self._is_of_reading(name, cut) or not is_full
-            if is_full or least == ENOUGH or self._is_even(cut.rows, by_lines=True)
+            if cut.share == 1 or cut.stride == 1
+            if not cut.is_turned or self._may_be_turned(name, cut)
+            if self._is_of_reading(name, cut) or not is_full or is_copy
+            if is_full or least == ENOUGH or self._is_even(cut.written, by_lines=True)
         ]
-        enough = SURE + math.log2(len(self.numbers) + 1)
-        return max((e for e in found if e[0] >= enough), key=lambda each: each[0], default=None)
+        sure = [e for e in found if e[0] >= SURE + math.log2(self._between(name, e[2]) + 1)]
+        return max(sure, key=lambda each: each[0], default=None)
+
+    def _by_name(self, name: str, written: WrittenMatrix | None) -> Cut | None:
+        """Return the rows, columns or entries that words name one by one, if none is missing.
+
+        Their numbers may be wrong: the name and the layout of each count.
+        """
+        key = self.expected.steps[name]
+        is_of_shape = written is not None and not written.problem and written.shape == key.shape
+        own = self.free.copy()
+        own[[*self.own.get(name, ())]] = True
+        groups = [group for group, named in self.groups if named == name]
+        widest = max(map(len, groups), default=0)
+        groups = [each for each in groups if 1 < len(each) or widest == 1]
+        height, width = key.shape
+        if len(groups) == height + 1 and self._are_counts(groups[0]):
+            groups = groups[1:]  # the numbers of the columns
+        if all(len(each) == width + 1 for each in groups) and self._are_counts(
+            [g[0] for g in groups]
+        ):
+            groups = [each[1:] for each in groups]
+        groups = [group for group in groups if own[group].all()]
+        widths = {len(group) for group in groups}
+        is_column = any(_COLUMN.search(self._words(each)) for each in groups)
+        shape = len(groups), *widths
+        if is_of_shape and not is_column:
+            return None
+        if shape == (width, height) and (is_column or width != height):
+            rows = [list(row) for row in zip(*groups, strict=True)]
+        elif shape == (height, width):
+            rows = groups
+        elif shape == (key.size, 1):
+            places = [group[0] for group in groups]
+            rows = [places[i * width : (i + 1) * width] for i in range(height)]
+        else:
+            return None
+        cut = Cut(rows, near(self.values[np.array(rows)], key), "by name")
+        return None if self._is_factor(cut) else cut
+
+    def _groups(self) -> Iterator[tuple[list[int], str]]:
+        """Yield the numbers side by side on a line, and the step that words before them name.
+
+        A group without a name continues that of the group before it, or of the line above.
+        """
+        name, line = "", 0
+        for group in _side_by_side(self.numbers, *self.lines):
+            if len(group) == 1 and self._is_in_prose(self.numbers[group[0]]):
+                continue
+            number = self.numbers[group[0]].line
+            for text in self.lines[line : number - 1]:
+                if words := text.strip(AROUND):
+                    name = self._in_words(words) or (name if len(words.split()) < FEW else "")
+            words = self._words(group).strip(AROUND + "_")
+            if words:
+                is_short = len(words.split()) < FEW and not _RELATIONS.search(words)
+                name = self._before(group) or (name if is_short else "")
+            yield group, name
+            line = number
+
+    def _are_counts(self, places: list[int]) -> bool:
+        """Return whether numbers count rows or columns, from 0 or from 1."""
+        return len(places) > 1 and _are_counts([self.numbers[place] for place in places])
+
+    def _is_in_prose(self, number: Number) -> bool:
+        """Return whether a number is between two words: divided by the root of 2, then softmax."""
+        here = self.lines[number.line - 1]
+        before, behind = here[: number.start], here[number.end :]
+        return bool(_WORD_BEFORE.search(before) and _WORD_BEHIND.match(behind))
+
+    def _is_given(self, written: WrittenMatrix) -> bool:
+        """Return whether a matrix copies a given one, as a factor before a result."""
+        given = (np.atleast_2d(each) for each in self.expected.given.values())
+        return any(np.array_equal(written.values, each) for each in given)
 
     def _is_guess(self, name: str) -> bool:
         """Return whether a step was named only by its position and its shape."""
         return any(e.what == name and e.how.startswith("taken as") for e in self.found.taken)
+
+    def _is_misfit(self, name: str, written: WrittenMatrix | None) -> bool:
+        """Return whether a step was read with another shape, and not as its transpose."""
+        shape = self.expected.shape(name)
+        return written is not None and sorted(written.shape) != sorted(shape)
 
     def _forget(self, name: str) -> None:
         """Remove the notes about the reading of a step."""
@@ -285,17 +431,21 @@ class Witness:
         total = len(self.numbers) + 2
         alike = near(self.values[:, None], key.ravel()[None, :]).sum(axis=0).reshape(key.shape)
         bits = np.log2(total / (alike + 1))
-        score = float(np.where(cut.agreeing, bits, -3.0).sum())
-        steps = [each[0] - before[0] for before, each in pairwise(cut.rows)]
+        is_written = np.array(cut.rows) >= 0
+        score = float(np.where(cut.agreeing, bits, -3.0)[is_written].sum())
+        rows = cut.written
+        width = cut.stride * (len(cut.rows[0]) - 1) + 1
+        steps = [b[0] - a[0] + width - len(a) for a, b in pairwise(rows)]
         if len({*steps}) > 1:
             usual = max({*steps}, key=steps.count)
             for step in steps:
-                is_near = len(cut.rows[0]) <= step <= len(cut.rows[0]) + len(GAPS)
+                is_near = width <= step <= width + len(GAPS)
                 score -= 0 if step == usual else (2 if is_near else math.log2(total))
-        if steps and min(steps) > len(cut.rows[0]) + WIDEST:
+        if steps and min(steps) > width + WIDEST:
             score -= math.log2(total)  # rows that are all far apart have a position each
-        lines = [self.numbers[row[0]].line for row in cut.rows]
+        lines = [self.numbers[row[0]].line for row in rows]
         score += ON_LINES * (len({*lines}) == len(lines) and len(lines) > 1)
+        score -= STRIDDEN * (cut.stride > 1)
         said = self._said(cut, name)
         if said not in self.expected.steps:
             said = ""  # of a given matrix: "weights of query 1" are not W_Q
@@ -307,9 +457,34 @@ class Witness:
         if (said not in ("", name) and not is_unread) or not (said or self._is_parted(cut)):
             return 0.0
         score += UNREAD * is_unread
-        return score + IN_ORDER * self._is_in_order(name, min(lines))
+        return score + IN_ORDER * (self._between(name, cut) < len(self.numbers))
+
+    def _between(self, name: str, cut: Cut) -> int:
+        """Return how many free numbers are between the steps around a step, if a cut is there.
+
+        The numbers of a step may be among those of another, as in a sheet with a row of each.
+        """
+        order = [*self.expected.steps]
+        own = order.index(name)
+        before = [min(p) for n, p in self.own.items() if p and n in order and order.index(n) < own]
+        after = [max(p) for n, p in self.own.items() if p and n in order and order.index(n) > own]
+        first, last = max(before, default=-1), min(after, default=len(self.numbers))
+        if not first < min(cut.places) <= max(cut.places) < last:
+            return len(self.numbers)
+        return int(self.free[first + 1 : last].sum())
 
     def _said(self, cut: Cut, wanted: str) -> str:
+        """Return the step that words before a cut, or before its rows, name.
+
+        Names of rows may count them: q1, q2 below the heading of the weights.
+        """
+        own = [each for each in map(self._before, cut.written) if each]
+        of_rows = ""
+        if own and (2 * len(own) > len(cut.rows) > 1 or {*own} == {wanted}):
+            of_rows = wanted if 2 * own.count(wanted) > len(own) else own[0]
+        return of_rows if of_rows == wanted else self._above(cut, wanted) or of_rows
+
+    def _above(self, cut: Cut, wanted: str) -> str:
         """Return the step that words before a cut name, on its line or on the two above.
 
         In a line with several names, such as above matrices side by side, `wanted` is preferred.
@@ -318,7 +493,11 @@ class Witness:
         here = self.lines[first.line - 1]
         if _ARGUMENT.search(here, 0, first.start):
             return ""
-        above = self.lines[max(0, first.line - 3) : first.line - 1]
+        above = [
+            line
+            for line in self.lines[max(0, first.line - 5) : first.line - 1]
+            if not _RULE.fullmatch(line)
+        ][-2:]
         for words in (here[: first.start], *reversed(above)):
             if name := self.named(words.strip(" =:([{-*#")[-200:]):
                 beside = {self.named(each) for each in _BESIDE.split(words.strip()[-200:])}
@@ -327,9 +506,40 @@ class Witness:
                 break
         return ""
 
+    def _before(self, row: list[int]) -> str:
+        """Return the step that the words directly before a row name, on its line."""
+        return self._in_words(self._words(row))
+
+    def _in_words(self, words: str) -> str:
+        """Return the step that the last sentence of words names, in its first equation."""
+        sides = _RELATIONS.split(_SENTENCE.split(_ASIDE.sub("", words))[-1])
+        sides = [side.strip(AROUND)[-200:] for side in sides]
+        ends = [side.rpartition(" ")[2] for side in sides]  # a symbol behind an unknown word
+        ends = [end for end in ends if not end.isalpha() or end.isupper()]
+        return next(filter(None, map(self.beside, [*sides, *ends])), "")
+
+    def _words(self, row: list[int]) -> str:
+        """Return the text between a row and the result before it, on its line."""
+        first = self.numbers[row[0]]
+        before = (
+            number
+            for number in reversed(self.numbers[: row[0]])
+            if number.line != first.line or not number.is_operand
+        )
+        other = next(before, None)
+        start = other.end if other and other.line == first.line else 0
+        return self.lines[first.line - 1][start : first.start]
+
+    def _may_be_turned(self, name: str, cut: Cut) -> bool:
+        """Return whether columns are listed as rows, and a matrix is not transposed by mistake."""
+        columns = [[*column] for column in zip(*cut.rows, strict=True)]
+        are_named = any(_COLUMN.search(self._words(column)) for column in columns)
+        is_square = len(cut.rows) == len(cut.rows[0])
+        return are_named or not (is_square or own_name(name)[:1] in "SA")
+
     def _is_sound(self, cut: Cut) -> bool:
         """Return whether each row of a cut agrees in half of its entries, at equal distances."""
-        return bool((cut.agreeing.mean(axis=1) >= WRONG).all()) and self._is_even(cut.rows)
+        return bool((cut.agreeing.mean(axis=1) >= WRONG).all()) and self._is_even(cut.written)
 
     def _is_even(self, rows: list[list[int]], *, by_lines: bool = False) -> bool:
         """Return whether rows begin at equal distances of lines and (unless `by_lines`) numbers."""
@@ -345,16 +555,16 @@ class Witness:
     def _is_factor(self, cut: Cut) -> bool:
         """Return whether a number directly precedes the bracket of a cut: 1/2 [1 3; -1 1]."""
         first = min(cut.places)
-        if not first or len(cut.rows) < 2 or not self.numbers[first - 1].is_result:
-            return False
         before, number = self.numbers[first - 1], self.numbers[first]
+        if not first or len(cut.rows) < 2 or not (before.is_result or before.is_operand):
+            return False
         text = "\n".join(self.lines[before.line - 1 : number.line])
         start = len(text) - len(self.lines[number.line - 1]) + number.start
         return _BRACKET.search(text, before.start, start) is not None
 
     def _is_parted(self, cut: Cut) -> bool:
         """Return whether its rows are separated: by lines, words, or another separator."""
-        numbers = [[self.numbers[place] for place in row] for row in cut.rows]
+        numbers = [[self.numbers[place] for place in row] for row in cut.written]
         if any(row[0].line != other[0].line for row, other in pairwise(numbers)):
             return True
         here = self.lines[numbers[0][0].line - 1]
@@ -362,14 +572,7 @@ class Witness:
         between = {here[a[-1].end : b[0].start].strip() for a, b in pairwise(numbers)}
         return not within & between
 
-    def _is_in_order(self, name: str, line: int) -> bool:
-        order = [*self.expected.steps]
-        own = order.index(name)
-        before = [p.line for p in self.found.parts if p.name in order and order.index(p.name) < own]
-        after = [p.line for p in self.found.parts if p.name in order and order.index(p.name) > own]
-        return max(before, default=0) <= line <= min(after, default=line)
-
-    def _taken(self, name: str, cut: Cut) -> WrittenMatrix:
+    def _taken(self, name: str, cut: Cut, because: str) -> WrittenMatrix:
         """Return the matrix of a cut; its numbers are marked as used, and a remark is added."""
         if name in self.own and not self._is_guess(name):
             self.free[[*self.own[name]]] = True
@@ -383,16 +586,15 @@ class Witness:
         first, last = min(n.line for n in numbers), max(n.line for n in numbers)
         where = f"line {first}" if first == last else f"lines {first} to {last}"
         shown = [(self.lines[n.line - 1][n.start : n.end].strip(), n.entry.text) for n in numbers]
-        letters = [f"{typed} as {text}" for typed, text in shown if {*typed} & {*"lIO"}]
-        why = "".join([f"{BECAUSE} those of {name}", *(f", with {each}" for each in letters)])
+        letters = [f"{typed} as {text}" for typed, text in shown if {*typed} & {*"lIOoQ"}]
+        why = "".join([because, *(f", with {each}" for each in letters)])
         self.said.append((first, f"{where}: read as {name}, because {why}"))
         lines = {number.line for number in numbers}
         for line in sorted(lines):
-            self.found.taken.append(
-                Taken(line, line, name, f"{BECAUSE} those of {name}", self.lines[line - 1])
-            )
+            self.found.taken.append(Taken(line, line, name, because, self.lines[line - 1]))
         return matrix_of_entries(
-            [[[self.numbers[place].entry for place in row] for row in cut.rows]], f"line {first}"
+            [[[self.numbers[k].entry if k >= 0 else Entry("") for k in row] for row in cut.rows]],
+            f"line {first}",
         )
 
     def without_witnessed(self, read: Mapping[str, WrittenMatrix]) -> None:
@@ -403,12 +605,68 @@ class Witness:
         for each in self.found.unread:
             own = numbers_of(self._with_commas(each.text))
             again = next((name for name, matrix in read.items() if _says(own, matrix)), "")
+            again = again or self._product(own, read)
             if again and each.could_be_matrix:
                 how = f"{again} again"
                 self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
             elif not (each.could_be_matrix and self._is_read(each, own)):
                 left.append(each)
         self.found.unread[:] = [*left, *self._left_over()]
+
+    def _product(self, own: list[Number], read: Mapping[str, WrittenMatrix]) -> str:
+        """Return the first of known matrices whose numbers follow one another, or ""."""
+        known = {name: each.values for name, each in read.items()} | {**self.expected.given}
+        said, first = [each.value for each in own], ""
+        while said:
+            for name, values in known.items():
+                sides = (np.ravel(values).tolist(), np.ravel(np.swapaxes(values, -1, -2)).tolist())
+                if (flat := next((s for s in sides if said[: len(s)] == s), None)) and len(
+                    flat
+                ) > 1:
+                    first, said = first or name, said[len(flat) :]
+                    break
+            else:
+                return ""
+        return first
+
+    def without_prose(self, read: Mapping[str, WrittenMatrix]) -> None:
+        """Note that unread numbers among words are no step, if they are too few for a missing one.
+
+        They may be one if words name a step or a token, if a row of numbers has the width of one,
+        or if a line begins with a missing one.
+        """
+        steps = self.expected.steps
+        missing = {name: key for name, key in steps.items() if name not in read}
+        if not read or any(np.isnan(each.values).any() or each.problem for each in read.values()):
+            return
+        unread = [each for each in self.found.unread if each.could_be_matrix]
+        own = [numbers_of(self._with_commas(each.text)) for each in unread]
+        heads = (_RELATIONS.split(line, maxsplit=1) for line in self.lines)
+        if sum(map(len, own)) >= min(
+            (key.size for key in missing.values()), default=math.inf
+        ) or any(
+            len(each) > 1 and self.named(each[0].strip(AROUND)[-200:]) in missing for each in heads
+        ):
+            return
+        widths = {key.shape[-1] for key in steps.values()}
+        sizes = {1.0, *(float(size) for key in steps.values() for size in key.shape)}
+        right = {n for n in read if n in steps and read[n].shape == steps[n].shape}
+        right = {n for n in right if near(read[n].values, steps[n]).all()}
+        for each, numbers in zip(unread, own, strict=True):
+            words = _NUMBERS.split(each.text[:200])
+            is_told = each.why == IN_SENTENCE and not is_correction(each.text)
+            known = {"", *right} if is_told else {""}
+            said = {self.beside(word) for word in words} - known
+            said |= {word for word in words if word.strip(AROUND) in self.expected.labels}
+            rows = map(len, _side_by_side(numbers, each.text))
+            is_row = any(row > 1 and row in widths for row in rows)
+            is_prose = any(map(_WORD.search, words)) and not is_row
+            values = {number.value for number in numbers}
+            is_size = values <= sizes and 1 < len(numbers) < FEW
+            is_alone = len(numbers) == 1 and 1 not in widths and each.why == NO_NAME
+            if not said and (is_prose or is_alone or is_size):
+                place = self.found.unread.index(each)
+                self.found.unread[place] = each._replace(could_be_matrix=False)
 
     def _is_read(self, unread: Unread, own: list[Number]) -> bool:
         """Return whether the results in an unread text are all parts of steps."""
@@ -420,7 +678,9 @@ class Witness:
             return False
         windows = [*self._windows(unread.line, own)]
         if windows:
-            return any(not (self.free[each] & is_result).any() for each in windows)
+            return any(
+                not (self.free[each] & is_result & ~_are_sums(own)).any() for each in windows
+            )
         # the numbers of a column, which are not consecutive
         last = unread.line + max(4, len(own))
         there = Counter(
@@ -453,17 +713,44 @@ class Witness:
         could_be = len({each.line for each in behind}) > 1  # a column, not a count of rows
         for line, numbers in self._by_line(left):
             text = " ".join(each.entry.text for each in numbers)
-            yield Unread(line, text, "beside a step, which is whole without it", could_be)
+            yield Unread(line, text, BESIDE, could_be)
 
     @staticmethod
     def _by_line(numbers: list[Number]) -> Iterator[tuple[int, list[Number]]]:
         return ((line, [*own]) for line, own in groupby(numbers, key=lambda each: each.line))
 
 
+def _side_by_side(numbers: list[Number], *lines: str) -> list[list[int]]:
+    """Return the places of numbers on one line with nothing but separators between them."""
+    groups: list[list[int]] = []
+    for place, number in enumerate(numbers):
+        if number.is_operand:
+            continue
+        last = numbers[groups[-1][-1]] if groups else None
+        is_beside = last is not None and last.line == number.line
+        here = lines[number.line - 1]
+        if is_beside and last and _SEPARATORS.fullmatch(here[last.end : number.start]):
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
 def _are_counts(numbers: list[Number]) -> bool:
     """Return whether the numbers of a line count columns: 0 1 2, or 1 2."""
     values = [each.value for each in numbers]
     return any(values == [*range(start, start + len(values))] for start in (0, 1))
+
+
+def _are_sums(numbers: list[Number]) -> Matrix:
+    """Return which numbers are the sum 1 of the numbers before them."""
+    found = np.zeros(len(numbers), bool)
+    for i in range(2, len(numbers)):
+        before = [each.value for each in numbers[:i]]
+        found[i] = abs(numbers[i].value - 1) < ONE and any(
+            abs(sum(before[k:]) - 1) < ONE * (i - k) for k in range(i - 1)
+        )
+    return found
 
 
 def _says(numbers: list[Number], matrix: WrittenMatrix) -> bool:

@@ -3,6 +3,8 @@
 import re
 
 _CELL = re.compile(r"[ \t]{0,8}\$?([A-Z]{1,2})\$?(\d{1,4})[ \t]{0,4}[:=|\t][ \t]{0,4}(?=\S)")
+_BESIDE = re.compile(r"[ \t]+[A-Z]{1,2}\d{1,4}: ?(?=[-+.\d])")
+"""A reference before a further cell of a line."""
 _NUMBERS = re.compile(r"[-+−–\d.,;:|/% \teE()\[\]]+")
 LEAST = 3
 """The smallest number of lines with references that make a sheet."""
@@ -33,11 +35,13 @@ def without_references(text: str) -> str:
     if 2 * len(cells) < sum(bool(line.strip()) for line in lines):
         return text
     return "\n".join(
-        line[match.end() :] if match else line for line, match in zip(lines, found, strict=True)
+        _BESIDE.sub("  ", line[match.end() :]) if match else line
+        for line, match in zip(lines, found, strict=True)
     )
 
 
 def _is_heading(cell: "re.Match[str]") -> bool:
     """Return whether a cell contains words, and no number."""
     rest = cell.string[cell.end() :].strip()
+    rest = rest.strip("\"'")
     return rest[:1].isalpha() and not _NUMBERS.fullmatch(rest) and "|" not in rest

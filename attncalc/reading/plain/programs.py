@@ -5,7 +5,7 @@ from decimal import Decimal
 
 _PROMPTS = re.compile(
     r"(?m)^[ \t]*(?:(?:In|Out) ?\[\d{0,5}\](?::=?|(?://\w{1,20})?=) ?|>>> ?|\.\.\.:? "
-    r"|octave:\d{1,5}> ?|julia> ?|sage: ?)"
+    r"|octave:\d{1,5}> ?|julia> ?|sage: ?|irb\(\w{1,20}\):\d{1,5}(?::\d{1,3})?[>*] ?)"
 )
 _COUNTED_COLUMNS = re.compile(r"(?m)^[ \t]*(?:\[,\d{1,4}\][ \t]*)+$")
 _COUNTED_ROW = re.compile(r"(?m)^([ \t]*)\[\d{1,4},\](?=[ \t]+[-.\d])")

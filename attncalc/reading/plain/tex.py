@@ -61,9 +61,11 @@ _DROPPED = {"hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1
 """Commands without visible text, and the number of their groups without text."""
 _BEFORE_TEXT = {"overset": 1, "underset": 1, "stackrel": 1, "parbox": 1, "raisebox": 1,
                 "makebox": 0, "framebox": 0, "textcolor": 1, "colorbox": 1, "fcolorbox": 2,
-                "scalebox": 1, "resizebox": 2, "multicolumn": 2, "multirow": 2}  # fmt: skip
+                "c": 0, "scalebox": 1, "resizebox": 2, "multicolumn": 2, "multirow": 2}  # fmt: skip
 """Commands whose last group is text, and the number of groups before it, such as widths."""
 _STRUCK = ("sout", "st", "cancel", "xcancel", "bcancel", "xout", "strike")
+_PLAIN_MATRICES = ("matrix", "pmatrix", "bordermatrix")
+"""The matrices of plain TeX, in braces and with \\cr between rows."""
 _HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph", "chapter",
              "title", "intertext", "shortintertext", "caption")  # fmt: skip
 _ACCENTS = {
@@ -242,6 +244,10 @@ class _Converter:
     def _other(self, name: str) -> None:
         if name in _DROPPED:
             self._drop(name)
+        elif name in _PLAIN_MATRICES and self._at("{"):
+            self.position += 1
+            inner = self._collected(self._until_brace, in_matrix=True)
+            self._emit(f"{OPEN}{BARE if name == 'bordermatrix' else ''}{inner}{CLOSE}")
         elif name == "underline" and self._at("{"):
             inner = self._argument()
             self._emit(inner if inner.strip() else "_____")
@@ -249,8 +255,6 @@ class _Converter:
             self._brace()
         elif name in _BEFORE_TEXT:
             self._pass_over(_BEFORE_TEXT[name])
-        elif name == "c" and self._at("{"):
-            self._emit(self._argument())
         elif name in ("left", "right") and self._at("."):
             self.position += 1
         elif name in _WORDS:

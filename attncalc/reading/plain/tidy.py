@@ -63,6 +63,10 @@ _TAGS = re.compile(
     r"small|big|mark|html|body|math)(?: [^<>\n]{0,200})?/?>",
     re.IGNORECASE,
 )
+_NAMED_TAG = re.compile(
+    r"<[A-Za-z]\w{0,20} [^<>\n]{0,200}?\bname=\"([^\"<>\n]{1,60})\"[^<>\n]{0,200}>"
+)
+"""A tag of XML with the name of what it contains."""
 _PARAGRAPHS = re.compile(
     r"(?:</?(?:p|div|ul|ol|li|h[1-6]|pre|table)(?: [^<>\n]{0,200})?/?>[ \t]*)+", re.IGNORECASE
 )
@@ -117,9 +121,9 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
         text = with_flat_wiki(text)
     if "\\," in text:
         text = _THIN.sub(" ", text)
+    text = _NAMED_TAG.sub(r"\1:", text) if 'name="' in text else text
     text = with_printed(without_session(_FENCES.sub("", text)))
-    if "==" in text:
-        text = _WIKI_HEADING.sub(r"# \1", text)
+    text = _WIKI_HEADING.sub(r"# \1", text) if "==" in text else text
     text, struck = _without_struck(text)
     text = _letters(text)
     text = _QUOTES.sub("", text)
@@ -268,8 +272,8 @@ def _uses_decimal_commas(text: str) -> bool:
     against = points + len(_AFTER_COMMA.findall(text))
     beside = len(_BESIDE.findall(text)) + len(_ALONE.findall(text))
     beside += len(_AMONG_WHOLES.findall(text))
-    return beside > against or (decimal > 3 * against and _two_places(text) * 2 > decimal)
+    return beside > against or (decimal > 3 * against and _several_places(text) * 2 > decimal)
 
 
-def _two_places(text: str) -> int:
-    return sum(len(match.split(",")[1]) == 2 for match in _DECIMAL.findall(text))
+def _several_places(text: str) -> int:
+    return sum(len(match.split(",")[1]) > 1 for match in _DECIMAL.findall(text))
