@@ -85,6 +85,7 @@ def test_a_run_resumes_from_stored_outputs(attncalc: Callable[..., Any], cats: P
         (("--patch", "one.npz:1.B"), "it holds no 1.B and no B"),
         (("--patch", "one.npz:1.O"), "its values are 2 × 2, and O is 5 × 8"),
         (("--patch", "one.npz"), "names no step in a file"),
+        (("--rollout", "--from", "y.npz"), "rollout is the product over all layers"),
         (("--layer", "all", "--from", "one.npz"), "has no outputs Y of a layer of this model"),
         (("--ablate", "1.1", "-o", "x.png"), "changes have no picture"),
     ],
@@ -93,6 +94,7 @@ def test_what_cannot_be_asked_is_refused(
     flags: tuple[str, ...], problem: str, attncalc: Callable[..., Any], cats: Path
 ) -> None:
     np.savez("one.npz", O=np.zeros((2, 2)))
+    np.savez("y.npz", **{"0.Y": np.zeros((5, 8), dtype=np.float32)})
     run = attncalc("open", "cats", "--tokens", TYPED, *flags)
     assert run.code == 2
     assert problem in run.err

@@ -23,7 +23,7 @@ from attncalc.problem.replacing import replacing
 from attncalc.solving.choosing import by_name, chosen_entries
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solved
-from attncalc.studies.layers import Comparison, Effect, Pair, Tail, Walk, chosen
+from attncalc.studies.layers import MOST_PROBABLE, Comparison, Effect, Pair, Tail, Walk, chosen
 from attncalc.studies.layers import lens as logit_lens
 from attncalc.studies.layers import rollout as attention_rollout
 from attncalc.writing.studies.forms import forms_of
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 Told = Callable[[int], None] | None
 _CHANGE = re.compile(r"(\d{1,6})\.(?:(\d{1,6})|(\w+)(\[[^\]]*\])?)")
 _PATCH = re.compile(r"(.+):(\d{1,6}\..+)", re.DOTALL)
-MOST_SHOWN_PROBABLE = 5
 
 
 def layers(
@@ -157,8 +156,10 @@ class Layers(Displayed):
         Raises
         ------
         InputError
-            If a layer has no attention of its tokens to one another.
+            If a layer has no attention of its tokens to one another, or the first is not run.
         """
+        if self._opened.first:
+            raise InputError("rollout is the product over all layers: omit stored outputs (--from)")
         run = partial(self._run, _weights_of)
         return Study(attention_rollout(replace(self.walk, run=run)))
 
@@ -253,7 +254,7 @@ class Layers(Displayed):
             logits, prob = tail.apply(tokens.array)
             row = min(place, len(logits) - 1)
             pairs.append((logits[row], prob[row]))
-        best = {int(i) for _, prob in pairs for i in np.argsort(-prob)[:MOST_SHOWN_PROBABLE]}
+        best = {int(i) for _, prob in pairs for i in np.argsort(-prob)[:MOST_PROBABLE]}
         model = self._opened.model
         names = (model.classes if model.has_classes else self._opened.named)(sorted(best))
         return Effect(pairs[0], pairs[1], dict(zip(sorted(best), names, strict=True)))
