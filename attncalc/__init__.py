@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from attncalc.api.models import open_model
     from attncalc.api.objects import from_module
     from attncalc.api.studies import Study, aim, simulate, train, vary
+    from attncalc.api.tracing import Trace, trace
     from attncalc.base.errors import AttncalcError, InputError, OutputError, ShapeError
     from attncalc.problem.problem import Problem
     from attncalc.reading import read_problem
@@ -34,6 +35,7 @@ __all__ = [
     "ShapeError",
     "Solution",
     "Study",
+    "Trace",
     "__version__",
     "aim",
     "check",
@@ -49,6 +51,7 @@ __all__ = [
     "self_attention",
     "simulate",
     "solve",
+    "trace",
     "train",
     "vary",
 ]
@@ -63,6 +66,7 @@ _HOMES = {
     "ShapeError": "base.errors",
     "Solution": "api",
     "Study": "api.studies",
+    "Trace": "api.tracing",
     "aim": "api.studies",
     "check": "api",
     "count": "api.counting",
@@ -77,6 +81,7 @@ _HOMES = {
     "self_attention": "api",
     "simulate": "api.studies",
     "solve": "api",
+    "trace": "api.tracing",
     "train": "api.studies",
     "vary": "api.studies",
 }

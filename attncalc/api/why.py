@@ -180,7 +180,7 @@ def _check_adds(opened: Opened) -> None:
     model = opened.model
     if model.takes != "tokens" or model.family.decoder is not None or opened.ids == []:
         raise InputError("why reads models of one stack of layers over tokens, such as GPT-2")
-    if model.layer(0).get("norm") not in ("pre", "around"):
+    if model.layer(0).get("norm") not in ("pre", "around", "output"):
         raise InputError(
             f"{model.family.title} normalizes after each part, so no part adds to the logits "
             "directly: open a layer with attncalc open, and ask why of it"

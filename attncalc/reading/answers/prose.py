@@ -8,6 +8,7 @@ from attncalc.reading.plain.corrections import is_correction
 
 PROSE = "prose with its numbers"
 NO_NAME = "these numbers have no name"
+IN_COMMENT = "these numbers are in a comment"
 IN_SENTENCE = "these numbers are in a sentence"
 _DIMENSIONS = re.compile(
     r"\b\d{1,4}\s{0,3}(?:×|x|by|mal|par|por)\s{0,3}\d{1,4}(?:\s?(?:×|x)\s?\d{1,4})?\b"
@@ -41,7 +42,7 @@ _TELEPHONE = re.compile(
 )
 """A telephone number begins with + and a country, or with 0."""
 _DATE = re.compile(
-    r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b"
+    r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?=T?\b|T\d)"
     r"|(?:\bT?|(?<=\d)T)\d{1,2}:\d\d(?::\d\d)?\b"
 )
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:/\d+)?%?(?![\w])")

@@ -1,7 +1,6 @@
 """Names that people use for different steps: resolved by the plan and by values."""
 
 from collections import Counter
-from itertools import pairwise
 
 import numpy as np
 
@@ -26,7 +25,16 @@ _ALSO = (("S", "S_scaled"), ("S", "S_masked"), ("S_scaled", "S_masked"), ("A", "
          ("A", "S_scaled"),
          ("O", "H"), ("O", "C"), ("H", "C"), ("S", "A"), ("S_scaled", "S"), ("V", "O"))  # fmt: skip
 """Pairs of a name and the step that it may mean, if the numbers show it."""
+_AFTER = ("S", "S_scaled", "S_masked", "S_capped", "A", "H", "C", "O")
+"""Steps that words confuse: a matrix under one of these names may be another of them."""
 SURE = 0.5
+MINUS_INFINITY_WRITTEN = -1e4
+"""The largest number that people write for -∞."""
+
+
+NEARLY = 0.75
+FEW = 3
+"""The largest number of entries that may agree with another step by chance."""
 PASSES = 3
 """The number of passes over the names: a renamed step makes room for another."""
 MOST = 500
@@ -54,25 +62,34 @@ def with_better_names(found: Collected, expected: Expected) -> list[Part]:
 
 
 def _named_by_following(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return the parts with a second matrix of one name as the step that follows from the first.
+    """Return the parts with a matrix renamed to the missing step that follows from the others.
 
-    "S = QKᵀ, and S = S/√2": the second has the numbers of S_scaled, right or wrong.
+    "S = QKᵀ, and S = S/√2", or "A.V" under the name V: the second has the numbers of a step that
+    follows from the answer's own values, right or wrong.
     """
-    wholes = [part for part in parts if part.is_whole and not part.head]
-    for before, part in pairwise(wholes):
-        if before.name != part.name or before.size != part.size or expected.follows is None:
+    own, there = dict[str, Matrix](), {each.name for each in parts}
+    later: list[tuple[Part, Matrix]] = []
+    for part in parts[:MOST]:
+        if part.name not in expected.steps or not part.is_whole or part.head:
             continue
-        first, second = (
-            matrix_of_entries([entries_of(each.rows)], "").values for each in (before, part)
-        )
-        there = {each.name for each in parts}
-        if np.isnan(first).any() or first.shape != expected.shape(part.name):
-            continue
-        followed = expected.follows({part.name: first})
-        for meant, values in followed.items():
-            if meant not in there and share_alike(second, values) == 1:
-                parts = _renamed(parts, [part], meant, "it follows from the one before", found)
-                break
+        values = matrix_of_entries([entries_of(part.rows)], "").values
+        is_first = part.name not in own and values.shape == expected.shape(part.name)
+        if is_first and not np.isnan(values).any():
+            own[part.name] = values
+            if part.name not in _AFTER or expected.agreement(part.name, values) > SURE:
+                continue
+        later.append((part, values))
+    if expected.follows is None or not later:
+        return parts
+    for part, values in later:
+        followed = expected.follows({n: v for n, v in own.items() if v is not values})
+        shares = {name: share_alike(values, each) for name, each in followed.items()}
+        missing = [name for name in shares if name in _AFTER and name not in there]
+        meant = max(missing, key=lambda name: shares[name], default=part.name)
+        is_nearly = shares.get(meant, 0) >= NEARLY and shares[meant] > shares.get(part.name, 0)
+        if is_nearly and _differs(np.ravel(values)):
+            parts = _renamed(parts, [part], meant, "it follows from the steps before it", found)
+            there.add(meant)
     return parts
 
 
@@ -107,6 +124,14 @@ def _renamed(
 def _differs(numbers: Matrix) -> bool:
     """Return whether numbers are not all equal."""
     return bool((numbers != numbers[:1]).any())
+
+
+def _is_unmasked(values: Matrix, masked: Matrix) -> bool:
+    """Return whether scores are written wherever the mask forbids them."""
+    forbidden = np.isneginf(masked).ravel()
+    if not forbidden.any() or values.size != forbidden.size:
+        return False
+    return bool((values.ravel()[forbidden] > MINUS_INFINITY_WRITTEN).all())
 
 
 def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
@@ -147,8 +172,13 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
     values = matrix_of_entries([entries_of(part.rows)], "").values
     if is_doubled or not expected.fits(part.name, values):
         options = [name for name in expected.steps if name not in there]
+    elif values.size > FEW and part.name in _AFTER:
+        others = [name for name in _AFTER if name in expected.steps and name not in there]
+        options += [name for name in others if expected.agreement(name, values) == 1]
     # if all numbers of a step are equal, as for scores times 0, agreement proves nothing
     options = [name for name in options if _differs(np.ravel(expected.steps.get(name, 0)))]
+    if "S_masked" in options and _is_unmasked(values, expected.steps["S_masked"]):
+        options.remove("S_masked")
     if not options:
         return None
     if "S_masked" in options and part.name in ("S", "S_scaled") and np.isneginf(values).any():

@@ -26,7 +26,7 @@ from attncalc.reading.answers.answer import (
 from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, near, numbers_of
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.prose import IN_SENTENCE, NO_NAME, PROSE
+from attncalc.reading.answers.prose import IN_COMMENT, IN_SENTENCE, NO_NAME, PROSE
 from attncalc.reading.plain.corrections import is_correction
 from attncalc.reading.plain.marks import COMMA
 
@@ -34,6 +34,10 @@ ENOUGH = 0.75
 """The share of entries that must agree for a cut to be a step."""
 WRONG = 0.5
 """The share up to which another cut can replace a step that was read."""
+PLAIN = 25.0
+"""Bits of its numbers with which a whole cut needs no name, even below another."""
+EXACT = 5.0
+"""Bits for a cut that contains all free numbers between the steps around it."""
 STRIDDEN = 4.0
 """Bits that a cut loses if other numbers are between the entries of its rows."""
 NAMED, OTHERWISE, UNREAD, ON_LINES, IN_ORDER = 8.0, -10.0, 5.0, 3.0, 3.0
@@ -97,7 +101,7 @@ def witnessed(
     A slash is first that of a fraction, then a separator of numbers; one that is drawn as part of
     a bracket is neither.
     """
-    text = _DRAWN.sub(" ", text)
+    text = _DRAWN.sub(" ", _without_discarded(text, found))
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
         witness = Witness(each, found, expected, named, beside)
         matrices = witness.testify(matrices)
@@ -105,6 +109,16 @@ def witnessed(
         witness.without_prose(matrices)
     _list_work_like(found, {n: key for n, key in expected.steps.items() if n not in matrices})
     return matrices
+
+
+def _without_discarded(text: str, found: Collected) -> str:
+    """Return a text without what is struck out or commented out of it."""
+    lines = text.split("\n")
+    for each in found.taken:
+        if each.how in ("struck out", "commented out") and 0 < each.line <= len(lines):
+            line = lines[each.line - 1]
+            lines[each.line - 1] = line.replace(each.text, " " * len(each.text))
+    return "\n".join(lines)
 
 
 def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
@@ -175,6 +189,7 @@ class Witness:
         self._take_best(doubtful, read, least=1)
         self._take_named(doubtful, read, least=0)
         self._take_best(doubtful, read, least=ENOUGH)
+        self._take_later(read)
         for name in guesses.intersection(doubtful):
             if not self.free[[*self.own.get(name, ())]].all():
                 self._forget(name)
@@ -231,6 +246,20 @@ class Witness:
             return False
         is_full = not np.isnan(written.values).any()
         return is_full and float(near(written.values, key).mean()) > WRONG
+
+    def _take_later(self, read: dict[str, WrittenMatrix]) -> None:
+        """Read a later version of a step whose numbers are all right, where an earlier is not."""
+        for name, key in self.expected.steps.items():
+            written, own = read.get(name), self.own.get(name)
+            if written is None or not own or written.shape != key.shape or key.size <= FEW:
+                continue
+            if not ENOUGH <= near(written.values, key).mean() < 1:
+                continue
+            later = self.free & (np.arange(len(self.numbers)) > max(own))
+            found = cuts(self.numbers, key, later, turned=False, least=1)
+            whole = next((c for c in found if c.share == 1 and self._is_close(c)), None)
+            if whole is not None and not self._is_factor(whole):
+                read[name] = self._taken(name, whole, f"it is a later version of {name}")
 
     def _take_copies(self, matrix: Matrix) -> None:
         """Remove from the free numbers those that copy a given matrix."""
@@ -293,6 +322,8 @@ class Witness:
                 places = np.array(cut.rows)[cut.agreeing]
                 self.own.setdefault(name, set()).update(places.tolist())
                 self.free[places] = False
+            if window is lines and name in self.rows:
+                break
 
     def _best(
         self, name: str, written: WrittenMatrix | None, key: Matrix
@@ -338,36 +369,38 @@ class Witness:
         Their numbers may be wrong: the name and the layout of each count.
         """
         key = self.expected.steps[name]
-        is_of_shape = written is not None and not written.problem and written.shape == key.shape
-        own = self.free.copy()
-        own[[*self.own.get(name, ())]] = True
-        groups = [group for group, named in self.groups if named == name]
-        widest = max(map(len, groups), default=0)
-        groups = [each for each in groups if 1 < len(each) or widest == 1]
         height, width = key.shape
-        if len(groups) == height + 1 and self._are_counts(groups[0]):
-            groups = groups[1:]  # the numbers of the columns
-        if all(len(each) == width + 1 for each in groups) and self._are_counts(
-            [g[0] for g in groups]
-        ):
-            groups = [each[1:] for each in groups]
-        groups = [group for group in groups if own[group].all()]
-        widths = {len(group) for group in groups}
+        groups = self._named_groups(name, height, width)
         is_column = any(_COLUMN.search(self._words(each)) for each in groups)
-        shape = len(groups), *widths
+        is_of_shape = written is not None and not written.problem and written.shape == key.shape
         if is_of_shape and not is_column:
             return None
+        shape = len(groups), *{len(group) for group in groups}
         if shape == (width, height) and (is_column or width != height):
             rows = [list(row) for row in zip(*groups, strict=True)]
         elif shape == (height, width):
             rows = groups
-        elif shape == (key.size, 1):
-            places = [group[0] for group in groups]
+        elif shape in ((1, key.size), (key.size, 1)):
+            places = [place for group in groups for place in group]
             rows = [places[i * width : (i + 1) * width] for i in range(height)]
         else:
             return None
         cut = Cut(rows, near(self.values[np.array(rows)], key), "by name")
-        return None if self._is_factor(cut) else cut
+        return cut if self._is_parted(cut) and not self._is_factor(cut) else None
+
+    def _named_groups(self, name: str, height: int, width: int) -> list[list[int]]:
+        """Return the free groups under a name, without the counts of rows and columns."""
+        free = self.free.copy()
+        free[[*self.own.get(name, ())]] = True
+        groups = [group for group, named in self.groups if named == name]
+        widest = max(map(len, groups), default=0)
+        groups = [each for each in groups if len(each) > 1 or widest == 1]
+        if len(groups) == height + 1 and self._are_counts(groups[0]):
+            groups = groups[1:]
+        are_wider = all(len(each) == width + 1 for each in groups)
+        if are_wider and self._are_counts([each[0] for each in groups]):
+            groups = [each[1:] for each in groups]
+        return [group for group in groups if free[group].all()]
 
     def _groups(self) -> Iterator[tuple[list[int], str]]:
         """Yield the numbers side by side on a line, and the step that words before them name.
@@ -446,6 +479,7 @@ class Witness:
         lines = [self.numbers[row[0]].line for row in rows]
         score += ON_LINES * (len({*lines}) == len(lines) and len(lines) > 1)
         score -= STRIDDEN * (cut.stride > 1)
+        is_plain = cut.share == 1 and score >= PLAIN
         said = self._said(cut, name)
         if said not in self.expected.steps:
             said = ""  # of a given matrix: "weights of query 1" are not W_Q
@@ -454,10 +488,12 @@ class Witness:
         is_unread = len({*lines} & unread) * 2 >= len({*lines})
         if self._is_factor(cut):
             return 0.0
-        if (said not in ("", name) and not is_unread) or not (said or self._is_parted(cut)):
+        is_other = said not in ("", name) and not (is_unread or is_plain)
+        if is_other or not (said or self._is_parted(cut)):
             return 0.0
         score += UNREAD * is_unread
-        return score + IN_ORDER * (self._between(name, cut) < len(self.numbers))
+        between = self._between(name, cut)
+        return score + IN_ORDER * (between < len(self.numbers)) + EXACT * (between == key.size)
 
     def _between(self, name: str, cut: Cut) -> int:
         """Return how many free numbers are between the steps around a step, if a cut is there.
@@ -609,7 +645,7 @@ class Witness:
             if again and each.could_be_matrix:
                 how = f"{again} again"
                 self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
-            elif not (each.could_be_matrix and self._is_read(each, own)):
+            elif not (each.could_be_matrix and self._is_read(each, own, read)):
                 left.append(each)
         self.found.unread[:] = [*left, *self._left_over()]
 
@@ -663,12 +699,14 @@ class Witness:
             is_prose = any(map(_WORD.search, words)) and not is_row
             values = {number.value for number in numbers}
             is_size = values <= sizes and 1 < len(numbers) < FEW
-            is_alone = len(numbers) == 1 and 1 not in widths and each.why == NO_NAME
-            if not said and (is_prose or is_alone or is_size):
+            is_alone = len(numbers) == 1 and 1 not in widths and each.why in (NO_NAME, IN_COMMENT)
+            if not numbers or (not said and (is_prose or is_alone or is_size)):
                 place = self.found.unread.index(each)
                 self.found.unread[place] = each._replace(could_be_matrix=False)
 
-    def _is_read(self, unread: Unread, own: list[Number]) -> bool:
+    def _is_read(
+        self, unread: Unread, own: list[Number], read: Mapping[str, WrittenMatrix]
+    ) -> bool:
         """Return whether the results in an unread text are all parts of steps."""
         is_first = bool(own) and not unread.text[: own[0].start].strip(STARTS)
         if is_first and own[0].value in range(1, MOST_ROWS):
@@ -690,6 +728,21 @@ class Witness:
         )
         said = Counter(n.value for n, is_one in zip(own, is_result, strict=True) if is_one)
         return said <= there
+
+    @staticmethod
+    def _are_powers(own: list[Number], read: Mapping[str, WrittenMatrix]) -> Matrix:
+        """Return which numbers are e^s of a score, or the sum of such a row: work of a softmax."""
+        values = np.array([each.value for each in own])
+        found = np.zeros(len(own), bool)
+        for name, written in read.items():
+            if own_name(name)[:1] != "S" or written.values.ndim != 2:
+                continue
+            with np.errstate(all="ignore"):
+                powers = np.exp(np.nan_to_num(written.values, nan=-np.inf))
+                sums = np.concatenate([np.ravel(powers), powers.sum(axis=-1)])
+                within = np.abs(values[:, None] - sums) <= ONE * np.maximum(1, sums)
+            found |= within.any(axis=1)
+        return found
 
     def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
         """Yield where the same numbers begin on a line, consecutively."""
@@ -740,6 +793,11 @@ def _are_counts(numbers: list[Number]) -> bool:
     """Return whether the numbers of a line count columns: 0 1 2, or 1 2."""
     values = [each.value for each in numbers]
     return any(values == [*range(start, start + len(values))] for start in (0, 1))
+
+
+def _is_counting(numbers: list[Number]) -> bool:
+    """Return whether numbers are only counts of rows or columns: none, or 1, 2, 3."""
+    return not numbers or (len(numbers) > 1 and _are_counts(numbers))
 
 
 def _are_sums(numbers: list[Number]) -> Matrix:
