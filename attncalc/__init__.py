@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from attncalc.api.conforming import conform
     from attncalc.api.counting import count
     from attncalc.api.generating import generate
+    from attncalc.api.layers import Layers, layers
     from attncalc.api.making import new
     from attncalc.api.models import open_model
     from attncalc.api.objects import from_module
@@ -28,6 +29,7 @@ __all__ = [
     "AttncalcError",
     "Connection",
     "InputError",
+    "Layers",
     "OutputError",
     "Problem",
     "ShapeError",
@@ -42,6 +44,7 @@ __all__ = [
     "cross_attention",
     "from_module",
     "generate",
+    "layers",
     "new",
     "open_model",
     "read_problem",
@@ -57,6 +60,7 @@ _HOMES = {
     "AttncalcError": "base.errors",
     "Connection": "solving.connections",
     "InputError": "base.errors",
+    "Layers": "api.layers",
     "OutputError": "base.errors",
     "Problem": "problem.problem",
     "ShapeError": "base.errors",
@@ -70,6 +74,7 @@ _HOMES = {
     "cross_attention": "api",
     "from_module": "api.objects",
     "generate": "api.generating",
+    "layers": "api.layers",
     "new": "api.making",
     "open_model": "api.models",
     "read_problem": "reading",

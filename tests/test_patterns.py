@@ -167,6 +167,30 @@ def sink(rng: random.Random) -> Pair:
     return one(A, near)
 
 
+def previous_token(rng: random.Random) -> Pair:
+    n = rng.randint(4, 6)
+    A = [[30] * n for _ in range(n)]
+    for i in range(1, n):
+        A[i] = [60 if j == i else 40 if j == i - 1 else 0 for j in range(n)]
+    A[0] = alone(n, 0)
+    return one(A, moved(A, n - 1, n - 2, n - 1))
+
+
+def duplicate_token(rng: random.Random) -> Pair:
+    """Tokens a b x a b: the last two attend to the first two, or to those after them."""
+    return _repeated(0)
+
+
+def induction(rng: random.Random) -> Pair:
+    return _repeated(1)
+
+
+def _repeated(by: int) -> Pair:
+    A = [alone(5, i) for i in range(3)]
+    A += [[40 if j == i + by else 60 if j == i + 3 else 0 for j in range(5)] for i in range(2)]
+    return one(A, moved(A, 4, 1 + by, 4), says={"labels": ["a", "b", "x", "a", "b"]})
+
+
 def equal_rows(rng: random.Random) -> Pair:
     n, m = rng.randint(2, 5), rng.randint(3, 5)
     A = [[50 + i, 50 - i, *([0] * (m - 2))] for i in range(n)]
@@ -301,6 +325,9 @@ PLANTED: dict[str, Callable[[random.Random], Pair]] = {
     "unattended": unattended,
     "none-own": none_own,
     "all-own": all_own,
+    "induction": induction,
+    "previous-token": previous_token,
+    "duplicate-token": duplicate_token,
     "heads-alike": heads_alike,
     "heads-differ": heads_differ,
     "spread": spread,
@@ -409,6 +436,9 @@ def defined(A: Weights, *, is_self: bool) -> Iterator[str]:
         "unattended": m > 1 and any(not any(column) for column in columns),
         "none-own": bool(own) and not any(own),
         "all-own": bool(own) and all(own),
+        "previous-token": bool(own)
+        and n >= 4
+        and sum(A[i][i - 1] for i in range(1, n)) / (n - 1) >= 40 - 1e-9,
         "spread": m > 1,
         "margin": m > 1,
         "scaling": m > 1,

@@ -11,10 +11,13 @@ import pytest
 from conftest import BUNDLED, mostly_slow
 
 from attncalc import Problem
+from attncalc.api.why import why_of_problem
 from attncalc.base.errors import InputError
+from attncalc.problem.replacing import replacing
+from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
-from attncalc.solving.why import attributed, why
+from attncalc.solving.why import Part, attributed, checked, why
 
 SAMPLES = sorted(
     each.relative_to(BUNDLED).with_suffix("").as_posix()
@@ -137,13 +140,94 @@ def heads_of(model: Any, parts: dict[str, float], torch: Any) -> dict[str, float
     return found
 
 
+def test_zero_for_a_part_changes_the_number_by_exactly_that_part() -> None:
+    """Every part of a sum of products, by replacing one of its factors by 0."""
+    problem = read_problem(BUNDLED / "self.json")
+    solution = solve(problem)
+    steps = {step.name: step for step in solution.plan}
+    for name, factor in (("S", "Q"), ("O", "A")):
+        for row, column in ((1, 1), (2, 0)):
+            parts = why(solution, steps[name], (row, column)).parts
+            clean = solution.floats[name][row, column]
+            for k, part in enumerate(parts):
+                where = np.zeros(solution.floats[factor].shape, dtype=bool)
+                where[row, k] = True
+                changed = solve(replacing(problem, {factor: (where, np.zeros(where.shape))}))
+                gone = clean - changed.floats[name][row, column]
+                assert gone == pytest.approx(float(part.value), abs=1e-12), part.text
+
+
+def test_zero_for_a_head_changes_the_logits_by_its_part_if_scales_are_fixed() -> None:
+    """A gpt without its last normalization: heads of its layer add to the logits directly."""
+    rng = np.random.default_rng(4)
+    r = lambda *shape: rng.normal(size=shape)  # noqa: E731 - short matrices
+    problem = Problem(X=r(3, 6), W_Q=r(6, 6), W_K=r(6, 6), W_V=r(6, 6), W_O=r(6, 6), heads=3,
+                      gamma_1=r(1, 6), norm="pre", block="decoder", W_out=r(6, 5))  # fmt: skip
+    solution = solve(problem)
+    found = why_of_problem(solution, "logits[2,3] - logits[2,5]")
+    heads = {part.text: float(part.value) for part in found.parts}
+    for head in range(3):
+        where = np.zeros((3, 3, 2), dtype=bool)
+        where[head] = True
+        changed = solve(replacing(problem, {"H": (where, np.zeros(where.shape))}))
+        both = [each.floats["logits"][1] for each in (solution, changed)]
+        gone = (both[0][2] - both[0][4]) - (both[1][2] - both[1][4])
+        assert heads[f"O, head {head + 1}"] == pytest.approx(gone, abs=1e-12)
+        inner = why_of_problem(solution, "logits[2,3] - logits[2,5]", f"O, head {head + 1}").parts
+        assert [part.text for part in inner] == ["token 1", "token 2", "token 3"]
+        assert sum(float(part.value) for part in inner) == pytest.approx(gone, abs=1e-12)
+
+
+def test_a_component_is_split_further(attncalc: Callable[..., Any], tmp_path: Path) -> None:
+    """A head over tokens and a feed-forward part over features: sums are those of the table."""
+    folder = str(sample("model").path)
+    common = ("why", folder, "logits[3,6] - logits[3,2]", "--tokens", "2 4 7", "--format", "json")
+    (whole,) = json.loads(attncalc(*common).out)["entries"]
+    asked = [name for part in whole["parts"] for name in part["asks"]]
+    assert "layer 0, O, head 2" in asked
+    for name in asked:
+        run = attncalc(*common, "--of", name)
+        assert run.code == 0, run.err
+        (inner,) = json.loads(run.out)["entries"]
+        value = next(part["value"] for part in whole["parts"] if part["part"] == name)
+        assert float(inner["value"]) == pytest.approx(float(value), abs=1e-5)
+        total = sum(float(part["value"]) for part in inner["parts"])
+        assert total == pytest.approx(float(value), abs=1e-4)
+    run = attncalc(*common, "--of", "layer 9, O, head 1")
+    assert run.code == 2
+    assert "is no component: there are layer 0, O, head 1" in run.err
+
+
+def test_parts_that_do_not_sum_to_the_number_are_refused() -> None:
+    with pytest.raises(InputError, match=r"the parts of O sum to 1, and it is 1\.1"):
+        checked("O", "", 1.1, (Part("a", 1.0),), np.dtype(float))
+
+
+def test_parts_are_drawn_and_displayed(attncalc: Callable[..., Any], tmp_path: Path) -> None:
+    for form in ("svg", "png"):
+        run = attncalc(
+            "why", str(BUNDLED / "self.json"), "O[2,:]", "-o", str(tmp_path / f"x.{form}")
+        )
+        assert run.code == 0, run.err
+    assert "A[2,1]" in (tmp_path / "x.svg").read_text()
+    found = why_of_problem(solve(read_problem(BUNDLED / "self.json")), "O[2,:]")
+    assert "O[2,1] =" in str(found)
+    assert "O[2,1]" in found._repr_html_()
+    assert len(found.found) == 2
+
+
 @pytest.mark.parametrize(
     ("entry", "flags", "problem"),
     [
+        ("logits['cat',1]", (), "is not an entry"),
         ("B[1,1]", (), "is not an entry"),
         ("logits[1,1] - logits[1,2]", (), "this problem has no logits"),
         ("O[1,1]", ("--tokens", "1"), "--tokens is for the folder of a model"),
-        ("O[1,1]", ("--format", "csv"), "why is written as table, markdown, html or json"),
+        (
+            "O[1,1]",
+            ("--format", "csv"),
+            "why is written as table, markdown, html, json, or a picture",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused(

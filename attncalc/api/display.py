@@ -36,7 +36,7 @@ class Displayed:
 
         It is the interactive page where there is one. Its scripts cannot read the notebook.
         """
-        return _as_html(self._as_document(), self._as_page())
+        return as_html(self._as_document(), self._as_page())
 
     def _as_page(self) -> str | None:
         """Return the interactive page; None if there is none."""
@@ -74,7 +74,8 @@ def _screen_here() -> "Screen":
     return Screen(width, encoding=getattr(stream, "encoding", None) or "utf-8")
 
 
-def _as_html(document: "Document", page: str | None) -> str:
+def as_html(document: "Document", page: str | None) -> str:
+    """Return a page, or that of a document, for a notebook; the document decides the height."""
     from attncalc.writing.html.elements import element, within_attribute
     from attncalc.writing.html.page import write_html
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.base.arrays import as_array
+from attncalc.base.arrays import Owned, as_array
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
 from attncalc.problem.arrangement import OF_ALL
@@ -15,20 +15,22 @@ from attncalc.problem.attention.attention import size_of
 from attncalc.problem.attention.declared import AttentionFields
 from attncalc.problem.field import Setting, declared
 from attncalc.problem.fields import (
+    LAST,
     FeedForwardFields,
     LayerFields,
     NormalisationFields,
     ResidualFields,
 )
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Report
+from attncalc.problem.step import Plan, Report
 from attncalc.reading.cells import Faults
 from attncalc.reading.files import read_bytes
 from attncalc.reading.models.family import MASKED
 from attncalc.reading.models.opening import Model
 from attncalc.reading.models.tokens import ids_of, masked_of, text_of, words_of
-from attncalc.reading.npz_file import read_npy_matrix
-from attncalc.solving.stack import through
+from attncalc.reading.npz_file import load_arrays, read_npy_matrix
+from attncalc.solving.plan import plan
+from attncalc.solving.stack import read_after, through
 
 Fields = dict[str, Any]
 MASKS = ("keep", "ignore", "bias")
@@ -219,6 +221,11 @@ class Opened:
         self.model: Model = decoder or self._first
         """The shown part: the decoder, if it has tokens."""
         self._told: list[str] = []
+        self._remarks: list[str] = []
+        self._begun: Fields = {}
+        self._labels: Any = None
+        self._stored: Matrix | None = None
+        self.first = 0
         self.ids: list[int] = self._ids()
         self.words: list[str] = self.named(self.ids) if self.ids else []
 
@@ -275,30 +282,128 @@ class Opened:
             Called with the number of each finished layer, from 1.
         """
         number = self.model.count - 1 if layer is None else layer
-        self.take(said)
-        begun, labels = self.begun(told)
-        labels = begun.pop("labels", labels)
+        self.model.check_number(number)
         done = 0 if self.model is self._first else self._first.count
         later = None if told is None else lambda each: told(done + each)
+        tokens = self.start(said, told)
+        tokens = self._through(self.model, tokens, (self.first, number), later)
+        return self.at(number, tokens, ends=layer is None)
+
+    def start(self, said: Fields, told: Callable[[int], None] | None = None) -> Fields:
+        """Return what the first layer reads, or the one after stored outputs: `first`.
+
+        Parameters
+        ----------
+        said, told
+            As in `problem`.
+        """
+        self.take(said)
+        self._begun, labels = self.begun(told)
+        labels = self._begun.pop("labels", labels)
+        if "image" in self._begun:  # with a first part, the class token has a unique name
+            labels = [*Problem(**(self.model.layer(0) | self._begun)).queries]
+        self._labels = labels
+        return self._begun if self._stored is None else self.after(self._stored)
+
+    def after(self, made: Matrix) -> Fields:
+        """Return what a layer reads after the outputs of another."""
+        return read_after(self._begun, made)
+
+    def at(self, number: int, tokens: Fields, *, ends: bool = False) -> Problem:
+        """Return the problem of a layer that reads these tokens; the last may have the head.
+
+        Raises
+        ------
+        InputError
+            If there is no such layer, or the tokens do not fit it.
+        """
         own = self.layer(self.model, number)
-        tokens = self._through(self.model, begun, number, later)
-        end = self.model.end(own["weights_layout"]) if layer is None else {}
+        end = self.model.end(own["weights_layout"]) if ends else {}
         self._remark_on_padding(end)
-        if "image" in begun:  # with a first part, the class token has a unique name
-            labels = [*Problem(**(self.model.layer(0) | begun)).queries] if number else None
         title = self.model.family.title
         if self._first.family.decoder is not None:
             title = f"{title}, {'encoder' if self.model is self._first else 'decoder'}"
         what = f"layer {number}"
-        if layer is None and self.model.head is not None:
+        if ends and self.model.head is not None:
             what = "classes" if self.model.has_classes else "what comes next"
             what = "pooled output" if self.model.is_pooled else what
+        labels = None if "image" in tokens else self._labels
         own |= {"title": f"{title}, {what} ({self.model.folder.name})", "labels": labels}
         return Problem(**(own | tokens | end | {"remarks": self.remarks} | self._alone))
 
+    def tail(self, tokens: Fields) -> tuple[Plan, dict[str, Matrix], str]:
+        """Return the steps after the last layer, the matrices they read, and the layer's output.
+
+        Parameters
+        ----------
+        tokens
+            What any layer reads, for the sizes.
+
+        Raises
+        ------
+        InputError
+            If the model has no head.
+        """
+        if self.model.head is None:
+            raise InputError(f"{self.model.folder}: this model has no known head, so no logits")
+        own = self.layer(self.model, self.model.count - 1)
+        end = self.model.end(own["weights_layout"])
+        if not self.model.has_classes:
+            end["read"] = "all"
+        inside = len(plan(Problem(**(own | tokens))))
+        ended = Problem(**(own | tokens | end))
+        steps = plan(ended)[inside:]
+        read = {name for step in steps for name in step.inputs}
+        held = {name: each for name, each in ended.given.items() if name in read}
+        return steps, held, plan(ended)[inside - 1].name
+
+    def resume(self, place: Path, layer: int | None = None) -> None:
+        """Continue after the outputs of a layer in a file: of all layers, or of one.
+
+        Parameters
+        ----------
+        place
+            The `.npz` file.
+        layer
+            The layer to compute; None for the last. Of all layers, the last before it is used.
+
+        Raises
+        ------
+        InputError
+            If the file has no such outputs, or those of another model or of other tokens.
+        """
+        arrays = arrays_in(place)
+        wanted = self.model.count - 1 if layer is None else layer
+        pairs = (name.partition(f".{LAST}") for name in arrays)
+        numbers = [int(n) for n, own, end in pairs if own and not end and n.isdecimal()]
+        number = max((n for n in numbers if n < wanted), default=None)
+        if LAST in arrays:
+            number = self._layer_of(arrays)
+        if number is None or number >= wanted:
+            raise InputError(
+                f"{place}: it has no outputs {LAST} of a layer of this model before layer "
+                f"{wanted}: --layer all --only {LAST} -o writes those of all layers"
+            )
+        rows, ids = arrays[LAST if LAST in arrays else f"{number}.{LAST}"], arrays.get("ids")
+        asks = self.asks
+        same = ids is None or not asks or ids.ravel().tolist() == asks
+        if rows.ndim != 2 or (asks and len(rows) != len(asks)) or not same:
+            raise InputError(f"{place}: it has the outputs of other tokens")
+        self._stored, self.first = rows, number + 1
+
+    def _layer_of(self, arrays: Mapping[str, Matrix]) -> int | None:
+        """Return the number of the layer that has the weights in a file; None if none has."""
+        for number in range(self.model.count):
+            own = {n: m.array if isinstance(m, Owned) else m
+                   for n, m in self.model.layer(number).items()}  # fmt: skip
+            shared = [n for n, each in own.items() if isinstance(each, np.ndarray) and n in arrays]
+            if shared and all(np.array_equal(own[n].ravel(), arrays[n].ravel()) for n in shared):
+                return number
+        return None
+
     def take(self, said: Fields) -> None:
         """Separate the fields that apply to every layer from those of the returned problem."""
-        self._remarks: list[str] = []
+        self._remarks.clear()
         for name in _OF_FILES:
             if name in said:
                 raise InputError(f"{name} comes from the model's files: omit it")
@@ -390,7 +495,7 @@ class Opened:
         begun, labels = self._read(), list(self.words) or None
         if self.model is self._first:
             return begun, labels
-        memory = self._through(self._first, begun, self._first.count, told)["X"]
+        memory = self._through(self._first, begun, (0, self._first.count), told)["X"]
         names: dict[str, Any] = {"X1": self.named(self.asks)}
         return {**self.begin(self.asks), "X2": memory}, names | ({"X2": labels} if labels else {})
 
@@ -427,15 +532,33 @@ class Opened:
         return types
 
     def _through(
-        self, model: Model, begun: Fields, count: int, told: Callable[[int], None] | None
+        self,
+        model: Model,
+        begun: Fields,
+        numbers: tuple[int, int],
+        told: Callable[[int], None] | None,
     ) -> Fields:
-        """Return the output of the first `count` layers."""
-        return through(begun, (self._whole(model, each) for each in range(count)), told)
+        """Return the output of some layers: from the first number up to the second."""
+        return through(begun, (self._whole(model, each) for each in range(*numbers)), told)
 
     def _whole(self, model: Model, number: int) -> Fields:
         """Return a layer; the last one of an encoder with the normalization after it."""
         is_last = model.family.decoder is not None and number == model.count - 1
         return self.layer(model, number) | (model.normalised() if is_last else {})
+
+
+def arrays_in(place: Path) -> Mapping[str, Matrix]:
+    """Return the arrays of an `.npz` file by name.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is another kind of file.
+    """
+    arrays = load_arrays(read_bytes(place), Faults(str(place)))
+    if isinstance(arrays, np.ndarray):
+        raise InputError(f"{place}: one array, where arrays with names are needed: an .npz file")
+    return arrays
 
 
 def _padding(ids: Sequence[int], masks: Mapping[str, Matrix]) -> list[bool]:

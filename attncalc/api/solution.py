@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame, Index
 
-    from attncalc.solving.why import Why
+    from attncalc.api.why import Whys
     from attncalc.studies.patterns.pattern import Pattern
     from attncalc.writing.document import Document
     from attncalc.writing.page import Page
@@ -340,34 +340,38 @@ class Solution(Displayed, solving.Solution):
             return figure_of_gradient(self, of, look)
         return figure_for(self, head, look) if ax is None else plot_on(ax, self, head, look)
 
-    def why(self, entry: str) -> "Why":
-        """Return the parts that sum to an entry.
+    def why(self, entry: str, of: str | None = None) -> "Whys":
+        """Return the parts that sum to an entry, or to each entry of a row.
 
         Parameters
         ----------
         entry
-            The entry, such as "O[2,1]", with places as shown.
+            The entry, such as "O[2,1]" or "O[2,:]", with places as shown; or a difference of
+            logits.
+        of
+            A component of a logit, such as "O, head 2", whose parts are returned instead.
 
         Returns
         -------
-        attncalc.solving.why.Why
+        attncalc.api.why.Whys
             Its `parts`, each with a text and a value, and their sum, `value`. A softmax weight is
-            split as its logarithm.
+            split as its logarithm. It prints as the command does, also in a notebook.
 
         Raises
         ------
         InputError
-            If there is no such entry, or more than one is named.
-        """
-        from attncalc.solving.choosing import by_name, chosen_entries
-        from attncalc.solving.why import why
+            If there is no such entry.
 
-        found = chosen_entries(self, [entry], by_name(self.plan))
-        places = [(name, place) for name, each in found.items() for place in each]
-        if len(places) != 1:
-            raise InputError(f"{entry} names {len(places)} entries: name one, as O[2,1]")
-        ((name, place),) = places
-        return why(self, self._step(name), place)
+        Examples
+        --------
+        >>> from attncalc import self_attention
+        >>> solution = self_attention([[1, 0], [0, 1]], [[1], [0]], [[1], [1]], [[2], [4]])
+        >>> [(part.text, float(part.value)) for part in solution.why("O[2,1]").parts]
+        [('A[2,1]·V[1,1]', 1.0), ('A[2,2]·V[2,1]', 2.0)]
+        """
+        from attncalc.api.why import why_of_problem
+
+        return why_of_problem(self, entry, of)
 
     def _as_document(self) -> "Document":
         from attncalc.api.glance import glance

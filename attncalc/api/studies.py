@@ -15,6 +15,7 @@ from attncalc.studies import generate as generating
 from attncalc.studies import simulate as simulating
 from attncalc.studies import train as training
 from attncalc.studies import vary as varying
+from attncalc.studies.layers import Comparison, Lens, Rollout
 from attncalc.writing.studies.forms import forms_of
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class Study(Displayed):
     found
         The result: an `attncalc.studies.vary.Variation`, a tuple of
         `attncalc.studies.simulate.Simulation`, an `attncalc.studies.aim.Aim`, an
-        `attncalc.studies.generate.Generation`, or an `attncalc.studies.train.Training`.
+        `attncalc.studies.generate.Generation`, an `attncalc.studies.train.Training`, or a `Lens`, a
+        `Rollout` or a `Comparison` of `attncalc.studies.layers`.
     """
 
     found: Any
@@ -66,7 +68,7 @@ class Study(Displayed):
 
     def to_json(self) -> str:
         """Return the JSON that `--format json` prints."""
-        return forms_of(self.found).json()
+        return "".join(forms_of(self.found).json())
 
     def plot(self, *, dark: bool = False, size: Any = None) -> "Figure":
         """Draw the study; a notebook shows the figure, `figure.savefig("curve.pdf")` writes it.
@@ -84,6 +86,7 @@ class Study(Displayed):
             If the size is too small.
         """
         from attncalc.writing.plotting.curves import draw_variation
+        from attncalc.writing.plotting.head_grid import draw_cells
         from attncalc.writing.plotting.look import Look, read_size
         from attncalc.writing.plotting.spreads import draw_simulations
         from attncalc.writing.plotting.tree import draw_generation
@@ -95,6 +98,8 @@ class Study(Displayed):
             return draw_variation(self.found.curve, look)
         if isinstance(self.found, generating.Generation):
             return draw_generation(self.found, look)
+        if isinstance(self.found, Lens | Rollout | Comparison):
+            return draw_cells(self.found, look)
         return draw_simulations(self.found, look)
 
     def _as_document(self) -> "Document":

@@ -393,13 +393,36 @@ def lines_of(problem: Outer, calculation: Calculation) -> Iterator[str]:
     for step in (each for each in calculation.steps if each.name in forward):
         own = [shapes[name] for name in step.inputs]
         shapes[step.name] = step.operation.shape(*own)
-        if isinstance(step.operation, Own):
-            yield f"{step.operation.line.text}  # {step.title}"
-            continue
-        stated = step.operation.statement(*own)
-        if (is_grouped(own) and not stated.name.startswith("Grouped")) or stated.tables:
+        if is_grouped(own) and not _is_grouped_in_itself(step, own):
             raise UnstatedError(step.name)
-        names = dict(zip(inputs_of(stated.name, stated.given), step.inputs, strict=True))
-        found = equation(stated.name, stated.given)
-        line = as_line(found, step.name, names, shapes, stated.settings)
-        yield f"{line}  # {step.title}"
+        yield f"{line_of(step, shapes)}  # {step.title}"
+
+
+def _is_grouped_in_itself(step: Step, shapes: Sequence[Shape]) -> bool:
+    own = isinstance(step.operation, Own)
+    return own or step.operation.statement(*shapes).name.startswith("Grouped")
+
+
+def line_of(step: Step, shapes: Mapping[str, Shape]) -> str:
+    """Return a step as an equation that a problem can contain.
+
+    Parameters
+    ----------
+    step
+        The step.
+    shapes
+        The shapes of the matrices that it reads, and its own.
+
+    Raises
+    ------
+    UnstatedError
+        If no equation of a user can state it.
+    """
+    if isinstance(step.operation, Own):
+        return step.operation.line.text
+    stated = step.operation.statement(*(shapes[name] for name in step.inputs))
+    if stated.tables:
+        raise UnstatedError(step.name)
+    names = dict(zip(inputs_of(stated.name, stated.given), step.inputs, strict=True))
+    found = equation(stated.name, stated.given)
+    return as_line(found, step.name, names, shapes, stated.settings)

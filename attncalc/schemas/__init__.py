@@ -40,6 +40,7 @@ _ALL = {
     "counts": _Described("count", studies.counts),
     "generation": _Described("generate, open --generate", studies.generation),
     "next": _Described("open, without a layer", studies.probable),
+    "layers": _Described("open --layer all, --lens, --rollout, --ablate, --patch", studies.layers),
     "doctor": _Described("doctor", diagnosis.doctor),
 }
 

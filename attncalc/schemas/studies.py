@@ -189,6 +189,15 @@ def probable() -> Schema:
     return thing("Tokens or classes, the most probable first.", {"next": listed(each)})
 
 
+def layers() -> Schema:
+    """Return the schema of the output of `attncalc open` for all layers of a model."""
+    return thing(
+        'Arrays by name: steps as "3.A", "3.rollout", "clean.3.A", "changed.logits", "shares".',
+        {"title": TEXT, "ids": listed(COUNT), "tokens": LIST_OF_TEXTS, "arrays": named({})},
+        {"at": PLACE, "names": named(TEXT)},
+    )
+
+
 def generation() -> Schema:
     """Return the schema of the output of `attncalc generate`."""
     candidate = thing(

@@ -22,7 +22,7 @@ from attncalc.base.rounding import (
     rounded_as_read,
 )
 from attncalc.base.types import Matrix, Place
-from attncalc.equations.operations import Scoring
+from attncalc.equations.operations import Scoring, Weigh
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
@@ -448,11 +448,20 @@ class Solution:
 
     @property
     def _is_short(self) -> bool:
-        # backpropagation reads whole matrices
-        if self.problem.backward:
+        # backpropagation reads whole matrices, and so do equations in place of scores or outputs
+        if self.problem.backward or not self._has_blocks:
             return True
         # given scores exist already, all of them: blocks save no memory
         return self.problem.most_scores < LONG or bool(self.problem.start)
+
+    @cached_property
+    def _has_blocks(self) -> bool:
+        """Whether each attention has the scores and the outputs that blocks begin and end with."""
+        for kind in (Scoring, Weigh):
+            found = sum(isinstance(step.operation, kind) for step in self.plan)
+            if found < len(self.problem.attentions):
+                return False
+        return True
 
     @cached_property
     def _in_floats(self) -> Run:
@@ -465,8 +474,8 @@ class Solution:
         return Run(floats, floats)
 
     def _run_short(self, decimals: int | None) -> Run:
-        if self.problem.start:
-            size = self.problem.scores * self.problem.dtype.itemsize
+        if self.problem.start or not self._has_blocks:
+            size = self.problem.most_scores * self.problem.dtype.itemsize
             wide = [step.name for step in self.plan if step.columns == "keys"]
             refuse_what_cannot_fit(dict.fromkeys(wide, size), set(), "pass fewer of them at once")
         after = None if decimals is None else partial(round_floats, decimals=decimals)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from attncalc.base.arrays import Owned
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import LAST
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import solve
@@ -31,7 +32,12 @@ def through(
         made = solve(Problem(**(fields | tokens)), keep=(LAST,))[LAST]
         del fields  # before the next layer is read
         number += 1  # noqa: SIM113 - enumerate would keep the fields of two layers
-        tokens = {"X1": Owned(made), "X2": start["X2"]} if "X2" in start else {"X": Owned(made)}
+        tokens = read_after(start, made)
         if report is not None:
             report(number)
     return tokens
+
+
+def read_after(start: Fields, made: Matrix) -> Fields:
+    """Return what a layer reads after the outputs of another."""
+    return {"X1": Owned(made), "X2": start["X2"]} if "X2" in start else {"X": Owned(made)}

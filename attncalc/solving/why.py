@@ -82,6 +82,27 @@ class Why(NamedTuple):
     parts: tuple[Part, ...]
 
 
+NEAR = {np.dtype(np.float32): 1e-4}
+"""How far a sum may be from its number, relative to the sizes of its parts: 1e-9 for others."""
+
+
+def checked(entry: str, how: str, value: Any, parts: tuple[Part, ...], dtype: Any) -> Why:
+    """Return the parts of a number, after a check of their sum.
+
+    Raises
+    ------
+    InputError
+        If they do not sum to the number.
+    """
+    whole = sum(each.value for each in parts)
+    number, total = float(value), float(whole)
+    size = sum(abs(float(each.value)) for each in parts)
+    near = NEAR.get(dtype, 1e-9) * max(size, abs(number))
+    if np.isfinite([number, total]).all() and abs(total - number) > near:
+        raise InputError(f"the parts of {entry} sum to {total:g}, and it is {number:g}")
+    return Why(entry, how, whole, parts)
+
+
 def why(solution: Solution, step: Step, shown: Place) -> Why:
     """Return the parts of an entry.
 
@@ -108,7 +129,7 @@ def why(solution: Solution, step: Step, shown: Place) -> Why:
         if len(parts) > MOST_PARTS:
             raise InputError(f"{entry} has {len(parts):,} parts, and {MOST_PARTS:,} are the most")
         how = f"{entry} is the sum of these parts" if len(parts) > 1 else f"{entry} has one part"
-        return Why(entry, how, sum(each.value for each in parts), parts)
+        return checked(entry, how, own.number, parts, solution.problem.dtype)
 
 
 class _Own:
@@ -164,6 +185,11 @@ class _Own:
             index: Number(_fraction(at)) for index, at in zip(self.equation.at, inner, strict=True)
         }
         return replaced(_plain(self.equation.right), by)
+
+    @property
+    def number(self) -> Any:
+        """The entry, as computed from what the step reads."""
+        return np.asarray(self.solution.exact[self.step.name])[self.place]
 
     def terms(self, x: Node) -> Iterator[Node]:
         """Yield the terms of an expression."""
@@ -231,7 +257,10 @@ class _Own:
         said = f"-log Σ exp({self.text(row.body)})"
         parts = [self.part(score), Part(said, self.value(negative(log_sum)))]
         how = f"the logarithm of {entry} is the sum of these parts"
-        return Why(f"log {entry}", how, sum(each.value for each in parts), tuple(parts))
+        share = float(self.number)
+        number = np.log(share) if share > 0 else -np.inf  # too small for a float
+        dtype = self.solution.problem.dtype
+        return checked(f"log {entry}", how, number, tuple(parts), dtype)
 
     def text(self, x: Node) -> str:
         """Return an expression as text, with places as shown."""
@@ -314,25 +343,86 @@ def attributed(solution: Solution, start: Mapping[str, Matrix], where: str = "")
     where
         The layer, before the names of components.
     """
-    held = {n: np.asarray(m, dtype=float) for n, m in solution.problem.given.items()}
-    held |= {n: np.asarray(m, dtype=float) for n, m in solution.carried.items()}
-    slopes = {name: np.asarray(each, dtype=float) for name, each in start.items()}
     groups: list[list[Part]] = []  # from the last step to the first
+    held = _held(solution)
+    for reached, slope in _reached(solution, held, start):
+        if reached == "X":
+            parts = tuple(part for group in reversed(groups) for part in group)
+            return Attributed(parts, slope)
+        if isinstance(reached, str):
+            groups.append([Part(f"{where}{reached}", float((slope * held[reached]).sum()))])
+        else:
+            groups.append([*_component(reached, held, slope, where)])
+    raise AssertionError("X is the last that is reached")
+
+
+def inside(
+    solution: Solution, start: Mapping[str, Matrix], of: str, where: str = ""
+) -> tuple[Part, ...]:
+    """Return the parts of a component: of a head over tokens, of a feed-forward part over features.
+
+    Parameters
+    ----------
+    solution, start, where
+        As in `attributed`.
+    of
+        The text of the component's part; () if it is not one of this layer.
+    """
+    held = _held(solution)
+    for step, slope in _reached(solution, held, start):
+        if isinstance(step, str):
+            continue
+        name = f"{where}{step.name}"
+        parts = [each.text for each in _component(step, held, slope, where) if each.asks]
+        if of not in parts:
+            continue
+        reads, found = step.inputs[0], dict(_backward(step, held, slope))
+        if own_name(step.name) != "O":
+            values = (found[reads] * held[reads]).sum(axis=0)
+            parts_ = [Part(f"{reads}[:,{k}]", float(v)) for k, v in enumerate(values, start=1)]
+            biases = (n for n in found if role_of(n) == "bias")
+            return (*parts_, *(Part(n, float((found[n] * held[n]).sum())) for n in biases))
+        prefix = step.name.removesuffix("O")
+        weights = next(each for each in solution.plan if each.name == f"{prefix}A")
+        A, V = (held[each] for each in _weighed(solution, prefix))
+        head = parts.index(of) if of != name else 0
+        back = found[reads].reshape(len(slope), -1, V.shape[-1])[:, head]
+        own = A[head] if A.ndim == 3 else A
+        values = V[head * len(V) // len(A)] if V.ndim == 3 else V
+        sums = np.einsum("ij,jc,ic->j", own, values, back)
+        keys = solution.column_labels(weights)
+        return tuple(Part(f"token {key}", float(v)) for key, v in zip(keys, sums, strict=True))
+    return ()
+
+
+def _weighed(solution: Solution, prefix: str) -> tuple[str, ...]:
+    """Return the names of the weights and the values of an attention."""
+    return next(s.inputs for s in solution.plan if s.name in (f"{prefix}H", f"{prefix}O"))[:2]
+
+
+def _held(solution: Solution) -> dict[str, Matrix]:
+    held = {**solution.problem.given, **solution.carried}
+    return {name: np.asarray(each, dtype=float) for name, each in held.items()}
+
+
+def _reached(
+    solution: Solution, held: Mapping[str, Matrix], start: Mapping[str, Matrix]
+) -> Iterator[tuple[Step | str, Matrix]]:
+    """Yield each component and bias, from the last, with the weight of its entries; then X."""
+    slopes = {name: np.asarray(each, dtype=float) for name, each in start.items()}
     for step in reversed(solution.plan):
         slope = slopes.pop(step.name, None)
         if slope is None:
             continue
         if own_name(step.name) in STOPS:
-            groups.append([*_component(step, held, slope, where)])
+            yield step, slope
             continue
         for name, back in _backward(step, held, slope):
             if role_of(name) == "bias":
-                value = float((back * held[name]).sum())
-                groups.append([Part(f"{where}{name}", value)])
+                yield name, back
             else:
                 slopes[name] = slopes.get(name, 0.0) + back
-    parts = tuple(part for group in reversed(groups) for part in group)
-    return Attributed(parts, slopes.get("X", np.zeros_like(held["X"])))
+    yield "X", slopes.get("X", np.zeros_like(held["X"]))
 
 
 def _backward(
@@ -358,7 +448,7 @@ def _component(step: Step, held: Mapping[str, Matrix], slope: Matrix, where: str
     name = f"{where}{step.name}"
     whole = float((slope * held[step.name]).sum())
     if own_name(step.name) != "O" or len(step.inputs) < 2:
-        yield Part(name, whole)
+        yield Part(name, whole, (name,) if own_name(step.name) != "O" else ())
         return
     concat = step.inputs[0]
     heads = next((m for n, m in held.items() if own_name(n) == "H" and m.ndim == 3), None)
@@ -370,7 +460,8 @@ def _component(step: Step, held: Mapping[str, Matrix], slope: Matrix, where: str
         return
     values = (back * held[concat]).sum(axis=0).reshape(count, -1).sum(axis=1)
     for head, value in enumerate(values, start=1):
-        yield Part(f"{name}, head {head}" if count > 1 else name, float(value))
+        text = f"{name}, head {head}" if count > 1 else name
+        yield Part(text, float(value), (text,))
     for bias, each in found.items():
         if bias != concat:
             yield Part(f"{where}{bias}", float((each * held[bias]).sum()))

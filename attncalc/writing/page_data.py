@@ -204,7 +204,7 @@ def _step(page: Page, section: Section) -> dict[str, Any]:
     }
     if page.is_blank:
         return {**described, "shown": np.full(matrix.shape, "").tolist()}
-    return {**described, "values": _numbers(matrix), "shown": _shown(page, section)}
+    return {**described, "values": numbers_of(matrix), "shown": _shown(page, section)}
 
 
 def _fitting(labels: tuple[str, ...], size: int) -> tuple[str, ...]:
@@ -225,10 +225,10 @@ def _shown(page: Page, section: Section) -> Any:
     return solution.as_given(name, np.array(shown, dtype=object)).tolist()
 
 
-def _numbers(matrix: Matrix) -> Any:
+def numbers_of(matrix: Matrix) -> Any:
     """Return rows of numbers; masked entries are "-inf", since JSON has no infinity."""
     if matrix.ndim > 1:
-        return map(_numbers, matrix)
+        return map(numbers_of, matrix)
     matrix = matrix + 0.0  # -0.0 is 0.0
     if np.isfinite(matrix).all():
         return matrix.tolist()

@@ -145,6 +145,21 @@ class _Sentences(NamedTuple):
         weights = _between(values["lowest"], values["highest"])
         return f"{source} has the largest weight in every output ({weights})"
 
+    def induction(self, values: Mapping[str, Any]) -> str:
+        return self._score(values, "the tokens after their earlier occurrences", "induction")
+
+    def previous_token(self, values: Mapping[str, Any]) -> str:
+        return self._score(values, "the token before their own", "previous-token")
+
+    def duplicate_token(self, values: Mapping[str, Any]) -> str:
+        return self._score(values, "their own earlier occurrences", "duplicate-token")
+
+    def _score(self, values: Mapping[str, Any], what: str, name: str) -> str:
+        count = len(values["outputs"])
+        which = self.outputs(values["outputs"]) if count <= MOST_NAMED else f"{count} outputs"
+        share = f"{name} score {values['score'].shown}, at least {values['threshold']}"
+        return f"{_capital(which)} attend mostly to {what} ({share})"
+
     def equal_rows(self, values: Mapping[str, Any]) -> str:
         groups = values["outputs"]
         so = ", so they show the same digits" if values["same_outputs"] else ""

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.api.layers import Layers, read_change, read_patch
 from attncalc.api.models import Given, Opened
 from attncalc.base.errors import InputError
 from attncalc.base.text import on_a_line
 from attncalc.cli.commands.calculate import show_page
 from attncalc.cli.commands.generate import generate, refuse_alone
 from attncalc.cli.commands.pages import form_from
-from attncalc.cli.commands.studies import show, wanted_from
+from attncalc.cli.commands.studies import picture_of_study, show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.equations.operations import Softmax
@@ -22,11 +23,14 @@ from attncalc.reading import read_matrix
 from attncalc.reading.models.family import SPAN
 from attncalc.reading.models.tokens import read_ids
 from attncalc.solving.solution import solve
+from attncalc.studies.layers import Walk
+from attncalc.writing.studies.forms import forms_of
 
 Flags = Mapping[str, Any]
 Fields = dict[str, Any]
 PICTURES = (".png", ".svg")
-MOST_PROBABLE = 5
+MOST_PROBABLE, MOST_LAYERS = 5, 9_999
+ALL = "all"
 NEEDED = {
     "tokens": '--tokens "3, 7", or --text',
     "image": "--image x.npy",
@@ -43,10 +47,14 @@ def open_model(flags: Flags) -> None:
         _generate(flags)
         return
     refuse_alone(flags)
+    flags = {**flags, "layer": _layer(flags["layer"])}
     _check_flags(flags)
     for switch in ("fractions", "mixed", "explain", "practice"):
         flags = {**flags, switch: False}
     flags = {**flags, "entry": None}
+    if flags["layer"] == ALL or _inside(flags):
+        _show_all(flags)
+        return
     if flags["layer"] is None:
         _show_next(flags)
         return
@@ -88,17 +96,51 @@ def _check_flags(flags: Flags) -> None:
             raise InputError(f"--{error}") from None
 
 
+def _layer(given: str | None) -> int | str | None:
+    """Return the number of a layer, or "all"."""
+    if given is None or given == ALL:
+        return given
+    if not given.isdecimal() or len(given) > len(str(MOST_LAYERS)):
+        raise InputError(f"--layer {given}: give the number of a layer, from 0, or all")
+    return int(given)
+
+
+def _inside(flags: Flags) -> list[str]:
+    """Return the flags of studies of all layers that are given."""
+    return [name for name in ("lens", "rollout", "ablate", "patch") if flags[name]]
+
+
 def _check_layer(flags: Flags) -> None:
     """Refuse flags that apply only with a layer, or only without one."""
-    if flags["layer"] is not None:
-        if flags["at"] is not None:
-            raise InputError("--at is for probabilities, not for layers: omit --layer")
-        return
     if flags["at"] is not None and flags["at"] < 1:
         raise InputError(f"--at {flags['at']}: tokens count from 1")
-    for name in ("head", "only", "work", "blank"):
+    if flags["layer"] == ALL or _inside(flags):
+        _check_all(flags)
+    elif flags["layer"] is None:
+        for name in ("head", "only", "work", "blank"):
+            if flags[name]:
+                raise InputError(f"--{name} requires a layer: choose it, as --layer 0")
+    elif flags["at"] is not None:
+        raise InputError("--at is for probabilities, not for layers: omit --layer")
+
+
+def _check_all(flags: Flags) -> None:
+    """Refuse flags that do not apply to all layers."""
+    inside = [f"--{name}" for name in _inside(flags)]
+    if inside and flags["layer"] is not None:
+        raise InputError(f"{inside[0]} reads all layers: omit --layer")
+    if inside[1:] and inside[0] in ("--lens", "--rollout"):
+        raise InputError(f"{inside[0]} and {inside[1]} together: give one of them")
+    for name in ("head", "work", "blank", "standalone"):
         if flags[name]:
-            raise InputError(f"--{name} requires a layer: choose it, as --layer 0")
+            raise InputError(f"--{name} is for one layer: choose it, as --layer 0")
+    for name, of in (("at", "--lens, --ablate and --patch"), ("only", "steps")):
+        takes = {
+            "at": not inside or "--rollout" in inside,
+            "only": flags["lens"] or flags["rollout"],
+        }
+        if flags[name] is not None and takes[name]:
+            raise InputError(f"--{name} is for {of}: omit it")
 
 
 def _check_head_in(form: str, flags: Flags) -> None:
@@ -127,20 +169,54 @@ def _opened(flags: Flags) -> Opened:
             given[name] = read_ids(given[name], said[name])
     if given["decoder_ignore"] is not None:
         given["decoder_ignore"] = read_matrix("ignore", given["decoder_ignore"])["ignore"]
-    return Opened(Path(flags["folder"]), Given(**given), said, NEEDED)
+    opened = Opened(Path(flags["folder"]), Given(**given), said, NEEDED)
+    if flags["after"] is not None:
+        layer = flags["layer"]
+        opened.resume(Path(flags["after"]), layer if isinstance(layer, int) else None)
+    return opened
 
 
 def _problem(opened: Opened, flags: Flags) -> Problem:
     """Return the problem of one layer, or of the last with the head."""
-    said: Fields = {name: flags[name] for name in ("title", "decimals") if flags[name] is not None}
-    if flags["ignore"] is not None:
-        said["ignore"] = read_matrix("ignore", flags["ignore"])["ignore"]
+    said = _said(flags)
     if flags["layer"] is None and flags["at"] is not None:
         said["read"] = "all"
     count = opened.runs_to(flags["layer"])
     with reporting() as report:
         after = None if report is None else lambda done: report(done, count)
         return opened.problem(flags["layer"], said, after)
+
+
+def _said(flags: Flags) -> Fields:
+    """Return the fields that replace those of the model."""
+    said: Fields = {name: flags[name] for name in ("title", "decimals") if flags[name] is not None}
+    if flags["ignore"] is not None:
+        said["ignore"] = read_matrix("ignore", flags["ignore"])["ignore"]
+    return said
+
+
+def _show_all(flags: Flags) -> None:
+    """Run all layers once, and show their steps, or a study of them."""
+    wanted = wanted_from(flags)
+    opened = _opened(flags)
+    count = opened.runs_to(None)
+    with reporting() as report:
+        told = None if report is None else lambda done: report(done, count)
+        model = Layers(opened, flags["only"], _said(flags), told)
+        found: Any = model.walk
+        if flags["lens"]:
+            found = model.lens(flags["at"]).found
+        elif flags["rollout"]:
+            found = model.rollout().found
+        elif _inside(flags):
+            changes = [*map(read_change, flags["ablate"] or ())]
+            changes += map(read_patch, flags["patch"] or ())
+            found = model.comparison(changes, flags["at"])
+        if wanted.form == "picture" and isinstance(found, Walk):
+            check_targets(wanted.target)  # again, since inputs are known now
+            deliver(picture_of_study(forms_of(found), wanted.target, flags))
+        else:
+            show(forms_of(found, full=flags["full"]), wanted, flags)
 
 
 def _draw(problem: Problem, flags: Flags) -> None:

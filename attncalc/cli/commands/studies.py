@@ -80,12 +80,13 @@ def show(shown: Forms, wanted: Wanted, flags: Flags, *more: Output) -> None:
     # again, since inputs are known now
     check_targets(wanted.target, *(each.target for each in more))
     if wanted.form == "picture":
-        deliver(_picture(shown, wanted.target, flags), *more, _table(shown, STDOUT))
+        deliver(picture_of_study(shown, wanted.target, flags), *more, _table(shown, STDOUT))
     else:
         deliver(_WRITERS[wanted.form](shown, wanted.target), *more)
 
 
-def _picture(shown: Forms, target: Target, flags: Flags) -> Output:
+def picture_of_study(shown: Forms, target: Target, flags: Flags) -> Output:
+    """Return the picture of a study."""
     from attncalc.writing.plotting.look import Look, read_size
 
     assert target.place is not None

@@ -11,6 +11,7 @@ from attncalc.problem.field import FIRST
 MARKING, TOLERANCE, CLASS, STUDY = "Marking", "Tolerance", "For a class", "Study"
 KERNEL = "Kernel"
 MODEL, LAYER, GENERATION = "Model input", "Layer and head", "Generating tokens"
+INSIDE = "All layers"
 SIZES, WISHES = "Sizes and entries", "Properties of the solution"
 
 
@@ -367,17 +368,22 @@ feed-forward parts of each layer. PROBLEM is a problem, or the folder of a model
 
     attncalc why in.json "O[2,1]"
     attncalc why in.json "A[2,:]"                  the logarithm of each weight
-    attncalc why gpt2 --tokens "3, 7" "logits[2,40] - logits[2,7]"
+    attncalc why gpt2 --text "The cat" "logits[2,' sat'] - logits[2,40]"
 """,
         (
             Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
             Flag("ENTRY", "Entry or row, e.g. S[2,3] or O[2,:]; or a logit.", default=...),
             Flag("--tokens TOKENS", "Ids of the tokens that a model reads.", MODEL),
+            Flag("--text TEXT", "Text that a model reads; needs attncalc[models].", MODEL),
+            Flag("--of PART", 'Split a part of a logit, e.g. "layer 0, O, head 2".'),
+            DARK,
+            SIZE,
             FULL,
             FORMAT,
             TO_FILE,
         ),
         "",
+        rare="dark size",
     ),
     "check": Command(
         "check",
@@ -595,7 +601,7 @@ Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs
 
     attncalc open gpt2 --tokens "3, 7" --layer 0
     attncalc open gpt2 --text "The cat"       the most probable next tokens
-    attncalc open gpt2 --tokens "3, 7" --layer 0 -o layer.npz
+    attncalc open gpt2 --tokens "3, 7" --layer all --only A -o weights.npz
 """,
         (
             Flag("FOLDER", "Folder of the model.", OUTPUT, default=...),
@@ -607,9 +613,16 @@ Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs
             Flag("--type-ids IDS", 'Token type ids of BERT, e.g. "0 0 1".', MODEL),
             Flag("--ignore MATRIX", "Padding mask: 1 for padding.", MODEL),
             Flag("--decoder-ignore MATRIX", "Padding mask of the decoder.", MODEL),
-            Flag("--layer NUMBER", "Layer to show, from 0.", LAYER, int),
+            Flag("--layer NUMBER", "Layer to show, from 0, or all.", LAYER),
             Flag("--head NUMBER", "Head to show, from 1.", LAYER, int, unsaid="all"),
             Flag("--at NUMBER", "Token to predict at, from 1.", LAYER, int, unsaid="the last"),
+            _switch("--lens", "Logit lens: the head after each layer.", INSIDE),
+            _switch("--rollout", "Attention rollout over all layers.", INSIDE),
+            Flag(
+                "--ablate CHANGE", "Set a head or step to 0: 3.2, 3.F_2; repeatable.", INSIDE, list
+            ),
+            Flag("--patch CHANGE", "Take a step from a file: x.npz:4.H; repeatable.", INSIDE, list),
+            Flag("--from FILE", "Continue after stored outputs Y (.npz).", INSIDE, name="after"),
             Flag("--generate NUMBER", "Generate at most this many tokens.", GENERATION, int),
             *GENERATING,
             DARK,
@@ -625,7 +638,7 @@ Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs
             OUT,
         ),
         function="open_model",
-        rare="temperature top_k top_p seed beams length_penalty eos cache dark size",
+        rare="temperature top_k top_p seed beams length_penalty eos cache dark size patch after",
     ),
     "generate": Command(
         "generate",

@@ -270,11 +270,7 @@ class Model:
         InputError
             If there is no such layer, or it has unknown tensors.
         """
-        if not 0 <= number < self.count:
-            raise InputError(
-                f"there is no layer {number}: this model has {self.count}, from 0 to "
-                f"{self.count - 1}"
-            )
+        self.check_number(number)
         start = self.place(number)
         names = [name for name in self.weights if name.startswith(start)]
         names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
@@ -309,6 +305,14 @@ class Model:
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**settings, "weights_layout": OUT_IN, **owned, **inner}
+
+    def check_number(self, number: int) -> None:
+        """Refuse the number of a layer that does not exist."""
+        if not 0 <= number < self.count:
+            raise InputError(
+                f"there is no layer {number}: this model has {self.count}, from 0 to "
+                f"{self.count - 1}"
+            )
 
     def _turned_by(self, number: int, settings: Fields) -> Fields:
         """Return the frequencies of rope, where its scaling has its own; {} for others."""

@@ -26,6 +26,9 @@ CODES = (
     "unattended",
     "none-own",
     "all-own",
+    "induction",
+    "previous-token",
+    "duplicate-token",
     "heads-alike",
     "heads-differ",
     "spread",
@@ -47,6 +50,8 @@ LITTLE, SHARE_OF_EQUAL = 0.005, 0.1
 EVEN = 0.005
 """The largest relative difference of uniform weights from their mean."""
 ONE_DIGIT = Context(prec=1, rounding=ROUND_DOWN)
+OFTEN = 0.4
+"""The smallest mean weight of previous tokens, of duplicates, or of the tokens after these."""
 MOST_ROWS = 20
 """The number of outputs, of all heads together, up to which each has its own patterns."""
 MOST_LISTED = 100

@@ -15,11 +15,14 @@ from attncalc.studies.patterns.pattern import (
     MOST_LISTED,
     MOST_ROWS,
     NEAR,
+    OFTEN,
     Pattern,
     little,
 )
 from attncalc.studies.patterns.view import View, counted
 
+FEWEST = 4
+"""Tokens from which the previous token is one of several."""
 SEED = 1
 """The seed of random factors for sums of rows, which find rows that could be equal."""
 
@@ -291,6 +294,47 @@ def _shown_alike(view: View, group: list[int]) -> bool:
     return bool((digits[..., group[1:], :] == digits[..., group[:1], :]).all())
 
 
+def previous_token(view: View) -> Iterator[Pattern]:
+    """Yield the mean weight of the previous token, if it is large; of four tokens or more."""
+    if view.has_own and view.n >= FEWEST:
+        yield from _scored(view, "previous-token", {i: [i - 1] for i in range(1, view.n)})
+
+
+def duplicate_token(view: View) -> Iterator[Pattern]:
+    """Yield the mean weight of earlier tokens of the same name, if it is large."""
+    yield from _scored(view, "duplicate-token", _earlier(view))
+
+
+def induction(view: View) -> Iterator[Pattern]:
+    """Yield the mean weight of the tokens after earlier ones of the same name, if it is large.
+
+    Olsson et al., *In-context Learning and Induction Heads* (2022).
+    """
+    after = {i: [j + 1 for j in js if j + 1 < i] for i, js in _earlier(view).items()}
+    yield from _scored(view, "induction", {i: js for i, js in after.items() if js})
+
+
+def _earlier(view: View) -> dict[int, list[int]]:
+    """Return the places of earlier tokens of the same id or label, for each token with any."""
+    problem = view.solution.problem
+    labels = problem.labels if isinstance(problem.labels, list | tuple) else ()
+    names = labels if problem.ids is None else problem.ids.ravel().tolist()
+    if not view.has_own or len(names) != view.n:
+        return {}
+    same = {i: [j for j in range(i) if names[j] == name] for i, name in enumerate(names)}
+    return {i: js for i, js in same.items() if js}
+
+
+def _scored(view: View, code: str, read: dict[int, list[int]]) -> Iterator[Pattern]:
+    """Yield the mean, over two outputs or more, of their weight of the inputs that they read."""
+    if len(read) < 2:
+        return
+    score = float(np.mean([view.weights[i, js].sum() for i, js in read.items()]))
+    if score >= OFTEN * (1 - TIE):
+        values = {"score": view.attended.amount(score), "outputs": counted(read)}
+        yield view.pattern(code, {**values, "threshold": OFTEN})
+
+
 def spread(view: View) -> Iterator[Pattern]:
     """Yield the bounds of the spread of the rows, or of each row if these are few."""
     effective = view.rows.effective
@@ -363,6 +407,9 @@ OF_A_HEAD: tuple[Callable[[View], Iterator[Pattern]], ...] = (
     unattended,
     none_own,
     all_own,
+    induction,
+    previous_token,
+    duplicate_token,
     spread,
     margin,
 )

@@ -100,7 +100,7 @@ def write_html(
     )
     is_live = live is not None and bool(document.sections)
     whole = _as_whole_as_fits(in_language(document), is_sure=is_live)
-    body = joined(_HtmlForm(unfolded=unfolded).document(whole), LINE)
+    body = body_of(whole, unfolded=unfolded)
     look = style("attncalc.writing.html", "page.css") + (live.style if live else "")
     look = needed(look, f"{body} compact {live.script if live else ''}")
     scripts = [data_script(live.problem, "problem"), live.script] if live else []
@@ -110,6 +110,11 @@ def write_html(
     return whole_page(
         title, main, look, scripts, class_=class_, allows=allows, language=document.language
     )
+
+
+def body_of(document: parts.Document, *, unfolded: bool = False) -> Html:
+    """Return the elements of a document, without a page around them."""
+    return joined(_HtmlForm(unfolded=unfolded).document(document), LINE)
 
 
 def data_script(json: str, name: str) -> Html:

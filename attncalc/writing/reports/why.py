@@ -1,14 +1,15 @@
 """The parts of a number, as a document and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 import numpy as np
 
 from attncalc.base.rounding import fixed, half_away, round_floats
 from attncalc.base.text import on_a_line
+from attncalc.solving.why import Part as Summand
 from attncalc.solving.why import Why
-from attncalc.writing.document import Bullets, Document, Part
+from attncalc.writing.document import MOST_SHOWN, Bullets, Document, Part
 from attncalc.writing.studies.common import in_json, sheet
 
 WIDEST = 20
@@ -21,8 +22,9 @@ def why_document(whys: Sequence[Why], title: str, decimals: int, *, full: bool) 
     """Return the document: a table of parts with bars for each number."""
     parts: list[Part] = []
     for each in whys:
-        shown = [digits(part.value, decimals + MORE) for part in each.parts]
-        sizes = [abs(float(part.value)) for part in each.parts]
+        listed = largest(each.parts, full=full)
+        shown = [digits(part.value, decimals + MORE) for part in listed]
+        sizes = [abs(float(part.value)) for part in listed]
         sizes = [size if size < float("inf") else 0.0 for size in sizes]
         longest = max(sizes, default=0.0) or 1.0
         bars = ["█" * round(WIDEST * size / longest) for size in sizes]
@@ -30,7 +32,7 @@ def why_document(whys: Sequence[Why], title: str, decimals: int, *, full: bool) 
             f"-{bar}" if text.startswith("-") else bar or "·"
             for bar, text in zip(bars, shown, strict=True)
         ]
-        rows = [on_a_line(part.text) for part in each.parts]
+        rows = [on_a_line(part.text) for part in listed]
         total = digits(each.value, decimals + MORE)
         columns = [[*shown, total], [*bars, "·"]]
         parts.append(
@@ -39,15 +41,32 @@ def why_document(whys: Sequence[Why], title: str, decimals: int, *, full: bool) 
                 [*rows, "sum"],
                 ["value", "size"],
                 lambda i, j, columns=columns: columns[j][i],  # type: ignore[misc]
-                full=full,
+                full=True,
             )
         )
-        asks = dict.fromkeys(name for part in each.parts for name in part.asks)
+        asks = dict.fromkeys(name for part in listed for name in part.asks)
         if asks:
-            listed = [*asks][:12]
-            more = f", … {len(asks) - 12} more" if len(asks) > 12 else ""
-            parts.append(Bullets((f"ask next: {', '.join(map(on_a_line, listed))}{more}",)))
+            names = [f'"{name}"' if " " in name else name for name in map(on_a_line, asks)]
+            how = "--of splits these further" if _are_components(asks) else "ask next"
+            more = f", … {len(names) - 12} more" if len(names) > 12 else ""
+            parts.append(Bullets((f"{how}: {', '.join(names[:12])}{more}",)))
     return Document(title, tuple(parts))
+
+
+def _are_components(names: Iterable[str]) -> bool:
+    """Whether these are components of logits, and not entries of steps."""
+    return not any(name.endswith("]") for name in names)
+
+
+def largest(parts: Sequence[Summand], *, full: bool) -> list[Summand]:
+    """Return the largest parts in their order, and the sum of the others as one."""
+    if full or len(parts) <= MOST_SHOWN:
+        return list(parts)
+    order = sorted(range(len(parts)), key=lambda i: -abs(float(parts[i].value)))
+    kept = sorted(order[: MOST_SHOWN - 1])
+    others = sum(parts[i].value for i in order[MOST_SHOWN - 1 :])
+    text = f"{len(parts) - len(kept):,} smaller ones"
+    return [*(parts[i] for i in kept), Summand(text, others)]
 
 
 def digits(value: object, decimals: int) -> str:

@@ -1,11 +1,12 @@
 """What a study found, in each form: for the command line and for Python."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.studies.aim import Aim
 from attncalc.studies.generate import Generation
+from attncalc.studies.layers import Comparison, Lens, Rollout, Walk
 from attncalc.studies.train import Training
 from attncalc.studies.vary import Variation
 from attncalc.writing.document import Document
@@ -23,7 +24,7 @@ class Forms(NamedTuple):
     document
         Returns it for tables, markdown, LaTeX and HTML.
     json, csv
-        Return its text.
+        Return its text, at once or in pieces.
     npz
         Writes it to an open file.
     picture
@@ -33,8 +34,8 @@ class Forms(NamedTuple):
     """
 
     document: Callable[[], Document]
-    json: Callable[[], str]
-    csv: Callable[[], str]
+    json: Callable[[], str | Iterator[str]]
+    csv: Callable[[], str | Iterator[str]]
     npz: Callable[[IO[bytes]], None]
     picture: Callable[[str, "Look"], "Picture"]
     page: Callable[[], str] | None = None
@@ -46,7 +47,8 @@ def forms_of(found: Any, *, cache: bool = False, apart: bool = False, **how: boo
     Parameters
     ----------
     found
-        A Variation, a Training, an Aim, a Generation, or a sequence of Simulations.
+        A Variation, a Training, an Aim, a Generation, a Walk through the layers of a model, a Lens,
+        a Rollout, a Comparison, or a sequence of Simulations.
     cache
         Whether the cache of generated tokens is shown.
     apart
@@ -63,6 +65,17 @@ def forms_of(found: Any, *, cache: bool = False, apart: bool = False, **how: boo
             partial(generation.generation_as_csv, found),
             partial(generation.write_generation_npz, found),
             partial(_tree, found),
+        )
+    if isinstance(found, Walk | Lens | Rollout | Comparison):
+        from attncalc.writing.studies import layers
+
+        return Forms(
+            partial(layers.document_of, found, **how),
+            partial(layers.as_json, found),
+            partial(layers.as_csv, found),
+            partial(layers.write_npz, found),
+            partial(_of_layers, found),
+            partial(_page_of_layers, found, **how) if isinstance(found, Walk) else None,
         )
     from attncalc.writing.studies import variation
 
@@ -114,6 +127,18 @@ def _spreads(found: Any, form: str, look: "Look") -> "Picture":
     from attncalc.writing.plotting.spreads import render_simulation
 
     return render_simulation(found, form, look)
+
+
+def _page_of_layers(found: Walk, *, full: bool = False) -> str:
+    from attncalc.writing.html.layers import layers_page
+
+    return layers_page(found, full=full)
+
+
+def _of_layers(found: Any, form: str, look: "Look") -> "Picture":
+    from attncalc.writing.plotting.head_grid import render_layers
+
+    return render_layers(found, form, look)
 
 
 def _tree(found: Generation, form: str, look: "Look") -> "Picture":

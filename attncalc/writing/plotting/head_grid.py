@@ -1,0 +1,157 @@
+"""Pictures of all layers: the weights of all heads in one grid, the logit lens, and rollout."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+
+from attncalc.base.errors import InputError
+from attncalc.base.text import harmless, on_a_line, shortened
+from attncalc.base.types import Matrix
+from attncalc.solving.solution import Solution
+from attncalc.studies.layers import Comparison, Lens, Rollout, Walk
+from attncalc.writing.plotting import figure, heatmap
+from attncalc.writing.plotting.look import Look
+from attncalc.writing.plotting.picture import Picture, picture_of
+from attncalc.writing.plotting.style import DARK, LIGHT, TEXT_SIZE, WEIGHTS, Palette
+from attncalc.writing.studies.common import shown
+
+MOST_DOTS = 96
+"""Dots of a head across: of more tokens, each dot is the largest weight of those it covers."""
+INCHES, LEAST, GAP = 0.9, 0.25, 0.08
+"""Inches of a head, at least, and the share of it between two heads."""
+LONGEST, DECIMALS = 12, 2
+"""Letters of a token, and decimals of numbers in cells."""
+
+
+def render_layers(found: Walk | Lens | Rollout | Comparison, form: str, look: Look) -> Picture:
+    """Draw all layers as a file of the given form.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to draw, or the requested size is too small.
+    """
+    walk = found if isinstance(found, Walk) else found.walk
+    drawn = draw_heads(found, look) if isinstance(found, Walk) else draw_cells(found, look)
+    return picture_of(drawn, form, walk.title, walk.remarks, _texts(walk))
+
+
+def _texts(walk: Walk) -> tuple[str, ...]:
+    return tuple(map(harmless, (walk.title, *walk.words)))
+
+
+def draw_heads(walk: Walk, look: Look) -> figure.HouseFigure:
+    """Draw the weights of each head: a row for each layer, a column for each head, one scale.
+
+    Raises
+    ------
+    InputError
+        If no layer has an attention, or the requested size is too small.
+    """
+    rows = {number: _dots(solution) for number, solution in walk.run()}
+    if not all(rows.values()):
+        raise InputError("a picture of all heads needs the weights A of every layer: name A")
+    most = max(map(len, rows.values()))
+    palette = DARK if look.dark else LIGHT
+    draw = partial(_draw_heads, rows, most, palette)
+    tracks = (figure.Track(INCHES * most, LEAST * most),
+              figure.Track(INCHES * len(rows), LEAST * len(rows)))  # fmt: skip
+    panel = figure.panel_of("heads", *tracks, draw)
+    bar = lambda axes, _: _bar(axes, palette)  # noqa: E731 - drawn in the figure
+    mosaic = figure.with_column(panel, "bar", heatmap.BAR_WIDTH, bar)
+    footnote = "each square: queries down, keys across; the same colours for all heads"
+    caption = figure.Caption(harmless(walk.title), footnote, _texts(walk))
+    return figure.figure_of(mosaic, caption, palette, look.size)
+
+
+def _bar(axes: Axes, palette: Palette, label: str = "attention weight") -> figure.LeftOut:
+    heatmap.draw_bar(axes, (0.0, 1.0), label, palette)
+    return figure.LeftOut()
+
+
+def _dots(solution: Solution) -> list[Matrix]:
+    """Return the weights of each head, with few dots if there are many tokens."""
+    step = solution.weights
+    if step is None:
+        return []
+    weights = np.atleast_3d(solution.floats[step.name].T).T  # (heads, n, m)
+    stride = -(-max(weights.shape[1:]) // MOST_DOTS)
+    made = []
+    for head in weights:
+        rows, columns = (-(-side // stride) * stride - side for side in head.shape)
+        full = np.pad(head, ((0, rows), (0, columns)))
+        tiles = full.reshape(len(full) // stride, stride, -1, stride)
+        made.append(tiles.max(axis=(1, 3)))
+    return made
+
+
+def _draw_heads(
+    rows: dict[int, list[Matrix]], most: int, palette: Palette, axes: Axes, _: figure.Room
+) -> figure.LeftOut:
+    size = 1 - GAP
+    colours, norm = colormaps[WEIGHTS], Normalize(0, 1)
+    for i, heads in enumerate(rows.values()):
+        for j, head in enumerate(heads):
+            sides = (j + GAP / 2, j + GAP / 2 + size, i + GAP / 2 + size, i + GAP / 2)
+            axes.imshow(head, colours, norm, extent=sides, interpolation="nearest", aspect="auto")
+    axes.set(xlim=(0, most), ylim=(len(rows), 0))
+    axes.spines[:].set_visible(False)
+    axes.set_xticks(np.arange(most) + 0.5, [str(j + 1) for j in range(most)])
+    axes.set_yticks(np.arange(len(rows)) + 0.5, [str(number) for number in rows])
+    axes.tick_params(length=0, colors=palette.ink, labeltop=True, labelbottom=False)
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel("head", size=TEXT_SIZE, color=palette.strong)
+    axes.set_ylabel("layer", size=TEXT_SIZE, color=palette.strong)
+    return figure.LeftOut()
+
+
+def draw_cells(found: Lens | Rollout | Comparison, look: Look) -> figure.HouseFigure:
+    """Draw the logit lens, or the rollout after the last layer, as cells with texts.
+
+    Raises
+    ------
+    InputError
+        If the requested size is too small; or for changes, which have no picture.
+    """
+    if isinstance(found, Comparison):
+        raise InputError("changes have no picture: write them as tables, html, json, csv or npz")
+    palette, walk = DARK if look.dark else LIGHT, found.walk
+    if isinstance(found, Lens):
+        values = found.shares[:, :, 0]
+        texts = [_short([found.names[int(i)] for i in row]) for row in found.best[:, :, 0]]
+        rows = tuple(map(str, found.numbers))
+        titles, label, words = ("layer", "token"), "probability", walk.words or ("input",)
+        said = "each cell: the most probable token after this layer"
+    else:
+        values = [*found.matrices.values()][-1]
+        texts = [tuple(shown(x, DECIMALS) for x in row) for row in values.tolist()]
+        rows = words = found.queries
+        titles, label = ("token after the last layer", "input token"), "rollout"
+        said = "attention rollout: mean of the heads and the identity, half each"
+    if values.size > heatmap.MOST_VALUES:
+        texts = []
+    cells = heatmap.Cells(values, tuple(texts), (_short(rows), _short(words)), titles)
+    cell = heatmap.natural_cell(cells)
+    size = (
+        figure.Track(cell[0] * values.shape[1], LEAST),
+        figure.Track(cell[1] * len(values), LEAST),
+    )
+
+    def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
+        return heatmap.draw_heatmap(axes, cells, (0.0, 1.0), room=room, palette=palette)
+
+    bar = lambda axes, _: _bar(axes, palette, label)  # noqa: E731 - drawn in the figure
+    mosaic = figure.with_column(
+        figure.panel_of("cells", *size, panel), "bar", heatmap.BAR_WIDTH, bar
+    )
+    texts_of_all = (*_texts(walk), *map(harmless, getattr(found, "names", {}).values()))
+    caption = figure.Caption(harmless(walk.title), said, texts_of_all)
+    return figure.figure_of(mosaic, caption, palette, look.size)
+
+
+def _short(names: Sequence[str]) -> tuple[str, ...]:
+    return shortened([harmless(on_a_line(name)) for name in names], LONGEST)

@@ -1,0 +1,237 @@
+"""All layers of a model, as documents and data: each layer is written before the next is run.
+
+Data are arrays by name, such as "3.A" (layer 3), "3.rollout", "clean.3.A" and "changed.logits".
+"""
+
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import IO, Any
+
+import numpy as np
+
+from attncalc.base.rounding import fixed, round_floats
+from attncalc.base.text import in_json, on_a_line
+from attncalc.base.types import Matrix
+from attncalc.problem.step import Step
+from attncalc.solving.solution import Solution
+from attncalc.studies.layers import Comparison, Effect, Lens, Rollout, Walk, chosen
+from attncalc.writing.document import MOST_HEADS, Document, Facts, Part, Sheet, kept
+from attncalc.writing.page_data import numbers_of
+from attncalc.writing.problem_file import json_pieces
+from attncalc.writing.studies.common import sheet
+
+DECIMALS = 4
+"""Decimals of probabilities and of logits."""
+Named = tuple[Sequence[str], Sequence[str]]
+Found = Walk | Lens | Rollout | Comparison
+
+
+def as_json(found: Found) -> Iterator[str]:
+    """Yield the arrays as JSON, after the title, the tokens, and what the arrays are about."""
+    about: dict[str, Any] = {"title": found.walk.title, "ids": list(found.walk.ids)}
+    about["tokens"] = list(found.walk.words)
+    if isinstance(found, Lens | Comparison):
+        about["at"] = found.at + 1
+    if isinstance(found, Lens):
+        about["names"] = {str(i): name for i, name in found.names.items()}
+    before = "{\n  "
+    for name, value in about.items():
+        yield f"{before}{in_json(name)}: {in_json(value)}"
+        before = ",\n  "
+    yield f'{before}"arrays": {{'
+    before = "\n    "
+    for name, array in found.arrays():
+        yield f"{before}{in_json(name)}: "
+        yield from json_pieces(numbers_of(array), "\n    ", rows_in_a_line=True)
+        before = ",\n    "
+    yield "\n  }\n}\n"
+
+
+def as_csv(found: Found) -> Iterator[str]:
+    """Yield a row for each entry: its array, its place from 1, and its value."""
+    yield "array,head,row,column,value\n"
+    for name, array in found.arrays():
+        for place, value in np.ndenumerate(array):
+            at = ["", "", "", *(str(each + 1) for each in place)][-3:]
+            yield ",".join((name, *at, repr(value.item()))) + "\n"
+
+
+def write_npz(found: Found, file: IO[bytes]) -> None:
+    """Write each array when it is made, with the token ids as "ids"."""
+    ids = np.array(found.walk.ids, dtype=np.int64)
+    named = (("title", np.array(found.walk.title)), ("ids", ids))
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in chain(named, found.arrays()):
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def document_of(found: Found, *, full: bool = False) -> Document:
+    """Return what was found as tables."""
+    match found:
+        case Walk():
+            return _layers(found, full=full)
+        case Lens():
+            return _lens(found, full=full)
+        case Rollout():
+            return _rollout(found, full=full)
+    return _comparison(found, full=full)
+
+
+def _layers(walk: Walk, *, full: bool) -> Document:
+    """Return the tables of the shown steps of every layer."""
+    parts: list[Part] = [facts_of(walk)]
+    for number, solution in walk.run():
+        parts += sheets_of(number, solution, walk.only, full=full)
+    return Document(walk.title, tuple(parts))
+
+
+def sheets_of(
+    number: int, solution: Solution, only: Sequence[str] | None, *, full: bool
+) -> Iterator[Sheet]:
+    """Yield the tables of the shown steps of a layer, whose texts are made now."""
+    decimals = solution.problem.decimals
+    for step in chosen(solution.problem, only):
+        matrix = solution[step.name]
+        texts = partial(_texts_of, matrix, decimals)
+        yield from _sheets(number, solution, step, matrix.shape, texts, full=full)
+
+
+def facts_of(walk: Walk, *more: str) -> Facts:
+    """Return what holds for all layers."""
+    return Facts((*more, "layers count from 0, heads from 1", *walk.remarks))
+
+
+def _texts_of(matrix: Matrix, decimals: int, place: tuple[Any, ...]) -> list[str]:
+    return [fixed(value, decimals) for value in round_floats(matrix[place], decimals)]
+
+
+def _sheets(
+    number: int, solution: Solution, step: Step, shape: tuple[int, ...], texts: Any, *, full: bool
+) -> Iterator[Sheet]:
+    """Yield the tables of a step, one for each head: the texts of shown entries are made now."""
+    names = solution.row_labels(step), solution.column_labels(step)
+    heads = kept(shape[0], full=full, most=MOST_HEADS) if len(shape) == 3 else [-1]
+    for head in heads:
+        if head is None:
+            continue
+        which = f", head {head + 1} of {shape[0]}" if head >= 0 else ""
+        title = f"Layer {number}: {step.name}{which} ({step.title})"
+        rows, columns = (
+            [place for place in kept(side, full=full) if place is not None] for side in shape[-2:]
+        )
+        at = (head,) if head >= 0 else ()
+        made = {i: dict(zip(columns, texts((*at, i, columns)), strict=True)) for i in rows}
+        yield sheet(title, *_fitting(names, shape), _from(made), full=full)
+
+
+def _from(made: Mapping[int, Mapping[int, str]]) -> Callable[[int, int], str]:
+    return lambda i, j: made[i][j]
+
+
+def _fitting(names: Named, shape: tuple[int, ...]) -> Named:
+    """Return names of rows and columns, or numbers where there are none."""
+    sides = zip(names, shape[-2:], strict=True)
+    rows, columns = (n if len(n) == side else [*map(str, range(1, side + 1))] for n, side in sides)
+    return rows, columns
+
+
+def _lens(found: Lens, *, full: bool) -> Document:
+    """Return the prediction after each layer: at the followed token, and at every token."""
+    rows = [f"layer {number}" for number in found.numbers]
+    name = on_a_line(found.names[found.final])
+    columns = ["most probable", "p", f"p of {name}", f"rank of {name}", f"logit of {name}"]
+    row = min(found.at, found.best.shape[1] - 1)
+    cells = [
+        [
+            on_a_line(found.names[int(found.best[layer, row, 0])]),
+            _shown(found.shares[layer, row, 0]),
+            _shown(found.prob[layer, found.final]),
+            str(found.ranks[layer]),
+            _shown(found.logits[layer, found.final]),
+        ]
+        for layer in range(len(rows))
+    ]
+    title = f"Prediction {_where(found.walk, found.at)}"
+    said = "the final normalization and the head, applied after each layer"
+    parts: list[Part] = [
+        facts_of(found.walk, said),
+        sheet(title, rows, columns, lambda i, j: cells[i][j], full=full),
+    ]
+    if found.best.shape[1] > 1:
+
+        def best(i: int, j: int) -> str:
+            text = on_a_line(found.names[int(found.best[i, j, 0])])
+            return f"{text} {_shown(found.shares[i, j, 0], 2)}"
+
+        words = found.walk.words
+        parts.append(sheet("Most probable after each token", rows, words, best, full=full))
+    return Document(f"Logit lens: {found.walk.title}", tuple(parts))
+
+
+def _where(walk: Walk, at: int) -> str:
+    words = walk.words
+    return f"after token {at + 1}, {on_a_line(words[at])}" if at < len(words) else "of the input"
+
+
+def _shown(value: Any, decimals: int = DECIMALS) -> str:
+    return fixed(round_floats(np.array([float(value)]), decimals)[0], decimals)
+
+
+def _rollout(found: Rollout, *, full: bool) -> Document:
+    """Return the rollout after the last layer."""
+    number, matrix = [*found.matrices.items()][-1]
+    said = "each layer: mean of the heads and the identity, half each; the product of all layers"
+    names = _fitting((found.queries, found.queries), matrix.shape)
+    title = f"How much each token after layer {number} comes from each input token"
+    part = sheet(title, *names, lambda i, j: _shown(matrix[i, j]), full=full)
+    return Document(f"Attention rollout: {found.walk.title}", (facts_of(found.walk, said), part))
+
+
+def _comparison(found: Comparison, *, full: bool) -> Document:
+    """Return every step without and with the changes: entries that differ as "before → after"."""
+    tables: list[Sheet] = []
+    rows: list[tuple[str, ...]] = []
+    effect: list[Part] = []
+    for each in found.run():
+        if isinstance(each, Effect):
+            effect = [_effect(each, _where(found.walk, found.at))]
+            continue
+        decimals = each.clean.problem.decimals
+        for step in chosen(each.clean.problem, found.walk.only):
+            pair = each.clean[step.name], each.changed[step.name]
+            rows.append((str(each.number), step.name, *_difference(pair, decimals)))
+            texts = partial(_both, pair, decimals)
+            tables += _sheets(each.number, each.clean, step, pair[0].shape, texts, full=full)
+    columns = "entries that differ", "largest difference"
+    said = *found.said, "before → after; entries without an arrow are the same"
+    names = [f"layer {number}, {name}" for number, name, *_ in rows]
+    summary = sheet("What changes", names, columns, lambda i, j: rows[i][2 + j], full=True)
+    parts = (facts_of(found.walk, *said), *effect, summary, *tables)
+    return Document(f"Without and with changes: {found.walk.title}", parts)
+
+
+def _difference(pair: tuple[Matrix, Matrix], decimals: int) -> tuple[str, str]:
+    with np.errstate(invalid="ignore"):  # masked scores are -∞ in both
+        far = np.nan_to_num(np.abs(pair[1].astype(float) - pair[0]), nan=0.0)
+    differs = round_floats(pair[0], decimals) != round_floats(pair[1], decimals)
+    return f"{int(differs.sum()):,} of {differs.size:,}", f"{far.max(initial=0.0):.3g}"
+
+
+def _both(pair: tuple[Matrix, Matrix], decimals: int, place: tuple[Any, ...]) -> list[str]:
+    texts = (_texts_of(each, decimals, place) for each in pair)
+    return [a if a == b else f"{a} → {b}" for a, b in zip(*texts, strict=True)]
+
+
+def _effect(effect: Effect, where: str) -> Sheet:
+    """Return the logits and probabilities of the likeliest tokens."""
+    columns = "logit", "changed", "difference", "p", "changed p"
+    ids = sorted(effect.names, key=lambda i: -effect.clean[1][i])
+    rows = []
+    for i in ids:
+        (a, p), (b, q) = ((float(x[i]), float(y[i])) for x, y in (effect.clean, effect.changed))
+        rows.append([*map(_shown, (a, b, b - a, p, q))])
+    names = [f"{i}: {effect.names[i]}" if effect.names[i] != str(i) else str(i) for i in ids]
+    return sheet(f"Logits {where}", names, columns, lambda i, j: rows[i][j], full=True)
