@@ -324,8 +324,9 @@ def _written(answer: Marked | None, document: Document, form: str, shown: Shown)
 
         return write_latex(document)
     is_live = document.language == "en"  # scripts are in English
-    if answer is not None and isinstance(answer.marking and answer.marking.answer, Scanned):
-        document, is_live = _with_scans(document, answer.marking.answer), False
+    read = answer.marking.answer if answer is not None and answer.marking is not None else None
+    if isinstance(read, Scanned):
+        document, is_live = _with_scans(document, read), False
     if is_live and answer is not None and answer.marking is not None:
         from attncalc.writing.live.marked import write_marking
 
