@@ -16,8 +16,6 @@ Object.assign(global, { window, document: window.document });
 Numbas.queueScript('base', [], () => {});
 
 async function submitted(part, cells) {
-  cells.rows = cells.length;
-  cells.columns = cells[0].length;
   part.storeAnswer(cells);
   await new Promise((done) => {
     part.events.once('post-submit').then(done);
@@ -40,13 +38,19 @@ Numbas.queueScript('tried', ['json', 'parts/matrixentry', 'question', 'exam'], a
   const definition = JSON.parse(text.slice(text.indexOf('\n')));
   const told = { right: {}, scores: [] };
   for (const answer of [null, ...answers]) {
-    const { parts } = await question(definition);
+    const { parts: [part], attncalc } = await question(definition);
     if (answer === null) {
-      for (const part of parts) told.right[part.customName] = part.settings.correctAnswer;
+      for (const gap of part.gaps) told.right[gap.customName] = gap.settings.correctAnswer;
+      told.statement = attncalc.statements[0];
       continue;
     }
-    for (const part of parts) await submitted(part, answer[part.customName]);
-    told.scores.push(Object.fromEntries(parts.map((part) => [part.customName, part.score])));
+    await submitted(part, part.gaps.map(({ customName, settings: { numRows, numColumns } }) => {
+      const empty = Array.from({ length: numRows }, () => Array(numColumns).fill(''));
+      return Object.assign(answer[customName] ?? empty, { rows: numRows, columns: numColumns });
+    }));
+    told.scores.push(Object.fromEntries(part.gaps.map((gap) => [gap.customName, gap.score])));
+    told.said = part.gaps.flatMap((gap) => gap.markingFeedback.map(({ message }) => message));
+    told.score = part.score;
   }
   console.log(JSON.stringify(told));
 });

@@ -3,12 +3,15 @@
 The format is that of https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from attncalc.exporting.handed_in import COURSE, PROBLEM
+from attncalc.base.text import in_json
+from attncalc.exporting.handed_in import CLASS, COURSE, PROBLEM
 from attncalc.exporting.rules import Course, write_course
 from attncalc.exporting.wheels import packed, wheel_of_attncalc, wheel_of_numpy
 from attncalc.problem.problem import Problem
+from attncalc.reading.roster import Student
 from attncalc.writing.problem_file import write_problem
 
 OLDEST = (3, 11)
@@ -127,7 +130,7 @@ class Autograder(NamedTuple):
     notes: tuple[str, ...]
 
 
-def autograder(problem: Problem, course: Course) -> Autograder:
+def autograder(files: Mapping[str, str], course: Course) -> Autograder:
     """Return the zip for a problem.
 
     Marking requires only numpy: both are included as wheels, numpy for the exporting Python and
@@ -135,8 +138,8 @@ def autograder(problem: Problem, course: Course) -> Autograder:
 
     Parameters
     ----------
-    problem
-        The problem.
+    files
+        The problem, or those of a class: see `of_one` and `of_class`.
     course
         The rules of marking.
     """
@@ -148,12 +151,28 @@ def autograder(problem: Problem, course: Course) -> Autograder:
         "run_autograder": RUN,
         "grade.py": GRADE,
         "unpack.py": UNPACK,
-        PROBLEM: "".join(write_problem(problem)),
         COURSE: write_course(course),
+        **files,
     }
-    files = {name: text.encode() for name, text in texts.items()}
-    files |= {f"wheels/{wheel.name}": wheel.content for wheel in wheels}
-    return Autograder(packed(files), (_on_points(course), _on_network(first if numpy else "")))
+    packing = {name: text.encode() for name, text in texts.items()}
+    packing |= {f"wheels/{wheel.name}": wheel.content for wheel in wheels}
+    return Autograder(packed(packing), (_on_points(course), _on_network(first if numpy else "")))
+
+
+def of_one(problem: Problem) -> dict[str, str]:
+    """Return the file of a problem that all students get."""
+    return {PROBLEM: "".join(write_problem(problem))}
+
+
+def of_class(students: Sequence[Student], problems: Sequence[Problem]) -> dict[str, str]:
+    """Return the files of a class: the list of students, and the problem of each."""
+    places = [f"problems/{number}.json" for number in range(1, len(students) + 1)]
+    listed = [
+        {"name": student.name, "id": student.id, "email": student.email, "file": place}
+        for student, place in zip(students, places, strict=True)
+    ]
+    texts = ("".join(write_problem(problem)) for problem in problems)
+    return {CLASS: in_json(listed, indent=1), **dict(zip(places, texts, strict=True))}
 
 
 def _pythons(first: str) -> dict[str, str]:

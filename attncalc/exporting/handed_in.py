@@ -1,5 +1,6 @@
 """A submission, marked in the format of Gradescope: a test for each step, never a crash."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -21,7 +22,10 @@ from attncalc.reading.files import refuse_found
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.writing.verdict import verdict, verdict_of_lines, verdict_of_step
 
-PROBLEM, COURSE = "problem.json", "rules.json"
+PROBLEM, COURSE, CLASS = "problem.json", "rules.json", "class.json"
+"""A problem, the rules, and the class: its students, each with the file of their problem."""
+METADATA = "submission_metadata.json"
+"""What Gradescope knows about a submission, beside its folder."""
 MOST_FILES = 100
 """The largest number of files of a submission that are read."""
 DIGITS = 6
@@ -38,13 +42,13 @@ def results(source: Path, submission: Path) -> str:
     Parameters
     ----------
     source
-        The folder with the problem and its rules, as `gradescope` writes it.
+        The folder with the problem, or those of a class, and the rules, as `gradescope` writes it.
     submission
         The submission of the student.
     """
-    problem, course = read_problem(source / PROBLEM), read_course(source / COURSE)
-    key = key_of(problem, course.rules)
+    course = read_course(source / COURSE)
     try:
+        key = key_of(read_problem(_problem(source, submission)), course.rules)
         with key.names_at_hand():
             answer = handed_in(submission, key)
         results = of_marking(mark(key, answer, course.rules), course)
@@ -104,6 +108,42 @@ def _test(
 
 def _points(points: Fraction) -> float:
     return float(round(points, DIGITS))
+
+
+# -- students -----------------------------------------------------------------------------------
+
+
+def _problem(source: Path, submission: Path) -> Path:
+    """Return the file of the problem: in a class, that of the students who submit.
+
+    Raises
+    ------
+    InputError
+        If Gradescope names no student of the class, or several with different problems.
+    """
+    if not (source / CLASS).is_file():
+        return source / PROBLEM
+    students = json.loads((source / CLASS).read_text(encoding="utf-8"))
+    users = json.loads((submission.parent / METADATA).read_text(encoding="utf-8"))["users"]
+    found = [_files_of(user, students) for user in users]
+    (files, *others) = found or [set()]
+    if len(files) == 1 and all(each == files for each in others):
+        return source / files.pop()
+    names = of_each([on_a_line(str(user.get("email") or user.get("name"))) for user in users])
+    raise InputError(
+        f"Each student has a problem of their own, and the class list has none for {names or '?'} "
+        "(or several): ask your teacher to compare the list with Gradescope's"
+    )
+
+
+def _files_of(user: Mapping[str, Any], students: list[dict[str, str]]) -> set[str]:
+    """Return the problems of a user: by id, else by e-mail address, else by name."""
+    for own, theirs in (("id", "sid"), ("email", "email"), ("name", "name")):
+        wanted = str(user.get(theirs) or "").strip().casefold()
+        hits = {each["file"] for each in students if each[own].strip().casefold() == wanted}
+        if wanted and hits:
+            return hits
+    return set()
 
 
 # -- submissions --------------------------------------------------------------------------------

@@ -14,8 +14,10 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import of_each, on_a_line
+from attncalc.exporting.alone import Alone, accepted_alone
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import refuse_the_map, refuse_too_many, table, worksheet
+from attncalc.grading.key import Key
 from attncalc.problem.stated import heading
 from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
@@ -46,17 +48,17 @@ _QUESTION = """  <question type="cloze">
 """
 
 
-def cloze(solution: Solution, course: Course) -> str:
+def cloze(key: Key, course: Course) -> str:
     """Return the XML of a quiz of one question.
 
-    A gap accepts values within half a unit of the last shown decimal, by either rounding rule.
+    A gap accepts what `check` accepts whatever the other entries are: every usual rounding.
 
     Raises
     ------
     InputError
         If an asked entry is not a finite number, or there are too many for one question.
     """
-    return quiz([question(solution, course)])
+    return quiz([question(key, course)])
 
 
 def quiz(questions: Iterable[str]) -> str:
@@ -72,49 +74,55 @@ def category(name: str) -> str:
     >>> print(category("a/b <c>").splitlines()[1].strip())
     <category><text>$course$/top/a//b &lt;c&gt;</text></category>
     """
-    return _plain(_CATEGORY.format(name=escape(on_a_line(name).replace("/", "//"))))
+    return plain(_CATEGORY.format(name=escape(on_a_line(name).replace("/", "//"))))
 
 
-def question(solution: Solution, course: Course, of_whom: str = "") -> str:
+def question(key: Key, course: Course, of_whom: str = "") -> str:
     """Return the XML of a question; its name, which teachers see, contains the student."""
     refuse_the_map(course, "Moodle")
-    _refuse_what_gaps_cannot_hold(solution, course)
-    text = worksheet(solution, course, partial(_gaps, solution))
+    refuse_what_gaps_cannot_hold(key.solution, course, "Moodle")
+    text = worksheet(key.solution, course, partial(_gaps, key))
     closing = "<p>Each entry is marked separately.</p>\n"
-    name = heading(solution.problem) + (f" ({of_whom})" if of_whom else "")
-    return _plain(_QUESTION.format(name=escape(on_a_line(name)), text=text + closing))
+    name = heading(key.problem) + (f" ({of_whom})" if of_whom else "")
+    return plain(_QUESTION.format(name=escape(on_a_line(name)), text=text + closing))
 
 
-def _plain(xml: str) -> str:
+def plain(xml: str) -> str:
+    """Return text without the characters that XML cannot contain."""
     return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", xml)
 
 
-def _gaps(solution: Solution, grid: Grid) -> str:
-    """Return a gap for each entry; it accepts the digits of both rounding rules."""
-    half = Decimal(5).scaleb(-solution.problem.decimals - 1)
-    both = [each.shown(grid.name) for each in (solution, solution.other_rounding)]
-    one, other = (shown[grid.head - 1] if grid.head else shown for shown in both)
-    return table(
-        grid,
-        [
-            [_gap(dict.fromkeys(pair), half) for pair in zip(*rows, strict=True)]
-            for rows in zip(one, other, strict=True)
-        ],
-    )
+def _gaps(key: Key, grid: Grid) -> str:
+    """Return a gap for each entry."""
+    heads = accepted_alone(key, grid.name)
+    rows = heads[grid.head - 1] if grid.head else heads
+    return table(grid, [[_gap(each) for each in row] for row in rows])
 
 
-def _gap(accepted: Iterable[str], half: Decimal) -> str:
-    return "{1:NUMERICAL:" + "~".join(f"={text}:{half:f}" for text in accepted) + "}"
+def _gap(accepted: Alone) -> str:
+    """Return the syntax of a gap: numbers with their tolerances, first the one it shows later."""
+    shown, low, high, others = accepted
+    middle, room = (low + high) / 2, (high - low) / 2
+    exactly = [each for each in (shown, *others) if each != middle]
+    answers = [(each, Decimal(0)) for each in exactly]
+    answers.insert(0 if shown == middle else 1, (middle, room))
+    return "{1:NUMERICAL:" + "~".join(map(_answer, answers)) + "}"
 
 
-def _refuse_what_gaps_cannot_hold(solution: Solution, course: Course) -> None:
-    refuse_too_many(solution, course, "Moodle", MOST_GAPS)
+def _answer(answer: tuple[Decimal, Decimal]) -> str:
+    value, room = (each.normalize() for each in answer)
+    return f"={value:f}:{room:f}"
+
+
+def refuse_what_gaps_cannot_hold(solution: Solution, course: Course, system: str) -> None:
+    """Refuse infinities, and more fields than PHP accepts."""
+    refuse_too_many(solution, course, system, MOST_GAPS)
     infinite = [name for name in course.asked if not _is_finite(solution, name)]
     if infinite:
         others = ",".join(name for name in course.asked if name not in infinite)
         raise InputError(
-            f"{of_each(infinite)} hold{'s' if len(infinite) == 1 else ''} -inf, which a Moodle "
-            f"gap cannot hold: use --steps {others}"
+            f"{of_each(infinite)} hold{'s' if len(infinite) == 1 else ''} -inf, which a "
+            f"{system} gap cannot hold: use --steps {others}"
         )
 
 

@@ -6,13 +6,21 @@ apps/prairielearn/src/schemas/schemas/infoQuestion.json of PrairieLearn.
 
 import hashlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from attncalc.base.text import in_json, on_a_line
 from attncalc.exporting.rules import Course, write_course
-from attncalc.exporting.typed_in import COURSE, PROBLEM, name_of
+from attncalc.exporting.typed_in import COURSE, PROBLEM, VERSIONS, name_of
 from attncalc.exporting.wheels import wheel_of_attncalc
-from attncalc.exporting.worksheet import inert, refuse_the_map, refuse_too_many, table, worksheet
+from attncalc.exporting.worksheet import (
+    inert,
+    questions,
+    refuse_other_steps,
+    refuse_the_map,
+    refuse_too_many,
+    statement,
+    table,
+)
 from attncalc.grading.key import Key
 from attncalc.problem.stated import heading
 from attncalc.writing.document import Grid
@@ -50,17 +58,23 @@ def _attncalc(data):
 
 def generate(data):
     typed_in, folder = _attncalc(data)
-    data["correct_answers"].update(typed_in.correct_answers(folder))
+    version = typed_in.version_of(folder, data["variant_seed"])
+    if version:
+        data["params"]["version"] = version
+        data["params"]["statement"] = typed_in.statement_of(folder, version)
+    data["correct_answers"].update(typed_in.correct_answers(folder, version))
 
 
 def grade(data):
     typed_in, folder = _attncalc(data)
-    marked = typed_in.marked(folder, data["submitted_answers"])
+    version = data["params"].get("version", "")
+    marked = typed_in.marked(folder, data["submitted_answers"], version)
     data["partial_scores"] = marked["partial_scores"]
     data["score"] = marked["score"]
     data["feedback"]["verdict"] = marked["verdict"]
 '''
 
+_STATEMENT = "{{{params.statement}}}\n"
 _FEEDBACK = """<pl-submission-panel>
 {{#feedback.verdict}}<p>{{.}}</p>
 {{/feedback.verdict}}</pl-submission-panel>
@@ -75,15 +89,40 @@ def question(key: Key, course: Course) -> dict[str, str | bytes]:
     InputError
         If too many entries, or the lines of the map, are asked for.
     """
+    _refuse_what_fields_cannot_hold(key, course)
+    files = {PROBLEM: "".join(write_problem(key.problem))}
+    return _files(key, course, files, statement(key.solution))
+
+
+def of_class(versions: Sequence[tuple[Key, Course]]) -> dict[str, str | bytes]:
+    """Return the files of a question with a version for each student of a class.
+
+    The seed of a variant selects the version: questions do not know the student.
+    """
+    files: dict[str, str] = {}
+    for number, (key, course) in enumerate(versions, 1):
+        _refuse_what_fields_cannot_hold(key, course)
+        files[f"{VERSIONS}/{number}.json"] = "".join(write_problem(key.problem))
+        files[f"{VERSIONS}/{number}.html"] = statement(key.solution)
+    refuse_other_steps(questions(key.solution, course, _fields) for key, course in versions)
+    return _files(*versions[0], files, _STATEMENT)
+
+
+def _refuse_what_fields_cannot_hold(key: Key, course: Course) -> None:
     refuse_the_map(course, "PrairieLearn")
     refuse_too_many(key.solution, course, "PrairieLearn", MOST_FIELDS)
-    problem, rules = "".join(write_problem(key.problem)), write_course(course)
-    title = on_a_line(heading(key.problem))
+
+
+def _files(
+    key: Key, course: Course, problems: Mapping[str, str], opening: str
+) -> dict[str, str | bytes]:
+    rules, title = write_course(course), on_a_line(heading(key.problem))
+    page = opening + questions(key.solution, course, _fields) + _FEEDBACK
     return {
-        "info.json": _info(title, problem + rules),
-        "question.html": worksheet(key.solution, course, _fields) + _FEEDBACK,
+        "info.json": _info(title, "".join(problems.values()) + rules),
+        "question.html": page,
         "server.py": SERVER,
-        PROBLEM: problem,
+        **problems,
         COURSE: rules,
         WHEEL: wheel_of_attncalc().content,
     }

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import in_json
@@ -11,6 +12,7 @@ from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules
 from attncalc.problem.fields import LINES
 
+BY_NAME = ("weights", "deductions")
 PENALTIES = ("follow_penalty", "rounding_penalty", "precision_penalty")
 
 
@@ -79,10 +81,11 @@ def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
 def write_course(course: Course) -> str:
     """Return it as JSON, its numbers as fractions."""
     rules = course.rules
-    values = {name: str(getattr(rules, name)) for name in PENALTIES}
-    weights = {name: str(weight) for name, weight in rules.weights.items()}
+    values: dict[str, Any] = {name: str(getattr(rules, name)) for name in PENALTIES}
+    for name in BY_NAME:
+        values[name] = {each: str(number) for each, number in getattr(rules, name).items()}
     points = None if course.points is None else str(course.points)
-    said = {**values, "weights": weights, "asked": list(course.asked), "points": points}
+    said = {**values, "asked": list(course.asked), "points": points}
     return in_json(said, indent=2) + "\n"
 
 
@@ -90,11 +93,13 @@ def read_course(path: Path) -> Course:
     """Return what `write_course` wrote."""
     said = json.loads(path.read_text(encoding="utf-8"))
     follow, rounding, precision = (Fraction(said[name]) for name in PENALTIES)
+    weights, deductions = ({x: Fraction(n) for x, n in said[name].items()} for name in BY_NAME)
     rules = Rules(
         follow,
         rounding,
         precision,
-        weights={name: Fraction(weight) for name, weight in said["weights"].items()},
+        weights=weights,
+        deductions=deductions,
         asked=tuple(said["asked"]),
         points=None if said["points"] is None else Fraction(said["points"]),
     )

@@ -17,7 +17,12 @@ from attncalc.reading import read_problem
 from attncalc.reading.answers import answer_of
 from attncalc.writing.verdict import verdict
 
-__all__ = ["COURSE", "PROBLEM", "Entry", "correct_answers", "entries_of", "marked", "name_of"]
+__all__ = ["COURSE", "PROBLEM", "VERSIONS", "Entry", "correct_answers", "entries_of", "marked",
+           "name_of", "statement_of", "version_of"]  # fmt: skip
+
+
+VERSIONS = "versions"
+"""The folder of the problems of a class, and of their given matrices as HTML."""
 
 
 class Entry(NamedTuple):
@@ -60,9 +65,20 @@ def _heads(shown: list[Any]) -> list[Any]:
     return shown if isinstance(shown[0][0], list) else [shown]
 
 
-def correct_answers(folder: str) -> dict[str, str]:
+def version_of(folder: str, seed: int) -> str:
+    """Return the number of the version that a variant of the question gets; "" for the only one."""
+    count = len(list((Path(folder) / VERSIONS).glob("*.json")))
+    return str(seed % count + 1) if count else ""
+
+
+def statement_of(folder: str, version: str) -> str:
+    """Return the HTML of the given matrices of a version."""
+    return (Path(folder) / VERSIONS / f"{version}.html").read_text(encoding="utf-8")
+
+
+def correct_answers(folder: str, version: str = "") -> dict[str, str]:
     """Return the digits of each field."""
-    key, course = _key(folder)
+    key, course = _key(folder, version)
     shown = {name: _heads(key.solution.shown(name)) for name in course.asked}
     return {
         each.name: shown[each.step][max(each.head - 1, 0)][each.row][each.column]
@@ -70,7 +86,7 @@ def correct_answers(folder: str) -> dict[str, str]:
     }
 
 
-def marked(folder: str, typed: Mapping[str, Any]) -> dict[str, Any]:
+def marked(folder: str, typed: Mapping[str, Any], version: str = "") -> dict[str, Any]:
     """Return the score of each field, that of the question, and the sentences of the verdict.
 
     Parameters
@@ -79,8 +95,10 @@ def marked(folder: str, typed: Mapping[str, Any]) -> dict[str, Any]:
         The question, as `prairielearn` writes it.
     typed
         The content of each field, by its name.
+    version
+        The version, if the question has several.
     """
-    key, course = _key(folder)
+    key, course = _key(folder, version)
     matrices = _matrices(key, course, typed)
     if not matrices:
         return {"partial_scores": {}, "score": 0.0, "verdict": ["No answer was entered."]}
@@ -99,9 +117,10 @@ def marked(folder: str, typed: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _key(folder: str) -> tuple[Key, Course]:
-    problem, course = read_problem(Path(folder) / PROBLEM), read_course(Path(folder) / COURSE)
-    return key_of(problem, course.rules), course
+def _key(folder: str, version: str) -> tuple[Key, Course]:
+    home, course = Path(folder), read_course(Path(folder) / COURSE)
+    place = home / VERSIONS / f"{version}.json" if version else home / PROBLEM
+    return key_of(read_problem(place), course.rules), course
 
 
 def _matrices(key: Key, course: Course, typed: Mapping[str, Any]) -> dict[str, Any]:

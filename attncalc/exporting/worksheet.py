@@ -5,7 +5,7 @@ characters of texts are therefore written as character references.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 
 from attncalc.base.errors import InputError
@@ -67,9 +67,21 @@ def worksheet(solution: Solution, course: Course, asks: Asks) -> str:
     asks
         Returns the HTML of the fields for a matrix.
     """
+    return statement(solution) + questions(solution, course, asks)
+
+
+def statement(solution: Solution) -> str:
+    """Return the instruction, the conventions, and the given matrices side by side."""
+    page = make_page(solution, Contents((), blank=True))
+    return "\n".join((f"<p>{INSTRUCTION}</p>", *_Html().document(page))) + "\n"
+
+
+def questions(solution: Solution, course: Course, asks: Asks) -> str:
+    """Return the asked matrices, with their equations and fields."""
     steps = tuple(step for step in solution.plan if step.name in course.asked)
     page = make_page(solution, Contents(steps, blank=True))
-    return "\n".join((f"<p>{INSTRUCTION}</p>", *_Html(asks).document(page))) + "\n"
+    sections = (part for part in page.parts if isinstance(part, parts.Section))
+    return "\n".join(text for part in sections for text in _Html(asks).write(part)) + "\n"
 
 
 def refuse_the_map(course: Course, system: str) -> None:
@@ -86,6 +98,14 @@ def refuse_too_many(solution: Solution, course: Course, system: str, most: int) 
         raise InputError(
             f"{count:,} entries are required, but a question in {system} takes at most {most}: "
             "reduce the steps with --steps"
+        )
+
+
+def refuse_other_steps(asked: Iterable[str]) -> None:
+    """Refuse versions whose questions differ: a system shows the same fields for all."""
+    if len(set(asked)) > 1:
+        raise InputError(
+            "the versions of a problem ask for different matrices: export them one by one"
         )
 
 
@@ -106,7 +126,7 @@ def _cell(html: str) -> str:
 class _Html(DocumentWriter[str]):
     """Yields headings, lists and tables."""
 
-    def __init__(self, asks: Asks) -> None:
+    def __init__(self, asks: Asks = lambda grid: "") -> None:
         self.asks = asks
 
     def field(self, field: parts.Field) -> Iterator[str]:

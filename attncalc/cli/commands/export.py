@@ -13,7 +13,7 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.exporting.rules import Course, course_of
 from attncalc.grading.key import Key, key_of
-from attncalc.problem.attention.declared import DISPLAY
+from attncalc.problem.stated import heading
 from attncalc.reading.sets import is_set
 
 NAMES = {
@@ -21,8 +21,9 @@ NAMES = {
     "moodle": "Moodle",
     "prairielearn": "PrairieLearn",
     "numbas": "Numbas",
+    "stack": "STACK",
 }
-ENDINGS = {"gradescope": ".zip", "moodle": ".xml", "numbas": ".exam"}
+ENDINGS = {"gradescope": ".zip", "moodle": ".xml", "numbas": ".exam", "stack": ".xml"}
 """The file endings of systems."""
 OF_MARKING = {
     "weight": None,
@@ -57,7 +58,7 @@ def export(flags: Mapping[str, Any]) -> None:
 
 def _target(out: str | None, system: str) -> Target:
     target = target_of("--out", out)
-    if system in ("moodle", "numbas"):
+    if system in ("moodle", "numbas", "stack"):
         return target
     if target == STDOUT:
         what = "a zip: name its file" if system == "gradescope" else "a folder: name it"
@@ -88,23 +89,23 @@ def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
         raise InputError(f"--points: in {NAMES[system]} they are set where the question is used")
     for name, default in OF_MARKING.items():
         flag = f"--{name.replace('_', '-')}"
-        if system == "numbas" and name != "weight" and flags[name] not in (None, default):
-            raise InputError(f"{flag}: Numbas has no deductions, and no such entries")
+        if system == "stack" and name != "weight" and flags[name] not in (None, default):
+            raise InputError(f"{flag}: STACK has no deductions")
         if system == "moodle" and (flags[name] or None) not in (None, default):
             raise InputError(f"{flag}: Moodle marks each entry alone, and counts it as 1")
 
 
 def _gradescope(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.gradescope import autograder
+    from attncalc.exporting.gradescope import autograder, of_one
 
-    made = autograder(key.problem, course)
+    made = autograder(of_one(key.problem), course)
     return output(target, made.content, *made.notes)
 
 
 def _moodle(key: Key, course: Course, target: Target) -> Output:
     from attncalc.exporting.moodle import NOTE, cloze
 
-    return output(target, cloze(key.solution, course), NOTE)
+    return output(target, cloze(key, course), NOTE)
 
 
 def _prairielearn(key: Key, course: Course, target: Target) -> Output:
@@ -116,10 +117,15 @@ def _prairielearn(key: Key, course: Course, target: Target) -> Output:
 
 
 def _numbas(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.numbas import NOTE, ON_CARRYING, exam
+    from attncalc.exporting.numbas import NOTE, exam, question
 
-    carries = key.problem.rounding == DISPLAY
-    return output(target, exam(key.solution, course), NOTE, *([ON_CARRYING] if carries else []))
+    return output(target, exam(heading(key.problem), [question([(key, course)])]), NOTE)
+
+
+def _stack(key: Key, course: Course, target: Target) -> Output:
+    from attncalc.exporting.stack import NOTE, exported
+
+    return output(target, exported(key, course), NOTE)
 
 
 WRITERS = {
@@ -127,4 +133,5 @@ WRITERS = {
     "moodle": _moodle,
     "prairielearn": _prairielearn,
     "numbas": _numbas,
+    "stack": _stack,
 }

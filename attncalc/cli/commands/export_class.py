@@ -1,4 +1,4 @@
-"""`attncalc export` of a set for a class: every student's version of each problem, in one file."""
+"""`attncalc export` of a set for a class: every student's version of each problem."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncalc.base.errors import InputError, about
+from attncalc.base.errors import OutputError, about
 from attncalc.base.sources import remember
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.marking import (
@@ -17,21 +17,19 @@ from attncalc.cli.commands.marking import (
 )
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.progress import reporting
-from attncalc.cli.targets import Target, check_targets, deliver, output
-from attncalc.exporting.moodle import NOTE as OF_MOODLE
-from attncalc.exporting.moodle import category, quiz
-from attncalc.exporting.moodle import question as in_moodle
-from attncalc.exporting.numbas import NOTE as OF_NUMBAS
-from attncalc.exporting.numbas import ON_CARRYING, exam_of
-from attncalc.exporting.numbas import question as in_numbas
+from attncalc.cli.targets import Output, Target, check_targets, deliver
+from attncalc.exporting import gradescope, moodle, numbas, prairielearn, stack
 from attncalc.exporting.rules import course_of
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
-from attncalc.problem.attention.declared import DISPLAY
 from attncalc.reading import read_problem
+from attncalc.reading.roster import path_name
 from attncalc.reading.sets import ClassSet, read_set
+from attncalc.writing.files import Content
 
 TITLE = "Attention"
+Versions = Sequence[Sequence[Any]]
+"""The versions of each problem, in the order of the class."""
 
 
 class _Way(NamedTuple):
@@ -47,25 +45,31 @@ def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | No
     system = flags["to"]
     refuse_of_a_set(flags)
     given = read_set(Path(flags["file"]))
-    if system not in WRITERS:
-        one = given.handed[0][0].file
-        raise InputError(
-            f"{flags['file']}: class sets go to Moodle or Numbas; for this system, export one "
-            f"problem, as {one}"
-        )
     for row in given.handed:
         for handed in row:
             remember(handed.file)
+    target = _target(target, system, given)
     check_targets(target)  # again, since inputs are known now
     rules = rules_from({**flags, "atol": None, "rtol": None})
     samples = keys_of_one_student(given, rules)
     way = _Way(system, with_known_steps(rules, *samples), points)
-    versions = _versions(given, way)
-    content = WRITERS[system](given.problems, versions)
-    said = [NOTES[system]]
-    if system == "numbas" and any(key.problem.rounding == DISPLAY for key in samples):
-        said.append(ON_CARRYING)
-    deliver(output(target, content, *said, _counted(given, system)))
+    files, notes = WRITERS[system](given, _versions(given, way))
+    place = target.place or Path("-")
+    named = {place / name if target.is_folder else place: files[name] for name in files}
+    deliver(Output(target, named, (*notes, _counted(given, system))))
+
+
+def _target(target: Target, system: str, given: ClassSet) -> Target:
+    """Return the target: a folder of autograders if there are several problems."""
+    if system != "gradescope" or len(given.problems) == 1:
+        return target
+    assert target.place is not None
+    if target.place.suffix:
+        raise OutputError(
+            f"{target.place}: an assignment in Gradescope has one problem, and the set has "
+            f"{len(given.problems)}: name a folder for their zips, as -o autograders/"
+        )
+    return Target(target.place, is_folder=True)
 
 
 def _versions(given: ClassSet, way: _Way) -> list[list[Any]]:
@@ -88,25 +92,47 @@ def _versions(given: ClassSet, way: _Way) -> list[list[Any]]:
 
 
 def _version(way: _Way, thing: tuple[Path, str]) -> Any:
-    """Return one student's version of a problem, as the system has questions."""
+    """Return one student's version of a problem, with its rules; in Moodle, as a question."""
     file, name = thing
     with about(str(file)):
         key = key_of(read_problem(file), way.rules)
         course = course_of(key, rules_of_one(way.rules, key), way.points)
-        if way.system == "moodle":
-            return in_moodle(key.solution, course, name)
-        return in_numbas(key.solution, course)
+        in_moodle = {"moodle": moodle.question, "stack": stack.question}.get(way.system)
+        return in_moodle(key, course, name) if in_moodle else (key, course)
 
 
-def _quiz(problems: Sequence[str], versions: Sequence[Sequence[Any]]) -> str:
+Written = tuple[Mapping[Path, Content], tuple[str, ...]]
+"""Files, within the target if it is a folder, and notes."""
+
+
+def _quiz(note: str, given: ClassSet, versions: Versions) -> Written:
     parts: list[str] = []
-    for name, questions in zip(problems, versions, strict=True):
-        parts += [category(f"attncalc, problem {name}"), *questions]
-    return quiz(parts)
+    for name, questions in zip(given.problems, versions, strict=True):
+        parts += [moodle.category(f"attncalc, problem {name}"), *questions]
+    return {Path(): moodle.quiz(parts)}, (note,)
 
 
-def _exam(_: Sequence[str], versions: Sequence[Sequence[Any]]) -> str:
-    return exam_of(TITLE, versions)
+def _exam(_: ClassSet, versions: Versions) -> Written:
+    return {Path(): numbas.exam(TITLE, map(numbas.question, versions))}, (numbas.NOTE,)
+
+
+def _autograders(given: ClassSet, versions: Versions) -> Written:
+    made = {}
+    for name, own in zip(given.problems, versions, strict=True):
+        problems = [key.problem for key, _ in own]
+        files = gradescope.of_class(given.students, problems)
+        made[Path(f"{path_name(name, 'problem')}.zip")] = gradescope.autograder(files, own[0][1])
+    notes = next(iter(made.values())).notes
+    return {name: each.content for name, each in made.items()}, notes
+
+
+def _questions(given: ClassSet, versions: Versions) -> Written:
+    several = len(given.problems) > 1
+    return {
+        Path(path_name(name, "problem") if several else "", file): content
+        for name, own in zip(given.problems, versions, strict=True)
+        for file, content in prairielearn.of_class(own).items()
+    }, prairielearn.NOTES
 
 
 def _counted(given: ClassSet, system: str) -> str:
@@ -115,13 +141,18 @@ def _counted(given: ClassSet, system: str) -> str:
     return f"{what} in {versions:,} versions: {GIVEN_OUT[system]}"
 
 
-WRITERS: Mapping[str, Callable[[Sequence[str], Sequence[Sequence[Any]]], str]] = {
-    "moodle": _quiz,
+WRITERS: Mapping[str, Callable[[ClassSet, Versions], Written]] = {
+    "gradescope": _autograders,
+    "moodle": partial(_quiz, moodle.NOTE),
     "numbas": _exam,
+    "prairielearn": _questions,
+    "stack": partial(_quiz, stack.NOTE),
 }
-NOTES = {"moodle": OF_MOODLE, "numbas": OF_NUMBAS}
 GIVEN_OUT = {
+    "gradescope": "each student is marked by their own, found by id, e-mail address or name",
     "moodle": "a category for each problem, of which a quiz can take a random question",
     "numbas": "each student gets a random one of each problem",
+    "prairielearn": "each student gets a random one of each problem",
+    "stack": "a category for each problem, of which a quiz can take a random question",
 }
-"""How versions are assigned: these systems do not know the class list."""
+"""How versions are assigned: only Gradescope tells whose submission it is."""

@@ -37,9 +37,9 @@ _TIME = re.compile(
     r"(?<![\d.])(?:\d{4}-\d\d?-\d\d?|\d\d?:\d\d(?::\d\d)?|\d\d?[./]\d\d?[./]\d{4})(?![\d.])"
     r"|\b[^\W\d_]{3,9}\.? \d\d?(?:st|nd|rd|th)?,? (?:19|20)\d\d\b"
     r"|\b\d\d?\.? [^\W\d_]{3,9}\.? (?:19|20)\d\d\b"
-    r"|\(\d{1,4} rows?\)"
+    r"|\+\d{1,3}(?:[ /-]?\d{2,5}){2,5}|\(\d{1,4} rows?\)|(?<=  )\(\d{1,2}\.\d{1,2}\)\s*$"
 )
-"""A date, the time of a message, or a number of rows."""
+"""A date, a time, a telephone number, a number of rows, or the number of an equation."""
 _FRACTION = re.compile(r"\\[tdc]?frac\s*(?:\{(-?[\d.]+)\}\s*\{([\d.]+)\}|(\d)(\d))")
 _NUMBER = re.compile(
     rf"(?<![\w.{COMMA}])[-−–—⁻]?\s?(?:inf(?:inity|ty)?\b|∞|\\infty"
@@ -216,10 +216,16 @@ def cuts(
     is_operand = np.array([each.is_operand for each in numbers], bool)
     is_result = np.array([each.is_result for each in numbers], bool)
     is_last = np.array([each.is_last for each in numbers], bool)
-    runs = {"in order": ~is_operand, "as results": is_result, "behind relations": is_last}
+    agree &= free[:, np.newaxis, np.newaxis]
+    runs = {
+        "in order": free & ~is_operand,
+        "as results": free & is_result,
+        "behind relations": free & is_last,
+        "among others": ~is_operand,  # at equal distances, whatever is between
+    }
     seen, found = set[bytes](), []
     for layout, is_in in runs.items():
-        run = np.flatnonzero(free & is_in)
+        run = np.flatnonzero(is_in)
         if run.tobytes() in seen:
             continue
         seen.add(run.tobytes())
@@ -229,6 +235,8 @@ def cuts(
             for rows, stride in _arrangements(own, is_seen, strides):
                 places = np.where(rows >= 0, run[rows], -1)
                 places = places.T if way else places
+                if not free[places[places >= 0]].all():
+                    continue
                 agreeing = near(values[places], key) & (places >= 0)
                 found.append(Cut(places.tolist(), agreeing, layout + way, stride))
     return found

@@ -8,6 +8,7 @@ from attncalc.reading.plain.corrections import is_correction
 
 PROSE = "prose with its numbers"
 NO_NAME = "these numbers have no name"
+IN_COMMENT = "these numbers are in a comment"
 IN_SENTENCE = "these numbers are in a sentence"
 _DIMENSIONS = re.compile(
     r"\b\d{1,4}\s{0,3}(?:×|x|by|mal|par|por)\s{0,3}\d{1,4}(?:\s?(?:×|x)\s?\d{1,4})?\b"

@@ -28,6 +28,10 @@ _ALSO = (("S", "S_scaled"), ("S", "S_masked"), ("S_scaled", "S_masked"), ("A", "
 _AFTER = ("S", "S_scaled", "S_masked", "S_capped", "A", "H", "C", "O")
 """Steps that words confuse: a matrix under one of these names may be another of them."""
 SURE = 0.5
+MINUS_INFINITY_WRITTEN = -1e4
+"""The largest number that people write for -∞."""
+
+
 NEARLY = 0.75
 FEW = 3
 """The largest number of entries that may agree with another step by chance."""
@@ -77,8 +81,8 @@ def _named_by_following(parts: list[Part], expected: Expected, found: Collected)
         later.append((part, values))
     if expected.follows is None or not later:
         return parts
-    followed = expected.follows(own)
     for part, values in later:
+        followed = expected.follows({n: v for n, v in own.items() if v is not values})
         shares = {name: share_alike(values, each) for name, each in followed.items()}
         missing = [name for name in shares if name in _AFTER and name not in there]
         meant = max(missing, key=lambda name: shares[name], default=part.name)
@@ -120,6 +124,14 @@ def _renamed(
 def _differs(numbers: Matrix) -> bool:
     """Return whether numbers are not all equal."""
     return bool((numbers != numbers[:1]).any())
+
+
+def _is_unmasked(values: Matrix, masked: Matrix) -> bool:
+    """Return whether scores are written wherever the mask forbids them."""
+    forbidden = np.isneginf(masked).ravel()
+    if not forbidden.any() or values.size != forbidden.size:
+        return False
+    return bool((values.ravel()[forbidden] > MINUS_INFINITY_WRITTEN).all())
 
 
 def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
@@ -165,6 +177,8 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
         options += [name for name in others if expected.agreement(name, values) == 1]
     # if all numbers of a step are equal, as for scores times 0, agreement proves nothing
     options = [name for name in options if _differs(np.ravel(expected.steps.get(name, 0)))]
+    if "S_masked" in options and _is_unmasked(values, expected.steps["S_masked"]):
+        options.remove("S_masked")
     if not options:
         return None
     if "S_masked" in options and part.name in ("S", "S_scaled") and np.isneginf(values).any():

@@ -31,7 +31,7 @@ from attncalc.reading.answers.parts import (
     matrix_of,
 )
 from attncalc.reading.answers.placing import place_loose
-from attncalc.reading.answers.prose import role_of_words
+from attncalc.reading.answers.prose import IN_COMMENT, role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.answers.token_rows import with_rows_of_tokens
 from attncalc.reading.answers.witness import witnessed
@@ -47,13 +47,13 @@ from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
-from attncalc.reading.plain.sentence_rows import with_rows
+from attncalc.reading.plain.sentence_rows import with_rows, without_senders
 from attncalc.reading.plain.sentence_vectors import with_vectors
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 from attncalc.reading.plain.topics import with_topics
 
 MOST_FAULTS = 100
-ENOUGH_COLUMNS, WRONG = 2, 0.5
+ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
 """The number of matrices with rows for columns that are a habit, and not a mistake."""
 _MASKED = ("x", "X", "×", "*", "/", "-", "--", "---", "–", "—")
 """Signs that people write for masked entries."""
@@ -138,7 +138,7 @@ def _rewritten(text: str, expected: Expected) -> str:
         return _step_named(expected, words)[1]
 
     text = in_english(with_layers_in_words(with_tables(text)))
-    text = with_corrections(without_references(text))
+    text = with_corrections(without_references(without_senders(text)))
     text = with_rows_of_tokens(text, expected.labels)
     named = partial(_step_named, expected)
     return with_vectors(with_rows(with_topics(text, named), named), size)
@@ -203,12 +203,19 @@ def _fitting(
     made = dict(matrices)
     for name, written in matrices.items():
         shape = expected.shape(name)[-2:]
-        if expected.steps and not shape and written.values.size == 1:
+        others = [row for n, each in made.items() if n != name for row in _rows_of(each)]
+        is_again = written.values.size == 1 or all(row in others for row in _rows_of(written))
+        if expected.steps and not shape and is_again:
             line = next((each.line for each in found.parts if each.name == name), 0)
-            text, why = written.text((0, 0)), f"{name} is no step here"
+            text = written.text((0,) * written.values.ndim)
+            why = f"this problem does not have {name}"
             found.unread.append(Unread(line, text, why, could_be_matrix=False))
             del made[name]
         if not shape or written.shape[-2:] == shape:
+            continue
+        if (without := _without_sums(written, shape)) is not None:
+            found.remarks.append(f"{name} is read without the sums beside its entries")
+            made[name] = without
             continue
         texts = (each.text for each in found.taken if each.what == name)
         if any(_EXPLICIT.search(text) for text in texts):
@@ -225,6 +232,32 @@ def _fitting(
     return made
 
 
+def _rows_of(written: WrittenMatrix) -> list[list[float]]:
+    """Return the rows of a matrix as lists of numbers."""
+    return written.values.reshape(-1, written.shape[-1]).tolist()
+
+
+def _without_sums(written: WrittenMatrix, shape: tuple[int, ...]) -> WrittenMatrix | None:
+    """Return a matrix without a last row or column with the sums of the others; None for others."""
+    for axis in (0, 1):
+        larger = tuple(size + (k == axis) for k, size in enumerate(shape))
+        if written.shape != larger or written.problem:
+            continue
+        *entries, sums = np.moveaxis(written.values, axis, 0)
+        if (np.abs(np.sum(entries, axis=0) - sums) <= NEAR_SUM * len(entries)).all():
+            return written.arranged(lambda each: each[: shape[0], : shape[1]])
+    return None
+
+
+def _is_only_turned(name: str, written: WrittenMatrix, expected: Expected) -> bool:
+    """Return whether a square matrix agrees with its step in full only as its transpose."""
+    key = expected.steps.get(name)
+    if key is None or key.ndim != 2 or written.shape != key.shape or key.shape != key.T.shape:
+        return False
+    turned, as_is = share_alike(written.values.T, key), share_alike(written.values, key)
+    return turned == 1 and as_is < 1
+
+
 def _turned_alike(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> dict[str, WrittenMatrix]:
@@ -235,13 +268,17 @@ def _turned_alike(
         if name not in turned and each.shape[::-1] == expected.shape(name) != each.shape
     }  # fmt: skip
     made = dict(matrices)
+    columns = {name for name, each in matrices.items() if _is_only_turned(name, each, expected)}
+    if len(columns.intersection("QKVO")) >= SURE_COLUMNS:
+        for name in columns:
+            made[name] = matrices[name].arranged(np.transpose)
+        said = ", ".join(sorted(columns))
+        found.remarks.append(f"{said} are read transposed: their numbers have tokens as columns")
+        return made
     for name, written in matrices.items():
-        key = expected.steps.get(name, np.zeros((0, 0)))
-        is_square = (
-            key.ndim == 2 and written.shape == key.T.shape == key.shape and own_name(name) in "QKVO"
-        )
-        by_numbers = is_square and share_alike(written.values.T, key) == 1 and bool(others)
-        by_numbers = by_numbers and share_alike(written.values, key) <= WRONG
+        is_like = share_alike(written.values.T, expected.steps.get(name, written.values[:0])) == 1
+        by_numbers = bool(others and columns) and is_like and name in {*columns, *others}
+        by_numbers = by_numbers and own_name(name) in "QKVO"
         if by_numbers or (name in others and len(turned) >= ENOUGH_COLUMNS):
             made[name] = written.arranged(np.transpose)
             like = " and ".join(sorted(others if by_numbers else turned))
@@ -277,8 +314,7 @@ def _take_comment(comment: Comment, found: Collected) -> None:
         how = "a comment" if role == "words" else f"a comment: {role}"
         found.taken.append(Taken(line, line, "", how, text))
     else:
-        why = "these numbers are in a comment"
-        found.unread.append(Unread(line, text, why, "=" not in text or "[" in text))
+        found.unread.append(Unread(line, text, IN_COMMENT, "=" not in text or "[" in text))
 
 
 def _matrices(

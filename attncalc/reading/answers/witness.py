@@ -26,7 +26,7 @@ from attncalc.reading.answers.answer import (
 from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, near, numbers_of
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.prose import IN_SENTENCE, NO_NAME, PROSE
+from attncalc.reading.answers.prose import IN_COMMENT, IN_SENTENCE, NO_NAME, PROSE
 from attncalc.reading.plain.corrections import is_correction
 from attncalc.reading.plain.marks import COMMA
 
@@ -34,8 +34,10 @@ ENOUGH = 0.75
 """The share of entries that must agree for a cut to be a step."""
 WRONG = 0.5
 """The share up to which another cut can replace a step that was read."""
+PLAIN = 25.0
+"""Bits of its numbers with which a whole cut needs no name, even below another."""
 EXACT = 5.0
-"""Bits for a cut that takes all free numbers between the steps around it."""
+"""Bits for a cut that contains all free numbers between the steps around it."""
 STRIDDEN = 4.0
 """Bits that a cut loses if other numbers are between the entries of its rows."""
 NAMED, OTHERWISE, UNREAD, ON_LINES, IN_ORDER = 8.0, -10.0, 5.0, 3.0, 3.0
@@ -320,6 +322,8 @@ class Witness:
                 places = np.array(cut.rows)[cut.agreeing]
                 self.own.setdefault(name, set()).update(places.tolist())
                 self.free[places] = False
+            if window is lines and name in self.rows:
+                break
 
     def _best(
         self, name: str, written: WrittenMatrix | None, key: Matrix
@@ -390,7 +394,7 @@ class Witness:
         free[[*self.own.get(name, ())]] = True
         groups = [group for group, named in self.groups if named == name]
         widest = max(map(len, groups), default=0)
-        groups = [each for each in groups if 1 < len(each) or widest == 1]
+        groups = [each for each in groups if len(each) > 1 or widest == 1]
         if len(groups) == height + 1 and self._are_counts(groups[0]):
             groups = groups[1:]
         are_wider = all(len(each) == width + 1 for each in groups)
@@ -475,6 +479,7 @@ class Witness:
         lines = [self.numbers[row[0]].line for row in rows]
         score += ON_LINES * (len({*lines}) == len(lines) and len(lines) > 1)
         score -= STRIDDEN * (cut.stride > 1)
+        is_plain = cut.share == 1 and score >= PLAIN
         said = self._said(cut, name)
         if said not in self.expected.steps:
             said = ""  # of a given matrix: "weights of query 1" are not W_Q
@@ -483,7 +488,8 @@ class Witness:
         is_unread = len({*lines} & unread) * 2 >= len({*lines})
         if self._is_factor(cut):
             return 0.0
-        if (said not in ("", name) and not is_unread) or not (said or self._is_parted(cut)):
+        is_other = said not in ("", name) and not (is_unread or is_plain)
+        if is_other or not (said or self._is_parted(cut)):
             return 0.0
         score += UNREAD * is_unread
         between = self._between(name, cut)
@@ -639,7 +645,7 @@ class Witness:
             if again and each.could_be_matrix:
                 how = f"{again} again"
                 self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
-            elif not (each.could_be_matrix and self._is_read(each, own)):
+            elif not (each.could_be_matrix and self._is_read(each, own, read)):
                 left.append(each)
         self.found.unread[:] = [*left, *self._left_over()]
 
@@ -693,12 +699,14 @@ class Witness:
             is_prose = any(map(_WORD.search, words)) and not is_row
             values = {number.value for number in numbers}
             is_size = values <= sizes and 1 < len(numbers) < FEW
-            is_alone = len(numbers) == 1 and 1 not in widths and each.why == NO_NAME
-            if not said and (is_prose or is_alone or is_size):
+            is_alone = len(numbers) == 1 and 1 not in widths and each.why in (NO_NAME, IN_COMMENT)
+            if not numbers or (not said and (is_prose or is_alone or is_size)):
                 place = self.found.unread.index(each)
                 self.found.unread[place] = each._replace(could_be_matrix=False)
 
-    def _is_read(self, unread: Unread, own: list[Number]) -> bool:
+    def _is_read(
+        self, unread: Unread, own: list[Number], read: Mapping[str, WrittenMatrix]
+    ) -> bool:
         """Return whether the results in an unread text are all parts of steps."""
         is_first = bool(own) and not unread.text[: own[0].start].strip(STARTS)
         if is_first and own[0].value in range(1, MOST_ROWS):
@@ -720,6 +728,21 @@ class Witness:
         )
         said = Counter(n.value for n, is_one in zip(own, is_result, strict=True) if is_one)
         return said <= there
+
+    @staticmethod
+    def _are_powers(own: list[Number], read: Mapping[str, WrittenMatrix]) -> Matrix:
+        """Return which numbers are e^s of a score, or the sum of such a row: work of a softmax."""
+        values = np.array([each.value for each in own])
+        found = np.zeros(len(own), bool)
+        for name, written in read.items():
+            if own_name(name)[:1] != "S" or written.values.ndim != 2:
+                continue
+            with np.errstate(all="ignore"):
+                powers = np.exp(np.nan_to_num(written.values, nan=-np.inf))
+                sums = np.concatenate([np.ravel(powers), powers.sum(axis=-1)])
+                within = np.abs(values[:, None] - sums) <= ONE * np.maximum(1, sums)
+            found |= within.any(axis=1)
+        return found
 
     def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
         """Yield where the same numbers begin on a line, consecutively."""

@@ -14,7 +14,7 @@ _LETTER = r"(?:[A-Za-zα](?:[_^]\{?(?:scaled|masked)\}?)?|alpha|attn)"
 _NAME = (
     rf"(?<![\w.])(?:(?:the )?(?:entry|element|value) )?(?-i:{_LETTER}) ?{_PLACE}"
     rf"|\b(?:row|zeile|ligne|fila) \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})\b"
-    r"|(?-i:\b[A-Z]),? row \d{1,2}"
+    r"|(?-i:\b[A-Z]),? (?:row \d{1,2}|(?:first|second|third|fourth|fifth) row)"
     rf"|\b(?:the )?(?:first|second|third|fourth) row of (?-i:{_LETTER})\b"
 )
 _NUMBER = rf"[-+−–]?(?:\d{{1,9}}(?:[.,{COMMA}]\d{{1,9}})?(?:/\d{{1,9}})?|[.]\d{{1,9}})"

@@ -70,6 +70,21 @@ def with_rows(text: str, named: Named) -> str:
     return "\n".join(_line(line, named) for line in _without_lists(text.split("\n")))
 
 
+def without_senders(text: str) -> str:
+    """Return a text without the time and the name before each message of a chat.
+
+    Examples
+    --------
+    >>> without_senders("[10:02] ana: Q = [1 2]")
+    'Q = [1 2]'
+    """
+    lines = text.split("\n")
+    return "\n".join(
+        _CHAT.sub("", line, count=1) if len(line) <= LONGEST and _CHAT.match(line) else line
+        for line in lines
+    )
+
+
 def _with_slashes(match: "re.Match[str]") -> str:
     """Return rows that slashes separate as a matrix, if they have one width: 5 2 / -2 -1."""
     rows = [_PARTED.split(row) for row in match[0].split(" / ")]
@@ -82,7 +97,6 @@ def _with_slashes(match: "re.Match[str]") -> str:
 
 def _line(line: str, named: Named) -> str:
     if len(line) <= LONGEST and "|" not in line:
-        line = _CHAT.sub("", line, count=1) if _CHAT.match(line) else line
         line = _SLASHED.sub(_with_slashes, line) if " / " in line else line
     if len(line) > LONGEST or not any(each in line.lower() for each in _COUNTED):
         return line

@@ -256,7 +256,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         yield self._section(
             joined([in_mathml(name_in_mathml(name)), f": {section.said}"]),
             *self._of_section(section),
-            class_="step",
+            class_="step roomy" if section.has_room else "step",
             id=f"{self.prefix}step-{name}",
         )
 

@@ -35,16 +35,16 @@ _BEFORE_VALUE = frozenset((
 ))  # fmt: skip
 _BEFORE_BLOCK = frozenset((")", "=>", ";", "{", "}", "else", "try", "finally", "do", "catch", ""))
 _OPEN, _CLOSED = frozenset("([{"), frozenset(")]}")
-PAGE, PRACTICE, MARKED, CURVE, PLAYGROUND, SLIDES = (
-    "page", "practice", "marked", "curve", "playground", "slides",
+PAGE, PRACTICE, MARKED, CURVE, PLAYGROUND, SLIDES, NUMBAS = (
+    "page", "practice", "marked", "curve", "playground", "slides", "numbas",
 )  # fmt: skip
 """The uses of a page: an interactive solution, a worksheet, a marked answer, the
-curve of a study, the playground, and slides."""
+curve of a study, the playground, slides, and a question of Numbas."""
 IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
 GLOBALS = frozenset((
     "Array", "BigInt", "Blob", "Boolean", "CSS", "Error", "Float64Array", "Image", "Infinity",
-    "JSON", "Map", "Math", "NaN", "Number", "Object", "RangeError", "RegExp", "Set", "String",
-    "SyntaxError", "URL", "WeakMap", "clearTimeout", "decodeURIComponent", "document",
+    "JSON", "Map", "Math", "NaN", "Number", "Numbas", "Object", "RangeError", "RegExp", "Set",
+    "String", "SyntaxError", "URL", "WeakMap", "clearTimeout", "decodeURIComponent", "document",
     "encodeURIComponent", "innerHeight", "innerWidth", "location", "matchMedia", "parseInt",
     "requestAnimationFrame", "setTimeout", "structuredClone", "window",
 ))  # fmt: skip

@@ -1,0 +1,210 @@
+"""Steps in the language of Maxima, with the student's own earlier matrices as inputs.
+
+The functions use only what STACK allows: stack/cas/security-map.json of
+https://github.com/maths/moodle-qtype_stack.
+"""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.base.types import Matrix
+from attncalc.equations.expressions import (
+    Call,
+    Expression,
+    Negative,
+    Number,
+    Product,
+    Quotient,
+    Ratio,
+    Root,
+    Sum,
+    Symbol,
+    Transposed,
+    Where,
+)
+from attncalc.problem.step import Step
+from attncalc.solving.plan import formula
+from attncalc.solving.solution import Solution
+from attncalc.writing.mathematics import MathWriter
+
+FUNCTIONS = """attn_total(r) := apply("+", r);
+attn_power(x, most) := if is(x - most < -600) then 0.0 else float(exp(x - most));
+attn_weights(r) := makelist(attn_power(x, apply(max, r)), x, r);
+attn_shares(r) := float(r/attn_total(r));
+attn_softmax(m) := apply(matrix, makelist(attn_shares(attn_weights(m[i])), i, 1, length(m)));
+attn_down(m, n) := apply(matrix, makelist(m[1], i, 1, n));
+attn_where(m, ok) := apply(matrix, makelist(makelist(if is(ok[i][j] = 1) then m[i][j] else -10^6,
+  j, 1, length(m[1])), i, 1, length(m)));
+attn_beside(one, other) := apply(matrix, makelist(append(one[i], other[i]), i, 1, length(one)));
+attn_is(x, low, high) := if is(float(x) >= low) and is(float(x) <= high) then 1 else 0;
+attn_near(x, own, room) := attn_is(x, float(own) - room, float(own) + room);
+attn_right(m, low, high) := makelist(makelist(attn_is(m[i][j], low[i][j], high[i][j]),
+  j, 1, length(m[1])), i, 1, length(m));
+attn_follows(m, own, low, high) := makelist(makelist(
+  attn_near(m[i][j], own[i][j], (high[i][j] - low[i][j])/2), j, 1, length(m[1])), i, 1, length(m));
+attn_all(one, other) := makelist(map(max, one[i], other[i]), i, 1, length(one));
+attn_share(ok) := attn_total(flatten(ok))/length(flatten(ok));"""
+"""Softmax, masks, and comparisons with ranges; each value is 1 for right, 0 for wrong."""
+
+
+class Place(NamedTuple):
+    """A step, or one head of it: from 1, or 0 without heads."""
+
+    name: str
+    head: int
+
+    @property
+    def variable(self) -> str:
+        """Its name in Maxima, and as an input."""
+        plain = "".join(sign for sign in self.name if sign.isalnum())
+        return f"ans{plain}h{self.head}" if self.head else f"ans{plain}"
+
+
+class UnwrittenError(Exception):
+    """No expression of Maxima is known for a step."""
+
+
+def heads_of(solution: Solution, name: str) -> int:
+    """Return the number of heads of a step, 0 for a single matrix."""
+    shape = solution.shape_of(name)
+    return shape[0] if len(shape) == 3 else 0
+
+
+def in_maxima(solution: Solution, place: Place, inputs: Iterable[Place]) -> str:
+    """Return a step, or one head of it, from the inputs that are asked for.
+
+    Raises
+    ------
+    UnwrittenError
+        If one of its operations is not written here.
+    """
+    step = next(each for each in solution.plan if each.name == place.name)
+    return _Maxima(solution, step, place.head, inputs).own()
+
+
+class _Maxima(MathWriter):
+    """Writes a step, or one head, from the inputs that are asked for before it."""
+
+    def __init__(self, solution: Solution, step: Step, head: int, inputs: Iterable[Place]) -> None:
+        self.solution, self.step, self.head = solution, step, head
+        self.inputs = tuple(inputs)
+        self.steps = {each.name: each for each in solution.plan}
+
+    def own(self) -> str:
+        return self.write(formula(self.step, self.solution.problem))
+
+    def symbol(self, symbol: Symbol) -> str:
+        name, problem = symbol.name, self.solution.problem
+        if name == "d_k":
+            return str(self.solution.shape_of("K")[-1])
+        if name in self.steps:
+            return self._of_head(name, heads_of(self.solution, name))
+        if name not in problem.names:
+            raise UnwrittenError
+        given = np.asarray(problem.given[name], np.float64)
+        count = len(given) if given.ndim == 3 else 0
+        own = given[self._head_in(count) - 1] if count else given
+        return matrix(own.T if problem.standing.is_turned(name) else own)
+
+    def _of_head(self, name: str, count: int) -> str:
+        place = Place(name, self._head_in(count))
+        if place in self.inputs:
+            return place.variable
+        if count and not self.head:
+            raise UnwrittenError
+        return f"({_Maxima(self.solution, self.steps[name], place.head, self.inputs).own()})"
+
+    def _head_in(self, count: int) -> int:
+        """Return the head of a matrix that this head reads: several may share one."""
+        heads = heads_of(self.solution, self.step.name)
+        return (self.head - 1) * count // heads + 1 if count and self.head else 0
+
+    def number(self, number: Number) -> str:
+        if number.exact is None:
+            raise UnwrittenError
+        return f"({number.exact})"
+
+    def ratio(self, ratio: Ratio) -> str:
+        return f"({ratio.exact})"
+
+    def sum(self, total: Sum) -> str:
+        return f"({' + '.join(map(self._term, total.terms))})"
+
+    def _term(self, term: Expression) -> str:
+        """Write a term; a row that is added to each row is repeated."""
+        given = self.solution.problem.given
+        if isinstance(term, Symbol) and term.name in given:
+            rows = self.solution.shape_of(self.step.name)[-2]
+            if given[term.name].shape[-2] == 1 < rows:
+                return f"attn_down({self.write(term)}, {rows})"
+        return self.write(term)
+
+    def negative(self, negative: Negative) -> str:
+        return f"(-1*{self.write(negative.term)})"
+
+    def product(self, product: Product) -> str:
+        if product.sign == "⊙":
+            return f"({'*'.join(map(self.write, product.factors))})"
+        return f"({' . '.join(map(self.write, product.factors))})"
+
+    def quotient(self, quotient: Quotient) -> str:
+        return f"({self.write(quotient.top)}/{self.write(quotient.bottom)})"
+
+    def root(self, root: Root) -> str:
+        return f"float(sqrt({self.write(root.radicand)}))"
+
+    def transposed(self, transposed: Transposed) -> str:
+        return f"transpose({self.write(transposed.matrix)})"
+
+    def call(self, call: Call) -> str:
+        if call.function == "softmax":
+            return f"attn_softmax({self.write(call.argument)})"
+        if call.function not in ("concat", "mean") or not isinstance(call.argument, Symbol):
+            raise UnwrittenError
+        count = heads_of(self.solution, call.argument.name)
+        steps = [
+            _Maxima(self.solution, self.step, head, self.inputs) for head in range(1, count + 1)
+        ]
+        heads = [each.in_head(call.argument.name, n) for n, each in enumerate(steps, 1)]
+        if call.function == "mean":
+            return f"(({' + '.join(heads)})/{count})"
+        joined, *others = heads
+        for other in others:
+            joined = f"attn_beside({joined}, {other})"
+        return joined
+
+    def in_head(self, name: str, head: int) -> str:
+        if Place(name, head) in self.inputs:
+            return Place(name, head).variable
+        return f"({_Maxima(self.solution, self.steps[name], head, self.inputs).own()})"
+
+    def where(self, where: Where) -> str:
+        digits = np.asarray(self.solution.shown(self.step.name), np.float64)
+        allowed = np.isfinite(digits[self.head - 1] if self.head else digits).astype(np.float64)
+        return f"attn_where({self.write(where.value)}, {matrix(allowed)})"
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuse every kind of expression that has no method here."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise UnwrittenError
+
+
+def matrix(values: Matrix | list[list[Decimal]]) -> str:
+    """Return a matrix of numbers.
+
+    Examples
+    --------
+    >>> matrix([[Decimal("0.5"), Decimal(-1)]])
+    'matrix([0.5,-1])'
+    """
+    rows = (",".join(map(_plain, row)) for row in values)
+    return f"matrix({','.join(f'[{row}]' for row in rows)})"
+
+
+def _plain(value: Any) -> str:
+    exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
+    return f"{exact.normalize():f}"

@@ -1,0 +1,205 @@
+"""A question for STACK in Moodle: matrices as inputs, marked from the student's own earlier ones.
+
+The format is that of qtype_stack 4: `import_from_format` in questiontype.php of
+https://github.com/maths/moodle-qtype_stack.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from attncalc.base.errors import InputError
+from attncalc.base.text import on_a_line
+from attncalc.exporting.alone import accepted_alone
+from attncalc.exporting.handed_in import DIGITS
+from attncalc.exporting.maxima import (
+    FUNCTIONS,
+    Place,
+    UnwrittenError,
+    heads_of,
+    in_maxima,
+    matrix,
+)
+from attncalc.exporting.moodle import plain, quiz, refuse_what_gaps_cannot_hold
+from attncalc.exporting.rules import Course
+from attncalc.exporting.worksheet import refuse_the_map, worksheet
+from attncalc.grading.key import Key
+from attncalc.problem.stated import heading
+from attncalc.solving.solution import Solution
+from attncalc.writing.document import Grid
+
+NOTE = (
+    "STACK marks each matrix from the student's own earlier ones where Maxima can compute it; a "
+    "matrix counts once it and those before it are filled in"
+)
+LONGEST = 15
+"""The longest name of an input that leaves room for `prt` in 18 letters, which STACK allows."""
+_QUESTION = """  <question type="stack">
+    <name><text>{name}</text></name>
+    <questiontext format="html"><text><![CDATA[{text}]]></text></questiontext>
+    <generalfeedback format="html"><text></text></generalfeedback>
+    <defaultgrade>{grade}</defaultgrade>
+    <penalty>0.1</penalty>
+    <hidden>0</hidden>
+    <stackversion><text>2026010500</text></stackversion>
+    <questionvariables><text>{variables}</text></questionvariables>
+    <specificfeedback format="html"><text></text></specificfeedback>
+    <questionnote format="html"><text></text></questionnote>
+    <questionsimplify>1</questionsimplify>
+    <assumepositive>0</assumepositive>
+    <assumereal>0</assumereal>
+    <prtcorrect format="html"><text>Right.</text></prtcorrect>
+    <prtpartiallycorrect format="html"><text></text></prtpartiallycorrect>
+    <prtincorrect format="html"><text></text></prtincorrect>
+    <decimals>.</decimals>
+    <multiplicationsign>dot</multiplicationsign>
+    <sqrtsign>1</sqrtsign>
+    <complexno>i</complexno>
+    <inversetrig>cos-1</inversetrig>
+    <logicsymbol>lang</logicsymbol>
+    <matrixparens>[</matrixparens>
+    <variantsselectionseed></variantsselectionseed>
+{inputs}{trees}  </question>
+"""
+_INPUT = """    <input>
+      <name>{name}</name>
+      <type>matrix</type>
+      <tans>{key}</tans>
+      <boxsize>5</boxsize>
+      <strictsyntax>1</strictsyntax>
+      <insertstars>0</insertstars>
+      <syntaxhint></syntaxhint>
+      <syntaxattribute>0</syntaxattribute>
+      <forbidwords></forbidwords>
+      <allowwords></allowwords>
+      <forbidfloat>0</forbidfloat>
+      <requirelowestterms>0</requirelowestterms>
+      <checkanswertype>0</checkanswertype>
+      <mustverify>0</mustverify>
+      <showvalidation>0</showvalidation>
+      <options></options>
+    </input>
+"""
+_TREE = """    <prt>
+      <name>prt{name}</name>
+      <value>{value}</value>
+      <autosimplify>1</autosimplify>
+      <feedbackstyle>1</feedbackstyle>
+      <feedbackvariables><text>{variables}</text></feedbackvariables>
+      <node>
+        <name>0</name>
+        <description></description>
+        <answertest>AlgEquiv</answertest>
+        <sans>attn_earned</sans>
+        <tans>1</tans>
+        <testoptions></testoptions>
+        <quiet>1</quiet>
+        <truescoremode>=</truescoremode>
+        <truescore>1</truescore>
+        <truepenalty>0</truepenalty>
+        <truenextnode>-1</truenextnode>
+        <trueanswernote>right</trueanswernote>
+        <truefeedback format="html"><text></text></truefeedback>
+        <falsescoremode>=</falsescoremode>
+        <falsescore>attn_earned</falsescore>
+        <falsepenalty>0.1</falsepenalty>
+        <falsenextnode>-1</falsenextnode>
+        <falseanswernote>wrong</falseanswernote>
+        <falsefeedback format="html"><text>{said}</text></falsefeedback>
+      </node>
+    </prt>
+"""
+_SAID = (
+    "{@attn_total(flatten(attn_ok))@} of {@length(flatten(attn_ok))@} entries are right, given "
+    "your earlier values."
+)
+
+
+def exported(key: Key, course: Course) -> str:
+    """Return the XML of a quiz of one question.
+
+    Raises
+    ------
+    InputError
+        If an asked entry is not a finite number, or there are too many for one question.
+    """
+    return quiz([question(key, course)])
+
+
+def question(key: Key, course: Course, of_whom: str = "") -> str:
+    """Return the XML of a question; its name, which teachers see, contains the student."""
+    solution = key.solution
+    refuse_the_map(course, "STACK")
+    refuse_what_gaps_cannot_hold(solution, course, "STACK")
+    places = list(_places(solution, course))
+    names = {place.variable for place in places}
+    if len(names) < len(places) or max(map(len, names)) > LONGEST:
+        raise InputError("the names of these steps are too long for STACK, or alike: use Moodle")
+    name = heading(key.problem) + (f" ({of_whom})" if of_whom else "")
+    return plain(
+        _QUESTION.format(
+            name=escape(on_a_line(name)),
+            text=worksheet(solution, course, _asks),
+            grade=_number(course.possible),
+            variables=escape("\n".join((FUNCTIONS, *_ranges(key, places)))),
+            inputs="".join(
+                _INPUT.format(name=each.variable, key=_key(solution, each)) for each in places
+            ),
+            trees="".join(_tree(solution, course, place, places) for place in places),
+        )
+    )
+
+
+def _places(solution: Solution, course: Course) -> Iterator[Place]:
+    for step in solution.plan:
+        if step.name in course.asked:
+            count = heads_of(solution, step.name)
+            yield from (Place(step.name, head) for head in (range(1, count + 1) if count else (0,)))
+
+
+def _asks(grid: Grid) -> str:
+    name = Place(grid.name, grid.head).variable
+    return f"<p>[[input:{name}]] [[validation:{name}]]</p>\n<p>[[feedback:prt{name}]]</p>"
+
+
+def _key(solution: Solution, place: Place) -> str:
+    digits = np.asarray(solution.shown(place.name), np.float64)
+    return matrix(digits[place.head - 1] if place.head else digits)
+
+
+def _ranges(key: Key, places: list[Place]) -> Iterator[str]:
+    """Yield the ranges of right entries, as variables, which only the server knows."""
+    for place in places:
+        heads: Any = accepted_alone(key, place.name)
+        rows = heads[place.head - 1] if place.head else heads
+        for end in ("low", "high"):
+            values = [[_widest(each, end) for each in row] for row in rows]
+            yield f"{end}{place.variable}: {matrix(values)};"
+
+
+def _widest(accepted: Any, end: str) -> Any:
+    values = (accepted.shown, getattr(accepted, end))
+    return min(values) if end == "low" else max(values)
+
+
+def _tree(solution: Solution, course: Course, place: Place, places: list[Place]) -> str:
+    """Return the tree that marks a matrix: by the key, and from the matrices before it."""
+    name = place.variable
+    lines = [f"attn_key: attn_right({name}, low{name}, high{name});", "attn_own: attn_key;"]
+    if solution.problem.layout == "rows":
+        before = (each for each in places if each.name != place.name)
+        with suppress(UnwrittenError):
+            own = in_maxima(solution, place, before)
+            lines[1] = f"attn_own: attn_follows({name}, {own}, low{name}, high{name});"
+    lines += ["attn_ok: attn_all(attn_key, attn_own);", "attn_earned: attn_share(attn_ok);"]
+    value = course.most(place.name) / max(heads_of(solution, place.name), 1)
+    return _TREE.format(
+        name=name, value=_number(value), variables=escape("\n".join(lines)), said=_SAID
+    )
+
+
+def _number(value: Any) -> str:
+    return f"{float(value):.{DIGITS}f}"

@@ -1,0 +1,63 @@
+// Marks the matrices of a question of Numbas as a practice page marks its boxes; see exporting/numbas.
+
+import { mark, withPoint } from "./equations/marks.js";
+import { shownText, sidesOf, solve } from "./equations/solve.js";
+
+const SAID = {
+  correct: "correct",
+  rounding: "correct except for rounding",
+  follows: "correct given your earlier values",
+  "matches-key": "equal to the key, but not the result of your earlier values",
+  precision: "correct with too few decimals",
+  wrong: "wrong",
+  undecided: "accepted, though only attncalc check can decide it",
+  unreadable: "not a number",
+  blank: "blank",
+};
+
+class Question {
+  constructor(data) { // steps, versions, statements, gaps, and credits, as exporting/numbas has them
+    Object.assign(this, data, { solutions: [] });
+  }
+
+  /** The solution of a version: no digit of it is in the data. */
+  solution(version) {
+    return (this.solutions[version] ??= solve({ ...this.versions[version], steps: this.steps }));
+  }
+
+  /** The places of the entries of a gap in its step, row by row as they are shown. */
+  places(version, gap) {
+    const [name, head] = this.gaps[gap], [, rows, columns] = sidesOf(this.solution(version).carried[name]), first = Math.max(head - 1, 0) * rows;
+    const sides = [rows, columns], byColumns = this.versions[version].settings.layout === "columns";
+    const place = (i, j) => (byColumns ? (first + j) * columns + i : (first + i) * columns + j);
+    const [down, across] = byColumns ? sides.reverse() : sides;
+    return Array.from({ length: down }, (_row, i) => Array.from({ length: across }, (_column, j) => place(i, j)));
+  }
+
+  /** The shown numbers of a gap. */
+  key(version, gap) {
+    const { steps } = this.solution(version), { digits } = steps[this.gaps[gap][0]].worked, { decimals } = this.versions[version].settings;
+    const rows = this.places(version, gap).map((row) => row.map((k) => Number(shownText(digits[k], decimals))));
+    return Object.assign(rows, { rows: rows.length, columns: rows[0].length });
+  }
+
+  /** The share that a gap earns, and why. */
+  marked(version, gap, answers) {
+    const typed = {}, [name] = this.gaps[gap];
+    answers.forEach((rows, at) => {
+      const texts = (typed[this.gaps[at][0]] ??= []);
+      this.places(version, at).forEach((row, i) => row.forEach((k, j) => { texts[k] = withPoint(rows?.[i]?.[j] ?? ""); }));
+    });
+    const statuses = mark(this.solution(version), typed)[name], rows = this.places(version, gap), counts = {};
+    for (const k of rows.flat()) counts[statuses[k]] = (counts[statuses[k]] ?? 0) + 1;
+    const entries = rows.flat().length, earned = Object.entries(counts).reduce((all, [status, count]) => all + (this.credits[status] ?? 0) * count, 0);
+    if (counts.blank === entries) return [0, `${name}: not found.`];
+    const told = Object.keys(SAID).filter((status) => counts[status]).map((status) => `${counts[status]} ${SAID[status]}`);
+    const isWrong = (k) => !this.credits[statuses[k]], first = rows.flatMap((row, i) => row.flatMap((k, j) => (isWrong(k) ? [`[${i + 1},${j + 1}]`] : [])))[0];
+    return [earned / entries, `${name}, of ${entries}: ${told.join(", ")}.${first ? ` First: ${name}${first}.` : ""}`];
+  }
+}
+
+export function start() {
+  Numbas.attncalc = (data) => new Question(data);
+}

@@ -1,0 +1,14 @@
+// Marks answers by the script of a question of Numbas without its runtime: a gap earns what
+// `attn_mark` returns, as its marking algorithm says (set_credit). See numbas.mjs for the runtime.
+import fs from 'node:fs';
+
+const { text, answers } = JSON.parse(fs.readFileSync(0, 'utf-8'));
+const exam = JSON.parse(text.slice(text.indexOf('\n')));
+const [definition] = exam.question_groups[0].questions, question = {};
+new Function('Numbas', 'question', definition.preamble.js)({}, question);
+const { gaps } = definition.parts[0];
+const marked = (answer) => gaps.map(({ customName, marks }, gap) => {
+  const [credit] = question.attncalc.marked(0, gap, gaps.map((each) => answer[each.customName] ?? []));
+  return [customName, marks * credit];
+});
+console.log(JSON.stringify({ scores: answers.map((answer) => Object.fromEntries(marked(answer))) }));

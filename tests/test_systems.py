@@ -1,0 +1,186 @@
+"""The same 200 answers, marked by `check` and by every course system: the marks agree.
+
+The answers are made in plain numpy: both rounding rules, 2, 3 and 4 decimals carried and shown, and
+planted mistakes. Each system's marks come from what it is given: the gaps of Moodle by its rule of
+tolerances, the script of Numbas' question in Node, the submission folder of Gradescope, and the
+typed fields of PrairieLearn.
+"""
+
+import json
+import random
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import planting
+import pytest
+from test_export import accepts, flat, gaps_of
+from test_numbas import NODE, NUMBAS, by_part
+
+from attncalc import Problem
+from attncalc.exporting import handed_in, moodle, numbas, typed_in
+from attncalc.exporting.gradescope import of_one
+from attncalc.exporting.rules import course_of, write_course
+from attncalc.exporting.typed_in import entries_of
+from attncalc.grading.credit import score
+from attncalc.grading.key import Key, key_of
+from attncalc.grading.marking import mark
+from attncalc.grading.rules import Rules, Status
+from attncalc.reading.answers import answer_of
+
+TASKS, EACH = 10, 20
+ALONE = (Status.CORRECT, Status.ROUNDING, Status.MATCHES_KEY)
+"""What a system must accept without an answer's own values."""
+RULES = Rules(deductions={})
+"""Entry by entry: which cause explains a step is for `check` alone to find."""
+
+
+class Written(NamedTuple):
+    """An answer, and how it was made."""
+
+    how: str
+    shown: dict[str, list[Any]]
+
+
+def texts(script: dict[str, Any], decimals: int) -> dict[str, list[Any]]:
+    def one(value: Any) -> Any:
+        return [one(each) for each in value] if isinstance(value, list) else f"{value:.{decimals}f}"
+
+    return {name: one(matrix.tolist()) for name, matrix in script.items()}
+
+
+def answers_to(task: planting.Task, asked: list[str], rng: random.Random) -> Iterator[Written]:
+    """Yield 8 right answers and 12 with a planted mistake."""
+    for rounding in ("display", "each-step"):
+        for carried in (2, 3, 4):
+            script = planting.written(
+                replace(task, decimals=carried), (rounding, "half-away"), task.steps
+            )
+            assert script is not None
+            own = {name: script[name] for name in asked}
+            yield Written(f"{rounding}, {carried} carried", texts(own, carried))
+            if rounding == "each-step" and carried > 2:
+                cut = {
+                    name: planting.cut(_made(task, script, name), 2, "half-away") for name in own
+                }
+                yield Written(f"{rounding}, {carried} carried, 2 shown", texts(cut, 2))
+    recipes = planting.recipes_of(task)
+    while recipes:
+        style = (rng.choice(["display", "each-step"]), "half-away")
+        step, code, make = rng.choice(recipes)
+        script = planting.written(task, style, task.steps, recipe=(step, make))
+        if script is not None and step in asked:
+            yield Written(f"{code} in {step}", texts({n: script[n] for n in asked}, 2))
+        step = rng.choice(asked)
+
+        def slipped(digits: Any, env: Any) -> Any:
+            made, place = digits.copy(), rng.randrange(digits.size)
+            change = rng.choice([lambda x: -x if x else 1.0, lambda x: x + 1, lambda x: x / 10])
+            made.flat[place] = round(change(float(made.flat[place])), 2)
+            return made
+
+        script = planting.written(task, style, task.steps, slips={step: slipped})
+        if script is not None:
+            yield Written(f"a slip in {step}", texts({n: script[n] for n in asked}, 2))
+
+
+def _made(task: planting.Task, script: dict[str, Any], name: str) -> Any:
+    """Return what a step gives from the numbers that are carried, before it is rounded."""
+    return planting.right(name, {**task.given, **script}, task)
+
+
+def task_of(seed: int) -> planting.Task:
+    """Return a random task of 2 decimals without a mask that differs between heads."""
+    rng = random.Random(seed)
+    while True:
+        task = planting.random_task(rng)
+        if task.decimals == 2 and planting.written(task, planting.STYLES[0], task.steps):
+            return task
+
+
+def in_numbas(exam: str, answers: list[dict[str, Any]]) -> list[float]:
+    """Return the scores by the question's script; by Numbas' runtime, if NUMBAS is its folder."""
+    program = Path(__file__).with_name("numbas.mjs" if NUMBAS else "numbas_plain.mjs")
+    done = subprocess.run(
+        [str(NODE), str(program)],
+        input=json.dumps({"text": exam, "answers": [by_part(each) for each in answers]}),
+        cwd=NUMBAS or None,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    return [sum(scores.values()) for scores in json.loads(done.stdout)["scores"]]
+
+
+def in_gradescope(home: Path, shown: dict[str, Any]) -> float:
+    (home / "submission" / "mine.json").write_text(json.dumps(shown))
+    return float(json.loads(handed_in.results(home / "source", home / "submission"))["score"])
+
+
+def in_prairielearn(folder: Path, key: Key, course: Any, shown: dict[str, Any]) -> float:
+    typed = {}
+    for each in entries_of(key, course):
+        rows = shown[each.step][each.head - 1] if each.head else shown[each.step]
+        typed[each.name] = rows[each.row][each.column]
+    return float(typed_in.marked(str(folder), typed)["score"]) * float(course.possible)
+
+
+@pytest.mark.skipif(NODE is None, reason="there is no node")
+@pytest.mark.campaign(TASKS)
+@pytest.mark.parametrize("seed", range(TASKS))
+def test_all_systems_mark_alike(seed: int, tmp_path: Path) -> None:
+    """List each difference from `check`: in points, and in Moodle the gaps."""
+    task = task_of(seed)
+    problem = Problem(**{n: v for n, v in task.fields.items() if v is not None})
+    asked = [name for name in task.steps if name != "S_masked"]
+    rules = replace(RULES, asked=tuple(asked))
+    key = key_of(problem, rules)
+    course = course_of(key, rules)
+    made = answers_to(task, asked, random.Random(seed))
+    answers = [each for each, _ in zip(made, range(EACH), strict=False)]
+    assert len(answers) == EACH
+    xml = moodle.cloze(key, course)
+    exam = numbas.exam("", [numbas.question([(key, course)])])
+    source = tmp_path / "source"
+    for folder in (source, tmp_path / "submission"):
+        folder.mkdir()
+    for name, text in {**of_one(problem), handed_in.COURSE: write_course(course)}.items():
+        (source / name).write_text(text)
+    differences = []
+    of_numbas = in_numbas(exam, [each.shown for each in answers])
+    for answer, points in zip(answers, of_numbas, strict=True):
+        marking = mark(key, answer_of(answer.shown), course.rules)
+        right = float(score(marking).earned)
+        found = {
+            "Numbas": points,
+            "Gradescope": in_gradescope(tmp_path, answer.shown),
+            "PrairieLearn": in_prairielearn(source, key, course, answer.shown),
+        }
+        differences += [
+            f"{answer.how}: {system} {value:.3f}, check {right:.3f}"
+            for system, value in found.items()
+            if abs(value - right) > 1e-4
+        ]
+        statuses = [
+            marks.status(key.work.turned(place))
+            for marks in marking.steps
+            for place in _places(answer.shown[marks.step.name])
+        ]
+        typed = [text for marks in marking.steps for text in flat(answer.shown[marks.step.name])]
+        for text, gap, status in zip(typed, gaps_of(xml), statuses, strict=True):
+            # that follows from an earlier mistake: only a system with own values can see that
+            earns = status in ALONE or (status is Status.FOLLOWS and accepts(gap, float(text)))
+            if accepts(gap, float(text)) != earns:
+                differences.append(f"{answer.how}: {text}, {gap} in Moodle, check {status.value}")
+    assert not differences, "\n".join(differences)
+
+
+def _places(shown: list[Any], *before: int) -> Iterator[tuple[int, ...]]:
+    for k, each in enumerate(shown):
+        if isinstance(each, list):
+            yield from _places(each, *before, k)
+        else:
+            yield (*before, k)
