@@ -87,7 +87,7 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
         raise InputError("- is given for the problem and for an answer: use it for one of them")
     problem = problem_from(flags, fallback="self")
     say_of_marking(problem, plan(problem))
-    key, read, rules, alone = _read(problem, flags)
+    key, read, rules, alone = _read_ahead(problem, flags)
     check_targets(page, table)  # again, since inputs are known now
     if flags["reading"]:
         deliver(_reading([each for _, each in read if each is not None], flags["format"], page))
