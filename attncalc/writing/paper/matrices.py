@@ -28,7 +28,7 @@ BLANK_WIDTH, BLANK_ROWS = 34.0, 22.0
 BRACKET = 5.0
 LONGEST_NAME = 24
 WIDEST_HEAD = 70.0
-"""Points of a name that stands over its column; wider ones rise."""
+"""Points of a name over its column; wider ones rise."""
 MOST_ROWS, MOST_EMPTY = 36, 24
 NAMES = Look(8.5, grey=0.3)
 
