@@ -453,7 +453,7 @@ def numbered_set(attncalc: Command, tmp_path: Path, problems: int = 1) -> list[P
 
 def right_of(file: Path) -> dict[str, Any]:
     solution = solve(read_problem(file))
-    return {step.name: solution.shown(step) for step in solution.plan}
+    return {step.name: solution.shown(step.name) for step in solution.plan}
 
 
 def test_an_autograder_of_a_class_marks_each_student_by_their_own_problem(
