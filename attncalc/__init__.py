@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from attncalc.api.models import open_model
     from attncalc.api.objects import from_module
     from attncalc.api.studies import Study, aim, simulate, train, vary
+    from attncalc.api.tracing import Trace, trace
     from attncalc.base.errors import AttncalcError, InputError, OutputError, ShapeError
     from attncalc.problem.problem import Problem
     from attncalc.reading import read_problem
@@ -32,6 +33,7 @@ __all__ = [
     "ShapeError",
     "Solution",
     "Study",
+    "Trace",
     "__version__",
     "aim",
     "check",
@@ -46,6 +48,7 @@ __all__ = [
     "self_attention",
     "simulate",
     "solve",
+    "trace",
     "train",
     "vary",
 ]
@@ -59,6 +62,7 @@ _HOMES = {
     "ShapeError": "base.errors",
     "Solution": "api",
     "Study": "api.studies",
+    "Trace": "api.tracing",
     "aim": "api.studies",
     "check": "api",
     "count": "api.counting",
@@ -72,6 +76,7 @@ _HOMES = {
     "self_attention": "api",
     "simulate": "api.studies",
     "solve": "api",
+    "trace": "api.tracing",
     "train": "api.studies",
     "vary": "api.studies",
 }

@@ -155,7 +155,7 @@ def kind_of_layers(seed: int) -> Fields:  # noqa: C901 - one choice after the ot
     chance = Chance(seed)
     d, n, m = 4, chance.between(2, 4), chance.between(1, 4)
     fields: Fields = norm_fields(chance, d, "12")
-    fields["activation"] = chance.one_of("relu", "gelu", "gelu-tanh", "silu")
+    fields["activation"] = chance.one_of("relu", "gelu", "gelu-tanh", "gelu-quick", "silu")
     is_decoder = chance.some()
     fields["block"] = "decoder" if is_decoder else "encoder"
     fields["causal"] = is_decoder

@@ -305,6 +305,8 @@ def _layer(rng: Random, number: Any, kind: str) -> dict[str, Any]:
         **_normalised(rng, number, d),
         **_fed_forward(rng, number, d),
     }
+    if "W_1" in said and said["norm"] != "output" and rng.random() < 0.2:
+        said["parallel"] = rng.choice(["shared", "own"] if said["norm"] == "pre" else ["shared"])
     if kind == "encoder":
         return said | _weights(rng, number, d, d_k)
     said["self"] = _weights(rng, number, d, d_k)
@@ -316,7 +318,7 @@ def _layer(rng: Random, number: Any, kind: str) -> dict[str, Any]:
 
 
 def _normalised(rng: Random, number: Any, d: int) -> dict[str, Any]:
-    norm = rng.choice(["post", "pre", "none"])
+    norm = rng.choice(["post", "pre", "output", "none"])
     if norm == "none":
         return {"norm": norm}
     said: dict[str, Any] = {
@@ -337,7 +339,7 @@ def _fed_forward(rng: Random, number: Any, d: int) -> dict[str, Any]:
     said: dict[str, Any] = {
         "W_1": matrix(rng, number, d, inner),
         "W_2": matrix(rng, number, inner, d),
-        "activation": rng.choice(["relu", "gelu", "gelu-tanh", "silu"]),
+        "activation": rng.choice(["relu", "relu2", "gelu", "gelu-tanh", "gelu-quick", "silu"]),
     }
     if rng.random() < 0.3:
         said["W_3"] = matrix(rng, number, d, inner)

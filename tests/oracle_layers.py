@@ -33,6 +33,7 @@ def layer_by_hand(  # noqa: C901 - one step after the other, as by hand
         return as_carried({name: full[name]}, rounding, decimals)[name]
 
     norm, is_rms = fields.get("norm", "post"), fields.get("normalization") == "rms"
+    parallel = fields.get("parallel", "none")
 
     def normalise(tokens: str, number: str, name: str) -> str:
         spread = f"{'ms' if is_rms else 'var'}_{number}"
@@ -75,18 +76,27 @@ def layer_by_hand(  # noqa: C901 - one step after the other, as by hand
         for name, rows in of_attention.items()
     }
     full["O"] = product(read("H"), fields["W_O"])
-    full["R_1"] = added(read("X"), read("O"))
-    tokens = "R_1"
-    if norm == "post":
-        tokens = normalise("R_1", "1", "N_1")
-    before = tokens
-    if norm == "pre":
-        tokens = normalise("R_1", "2", "N_2")
+    if parallel == "none":
+        full["R_1"] = added(read("X"), read("O"))
+        tokens = "R_1"
+        if norm == "post":
+            tokens = normalise("R_1", "1", "N_1")
+        before = tokens
+        if norm == "pre":
+            tokens = normalise("R_1", "2", "N_2")
+    elif parallel == "own":
+        tokens = normalise("X", "2", "N_2")
     full["F_1"] = shifted(product(read(tokens), fields["W_1"]), fields["b_1"][0])
     full["G"] = [
         [rounded(ACTIVATIONS[fields["activation"]](x), DIGITS) for x in row] for row in read("F_1")
     ]
     full["F_2"] = product(read("G"), fields["W_2"])
+    if parallel != "none":
+        last = "R_1" if norm == "post" else "Y"
+        full[last] = added(added(read("X"), read("O")), read("F_2"))
+        if norm == "post":
+            normalise("R_1", "1", "Y")
+        return full
     last = "R_2" if norm == "post" else "Y"
     full[last] = added(read(before), read("F_2"))
     if norm == "post":
@@ -170,9 +180,15 @@ def gelu_tanh(x: Fraction) -> Fraction:
     return x * (1 + (doubled - 1) / (doubled + 1)) / 2
 
 
+def gelu_quick(x: Fraction) -> Fraction:
+    return x / (1 + power_of_e(-Fraction("1.702") * x))
+
+
 ACTIVATIONS: dict[str, Callable[[Fraction], Fraction]] = {
     "relu": relu,
+    "relu2": lambda x: relu(x) ** 2,
     "gelu": gelu,
     "gelu-tanh": gelu_tanh,
+    "gelu-quick": gelu_quick,
     "silu": silu,
 }

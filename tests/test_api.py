@@ -28,7 +28,7 @@ from attncalc import (
     solve,
 )
 from attncalc.grading import marks
-from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
+from attncalc.problem.fields import GIVEN, NESTED, SETTINGS, TEXTS
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.writing.plotting import picture
 
@@ -293,7 +293,7 @@ def test_every_field_is_documented_in_the_problem() -> None:
     text = inspect.getdoc(Problem) or ""
     names = re.findall(r"^(\w+(?:, \w+)*)$", text.split("Raises\n")[0], flags=re.MULTILINE)
     listed = {each for line in names for each in line.split(", ")} - {"Parameters"}
-    texts = ("labels", "title", "made_by", "remarks", "more")
+    texts = ("labels", *TEXTS, "remarks", "more")
     assert listed == {*GIVEN, *SETTINGS, *NESTED, *texts}
 
 

@@ -31,7 +31,14 @@ _T5 = {
     "decoder_start_token_id": 0,
 }  # fmt: skip
 _GPT2 = {"vocab_size": 31, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 12}
+_EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 7}
+_FALCON = {
+    "vocab_size": 31, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "ffn_hidden_size": 24,
+}  # fmt: skip
 _VIT = {**_BERT, "image_size": 8, "patch_size": 4}
+_ALBERT = {**_BERT, "embedding_size": 8}
+_MARIAN = {**_SIDES, "eos_token_id": 1, "decoder_start_token_id": 0}
 _WHISPER = {
     **_SIDES, "num_mel_bins": 5, "max_source_positions": 7, "max_target_positions": 7,
     "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1,
@@ -55,6 +62,14 @@ CASES = [
     ("BertModel", _BERT), ("BertForMaskedLM", _BERT), ("BertForPreTraining", _BERT),
     ("BertForSequenceClassification", _BERT), ("BertForTokenClassification", _BERT),
     ("BertForNextSentencePrediction", _BERT),
+    ("CLIPTextModelWithProjection", {**_BERT, "projection_dim": 6}), ("CLIPTextModel", _BERT),
+    ("CLIPVisionModelWithProjection", {**_VIT, "projection_dim": 6}), ("SiglipTextModel", _BERT),
+    ("Dinov2Model", _VIT), ("Dinov2Model", {**_VIT, "use_swiglu_ffn": True, "mlp_ratio": 2}),
+    ("Dinov2WithRegistersModel", _VIT), ("DeiTModel", _VIT), ("DeiTForImageClassification", _VIT),
+    ("AlbertModel", _ALBERT), ("AlbertForMaskedLM", _ALBERT),
+    ("AlbertForSequenceClassification", _ALBERT), ("ElectraForMaskedLM", _ALBERT),
+    ("MPNetModel", _BERT), ("MPNetForMaskedLM", _BERT), ("MarianMTModel", _MARIAN),
+    ("RobertaModel", _BERT), ("RobertaForMaskedLM", _BERT),
     ("ViTModel", _VIT), ("ViTForImageClassification", _VIT),
     ("BartModel", _SIDES), ("BartForConditionalGeneration", _SIDES),
     ("MBartForConditionalGeneration", _SIDES),
@@ -66,6 +81,37 @@ CASES = [
     ("BartForSequenceClassification", _SIDES), ("T5ForSequenceClassification", _T5),
     ("T5ForTokenClassification", _T5),
     ("WhisperForAudioClassification", {**_WHISPER, "classifier_proj_size": 6}),
+    ("MixtralForCausalLM", {**_ROTARY, "num_local_experts": 4}),
+    ("Qwen2MoeForCausalLM", {
+        **_ROTARY, **_EXPERTS, "num_experts": 4, "shared_expert_intermediate_size": 9,
+    }),
+    ("Qwen3MoeForCausalLM", {**_ROTARY, **_EXPERTS, "head_dim": 6, "mlp_only_layers": [1]}),
+    ("OlmoeForCausalLM", {**_ROTARY, "num_experts": 4, "num_experts_per_tok": 2}),
+    ("GptOssForCausalLM", {**_ROTARY, "num_local_experts": 4, "head_dim": 6,
+                           "num_experts_per_tok": 2}),
+    ("GraniteMoeForCausalLM", {**_ROTARY, "num_local_experts": 4, "num_experts_per_tok": 2}),
+    ("GraniteMoeSharedForCausalLM", {
+        **_ROTARY, "num_local_experts": 4, "num_experts_per_tok": 2,
+        "shared_intermediate_size": 9,
+    }),
+    ("OlmoForCausalLM", _ROTARY), ("Olmo2ForCausalLM", _ROTARY), ("Olmo3ForCausalLM", _ROTARY),
+    ("Exaone4ForCausalLM", _ROTARY), ("NemotronForCausalLM", {**_ROTARY, "head_dim": 4}),
+    ("BloomForCausalLM", {"vocab_size": 31, "hidden_size": 16, "n_layer": 2, "n_head": 4}),
+    ("MptForCausalLM", {"vocab_size": 31, "d_model": 16, "n_layers": 2, "n_heads": 4,
+        "use_cache": True,
+    }),
+    ("GraniteForCausalLM", _ROTARY),
+    ("GPTNeoXForCausalLM", _BERT), ("GPTNeoXModel", {**_BERT, "attention_bias": False}),
+    ("GPTNeoXForTokenClassification", _BERT), ("GPTJForCausalLM", {**_GPT2, "rotary_dim": 2}),
+    ("CodeGenForCausalLM", {**_GPT2, "rotary_dim": 2}), ("FalconForCausalLM", _FALCON),
+    ("FalconForCausalLM", {**_FALCON, "new_decoder_architecture": True, "num_kv_heads": 2}),
+    ("FalconModel", {**_FALCON, "multi_query": False, "bias": True, "parallel_attn": False}),
+    ("PhiForCausalLM", _ROTARY), ("PhiModel", {**_BERT, "qk_layernorm": True}),
+    ("StableLmForCausalLM", {
+        **_ROTARY, "use_parallel_residual": True, "partial_rotary_factor": 0.5,
+    }),
+    ("CohereForCausalLM", {**_ROTARY, "use_qk_norm": True}), ("CohereForCausalLM", _ROTARY),
+    ("Cohere2ForCausalLM", {**_ROTARY, "layer_types": ["sliding_attention", "full_attention"]}),
     ("DeepseekV3Model", _LATENT), ("DeepseekV3ForCausalLM", _LATENT),
     ("DeepseekV3ForCausalLM", {**_LATENT, "q_lora_rank": None, "attention_bias": True}),
     ("DeepseekV3ForCausalLM", {**_LATENT, "tie_word_embeddings": True}),
@@ -90,7 +136,7 @@ def test_parameters_equal_numel(name, sizes, tmp_path):
 def inputs_of(name, config):
     """Return what a model reads: seven tokens, or an image of four patches."""
     ids = torch.ones(1, TOKENS, dtype=torch.long)
-    if config.model_type == "vit":
+    if hasattr(config, "patch_size"):
         return {"pixel_values": torch.zeros(1, 3, 8, 8)}
     if config.model_type == "whisper":
         inputs = {"input_features": torch.zeros(1, 5, 2 * TOKENS)}
@@ -112,11 +158,12 @@ def test_flops_and_cache_are_those_of_a_pass(name, sizes, tmp_path):
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         out = model(**inputs_of(name, config))
     (tmp_path / "config.json").write_text(json.dumps(config.to_dict(), default=str))
-    found = count(tmp_path, tokens=None if config.model_type == "vit" else TOKENS)
+    found = count(tmp_path, tokens=None if hasattr(config, "patch_size") else TOKENS)
     assert found["multiply_adds"]["flops"] == counter.get_total_flops()
     cache = getattr(out, "past_key_values", None)
     assert cache is not None or "Classification" in name or found["kv_cache"]["bytes"] == 0
-    if cache is not None and "Deepseek" not in name:  # it keeps keys and values, not the latents
+    repeats = getattr(config, "new_decoder_architecture", False)  # it keeps keys for all queries
+    if cache is not None and not repeats and "Deepseek" not in name:  # these keep no latents
         sides = [getattr(cache, f"{side}_attention_cache", None) for side in ("self", "cross")]
         layers = [layer for side in filter(None, sides) for layer in side.layers] or cache.layers
         numbers = sum(layer.keys.numel() + layer.values.numel() for layer in layers)

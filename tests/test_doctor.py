@@ -105,7 +105,7 @@ def test_missing_libraries_are_reported(attncalc: Command, monkeypatch: pytest.M
     assert extras()["models"]["no-such-thing"] is None
     run = told(attncalc("doctor").out)
     assert "no-such-thing missing" in run["[models]"]
-    assert run["LaTeX"] == "not found: a PDF of a page needs one"
+    assert run["LaTeX"] == "not found: attncalc lays out PDF pages itself"
 
 
 def test_the_libraries_are_those_that_are_needed() -> None:

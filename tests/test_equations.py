@@ -25,12 +25,14 @@ from attncalc.equations.operations.assembling import (
     TakeRow,
     TokenMean,
 )
-from attncalc.equations.operations.entrywise import KINDS, Activate, Gate
+from attncalc.equations.operations.entrywise import KINDS as EVERY_KIND
+from attncalc.equations.operations.entrywise import Activate, Gate
 from attncalc.equations.operations.losses import CrossEntropy, descend, less_one_hot, ones, summed
 from attncalc.equations.operations.normalising import (
     FeatureMean,
     FeatureSquares,
     FeatureVariance,
+    HeadsSquares,
     Normalise,
 )
 from attncalc.equations.operations.products import AdditiveScores, ConcatScores, DistanceScores
@@ -40,6 +42,9 @@ pytestmark = pytest.mark.campaign(2)
 EPS = Fraction(1, 100_000)
 TENTH = Fraction(1, 10)
 CUBE, HALF = Fraction(44715, 1_000_000), Fraction(1, 2)
+SLOPE = Fraction(1702, 1000)
+NEWER = ("GELUquick", "GatedGELUquick")
+"""Equations that are newer than the recorded work."""
 
 
 def way_back(operation, to, *shapes):
@@ -109,10 +114,12 @@ CASES = [
     ("ReLU", "", {}, Activate("relu"), [(3, 4)]),
     ("GELU", "", {}, Activate("gelu"), [(3, 4)]),
     ("GELUtanh", "", {"half": HALF, "cube": CUBE}, Activate("gelu-tanh"), [(3, 4)]),
+    ("GELUquick", "", {"slope": SLOPE}, Activate("gelu-quick"), [(3, 4)]),
     ("SiLU", "", {}, Activate("silu"), [(3, 4)]),
     ("Tanh", "", {}, Activate("tanh"), [(3, 4)]),
     ("GatedReLU", "", {}, Gate("relu"), [(3, 4), (3, 4)]),
     ("GatedGELU", "", {}, Gate("gelu"), [(3, 4), (3, 4)]),
+    ("GatedGELUquick", "", {"slope": SLOPE}, Gate("gelu-quick"), [(3, 4), (3, 4)]),
     ("GatedSiLU", "", {}, Gate("silu"), [(3, 4), (3, 4)]),
 ]
 
@@ -146,6 +153,8 @@ def test_an_equation_has_the_values_of_the_operation_that_it_states(case, decima
 # operations that say which equation they are; an input of
 # marks, of ids or of numbers above 0 says so before its shape
 BASE, TURNS = Fraction(100), {"base": Fraction(100), "offset": Fraction(3, 2)}
+KINDS = [kind for kind in EVERY_KIND if kind not in ("relu2", "swish-clamped", "gelu-quick")]
+"""The activations whose work is recorded."""
 SLOW = [
     RopeScaling("linear", Fraction(4)),
     RopeScaling("llama3", Fraction(8), original=Fraction(30)),
@@ -267,7 +276,18 @@ MORE = [
     (descend(TENTH, (2, 1, 4), is_turned=False, of_heads=True), [(2, 1, 4), (2, 4)]),
     (ConcatScores(), [(3, 1), (2, 2), (3, 2), (1, 2)]),  # one feature is no row for all
 ]
-ORDERED = (Patches((2, 3), ("row", "column", "channel"), down_first=True), [(2, 4, 6)])
+ADDED = [
+    (Patches((2, 3), ("row", "column", "channel"), down_first=True), [(2, 4, 6)]),
+    (Activate("relu2"), [(3, 4)]),
+    (Gate("relu2"), [(3, 4)] * 2),
+    (way_back(Activate("relu2"), 0, (3, 4)), [(3, 4)] * 2),
+    (way_back(Gate("relu2"), 0, (3, 4), (3, 4)), [(3, 4)] * 3),
+    (way_back(Activate("gelu-quick"), 0, (3, 4)), [(3, 4)] * 2),
+    (way_back(Gate("gelu-quick"), 0, (3, 4), (3, 4)), [(3, 4)] * 3),
+    (HeadsSquares(), [(2, 3, 4)]),
+    (way_back(HeadsSquares(), 0, (2, 3, 4)), [(2, 3, 4), (2, 3, 1)]),
+]
+"""Those since the work of others was recorded."""
 
 
 def matrices_for(shapes, decimals):
@@ -289,7 +309,7 @@ def matrices_for(shapes, decimals):
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("decimals", [False, True], ids=["floats", "decimals"])
 @pytest.mark.parametrize(
-    "case", [*MORE, ORDERED], ids=lambda case: f"{type(case[0]).__name__}-{case[1]}"
+    "case", [*MORE, *ADDED], ids=lambda case: f"{type(case[0]).__name__}-{case[1]}"
 )
 def test_other_equations_have_the_values_of_the_operations_that_they_state(case, decimals):
     operation, shapes = case

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from test_equations import CASES, CUBE, EPS
+from test_equations import CASES, CUBE, EPS, SLOPE
 
 from attncalc import InputError
 from attncalc.base.decimals import decimals_of
@@ -213,7 +213,16 @@ def test_the_gradient_of_an_own_equation_is_that_of_exact_differences(what):
 
 # PyTorch
 
-FLAT = {"d_k": 3, "factor": 0.25, "cap": 5, "eps": EPS, "ddof": 0, "half": 0.5, "cube": CUBE}
+FLAT = {
+    "d_k": 3,
+    "factor": 0.25,
+    "cap": 5,
+    "eps": EPS,
+    "ddof": 0,
+    "half": 0.5,
+    "cube": CUBE,
+    "slope": SLOPE,
+}
 WINDOW = {"first": 1, "window": 2, "place": 1, "rate": 0.1}
 
 
@@ -290,6 +299,7 @@ def of_torch():
         "ReLU": ("", one, torch.relu),
         "GELU": ("", one, F.gelu),
         "GELUtanh": ("", one, lambda X: F.gelu(X, approximate="tanh")),
+        "GELUquick": ("", one, lambda X: X * torch.sigmoid(1.702 * X)),
         "SiLU": ("", one, F.silu),
         "Tanh": ("", one, torch.tanh),
         "GatedReLU": ("", two, lambda X, G: torch.relu(X) * G),

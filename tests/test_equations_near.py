@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from conftest import some_of
-from test_equations import CASES, MORE, ORDERED
+from test_equations import ADDED, CASES, MORE
 
 from attncalc import InputError, Problem
 from attncalc.base.decimals import Digits, decimals_of
@@ -95,7 +95,7 @@ def _cases():
     for name, given, settings, operation, shapes in CASES:
         flags = frozenset(given.split())
         yield name, operation, shapes, Stage("Y", equation(name, flags), {}, settings), flags
-    for operation, shapes in (*MORE, ORDERED):
+    for operation, shapes in (*MORE, *ADDED):
         bare = [each[1] if isinstance(each[0], str) else each for each in shapes]
         if isinstance(operation, Alibi) and not operation.has_own:
             continue

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from test_equations import CASES, CUBE, EPS, HALF
+from test_equations import CASES, EPS
 
 from attncalc.base.types import Range
 from attncalc.equations.bound import reach
@@ -12,7 +12,7 @@ from attncalc.equations.evaluate import evaluate
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.measure import cost, factors, is_rational, shape
 from attncalc.equations.operations import Weigh
-from attncalc.equations.operations.entrywise import Activate
+from attncalc.equations.operations.entrywise import KINDS, NUMBERS, Activate
 from attncalc.equations.operations.normalising import Normalise
 from attncalc.equations.tree import parse
 
@@ -161,14 +161,13 @@ def test_the_range_of_a_function_that_turns_is_tight(text, low, high, expected):
     assert (made.low[0], made.high[0]) == pytest.approx(expected, abs=1e-7)
 
 
-@pytest.mark.parametrize("kind", ["relu", "gelu", "gelu-tanh", "silu"])
+@pytest.mark.parametrize("kind", ["relu", "gelu", "gelu-tanh", "gelu-quick", "silu"])
 def test_ranges_of_activations_are_those_of_their_least_value(kind):
-    stated = {"relu": "ReLU", "gelu": "GELU", "gelu-tanh": "GELUtanh", "silu": "SiLU"}[kind]
+    stated = KINDS[kind].equation
     rng = np.random.default_rng(4)
     middle = rng.uniform(-4, 4, (20, 10))
     given = Range.around(middle, rng.uniform(0, 3, (20, 10)))
-    settings = {"half": HALF, "cube": CUBE}
-    made, today = reach(equation(stated), {"X": given}, settings), Activate(kind).reach(given)
+    made, today = reach(equation(stated), {"X": given}, NUMBERS), Activate(kind).reach(given)
     assert np.allclose(made.low, today.low, atol=1e-9)
     assert np.allclose(made.high, today.high, atol=1e-9)
 

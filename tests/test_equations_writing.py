@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_equations import CASES, MORE, matrices_for
+from test_equations import CASES, MORE, NEWER, matrices_for
 
 from attncalc.base.rounding import fixed, half_away
 from attncalc.base.typed import exact
@@ -64,7 +64,10 @@ def _operand(name, matrix, *, is_known, in_fractions):
     return Operand(name, matrix, quote, entry, lambda value, true: shown(value, 4, true), own)
 
 
-CASES_OF_WORK = [*((operation, shapes) for *_, operation, shapes in CASES), *MORE]
+CASES_OF_WORK = [
+    *((case[-2], case[-1]) for case in CASES if case[0] not in NEWER),
+    *MORE,
+]
 INFINITY = np.inf
 MASKED = np.array([[1.5, -INFINITY, 0.25], [-INFINITY] * 3, [2, 2, -INFINITY], [-1, 3, 2]])
 HUGE = np.array([[231.5, 2, 3], [3, -400, 3], [0, 0, 0.5]])

@@ -54,7 +54,7 @@ def test_help_all_shows_every_flag(attncalc: Command, command: str) -> None:
 def test_help_fields_shows_every_field(attncalc: Command) -> None:
     lines = attncalc("help", "fields").out.splitlines()
     shown = {line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "}
-    assert shown == {*GIVEN, *SETTINGS, *NESTED, "labels", "title", "made_by"}
+    assert shown == {*GIVEN, *SETTINGS, *NESTED, "labels", "title", "student", "code", "made_by"}
 
 
 @pytest.mark.parametrize("topic", ["", *TOPICS])

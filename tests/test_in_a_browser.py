@@ -222,8 +222,12 @@ def test_a_worksheet_is_filled_in_checked_kept_and_read_by_check(
     assert browser.text(".status").startswith(
         "1 ✓ right; 1 → correct given your earlier values; 1 … right"
     )
+    press_button(browser, "Hint 1")
+    assert browser.text(".at-hand .line") == "Look at Q, row 1, column 2."
     browser.run("document.querySelector('#Q-2-1 input').focus()")
-    press_button(browser, "Hint")
+    press_button(browser, "Hint 2")
+    assert browser.text(".at-hand .line") == "Q = X W_Q"
+    press_button(browser, "Hint 3")
     hint = browser.text(".at-hand .line")
     assert hint == "Q[2,1] = (0·0) + (-1·1) + (2·-0.5) + (1·1) = ?"
     press_button(browser, "Show")
@@ -244,6 +248,7 @@ def test_a_worksheet_is_filled_in_checked_kept_and_read_by_check(
         if answers.exists() and answers.read_text("utf-8").endswith("}\n"):
             break
         browser.run("new Promise((done) => setTimeout(done, 20))")
+    assert json.loads(answers.read_text("utf-8"))["problem"]["hints"] == {"Q": 3, "K": 3}
     found = {marks.step.name: marks for marks in check(problem, answers, asked=("Q", "S")).steps}
     assert [each.value for each in (found["Q"].status((0, 1)), found["S"].status((0, 0)))] == [
         "wrong", "follows",

@@ -69,6 +69,10 @@ KINDS: list[dict[str, Any]] = [
     {"normalization": "rms"},
     {"ddof": 1, "eps_place": "outside", "eps": Fraction(1, 10)},
     {"norm": "pre", "normalization": "rms", "eps": Fraction(1, 2), "activation": "silu"},
+    {"parallel": "shared", "norm": "pre"},
+    {"parallel": "own", "norm": "pre"},
+    {"parallel": "shared"},
+    {"parallel": "shared", "norm": "none"},
 ]
 
 
@@ -255,7 +259,8 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
         ),
         (
             {"activation": "tanh"},
-            'activation takes "relu", "gelu", "gelu-tanh" or "silu", not "tanh"',
+            'activation takes "relu", "relu2", "gelu", "gelu-tanh", "gelu-quick", "silu" or '
+            '"swish-clamped", not "tanh"',
         ),
         ({"X": None}, "missing matrices: X, the tokens of this encoder"),
         ({"P": numbers(2, 3, 1)}, "positions: P is 2 × 3 and X is 3 × 3: positions need the shape "
@@ -297,8 +302,8 @@ def test_a_wrong_shape_is_reported_with_its_part(fields: dict[str, Any], said: s
         ({"rounding": "display"}, "2.rounding: rounding belongs to the whole problem, not to one "
          "of its parts"),
         ({"W_8": [[1]]}, 'unknown name "2.W_8"'),
-        ({"activation": "sin"}, '2.activation takes "relu", "gelu", "gelu-tanh" or "silu", not '
-         '"sin"'),
+        ({"activation": "sin"}, '2.activation takes "relu", "relu2", "gelu", "gelu-tanh", '
+         '"gelu-quick", "silu" or "swish-clamped", not "sin"'),
         ({"W_Q": numbers(4, 2, 1)}, "layer 2, attention: X is 3 × 3 and W_Q is 4 × 2: for X W_Q, "
          "W_Q needs as many rows as X has columns (3)"),
     ],
@@ -658,3 +663,214 @@ def test_a_slip_in_the_keys_after_earlier_ones_is_marked() -> None:
     marking = check(problem, answer)
     assert marking.first_wrong is not None
     assert marking.first_wrong.marks.step.name == "K_all"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"parallel": "own"}, "parallel is own, and norm is post: with it, parallel is shared or"),
+        ({"parallel": "own", "norm": "none"}, "with it, parallel is shared or none"),
+        ({"parallel": "shared", "norm": "around"}, "norm is around: with it, parallel is none"),
+        ({"parallel": "shared", "W_1": None, "b_1": None, "W_2": None}, "a feed-forward part"),
+        ({"parallel": "shared", "norm": "pre", "gamma_2": [1, 1, 1]}, "gamma_2 is given"),
+    ],
+)
+def test_parallel_parts_that_cannot_be_are_refused(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        solve(Problem(block="encoder", **(layer(3, gamma_1=None, beta_1=None) | changed)))
+
+
+def test_parallel_parts_have_gradients_of_both_through_one_normalisation() -> None:
+    """Against differences of the loss."""
+    fields = layer(5, parallel="shared", norm="pre", activation="gelu", block="encoder")
+    fields = {n: np.array(v, float) if isinstance(v, list) else v for n, v in fields.items()}
+    dY = np.random.default_rng(3).normal(size=(N, D))
+    found = solve(Problem(**fields, dY=dY))["dX"]
+
+    def loss(X: Any) -> float:
+        return float((solve(Problem(**(fields | {"X": X})))["Y"] * dY).sum())
+
+    for place in np.ndindex(N, D):
+        step = np.zeros((N, D))
+        step[place] = 1e-6
+        slope = (loss(fields["X"] + step) - loss(fields["X"] - step)) / 2e-6
+        assert abs(slope - found[place]) < 1e-6 * max(1, abs(slope))
+
+
+EXPERTS = 4
+
+
+def experts(seed: int, **more: Any) -> dict[str, Any]:
+    """Return a layer of experts with a shared one, in floats."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(*shape: int) -> Any:
+        return rng.normal(size=shape).round(2)
+
+    return {
+        "block": "encoder",
+        "norm": "none",
+        "X": drawn(N, D),
+        "W_router": drawn(D, EXPERTS),
+        "b_router": drawn(EXPERTS),
+        "W_1": drawn(EXPERTS, D, FF),
+        "b_1": drawn(EXPERTS, FF),
+        "W_3": drawn(EXPERTS, D, FF),
+        "W_2": drawn(EXPERTS, FF, D),
+        "b_2": drawn(EXPERTS, D),
+        "W_s1": drawn(D, 2),
+        "W_s3": drawn(D, 2),
+        "W_s2": drawn(2, D),
+        "W_sgate": drawn(D, 1),
+        "top_k": 2,
+        "activation": "silu",
+        **more,
+    }
+
+
+def of_experts(f: dict[str, Any]) -> Any:
+    """Return the outputs of experts, token by token, in plain numpy."""
+
+    def sigmoid(x: Any) -> Any:
+        return 1 / (1 + np.exp(-x))
+
+    def act(x: Any, gate: Any) -> Any:
+        if f["activation"] == "silu":
+            return x * sigmoid(x) * gate
+        return np.minimum(x, 7) * sigmoid(1.702 * np.minimum(x, 7)) * (np.clip(gate, -7, 7) + 1)
+
+    made = []
+    for x in f["X"]:
+        logits = x @ f["W_router"] + f["b_router"]
+        shares = sigmoid(logits) if f.get("router") == "sigmoid" else np.exp(logits)
+        shares = shares / (1 if f.get("router") == "sigmoid" else shares.sum())
+        chosen = np.argsort(-(shares + f.get("b_choice", 0)), kind="stable")[: f["top_k"]]
+        whole = shares[chosen].sum() if f.get("router_norm", True) else 1
+        total = x.copy()
+        for e in chosen:
+            inner = act(x @ f["W_1"][e] + f["b_1"][e], x @ f["W_3"][e])
+            share = shares[e] / whole * f.get("router_scale", 1)
+            total += share * (inner @ f["W_2"][e] + f["b_2"][e])
+        own = act(x @ f["W_s1"], x @ f["W_s3"]) @ f["W_s2"]
+        made.append(total + sigmoid(x @ f["W_sgate"]) * own)
+    return np.array(made)
+
+
+OF_EXPERTS: list[dict[str, Any]] = [
+    {},
+    {"router": "sigmoid", "router_norm": False},
+    {"router": "sigmoid", "b_choice": np.array([0.5, -0.5, 0.1, 0.2]), "router_scale": 2.5},
+    {"top_k": 4, "activation": "swish-clamped"},
+    {"top_k": 1, "router_norm": False},
+]
+
+
+@pytest.mark.parametrize("kind", OF_EXPERTS, ids=lambda kind: ", ".join(kind) or "plain")
+def test_experts_give_what_they_give_one_by_one(kind: dict[str, Any]) -> None:
+    fields = experts(4, **kind)
+    found = solve(Problem(**fields))
+    assert np.abs(found["Y"] - of_experts(fields)).max() < 1e-12
+    turned = {n: v.swapaxes(-1, -2) if n[:2] == "W_" else v for n, v in fields.items()}
+    assert np.abs(solve(Problem(**turned, weights_layout="torch"))["Y"] - found["Y"]).max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", OF_EXPERTS[:3], ids=lambda kind: ", ".join(kind) or "plain")
+def test_experts_have_the_gradients_of_differences(kind: dict[str, Any]) -> None:
+    fields = experts(6, **kind)
+    dY = np.random.default_rng(3).normal(size=(N, D))
+    found = solve(Problem(**fields, dY=dY))
+    for name in ("X", "W_router", "W_1", "b_2", "W_s2", "W_sgate"):
+        for place in list(np.ndindex(fields[name].shape))[::5]:
+            step = np.zeros(fields[name].shape)
+            step[place] = 1e-6
+            ends = (of_experts({**fields, name: fields[name] + s}) for s in (step, -step))
+            slope = sum(s * (end * dY).sum() for s, end in zip((1, -1), ends, strict=True)) / 2e-6
+            gradient = found[f"d{name}"].reshape(fields[name].shape)
+            assert abs(gradient[place] - slope) < 1e-5, (name, place)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"top_k": 5}, "4 experts, and top_k 5"),
+        ({"W_router": None, "b_router": None}, "W_s1 is given, and no W_router"),
+        ({"W_2": np.ones((FF, D))}, "W_2 is 4 × 3: 4 experts each need 4 × 3"),
+        ({"b_1": np.ones(3)}, "b_1 needs 4 for each expert"),
+        ({"W_s2": None}, "a shared expert is given, and no W_s2"),
+        ({"activation": "swish-clamped", "W_3": None}, "needs a gate, W_3"),
+    ],
+)
+def test_experts_that_do_not_fit_are_refused(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises((InputError, ShapeError), match=said):
+        solve(Problem(**(experts(4) | changed)))
+
+
+def test_experts_are_chosen_in_the_best_groups() -> None:
+    """Of four experts in two groups, those of the group with the largest share."""
+    fields = experts(4, router_groups=2, top_groups=1, top_k=1)
+    solution = solve(Problem(**fields))
+    shares = solution["E_prob"]
+    groups = shares.reshape(N, 2, 2).max(axis=2)
+    assert np.array_equal(solution["E_groups"], groups)
+    found = zip(shares, groups.argmax(axis=1), solution["E_limited"], strict=True)
+    for row, best, limited in found:
+        assert np.array_equal(limited[2 * best : 2 * best + 2], row[2 * best : 2 * best + 2])
+        assert (np.delete(limited, [2 * best, 2 * best + 1]) < row.min()).all()
+
+
+def latent(seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    sizes = {"W_DQ": (4, 3), "W_DKV": (4, 2), "W_KR": (4, 2), "b_KR": (2,), "gamma_DKV": (2,)}
+    sizes |= {"W_Q": (3, 8), "W_K": (4, 8), "W_V": (2, 6), "W_O": (6, 4), "X": (3, 4)}
+    drawn = {name: rng.normal(size=size).round(2) for name, size in sizes.items()}
+    rope = {"positions": "rope", "rope_dims": 2, "heads": 2, "qk_eps": 0.1}
+    return {"block": "decoder", "norm": "none", **drawn, **rope}
+
+
+def of_latent(f: dict[str, Any]) -> Any:
+    """Return the outputs of a latent attention, in plain numpy."""
+
+    def rms(x: Any) -> Any:
+        return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + 0.1)
+
+    queries, values = rms(f["X"] @ f["W_DQ"]), rms(f["X"] @ f["W_DKV"]) * f["gamma_DKV"]
+    keys = np.hstack([f["X"] @ f["W_KR"] + f["b_KR"], values])
+    heads = []
+    for h in range(2):
+        Q, K = queries @ f["W_Q"][:, 4 * h : 4 * h + 4], keys @ f["W_K"][:, 4 * h : 4 * h + 4]
+        for M in (Q, K):
+            for t in range(3):
+                a, b = M[t, :2].copy()
+                M[t, :2] = a * np.cos(t) - b * np.sin(t), a * np.sin(t) + b * np.cos(t)
+        S = np.where(np.tri(3) > 0, Q @ K.T / 2, -np.inf)
+        A = np.exp(S - S.max(axis=1, keepdims=True))
+        heads.append(A / A.sum(axis=1, keepdims=True) @ values @ f["W_V"][:, 3 * h : 3 * h + 3])
+    return f["X"] + np.hstack(heads) @ f["W_O"]
+
+
+def test_latent_attention_has_the_outputs_and_gradients_of_numpy() -> None:
+    fields = latent(3)
+    dY = np.random.default_rng(3).normal(size=(3, 4))
+    found = solve(Problem(**fields, dY=dY))
+    assert np.abs(found["Y"] - of_latent(fields)).max() < 1e-12
+    for name in ("X", "W_DQ", "W_DKV", "W_KR", "b_KR", "gamma_DKV", "W_K"):
+        for place in list(np.ndindex(fields[name].shape))[::3]:
+            step = np.zeros(fields[name].shape)
+            step[place] = 1e-6
+            ends = (of_latent({**fields, name: fields[name] + s}) for s in (step, -step))
+            slope = sum(s * (end * dY).sum() for s, end in zip((1, -1), ends, strict=True)) / 2e-6
+            gradient = found[f"d{name}"].reshape(fields[name].shape)
+            assert abs(gradient[place] - slope) < 1e-5, (name, place)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"W_KR": None, "b_KR": None}, "no W_KR"),
+        ({"W_DKV": np.ones((5, 2))}, "X is 3 × 4 and W_DKV is 5 × 2"),
+        ({"W_DKV": None, "gamma_DKV": None}, "no W_DKV"),
+    ],
+)
+def test_latent_attention_that_does_not_fit_is_refused(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises((InputError, ShapeError), match=said):
+        solve(Problem(**(latent(3) | changed)))

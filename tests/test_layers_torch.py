@@ -18,6 +18,7 @@ TORCH = {
     "relu": torch.nn.functional.relu,
     "gelu": torch.nn.functional.gelu,
     "gelu-tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+    "gelu-quick": lambda x: x * torch.sigmoid(1.702 * x),
     "silu": torch.nn.functional.silu,
 }
 

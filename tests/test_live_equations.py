@@ -238,7 +238,7 @@ REACH = """
     const { low, high } = $ranges.reach($parse.parse(line.equation), world, (name) => held[name]);
     return [low, high].map((end) => Array.from(end, String));
 """
-TURNING = {"GELU", "GELUtanh", "SiLU", "GatedGELU", "GatedSiLU"}
+TURNING = {"GELU", "GELUtanh", "GELUquick", "SiLU", "GatedGELU", "GatedGELUquick", "GatedSiLU"}
 """Functions that turn within a wide range: without slopes, their bounds there are not as tight."""
 RANGES_OF = [case for case in CASES if case[0] not in {"Lookup", "GatherRows"}]
 

@@ -331,7 +331,7 @@ def test_a_worksheet_in_fractions_shows_and_accepts_them(
     shown = "[...document.querySelectorAll('#V-1-1 input, #A-3-1 input')].map((e) => e.value)"
     assert browser.run(shown) == ["5/2", "0.62"]
     browser.run("document.querySelector('#V-1-1 input').focus()")
-    press_button(browser, "Hint")
+    press_button(browser, "Hint 3")
     assert browser.text(".at-hand .line").endswith(" = ?")
     press_button(browser, "Show")
     assert browser.text(".at-hand .line").endswith(f" = {line}")

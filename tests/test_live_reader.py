@@ -93,7 +93,7 @@ def test_the_line_of_a_worksheet_is_in_sight_on_every_screen(
     browser.screen(DESK)
     browser.open(practice_of(read_problem(sample("self").path), tmp_path / "practice.html"))
     browser.run("document.querySelector('#O-2-1 input').focus()")
-    press_button(browser, "Hint")
+    press_button(browser, "Hint 3")
     line, box = place_of(browser, ".at-hand"), place_of(browser, "#O-2-1 input")
     assert 0 <= line["top"] < line["bottom"] <= 900
     assert box["bottom"] <= line["top"]
@@ -322,7 +322,7 @@ def test_axe_finds_no_violation_on_pages_that_are_used(
     browser.run("document.querySelector('#Q-1-1 input').focus()")
     browser.type("1")
     press_button(browser, "Check")
-    press_button(browser, "Hint")
+    press_button(browser, "Hint 3")
     found["practice, checked"] = browser.violations()
     answer = {"Q": [[1, 3], [-1, 1], ["2.5", 2]], "S": [["x", 1, 2]] * 3}
     pages = {

@@ -167,6 +167,35 @@ HEADS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "ViTForImageClassification",
         OF_IMAGES | CLASSES | {"image_size": 8, "patch_size": 4},
     ),
+    "BERT of choices": ("BertConfig", "BertForMultipleChoice", SMALL),
+    "RoBERTa of choices": ("RobertaConfig", "RobertaForMultipleChoice", SMALL),
+    "DistilBERT of choices": (
+        "DistilBertConfig",
+        "DistilBertForMultipleChoice",
+        {"vocab_size": 50, "dim": 16, "hidden_dim": 24, "n_layers": 3, "n_heads": 4},
+    ),
+    "ELECTRA of choices": (
+        "ElectraConfig",
+        "ElectraForMultipleChoice",
+        SMALL | {"embedding_size": 8, "summary_use_proj": True},
+    ),
+    "ELECTRA's discriminator": ("ElectraConfig", "ElectraForPreTraining", SMALL),
+    "ALBERT": ("AlbertConfig", "AlbertForSequenceClassification", SMALL | CLASSES),
+    "ALBERT of choices": ("AlbertConfig", "AlbertForMultipleChoice", SMALL),
+    "MPNet": ("MPNetConfig", "MPNetForSequenceClassification", SMALL | CLASSES),
+    "MPNet of choices": ("MPNetConfig", "MPNetForMultipleChoice", SMALL),
+    "GPT-Neo of tokens": (
+        "GPTNeoConfig",
+        "GPTNeoForTokenClassification",
+        CLASSES
+        | {"vocab_size": 50, "hidden_size": 16, "num_layers": 2, "num_heads": 4}
+        | {"attention_types": [[["global", "local"], 1]], "max_position_embeddings": 32},
+    ),
+    "GPT-BigCode of tokens": (
+        "GPTBigCodeConfig",
+        "GPTBigCodeForTokenClassification",
+        GPT2 | CLASSES,
+    ),
     "Whisper": ("WhisperConfig", "WhisperForAudioClassification", WHISPER | CLASSES),
     "T5 of tokens": ("T5Config", "T5ForTokenClassification", T5 | CLASSES),
 }
@@ -193,7 +222,10 @@ def test_scores_of_classes_are_those_of_the_package(
 ) -> None:
     model = made(tmp_path, *HEADS[name])
     read, given = given_to(name, ids)
-    expected = ran(model, read).logits.reshape(-1, model.config.num_labels).numpy()
+    is_choice = "choices" in name
+    logits = ran(model, [read] if is_choice else read).logits
+    width = 1 if is_choice or "discriminator" in name else model.config.num_labels
+    expected = logits.reshape(-1, width).numpy()
     if not has_architectures:
         path = tmp_path / "config.json"
         path.write_text(path.read_text().replace('"architectures"', '"earlier"'))
@@ -230,8 +262,6 @@ def test_decoders_give_classes(
     [
         ("GPT2Config", "GPT2Model", GPT2),
         ("LlamaConfig", "LlamaModel", GROUPED | {"tie_word_embeddings": True}),
-        ("LlamaConfig", "LlamaForQuestionAnswering", GROUPED | {"tie_word_embeddings": True}),
-        ("BertConfig", "BertForQuestionAnswering", SMALL),
         ("T5Config", "T5EncoderModel", T5),
         ("WhisperConfig", "WhisperModel", WHISPER),
     ],
@@ -286,9 +316,9 @@ def test_the_architecture_determines_the_output(attncalc: Command, tmp_path: Pat
     shares = ran(model, IDS).logits[0].softmax(-1).numpy()
     found = {each["text"]: each["probability"] for each in json.loads(run.out)["next"]}
     assert found == pytest.approx(dict(zip(("sad", "even", "happy"), shares, strict=True)))
-    assert "class 2   happy   0.5075" in attncalc(*ids).out
+    assert f"class 2   happy   {shares[2]:.4f}" in attncalc(*ids).out
     assert attncalc(*ids, "--at", "2").err == (
-        "error: --at is for probabilities at each token: this head classifies the whole input\n"
+        "error: --at is for probabilities at each token: this head is for the whole input\n"
     )
     model.config.problem_type = "multi_label_classification"
     model.save_pretrained(tmp_path / "m")
@@ -366,3 +396,54 @@ def test_masks_of_several_rows_belong_to_one_part(tmp_path: Path) -> None:
         "keep is 2 × 2: with decoder_tokens a mask is one row, a number for each token of the "
         "encoder"
     )
+
+
+ANSWERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "Llama": ("LlamaConfig", "LlamaForQuestionAnswering", GROUPED | {"tie_word_embeddings": True}),
+    "GPT-2": ("GPT2Config", "GPT2ForQuestionAnswering", GPT2),
+    "BERT": ("BertConfig", "BertForQuestionAnswering", SMALL),
+    "RoBERTa": ("RobertaConfig", "RobertaForQuestionAnswering", SMALL),
+    "ALBERT": ("AlbertConfig", "AlbertForQuestionAnswering", SMALL),
+    "ModernBERT": (
+        "ModernBertConfig",
+        "ModernBertForQuestionAnswering",
+        SMALL | dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id"), 0),
+    ),
+}
+
+
+@pytest.mark.campaign(2)
+@pytest.mark.parametrize("name", ANSWERS)
+def test_starts_and_ends_of_answers_are_those_of_the_package(name: str, tmp_path: Path) -> None:
+    model = made(tmp_path, *ANSWERS[name])
+    out = ran(model, IDS)
+    found = solve(open_model(tmp_path, tokens=IDS))["logits"]
+    both = torch.stack([out.start_logits[0], out.end_logits[0]], 1).numpy()
+    assert np.abs(found - both).max() < NEAR
+
+
+def test_the_probable_starts_and_ends_are_shown(attncalc: Command, tmp_path: Path) -> None:
+    model = made(tmp_path / "m", *ANSWERS["BERT"])
+    out = ran(model, IDS)
+    ids = ("open", "m", "--tokens", " ".join(map(str, IDS)), "--format")
+    run = attncalc(*ids, "json")
+    assert (run.code, run.err) == (0, "")
+    rows = json.loads(run.out)["next"]
+    for side, logits in (("start", out.start_logits[0]), ("end", out.end_logits[0])):
+        shares = logits.softmax(-1).numpy()
+        found = {r["id"]: r["probability"] for r in rows if r["text"].startswith(f"{side}: ")}
+        best = np.argsort(-shares)[:5]
+        assert [*found] == [int(each) + 1 for each in best]
+        assert [*found.values()] == pytest.approx([float(shares[each]) for each in best])
+    assert "ids are positions of tokens, from 1" in attncalc(*ids, "table").out
+    at = attncalc(*ids, "csv", "--at", "2").out.splitlines()
+    scores = {line.split(",")[1]: float(line.split(",")[2]) for line in at[1:]}
+    assert scores == pytest.approx(
+        {"start": float(out.start_logits[0, 1]), "end": float(out.end_logits[0, 1])}
+    )
+
+
+def test_a_choice_and_a_pair_have_named_scores(attncalc: Command, tmp_path: Path) -> None:
+    for name, word in (("BERT of choices", "this choice"), ("BERT of pairs", "is not next")):
+        made(tmp_path / "m", *HEADS[name])
+        assert word in attncalc("open", "m", "--tokens", "3 7 2").out

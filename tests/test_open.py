@@ -287,7 +287,7 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     "a function that is not known": (
         config(activation_function="mish"),
         'model/config.json: "activation_function" is "mish", where one of gelu, gelu_new, '
-        "gelu_pytorch_tanh, gelu_fast, relu, silu, swish is needed",
+        "gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, silu, swish is needed",
     ),
     "what is not built here": (
         config(add_cross_attention=True),
@@ -295,7 +295,8 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     ),
     "quantised": (
         config(quantization_config={"bits": 4}),
-        "model/config.json: its weights are quantised, and are not read",
+        "model/config.json: its weights are quantised: of these, 8 bits of bitsandbytes and "
+        "GGUF files are read",
     ),
     "weights of whole numbers": (
         tensors(
@@ -467,17 +468,20 @@ def test_the_command_that_converts_a_pickle_runs_nothing_of_its_name(
 
 
 def test_an_unknown_family_has_its_missing_fields_named(attncalc: Command, model: Path) -> None:
-    config(model_type="falcon")(model)
+    config(model_type="of-nobody")(model)
     run = attncalc("open", "model", "--tokens", "1")
     assert run.code == 2
-    kinds = ", ".join(kind for each in FAMILIES for kind in each.types)
+    kinds = ", ".join(dict.fromkeys(kind for each in FAMILIES for kind in each.types))
     assert run.err.startswith(
-        f'error: model/config.json: model_type "falcon" is none of those opened here: {kinds}. '
-        "These tensors of it are of one layer; the fields beside them are what to fill of a "
-        "problem, as JSON or .npz, with X, heads and the other settings:\n"
+        f'error: model/config.json: model_type "of-nobody" is none of those opened here: {kinds}. '
+        "Its tensors are listed below, each with the field of a problem that it seems to be (? if "
+        "unknown): fill these fields, as JSON or .npz, with X, heads and the other settings.\n"
+        "Outside the layers:\n"
     )
-    assert '  "transformer.h.0.attn.c_attn.weight", 8 × 24: W_Q, W_K, W_V\n' in run.err
-    assert '  "transformer.h.0.ln_1.weight", 8: gamma_1\n' in run.err
+    assert '  "transformer.h.0.attn.c_attn.weight", 8 × 24: W_Q, W_K, W_V (2 such' in run.err
+    assert '  "transformer.h.0.ln_1.weight", 8: gamma_1 (2 such tensors)\n' in run.err
+    assert '"transformer.h.…", 2 layers:\n' in run.err
+    assert "  GPT-2: it reads all of them; whether it computes the same is unknown\n" in run.err
 
 
 @pytest.mark.parametrize("name", ["model.pt", "none"])

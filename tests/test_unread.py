@@ -34,14 +34,22 @@ OTHER: dict[str, Any] = {
     "rope_query_offset": 3,
     "rope_pairing": "interleaved",
     "rope_dims": 2,
+    "rope_factor": 2,
     "rope_scaling": "linear factor=4",
     "norm": "pre",
+    "parallel": "shared",
     "residual": False,
     "normalization": "rms",
     "eps": 1,
     "eps_place": "outside",
     "ddof": 1,
     "activation": "gelu",
+    "top_k": 1,
+    "router_groups": 2,
+    "top_groups": 2,
+    "router": "sigmoid",
+    "router_norm": False,
+    "router_scale": 3,
     "read": "mean",
     "tied": True,
     "activation_pre": "relu",
@@ -52,7 +60,7 @@ OTHER: dict[str, Any] = {
 }
 """A value of each setting that is not its default."""
 OF_THE_WHOLE = {
-    *("rounding", "decimals", "asked", "layout", "weights_layout", "block"),
+    *("rounding", "decimals", "language", "asked", "layout", "weights_layout", "block"),
     *("backward", "target_ids", "step", "equations"),
 }
 """Settings that every problem reads."""
@@ -70,6 +78,9 @@ BASES: dict[str, dict[str, Any]] = {
     "a normalisation": {"block": "encoder", "X": EYE},
     "feed-forward": {"block": "encoder", "X": EYE, **FORWARD},
     "feed-forward by rms": {"block": "encoder", "X": EYE, **FORWARD, "normalization": "rms"},
+    "experts": {
+        **{"block": "encoder", "X": EYE, "W_router": EYE, "W_1": [EYE, EYE], "W_2": [EYE, EYE]},
+    },
     "an encoder": {"block": "encoder", "X": EYE, **TWO, **FORWARD},
     "with a head": {"block": "encoder", "X": EYE, **TWO, "W_out": EYE},
     "with a hidden layer": {"block": "encoder", "X": EYE, **TWO, "W_pre": EYE},

@@ -208,8 +208,10 @@ def normalised(f: Fields, X: Any, number: str) -> Any:
 
 ACTIVATIONS = {
     "relu": torch.nn.functional.relu,
+    "relu2": lambda x: torch.nn.functional.relu(x) ** 2,
     "gelu": torch.nn.functional.gelu,
     "gelu-tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+    "gelu-quick": lambda x: x * torch.sigmoid(1.702 * x),
     "silu": torch.nn.functional.silu,
 }
 

@@ -152,8 +152,8 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     softcap
         c, for scores of c · tanh(s / c); by default none.
     qk_norm, qk_eps
-        The normalization of each head's queries and keys: `"none"` (default), `"rms"` or `"layer"`;
-        and its epsilon, by default 1e-5.
+        The normalization of each head's queries and keys: `"none"` (default), `"rms"`, `"layer"`,
+        or `"rms-all"` over all heads; and its epsilon, by default 1e-5.
     normalizer
         `"softmax"` (default), `"hardmax"` or `"sum"`.
     positions
@@ -166,7 +166,7 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         it differs.
     rope_pairing
         The pairs of columns that RoPE rotates: `"halves"` (default) or `"interleaved"`.
-    rope_dims, rope_scaling
+    rope_dims, rope_scaling, rope_factor
         The number of leading columns that RoPE rotates (all), and the scaling of its frequencies
         (none): `{"rope_type": "llama3", "factor": 8, …}` or `{"rope_type": "linear", "factor": 4}`.
     layout
@@ -297,8 +297,8 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     softcap
         c, for scores of c · tanh(s / c); by default none.
     qk_norm, qk_eps
-        The normalization of each head's queries and keys: `"none"` (default), `"rms"` or `"layer"`;
-        and its epsilon, by default 1e-5.
+        The normalization of each head's queries and keys: `"none"` (default), `"rms"`, `"layer"`,
+        or `"rms-all"` over all heads; and its epsilon, by default 1e-5.
     normalizer
         `"softmax"` (default), `"hardmax"` or `"sum"`.
     positions
@@ -311,7 +311,7 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         it differs.
     rope_pairing
         The pairs of columns that RoPE rotates: `"halves"` (default) or `"interleaved"`.
-    rope_dims, rope_scaling
+    rope_dims, rope_scaling, rope_factor
         The number of leading columns that RoPE rotates (all), and the scaling of its frequencies
         (none): `{"rope_type": "llama3", "factor": 8, …}` or `{"rope_type": "linear", "factor": 4}`.
     layout
@@ -357,19 +357,25 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     return solve(Problem(X1=X1, X2=X2, W_Q=W_Q, W_K=W_K, W_V=W_V, **conventions))
 
 
-def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking":
+def check(
+    problem: Problem | Solution | str | Path, answer: Any, *, dump: bool = False, **rules: Any
+) -> "Marking":
     """Mark a worked answer, entry by entry.
 
     Parameters
     ----------
     problem
-        The problem, or its file.
+        The problem, or its file; or its solution, for the tensors of a program.
     answer
         The file or folder of the answer, or its matrices by name: lists, arrays, texts.
+    dump
+        Whether the answer is the tensors of a program, by the names of hooks, such as
+        `{"transformer.h.3.attn.c_attn": tensor}`; implied by a solution. Without `atol` and `rtol`,
+        the tolerance is that of their type.
     **rules
         `steps` (the counted steps, as `"Q,A,connections"` or a list; by default those of the
         problem), `require` (steps that must be shown), `points` (the total), `weights` (such as
-        `{"A": 2}`), `deductions` (by cause), `follow_penalty`, `rounding_penalty`,
+        `{"A": 2}`), `deductions` (by cause), `hint_costs`, `follow_penalty`, `rounding_penalty`,
         `precision_penalty`, `atol`, `rtol`: the flags of `attncalc check`;
         `attncalc.grading.rules.Rules` describes them, with `asked` for `steps`. `rubric` is a file
         with these rules.
@@ -394,15 +400,27 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     (Fraction(2, 1), 'K')
     """
     # here, since solving marks nothing
-    from attncalc.api.marking import Marking, read_rubric, rules_from, with_known_steps
+    from attncalc.api.marking import (
+        Marking,
+        keyed_dump,
+        read_rubric,
+        rules_from,
+        tensors_of,
+        with_known_steps,
+    )
     from attncalc.grading.key import key_of
     from attncalc.grading.marking import marked
     from attncalc.reading import read_problem
     from attncalc.reading.answers import answer_of, read_answer
 
+    dump = dump or isinstance(problem, Solution)
+    problem = problem.problem if isinstance(problem, Solution) else problem
     given = problem if isinstance(problem, Problem) else read_problem(problem)
     rubric = rules.pop("rubric", None)
     said = rules_from(rules) if rubric is None else rules_from(rules, read_rubric(rubric))
+    if dump:
+        key, written, said = keyed_dump(given, *tensors_of(answer), said)
+        return marked(Marking, key, written, with_known_steps(said, key))
     key = key_of(given, said)
     marked_by = with_known_steps(said, key)
     is_matrices = isinstance(answer, Mapping)

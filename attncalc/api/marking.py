@@ -6,16 +6,23 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from attncalc.api.display import Displayed, as_text
+from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
 from attncalc.base.typed import NotANumber, read_number
+from attncalc.base.types import Matrix
 from attncalc.grading import marks
 from attncalc.grading.credit import Score, score
-from attncalc.grading.key import Key
+from attncalc.grading.key import Key, key_of
 from attncalc.grading.rules import CONCEPTUAL, COPYING, Rules
+from attncalc.grading.tensors import answer_of_tensors
 from attncalc.problem.fields import LINES
+from attncalc.problem.problem import Problem
+from attncalc.reading.answers.answer import Answer
+from attncalc.reading.dumps import precision_of, read_dump
 from attncalc.reading.json_values import Typed, read_json_object
 from attncalc.reading.names import unknown
 from attncalc.writing.document import Document
@@ -85,7 +92,9 @@ class Marking(Displayed, marks.Marking):
         return marking_document(self)
 
 
-NAMES = ("steps", *(each.name for each in fields(Rules) if each.name != "same_for_all"))
+OF_AN_ANSWER = ("same_for_all", "hints")
+"""Rules that no rubric states."""
+NAMES = ("steps", *(each.name for each in fields(Rules) if each.name not in OF_AN_ANSWER))
 """The arguments of `check` and keys of a rubric; `steps` is the flag for `asked`."""
 DEFAULT = Rules()
 KINDS = (CONCEPTUAL, COPYING)
@@ -121,7 +130,7 @@ def rules_from(
     read = {name: _read(name, value, spelled(name)) for name, value in said.items()}
     if "steps" in read:
         read["asked"] = read.pop("steps")
-    for name in ("weights", "deductions"):
+    for name in ("weights", "deductions", "hint_costs"):
         read[name] = {**getattr(base, name), **read.get(name, {})}
     return replace(base, **read)
 
@@ -140,6 +149,58 @@ def read_rubric(place: str | Path) -> Rules:
         return rules_from(said)
     except InputError as error:
         raise InputError(f"{place}: {str(error).removeprefix('check: ')}") from None
+
+
+def tensors_of(given: Any) -> tuple[dict[str, Matrix], str]:
+    """Return the tensors of a program by name, and their source: of a file, or of objects.
+
+    Of several in a list, such as one for each layer, each has its number behind the name.
+    """
+    if isinstance(given, str | Path):
+        return read_dump(Path(given)), str(given)
+    if not isinstance(given, Mapping):
+        raise InputError("a dump is a file, or tensors by name, as {'h.0.attn': tensor}")
+    found: dict[str, Matrix] = {}
+    for name, each in given.items():
+        is_listed = isinstance(each, list | tuple) and all(hasattr(one, "shape") for one in each)
+        listed = {f"{name}[{n}]": one for n, one in enumerate(each)} if is_listed else {name: each}
+        found |= {str(named): as_array(one) for named, one in listed.items() if one is not None}
+    numbers = {name: array for name, array in found.items() if array.dtype.kind in "biuf"}
+    if not numbers:
+        raise InputError("a dump holds tensors of numbers by name, and there are none")
+    return numbers, "the tensors"
+
+
+def keyed_dump(
+    problem: Problem,
+    tensors: Mapping[str, Matrix],
+    place: str,
+    rules: Rules,
+    names: Mapping[str, str] = MappingProxyType({}),
+    share: float | None = None,
+) -> tuple[Key, Answer, Rules]:
+    """Return the key for the tensors of a program, the steps that they are, and the rules.
+
+    Parameters
+    ----------
+    problem
+        The layer.
+    tensors, place
+        As in `answer_of_tensors`.
+    rules
+        The rules; without a tolerance, `share` of the largest number of each step applies.
+    names
+        Fields by ends of names with a special meaning.
+    share
+        The share; by default that of the tensors' type.
+    """
+    if rules.in_tolerance:
+        share = 0.0
+    elif share is None:
+        share = precision_of(tensors.values())
+    rules = rules if rules.in_tolerance else replace(rules, atol=0.0)
+    key = key_of(problem, rules, share)
+    return key, answer_of_tensors(key, tensors, place, names), rules
 
 
 def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = str) -> Rules:
@@ -171,8 +232,11 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
 def _read(name: str, value: Any, spelled: str) -> Any:
     if name in ("steps", "asked", "require"):
         return _names(value, spelled)
-    if name in ("weights", "deductions"):
-        return _numbers(value, spelled, most=None if name == "weights" else 1)
+    if name in ("weights", "deductions", "hint_costs"):
+        found = _numbers(value, spelled, most=None if name == "weights" else 1)
+        if name == "hint_costs" and not found.keys() <= DEFAULT.hint_costs.keys():
+            raise InputError(f'{spelled} takes the levels 1 to 3, as {{"2": "1/4"}}')
+        return found
     number = number_of(spelled, value, most=1 if name in SHARES else None)
     if name == "points" and not number:
         raise InputError(f"{spelled} takes a number above 0, not {value}")

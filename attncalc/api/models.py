@@ -126,11 +126,11 @@ def open_model(
     (2, 3, 3)
     """
     if not isinstance(folder, str | Path):
-        from attncalc.api.objects import saved
+        from attncalc.api.objects import saved, unwrapped
 
         inputs = {"tokens": tokens, "text": text, "image": image, "spectrogram": spectrogram}
         inputs |= {"decoder_tokens": decoder_tokens, "type_ids": type_ids, "layer": layer}
-        with saved(folder, config) as place:
+        with saved(unwrapped(folder), config) as place:
             return open_model(
                 place, **inputs, decoder_ignore=decoder_ignore, report=report, **conventions
             )
@@ -205,7 +205,7 @@ class Opened:
     ) -> None:
         self._given, self._what, self._needed = given, given.what, needed
         self._said = {name: said.get(name, name) for name in Given._fields}
-        self._first = Model(folder)
+        self._first = Model(folder, "tokens" if self._what == "text" else self._what)
         decoder = None if given.decoder_tokens is None else self._first.decoder
         if given.decoder_tokens is not None and decoder is None:
             raise InputError(
@@ -233,11 +233,12 @@ class Opened:
     def _check_reads(self, folder: Path) -> None:
         """Refuse an input that this model does not read."""
         takes = self._first.takes
+        needs_one = " or ".join(self._needed[each.takes] for each in self._first.towers)
         if (self._what if self._what != "text" else "tokens") == takes:
             return
         needs = "takes another input" if self._what else "needs an input"
         title = self._first.family.title
-        raise InputError(f"{folder}: {title} {needs}: {self._needed[takes]}")
+        raise InputError(f"{folder}: {title} {needs}: {needs_one}")
 
     def _ids(self) -> list[int]:
         """Return the tokens of the first part; [] for an image or a spectrogram."""
@@ -276,6 +277,7 @@ class Opened:
         number = self.model.count - 1 if layer is None else layer
         self.take(said)
         begun, labels = self.begun(told)
+        labels = begun.pop("labels", labels)
         done = 0 if self.model is self._first else self._first.count
         later = None if told is None else lambda each: told(done + each)
         own = self.layer(self.model, number)
@@ -290,6 +292,7 @@ class Opened:
         what = f"layer {number}"
         if layer is None and self.model.head is not None:
             what = "classes" if self.model.has_classes else "what comes next"
+            what = "pooled output" if self.model.is_pooled else what
         own |= {"title": f"{title}, {what} ({self.model.folder.name})", "labels": labels}
         return Problem(**(own | tokens | end | {"remarks": self.remarks} | self._alone))
 
@@ -317,11 +320,22 @@ class Opened:
         """
         layer = model.layer(number)
         if model is self._first:
-            return layer | self._settings | self._masks
+            near = self._near(layer.pop("reach", None))
+            return layer | self._settings | self._masks | near
         own = self._given.decoder_ignore
         of_own = {} if own is None else {"ignore": own}
         sides = {"self": layer["self"] | of_own, "cross": layer["cross"] | self._masks}
         return layer | self._settings | sides
+
+    def _near(self, reach: int | None) -> Fields:
+        """Return the mask of a layer whose queries attend to keys this far before and after."""
+        if reach is None:
+            return {}
+        places = np.arange(len(self.ids))
+        keep = np.abs(places[:, None] - places) <= reach
+        self._remarks.append(f"in local layers, keep allows keys at most {reach} positions away")
+        given = self._masks.get("keep")
+        return {"keep": keep if given is None else keep & (given != 0)}
 
     @property
     def _is_padding(self) -> list[bool]:
@@ -334,6 +348,8 @@ class Opened:
     @property
     def last(self) -> int:
         """The position of the last token that is not padding, from 0."""
+        if (stop := self.model.stop_of(self.asks)) is not None:
+            return stop
         pairs = zip(self.asks, self._is_padding, strict=True)
         read = [not (padded or self.model.is_padding(each)) for each, padded in pairs]
         return len(read) - 1 - read[::-1].index(True) if any(read) else len(read) - 1
@@ -343,9 +359,10 @@ class Opened:
         reads_last = end.get("read") == "last" and "read" not in self._alone
         if reads_last and self.last < len(self.asks) - 1:
             end["read"] = "all"
+            is_end = self.model.stop_of(self.asks) is not None
+            which = "ends the text" if is_end else "is the last that is not padding"
             self._remarks.append(
-                f"token {self.last + 1} is the last that is not padding: the model uses only its "
-                "row of the head's outputs"
+                f"token {self.last + 1} {which}: the model uses only its row of the head's outputs"
             )
         read = [(_padding(self.ids, self._masks), self._first), (self._is_padding, self.model)]
         if any(padded != sorted(padded) and model.family.positions for padded, model in read):
@@ -453,7 +470,7 @@ def _whole_numbers(name: str, given: Iterable[Any] | None) -> list[int]:
     InputError
         If it is not a list of whole numbers, or an empty one.
     """
-    array = as_array(list(given or ()))
+    array = as_array([] if given is None else list(given))
     if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
         raise InputError(f"{name} takes a list of token ids: whole numbers, as [3, 7]")
     return [int(each) for each in array]

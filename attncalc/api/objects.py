@@ -14,6 +14,7 @@ import numpy as np
 
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 
@@ -22,18 +23,20 @@ _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu"}
 MODULES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer")
 
 
-def from_module(module: Any, X: Any, X2: Any = None, **conventions: Any) -> Problem:
+def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventions: Any) -> Problem:
     """Return the problem that a module of PyTorch computes.
 
     Parameters
     ----------
     module
-        A `torch.nn.MultiheadAttention`, `TransformerEncoderLayer` or `TransformerDecoderLayer`, in
-        evaluation mode.
+        A `torch.nn.MultiheadAttention`, `TransformerEncoderLayer` or `TransformerDecoderLayer`; or
+        a module of your own, as in `trace`. Dropout is not applied.
     X
         Its tokens, (n, d): one element of a batch.
     X2
         The keys and values of cross-attention, or the memory of a decoder, (m, d).
+    X3
+        The tokens of the values, if they are others than those of the keys, (m, d).
     **conventions
         Fields of `Problem`, such as `causal=True` for the mask of a decoder.
 
@@ -54,12 +57,20 @@ def from_module(module: Any, X: Any, X2: Any = None, **conventions: Any) -> Prob
     >>> from_module(layer, torch.eye(4)).n_heads  # doctest: +SKIP
     2
     """
+    module = unwrapped(module)
+    if hasattr(module, "state_dict"):
+        check_tensors(module.state_dict())
     kind = type(module).__name__
     if kind not in MODULES:
-        raise InputError(f"{kind} is not one of the modules read: {', '.join(MODULES)}")
+        from attncalc.api.plain import plain_problem
+
+        rows = {"X": X} if X2 is None else {"X1": X, "X2": X2}
+        return plain_problem(module, {n: as_array(each) for n, each in rows.items()}, conventions)
     attention = module if kind == MODULES[0] else module.self_attn
     said: dict[str, Any] = {"heads": int(attention.num_heads)}
-    if getattr(attention, "add_zero_attn", False):
+    if attention.bias_k is not None:
+        raise InputError("add_bias_kv is not supported: it adds a key and a value of its own")
+    if attention.add_zero_attn:
         raise InputError("add_zero_attn is not supported: it adds a key of zeros")
     if kind != MODULES[0]:
         said |= _settings(module, is_decoder=kind == MODULES[2])
@@ -67,11 +78,26 @@ def from_module(module: Any, X: Any, X2: Any = None, **conventions: Any) -> Prob
     if kind == MODULES[2] and X2 is None:
         raise InputError("a decoder layer also reads X2, the outputs of its encoder")
     tokens = {"X": X} if X2 is None else {"X1": X, "X2": X2}
+    tokens |= {} if X3 is None else {"X3": X3}
     arrays |= {name: np.asarray(as_array(each)) for name, each in tokens.items()}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "module.npz"
         np.savez(place, allow_pickle=False, **arrays)
-        return read_problem(place, **{**said, **conventions})
+        try:
+            return read_problem(place, **{**said, **conventions})
+        except InputError as error:
+            raise type(error)(str(error).replace(f"{place}: ", f"{kind}: ")) from None
+
+
+def unwrapped(model: Any) -> Any:
+    """Return the model within the wrappers of torch.compile and of parallel training."""
+    while True:
+        inner = getattr(model, "_orig_mod", None)
+        if inner is None and type(model).__name__.endswith(("DataParallel",)):
+            inner = model.module
+        if inner is None:
+            return model
+        model = inner
 
 
 def _settings(module: Any, *, is_decoder: bool) -> dict[str, Any]:
@@ -109,6 +135,8 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
+        if hasattr(model, "state_dict") or isinstance(model, Mapping):
+            check_tensors(model if isinstance(model, Mapping) else model.state_dict())
         if hasattr(model, "save_pretrained"):
             model.save_pretrained(folder)
         elif isinstance(model, Mapping):
@@ -123,6 +151,29 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
                 "save_pretrained, or a state dict with its config"
             )
         yield folder
+
+
+def check_tensors(state: Mapping[str, Any]) -> None:
+    """Refuse a state dict whose tensors are not the weights of a model.
+
+    Raises
+    ------
+    InputError
+        If adapters are not merged, weights are quantised, or tensors have no numbers.
+    """
+    for name, tensor in state.items():
+        if isinstance(tensor, Mapping):
+            raise InputError(f"{quoted(name)} is a dict of tensors: pass it as the state dict")
+        if "lora_" in name or ".base_layer." in name:
+            raise InputError(
+                f"{quoted(name)} is of an adapter that is not merged: pass model.merge_and_unload()"
+            )
+        if getattr(tensor, "is_meta", False):
+            raise InputError(f"{quoted(name)} has no numbers (device meta): load the weights first")
+        kind = str(getattr(tensor, "dtype", ""))
+        is_whole = name.endswith("weight") and "int" in kind
+        if not hasattr(tensor, "shape") or "qint" in kind or is_whole:
+            raise InputError(f"{quoted(name)} is quantised: pass the model before quantising it")
 
 
 def _write_tensors(place: Path, tensors: Mapping[str, Any]) -> None:

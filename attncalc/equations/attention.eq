@@ -109,7 +109,7 @@ Rotate(X, own?):
     Y[i in n, j in d] = {part|why(+X[i,j], "the first {width} columns alone are rotated") if j >= width else }
     {linear|why(}{llama|why(why(}turned{linear|, "its frequency is divided by {factor}")}
     {llama|, "its frequency is divided by {factor}", turns <= low), "its frequency is divided in part (llama3)", low < turns and turns < high)}
-    where turned = (first if is_first else second)
+    where turned = {grown|grown * +}(first if is_first else second)
     where first = {!back|X[i,j] * +cos(angle) - X[i,j + step] * +sin(angle)}{back|X[i,j + step] * +sin(angle) + X[i,j] * +cos(angle)}
     where second = {!back|X[i,j - step] * +sin(angle) + X[i,j] * +cos(angle)}{back|X[i,j] * +cos(angle) - X[i,j - step] * +sin(angle)}
     where angle = {own|(i + offset) * own[0,pair]}{linear|plain / factor}{llama|plain / factor if turns <= low
@@ -120,7 +120,7 @@ Rotate(X, own?):
     where pair = {halves|j % (width // 2)}{!halves|j // 2}
     where is_first = {halves|j < width // 2}{!halves|j % 2 == 0}
     where step = {halves|width // 2}{!halves|1}
-    ~ {!back|rope(X)}{back|"rope^-1"(X)}
+    ~ {grown|grown // }{!back|rope(X)}{back|"rope^-1"(X)}
     paper Su et al., RoFormer (2021)
 
 # Rows of scores to rows of weights
@@ -144,6 +144,9 @@ FeatureVariance(X, mu):   var[i in n, z in 1] = sum((X[i,c] - mu[i,0]) ** 2 for 
 FeatureSquares(X):        ms[i in n, z in 1] = sum(X[i,c] ** 2 for c in d) / d
     paper Zhang and Sennrich, Root Mean Square Layer Normalization (2019)
     back X: SquaresBack(X, dms)
+HeadsSquares(X):          ms[h in H, i in n, z in 1] = sum(X[k,i,c] ** 2 for k in H for c in d) / (H * d)  ~ mean(X ** 2)
+    paper Zhang and Sennrich, Root Mean Square Layer Normalization (2019)
+    back X: HeadsSquaresBack(X, dms)
 Normalise(X, mean?, var+, gain?, bias?):
     N[i in n, c in d] = {gain|gain[0,c] * (}{mean|+(X[i,c] - mean[i,0])}{!mean|+(+X[i,c])}
     / {!eps|+sqrt(var[i,0])}{eps|{inside|+sqrt(var[i,0] + eps)}{!inside|+(sqrt(var[i,0]) + eps)}}{gain|)}{bias| + bias[0,c]}
@@ -158,12 +161,18 @@ Normalise(X, mean?, var+, gain?, bias?):
 ReLU(X):                  Y[i in n, j in m] = why(relu(X[i,j]), "a negative number becomes 0") if X[i,j] < 0 else relu(X[i,j])  ~ ReLU(X)
     paper Nair and Hinton, Rectified Linear Units Improve Restricted Boltzmann Machines (2010)
     back X: ReLUBack(X, -, dY)
+ReLU2(X):                 Y[i in n, j in m] = why(relu(X[i,j]) ** 2, "a negative number becomes 0") if X[i,j] < 0 else relu(X[i,j]) ** 2  ~ ReLU(X) ** 2
+    paper So et al., Primer (2021)
+    back X: ReLU2Back(X, -, dY)
 GELU(X):                  Y[i in n, j in m] = X[i,j] * +Phi(X[i,j])  ~ GELU(X)
     paper Hendrycks and Gimpel, Gaussian Error Linear Units (2016)
     back X: GELUBack(X, -, dY)
 GELUtanh(X):              Y[i in n, j in m] = half * X[i,j] * +(1 + tanh(sqrt(2 / pi) * (X[i,j] + cube * X[i,j] ** 3)))  ~ GELU(X)
     paper Hendrycks and Gimpel, Gaussian Error Linear Units (2016)
     back X: GELUtanhBack(X, -, dY)
+GELUquick(X):             Y[i in n, j in m] = X[i,j] / +(1 + exp(-(slope * X[i,j])))  ~ GELU(X)
+    paper Hendrycks and Gimpel, Gaussian Error Linear Units (2016)
+    back X: GELUquickBack(X, -, dY)
 SiLU(X):                  Y[i in n, j in m] = X[i,j] / +(1 + exp(-X[i,j]))  ~ SiLU(X)
     paper Elfwing et al., Sigmoid-Weighted Linear Units (2018)
     back X: SiLUBack(X, -, dY)
@@ -174,6 +183,11 @@ GatedReLU(X, G):          Y[i in n, j in m] = why(+relu(X[i,j]) * G[i,j], "a neg
     paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: ReLUBack(X, G, dY)
     back G: GatedReLU(X, dY)
+GatedReLU2(X, G):         Y[i in n, j in m] = why(+relu(X[i,j]) ** 2 * G[i,j], "a negative number becomes 0") if X[i,j] < 0 else +relu(X[i,j]) ** 2 * G[i,j]
+    ~ ReLU(X) ** 2 * G
+    paper So et al., Primer (2021); gates: Shazeer, GLU Variants Improve Transformer (2020)
+    back X: ReLU2Back(X, G, dY)
+    back G: GatedReLU2(X, dY)
 GatedGELU(X, G):          Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(X[i,j] * Phi(X[i,j])) * G[i,j]  ~ GELU(X) * G
     paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: GELUBack(X, G, dY)
@@ -183,6 +197,10 @@ GatedGELUtanh(X, G):      Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(half * 
     paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: GELUtanhBack(X, G, dY)
     back G: GatedGELUtanh(X, dY)
+GatedGELUquick(X, G):     Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(X[i,j] / (1 + exp(-(slope * X[i,j])))) * G[i,j]  ~ GELU(X) * G
+    paper Shazeer, GLU Variants Improve Transformer (2020)
+    back X: GELUquickBack(X, G, dY)
+    back G: GatedGELUquick(X, dY)
 GatedTanh(X, G):          Y[i in n, j in m] = +tanh(X[i,j]) * G[i,j]
     paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: TanhBack(X, G, dY)
@@ -191,6 +209,40 @@ GatedSiLU(X, G):          Y[i in n, j in m] = silu(X[i,j]) * G[i,j] == +(X[i,j] 
     paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: SiLUBack(X, G, dY)
     back G: GatedSiLU(X, dY)
+
+GatedClampedSwish(X, G):  Y[i in n, j in m] = +gate * +sigmoid(alpha * gate) * +(up + 1)
+    where gate = min(X[i,j], limit)
+    where up = max(min(G[i,j], limit), -limit)
+    ~ X // sigmoid(alpha // X) * (G + 1)
+    paper OpenAI, gpt-oss (2025)
+
+# Experts: a router's shares, of the chosen experts alone, and what these give
+TopK(P, by?):             Y[i in n, e in m] = P[i,e] if place < kept else why(0, "not among the {kept} largest")
+    where place = sum(1 for f in m if {by|by}{!by|P}[i,f] > {by|by}{!by|P}[i,e] or ({by|by}{!by|P}[i,f] == {by|by}{!by|P}[i,e] and f < e))
+    ~ "top {kept}"(P)
+    paper Shazeer et al., Outrageously Large Neural Networks (2017)
+    back P: TopKBack(P, by?, dY)
+    back by: none
+GroupScores(P):           T[i in n, g in groups] = sum(P[i,f] if place < best else 0 for f in m if f // (columns(P) // groups) == g)
+    where place = sum(1 for h in m if h // (columns(P) // groups) == g and (P[i,h] > P[i,f] or (P[i,h] == P[i,f] and h < f)))
+    ~ "Σ_group"("top {best}"(P))
+    back P: none
+LimitGroups(P, T):        Y[i in n, e in m] = P[i,e] if place < kept else why(-max(-P[i,f] for f in m) - 1, "not in one of the {kept} best groups: below all others")
+    where place = sum(1 for g in columns(T) if T[i,g] > T[i,own] or (T[i,g] == T[i,own] and g < own))
+    where own = e // (columns(P) // columns(T))
+    ~ P if "in the best {kept} groups" else min(P) - 1
+    paper DeepSeek-AI, DeepSeek-V2 (2024)
+    back P: none
+    back T: none
+Sigmoid(X):               Y[i in n, j in m] = 1 / +(1 + exp(-X[i,j]))
+    back X: SigmoidBack(Y, dY)
+MixExperts(A, F):         Y[i in n, c in w] = sum(A[i,h] * F[h,i,c] for h in H)  ~ "Σ_experts"(A * F)
+    paper Shazeer et al., Outrageously Large Neural Networks (2017)
+    back A: MixBackA(F, dY)
+    back F: MixBackF(A, dY)
+GateRows(g, X):           Y[i in n, c in w] = +sigmoid(g[i,0]) * X[i,c]
+    back g: GateRowsBack(g, X, dY)
+    back X: GateRows(g, dY)
 
 # Matrices put together and taken apart
 Add(a, b, more*):         Y[i in n, j in m] = a[i,j] + b[i,j]{more*| + more[i,j]}
@@ -203,6 +255,9 @@ Mean(X):                  Y[i in n, c in w] = sum(X[h,i,c] for h in H) / H
 Stack(a, b):              Y[i in rows(a) + rows(b), c in d] = a[i,c] if i < rows(a) else b[i - rows(a),c]  ~ [a, b]
     back a: TakeRows(dY; start = 0, stop = rows(a))
     back b: TakeRows(dY; start = rows(a), stop = rows(a) + rows(b))
+JoinColumns(a, b):        Y[i in n, c in columns(a) + columns(b)] = a[i,c] if c < columns(a) else b[i,c - columns(a)]  ~ [a, b]
+    back a: TakeColumns(dY; start = 0, stop = columns(a))
+    back b: TakeColumns(dY; start = columns(a), stop = columns(a) + columns(b))
 Same(X):                  Y[i in n, j in m] = X[i,j]
     back X: Same(dY)
 Given(X):                 Y[i in n, j in m] = why(+X[i,j], "given")  ~ given(X)
@@ -323,6 +378,7 @@ MeanBack(G):              dX[i in n, c in d] = G[i,0] / d
 VarianceBack(X, mu, G):   dX[i in n, c in d] = G[i,0] * 2 * (X[i,c] - mu[i,0]) / (d - ddof)
     ~ G * (2 // (X - mu)) / {!sample|d}{sample|(d - ddof)}
 SquaresBack(X, G):        dX[i in n, c in d] = G[i,0] * 2 * X[i,c] / d
+HeadsSquaresBack(X, G):   dX[h in H, i in n, c in d] = sum(G[k,i,0] for k in H) * 2 * X[h,i,c] / (H * d)  ~ "Σ_heads"(G) * 2 // X / (H * d)
 QuotientBack(var+, gain?, G):
     dX[i in n, c in d] = {gain|+(gain[0,c] * G[i,c])}{!gain|+(+G[i,c])} / +root
     where root = {!eps|sqrt(var[i,0])}{eps|{inside|sqrt(var[i,0] + eps)}{!inside|sqrt(var[i,0]) + eps}}
@@ -340,10 +396,14 @@ GainBack(X, mean?, var+, G):
     ~ {heads|"Σ_heads"(}colsum(G * {mean|(X - mean)}{!mean|X} / {!eps|sqrt(var)}{eps|{inside|sqrt(var + eps)}{!inside|(sqrt(var) + eps)}}){heads|)}
 ReLUBack(X, U?, G):       dX[i in n, j in m] = why(G[i,j] * {U|U[i,j] * }0, "the slope of ReLU is 0 up to 0") if X[i,j] <= 0 else G[i,j] * {U|U[i,j] * }1
     ~ G{U| * U} * "ReLU'"(X)
+ReLU2Back(X, U?, G):      dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }2 * relu(X[i,j])  ~ 2 // G{U| * U} * ReLU(X)
 GELUBack(X, U?, G):       dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }+(Phi(X[i,j]) + X[i,j] * phi(X[i,j]))  ~ G{U| * U} * "GELU'"(X)
 GELUtanhBack(X, U?, G):
     dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }dgelu(X[i,j]) == G[i,j] * {U|U[i,j] * }+((1 + tanh(u)) / 2 + X[i,j] * (1 - tanh(u) ** 2) * (sqrt(2 / pi) * (1 + 3 * cube * X[i,j] ** 2)) / 2)
     where u = sqrt(2 / pi) * (X[i,j] + cube * X[i,j] ** 3)
+    ~ G{U| * U} * "GELU'"(X)
+GELUquickBack(X, U?, G):
+    dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }dgelu(X[i,j]) == G[i,j] * {U|U[i,j] * }+(sigmoid(slope * X[i,j]) * (1 + slope * X[i,j] * (1 - sigmoid(slope * X[i,j]))))
     ~ G{U| * U} * "GELU'"(X)
 SiLUBack(X, U?, G):
     dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }(1 / (1 + exp(-X[i,j])) * (1 + X[i,j] * (1 - +sigmoid(X[i,j])))) == G[i,j] * {U|U[i,j] * }+(sigmoid(X[i,j]) * (1 + X[i,j] * (1 - sigmoid(X[i,j]))))
@@ -364,3 +424,11 @@ GatherRows(ids, G):
 PatchesBack(G):
     Y[{channels|k in channels, }r in H, s in W] = why(G[r // p * (W // q) + s // q,{channels|k * p * q + }r % p * q + s % q], "patch r{r // p + 1}c{s // q + 1}")
     ~ unflatten(G)
+TopKBack(P, by?, G):      dP[i in n, e in m] = G[i,e] if place < kept else why(0, "not among the {kept} largest")
+    where place = sum(1 for f in m if {by|by}{!by|P}[i,f] > {by|by}{!by|P}[i,e] or ({by|by}{!by|P}[i,f] == {by|by}{!by|P}[i,e] and f < e))
+    ~ G if "top {kept}" else 0
+SigmoidBack(Y, G):        dX[i in n, j in m] = G[i,j] * Y[i,j] * +(1 - Y[i,j])
+MixBackA(F, G):           dA[i in n, h in heads(F)] = sum(G[i,c] * F[h,i,c] for c in d)  ~ rowsum(G * F)
+MixBackF(A, G):           dF[h in columns(A), i in n, c in d] = A[i,h] * G[i,c]  ~ A * G
+GateRowsBack(g, X, G):    dg[i in n, z in 1] = sum(G[i,c] * X[i,c] for c in d) * +sigmoid(g[i,0]) * +(1 - sigmoid(g[i,0]))  ~ rowsum(G * X) * "sigmoid'"(g)
+TakeColumns(G):           Y[i in n, c in stop - start] = G[i,c + start]  ~ "columns {start + 1} to {stop}"(G)

@@ -121,6 +121,9 @@ def shares_of(marking: Marking) -> dict[str, Fraction]:
             shares[name] = Fraction(1) if is_known else marking.credits[later.step.name]
     if marking.lines:
         shares[LINES] = share_of_lines(marking)
+    for name, level in marking.rules.hints.items():
+        if name in shares:
+            shares[name] = max(shares[name] - marking.rules.hint_cost(level), Fraction(0))
     return shares
 
 

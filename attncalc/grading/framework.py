@@ -5,7 +5,7 @@ axis, keys may be repeated for each query head. Arrays are recognised only by th
 reported; an array that is neither right nor a known mistake is unchanged.
 """
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -59,13 +59,16 @@ def recognised(key: Key, answer: Answer) -> Answer:
     answer
         The dump.
     """
+    if answer.is_arranged:
+        return answer
     matrices: dict[str, WrittenMatrix] = {}
     remarks: list[str] = []
+    fresh = Known(key, key.slack)
     for name, written in answer.matrices.items():
         if name not in key.steps or written.problem or written.values.ndim not in (2, 3):
             matrices[name] = written
             continue
-        found = _Array(key, name, written, answer.matrices).found()
+        found = Array(fresh, steps_named(key, name, answer.matrices), written).found()
         if found.step in matrices:
             matrices[name] = written
             continue
@@ -82,46 +85,62 @@ class Found(NamedTuple):
     says: tuple[str, ...] = ()
 
 
-class _Array:
+def steps_named(key: Key, name: str, there: Container[str] = ()) -> list[str]:
+    """Return a step, and those that may be stored under its name and not under their own."""
+    prefix, _, own = name.rpartition(".")
+    later = (f"{prefix}.{each}" if prefix else each for each in LATER.get(own, ()))
+    return [name, *(each for each in later if each in key.steps and each not in there)]
+
+
+class Array:
     """An array of a dump, and its possible steps.
 
     Parameters
     ----------
-    key, name, written
-        The key; the name of the array as a step, and its numbers.
-    there
-        The names in the dump: none of them is read as another step.
+    known
+        The values of the dump that are recognised.
+    steps
+        The steps that it may be, the one that its name says first.
+    written
+        Its numbers.
     """
 
-    def __init__(self, key: Key, name: str, written: WrittenMatrix, there: Container[str]) -> None:
-        self.key, self.name, self.written = key, name, written
-        prefix, _, own = name.rpartition(".")
-        later = (f"{prefix}.{each}" if prefix else each for each in LATER.get(own, ()))
-        free = (each for each in later if each in key.steps and each not in there)
-        self.steps = [name, *free]
+    def __init__(self, known: Known, steps: Sequence[str], written: WrittenMatrix) -> None:
+        self.known, self.key, self.written = known, known.key, written
+        self.name, self.steps = steps[0], steps
 
     def found(self) -> Found:
         """Return its interpretation: by its numbers, by a mistake with them, or by its shape."""
-        for found in self._as_it_may_stand():
-            if self._is_near(found.written, found.step):
+        found = self.by_numbers() or self.by_mistake()
+        return found or self.by_shape() or Found(self.name, self.written)
+
+    def by_numbers(self) -> Found | None:
+        """Return its interpretation if its numbers are those of a step."""
+        stand = self.forms()
+        return next((each for each in stand if self._is_near(each.written, each.step)), None)
+
+    def by_mistake(self) -> Found | None:
+        """Return its interpretation if its numbers follow from the dump's own, or a mistake."""
+        for found in self.forms():
+            if self.known.points and self._follows(found):
                 return found
         averaged = self._averaged()
         if averaged is not None:
             return averaged
-        for found in self._as_it_may_stand():
+        for found in self.forms():
             if found.step != self.name and len(found.says) == 1 and self._is_forbidding(found):
                 return found
-        for found in self._as_it_may_stand():
-            if self._is_a_mistake(found):
-                return found
-        standing = [each for each in self._as_it_may_stand() if each.step == self.name]
-        return standing[0] if standing else Found(self.name, self.written)
+        return next((each for each in self.forms() if self._is_a_mistake(each)), None)
 
-    def _as_it_may_stand(self) -> Iterator[Found]:
+    def by_shape(self) -> Found | None:
+        """Return its interpretation as the step that its name says, if it has a shape of it."""
+        return next((each for each in self.forms() if each.step == self.name), None)
+
+    def forms(self) -> Iterator[Found]:
         """Yield each layout with the shape of a step that it may be."""
         seen: set[tuple[str, str]] = set()
         # all steps in the plan's layout first: a transposed array may be another mistake
-        for form in self._forms():
+        for form in self._layouts():
             written = self.written if not form.says else self.written.arranged(form.arrange)
             for step in self.steps:
                 shape = self.key.shown[step].shape
@@ -133,7 +152,7 @@ class _Array:
                     stands = (f"read as {form.says}",) if form.says else ()
                     yield Found(step, arranged, (*named, *stands, *((said,) if said else ())))
 
-    def _forms(self) -> tuple[Form, ...]:
+    def _layouts(self) -> tuple[Form, ...]:
         """Return the possible layouts; scores and weights have only one."""
         if self.written.values.ndim != 3 or self.key.steps[self.name].columns == "keys":
             return (AS_IT_IS,)
@@ -155,10 +174,15 @@ class _Array:
         written = np.where(np.isfinite(found.written.values), found.written.values, -1e30)
         return bool(is_masked and stands_for_minus_infinity(written, right)[forbidden].all())
 
+    def _follows(self, found: Found) -> bool:
+        """Return whether the dump's own earlier numbers give every number."""
+        made = self.known.result(self.key.steps[found.step], None)
+        near = self.key.slack.near(found.written.values, found.written.decimals, made)
+        return bool(near.all())
+
     def _is_a_mistake(self, found: Found) -> bool:
         """Return whether a mistake in a step, or in one before it, gives every number."""
-        fresh = Known(self.key, self.key.slack)
-        return bool(recipes_that_fit(fresh, self.key.steps[found.step], found.written))
+        return bool(recipes_that_fit(self.known, self.key.steps[found.step], found.written))
 
     def _averaged(self) -> Found | None:
         """Return the weights of each head, if the array is their mean."""
@@ -179,8 +203,7 @@ class _Array:
     def _of_mean(self, step: Step, right: Matrix, values: Matrix) -> Iterator[Matrix]:
         """Yield the heads, right or with one mistake, whose mean is the array."""
         decimals = np.zeros(values.shape)
-        fresh = Known(self.key, self.key.slack)
-        for made in (right, *_mistaken(fresh, step)):
+        for made in (right, *_mistaken(self.known, step)):
             if self.key.slack.near(values, decimals, Range.at(made.mean(axis=0))).all():
                 yield made
 

@@ -48,10 +48,13 @@ class Style(NamedTuple):
         return f"{self.digits} digits" if self.digits else f"{self.rounding}, {self.rule}"
 
 
-def key_of(problem: Problem, rules: Rules) -> "Key":
-    """Return the key to a problem for answers that are marked by these rules."""
+def key_of(problem: Problem, rules: Rules, share: float = 0.0) -> "Key":
+    """Return the key to a problem for answers that are marked by these rules.
+
+    `share` of the largest number of each step is added to the tolerance for programs.
+    """
     if rules.in_tolerance:
-        return Key(problem, Within(rules.atol or 0.0, rules.rtol or 0.0))
+        return Key(problem, Within(rules.atol or 0.0, rules.rtol or 0.0, share))
     return Key(problem, ToTheDigit(problem.decimals))
 
 

@@ -98,6 +98,10 @@ class Rules:
     deductions
         The deduction for a step with a cause, as a share of it and instead of its wrong entries: by
         the code of the cause, or by its kind, "conceptual" or "copying".
+    hint_costs
+        The share of a step's points that a hint of each level costs.
+    hints
+        The levels of the hints that an answer took, by their steps.
     same_for_all
         Whether every answer is asked for the same steps: for no map, unless the problem or these
         rules ask for it.
@@ -114,6 +118,10 @@ class Rules:
     require: tuple[str, ...] = ()
     points: Fraction | None = None
     deductions: Mapping[str, Fraction] = field(default_factory=lambda: {CONCEPTUAL: Fraction(1)})
+    hint_costs: Mapping[str, Fraction] = field(
+        default_factory=lambda: {"1": Fraction(0), "2": Fraction(1, 4), "3": Fraction(1, 2)}
+    )
+    hints: Mapping[str, int] = field(default_factory=dict)
     same_for_all: bool = False
     atol: float | None = None
     rtol: float | None = None
@@ -136,6 +144,10 @@ class Rules:
             Status.MATCHES_KEY: Fraction(0),
             Status.PRECISION: self.precision_penalty,
         }
+
+    def hint_cost(self, level: int) -> Fraction:
+        """Return the share of a step's points that a hint costs."""
+        return self.hint_costs.get(str(level), Fraction(0))
 
     def weight(self, name: str) -> Fraction:
         """Return the weight of a step or of the map."""

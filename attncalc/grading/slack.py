@@ -125,10 +125,19 @@ class ToTheDigit:
 
 @dataclass(frozen=True)
 class Within:
-    """Numbers of a program: the largest error is atol + rtol · |right|, as in numpy."""
+    """Numbers of a program: the largest error is atol + rtol · |right|, as in numpy.
+
+    Parameters
+    ----------
+    atol, rtol
+        The absolute and the relative tolerance.
+    share
+        A share of the largest number of a step that is added to them.
+    """
 
     atol: float
     rtol: float
+    share: float = 0.0
     rules: ClassVar[tuple[Rule, ...]] = ()
     digits: ClassVar[int] = 0
 
@@ -143,7 +152,8 @@ class Within:
     def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
         """Return which numbers are within the tolerance."""
         with np.errstate(invalid="ignore", over="ignore"):  # of infinities, and next to them
-            low, high = (self.atol + self.rtol * np.abs(end) for end in right)
+            more = self.share * np.abs(right.high[np.isfinite(right.high)]).max(initial=0.0)
+            low, high = (self.atol + self.rtol * np.abs(end) + more for end in right)
             inside: Matrix = (written >= right.low - low) & (written <= right.high + high)
         return (inside & np.isfinite(written)) | _alike_at_infinity(written, right)
 

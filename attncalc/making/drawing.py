@@ -217,6 +217,8 @@ def _cleared(
 ) -> Matrix:
     """Return a matrix with its rows and columns of zeros, and equal tokens, redrawn."""
     for _ in range(MOST_FILLED):
+        if _is_clear(matrix, are_tokens=name in TOKENS):
+            return matrix
         idle = _of_zeros(matrix)
         if name in TOKENS and matrix.shape[-1] > 1:
             idle |= _repeated(matrix)
@@ -231,6 +233,18 @@ def _cleared(
             "of zeros"
         )
     return matrix
+
+
+def _is_clear(matrix: Matrix, *, are_tokens: bool) -> bool:
+    """Return whether nothing must be redrawn; without arrays, as most matrices are small."""
+    for rows in matrix.reshape(-1, *matrix.shape[-2:]).tolist():
+        if not all(map(any, rows)) or (
+            len(rows) > 1 and not all(map(any, zip(*rows, strict=True)))
+        ):
+            return False
+        if are_tokens and len(rows[0]) > 1 and len(set(map(tuple, rows))) < len(rows):
+            return False
+    return True
 
 
 def _of_zeros(matrix: Matrix) -> Matrix:
@@ -276,8 +290,10 @@ class _Urns:
         values = _quick(wishes.entries.values)
         self.is_counted = wishes.negatives is not None
         self.any = _Urn(values, calm)
-        self.below = _Urn([value for value in values if value < 0], calm)
-        self.others = _Urn([value for value in values if value >= 0], calm)
+        self.below = self.others = self.any
+        if self.is_counted:
+            self.below = _Urn([value for value in values if value < 0], calm)
+            self.others = _Urn([value for value in values if value >= 0], calm)
 
     def like(self, value: Drawn) -> "_Urn":
         """Return the source of an entry that replaces another."""
@@ -300,9 +316,9 @@ def problem_of(wishes: Wishes, matrices: dict[str, Matrix], made_by: str) -> Pro
             fields["more"] = {**fields.get("more", like.more), name: matrix.tolist()}
             continue
         *prefix, own = name.split(".")
-        _inside(fields, prefix)[own] = _stood(standing, own, matrix)
+        _inside(fields, prefix)[own] = stood(standing, own, matrix).tolist()
     fields["made_by"] = made_by
-    return Problem(**fields) if like is None else replace(like, **fields)
+    return Problem(**fields) if like is None else replace(like, student="", code="", **fields)
 
 
 def _nested(problem: Problem) -> dict[str, Any]:
@@ -334,10 +350,12 @@ def _inside(fields: dict[str, Any], prefix: list[str]) -> dict[str, Any]:
     return fields
 
 
-def _stood(standing: Standing, name: str, matrix: Matrix) -> Any:
+def stood(standing: Standing, name: str, matrix: Matrix) -> Matrix:
+    """Return an upright matrix as a problem of these conventions has it."""
     if role_of(name) == "bias":
-        return matrix[0].tolist()
-    return (matrix.swapaxes(-1, -2) if standing.is_turned(name) else matrix).tolist()
+        bias: Matrix = matrix[0]
+        return bias
+    return matrix.swapaxes(-1, -2) if standing.is_turned(name) else matrix
 
 
 def _labels(wishes: Wishes) -> Any:

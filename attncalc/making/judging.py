@@ -1,6 +1,6 @@
 """The judgement of candidates: the first condition that a candidate does not satisfy."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, combinations
@@ -16,7 +16,7 @@ from attncalc.grading.rules import Rules
 from attncalc.making.wishes import Wishes
 from attncalc.problem.fields import TOKENS, own_name
 from attncalc.problem.problem import Problem
-from attncalc.solving.connections import connections
+from attncalc.solving.connections import count_ties
 from attncalc.solving.solution import Solution, solve
 
 MISTAKES = {
@@ -26,6 +26,10 @@ MISTAKES = {
     "weights-swapped": "weights swapped",
 }
 """The mistakes that each problem should show, by the code of their recipes."""
+
+
+NOISE = 1e-9
+"""More than the relative error of a float that is compared."""
 
 
 class Rejected(NamedTuple):
@@ -72,6 +76,9 @@ class Judged(NamedTuple):
         return self.rejected.wish if self.rejected else ""
 
 
+Judge = Callable[[Solution, Wishes], Rejected | None]
+
+
 def at_sight(matrices: dict[str, Matrix]) -> Rejected | None:
     """Return why drawn matrices are rejected before anything is solved."""
     listed = [matrix.tolist() for matrix in matrices.values()]
@@ -87,9 +94,14 @@ def at_sight(matrices: dict[str, Matrix]) -> Rejected | None:
 
 def judged(problem: Problem, wishes: Wishes) -> Judged:
     """Return the first condition that a problem does not satisfy, if any, and the heads."""
+    return judged_by(JUDGES, lambda: solve(problem), wishes)
+
+
+def judged_by(judges: Sequence[Judge], solved: Callable[[], Solution], wishes: Wishes) -> Judged:
+    """Return the first of these conditions that a solution does not satisfy, and the heads."""
     try:
-        solution = solve(problem)
-        for judge in JUDGES:
+        solution = solved()
+        for judge in judges:
             if (found := judge(solution, wishes)) is not None:
                 return Judged(found, _heads_at_fault(solution, wishes, found))
     except InputError:  # numbers beyond floats, a sum of 0
@@ -119,12 +131,14 @@ def _sizes(solution: Solution, wishes: Wishes) -> Rejected | None:
 
 
 def _large(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
+    most = float(wishes.largest_score)
     for step in solution.plan:
         if step.columns != "keys" or step.role == "weights":
             continue
-        for head, scores in enumerate(_heads(solution.floats[step.name])):
-            if (np.abs(scores[np.isfinite(scores)]) > float(wishes.largest_score)).any():
-                yield step.name, head
+        scores = _heads(solution.floats[step.name])
+        too_large = (np.abs(scores) > most) & np.isfinite(scores)
+        for head in np.flatnonzero(too_large.any(axis=(-2, -1))):
+            yield step.name, int(head)
 
 
 def _sharpness(solution: Solution, wishes: Wishes) -> Rejected | None:
@@ -164,14 +178,14 @@ def _spreads(solution: Solution) -> Iterator[Matrix]:
 
 def _ties(solution: Solution, wishes: Wishes) -> Rejected | None:
     """Find a wrong number of ties, for which floats are exact enough."""
-    found = _count_ties(_heads(solution.floats[step.name]) for step in solution.all_weights)
+    found = sum(count_ties(_heads(solution.floats[step.name])) for step in solution.all_weights)
     return None if wishes.ties in (None, found) else TIES
 
 
 def _tied(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
     """Yield the heads with ties, where there are too many."""
     found = [
-        (_count_ties([[weights]]), (step.name, head))
+        (count_ties(weights), (step.name, head))
         for step in solution.all_weights
         for head, weights in enumerate(_heads(solution.floats[step.name]))
     ]
@@ -183,7 +197,7 @@ def _tied_as_shown(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
     """Yield the heads with weights that show the same digits."""
     for step in solution.all_weights:
         for head, weights in enumerate(_heads(solution.digits[step.name])):
-            if _count_ties([[weights]]):
+            if count_ties(weights):
                 yield step.name, head
 
 
@@ -193,16 +207,9 @@ def _lines(solution: Solution, wishes: Wishes) -> Rejected | None:
     if wishes.ties not in (None, ties):
         return TIES
     is_counted = wishes.like is None and wishes.ties is not None
-    if is_counted and _count_ties([_shown_weights(solution)]) != ties:
+    if is_counted and sum(map(count_ties, _shown_weights(solution))) != ties:
         return TIES_AS_SHOWN
     return None if wishes.second_lines in (None, seconds) else SECONDS
-
-
-def _count_ties(attentions: Iterable[Iterable[Matrix]]) -> int:
-    """Return the number of outputs with tied largest weights, in all heads together."""
-    heads = (head for attention in attentions for head in attention)
-    rows = (each for weights in heads for each in connections(weights, weights != 0))
-    return sum(len(each.most) > 1 for each in rows)
 
 
 def lines_of(solution: Solution) -> tuple[int, int]:
@@ -250,11 +257,19 @@ def _near(solution: Solution, margin: Fraction) -> Iterator[Fault]:
         for step in solution.plan:
             matrix = np.asarray(solution.exact[step.name])
             for head, values in enumerate(matrix.reshape(-1, *matrix.shape[-2:])):
-                for value in values.flat:
+                for value in values[_may_be_near(values, float(unit), float(nearest))]:
                     exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
                     if exact.is_finite() and abs(abs(exact) * unit % 1 - half) <= nearest:
                         yield step.name, head
                         break
+
+
+def _may_be_near(values: Matrix, unit: float, nearest: float) -> Matrix:
+    """Return which values floats cannot exclude: few, so that few are compared as decimals."""
+    sizes = np.abs(values.astype(float)) * unit
+    with np.errstate(invalid="ignore"):  # of infinities
+        excluded: Matrix = np.abs(sizes % 1 - 0.5) > nearest + NOISE * (1 + sizes)
+    return ~excluded
 
 
 def _near_heads(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
@@ -322,16 +337,9 @@ def _made(
     return None if made is None else made.low
 
 
-JUDGES: tuple[Callable[[Solution, Wishes], Rejected | None], ...] = (
-    _sizes,
-    _ties,
-    _sharpness,
-    _lines,
-    _spread,
-    _margins,
-    _mistakes,
-)
-"""Each tests one condition, the cheap ones first."""
+IN_FLOATS: tuple[Judge, ...] = (_sizes, _ties, _sharpness, _lines, _spread, _margins)
+"""Each tests one condition, the cheap ones first; in floats, they reject reliably."""
+JUDGES: tuple[Judge, ...] = (*IN_FLOATS, _mistakes)
 FAULTS: Mapping[Rejected, tuple[Callable[[Solution, Wishes], Iterator[Fault]], ...]] = {
     LARGE: (_large, _tied),
     TIES: (_tied,),

@@ -9,10 +9,12 @@ from random import Random
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
 from attncalc.making.drawing import draw, problem_of, shapes_of, with_heads_anew
+from attncalc.making.glancing import Glance
 from attncalc.making.judging import LARGE, Judged, Rejected, at_sight, judged
 from attncalc.making.telling import untold
 from attncalc.making.wishes import Wishes
 from attncalc.problem.problem import Problem
+from attncalc.solving.solution import LONG
 
 MOST_TRIED = 1000
 """Number of candidates that are solved before the conditions count as impossible."""
@@ -102,7 +104,7 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
     shapes, random = shapes_of(wishes), Random(seed)
     rejected: Counter[Rejected] = Counter()
     solved = tried = 0
-    calm, waived = 1.0, None
+    calm, jury = 1.0, _Jury(wishes, made_by)
     most = max(10, min(MOST_TRIED, MOST_SCORES // wishes.scores))
     redrawn, last = 0, Judged()
     matrices = dict[str, Matrix]()
@@ -116,19 +118,47 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
         last = Judged(at_sight(matrices))
         if last.rejected is None:
             solved += 1
-            problem = problem_of(wishes, matrices, made_by)
-            last = judged(problem, wishes)
-            if waived is None and last.wish == "tell-apart":
-                waived = untold(wishes, shapes)
-                wishes = replace(wishes, untold=waived)
-                last = judged(problem, wishes)
+            last = jury.judged(matrices)
         if last.rejected is None:
-            said = tuple(f"{says} in {step}" for (step, _), says in (waived or {}).items())
-            return Made(problem, tried, dict(rejected.most_common()), said)
+            return Made(jury.problem(matrices), tried, dict(rejected.most_common()), jury.waived)
         if last.rejected == LARGE and not redrawn:
             calm = max(calm * CALMER ** (1 + wishes.scores // 100), CALMEST)
         rejected[last.rejected] += 1
     raise InputError(_blamed(rejected, tried))
+
+
+class _Jury:
+    """Judges candidates: at a glance, and then exactly."""
+
+    def __init__(self, wishes: Wishes, made_by: str) -> None:
+        self.wishes, self.made_by = wishes, made_by
+        self.glance: Glance | None = None
+        self.untold: Mapping[tuple[str, str], str] | None = None
+
+    @property
+    def waived(self) -> tuple[str, ...]:
+        """The mistakes that no problem of this kind can show."""
+        return tuple(f"{says} in {step}" for (step, _), says in (self.untold or {}).items())
+
+    def problem(self, matrices: dict[str, Matrix]) -> Problem:
+        """Return a candidate."""
+        return problem_of(self.wishes, matrices, self.made_by)
+
+    def judged(self, matrices: dict[str, Matrix]) -> Judged:
+        """Return why a candidate is rejected, if it is."""
+        if self.glance is not None:
+            seen = self.glance.judged(matrices, self.wishes)
+            if seen.rejected is not None:
+                return seen
+        problem = self.problem(matrices)
+        if self.glance is None and problem.most_scores < LONG:
+            self.glance = Glance(problem, matrices)
+        found = judged(problem, self.wishes)
+        if self.untold is None and found.wish == "tell-apart":
+            self.untold = untold(self.wishes, shapes_of(self.wishes))
+            self.wishes = replace(self.wishes, untold=self.untold)
+            found = judged(problem, self.wishes)
+        return found
 
 
 def _refuse_one_number(wishes: Wishes) -> None:

@@ -20,6 +20,8 @@ from attncalc.reading.roster import path_name
 
 BYTES_OF_SEED = BYTES_OF_SECRET = 16
 """128 bits, too many to guess."""
+CONSONANTS = "BCDFGHJKLMNPQRSTVWXZ"
+LETTERS_OF_CODE = 8
 _SECRET = re.compile(r"(?:[0-9a-f]{2}){16,64}")
 OF_A_SPEC = ("problems", "formats", "seed", "secret")
 OF_A_MANIFEST = ("attncalc", "students")
@@ -237,6 +239,17 @@ def seed_of(spec: Spec, student: Sequence[str], problem: str) -> int:
     """
     text = json.dumps([spec.seed, list(student), problem]).encode()
     return int.from_bytes(hmac.digest(bytes.fromhex(spec.secret), text, "sha256")[:BYTES_OF_SEED])
+
+
+def code_of(spec: Spec, student: Sequence[str], problem: str) -> str:
+    """Return the code of one student's problem, such as "BKWR-TZNM": it reveals nothing.
+
+    It consists of consonants, so that no reader takes it for a number or a word.
+    """
+    text = json.dumps(["code", spec.seed, list(student), problem]).encode()
+    digest = hmac.digest(bytes.fromhex(spec.secret), text, "sha256")
+    letters = "".join(CONSONANTS[byte % len(CONSONANTS)] for byte in digest[:LETTERS_OF_CODE])
+    return f"{letters[:4]}-{letters[4:]}"
 
 
 class Version(NamedTuple):

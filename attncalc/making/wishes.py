@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
@@ -146,7 +147,7 @@ class Wishes:
             if self.like is None and ends is not None and ends[1] < 1 and not self.most_outputs:
                 raise InputError(f"{name}: there is one input to attend to, and e^H / n is 1")
 
-    @property
+    @cached_property
     def heads(self) -> int:
         """The number of query heads."""
         return int(read_setting("heads", self.settings.get("heads", 1)) or 1)

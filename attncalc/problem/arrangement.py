@@ -34,6 +34,7 @@ from attncalc.problem.fields import (
     EmbeddingFields,
     FeedForwardFields,
     HeadFields,
+    LatentFields,
     LayerFields,
     NormalisationFields,
     PatchFields,
@@ -202,7 +203,7 @@ def _stream(problem: Outer, name: str) -> Stream:
 
 
 OF_ALL = (
-    *("rounding", "decimals", "asked", "layout", "weights_layout", "block"),
+    *("rounding", "decimals", "language", "asked", "layout", "weights_layout", "block"),
     *("backward", "target_ids", "step", "equations"),
 )
 """Settings of the entire problem, with any parts; gradients check their own."""
@@ -211,6 +212,7 @@ NEEDED = {
     EmbeddingFields: "ids and W_E",
     FeedForwardFields: "a feed-forward part (W_1 and W_2)",
     HeadFields: "a head (W_out)",
+    LatentFields: "a latent attention (W_DKV and W_KR)",
     LayerFields: "a layer of an encoder or a decoder",
     NormalisationFields: "a normalisation",
     PatchFields: "an image",
@@ -271,7 +273,7 @@ def _read_by(placed: Placed) -> Iterator[str]:
     if placed.fields.block == ALONE or placed.number in ("E", "out"):
         return
     if placed.part in (ATTENTION, FEED_FORWARD):
-        yield "residual"
+        yield from ("residual", "parallel")
     if placed.part in (ATTENTION, FEED_FORWARD, NORMALISATION):
         yield "norm"
 

@@ -108,10 +108,21 @@ class LayerFields:
         "post",
         "pre",
         "around",
+        "output",
+        "pre-second",
         "none",
-        says="post, pre, around (before and after) or none.",
+        says="post, pre, around (both), output, pre-second (not in the first part) or none.",
         panel=OF_LAYERS,
         kind=LAYERS,
+    )
+    parallel: str = choice(
+        "none",
+        "shared",
+        "own",
+        says="none, or shared or own: sublayers read the same tokens, one sum.",
+        panel=OF_LAYERS,
+        kind=LAYERS,
+        needs="a layer with an attention and a feed-forward part",
     )
     layers: Any = nested("fields of each layer, in order", several=True)
     self: Any = nested("fields of a decoder's self-attention")
@@ -206,15 +217,91 @@ class FeedForwardFields:
         "weights", "Weights of the second feed-forward projection.", FEED_FORWARD, LAYERS
     )
     b_2: Any = matrix("bias", "Bias of the second feed-forward projection.", FEED_FORWARD, LAYERS)
+    W_router: Any = matrix("weights", "Router: logits of experts.", FEED_FORWARD, LAYERS)
+    b_router: Any = matrix("bias", "Bias of the router.", FEED_FORWARD, LAYERS)
+    b_choice: Any = matrix(
+        "bias", "Added to the shares of experts when they are chosen.", FEED_FORWARD, LAYERS
+    )
+    W_s1: Any = matrix("weights", "First weights of the shared expert.", FEED_FORWARD, LAYERS)
+    W_s3: Any = matrix("weights", "Weights of the shared expert's gate.", FEED_FORWARD, LAYERS)
+    W_s2: Any = matrix("weights", "Second weights of the shared expert.", FEED_FORWARD, LAYERS)
+    W_sgate: Any = matrix(
+        "weights", "Share of the shared expert: one number per token.", FEED_FORWARD, LAYERS
+    )
+    top_k: int | None = setting(
+        None,
+        Whole(1, 10_000),
+        "Number of chosen experts per token; by default all.",
+        FEED_FORWARD,
+        kind=LAYERS,
+        needs="experts (W_router)",
+    )
+    router_groups: int = setting(
+        1,
+        Whole(1, 10_000),
+        "Number of groups of experts.",
+        FEED_FORWARD,
+        kind=LAYERS,
+        needs="experts (W_router)",
+    )
+    top_groups: int = setting(
+        1,
+        Whole(1, 10_000),
+        "Number of groups with chosen experts, per token.",
+        FEED_FORWARD,
+        kind=LAYERS,
+        needs="router_groups above 1",
+    )
+    router: str = choice(
+        "softmax",
+        "sigmoid",
+        says="softmax or sigmoid: turns router logits into shares.",
+        panel=FEED_FORWARD,
+        kind=LAYERS,
+        needs="experts (W_router)",
+    )
+    router_norm: bool = setting(
+        True,
+        yes_or_no,
+        "Divide shares of chosen experts by their sum.",
+        FEED_FORWARD,
+        kind=LAYERS,
+        needs="experts (W_router)",
+    )
+    router_scale: Any = setting(
+        Fraction(1),
+        positive,
+        "Factor of the shares of chosen experts.",
+        FEED_FORWARD,
+        kind=LAYERS,
+        needs="experts (W_router)",
+    )
     activation: str = choice(
         "relu",
+        "relu2",
         "gelu",
         "gelu-tanh",
+        "gelu-quick",
         "silu",
-        says="relu, gelu (exact), gelu-tanh or silu.",
+        "swish-clamped",
+        says="relu, relu2 (squared), gelu, gelu-tanh, gelu-quick, silu, swish-clamped.",
         panel=FEED_FORWARD,
         kind=LAYERS,
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class LatentFields:
+    """The matrices of a latent attention; `Problem` describes them."""
+
+    W_DQ: Any = matrix("weights", "Weights of the latent vectors of queries.", MORE, LAYERS)
+    b_DQ: Any = matrix("bias", "Bias of the latent vectors of queries.", MORE, LAYERS)
+    gamma_DQ: Any = matrix("bias", "Gain of the latent vectors of queries.", MORE, LAYERS)
+    W_DKV: Any = matrix("weights", "Weights of the latent vectors of keys, values.", MORE, LAYERS)
+    b_DKV: Any = matrix("bias", "Bias of the latent vectors of keys and values.", MORE, LAYERS)
+    gamma_DKV: Any = matrix("bias", "Gain of the latent vectors of keys, values.", MORE, LAYERS)
+    W_KR: Any = matrix("weights", "Weights of the keys' columns for rope.", MORE, LAYERS)
+    b_KR: Any = matrix("bias", "Bias of the keys' columns for rope.", MORE, LAYERS)
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -244,10 +331,13 @@ class HeadFields:
     activation_pre: str = choice(
         "tanh",
         "relu",
+        "relu2",
         "gelu",
         "gelu-tanh",
+        "gelu-quick",
         "silu",
-        says="tanh, relu, gelu, gelu-tanh or silu, in the hidden layer.",
+        "none",
+        says="tanh, relu, relu2, gelu, gelu-tanh, gelu-quick, silu or none, in the hidden layer.",
         panel=HEAD,
         kind=LAYERS,
         needs="a hidden layer of the head (W_pre)",
@@ -403,6 +493,7 @@ OWNERS = (
     ResidualFields,
     NormalisationFields,
     FeedForwardFields,
+    LatentFields,
     HeadFields,
     GradientFields,
     EquationFields,
@@ -414,8 +505,8 @@ GIVEN: dict[str, MatrixField] = {
 """Every matrix."""
 SETTINGS: dict[str, Setting] = {n: each for o in OWNERS for n, each in declared(o, Setting).items()}
 """Every convention but `labels` and the texts."""
-TEXTS = ("title", "made_by")
-"""Texts of a problem: its title, and the command that made it."""
+TEXTS = ("title", "student", "code", "made_by")
+"""Texts of a problem: its title, whose it is, its code in a set, and the command that made it."""
 NESTED: dict[str, Nested] = declared(LayerFields, Nested)
 """What has fields of its own."""
 
@@ -439,7 +530,7 @@ WHOLE = (
     *(name for o in (PatchFields, EmbeddingFields) for name in o.__dataclass_fields__),
     *declared(HeadFields, MatrixField),
     *("gamma_E", "beta_E", "gamma_out", "beta_out"),
-    *("rounding", "decimals", "asked", "layout", "weights_layout"),
+    *("rounding", "decimals", "language", "asked", "layout", "weights_layout"),
     *("block", "read", "tied", "activation_pre", "labels", *TEXTS),
     *declared(GradientFields, MatrixField),
     *declared(GradientFields, Setting),
@@ -472,7 +563,9 @@ def role_of(name: str) -> str:
 
 
 def one_of(name: str) -> str:
-    """Return what each matrix of a list under a name is: a head, or a channel of an image."""
+    """Return what each matrix of a list is: a head, an expert, or a channel of an image."""
+    if own_name(name) in ("W_1", "W_2", "W_3"):
+        return "expert"
     return "channel" if role_of(name) == "image" else "head"
 
 

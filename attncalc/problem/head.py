@@ -30,7 +30,7 @@ TITLES = {
     "logits_capped": "capped logits",
     "prob": "probabilities",
 }
-KINDS = {"tanh": "tanh", **IN_WORDS}
+KINDS = {"tanh": "tanh", **IN_WORDS, "none": "no activation"}
 GIVEN = ("W_out", "b_out", "W_pre", "b_pre", "gamma_pre", "beta_pre")
 """Where one of these is given, or weights are tied, there is a head."""
 
@@ -48,7 +48,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
         placed.check_product(tokens, "W_pre")
         if placed.fields.b_pre is not None:
             placed.check_bias("b_pre", "W_pre")
-        tokens = Stream("G_pre", tokens.tokens, placed.fields.width_of("W_pre"))
+        tokens = Stream(_hidden(placed.fields), tokens.tokens, placed.fields.width_of("W_pre"))
         if _is_normalised(placed.fields):
             check_normalised(placed._replace(number="pre"), tokens)
             tokens = tokens._replace(name="N_pre")
@@ -64,6 +64,11 @@ def _built(placed: Placed, streams: Streams) -> Built:
 def _is_normalised(fields: Any) -> bool:
     """Return whether the hidden layer is normalised, which a gain or a bias of it says."""
     return bool(fields.those_given("gamma_pre", "beta_pre"))
+
+
+def _hidden(fields: Any) -> str:
+    """Return the name of the hidden layer's outputs, which a function may be applied to."""
+    return "F_pre" if fields.activation_pre == "none" else "G_pre"
 
 
 def _check_presence(placed: Placed) -> None:
@@ -110,9 +115,10 @@ def _steps(placed: Placed, tokens: str) -> Iterator[Step]:
     if fields.W_pre is not None:
         inputs = (tokens, *fields.those_given("W_pre", "b_pre"))
         yield Step("F_pre", TITLES["F_pre"], Project(), inputs, rows, "features")
-        activate = Activate(fields.activation_pre)
-        yield Step("G_pre", TITLES["G_pre"], activate, ("F_pre",), rows, "features")
-        tokens = "G_pre"
+        tokens = _hidden(fields)
+        if tokens == "G_pre":
+            activate = Activate(fields.activation_pre)
+            yield Step(tokens, TITLES[tokens], activate, ("F_pre",), rows, "features")
         if _is_normalised(fields):
             for step in normalised(placed._replace(number="pre"), tokens, "N_pre"):
                 yield step._replace(rows=rows)

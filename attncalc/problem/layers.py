@@ -17,6 +17,7 @@ from attncalc.problem.fields import ALONE, LAST
 from attncalc.problem.head import HEAD
 from attncalc.problem.head import is_there as has_head
 from attncalc.problem.image import PATCHES
+from attncalc.problem.latent import JOINED, LATENT, latent
 from attncalc.problem.normalisation import NORMALISATION
 from attncalc.problem.positions import POSITIONS
 from attncalc.problem.positions import is_there as has_positions
@@ -25,7 +26,7 @@ from attncalc.problem.scope import Scope
 
 OPENING = (PATCHES, EMBEDDING, CLASS_TOKEN, POSITIONS, TYPES)
 """The parts that make tokens, before all layers."""
-PARTS = (*OPENING, ATTENTION, RESIDUAL, NORMALISATION, FEED_FORWARD, HEAD)
+PARTS = (*OPENING, LATENT, JOINED, ATTENTION, RESIDUAL, NORMALISATION, FEED_FORWARD, HEAD)
 STEP_TITLES = {name: title for part in PARTS for name, title in part.titles.items()} | {
     "Y": "outputs of the last layer"
 }
@@ -150,8 +151,11 @@ class _Layer:
                 "norm around is for layers of an attention and a feed-forward part: this one has "
                 f"{len(insides)} parts"
             )
-        for number, (part, side, own) in enumerate(insides, start=1):
-            self._join(number, part, side, own)
+        if fields.parallel == "none":
+            for number, (part, side, own) in enumerate(insides, start=1):
+                self._join(number, part, side, own)
+        else:
+            self._join_together(insides)
         if not insides and fields.norm != "none":
             self._add(NORMALISATION, "N_1", "1")
         if not self.parts:
@@ -175,19 +179,61 @@ class _Layer:
         """Add a part between its normalisations and its residual connection."""
         before, norm = self.tokens, self.fields.norm
         count = 2 * number - 1 if norm == "around" else number
-        if norm in ("pre", "around"):
+        if norm in ("pre", "around") or (norm == "pre-second" and number > 1):
             self._add(NORMALISATION, f"N_{count}", str(count))
-        gives = f"{side}O" if part is ATTENTION else "F_2"
-        memory = (MEMORY,) if side == "cross." else ()
-        placed = Placed(part, own, self.prefix + side, "", (self.tokens, *memory))
-        self._keep(placed, gives)
-        if norm == "around":
-            self._add(NORMALISATION, f"N_{count + 1}", str(count + 1))
+        self._keep_inside(part, side, own)
+        if norm in ("around", "output"):
+            after = str(count + (norm == "around"))
+            self._add(NORMALISATION, f"N_{after}", after)
         if self.fields.residual:
             pair = (before, self.tokens)
             self._keep(Placed(RESIDUAL, self.fields, self.prefix, str(number), pair), f"R_{number}")
         if norm == "post":
             self._add(NORMALISATION, f"N_{number}", str(number))
+
+    def _join_together(self, insides: Sequence[tuple[Part, str, Scope]]) -> None:
+        """Add parts that read the same tokens, and one sum of these and of all that they give.
+
+        Wang and Komatsuzaki, *GPT-J-6B* (2021); Black et al., *GPT-NeoX-20B* (2022).
+        """
+        before, fields = self.tokens, self.fields
+        self._check_parallel(insides)
+        read, made = before, []
+        for number, inside in enumerate(insides, start=1):
+            self.tokens = read
+            if fields.norm == "pre" and (number == 1 or fields.parallel == "own"):
+                self.tokens = before
+                self._add(NORMALISATION, f"N_{number}", str(number))
+                read = self.tokens
+            self._keep_inside(*inside)
+            made.append(self.tokens)
+        summed = (before, *made) if fields.residual else tuple(made)
+        self._keep(Placed(RESIDUAL, fields, self.prefix, "1", summed), "R_1")
+        if fields.norm == "post":
+            self._add(NORMALISATION, "N_1", "1")
+
+    def _check_parallel(self, insides: Sequence[object]) -> None:
+        """Refuse parallel parts that a layer does not have, or cannot normalise so."""
+        where = f"layer {self.prefix.rstrip('.')}: " if self.prefix else ""
+        parallel, norm = self.fields.parallel, self.fields.norm
+        if len(insides) < MOST_AROUND:
+            raise InputError(
+                f"{where}parallel is {parallel}: it needs an attention and a feed-forward part"
+            )
+        if norm in ("around", "output") or (parallel == "own" and norm != "pre"):
+            may = "none" if norm in ("around", "output") else "shared or none"
+            raise InputError(
+                f"{where}parallel is {parallel}, and norm is {norm}: with it, parallel is {may}"
+            )
+
+    def _keep_inside(self, part: Part, side: str, own: Scope) -> None:
+        """Add an attention or a feed-forward part that reads the current tokens."""
+        gives = f"{side}O" if part is ATTENTION else "F_2"
+        memory = (MEMORY,) if side == "cross." else ()
+        placed = Placed(part, own, self.prefix + side, "", (self.tokens, *memory))
+        *before, last = latent(placed, own, self.tokens) if part is ATTENTION else [placed]
+        self.parts += before
+        self._keep(last, gives)
 
     def _add(self, part: Part, gives: str, number: str) -> None:
         self._keep(Placed(part, self.fields, self.prefix, number, (self.tokens,)), gives)

@@ -87,7 +87,12 @@ def normalised(placed: Placed, tokens: str, gives: str) -> Iterator[Step]:
 
 
 def with_statistics(
-    last: Step, normalise: Normalise, number: str, prefix: str = "", ddof: int = 0
+    last: Step,
+    normalise: Normalise,
+    number: str,
+    prefix: str = "",
+    ddof: int = 0,
+    squares: Operation | None = None,
 ) -> Iterator[Step]:
     """Yield the means and the variances of rows, then the step that normalises these rows.
 
@@ -99,6 +104,8 @@ def with_statistics(
         What follows and what precedes the names of means and variances, as in 1.mu_2.
     ddof
         As of `FeatureVariance`.
+    squares
+        The operation of mean squares; None for those of each row.
     """
     matrix, *own = last.inputs
 
@@ -113,14 +120,16 @@ def with_statistics(
         yield column(names[0], "mean", FeatureMean(), matrix)
         yield column(names[1], "variance", FeatureVariance(ddof), matrix, names[0])
     else:
-        yield column(names[0], "mean square", FeatureSquares(), matrix)
+        yield column(names[0], "mean square", squares or FeatureSquares(), matrix)
     yield last._replace(inputs=(matrix, *names, *own))
 
 
 _WHERE = {
     "pre": "before each part",
     "post": "behind each part",
+    "pre-second": "before each part but the first",
     "around": "before each part and behind it, before it is added",
+    "output": "behind each part, before it is added",
 }
 
 

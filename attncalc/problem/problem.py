@@ -97,6 +97,8 @@ class Problem(Outer):
         Names of the tokens: a list, or with two matrices `{"X1": [...], "X2": [...]}`.
     title
         The title in headings and pictures.
+    student, code
+        Whose problem of a set it is, and its code there, which answers carry back.
     made_by
         The command that made it, as written by `attncalc new`; "" for any other problem.
     scale
@@ -107,6 +109,8 @@ class Problem(Outer):
         next step reads the rounded numbers.
     decimals
         Decimals shown, 0 to 12.
+    language
+        The language of pages, worksheets and markings: "en", "de", "fr", "es", "pt", "zh" or "ja".
     asked
         The names of the steps that answers must contain, and `"connections"` for the map; None for
         all steps. Only marking reads it.
@@ -136,7 +140,7 @@ class Problem(Outer):
         c, for scores of c · tanh(s / c).
     qk_norm, qk_eps
         The normalization of each row of each head's queries and keys, before RoPE: `"rms"`,
-        `"layer"` or `"none"`; and its epsilon, None for `eps`.
+        `"layer"`, `"none"`, or `"rms-all"` (over all heads); and its epsilon, None for `eps`.
     normalizer
         `"softmax"`, `"hardmax"` (all weight to the largest score, ties share) or `"sum"` (each
         score divided by the sum of its row).
@@ -150,6 +154,8 @@ class Problem(Outer):
         with the one half the width away (`"halves"`) or with the next one (`"interleaved"`).
     rope_dims
         The number of leading columns of each head that RoPE rotates; None for all.
+    rope_factor
+        Factor of the rotated columns of queries and keys, as the attention factor of yarn.
     rope_scaling
         The scaling of RoPE frequencies, as in configurations of models, in a mapping or a text:
         `"linear factor=4"`, or `"llama3"` with `factor`, `low_freq_factor`,
@@ -166,7 +172,11 @@ class Problem(Outer):
         by default, determined by the fields.
     norm
         `"post"` (each residual sum is normalized), `"pre"` (the input of each part), `"around"`
-        (the input of each part, and its output before the sum) or `"none"`.
+        (the input of each part, and its output before the sum), `"output"` (its output before the
+        sum) or `"none"`.
+    parallel
+        `"none"`, or `"shared"` or `"own"`: the attention and the feed-forward part read the same
+        tokens, with one normalization for both or one for each, and one sum adds their outputs.
     residual
         Whether the input of a part is added to its output.
     gamma_1, beta_1, gamma_2, beta_2, gamma_3, beta_3, gamma_4, beta_4, gamma_out, beta_out
@@ -176,15 +186,30 @@ class Problem(Outer):
         and whether variances are divided by d (0) or d − 1 (1).
     W_1, b_1, W_2, b_2, W_3, b_3, activation
         Feed-forward, act(N W_1 + b_1) W_2 + b_2, with W_3 a gate: act(N W_1 + b_1) ⊙
-        (N W_3 + b_3); its function, `"relu"`, `"gelu"`, `"gelu-tanh"` or `"silu"`.
+        (N W_3 + b_3); its function, `"relu"`, `"relu2"`, `"gelu"`, `"gelu-tanh"`, `"gelu-quick"`,
+        `"silu"` or, with a gate, `"swish-clamped"`.
+    W_router, b_router, top_k, router, router_norm, router_scale, b_choice
+        Experts: `W_1`, `W_2` and `W_3` are one matrix for each, the router is (d, experts). Each
+        token has the `top_k` experts with the largest shares, by a `"softmax"` or `"sigmoid"` of
+        the logits, plus `b_choice`. Their shares are divided by their sum, unless `router_norm`
+        is false, and multiplied by `router_scale`.
+    W_s1, W_s3, W_s2, W_sgate
+        An expert that all tokens share; with `W_sgate`, (d, 1), times a share for each token.
+    router_groups, top_groups
+        The number of groups of experts, and of those from which a token's experts are chosen: by
+        the largest share in a group, or with `b_choice` the sum of its two largest.
+    W_DQ, b_DQ, gamma_DQ, W_DKV, b_DKV, gamma_DKV, W_KR, b_KR
+        Latent attention, in layers: queries are N_C_Q W_Q, values N_C_KV W_V, and keys
+        [K_R, N_C_KV] W_K, where N_C_Q and N_C_KV are X W_DQ and X W_DKV, normalized by the root
+        mean square (`qk_eps`), and K_R = X W_KR. Without `W_DQ`, queries are X W_Q.
     W_out, b_out, read
         The head, (d, classes), and its input: `"all"`, the `"first"`, `"last"` or `"mean"` of the
         tokens.
     softcap_out
         c, for logits of c · tanh(logits / c).
     W_pre, b_pre, activation_pre, tied
-        A hidden layer before W_out, (d, d_h), and its function, `"tanh"` or one of `activation`;
-        and whether the head's weights are those of W_E, transposed.
+        A hidden layer before W_out, (d, d_h), and its function, `"tanh"`, `"none"` or one of
+        `activation`; and whether the head's weights are those of W_E, transposed.
     gamma_pre, beta_pre
         Gain and bias, (d_h,), of a normalization after that layer, which exists if one is given.
     backward
@@ -251,6 +276,8 @@ class Problem(Outer):
 
     labels: Labels = None
     title: str = ""
+    student: str = ""
+    code: str = ""
     made_by: str = ""
     remarks: Sequence[str] = field(default=(), repr=False)
     typed: Mapping[str, Matrix] = field(default_factory=dict, repr=False)
@@ -299,6 +326,12 @@ class Problem(Outer):
         elif name not in self.listed:
             object.__setattr__(self, "listed", self.listed | {name})
         return read.values
+
+    @property
+    def whose(self) -> str:
+        """The student and the code, as on the line for a name; "" outside of a class."""
+        code = f"code {self.code}" if self.code else ""
+        return " · ".join(filter(None, (self.student, code)))
 
     @cached_property
     def names(self) -> tuple[str, ...]:

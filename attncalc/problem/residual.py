@@ -1,5 +1,8 @@
 """A residual connection as a part: He et al., *Deep Residual Learning* (2016)."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from attncalc.base.errors import ShapeError
 from attncalc.equations.operations import Add
 from attncalc.problem.calculation import Built, Part, Placed, Streams
@@ -9,9 +12,11 @@ TITLES = dict.fromkeys(("R_1", "R_2", "R_3"), "residual sum")
 
 
 def _built(placed: Placed, streams: Streams) -> Built:
-    """Return the sum of the input and the output of a part."""
-    read, given = (streams[name] for name in placed.reads)
-    if (read.tokens, read.width) != (given.tokens, given.width):
+    """Return the sum of the input and the output of a part, or of parallel parts."""
+    read, *others = (streams[name] for name in placed.reads)
+    for given in others:
+        if (read.tokens, read.width) == (given.tokens, given.width):
+            continue
         sizes = [placed.size((each.tokens, each.width)) for each in (read, given)]
         raise placed.fault(
             ShapeError,
@@ -23,4 +28,16 @@ def _built(placed: Placed, streams: Streams) -> Built:
     return Built((step,), read._replace(name=name))
 
 
-RESIDUAL = Part("residual", _built, TITLES)
+_READ = {
+    "shared": "the same tokens",
+    "own": "the same tokens, each normalised by itself",
+}
+
+
+def _said(fields: Any) -> Iterator[str]:
+    if fields.parallel != "none":
+        what = f"attention and feed-forward read {_READ[fields.parallel]}, and one sum adds both"
+        yield f"{what} (parallel: {fields.parallel})"
+
+
+RESIDUAL = Part("residual", _built, TITLES, _said)

@@ -15,6 +15,7 @@ from attncalc.problem.fields import (
     FeedForwardFields,
     GradientFields,
     HeadFields,
+    LatentFields,
     LayerFields,
     NormalisationFields,
     PatchFields,
@@ -27,6 +28,7 @@ class Scope(
     GradientFields,
     HeadFields,
     FeedForwardFields,
+    LatentFields,
     NormalisationFields,
     ResidualFields,
     LayerFields,
@@ -35,6 +37,11 @@ class Scope(
     Attention,
 ):
     """The fields of all parts; a part reads its own."""
+
+    @property
+    def n_experts(self) -> int:  # type: ignore[override]
+        """The number of experts of a feed-forward part; 0 without a router."""
+        return 0 if self.W_router is None else self.width_of("W_router")
 
     says_scale: bool
     """Whether a scale was given, here or in an outer scope; otherwise it follows from the score."""

@@ -111,7 +111,9 @@ def _layout_in_words(problem: Problem) -> Iterator[str]:
 def _norm_in_words(problem: Attention) -> Iterator[str]:
     if problem.qk_norm == "none":
         return
-    how = "by the root of the mean square" if problem.qk_norm == "rms" else "to mean 0, variance 1"
+    is_centred, is_joint = problem.qk_norm == "layer", problem.qk_norm == "rms-all"
+    how = "to mean 0, variance 1" if is_centred else "by the root of the mean square"
+    how += " of all heads together" if is_joint else ""
     eps = f"ε = {as_written(problem.norm_eps)} inside the root"
     before = ", before rope" if problem.positions == "rope" else ""
     what = f"each head's queries and keys normalised {how}{before}"
@@ -128,7 +130,13 @@ def _positions_in_words(problem: Attention) -> Iterator[str]:
         yield (
             f"queries and keys rotated by RoPE{turned}: {_rope_speed(problem)}, "
             f"{_rope_places(problem)}, paired columns {pairs} ({problem.rope_pairing})"
+            f"{_grown(problem)}"
         )
+
+
+def _grown(problem: Attention) -> str:
+    factor = Fraction(problem.rope_factor)
+    return "" if factor == 1 else f", times {as_written(factor)} (rope_factor)"
 
 
 def _sinusoidal_places(problem: Attention) -> str:

@@ -1,6 +1,6 @@
 """Arrays of numbers by name, as a program wrote them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,10 @@ from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.npz_file import OWN, load_arrays
 
 ENDINGS = (".npz", ".safetensors")
+FINE, OF_SINGLE, OF_HALF, OF_BFLOAT = 1e-10, 2e-5, 5e-3, 4e-2
+"""The accepted errors of float64, float32, float16 and bfloat16, after the steps of a layer."""
+FEWEST, LARGEST = 12, 6e4
+"""The numbers that are not whole from which a type is recognised, and the largest one."""
 
 
 def read_dump(path: Path) -> dict[str, Matrix]:
@@ -35,6 +39,26 @@ def read_dump(path: Path) -> dict[str, Matrix]:
     if not found:
         raise InputError(f"{path}: it holds no arrays of numbers")
     return found
+
+
+def precision_of(arrays: Iterable[Matrix]) -> float:
+    """Return the share of the largest number of a step by which right programs may differ.
+
+    It is that of the coarsest type in which an array fits: bfloat16 is also recognised in float32.
+    """
+    found = [FINE]
+    for array in arrays:
+        numbers = np.asarray(array, np.float64)
+        numbers = numbers[np.isfinite(numbers) & (np.abs(numbers) < LARGEST)]
+        if np.count_nonzero(numbers % 1) < FEWEST:
+            continue
+        single = numbers.astype(np.float32)
+        if (single != numbers).any():
+            continue
+        is_half = (numbers.astype(np.float16) == numbers).all()
+        is_short = not (single.view(np.uint32) & 0xFFFF).any()
+        found.append(OF_BFLOAT if is_short else OF_HALF if is_half else OF_SINGLE)
+    return max(found)
 
 
 def is_dump(path: Path) -> bool:

@@ -51,6 +51,11 @@ class Student(NamedTuple):
     folder: str = ""
 
     @property
+    def called(self) -> str:
+        """Their name, with their id."""
+        return f"{self.name} ({self.id})" if self.id else self.name
+
+    @property
     def key(self) -> tuple[str, str]:
         """A key that identifies them, independent of their position on the list."""
         if self.id:

@@ -1,16 +1,28 @@
 """Reads the set of a class, and matches answers with students by their names."""
 
+import hmac
 import os
+import re
+import secrets
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncalc.base.errors import InputError
+from attncalc.base.errors import AttncalcError, InputError
 from attncalc.base.sources import remember
 from attncalc.base.text import as_key, of_each
 from attncalc.reading.answers import ENDINGS, SHEETS
-from attncalc.reading.files import is_folder, is_found, list_folder, refuse_found, why_not_read
+from attncalc.reading.attempts import newest, without_number
+from attncalc.reading.files import (
+    is_folder,
+    is_found,
+    list_folder,
+    read_bytes,
+    refuse_found,
+    why_not_read,
+)
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.roster import Student, path_name
@@ -20,15 +32,20 @@ SHORTEST = 3
 """The shortest name that is searched among other words: shorter ones occur anywhere."""
 DEEPEST = 8
 """The deepest nesting of folders that is searched for answers."""
+_CODE = re.compile(r"(?<![A-Z])(?=([B-Z]{4})[- ]?([B-Z]{4})(?![A-Z]))")
+"""What may be a code of a problem; only those of the set are codes."""
+UNSAID = -1
+"""In place of a problem that a name does not say; the evidence is then what it lacks."""
 LEFT_BEHIND = (".aux", ".log", ".out", ".toc", ".fls", ".fdb_latexmk", ".synctex.gz", ".pyc")
 """File endings of programs' auxiliary files."""
 
 
 class Handed(NamedTuple):
-    """A student's version of a problem in the set: its name, and its place."""
+    """A student's version of a problem in the set: its name, its place, and its code."""
 
     problem: str
     file: Path
+    code: str = ""
 
 
 class ClassSet(NamedTuple):
@@ -42,11 +59,14 @@ class ClassSet(NamedTuple):
         The class.
     handed
         The problems of each student, in order.
+    secret
+        The secret of the set, in hexadecimal digits; "" if its list has none.
     """
 
     place: Path
     students: tuple[Student, ...]
     handed: tuple[tuple[Handed, ...], ...]
+    secret: str = ""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -64,10 +84,11 @@ class Paired(NamedTuple):
 
 
 class Unpaired(NamedTuple):
-    """A file that matches no student, and the reason."""
+    """A file that is not marked, the reason, and whether a newer answer replaces it."""
 
     place: Path
     why: str
+    is_replaced: bool = False
 
 
 class _Found(NamedTuple):
@@ -105,7 +126,26 @@ def read_set(place: Path) -> ClassSet:
     folders = [as_key(student.folder) for student in students]
     if len(set(folders)) != len(folders):
         raise _strange(source)
-    return ClassSet(place, students, handed)
+    secret = content.get("secret")
+    return ClassSet(place, students, handed, secret if isinstance(secret, str) else "")
+
+
+def anonymous(given: ClassSet) -> ClassSet:
+    """Return a set with a code in place of each name, in the order of the codes' students.
+
+    The code of a student is always the same, and does not follow from their name.
+    """
+    key = given.secret.encode() or secrets.token_bytes(SHORTEST)
+    taken: set[str] = set()
+    coded = []
+    for student in given.students:
+        digits = hmac.digest(key, repr(student.key).encode(), "sha256").hex()
+        code = next(
+            code for at in range(60) if (code := f"student-{digits[at : at + 4]}") not in taken
+        )
+        taken.add(code)
+        coded.append(Student(code, folder=code))
+    return given._replace(students=tuple(coded))
 
 
 def _strange(source: Path) -> InputError:
@@ -134,7 +174,8 @@ def _handed(given: Any, place: Path, source: Path) -> tuple[Handed, ...]:
         parts = file.split("/")
         if parts[0] != given["folder"] or not all(part == _in_set(part) for part in parts):
             raise _strange(source)
-        found.append(Handed(name, place.joinpath(*parts)))
+        code = of_it.get("code", "")
+        found.append(Handed(name, place.joinpath(*parts), code if isinstance(code, str) else ""))
         refuse_found(found[-1].file)
     return tuple(found)
 
@@ -158,11 +199,11 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
     InputError
         If one of them does not exist, or all are empty.
     """
-    names = _Names(given)
+    names, coded = _Names(given), partial(_by_code, _codes_of(given))
     found: dict[tuple[int, int], list[Paired]] = defaultdict(list)
     unpaired: list[Unpaired] = []
     for place, steps, why in _answers(given, answers):
-        whose = why or names.paired(place, steps)
+        whose = why or _agreed(names.paired(place, steps), coded(place), given)
         if isinstance(whose, str):
             unpaired.append(Unpaired(place, whose))
         else:
@@ -174,11 +215,51 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
         if len(read) == 1:
             paired += read
             unpaired += [_beside(one, read[0]) for one in changed if one is not read[0]]
+        elif len(read) > 1 and (latest := newest([one.place for one in read])):
+            last, evidence = read[latest[0]], latest[1]
+            paired.append(last)
+            why = f"replaced by {last.place}, which is newer by {evidence}"
+            unpaired += [Unpaired(one.place, why, True) for one in read if one is not last]
+            unpaired += [_beside(one, last) for one in changed if one not in read]
         else:
             unpaired += _of_several(given, changed) if changed else map(_untouched, each)
     if not paired and not unpaired:
         raise InputError(_of_nothing(answers))
     return sorted(paired), unpaired
+
+
+def _codes_of(given: ClassSet) -> dict[str, tuple[int, int]]:
+    """Return the student and the problem of each code, by their indices."""
+    return {
+        handed.code: (student, problem)
+        for student, row in enumerate(given.handed)
+        for problem, handed in enumerate(row)
+        if handed.code
+    }
+
+
+def _by_code(codes: Mapping[str, tuple[int, int]], place: Path) -> Paired | None:
+    """Return the student and problem of the only code that a file contains."""
+    if not codes or is_folder(place) or not _is_read(place):
+        return None
+    try:
+        text = read_bytes(place).decode("utf-8", "ignore").upper()
+    except AttncalcError:  # marking it reports the error
+        return None
+    found = {code for pair in _CODE.findall(text) if (code := "-".join(pair)) in codes}
+    return Paired(*codes[found.pop()], place, "code in the file") if len(found) == 1 else None
+
+
+def _agreed(named: Paired | str, coded: Paired | None, given: ClassSet) -> Paired | str:
+    """Return what name and code say; the code decides, unless the name is another student's."""
+    if isinstance(named, str):
+        return coded or named
+    if coded is None:
+        return named.how if named.problem == UNSAID else named
+    if named.student == coded.student:
+        return named if named.problem == coded.problem else coded
+    one, other = (given.students[each.student].name for each in (named, coded))
+    return f"its name is that of {one}, and the code in it that of {other}"
 
 
 def _of_nothing(answers: Sequence[str]) -> str:
@@ -301,6 +382,8 @@ class _Names:
         self.longest = max(len(name.split("-")) for name in self.of_whom)
         problems = (as_key(path_name(name, "problem")) for name in given.problems)
         self.of_problems = {word for name in problems for word in name.split("-")}
+        called = (*given.problems, *(student.name for student in given.students))
+        self.is_numbered = any(without_number(name) != name for name in called)
 
     def _add(self, name: str, place: int, what: str) -> None:
         if name:
@@ -354,7 +437,9 @@ class _Names:
     def _words(self, step: str, *, is_file: bool) -> tuple[str, ...]:
         stem, ending = os.path.splitext(step)  # noqa: PTH122
         is_ending = is_file and ending.lower() in ENDINGS
-        plain = path_name((stem if is_ending else step).replace("_", " "), "")
+        name = stem if is_ending else step
+        name = name if self.is_numbered else without_number(name)
+        plain = path_name(name.replace("_", " "), "")
         return tuple(_key(plain).split("-")) if plain else ()
 
     def _stretches(self, words: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -381,7 +466,7 @@ class _Names:
         rest: Sequence[str],
         below: Sequence[str],
         how: str,
-    ) -> Paired | str:
+    ) -> Paired:
         problems = self.given.problems
         if len(problems) == 1:
             return Paired(student, 0, place, how)
@@ -395,7 +480,8 @@ class _Names:
         }
         if len(named) != 1:
             who = self.given.students[student].name
-            return f"that of {who}, but its name does not say to which of {of_each(problems)}"
+            why = f"that of {who}, but its name does not say to which of {of_each(problems)}"
+            return Paired(student, UNSAID, place, why)
         return Paired(student, named.pop(), place, how)
 
 

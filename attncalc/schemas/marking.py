@@ -147,6 +147,7 @@ def rubric() -> Schema:
         "steps": names,
         "require": names,
         "deductions": named(share),
+        "hint_costs": named(share),
         **dict.fromkeys(("follow_penalty", "rounding_penalty", "precision_penalty"), share),
         **dict.fromkeys(("atol", "rtol"), number),
     }

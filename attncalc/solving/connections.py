@@ -53,6 +53,13 @@ def count_first_places(weights: Matrix) -> int:
     return sum(len(_sharing_first_place(row)) for row in weights)
 
 
+def count_ties(weights: Matrix) -> int:
+    """Return in how many rows several inputs share the largest weight."""
+    most = weights.max(axis=-1, keepdims=True)
+    ties: Matrix = ((weights >= most * (1 - TIE)) & (most > 0)).sum(axis=-1) > 1
+    return int(ties.sum())
+
+
 def _ranked(output: int, row: Matrix, visible: Matrix, places: Sequence[int]) -> Connection:
     if row.max() <= 0:
         return Connection(output, (), ())

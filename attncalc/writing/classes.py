@@ -10,9 +10,9 @@ from attncalc.problem.problem import Problem
 from attncalc.solving.solution import solve
 from attncalc.writing.document import Document, Field
 from attncalc.writing.html.page import write_html
-from attncalc.writing.latex import write_latex, write_sheet
+from attncalc.writing.latex import write_latex, write_sheet, write_together
 from attncalc.writing.markdown import write_markdown
-from attncalc.writing.page import Contents, Page, make_page
+from attncalc.writing.page import Contents, make_page
 from attncalc.writing.problem_file import write_problem
 
 MANIFEST, TOGETHER, KEYS = "manifest.json", "worksheets.tex", "keys"
@@ -41,41 +41,30 @@ class Handout(NamedTuple):
     sheet: str
 
 
-def handout(problem: Problem, name: str, folder: str, formats: Sequence[str]) -> Handout:
+def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
     """Return a student's problem, worksheet and key.
 
     Parameters
     ----------
     problem
-        Their version of the problem.
-    name
-        The student's name, which the worksheet shows.
+        Their version of the problem, with their name.
     folder
         The folder in the set, as "ada" or "ada/2".
     formats
         The forms of the worksheet and of the key, as `FORMS` has them.
     """
     solution = solve(problem)
-    worksheet = named(make_page(solution, Contents(solution.plan, blank=True)), name)
+    worksheet = make_page(solution, Contents(solution.plan, blank=True))
     key = make_page(solution, Contents(solution.plan))
-    named_key = replace(key, parts=(Field("Key for", name), *key.parts))
+    named_key = replace(key, parts=(Field("Key for", problem.whose), *key.parts[1:]))
     files = {f"{folder}/{PROBLEM}": "".join(write_problem(problem))}
+    sheet = write_sheet(worksheet)
     for form in formats:
         ending, write = FORMS[form]
-        files[f"{folder}/worksheet{ending}"] = write(worksheet)
+        whole = "".join(write_together([sheet])) if form == "latex" else write(worksheet)
+        files[f"{folder}/worksheet{ending}"] = whole
         files[f"{KEYS}/{folder}/key{ending}"] = write(named_key)
-    return Handout(files, write_sheet(worksheet))
-
-
-def named(page: Page, name: str) -> Page:
-    """Return a worksheet with a name on its line."""
-    return replace(
-        page,
-        parts=tuple(
-            Field(part.label, name) if isinstance(part, Field) and part.text is None else part
-            for part in page.parts
-        ),
-    )
+    return Handout(files, sheet)
 
 
 def manifest(spec: Mapping[str, Any], students: Sequence[Any]) -> str:

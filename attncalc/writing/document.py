@@ -13,6 +13,7 @@ from attncalc.equations.expressions import Expression, Indexed, Number, Ratio
 from attncalc.problem.fields import one_of
 from attncalc.problem.step import Step
 from attncalc.solving.work import Derivation
+from attncalc.writing.languages.catalogue import ENGLISH, catalogue
 
 Extent = Literal["brief", "elided", "full"]
 """The shown part of a marking: only the verdict, large matrices elided, or everything."""
@@ -357,6 +358,13 @@ class Sheet(NamedTuple):
     grid: Grid
 
 
+class Scan(NamedTuple):
+    """A page of an answer as a picture (PNG), and the text that was recognised on it."""
+
+    picture: bytes
+    text: str
+
+
 class Appendix(NamedTuple):
     """Separate documents that follow on paper."""
 
@@ -375,6 +383,7 @@ Part = (
     | Legend
     | Table
     | Sheet
+    | Scan
     | Appendix
 )
 
@@ -387,6 +396,7 @@ class Document:
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
+    language: str = "en"
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -434,6 +444,12 @@ class DocumentWriter(Generic[T]):
 
     hint = ""
     """How to see omitted parts."""
+    words = catalogue(ENGLISH)
+    """The language of the document that is written."""
+
+    def say(self, text: str) -> str:
+        """Return a heading or a label in the language of the document."""
+        return self.words.say(text)
 
     def write(self, part: Part) -> Iterator[T]:
         """Yield the part in this form."""
@@ -441,6 +457,7 @@ class DocumentWriter(Generic[T]):
 
     def document(self, document: Document) -> Iterator[T]:
         """Yield a document in this form."""
+        self.words = catalogue(document.language)
         for part in document.parts:
             yield from self.write(part)
 
@@ -448,6 +465,10 @@ class DocumentWriter(Generic[T]):
         """Yield the documents that follow, one after another."""
         for document in appendix.documents:
             yield from self.document(document)
+
+    def scan(self, scan: Scan) -> Iterator[T]:
+        """Yield a scanned page, in forms that can show one beside its text."""
+        return iter(())
 
     def notes(self, document: Document) -> Iterator[str]:
         """Yield the notes except advice, and the omitted parts."""
@@ -457,9 +478,9 @@ class DocumentWriter(Generic[T]):
         """Yield all notes, and the omitted parts."""
         yield from document.notes
         if cut := document.left_out:
-            yield f"the middle of {cut} is left out{self.hint}"
+            yield self.say(f"the middle of {cut} is left out{self.hint}")
         for heads in document.heads_left_out:
-            yield f"{heads}{self.hint}"
+            yield self.say(f"{heads}{self.hint}")
 
 
 def kept(length: int, *, full: bool, most: int = MOST_SHOWN) -> list[int | None]:

@@ -4,10 +4,11 @@ No line is wider than the narrowest of LaTeX's own pages: wide matrices are in b
 long sums are broken. The widths are those of Computer Modern at 10 points, rounded up.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from attncalc.base.latex_text import LETTERS, in_latex
 from attncalc.writing import document as parts
+from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex_layout import (
     LINE,
     LINE_OF_OWN,
@@ -21,7 +22,7 @@ from attncalc.writing.latex_layout import (
     tabulars,
 )
 from attncalc.writing.latex_math import in_tex, name_in_tex
-from attncalc.writing.prose import MOST_NAMED, more_than_named
+from attncalc.writing.prose import MOST_NAMED, full_stop, more_than_named
 
 LINES_TOGETHER = 40
 """Entries that are aligned with one another: TeX keeps such a block in its memory."""
@@ -99,7 +100,8 @@ def write_together(sheets: Iterable[str]) -> Iterator[str]:
 
 
 def _body(document: parts.Document, picture: str | None, room: float) -> str:
-    lines = [*_HEAD, *_Latex(picture, room).document(document), r"\endgroup"]
+    written = _Latex(picture, room).document(in_language(document))
+    lines = [*_HEAD, *written, r"\endgroup"]
     return "\n".join(lines) + "\n"
 
 
@@ -115,12 +117,12 @@ class _Latex(parts.DocumentWriter[str]):
             yield rf"\section*{{{in_latex(document.title)}}}"
         yield from super().document(document)
         if notes := list(self.notes(document)):
-            yield r"\subsection*{Notes}"
+            yield rf"\subsection*{{{in_latex(self.say('Notes'))}}}"
             yield from map(_said, notes)
 
     def field(self, field: parts.Field) -> Iterator[str]:
         text = r"\hrulefill" if field.text is None else in_latex(field.text)
-        yield rf"\noindent {field.label.capitalize()}: {text}\par"
+        yield rf"\noindent {in_latex(_capital(self.say(field.label)))}: {text}\par"
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
         yield _said("; ".join(facts.texts))
@@ -129,7 +131,7 @@ class _Latex(parts.DocumentWriter[str]):
         yield from map(_said, bullets.texts)
 
     def given(self, given: parts.Given) -> Iterator[str]:
-        yield r"\subsection*{Given}"
+        yield rf"\subsection*{{{in_latex(self.say('Given'))}}}"
         blocks = (block for grid in given.shown for block in matrix_blocks(grid, self.room))
         yield from displayed(list(side_by_side(blocks, self.room)))
 
@@ -169,30 +171,34 @@ class _Latex(parts.DocumentWriter[str]):
             yield r"\end{align*}\par}"
 
     def legend(self, legend: parts.Legend) -> Iterator[str]:
-        keys = (f"{KEYS.get(key, in_latex(key))} {means}" for key, means in legend.entries)
+        keys = (
+            f"{in_latex(self.say(KEYS.get(key, key)))} {in_latex(means)}"
+            for key, means in legend.entries
+        )
         yield rf"\noindent {'; '.join(keys)}.\par"
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
-        yield rf"\subsection*{{{connections.title}}}"
+        yield rf"\subsection*{{{in_latex(self.say(connections.title))}}}"
         if connections.is_blank:  # paper is drawn on
-            yield _said(RULE_OF_LINES)
+            yield _said(self.say(RULE_OF_LINES))
             for head, _ in connections.heads:
-                yield _empty_map(connections, f"Head {head}: " if head else "")
+                yield _empty_map(connections, f"Head {head}" if head else "", self.say)
             return
         for head, sentences in connections.shown:
             if head:
-                yield rf"\noindent\textbf{{Head {head}}}\par"
+                yield rf"\noindent\textbf{{{in_latex(self.say(f'Head {head}'))}}}\par"
             yield from map(_said, sentences)
         if self.picture:
             size = r"width=0.8\linewidth,height=0.7\textheight,keepaspectratio"
             yield rf"\begin{{center}}\includegraphics[{size}]{{{self.picture}}}\end{{center}}"
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[str]:
-        yield rf"\subsection*{{{parts.TITLE_OF_PATTERNS}}}"
+        yield rf"\subsection*{{{in_latex(self.say(parts.TITLE_OF_PATTERNS))}}}"
         yield from map(_said, patterns.shown)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
-        yield rf"\noindent\textbf{{Score: {verdict.score}}} ({in_latex(verdict.share)})\par"
+        score = in_latex(self.say(f"Score: {verdict.score} ({verdict.share})"))
+        yield rf"\noindent\textbf{{{score}}}\par"
         yield from map(_said, verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[str]:
@@ -211,15 +217,17 @@ def _footnote(section: parts.Section) -> Iterator[str]:
         yield rf"\noindent \textdagger{{}} not zero: {said}.\par"
 
 
-def _empty_map(dots: parts.Connections, head: str) -> str:
+def _empty_map(dots: parts.Connections, head: str, say: Callable[[str], str]) -> str:
     """Return the two columns of dots to draw lines between, in LaTeX's own picture."""
     sides = [(dots.inputs, 90, -6, "r"), (dots.outputs, 250, 6, "l")]
     longest = max(len(names) for names, *_ in sides)
     pitch = min(30.0, 450.0 / longest)
     height = pitch * longest
+    before = f"{say(head)}: " if head else ""
     lines = [r"\begin{center}\setlength{\unitlength}{1pt}"]
     lines.append(rf"\begin{{picture}}(340,{height + 30:.0f})")
-    for title, x in ((f"{head}Inputs", 90), ("Outputs", 250)):
+    for words, x in ((f"{before}{say('Inputs')}", 90), (say("Outputs"), 250)):
+        title = in_latex(words)
         lines.append(rf"\put({x},{height + 15:.1f}){{\makebox(0,0){{\textbf{{{title}}}}}}}")
     for names, x, away, side in sides:
         top = (height + pitch * len(names)) / 2 - pitch / 2
@@ -232,7 +240,7 @@ def _empty_map(dots: parts.Connections, head: str) -> str:
 
 def _said(text: str) -> str:
     """Return a text as a paragraph: a sentence, with a capital and a full stop."""
-    stop = "" if text == parts.LEFT_OUT or text.endswith(".") else "."
+    stop = "" if text == parts.LEFT_OUT or text.endswith((".", "。")) else full_stop(text)
     return rf"\noindent {in_latex(_capital(text) + stop)}\par"
 
 

@@ -152,7 +152,7 @@ class TexMath(MathWriter):
 
     def number(self, number: Number) -> str:
         r"""Return 1.50, or 1.76 \times 10^{-6}."""
-        text = number.text.replace("∞", r"\infty")
+        text = number.text.replace("∞", r"\infty").replace(",", "{,}")
         return rf"{text} \times 10^{{{number.tens}}}" if number.tens else text
 
     def ratio(self, ratio: Ratio) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attncalc.base.text import on_a_line, shown_names
 from attncalc.writing import document as parts
+from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex_layout import by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.mathematics import in_text
@@ -32,7 +33,7 @@ def write_markdown(document: parts.Document, *, picture: str | None = None) -> s
     picture
         The name of the file with the map, if there is one.
     """
-    return "\n\n".join(_Markdown(picture).document(document)) + "\n"
+    return "\n\n".join(_Markdown(picture).document(in_language(document))) + "\n"
 
 
 def escaped(text: str) -> str:
@@ -66,12 +67,13 @@ class _Markdown(parts.DocumentWriter[str]):
             yield f"# {escaped(document.title)}"
         yield from super().document(document)
         if notes := list(self.notes(document)):
-            yield "## Notes"
+            yield f"## {self.say('Notes')}"
             yield _bullets(notes)
 
     def field(self, field: parts.Field) -> Iterator[str]:
         line = "&nbsp; ______________________________"
-        yield f"{field.label.capitalize()}: {line if field.text is None else escaped(field.text)}"
+        text = line if field.text is None else escaped(field.text)
+        yield f"{_label(self.say(field.label))}: {text}"
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
         yield _bullets(facts.texts)
@@ -80,9 +82,9 @@ class _Markdown(parts.DocumentWriter[str]):
         yield _bullets(bullets.texts)
 
     def given(self, given: parts.Given) -> Iterator[str]:
-        yield "## Given"
+        yield f"## {self.say('Given')}"
         for grid in given.shown:
-            yield f"**`{grid.name}`**" + (f", {grid.which}" if grid.head else "")
+            yield f"**`{grid.name}`**" + (f", {self.say(grid.which)}" if grid.head else "")
             yield _matrix(grid)
 
     def section(self, section: parts.Section) -> Iterator[str]:
@@ -91,7 +93,7 @@ class _Markdown(parts.DocumentWriter[str]):
             yield _displayed(f"{name_in_tex(section.step.name)} = {in_tex(section.formula)}")
         for grid in section.shown:
             if grid.head:
-                yield f"Head {grid.head} of {grid.heads or section.grids[-1].head}"
+                yield self.say(f"Head {grid.head} of {grid.heads or section.grids[-1].head}")
             yield _matrix(grid)
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
@@ -101,28 +103,28 @@ class _Markdown(parts.DocumentWriter[str]):
             rows = " \\\\\n".join(in_rows(line, LINE) for line in lines)
             yield _displayed(r"\begin{aligned}", rows, r"\end{aligned}")
         if section.has_room:
-            yield "Work:"
+            yield self.say("Work:")
             yield "<br>" * 6
 
     def legend(self, legend: parts.Legend) -> Iterator[str]:
         yield ", ".join(f"{RANKS.get(key, key)} {means}" for key, means in legend.entries)
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
-        yield f"## {connections.title}"
+        yield f"## {self.say(connections.title)}"
         for head, sentences in connections.shown:
             if head:
-                yield f"Head {head}"
+                yield self.say(f"Head {head}")
             yield _bullets(sentences)
         if self.picture:
             dots = "Two columns of dots to draw lines between"
             yield f"![{dots if connections.is_blank else 'The map'}](<{self.picture}>)"
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[str]:
-        yield f"## {parts.TITLE_OF_PATTERNS}"
+        yield f"## {self.say(parts.TITLE_OF_PATTERNS)}"
         yield _bullets(patterns.shown)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
-        yield f"**Score: {verdict.score}** ({verdict.share})"
+        yield f"**{self.say(f'Score: {verdict.score} ({verdict.share})')}**"
         yield _bullets(verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[str]:
@@ -133,6 +135,10 @@ class _Markdown(parts.DocumentWriter[str]):
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
         yield f"## {escaped(sheet.title)}"
         yield _matrix(sheet.grid)
+
+
+def _label(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _bullets(texts: Iterable[str]) -> str:

@@ -179,6 +179,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
         ),
         (*of_all, *_on_carrying(solution, sections)),
         tuple(remark.text for remark in remarks if remark.is_advice),
+        language=solution.problem.language,
         solution=solution,
         is_blank=contents.blank,
         fractions=contents.fractions,
@@ -199,8 +200,8 @@ def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
 
 
 def _opening(work: Work, contents: Contents) -> Iterator[parts.Part]:
-    if contents.blank:
-        yield parts.Field("Name", None)
+    if contents.blank or work.problem.whose:
+        yield parts.Field("Name", work.problem.whose or None)
     yield parts.Facts(conventions(work.problem))
     if contents.given and contents.entries is None:
         yield parts.Given(tuple(given_grids(work, full=contents.shows_all)))

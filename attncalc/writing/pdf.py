@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from attncalc.base.errors import OutputError
 from attncalc.base.signals import held_back
@@ -29,33 +28,12 @@ MOST_SAID = 300
 _JOB = "page"
 
 
-class Typeset(NamedTuple):
-    """A PDF, and the program that made it."""
-
-    content: bytes
-    typesetter: str
+def typesetter() -> str | None:
+    """Return the program that typesets LaTeX here; None if none is installed."""
+    return next((name for name in TYPESETTERS if shutil.which(name)), None)
 
 
-def typesetter(place: Path) -> str:
-    """Return the program that typesets LaTeX here.
-
-    Raises
-    ------
-    OutputError
-        If none is installed; the message names one to install, and forms that need none.
-    """
-    for name in TYPESETTERS:
-        if shutil.which(name):
-            return name
-    *others, last = TYPESETTERS
-    raise OutputError(
-        f"cannot write {place}: a PDF is typeset by {', '.join(others)} or {last}, and none of "
-        "them is installed: install TeX Live, MiKTeX or tectonic, or write a .md, which needs "
-        "no other program (attncalc plot -o map.pdf needs none either)"
-    )
-
-
-def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
+def write_pdf(latex: str, beside: Mapping[str, bytes], name: str) -> bytes:
     """Return a LaTeX document as a PDF.
 
     Parameters
@@ -64,28 +42,27 @@ def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
         The document.
     beside
         The pictures in it, by file name.
-    place
-        Its path, for messages.
+    name
+        The program that typesets it.
 
     Raises
     ------
     OutputError
-        If no LaTeX is installed, or it fails; the message contains the error.
+        If it fails; the message contains the error.
     """
-    name = typesetter(place)
     with held_back() as came, tempfile.TemporaryDirectory(prefix="attncalc-") as made:
         folder = Path(made)
         (folder / f"{_JOB}.tex").write_text(latex, encoding="utf-8")
         for file, content in beside.items():
             (folder / file).write_bytes(content)
-        said = _run(name, folder, place, came)
+        said = _run(name, folder, came)
         pdf = folder / f"{_JOB}.pdf"
         if said is None and pdf.is_file():
-            return Typeset(pdf.read_bytes(), name)
-        raise _failed(place, name, _stuck(folder / f"{_JOB}.log") or said or "it created no PDF")
+            return pdf.read_bytes()
+        raise _failed(name, _stuck(folder / f"{_JOB}.log") or said or "it created no PDF")
 
 
-def _run(name: str, folder: Path, place: Path, came: Sequence[int]) -> str | None:
+def _run(name: str, folder: Path, came: Sequence[int]) -> str | None:
     """Run a program on the page in a folder; return its output if it failed."""
     # the same page gives the same bytes, and a line of the log is never broken
     settings = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1", "max_print_line": "1000"}
@@ -100,9 +77,9 @@ def _run(name: str, folder: Path, place: Path, came: Sequence[int]) -> str | Non
         ) as running:
             said = _waited(running, came)
     except subprocess.TimeoutExpired:
-        raise _failed(place, name, f"not finished within {PATIENCE} seconds") from None
+        raise _failed(name, f"not finished within {PATIENCE} seconds") from None
     except OSError as error:
-        raise _failed(place, name, error.strerror or str(error)) from None
+        raise _failed(name, error.strerror or str(error)) from None
     if running.returncode == 0:
         return None
     lines = said.decode(errors="replace").split("\n")
@@ -130,9 +107,6 @@ def _stuck(log: Path) -> str:
     return " ".join(wrong[:2]).removeprefix("! ")
 
 
-def _failed(place: Path, name: str, why: str) -> OutputError:
+def _failed(name: str, why: str) -> OutputError:
     said = on_a_line(why)[:MOST_SAID].rstrip(" .")
-    return OutputError(
-        f"cannot write {place}: {name} failed: {said}: "
-        "write a .tex with --standalone to see the source, or a .md"
-    )
+    return OutputError(f"{name} failed: {said} (a .tex with --standalone shows the source)")

@@ -17,11 +17,11 @@ def probable_document(
     decimals: int,
     remarks: Sequence[str] = (),
     *,
-    is_class: bool = False,
+    what: str = "Next tokens",
     measure: str = "probability",
 ) -> Document:
     """Return a table of tokens or classes, the most probable first."""
-    what = "class" if is_class else "token"
+    of, what = what, "class" if what == "Classes" else "token"
     named = any(str(number) != word for number, word, _ in rows)
     headings = ("id", what, measure) if named else ("id", measure)
     shown = tuple(
@@ -29,7 +29,6 @@ def probable_document(
         for number, word, share in rows
     )
     told = tuple((f"{what} {number}", *rest) for number, *rest in shown)
-    of = "Classes" if is_class else "Next tokens"
     order = "the most probable first" if measure == "probability" else "the highest first"
     facts = Facts((f"shown to {decimals} decimals, halves away from zero", *remarks))
     return Document(title, (facts, Table(f"{of}, {order}", headings, shown, told)))

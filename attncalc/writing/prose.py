@@ -52,3 +52,14 @@ def texts_of_row(grid: Grid, row: int) -> list[str]:
     if grid.texts is not None:
         return grid.texts(row)
     return [plain_entry(grid.cell(row, column)) for column in range(len(grid.columns))]
+
+
+def full_stop(text: str) -> str:
+    """Return the full stop of a sentence: that of its writing.
+
+    Examples
+    --------
+    >>> full_stop("keys"), full_stop("键")
+    ('.', '。')
+    """
+    return "。" if text[-1:] >= "\u2e80" else "."

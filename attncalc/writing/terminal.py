@@ -11,6 +11,8 @@ from rich.text import Text
 from attncalc.base.text import on_a_line, within
 from attncalc.writing import document as parts
 from attncalc.writing.frames import Continued, Screen, Styled, fitting, framed, padded
+from attncalc.writing.languages.catalogue import catalogue
+from attncalc.writing.languages.translated import in_language
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote, line_in_text, plain_entry
 from attncalc.writing.sentences import BLANK
@@ -37,12 +39,12 @@ OPENING = (parts.Field, parts.Facts, parts.Table, parts.Verdict)
 
 def write_tables(document: parts.Document, screen: Screen) -> Iterator[Text]:
     """Yield the title, and each part of a document."""
-    return _Terminal(screen).document(document)
+    return _Terminal(screen).document(in_language(document))
 
 
 def write_notes(document: parts.Document) -> Iterator[str]:
     """Yield the notes that go with the tables; advice is not handed in."""
-    return _Terminal(Screen()).all_notes(document)
+    return _Terminal(Screen()).all_notes(in_language(document))
 
 
 class _Terminal(parts.DocumentWriter[Text]):
@@ -53,6 +55,7 @@ class _Terminal(parts.DocumentWriter[Text]):
         self.known = partial(within, screen.encoding)
 
     def document(self, document: parts.Document) -> Iterator[Text]:
+        self.words = catalogue(document.language)
         if document.title:
             yield self._line(document.title, "bold")
         for part in document.parts:
@@ -64,7 +67,7 @@ class _Terminal(parts.DocumentWriter[Text]):
 
     def field(self, field: parts.Field) -> Iterator[Text]:
         if field.text is not None:
-            yield self._line(f"{field.label}: {field.text}")
+            yield self._line(f"{self.say(field.label)}: {field.text}")
 
     def facts(self, facts: parts.Facts) -> Iterator[Text]:
         yield self._line(" · ".join(facts.texts))
@@ -85,7 +88,7 @@ class _Terminal(parts.DocumentWriter[Text]):
         for grid in section.shown:
             if grid.head:
                 count = grid.heads or section.grids[-1].head
-                yield self._line(f"{section.step.slices} {grid.head} of {count}")
+                yield self._line(self.say(f"{section.step.slices} {grid.head} of {count}"))
             yield from self._matrix(grid)
         yield from (Continued(self.known(line_in_text(line))) for line in section.lines)
         if section.legend:
@@ -100,16 +103,16 @@ class _Terminal(parts.DocumentWriter[Text]):
 
     def connections(self, connections: parts.Connections) -> Iterator[Text]:
         if connections.of:
-            yield self._line(connections.title, "bold")
+            yield self._line(self.say(connections.title), "bold")
         for head, sentences in connections.shown:
             if head:
-                yield self._line(f"Head {head}", "bold")
+                yield self._line(self.say(f"Head {head}"), "bold")
             yield from map(self._line, sentences)
         if connections.is_blank:
             yield from self._dots(connections)
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[Text]:
-        yield self._line(parts.TITLE_OF_PATTERNS, "bold")
+        yield self._line(self.say(parts.TITLE_OF_PATTERNS), "bold")
         yield from (Continued(self.known(text)) for text in patterns.shown)
 
     def _dots(self, connections: parts.Connections) -> Iterator[Text]:
@@ -118,16 +121,17 @@ class _Terminal(parts.DocumentWriter[Text]):
             [self.known(on_a_line(name)) for name in names]
             for names in (connections.inputs, connections.outputs)
         )
-        width = max(cell_len(name) for name in (*inputs, "Inputs"))
+        width = max(cell_len(name) for name in (*inputs, self.say("Inputs")))
         dot, gap = self.known("●"), " " * 24
+        heading = padded(self.say("Inputs"), width, left=False)
         yield Text()
-        yield self._line(f"{padded('Inputs', width, left=False)}  {gap}  Outputs", "bold")
+        yield self._line(f"{heading}  {gap}  {self.say('Outputs')}", "bold")
         for left, right in zip_longest(inputs, outputs):
             start = padded(left, width, left=False) + f" {dot}" if left else " " * (width + 2)
             yield self._line(f"{start}{gap}{dot} {right}\n" if right else f"{start}\n")
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[Text]:
-        yield self._line(f"Score: {verdict.score} ({verdict.share})", "bold")
+        yield self._line(self.say(f"Score: {verdict.score} ({verdict.share})"), "bold")
         yield from map(self._line, verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[Text]:

@@ -5,15 +5,18 @@ from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
+import numpy as np
+
 from attncalc.base.rounding import fixed
 from attncalc.base.text import LISTED, numbered, of_each, on_a_line
 from attncalc.base.types import Place
+from attncalc.equations.operations import Concat
 from attncalc.grading.compare import deviation
 from attncalc.grading.credit import points_of
 from attncalc.grading.flags import flags
 from attncalc.grading.key import Style
 from attncalc.grading.lines import LineMark, nameless, unknown_outputs
-from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks, are
 from attncalc.grading.rules import ANY_SLIP, Cause, Status
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.fields import LINES
@@ -58,7 +61,7 @@ def verdict(marking: Marking, said: Said = points_text) -> tuple[str, ...]:
     return (
         *_provisional(marking),
         *_opening(marking),
-        *_first_mistake(marking),
+        *first_mistake(marking),
         *_what_follows(marking),
         *_later_mistakes(marking),
         *_matches(marking),
@@ -159,7 +162,8 @@ def _has_wrong_lines(marking: Marking) -> bool:
     return any(line.status is Status.WRONG for line in marking.lines)
 
 
-def _first_mistake(marking: Marking) -> Iterator[str]:
+def first_mistake(marking: Marking) -> Iterator[str]:
+    """Yield the first mistake with its cause, and what is right before it."""
     wrong = marking.first_wrong
     if wrong is None:
         return
@@ -210,12 +214,25 @@ def _how_many(marking: Marking, marks: StepMarks) -> Iterator[str]:
                 f"the largest relative error {off.relative:.3g}"
             )
         yield said + "."
+        yield from _in_one_head(marking, marks)
     elif wrong == 1:
         yield f"It is the only wrong entry of {name}."
     elif wrong == size:
         yield f"{'2' if size == 2 else f'All {size}'} entries of {name} are wrong."
     else:
         yield f"{wrong} of {size} entries of {name} are wrong."
+
+
+def _in_one_head(marking: Marking, marks: StepMarks) -> Iterator[str]:
+    """Yield the head that contains all wrong entries of a step, if it is only one of several."""
+    wrong = are(marks.statuses, Status.WRONG)
+    if isinstance(marks.step.operation, Concat):  # the heads are side by side in it
+        heads = marking.key.shown[marks.step.inputs[0]]
+        wrong = np.stack(np.split(wrong, len(heads), axis=1))
+    if wrong.ndim == 3 and len(wrong) > 1:
+        found = np.flatnonzero(wrong.any(axis=(1, 2)))
+        if len(found) == 1:
+            yield f"All differences are in head {found[0] + 1}."
 
 
 def _why(marking: Marking, marks: StepMarks) -> Iterator[str]:
@@ -391,6 +408,8 @@ def _counted(marking: Marking, said: Said) -> Iterator[str]:
             words += f" of {said(possible, least=0)}"
         if lost := by_cause.get(name):
             words += f" (−{said(lost * possible, least=0)} for its cause)"
+        if hinted := marking.rules.hint_cost(marking.rules.hints.get(name, 0)):
+            words += f" (−{said(hinted * possible, least=0)} for a hint)"
         listed.append(words)
     if marking.rules.asked:
         yield f"Points: {', '.join(listed)}."

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from attncalc.api.marking import keyed_dump
 from attncalc.base.errors import AttncalcError, InputError, OutputError
 from attncalc.base.sources import remember
 from attncalc.base.typed import quoted
@@ -27,20 +28,26 @@ from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver,
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
+from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
-from attncalc.reading.answers import answers_in, passed_over, read_answer, read_answer_bytes
+from attncalc.reading.answers import answers_in, passed_over, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
+from attncalc.reading.dumps import read_dump
 from attncalc.reading.files import is_folder, is_found, refuse_found
+from attncalc.reading.hints import hints_in
+from attncalc.reading.scans import Scanned, read_file
 from attncalc.reading.sets import is_set
 from attncalc.solving.plan import plan
-from attncalc.writing.document import Document, Extent
+from attncalc.writing.document import Document, Extent, Field, Scan, Verdict
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
+from attncalc.writing.reports.hints import hint
 from attncalc.writing.reports.many import Marked, Shown
 
 OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
 """The forms that marks can have."""
+PDF = "pdf"
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 """How the command ends."""
 Read = tuple[str, Answer | str | None]
@@ -79,17 +86,8 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     if flags["file"] == "-" and "-" in answers:
         raise InputError("- is given for the problem and for an answer: use it for one of them")
     problem = problem_from(flags, fallback="self")
-    rules = rules_from(flags)
     say_of_marking(problem, plan(problem))
-    key = key_of(problem, rules)
-    rules = with_known_steps(rules, key)
-    places = _places(answers)
-    alone = places is None
-    with key.names_at_hand():
-        read = [
-            (each, _ahead(each, key.expected, answers, alone=alone, of_all=flags["reading"]))
-            for each in places or answers
-        ]
+    key, read, rules, alone = _read_ahead(problem, flags)
     check_targets(page, table)  # again, since inputs are known now
     if flags["reading"]:
         deliver(_reading([each for _, each in read if each is not None], flags["format"], page))
@@ -97,6 +95,9 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     with reporting() as report:
         work = partial(_marked_one, key, rules, answers)
         marked = _marked(key, work, read, flags["jobs"] or cores(), report)
+    if flags["hint"] is not None:
+        deliver(output(page, _hint(marked, flags["hint"], shown)))
+        return DIFFERENT if many.has_mistakes(marked) else RIGHT
     if page.is_folder:
         printed = not alone and not (wants_table and table == STDOUT)
         outputs = _pages(marked, form, page, shown, with_table=printed)
@@ -108,6 +109,29 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     if all(each.marking is None for each in marked):
         return UNREAD
     return DIFFERENT if many.has_mistakes(marked) else RIGHT
+
+
+def _read(problem: Problem, flags: Mapping[str, Any]) -> tuple[Key, Sequence[Read], Rules, bool]:
+    """Return the key, what was read ahead, the rules, and whether it is one answer."""
+    answers, rules = flags["answers"], rules_from(flags)
+    if flags["dump"]:
+        key, dump, rules = _dump(problem, answers, rules)
+        return key, [(answers[0], dump)], with_known_steps(rules, key), True
+    places = _places(answers)
+    alone, key = places is None, key_of(problem, rules)
+    with key.names_at_hand():
+        read = [
+            (each, _ahead(each, key.expected, answers, alone=alone, of_all=flags["reading"]))
+            for each in places or answers
+        ]
+    return key, read, with_known_steps(rules, key), alone
+
+
+def _dump(problem: Problem, answers: Sequence[str], rules: Rules) -> tuple[Key, Answer, Rules]:
+    """Return the key for the tensors of a program, the steps that they are, and the rules."""
+    if len(answers) != 1 or answers[0] == "-":
+        raise InputError("--dump takes one file of tensors, .npz or .safetensors")
+    return keyed_dump(problem, read_dump(Path(answers[0])), answers[0], rules)
 
 
 def _page(out: str | None) -> Target:
@@ -126,9 +150,11 @@ def _form(form: str | None, page: Target) -> str:
         return form or "markdown"
     if form is not None or page.place is None:
         return form or "table"
+    if page.place.suffix.lower() == f".{PDF}":
+        return PDF
     implied = form_of(page.place.suffix)
     if implied not in OF_MARKS:
-        endings = ", ".join(FORMS[each][0] for each in OF_MARKS)
+        endings = ", ".join([*(FORMS[each][0] for each in OF_MARKS), f".{PDF}"])
         raise OutputError(f"{page.place}: end the name in {endings}, or say --format")
     return implied
 
@@ -198,7 +224,7 @@ def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) 
             return read_answer_bytes(receive(), "standard input", expected)
         if is_found(place, named):
             refuse_found(Path(place))
-        return read_answer(place, expected)
+        return read_file(place, expected)
     except AttncalcError as error:
         if alone:
             raise
@@ -233,11 +259,19 @@ def _marked_one(key: Key, rules: Rules, named: Sequence[str], given: Read) -> Ma
     if isinstance(answer, str):
         return Marked(place, None, answer)
     try:
-        return Marked(place, mark(key, answer, rules))
+        return Marked(place, mark(key, answer, replace(rules, hints=hints_in(place))))
     except Exception as error:
         if alone:
             raise
         return Marked(place, None, unforeseen(place, error))
+
+
+def _hint(marked: Sequence[Marked], level: int, shown: Shown) -> str:
+    """Return a hint on the only answer, and nothing else."""
+    marking = marked[0].marking if len(marked) == 1 else None
+    if marking is None:
+        raise InputError("--hint takes one answer: give one file that can be read")
+    return "\n".join(hint(marking, level, shown.in_words)) + "\n"
 
 
 def _marks(
@@ -254,6 +288,11 @@ def _marks(
         if one is None
         else many.page_of(one, shown)
     )
+    if form == PDF:
+        from attncalc.writing.paper.writer import write_paper
+
+        paper = write_paper([document])
+        return output(page, paper.content, *paper.notes)
     if form != "table":
         return output(page, _written(one, document, form, shown))
     from attncalc.writing.terminal import write_notes
@@ -294,6 +333,16 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
     return output(page, marking_as_json(marking, extent), *notes)
 
 
+def _with_scans(document: Document, answer: Scanned) -> Document:
+    """Return a marking with the scanned pages after its verdict, to be compared with what was read.
+
+    They come before the steps.
+    """
+    scans = tuple(Scan(*page) for page in answer.pages)
+    opening = tuple(part for part in document.parts if isinstance(part, Field | Verdict))
+    return replace(document, parts=(*opening, *scans, *document.parts[len(opening) :]))
+
+
 def _written(answer: Marked | None, document: Document, form: str, shown: Shown) -> str:
     """Return a document in a form; in HTML, the page of one marked answer is interactive."""
     if form == "markdown":
@@ -304,10 +353,14 @@ def _written(answer: Marked | None, document: Document, form: str, shown: Shown)
         from attncalc.writing.latex import write_latex
 
         return write_latex(document)
-    if answer is not None and answer.marking is not None:
+    marking = answer.marking if answer is not None else None
+    is_live = document.language == "en"  # scripts are in English
+    if marking is not None and isinstance(marking.answer, Scanned):
+        document, is_live = _with_scans(document, marking.answer), False
+    if is_live and marking is not None:
         from attncalc.writing.live.marked import write_marking
 
-        return write_marking(answer.marking, shown.extent, shown.in_words)
+        return write_marking(marking, shown.extent, shown.in_words)
     from attncalc.writing.html.page import write_html
 
     return write_html(document)

@@ -1,6 +1,6 @@
 """`attncalc check` of a set for a class: each answer by its own problem, and a page for each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from attncalc.base import __version__
 from attncalc.base.errors import AttncalcError, InputError, OutputError
 from attncalc.base.sources import remember
-from attncalc.base.text import on_a_line
+from attncalc.base.text import of_each, on_a_line
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.check_state import State
 from attncalc.cli.commands.marking import (
@@ -25,23 +25,39 @@ from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.progress import reporting
 from attncalc.cli.streams import note
-from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
+from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.grading.credit import possible_of
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.reading import read_problem
 from attncalc.reading.answers import read_answer
+from attncalc.reading.attempts import due_date, is_late
 from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_found
-from attncalc.reading.sets import ClassSet, Paired, Unpaired, pairs, read_set
+from attncalc.reading.gradebook import SYSTEMS, Gradebook, read_gradebook
+from attncalc.reading.hints import hints_in
+from attncalc.reading.sets import ClassSet, Paired, Unpaired, anonymous, pairs, read_set
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
+from attncalc.writing.html.page import write_html
+from attncalc.writing.markdown import write_markdown
 from attncalc.writing.reports import class_rows
-from attncalc.writing.reports.class_rows import ClassRow, Outcome, feedback, not_marked, outcome
+from attncalc.writing.reports.class_rows import (
+    ClassRow,
+    Outcome,
+    Stray,
+    feedback,
+    not_marked,
+    outcome,
+)
+from attncalc.writing.reports.gradebook import filled, gradebook, totals_of
 from attncalc.writing.reports.many import Marked, Shown, page_of
+from attncalc.writing.reports.overview import overview as overview_of
 
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")
+HIDDEN = "(hidden)"
+"""The name of a file in an anonymous table."""
 NOTHING = Marked("", None, class_rows.NO_ANSWER)
 """The result of an answer that was not handed in."""
 
@@ -52,6 +68,8 @@ class _Way(NamedTuple):
     rules: Rules
     shown: Shown
     form: str
+    hides: bool
+    """Whether the names of answers are hidden."""
 
 
 class _Work(NamedTuple):
@@ -77,33 +95,91 @@ class _Done(NamedTuple):
 def check_class(flags: Mapping[str, Any]) -> int:
     """Mark a class, write the requested output, and return the exit code."""
     page, table = _page(flags), target_of("--csv", flags["sheet"])
+    overview, due = _target_of_overview(flags["overview"]), due_date(flags["due"])
     wants_table = flags["sheet"] is not None
     _check_flags(flags, page, table)
     shown = shown_from(flags)
-    check_targets(page, table)
+    check_targets(page, table, *overview)
     given = read_set(Path(flags["file"]))
     samples = keys_of_one_student(given, rules_from(flags))
-    way = _Way(_rules(flags, samples), shown, _form(flags, page))
+    way = _Way(_rules(flags, samples), shown, _form(flags, page), flags["anonymous"])
     paired, unpaired = pairs(given, flags["answers"])
     _remember(given, paired, unpaired)
-    check_targets(page, table)  # again, since inputs are known now
+    late = {(each.student, each.problem) for each in paired if is_late(each.place, due)}
+    book = _book(flags["gradebook"], given)
+    if flags["anonymous"]:
+        given = anonymous(given)
+    check_targets(page, table, *overview)  # again, since inputs are known now
     if page.place is not None:
         _refuse_within(page.place, [flags["file"], *flags["answers"]])
     rows = _marked(given, paired, way, page, flags["jobs"] or cores())
-    entries = list(_entries(given, samples, way, rows))
-    strays = [(str(each.place), each.why) for each in unpaired]
-    printed = page.place is not None or not wants_table
+    entries = list(_entries(given, samples, way, rows, late))
+    strays = [_stray(each) for each in unpaired]
+    if flags["anonymous"]:
+        entries.sort(key=lambda each: each.student)  # the order of the list would name them
+        strays = [Stray(HIDDEN, "its name could say whose it is", each.what) for each in strays]
+    lines = partial(class_rows.as_csv, entries, strays, _steps(samples), shown.in_cell)
+    if book is not None:
+        lines = partial(_gradebook, book, entries, given, shown)
+    deliver(*(_overview(entries, given, each) for each in overview))
     if wants_table:
-        lines = class_rows.as_csv(entries, strays, _steps(samples), shown.in_cell)
-        deliver(output(table, lines))
-    if printed and flags["format"] == "csv" and page.place is None:
-        lines = class_rows.as_csv(entries, strays, _steps(samples), shown.in_cell)
-        deliver(output(STDOUT, lines))
-    elif printed and not (wants_table and table == STDOUT):
+        deliver(output(table, lines()))
+    elif book or (page.place is None and flags["format"] == "csv"):
+        deliver(output(STDOUT, lines()))
+        return _ends(entries, strays)
+    if (page.place is not None and table != STDOUT) or not wants_table:
         several = len(given.problems) > 1
         document = class_rows.class_document(entries, strays, shown.in_words, several=several)
         deliver(output(STDOUT, tables_of(document, STDOUT)))
     return _ends(entries, strays)
+
+
+def _stray(each: Unpaired) -> Stray:
+    return Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
+
+
+def _book(asked: str | None, given: ClassSet) -> Gradebook | None:
+    """Return the gradebook to fill: that of a system, or an export with its rows."""
+    if asked is None:
+        return None
+    if asked.lower() in SYSTEMS:
+        return Gradebook(asked.lower(), (), ())
+    return read_gradebook(asked, given.students)
+
+
+def _gradebook(
+    book: Gradebook, entries: Sequence[ClassRow], given: ClassSet, shown: Shown
+) -> Iterator[str]:
+    """Yield the gradebook, and print which marks it lacks."""
+    totals = list(totals_of(entries))
+    title = given.place.resolve().name
+    open_ = [each.student[0] for each in totals if each.status == "Ungraded"]
+    if open_:
+        note(f"no total, because an answer was not marked: {of_each(open_)}")
+    provisional = [each.student[0] for each in totals if each.is_provisional]
+    if provisional:
+        note(f"provisional, because a part was not read: {of_each(provisional)}")
+    if not book.rows:
+        return gradebook(book.system, totals, title, shown.in_cell)
+    absent = [each.student[0] for n, each in enumerate(totals) if n not in book.students]
+    if absent:
+        note(f"not in the gradebook: {of_each(absent)}")
+    whose = [None if place is None else totals[place] for place in book.students]
+    return filled(book.rows, whose, title, shown.in_cell)
+
+
+def _target_of_overview(out: str | None) -> list[Target]:
+    """Return where the overview is written, if it is asked for."""
+    target = target_of("--overview", out)
+    if target.place is not None and target.place.suffix not in (".html", ".htm", ".md"):
+        raise InputError(f"--overview {out}: end the name in .html or .md")
+    return [] if out is None else [target]
+
+
+def _overview(entries: Sequence[ClassRow], given: ClassSet, target: Target) -> Output:
+    document = overview_of(entries, given.place.resolve().name)
+    is_html = target.place is not None and target.place.suffix in (".html", ".htm")
+    return output(target, write_html(document) if is_html else write_markdown(document))
 
 
 def _page(flags: Mapping[str, Any]) -> Target:
@@ -117,6 +193,10 @@ def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
     if "-" in flags["answers"]:
         raise InputError("the answers of a class are files, named after their students")
     refuse_of_a_set(flags)
+    if flags["hint"] is not None:
+        raise InputError("--hint takes one problem and one answer: give them instead of the set")
+    if flags["anonymous"] and flags["gradebook"]:
+        raise InputError("--gradebook and --anonymous together: a gradebook names the students")
     form = flags["format"]
     if page.place is not None and form is not None and form not in FORMS:
         known = " or ".join(FORMS)
@@ -262,24 +342,27 @@ def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[
     key = key_of(problem, way.rules)
     rules = _of(key, way.rules)
     possible = possible_of(key, rules)
-    marked = NOTHING if answer is None else _attempt(key, answer.place, rules)
+    marked = NOTHING if answer is None else _attempt(key, answer.place, rules, way.hides)
     row = outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
         return row, not_marked(name, marked.error)
     return row, page_of(marked, way.shown)
 
 
-def _attempt(key: Key, place: Path, rules: Rules) -> Marked:
+def _attempt(key: Key, place: Path, rules: Rules, hides: bool) -> Marked:
     """Mark an answer; one that cannot be read stops none of the others."""
+    shown = HIDDEN if hides else str(place)
     try:
         refuse_found(place, may_link=True)  # a file in a folder is not a link: see `pairs`
         with key.names_at_hand():
-            answer = read_answer(place, key.expected)
-        return Marked(str(place), mark(key, answer, rules))
+            answer = replace(read_answer(place, key.expected), place=shown)
+        hinted = replace(rules, hints=hints_in(str(place)))
+        return Marked(shown, mark(key, answer, hinted))
     except AttncalcError as error:
-        return Marked(str(place), None, str(error))
+        why = str(error)
     except Exception as error:
-        return Marked(str(place), None, unforeseen(str(place), error))
+        why = unforeseen(str(place), error)
+    return Marked(shown, None, why.replace(str(place), shown))
 
 
 def _entries(
@@ -287,18 +370,21 @@ def _entries(
     samples: Sequence[Key],
     way: _Way,
     rows: Mapping[int, tuple[Outcome, ...]],
+    late: Container[tuple[int, int]],
 ) -> Iterator[ClassRow]:
     """Yield a row for each student and problem, in the order of the list."""
     none = tuple(outcome(NOTHING, "", possible_of(key, _of(key, way.rules))) for key in samples)
     for place, student in enumerate(given.students):
         who = tuple(map(on_a_line, (student.name, student.id, student.email, student.folder)))
-        for problem, made in zip(given.problems, rows.get(place, none), strict=True):
-            yield ClassRow((who[0], who[1], who[2], who[3]), problem, made)
+        for number, made in enumerate(rows.get(place, none)):
+            named, is_late = given.problems[number], (place, number) in late
+            yield ClassRow((who[0], who[1], who[2], who[3]), named, made, is_late)
 
 
-def _ends(entries: Sequence[ClassRow], strays: Sequence[tuple[str, str]]) -> int:
+def _ends(entries: Sequence[ClassRow], strays: Sequence[Stray]) -> int:
     facts = [each.outcome.marked for each in entries if each.outcome.place]
     if not any(facts):
         return UNREAD
     right = all(each is not None and each.right for each in facts)
-    return RIGHT if right and not strays and len(facts) == len(entries) else DIFFERENT
+    unmatched = any(each.what == "unmatched" for each in strays)
+    return RIGHT if right and not unmatched and len(facts) == len(entries) else DIFFERENT

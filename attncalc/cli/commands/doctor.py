@@ -68,7 +68,7 @@ def _told(found: Facts) -> Iterator[tuple[str, str]]:
     yield "file names", terminal["files"]
     set_to = [f"{name}={value}" for name, value in found["environment"].items()]
     yield "environment", ", ".join(set_to) or "nothing that changes what is printed"
-    yield "LaTeX", ", ".join(found["latex"]) or "not found: a PDF of a page needs one"
+    yield "LaTeX", ", ".join(found["latex"]) or "not found: attncalc lays out PDF pages itself"
     if "labels" in found:
         yield from _of_labels(found["labels"])
 

@@ -19,7 +19,7 @@ _OF_MARKS = ("sheet", "steps", "weight", "reading")
 def are_dumps(flags: Mapping[str, Any]) -> bool:
     """Return whether the given problem and the only answer are dumps of programs."""
     file, answers = flags["file"], flags["answers"]
-    if file in (None, "-") or len(answers) != 1 or answers[0] == "-":
+    if flags["dump"] or file in (None, "-") or len(answers) != 1 or answers[0] == "-":
         return False
     return Path(answers[0]).is_file() and is_dump(Path(file))
 

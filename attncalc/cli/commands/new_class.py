@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +17,8 @@ from attncalc.cli.streams import note
 from attncalc.cli.targets import Output, Target, check_targets, deliver, target_of
 from attncalc.making.asking import READ
 from attncalc.making.maker import untold_as
-from attncalc.making.sets import Spec, Wanted, as_given, seed_of, spec_of, version
-from attncalc.problem.fields import SETTINGS
+from attncalc.making.sets import Spec, Wanted, as_given, code_of, seed_of, spec_of, version
+from attncalc.problem.fields import SETTINGS, TEXTS
 from attncalc.problem.serialising import in_json
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.roster import Roster, Student, read_roster
@@ -94,14 +95,17 @@ def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
         made = version(wanted, seed)
     except AttncalcError as error:
         raise InputError(f"problem {wanted.name}, for {student.name}: {error}") from None
-    handed = handout(made.problem, student.name, folder, spec.formats)
+    code = code_of(spec, student.key, wanted.name)
+    problem = replace(made.problem, student=student.called, code=code)
+    handed = handout(problem, folder, spec.formats)
     record = {
         "problem": wanted.name,
+        "code": code,
         "file": f"{folder}/{PROBLEM}",
         "seed": str(seed),  # of 128 bits: many readers of JSON would round a number
         "tried": made.tried,
     }
-    stated = {k: v for k, v in in_json(made.problem).items() if k not in ("made_by", "labels")}
+    stated = {k: v for k, v in in_json(made.problem).items() if k not in (*TEXTS, "labels")}
     return _Share(handed.files, handed.sheet, record, in_text(stated), made.waived, made.may_differ)
 
 

@@ -15,9 +15,11 @@ from attncalc.cli.commands.pages import form_from
 from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, deliver, output, target_of
+from attncalc.equations.operations import Softmax
 from attncalc.problem.fields import read_setting
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_matrix
+from attncalc.reading.models.family import SPAN
 from attncalc.reading.models.tokens import read_ids
 from attncalc.solving.solution import solve
 
@@ -163,6 +165,13 @@ def _show_next(flags: Flags) -> None:
     opened = _opened(flags)
     _check_head_of(opened, flags)
     problem = _problem(opened, flags)
+    if opened.model.is_pooled:
+        is_plain = problem.activation_pre == "none"
+        show_page(problem, {**flags, "only": "F_pre" if is_plain else "G_pre"})
+        return
+    if opened.model.is_of_spans and flags["at"] is None:
+        _write_span(opened, solve(problem, keep=("logits",))["logits"], flags)
+        return
     has_shares = opened.model.has_shares(problem.width_of("W_out"))
     measure = "prob" if has_shares else "logits"
     found = solve(problem, keep=(measure,))[measure]
@@ -182,9 +191,10 @@ def _check_head_of(opened: Opened, flags: Flags) -> None:
         raise InputError(
             f"{flags['folder']}: {what}: {more}choose a layer, as --layer 0 (of {model.count})"
         )
-    if flags["at"] is not None and model.has_classes and model.head.reads != "all":
+    has_one = (model.has_classes and model.head.reads != "all") or model.is_pooled
+    if flags["at"] is not None and has_one:
         raise InputError(
-            "--at is for probabilities at each token: this head classifies the whole input"
+            "--at is for probabilities at each token: this head is for the whole input"
         )
 
 
@@ -215,15 +225,10 @@ def _place(opened: Opened, count: int, flags: Flags) -> int:
 def _write_next(
     opened: Opened, shares: Any, flags: Flags, place: int | None, *, has_shares: bool
 ) -> None:
-    from attncalc.writing.probable import probable_as_csv, probable_as_json, probable_document
-    from attncalc.writing.studies.forms import Forms
-
     model = opened.model
     best = np.argsort(-shares, kind="stable")[:MOST_PROBABLE]
     words = (model.classes if model.has_classes else opened.named)(best.tolist())
     rows = [(int(i), word, float(shares[i])) for i, word in zip(best, words, strict=True)]
-    decimals = 4 if flags["decimals"] is None else flags["decimals"]
-    title = on_a_line(flags["title"] or f"{model.family.title} ({model.folder.name})")
     remarks = opened.remarks
     if place is not None:
         what = "probable tokens after"
@@ -232,18 +237,45 @@ def _write_next(
         elif model.has_classes:
             what = "classes of"
         remarks = (f"{what} token {place} of {len(opened.asks)}", *remarks)
-    measure = "probability" if has_shares else "score"
     if not has_shares:
         remarks = ("scores are logits: they are not shares of one", *remarks)
+    what = "Classes" if model.has_classes else "Next tokens"
+    _write_rows(opened, rows, what, remarks, flags, has_shares=has_shares)
+
+
+def _write_span(opened: Opened, scores: Any, flags: Flags) -> None:
+    """Show the most probable first and last tokens of an answer to a question."""
+    words, rows = opened.named(opened.asks), []
+    for name, shares in zip(SPAN, Softmax().apply(scores.T), strict=True):
+        best = np.argsort(-shares, kind="stable")[:MOST_PROBABLE]
+        rows += [(int(i) + 1, f"{name}: {words[i]}", float(shares[i])) for i in best]
+    remarks = ("ids are positions of tokens, from 1", *opened.remarks)
+    _write_rows(opened, rows, "Start and end of the answer", remarks, flags, has_shares=True)
+
+
+def _write_rows(
+    opened: Opened,
+    rows: list[tuple[int, str, float]],
+    what: str,
+    remarks: tuple[str, ...],
+    flags: Flags,
+    *,
+    has_shares: bool,
+) -> None:
+    from attncalc.writing.probable import probable_as_csv, probable_as_json, probable_document
+    from attncalc.writing.studies.forms import Forms
+
+    model = opened.model
+    decimals = 4 if flags["decimals"] is None else flags["decimals"]
+    title = on_a_line(flags["title"] or f"{model.family.title} ({model.folder.name})")
+    measure = "probability" if has_shares else "score"
 
     def refused(*_: Any) -> Any:
         raise AssertionError("refused before")
 
     show(
         Forms(
-            lambda: probable_document(
-                rows, title, decimals, remarks, is_class=model.has_classes, measure=measure
-            ),
+            lambda: probable_document(rows, title, decimals, remarks, what=what, measure=measure),
             lambda: probable_as_json(rows, measure),
             lambda: probable_as_csv(rows, measure),
             refused,

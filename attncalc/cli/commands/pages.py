@@ -123,10 +123,6 @@ def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
         )
     if target.is_folder and name != "csv":
         raise OutputError(f"{target.place} is a folder: csv is written to one, {name} to a file")
-    if name == "pdf" and target.place is not None:
-        from attncalc.writing.pdf import typesetter
-
-        typesetter(target.place)  # refused now, before any work is done for it
 
 
 def output_of(page: Page, form: Form) -> Output:
@@ -171,23 +167,35 @@ def _latex(page: Page, form: Form) -> Output:
 
 
 def _pdf(page: Page, form: Form) -> Output:
-    """Typeset the page as LaTeX, with its map in it."""
+    """Typeset the page with LaTeX, its map in it; lay it out here if there is none, or it fails."""
+    from attncalc.writing.pdf import typesetter
+
+    assert form.target.place is not None  # without a name there is no ending
+    name, failed = typesetter(), tuple[str, ...]()
+    if name is not None:
+        try:
+            return _typeset(page, form.target, form.target.place, name)
+        except OutputError as error:
+            failed = (str(error),)
+    from attncalc.writing.paper.writer import write_paper
+
+    paper = write_paper([page])
+    notes = (*failed, *page.advice, *_on_map(page), *paper.notes)
+    why = "whose error is above" if failed else "which is not installed"
+    said = f"written to {form.target.place}, without LaTeX, {why}"
+    return output(form.target, paper.content, *notes, said=said)
+
+
+def _typeset(page: Page, target: Target, place: Path, name: str) -> Output:
     from attncalc.writing.latex import write_latex
     from attncalc.writing.pdf import write_pdf
 
-    assert form.target.place is not None  # without a name there is no ending
     drawn = None if page.is_blank or not page.has_map else _map(page, "pdf")
     text = write_latex(page, standalone=True, picture=MAP if drawn else None)
-    made = write_pdf(text, {MAP: drawn.content} if drawn else {}, form.target.place)
-    said = f"written to {form.target.place}, typeset by {made.typesetter}"
-    return output(
-        form.target,
-        made.content,
-        *page.advice,
-        *_on_map(page),
-        *(drawn.notes if drawn else ()),
-        said=said,
-    )
+    made = write_pdf(text, {MAP: drawn.content} if drawn else {}, name)
+    notes = drawn.notes if drawn else ()
+    said = f"written to {place}, typeset by {name}"
+    return output(target, made, *page.advice, *_on_map(page), *notes, said=said)
 
 
 def _json(page: Page, form: Form) -> Output:

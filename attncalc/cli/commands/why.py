@@ -131,7 +131,7 @@ def _of_model(flags: Mapping[str, Any]) -> tuple[list[Why], str, int]:
     model = Model(Path(flags["file"]))
     if model.takes != "tokens" or model.decoder is not None:
         raise InputError("why reads models of one stack of layers over tokens, such as GPT-2")
-    if model.layer(0).get("norm") not in ("pre", "around"):
+    if model.layer(0).get("norm") not in ("pre", "around", "output"):
         raise InputError(
             f"{model.family.title} normalizes after each part, so no part adds to the logits "
             "directly: open a layer with attncalc open, and ask why of it"

@@ -113,6 +113,7 @@ OF_MARKING = (
     PROBLEM,
     Flag("ANSWER...", "Answers: files, folders or -.", OUTPUT, list, name="answers"),
     _switch("--lesson", "Check the numbers of lessons; all files are documents."),
+    _switch("--dump", "The answer is a program's tensors, named as by hooks."),
     STEPS,
     WEIGHT,
     POINTS,
@@ -127,6 +128,14 @@ OF_MARKING = (
         takes=("table", "json", "markdown", "latex", "html", "csv"),
     ),
     Flag("--csv FILE", "Also write one row per answer to this file.", name="sheet"),
+    Flag(
+        "--gradebook SYSTEM",
+        "CSV for moodle, canvas or gradescope, or an export of it to fill.",
+        CLASS,
+    ),
+    Flag("--overview FILE", "Overview of a class, as .html or .md: steps, causes, marks.", CLASS),
+    Flag("--due DATE", "Answers of a class after this date are listed as late.", CLASS),
+    Flag("--anonymous", "Codes in place of the names of a class.", CLASS, bool, default=False),
     _switch("--fractions", "Show points as fractions."),
     Flag(
         "--marks-decimals NUMBER",
@@ -135,6 +144,14 @@ OF_MARKING = (
         unsaid="2; 4 in CSV",
         low=0,
         high=12,
+    ),
+    Flag(
+        "--hint LEVEL",
+        "Only a hint: 1 where to look, 2 the rule, 3 the work.",
+        MARKING,
+        int,
+        low=1,
+        high=3,
     ),
     _switch("--reading", "Show how the answer was read; do not mark."),
     _switch("--brief", "Show only the score and the verdict."),
@@ -375,7 +392,9 @@ the steps. The exit code is 0 if all is right, 1 if not.
 """,
         OF_MARKING,
         "",
-        rare="require rtol marks_decimals jobs follow_penalty rounding_penalty precision_penalty",
+        rare="require rtol fractions marks_decimals jobs gradebook overview due anonymous "
+        "follow_penalty rounding_penalty "
+        "precision_penalty",
     ),
     "vary": Command(
         "vary",

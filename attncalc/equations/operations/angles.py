@@ -145,6 +145,8 @@ class Rotate(Operation):
         How many columns are turned, the first ones; None for all.
     is_back
         Whether the angle is the opposite: what was turned is turned back, and so are gradients.
+    factor
+        What the turned columns are multiplied by (Peng et al., *YaRN*, 2023).
     """
 
     base: Fraction
@@ -153,6 +155,7 @@ class Rotate(Operation):
     scaling: RopeScaling | None = None
     dims: int | None = None
     is_back: bool = False
+    factor: Fraction = Fraction(1)
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Turn each row by its place."""
@@ -161,6 +164,8 @@ class Rotate(Operation):
         cosines, sines = cos_sin(self._angles(X, n, self.offset, frequencies))
         first, second = self._pairs(d)
         cosines, sines = cosines.astype(X.dtype), sines.astype(X.dtype)
+        if self.factor != 1:
+            cosines, sines = (each * in_system_of(X, self.factor) for each in (cosines, sines))
         sines = -sines if self.is_back else sines
         x, y = X[..., first], X[..., second]
         turned: Matrix = np.empty_like(X)
@@ -216,12 +221,16 @@ class Rotate(Operation):
         """Return its equation."""
         width = self.dims or shapes[0][-1]
         settings: dict[str, Setting] = {"offset": self.offset, "base": self.base, "width": width}
+        settings |= {"grown": self.factor} if self.factor != 1 else {}
         kind = "own" if len(shapes) > 1 else "plain"
         if self.scaling is not None and len(shapes) == 1:
             kind = "linear" if self.scaling.kind == LINEAR else "llama"
             settings |= self.scaling.settings
         return Statement("Rotate", frozenset({kind}), settings).with_flags(
-            part=width < shapes[0][-1], halves=self.pairing == "halves", back=self.is_back
+            part=width < shapes[0][-1],
+            halves=self.pairing == "halves",
+            back=self.is_back,
+            grown=self.factor != 1,
         )
 
 

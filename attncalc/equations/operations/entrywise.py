@@ -19,8 +19,15 @@ from attncalc.equations.operation import (
     Statement,
 )
 
-NUMBERS = {"half": Fraction(1, 2), "cube": Fraction(44715, 1_000_000)}
-"""The numbers of the approximation of GELU by tanh."""
+NUMBERS = {
+    "half": Fraction(1, 2),
+    "cube": Fraction(44715, 1_000_000),
+    "slope": Fraction(1702, 1000),
+    "alpha": Fraction(1702, 1000),
+    "limit": Fraction(7),
+}
+"""The numbers of the approximations of GELU, by tanh and by the logistic function, and of the
+clamped Swish of gpt-oss."""
 
 
 class _Kind(NamedTuple):
@@ -28,15 +35,22 @@ class _Kind(NamedTuple):
 
     title: str
     equation: str
+    by: str = ""
+    """The function that approximates it, after a title."""
 
 
 KINDS = {
     "relu": _Kind("ReLU", "ReLU"),
+    "relu2": _Kind("ReLU²", "ReLU2"),
     "gelu": _Kind("GELU", "GELU"),
-    "gelu-tanh": _Kind("GELU", "GELUtanh"),
+    "gelu-tanh": _Kind("GELU", "GELUtanh", " by tanh"),
     "silu": _Kind("SiLU", "SiLU"),
     "tanh": _Kind("tanh", "Tanh"),
+    "gelu-quick": _Kind("GELU", "GELUquick", " by the logistic function"),
+    "swish-clamped": _Kind("clamped Swish", "ClampedSwish"),
 }
+GATED = ("swish-clamped",)
+"""The activations that need a gate."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -119,6 +119,10 @@ class FeatureSquares(Operation):
     """The mean of the squares of the features of each token."""
 
 
+class HeadsSquares(Operation):
+    """The mean of the squares of each token over the features of all heads, for each head."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Normalise(Operation):
     """Each token less its mean, over the root of its variance, times a gain, plus a bias.

@@ -30,6 +30,7 @@ _NORMS = {
     "post": "behind each part, once it is added",
     "pre": "before each part",
     "around": "before each part and behind it",
+    "output": "behind each part, before it is added",
     "none": "nowhere",
 }
 _ELSEWHERE = ("gamma_E", "beta_E", "gamma_out", "beta_out", "gamma_pre", "beta_pre")
@@ -103,8 +104,7 @@ def _changes(problem: Problem) -> Iterator[Change]:
     yield from _of_normalisations(problem)
     for kind, own in KINDS.items():
         if kind not in (problem.activation, "tanh"):
-            by = " by tanh" if kind == "gelu-tanh" else ""
-            yield f"activation-other:{kind}", f"{own.title} is taken{by}", {"activation": kind}
+            yield f"activation-other:{kind}", f"{own.title} is taken{own.by}", {"activation": kind}
     if problem.residual:
         says = "what a part reads is never added to what it gives"
         yield "residual-forgotten", says, {"residual": False}

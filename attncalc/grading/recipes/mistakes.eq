@@ -136,9 +136,9 @@ Normalise
     norm-forgotten: X[i,c]  # {X} is not normalised
 
 # Activations
-ReLU, GELU, GELUtanh, SiLU, Tanh
+ReLU, GELU, GELUtanh, GELUquick, SiLU, Tanh
     activation-forgotten: X[i,j]  # {activation} is left out
-GatedReLU, GatedGELU, GatedGELUtanh, GatedSiLU, GatedTanh
+GatedReLU, GatedGELU, GatedGELUtanh, GatedGELUquick, GatedSiLU, GatedTanh
     activation-forgotten: X[i,j] * G[i,j]  # {activation} is left out
 
 # Matrices put together and taken apart
@@ -185,7 +185,7 @@ SoftmaxBack, DivideBySumBack
     rowsum-unweighted: A[i,j] * (dA[i,j] - sum(dA[i,k] for k in m))  # the sum of {dA} along each {line} is taken off, and not that of {A} ⊙ {dA}
 SumTo
     mean-for-sum: Y[i,j] / rows(G)  # the rows of {G} are averaged, and not added
-ReLUBack, GELUBack, GELUtanhBack, SiLUBack, TanhBack
+ReLUBack, GELUBack, GELUtanhBack, GELUquickBack, SiLUBack, TanhBack
     slope-forgotten: {!U|G[i,j]}  # the slope of the activation is left out
 LessOneHot
     onehot-forgotten: prob[i,j]  # the one-hot target is not taken off

@@ -187,7 +187,7 @@ def _of_activation(step: Step, operation: Activate | Gate) -> Iterator[Wrong]:
     first, *gate = step.inputs
     for kind, other in KINDS.items():
         if kind not in (operation.kind, "tanh"):
-            says = f"{other.title} is taken" + (" by tanh" if kind == "gelu-tanh" else "")
+            says = f"{other.title} is taken{other.by}"
             yield f"activation-other:{kind}", says, partial(_otherwise, step, kind=kind)
     if gate:
         says = f"it is not multiplied by {gate[0]}"

@@ -42,6 +42,8 @@ class Attention(AttentionFields):
 
     eps: Fraction
     """That of its layer, or the default."""
+    n_experts = 0
+    """The number of experts of its layer."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -348,6 +350,8 @@ class Attention(AttentionFields):
         if role_of(name) == "buckets":
             table = upright.T if self.n_heads > 1 else upright.reshape(1, -1)
             return table[:, np.newaxis] if self.n_heads > 1 else table
+        if name in ("b_1", "b_2", "b_3") and self.n_experts:
+            return upright.reshape(self.n_experts, 1, -1)
         if name in GAINS and upright.size != (
             self.d_q if name.endswith("Q") else self.d_k
         ):  # each head has its own

@@ -135,6 +135,12 @@ class AttentionFields:
         CONVENTIONS,
         short="-d",
     )
+    language: str = choice(
+        "en",
+        *("de", "fr", "es", "pt", "zh", "ja"),
+        says="Language of pages and markings: en, de, fr, es, pt, zh or ja.",
+        panel=CONVENTIONS,
+    )
     asked: Any = setting(
         None,
         names,
@@ -201,7 +207,8 @@ class AttentionFields:
         "none",
         "rms",
         "layer",
-        says="rms, layer or none: normalize queries and keys per head.",
+        "rms-all",
+        says="rms or layer: normalize queries and keys per head; rms-all.",
         panel=KINDS,
     )
     qk_eps: Any = setting(
@@ -209,7 +216,7 @@ class AttentionFields:
         not_negative,
         "Epsilon of qk_norm; by default that of eps.",
         KINDS,
-        needs="qk_norm rms or layer",
+        needs="qk_norm rms, layer or rms-all",
     )
     normalizer: str = choice(
         "softmax",
@@ -267,6 +274,13 @@ class AttentionFields:
         "Number of leading columns that RoPE rotates; by default all.",
         KINDS,
         takes="an even whole number from 2",
+        needs="positions rope",
+    )
+    rope_factor: Any = setting(
+        Fraction(1),
+        positive,
+        "Factor of the rotated columns, as in yarn.",
+        KINDS,
         needs="positions rope",
     )
     rope_scaling: Any = setting(

@@ -55,7 +55,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
 
 
 def _sources(read: list[Stream]) -> tuple[str, ...]:
-    return ("X",) if len(read) == 1 else ("X1", "X2")
+    return ("X",) if len(read) == 1 else ("X1", "X2", "X3")[: len(read)]
 
 
 def _of_tokens(fields: Any, read: list[Stream]) -> Attention:
@@ -105,7 +105,7 @@ def _settings(placed: Placed) -> Iterator[str]:
         yield from ("positions", "positions_base")
     if fields.positions == "rope":
         yield from ("positions", "rope_offset", "rope_query_offset", "rope_pairing", "rope_dims")
-        yield "rope_scaling"
+        yield from ("rope_scaling", "rope_factor")
         if fields.rope_frequencies is None:
             yield "rope_base"
 

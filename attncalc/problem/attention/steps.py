@@ -36,9 +36,7 @@ from attncalc.equations.operations import (
     Weigh,
 )
 from attncalc.equations.operations.distances import Alibi, RelativeBias
-from attncalc.equations.operations.normalising import (
-    Normalise,
-)
+from attncalc.equations.operations.normalising import HeadsSquares, Normalise
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
 from attncalc.problem.fields import MASKS
@@ -200,7 +198,8 @@ def _normalised_rows(
     )
     norm = f"{name}_norm"
     last = Step(norm, TITLES[norm], normalise, (source, *own), axis, "features")
-    return with_statistics(last, normalise, name)
+    is_joint = attention.qk_norm == "rms-all" and attention.heads_of(name) > 1
+    return with_statistics(last, normalise, name, squares=HeadsSquares() if is_joint else None)
 
 
 def _pair(attention: Attention) -> tuple[str, str]:
@@ -216,7 +215,8 @@ def _rotated(attention: Attention) -> Iterator[Step]:
     base, pairing = Fraction(attention.rope_base), attention.rope_pairing
     scaling, dims = attention.rope_scaling, attention.rope_dims
     of_queries, of_keys = (
-        Rotate(base, place, pairing, scaling, dims) for place in attention.rope_places
+        Rotate(base, place, pairing, scaling, dims, factor=Fraction(attention.rope_factor))
+        for place in attention.rope_places
     )
     queries, keys = _pair(attention)
     own = tuple(attention.those_given("rope_frequencies"))

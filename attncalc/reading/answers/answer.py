@@ -201,6 +201,8 @@ class Answer:
         Notes about the reading: a guess, a correction, a copying error.
     taken
         How each part was interpreted, in order.
+    is_arranged
+        Whether each matrix is a step of the plan, in its layout.
     """
 
     place: str
@@ -210,6 +212,7 @@ class Answer:
     unread: tuple[Unread, ...] = ()
     remarks: tuple[str, ...] = ()
     taken: tuple[Taken, ...] = ()
+    is_arranged: bool = False
 
     @property
     def has_unread_matrix(self) -> bool:

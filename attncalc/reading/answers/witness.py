@@ -37,7 +37,7 @@ WRONG = 0.5
 PLAIN = 25.0
 """Bits of its numbers with which a whole cut needs no name, even below another."""
 EXACT = 5.0
-"""Bits for a cut that takes all free numbers between the steps around it."""
+"""Bits for a cut that contains all free numbers between the steps around it."""
 STRIDDEN = 4.0
 """Bits that a cut loses if other numbers are between the entries of its rows."""
 NAMED, OTHERWISE, UNREAD, ON_LINES, IN_ORDER = 8.0, -10.0, 5.0, 3.0, 3.0
@@ -322,6 +322,8 @@ class Witness:
                 places = np.array(cut.rows)[cut.agreeing]
                 self.own.setdefault(name, set()).update(places.tolist())
                 self.free[places] = False
+            if window is lines and name in self.rows:
+                break
 
     def _best(
         self, name: str, written: WrittenMatrix | None, key: Matrix
@@ -392,7 +394,7 @@ class Witness:
         free[[*self.own.get(name, ())]] = True
         groups = [group for group, named in self.groups if named == name]
         widest = max(map(len, groups), default=0)
-        groups = [each for each in groups if 1 < len(each) or widest == 1]
+        groups = [each for each in groups if len(each) > 1 or widest == 1]
         if len(groups) == height + 1 and self._are_counts(groups[0]):
             groups = groups[1:]
         are_wider = all(len(each) == width + 1 for each in groups)
@@ -698,7 +700,7 @@ class Witness:
             values = {number.value for number in numbers}
             is_size = values <= sizes and 1 < len(numbers) < FEW
             is_alone = len(numbers) == 1 and 1 not in widths and each.why in (NO_NAME, IN_COMMENT)
-            if not said and (is_prose or is_alone or is_size):
+            if not numbers or (not said and (is_prose or is_alone or is_size)):
                 place = self.found.unread.index(each)
                 self.found.unread[place] = each._replace(could_be_matrix=False)
 

@@ -4,15 +4,20 @@ from collections import Counter
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
-from attncalc.reading.models.families import COUNTED, family_of
-from attncalc.reading.models.family import CLASSES, Family, Head, check_config
+from attncalc.problem.fields import DECODER
+from attncalc.reading.models.families import families_of
+from attncalc.reading.models.family import CLASSES, MASKED, NEXT, POOLED, Family, Head, check_config
 from attncalc.reading.models.folder import Config
 from attncalc.studies.counting import MOST, Count, Load, visible
 
 USUAL_TOKENS = 1024
+_NOT_COUNTED = ("SigLIP vision", "ModernBERT")
+"""Titles of families with parts that are not counted: a pooling attention, a layer without norm."""
 MOST_LAYERS = 100_000
 _WIDTHS = {"qwen3": 128, "gemma2": 256}
 """The width of a head, if the config has none; that of others follows from the heads."""
+_SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
+"""The width of a shared expert, of which the first has a share of its own for each token."""
 _UNTIED = ("llama", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
 
@@ -33,9 +38,14 @@ def count_config(config: Config, load: Load) -> Count:
         If the family or the head is unknown, or a size is missing or wrong.
     """
     load.check()
-    family = family_of(config, COUNTED)
-    if family is None:
+    families = families_of(config)
+    if families and config.says(families[0].inside):
+        what = f"a config of one of its towers, such as {families[0].types[-1]},"
+        raise config.wrong("model_type", config.get("model_type"), what)
+    if not families or families[0].title in _NOT_COUNTED:
         raise config.wrong("model_type", config.get("model_type"), "a family that attncalc counts")
+    family = families[0]
+    config = family.own_config(config)
     check_config(config, family.asks, family.title)
     return _Counting(config, family, load).count()
 
@@ -52,6 +62,7 @@ class _Counting:
             raise config.wrong("architectures", names, "a list of names")
         self.architecture = names[0]
         self.d = self._size("hidden_size", "d_model", "n_embd")
+        self.e = self._size("embedding_size", default=self.d) if family.widens else self.d
         self.found = Count(load, self.d)
 
     def count(self) -> Count:
@@ -62,9 +73,8 @@ class _Counting:
         if head is not None:
             self._outputs(head, bool(last.tokens))
         is_of_both = self.architecture.endswith("ForPreTraining")
-        if self.family.title in ("BERT", "ViT") and (head is None or is_of_both):
-            self._project("pool", self.d, self.d, 1, bias=True)
         if is_of_both:
+            self._project("pool", self.d, self.d, 1, bias=True)
             self._project("next", self.d, 2, 1, bias=True)
         self.found.load = self.load._replace(tokens=self.n)
         self.found.window = last.said["window"](self.config, 0) if "window" in last.said else None
@@ -74,7 +84,7 @@ class _Counting:
         """Return the last side of the model, and its head."""
         name, last = self.architecture, self.family.decoder or self.family
         for side in (last, self.family):
-            for end, head in side.heads.items():
+            for end, head in side.all_heads.items():
                 if name.endswith(end) and "Double" not in name:
                     return side, head
         others = "Head", "Encoder", "Decoder"
@@ -83,7 +93,9 @@ class _Counting:
         return last, None
 
     def _add(self, what: str, name: str, *factors: int) -> None:
-        self.found.add(what, name, *factors, part=self.part, layers=self.layers)
+        is_shared = what == "parameters" and "{}" not in self.family.layers[0]
+        layers = min(self.layers, 1) if is_shared else self.layers
+        self.found.add(what, name, *factors, part=self.part, layers=layers)
 
     def _vectors(self, *names: str, width: int = 0) -> None:
         for name in names:
@@ -101,7 +113,7 @@ class _Counting:
         own, dot, letter = name.rpartition(".")
         self._add("parameters", f"{own}{dot}W_{letter}", *experts[:1], ins, outs)
         if bias:
-            self._add("parameters", f"{own}{dot}b_{letter}", outs)
+            self._add("parameters", f"{own}{dot}b_{letter}", *experts[:1], outs)
         rows_of_each = (rows or self.n, *experts[1:])
         self._step(step or name, (*rows_of_each, ins, outs), (*rows_of_each, outs))
 
@@ -122,12 +134,16 @@ class _Counting:
         heads = family.said["heads"](self.config, 0)
         self.part, self.layers = f"{own}embedding", 0
         if family.tokens and (family is self.family or not self.family.tokens):
-            self._add("parameters", "W_E", self._size("vocab_size"), self.d)
+            self._add("parameters", "W_E", self._size("vocab_size"), self.e)
         for number, (name, stride) in enumerate(family.convolutions):
             ins, rows = self.d if number else self._size("num_mel_bins"), self.n * (3 - stride)
             self._project(name.rpartition(".")[2], 3 * ins, self.d, rows, bias=True)
         for name in family.begins:
             self._begin(family, name, dot)
+        if self.config.is_so("use_mask_token", False):
+            self._vectors("mask_token")
+        if self.e != self.d or "{}" not in family.layers[0]:
+            self._project("in", self.e, self.d, bias=True)
         for name in family.shared:
             buckets = self._size("relative_attention_num_buckets", default=32)
             self._add("parameters", dot + name.rpartition(".")[2], buckets, heads)
@@ -143,32 +159,49 @@ class _Counting:
         if name == "E":
             patch = self._size("patch_size")
             count = (self._size("image_size") // patch) ** 2
-            if self.load.tokens not in (None, count + 1):
-                raise InputError(f"--tokens {self.load.tokens}: this model has {count + 1} of them")
-            self.n = count + 1
+            self.n = count + ("class_token" in family.begins) + self._more(family)
+            if self.load.tokens not in (None, self.n):
+                raise InputError(f"--tokens {self.load.tokens}: this model has {self.n} of them")
             channels = self._size("num_channels", default=3)
-            self._project("E", channels * patch**2, self.d, count, bias=True)
+            self._project("E", channels * patch**2, self.d, count, bias="b_E" in family.begins)
         elif name == "P":
             source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
             keys = source[family.fixed["block"]], "max_position_embeddings", "n_positions"
-            rows = self.n if "E" in family.begins else self._size(*keys)
-            self._add("parameters", f"{dot}P", rows + family.offset, self.d)
+            more = 0 if family.pads else family.offset  # the former are among the positions
+            has_registers = self.config.says("num_register_tokens")
+            of_image = self.n - (self._more(family) if has_registers else 0)
+            rows = of_image if "E" in family.begins else self._size(*keys)
+            self._add("parameters", f"{dot}P", rows + more, self.e)
         elif name == "W_type":
-            self._add("parameters", name, self._size("type_vocab_size"), self.d)
+            self._add("parameters", name, self._size("type_vocab_size"), self.e)
+        elif name == "more_tokens":
+            self._add("parameters", name, self._more(family), self.d)
         elif name != "b_E":
-            self._vectors(name)
+            self._vectors(name, width=self.e)
+
+    def _more(self, family: Family) -> int:
+        """Return the number of learned tokens after the class token."""
+        is_there = "more_tokens" in family.begins
+        return self._size("num_register_tokens", default=1) if is_there else 0
 
     def _kinds(self, family: Family) -> dict[tuple[int | None, bool], int]:
         """Return how many layers have each window, with or without routed experts."""
         count, window = family.count(self.config, 0), family.said.get("window")
         if count > MOST_LAYERS:
             raise InputError(f"{self.config.place}: {count:,} layers: at most {MOST_LAYERS:,}")
-        has_experts = self.config.get("n_routed_experts", None) is not None
-        dense = self.config.whole("first_k_dense_replace", 0) if has_experts else count
         return Counter(
-            (window(self.config, layer) if window else None, layer >= dense)
+            (window(self.config, layer) if window else None, self._is_routed(family, layer))
             for layer in range(count)
         )
+
+    def _is_routed(self, family: Family, layer: int) -> bool:
+        """Return whether a layer has experts: not in the first ones, and not in those listed."""
+        if "top_k" not in family.said:
+            return False
+        every = self.config.count("decoder_sparse_step", 1)
+        listed = self.config.get("mlp_only_layers", None) or ()
+        dense = self.config.whole("first_k_dense_replace", 0)
+        return layer >= dense and layer not in listed and (layer + 1) % every == 0
 
     def _layer(self, family: Family, heads: int, window: int | None, *, is_routed: bool) -> None:
         fixed, biases, n = family.fixed, family.biases(self.config, 0), self.n
@@ -177,28 +210,50 @@ class _Counting:
             self._latent(heads, hidden)
         else:
             width = self._width(heads)
-            cached = min(n, window or n) if fixed.get("causal") else 0
-            self._attention("", (heads, width), biases, hidden, cached)
+            cached = min(n, window or n) if fixed["block"] == DECODER else 0
+            kv = family.key_heads(self.config, 0) or heads
+            self._attention("", (heads, kv, width), biases, hidden, cached)
             if family.sides:
-                self._attention("cross.", (heads, width), biases, 0, n)
-            if "qk_norm" in fixed:
-                self._vectors("gamma_Q", "gamma_K", width=width)
+                self._attention("cross.", (heads, kv, width), biases, 0, n)
+            self._of_one_size(family, (heads, kv, width))
+            if "sinks" in family.own.values():
+                self._vectors("sinks", width=heads)
         norms = 4 if fixed["norm"] == "around" else 3 if family.sides else 2
-        kinds = ("gamma", "beta") if fixed["normalization"] == "layer" else ("gamma",)
+        norms = 1 if family.setting("parallel", self.config) == "shared" else norms
+        kinds = _gain_and_bias(family, fixed["normalization"])
         self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
+        self._vectors(*(name for name in family.own.values() if name.startswith("lambda")))
         is_gated = family.is_gated(self.config, 0)
         if not is_routed:
-            keys = f"{fixed['block']}_ffn_dim", "intermediate_size", "d_ff", "n_inner"
-            inner = self._size(*keys, default=4 * self.d)
+            inner = self._inner(family)
             self._feed_forward("", inner, biases, is_gated=is_gated)
             return
-        inner, shared = self._size("moe_intermediate_size"), self.config.get("n_shared_experts", 0)
-        experts = self._size("n_routed_experts"), self._size("num_experts_per_tok")
-        self._project("router", self.d, experts[0])
-        self._feed_forward("experts.", inner, "", is_gated=is_gated, experts=experts)
-        if shared:
-            inner *= self._size("n_shared_experts")
+        self._experts(family, biases, is_gated=is_gated)
+
+    def _experts(self, family: Family, biases: str, *, is_gated: bool) -> None:
+        """Add a router, experts and a shared expert."""
+        inner = self._size("moe_intermediate_size", "intermediate_size")
+        keys = "n_routed_experts", "num_local_experts", "num_experts"
+        experts = self._size(*keys), self._size("num_experts_per_tok")
+        fields = family.own.values()
+        self._project("router", self.d, experts[0], bias="b_router" in fields)
+        own = "123" if "b_13_in_out" in fields else ""
+        self._feed_forward("experts.", inner, own, is_gated=is_gated, experts=experts)
+        shared = self.config.get("n_shared_experts", None) or 0
+        key = next(filter(self.config.says, _SHARED), "")
+        if shared or key:
+            inner = self._size(key) if key else inner * self._size("n_shared_experts")
             self._feed_forward("shared.", inner, biases, is_gated=is_gated)
+        if key == _SHARED[0]:
+            self._project("shared.gate", self.d, 1)
+
+    def _inner(self, family: Family) -> int:
+        """Return the width of the feed-forward part; DINOv2 has a ratio."""
+        if not self.config.says("mlp_ratio"):
+            keys = "intermediate_size", "d_ff", "n_inner", "ffn_hidden_size"
+            return self._size(f"{family.fixed['block']}_ffn_dim", *keys, default=4 * self.d)
+        inner = int(self.d * self.config.number("mlp_ratio"))
+        return (inner * 2 // 3 + 7) // 8 * 8 if family.is_gated(self.config, 0) else inner
 
     def _width(self, heads: int) -> int:
         """Return the width of a head."""
@@ -209,17 +264,25 @@ class _Counting:
         return self._size("head_dim", "d_kv", default=of_type or self.d // heads)
 
     def _attention(
-        self, own: str, heads: tuple[int, int], biases: str, hidden: int, cached: int
+        self, own: str, heads: tuple[int, int, int], biases: str, hidden: int, cached: int
     ) -> None:
-        """Add an attention of heads of a width, of which masks hide pairs of queries and keys."""
-        count, width = heads
-        kv = self._size("num_key_value_heads", default=count)
+        """Add an attention of heads of queries, of keys, and of a width; masks hide some pairs."""
+        count, kv, width = heads
         for name, outs in (("Q", count), ("K", kv), ("V", kv)):
             self._project(own + name, self.d, outs * width, bias=name in biases)
         self._weigh(own, count, width, width, hidden)
         self._project(f"{own}O", count * width, self.d, bias="O" in biases)
         if cached:
             self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
+
+    def _of_one_size(self, family: Family, heads: tuple[int, int, int]) -> None:
+        """Add the gains of normalised queries and keys: one for all heads, or one for each."""
+        kind, (*counts, width) = family.setting("qk_norm", self.config), heads
+        if kind is None:
+            return
+        for name, count in zip("QK", counts, strict=True):
+            own = count * width if family.own_gains else width
+            self._vectors(*(f"{each}_{name}" for each in _gain_and_bias(family, kind)), width=own)
 
     def _weigh(self, own: str, heads: int, d_k: int, d_v: int, hidden: int) -> None:
         """Add scores, weights and weighed values."""
@@ -261,14 +324,26 @@ class _Counting:
         d, is_of_classes = self.d, head.gives == CLASSES
         tensors = {name: names[0] for name, names in head.tensors.items()}
         reads = {"all", "last"} - {"last" if "W_pre" in tensors else ""}
-        rows = self.n if not is_of_classes or head.reads in reads else 1
+        rows = self.n if head.gives in (NEXT, MASKED) or head.reads in reads else 1
         if head.behind:
             d = self._size("classifier_proj_size")
             self._project("pre", self.d, d, bias=True)
         if "W_pre" in tensors:
-            self._project("pre", d, d, rows, bias=True)
-            self._vectors(*(name for name in ("gamma_pre", "beta_pre") if name in tensors))
-        outs = self._labels(tensors["W_out"]) if is_of_classes else self._size("vocab_size")
+            is_pooled = head.gives == POOLED
+            keys = ("projection_dim", "projection_size", "pooler_output_size") if is_pooled else ()
+            is_narrow = head.gives == MASKED
+            name, wide = ("pool" if is_pooled else "pre"), self._size(*keys, default=d)
+            wide = self.e if is_narrow else wide
+            self._project(name, d, wide, rows, bias="b_pre" in tensors)
+            self._vectors(*(n for n in ("gamma_pre", "beta_pre") if n in tensors), width=wide)
+            d = wide
+        if "W_out" not in tensors:
+            return
+        outs = (
+            len(head.labels) or self._labels(tensors["W_out"])
+            if is_of_classes
+            else self._size("vocab_size")
+        )
         usual = self.config.get("model_type") not in _UNTIED
         if not (head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)):
             self._add("parameters", "W_out", d, outs)
@@ -281,3 +356,11 @@ class _Counting:
             return 2
         names = self.config.get("id2label", None)
         return len(names) if isinstance(names, dict) else self._size("num_labels", default=2)
+
+
+def _gain_and_bias(family: Family, kind: str) -> tuple[str, ...]:
+    """Return the parameters of each normalisation of a kind: a LayerNorm may have no bias."""
+    if not family.has_gains:
+        return ()
+    is_biased = not family.ends or "beta_out" in family.ends
+    return ("gamma", "beta") if kind == "layer" and is_biased else ("gamma",)

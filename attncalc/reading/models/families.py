@@ -8,10 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from attncalc.base.errors import InputError
 from attncalc.reading.models.family import (
     ACTIVATIONS,
     CLASSES,
     MASKED,
+    POOLED,
+    SPAN,
     Family,
     Head,
     Said,
@@ -19,16 +22,23 @@ from attncalc.reading.models.family import (
     a_number,
     a_number_or_none,
     a_window,
+    a_window_but_in_every,
     a_window_in_every_second,
-    a_window_in_every_sixth,
     a_window_of_local_layers,
     an_activation,
     one_over_root,
     root_of_width,
 )
 from attncalc.reading.models.folder import Config
-from attncalc.reading.models.rope import a_base, a_scaling, a_share, remarks_on_share
+from attncalc.reading.models.rope import (
+    a_base,
+    a_scaling,
+    a_share,
+    remarks_on_share,
+    scale_of_yarn,
+)
 
+_ENCODER = {"block": "encoder", "norm": "pre", "normalization": "layer"}
 _DECODER = {"block": "decoder", "norm": "pre", "causal": True}
 _LLAMA_FIXED = {**_DECODER, "normalization": "rms", "positions": "rope", "rope_pairing": "halves"}
 _LLAMA_SAID = {
@@ -46,6 +56,18 @@ def _as_classes(end: str, reads: str = "last") -> Head:
     if reads != "last":
         tensors["b_out"] = (f"{end}.bias",)
     return Head(tensors, CLASSES, reads)
+
+
+def _pooled(end: str, reads: str = "first", activation: str = "", *, bias: bool = True) -> Head:
+    """Return a head of one projection, which gives a vector."""
+    tensors = {"W_pre": (f"{end}.weight",)} | ({"b_pre": (f"{end}.bias",)} if bias else {})
+    pooler = {"tanh": "tanh", **ACTIVATIONS}
+    says = {
+        "activation_pre": lambda config, layer: (
+            activation or pooler[config.one_of("pooler_act", pooler, "tanh")]
+        )
+    }
+    return Head(tensors, POOLED, reads, says=says)
 
 
 def _llama_heads(**says: Said) -> dict[str, Head]:
@@ -139,6 +161,8 @@ def _of_sinusoids(side: str) -> dict[str, Any]:
     return {**found, "begins": {"P": f"{side}.embed_positions.weight"}, "offset": 0}
 
 
+_LATENT_EPS = Fraction(1, 10**6)
+"""The epsilon of DeepSeek's latent vectors, whatever its config."""
 _TORCH_EPS = Fraction(1, 100_000)
 """The default epsilon of PyTorch's LayerNorm."""
 _OF_WORDS = Head({"W_out": ("lm_head.weight",)}, is_tied=True)
@@ -157,6 +181,17 @@ _BART_HEADS = {
     ),
     "ForSequenceClassification": _OF_SEQUENCES,
 }
+_OF_FIRST_TOKEN = Head(
+    {
+        "W_pre": ("pre_classifier.weight",),
+        "b_pre": ("pre_classifier.bias",),
+        "W_out": ("classifier.weight",),
+        "b_out": ("classifier.bias",),
+    },
+    CLASSES,
+    "first",
+    says={"activation_pre": lambda config, layer: "relu"},
+)
 _BERT_POOLER = {"W_pre": ("{}pooler.dense.weight",), "b_pre": ("{}pooler.dense.bias",)}
 _OF_MASKED = Head(
     {
@@ -276,8 +311,10 @@ _BERT = Family(
             },
             CLASSES,
             "first",
+            labels=("is next", "is not next"),
         ),
         "ForTokenClassification": _as_classes("classifier", "all"),
+        "BertModel": _pooled("{}pooler.dense"),
     },
     asks={
         "position_embedding_type": ("absolute", None),
@@ -309,17 +346,900 @@ def _rope_in_some_layers(config: Config, layer: int) -> str | None:
     return None if kinds[layer] else "none"
 
 
-def _where_rope(says: Said) -> Said:
-    """Return a reader of a setting of rope, in the layers of SmolLM3 that have it."""
-    return lambda config, layer: (
-        None if _rope_in_some_layers(config, layer) else says(config, layer)
-    )
+def _rope_in_windows(config: Config, layer: int) -> str | None:
+    """Return no positions in the layers of Cohere 2 without a window."""
+    return None if a_window_but_in_every(4)(config, layer) else "none"
 
 
 def _over_logits(config: Config, layer: int) -> float:
     """Return the factor of the logits of Granite."""
     return 1 / float(config.number("logits_scaling", 1.0))
 
+
+def _is_local(config: Config, layer: int) -> bool:
+    """Return whether a layer of ModernBERT is local: in old configs, all but every third."""
+    kinds = config.get("layer_types", None)
+    if isinstance(kinds, list) and layer < len(kinds):
+        return bool(kinds[layer] == "sliding_attention")
+    return layer % int(config.count("global_attn_every_n_layers", 3)) != 0
+
+
+def _base_of_kind(config: Config, layer: int) -> Any:
+    """Read the base of rope in ModernBERT: local layers have their own."""
+    kind, usual = ("local", 10_000) if _is_local(config, layer) else ("global", 160_000)
+    if config.says("rope_parameters"):
+        return a_base(config, layer)
+    return a_number(f"{kind}_rope_theta", usual)(config, layer)
+
+
+def _masked(start: str, end: str, bias: str, activation: Said, norm: str = "LayerNorm") -> Head:
+    """Return a head of masked tokens: a hidden layer, its normalization, and the table."""
+    hidden = {"W_pre": f"{start}dense.weight", "b_pre": f"{start}dense.bias"}
+    normed = {"gamma_pre": f"{start}{norm}.weight", "beta_pre": f"{start}{norm}.bias"}
+    table = {"W_out": f"{end}.weight", "b_out": bias}
+    tensors = {name: (each,) for name, each in {**hidden, **normed, **table}.items()}
+    return Head(tensors, MASKED, "all", says={"activation_pre": activation}, is_tied=True)
+
+
+def _with_hidden(reads: str, classes: str = "classifier") -> Head:
+    """Return the head of ModernBERT for classes: a hidden layer, normalised, and the classes."""
+    masked = _masked(
+        "head.", classes, f"{classes}.bias", an_activation("classifier_activation"), "norm"
+    )
+    pooling = {"cls": "first", "mean": "mean"}
+    says = {
+        **masked.says,
+        "read": lambda config, layer: (
+            pooling[config.one_of("classifier_pooling", pooling, "cls")]
+            if reads == "first"
+            else reads
+        ),
+    }
+    return replace(masked, gives=CLASSES, reads=reads, says=says, is_tied=False)
+
+
+_GELU: Said = lambda config, layer: "gelu"  # noqa: E731 - a reader among others
+_MASKED_ENCODERS = (
+    replace(
+        _BERT,
+        title="ALBERT",
+        types=("albert",),
+        layers=("encoder.albert_layer_groups.0.albert_layers.0.",),
+        own={
+            "attention.dense.weight": "W_O",
+            "attention.dense.bias": "b_O",
+            "attention.LayerNorm.weight": "gamma_1",
+            "attention.LayerNorm.bias": "beta_1",
+            "ffn.weight": "W_1",
+            "ffn.bias": "b_1",
+            "ffn_output.weight": "W_2",
+            "ffn_output.bias": "b_2",
+            "full_layer_layer_norm.weight": "gamma_2",
+            "full_layer_layer_norm.bias": "beta_2",
+        },
+        widens="encoder.embedding_hidden_mapping_in",
+        heads={
+            "ForMaskedLM": _masked(
+                "predictions.",
+                "predictions.decoder",
+                "predictions.bias",
+                an_activation("hidden_act"),
+            ),
+            "ForSequenceClassification": Head(
+                {
+                    "W_pre": ("{}pooler.weight",),
+                    "b_pre": ("{}pooler.bias",),
+                    "W_out": ("classifier.weight",),
+                    "b_out": ("classifier.bias",),
+                },
+                CLASSES,
+                "first",
+            ),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+            "AlbertModel": _pooled("{}pooler"),
+        },
+        asks={"num_hidden_groups": (1,), "inner_group_num": (1,)},
+    ),
+    Family(
+        "ModernBERT",
+        ("modernbert",),
+        is_gated=lambda config, layer: True,
+        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        layers=("layers.{}.",),
+        count=a_count("num_hidden_layers"),
+        fixed={
+            **_ENCODER,
+            "positions": "rope",
+            "rope_pairing": "halves",
+        },
+        said={
+            "heads": a_count("num_attention_heads"),
+            "eps": a_number("norm_eps"),
+            "activation": an_activation("hidden_activation"),
+            "norm": lambda config, layer: None if layer else "pre-second",
+            "rope_base": _base_of_kind,
+            "rope_scaling": a_scaling,
+            "reach": lambda config, layer: (
+                config.count("local_attention", 128) // 2 if _is_local(config, layer) else None
+            ),
+        },
+        tokens="embeddings.tok_embeddings.weight",
+        begins={"gamma_E": "embeddings.norm.weight"},
+        ends={"gamma_out": "final_norm.weight"},
+        own={
+            "attn_norm.weight": "gamma_1",
+            "mlp_norm.weight": "gamma_2",
+            "attn.Wo.weight": "W_O",
+            "attn.Wo.bias": "b_O",
+            "mlp.Wi.weight": "W_13",
+            "mlp.Wi.bias": "b_13",
+            "mlp.Wo.weight": "W_2",
+            "mlp.Wo.bias": "b_2",
+        },
+        heads={
+            "ForMaskedLM": _masked(
+                "head.", "decoder", "decoder.bias", an_activation("classifier_activation"), "norm"
+            ),
+            "ForSequenceClassification": _with_hidden("first"),
+            "ForTokenClassification": _with_hidden("all"),
+            "ForQuestionAnswering": replace(_with_hidden("all"), labels=SPAN),
+            "ForMultipleChoice": replace(_with_hidden("first"), labels=("this choice",)),
+        },
+        asks={"norm_bias": (False,)},
+    ),
+    replace(
+        _BERT,
+        title="MPNet",
+        types=("mpnet",),
+        fixed={**_BERT.fixed, "rel_max_distance": 128},
+        begins={name: place for name, place in _BERT.begins.items() if name != "W_type"},
+        offset=2,
+        pads="pad_token_id",
+        shared={"rel_bias": "encoder.relative_attention_bias.weight"},
+        own={
+            **{f"attention.attn.{each.lower()}.weight": f"W_{each}" for each in "QKVO"},
+            **{f"attention.attn.{each.lower()}.bias": f"b_{each}" for each in "QKVO"},
+            "attention.LayerNorm.weight": "gamma_1",
+            "attention.LayerNorm.bias": "beta_1",
+        },
+        heads={
+            "ForMaskedLM": _masked(
+                "lm_head.", "lm_head.decoder", "lm_head.bias", _GELU, "layer_norm"
+            ),
+            "ForSequenceClassification": _as_pooled_classes("classifier"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+            "MPNetModel": _pooled("{}pooler.dense"),
+        },
+        asks={"relative_attention_num_buckets": (32,)},
+    ),
+)
+
+
+_CLIP: dict[str, Any] = {
+    "layers": ("encoder.layers.{}.",),
+    "count": a_count("num_hidden_layers"),
+    "said": {
+        "heads": a_count("num_attention_heads"),
+        "eps": a_number("layer_norm_eps"),
+        "activation": an_activation("hidden_act"),
+    },
+    "own": {
+        "layer_norm1.weight": "gamma_1",
+        "layer_norm1.bias": "beta_1",
+        "layer_norm2.weight": "gamma_2",
+        "layer_norm2.bias": "beta_2",
+    },
+}
+_CLIP_TEXT: dict[str, Any] = {
+    **_CLIP,
+    "tokens": "embeddings.token_embedding.weight",
+    "positions": "P",
+    "ends": {"gamma_out": "final_layer_norm.weight", "beta_out": "final_layer_norm.bias"},
+    "inside": "text_config",
+    "tower": "text_model.",
+}
+_OF_PATCHES = {
+    "E": "embeddings.patch_embeddings.projection.weight",
+    "b_E": "embeddings.patch_embeddings.projection.bias",
+    "class_token": "embeddings.cls_token",
+    "P": "embeddings.position_embeddings",
+}
+_NORM_OF_IMAGES = {"gamma_out": "layernorm.weight", "beta_out": "layernorm.bias"}
+_SIZES_OF_CLIP = {
+    "hidden_size": 768,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "num_channels": 3,
+    "image_size": 224,
+}
+
+
+def _end_of_text(config: Config, ids: Sequence[int]) -> int:
+    """Return the first end of a text in CLIP; of old configs, the first largest id."""
+    end = config.get("eos_token_id", 49407)
+    end = max(ids) if end == 2 else end
+    if end not in ids:
+        raise InputError(f"tokens: no end of text ({end}): the head of CLIP reads the token there")
+    return list(ids).index(end)
+
+
+_OF_TEXT = replace(_pooled("text_projection", "last", "none", bias=False), stops=_end_of_text)
+_OF_LAST_TOKEN = replace(_pooled("{}head", "last", "none"), stops=lambda config, ids: len(ids) - 1)
+_OF_AN_IMAGE = _pooled("visual_projection", "first", "none", bias=False)
+_DINO = Family(
+    "DINOv2",
+    ("dinov2",),
+    biases=lambda config, layer: "QKVO123" if config.is_so("qkv_bias", True) else "O123",
+    is_gated=lambda config, layer: config.is_so("use_swiglu_ffn", False),
+    layers=("encoder.layer.{}.",),
+    count=a_count("num_hidden_layers"),
+    fixed=_ENCODER,
+    said={
+        "heads": a_count("num_attention_heads"),
+        "eps": a_number("layer_norm_eps"),
+        "activation": lambda config, layer: (
+            "silu"
+            if config.is_so("use_swiglu_ffn", False)
+            else an_activation("hidden_act")(config, layer)
+        ),
+    },
+    begins=_OF_PATCHES,
+    own={
+        "layer_scale1.lambda1": "lambda_1",
+        "layer_scale2.lambda1": "lambda_2",
+        "mlp.weights_in.weight": "W_13",
+        "mlp.weights_in.bias": "b_13",
+        "mlp.weights_out.weight": "W_2",
+        "mlp.weights_out.bias": "b_2",
+    },
+    ends=_NORM_OF_IMAGES,
+    usual={"use_mask_token": True},
+)
+_OF_IMAGES = (
+    Family(
+        "CLIP text",
+        ("clip", "clip_text_model"),
+        fixed={**_ENCODER, "causal": True},
+        begins={"P": "embeddings.position_embedding.weight"},
+        heads={"CLIPModel": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
+        **_CLIP_TEXT,
+        usual={
+            "vocab_size": 49408,
+            "hidden_size": 512,
+            "intermediate_size": 2048,
+            "num_hidden_layers": 12,
+            "num_attention_heads": 8,
+            "max_position_embeddings": 77,
+            "projection_dim": 512,
+            "layer_norm_eps": 1e-5,
+            "hidden_act": "quick_gelu",
+        },
+    ),
+    Family(
+        "CLIP vision",
+        ("clip", "clip_vision_model"),
+        fixed=_ENCODER,
+        begins={
+            "E": "embeddings.patch_embedding.weight",
+            "class_token": "embeddings.class_embedding",
+            "P": "embeddings.position_embedding.weight",
+            "gamma_E": "pre_layrnorm.weight",
+            "beta_E": "pre_layrnorm.bias",
+        },
+        ends={"gamma_out": "post_layernorm.weight", "beta_out": "post_layernorm.bias"},
+        heads={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
+        **_CLIP,
+        inside="vision_config",
+        tower="vision_model.",
+        usual={
+            **_SIZES_OF_CLIP,
+            "patch_size": 32,
+            "projection_dim": 512,
+            "layer_norm_eps": 1e-5,
+            "hidden_act": "quick_gelu",
+        },
+    ),
+    Family(
+        "SigLIP text",
+        ("siglip", "siglip_text_model"),
+        fixed=_ENCODER,
+        begins={"P": "embeddings.position_embedding.weight"},
+        heads={"Model": _OF_LAST_TOKEN},
+        **_CLIP_TEXT,
+        usual={
+            **_SIZES_OF_CLIP,
+            "vocab_size": 32000,
+            "max_position_embeddings": 64,
+            "layer_norm_eps": 1e-6,
+            "hidden_act": "gelu_pytorch_tanh",
+        },
+    ),
+    Family(
+        "SigLIP vision",
+        ("siglip", "siglip_vision_model"),
+        fixed=_ENCODER,
+        begins={
+            "E": "embeddings.patch_embedding.weight",
+            "b_E": "embeddings.patch_embedding.bias",
+            "P": "embeddings.position_embedding.weight",
+        },
+        ends={"gamma_out": "post_layernorm.weight", "beta_out": "post_layernorm.bias"},
+        heads={"ForImageClassification": _as_classes("classifier", "mean")},
+        **_CLIP,
+        inside="vision_config",
+        tower="vision_model.",
+        usual={
+            **_SIZES_OF_CLIP,
+            "patch_size": 16,
+            "layer_norm_eps": 1e-6,
+            "hidden_act": "gelu_pytorch_tanh",
+        },
+    ),
+    _DINO,
+    replace(
+        _DINO,
+        title="DINOv2 with registers",
+        types=("dinov2_with_registers",),
+        begins={**_OF_PATCHES, "more_tokens": "embeddings.register_tokens"},
+    ),
+    Family(
+        "DeiT",
+        ("deit",),
+        biases=lambda config, layer: "QKVO12" if config.is_so("qkv_bias", True) else "O12",
+        layers=("layers.{}.", "encoder.layer.{}."),
+        count=a_count("num_hidden_layers"),
+        fixed=_ENCODER,
+        said={
+            "heads": a_count("num_attention_heads"),
+            "eps": a_number("layer_norm_eps"),
+            "activation": an_activation("hidden_act"),
+        },
+        begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
+        ends=_NORM_OF_IMAGES,
+        heads={
+            "ForImageClassification": _as_classes("classifier", "first"),
+            "DeiTModel": _pooled("{}pooler.dense"),
+        },
+    ),
+)
+
+
+def _parallel(kind: str, key: str, *, default: bool) -> Said:
+    """Return a reader of the arrangement of a layer, whose parts are parallel if a key is true."""
+    return lambda config, layer: kind if config.is_so(key, default) else "none"
+
+
+_DENSE = {
+    "query_key_value.weight": "W_QKV",
+    "query_key_value.bias": "b_QKV",
+    **{
+        f"{name}.{last}": field + number
+        for name, number in (
+            ("attention.dense", "O"),
+            ("self_attention.dense", "O"),
+            ("self_attn.dense", "O"),
+            ("dense_h_to_4h", "1"),
+            ("dense_4h_to_h", "2"),
+            ("fc_in", "1"),
+            ("fc_out", "2"),
+        )
+        for last, field in (("weight", "W_"), ("bias", "b_"))
+    },
+}
+"""The names of GPT-NeoX, GPT-J and those after them, whose parts are parallel."""
+_GPT_J: dict[str, Any] = {
+    "biases": lambda config, layer: "12",
+    "layers": ("h.{}.",),
+    "count": a_count("n_layer"),
+    "fixed": {
+        **_LLAMA_FIXED,
+        "normalization": "layer",
+        "rope_pairing": "interleaved",
+        "parallel": "shared",
+    },
+    "said": {
+        "heads": a_count("n_head"),
+        "eps": a_number("layer_norm_epsilon"),
+        "activation": an_activation("activation_function"),
+        "rope_dims": a_count("rotary_dim"),
+    },
+    "tokens": "wte.weight",
+    "ends": {"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+    "heads": {
+        "ForCausalLM": Head(
+            {"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, is_tied=True
+        ),
+        "ForSequenceClassification": _as_classes("score"),
+    },
+    "own": _DENSE,
+    "is_out_in": True,
+}
+
+
+def _falcon_parallel(config: Config, layer: int) -> str:
+    """Return the arrangement of Falcon's layers: with one normalisation, with two, or in turn."""
+    is_new = config.is_so("new_decoder_architecture", False)
+    norms = config.get("num_ln_in_parallel_attn", None)
+    if is_new and norms in (None, 2):
+        return "own"
+    return "shared" if is_new or config.is_so("parallel_attn", True) else "none"
+
+
+def _falcon_key_heads(config: Config, layer: int) -> int | None:
+    if config.is_so("new_decoder_architecture", False):
+        return config.count_or_none("num_kv_heads")
+    return 1 if config.is_so("multi_query", True) else None
+
+
+def _heads_as_blocks(config: Config, layer: int) -> tuple[int, str]:
+    """Return that Q, K and V are side by side for each key head."""
+    return _falcon_key_heads(config, 0) or config.count("num_attention_heads"), "QKV"
+
+
+def _cohere_factor(config: Config, layer: int) -> float:
+    """Return the factor of the logits of Cohere."""
+    return float(config.number("logit_scale", 0.0625))
+
+
+def _exaone_window(config: Config, layer: int) -> int | None:
+    """Return the window of EXAONE 4, which may have none in any layer."""
+    if config.get("sliding_window", None) is None:
+        return None
+    found: int | None = a_window_but_in_every(4)(config, layer)
+    return found
+
+
+def _exaone_positions(config: Config, layer: int) -> str | None:
+    """Return no positions in the layers without a window, if there are others with one."""
+    if config.get("sliding_window", None) is None:
+        return None
+    return None if _exaone_window(config, layer) else "none"
+
+
+_COHERE: dict[str, Any] = {
+    "biases": _biased("", attention_bias="QKVO"),
+    "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_cohere_factor)},
+    "own_gains": True,
+    **_LLAMA_NAMES,
+}
+_COHERE_FIXED = {
+    **_LLAMA_FIXED,
+    "normalization": "layer",
+    "rope_pairing": "interleaved",
+    "parallel": "shared",
+}
+_OF_OUTPUTS = {f"post_{part}_layernorm.weight": f"gamma_{number}" for number, part in
+               (("1", "attention"), ("2", "feedforward"))}  # fmt: skip
+_OLMO_2_FIXED = {**_LLAMA_FIXED, "norm": "output", "qk_norm": "rms-all"}
+_PLAIN = {**_LLAMA_FIXED, "normalization": "layer", "eps": _TORCH_EPS}
+_SINCE_LLAMA = (
+    Family(
+        "OLMo",
+        ("olmo",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_PLAIN,
+        said={name: says for name, says in _LLAMA_SAID.items() if name != "eps"},
+        heads=_llama_heads(),
+        has_plain_end=True,
+        has_gains=False,
+        asks={"clip_qkv": (None,)},
+        **{**_LLAMA_NAMES, "ends": {}},
+    ),
+    Family(
+        "OLMo 2",
+        ("olmo2",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_OLMO_2_FIXED,
+        said=_LLAMA_SAID,
+        heads=_llama_heads(),
+        own=_OF_OUTPUTS,
+        own_gains=True,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "OLMo 3",
+        ("olmo3",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_OLMO_2_FIXED,
+        said={**_LLAMA_SAID, "window": a_window_but_in_every(4)},
+        heads=_llama_heads(),
+        own=_OF_OUTPUTS,
+        own_gains=True,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "EXAONE 4",
+        ("exaone4",),
+        biases=_biased(""),
+        fixed={**_LLAMA_FIXED, "norm": "output", "qk_norm": "rms"},
+        said={**_LLAMA_SAID, "window": _exaone_window, "positions": _exaone_positions},
+        heads=_llama_heads(),
+        own=_OF_OUTPUTS,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Nemotron",
+        ("nemotron",),
+        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        said={**_LLAMA_SAID, "eps": a_number("norm_eps"), "rope_dims": a_share(0.5)},
+        heads=_llama_heads(),
+        gain_above=1,
+        own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
+        **{
+            **_LLAMA_NAMES,
+            "is_gated": lambda config, layer: False,
+            "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
+            "remarks": lambda config: (),
+        },
+    ),
+    Family(
+        "Bloom",
+        ("bloom",),
+        layers=("h.{}.",),
+        count=a_count("n_layer", "num_hidden_layers"),
+        fixed={**_DECODER, "normalization": "layer", "alibi": True, "activation": "gelu-tanh"},
+        said={
+            "heads": a_count("n_head", "num_attention_heads"),
+            "eps": a_number("layer_norm_epsilon"),
+        },
+        tokens="word_embeddings.weight",
+        begins={
+            "gamma_E": "word_embeddings_layernorm.weight",
+            "beta_E": "word_embeddings_layernorm.bias",
+        },
+        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        heads={
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
+        asks={"apply_residual_connection_post_layernorm": (False,)},
+        own=_DENSE,
+        fused=lambda config, layer: (a_count("n_head", "num_attention_heads")(config, 0), "QKV"),
+    ),
+    Family(
+        "MPT",
+        ("mpt",),
+        biases=_biased(""),
+        layers=("blocks.{}.",),
+        count=a_count("n_layers"),
+        fixed={**_DECODER, "normalization": "layer", "alibi": True, "activation": "gelu"},
+        said={"heads": a_count("n_heads"), "eps": a_number("layer_norm_epsilon", 1e-5)},
+        tokens="wte.weight",
+        ends={"gamma_out": "norm_f.weight"},
+        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        asks={
+            "no_bias": (True,),
+            "expansion_ratio": (4,),
+            "logit_scale": (None,),
+            **{
+                f"attn_config.{key}": values
+                for key, values in {
+                    "alibi": (True,),
+                    "alibi_bias_max": (8,),
+                    "attn_type": ("multihead_attention",),
+                    "clip_qkv": (None,),
+                    "qk_ln": (False,),
+                    "softmax_scale": (None,),
+                    "prefix_lm": (False,),
+                }.items()
+            },
+        },
+        own={
+            "norm_1.weight": "gamma_1",
+            "norm_2.weight": "gamma_2",
+            "ffn.up_proj.weight": "W_1",
+            "ffn.down_proj.weight": "W_2",
+        },
+    ),
+)
+_EXPERTS = {
+    "mlp.gate.weight": "W_router",
+    "experts.gate_up_proj": "W_13",
+    "experts.down_proj": "W_2",
+    **{
+        f"mlp.{own}.{name}_proj.weight": f"W_s{number}"
+        for own in ("shared_expert", "shared_experts")
+        for name, number in (("gate", 1), ("up", 3), ("down", 2))
+    },
+    "shared_expert_gate.weight": "W_sgate",
+}
+"""The names of experts and of their router; in memory, transformers keeps experts in one array."""
+_MIXTRAL = {
+    "block_sparse_moe.gate.weight": "W_router",
+    **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
+    **_EXPERTS,
+}
+_ROUTED = {"top_k": a_count("num_experts_per_tok")}
+_QWEN_ROUTED = {
+    **_LLAMA_SAID,
+    **_ROUTED,
+    "router_norm": lambda config, layer: config.is_so("norm_topk_prob", False),
+}
+_LATENT = {
+    "q_a_proj.weight": "W_DQ",
+    "q_a_proj.bias": "b_DQ",
+    "q_a_layernorm.weight": "gamma_DQ",
+    "q_b_proj.weight": "W_Q",
+    "kv_a_proj_with_mqa.weight": "W_DKV_KR",
+    "kv_a_proj_with_mqa.bias": "b_DKV_KR",
+    "kv_a_layernorm.weight": "gamma_DKV",
+    "kv_b_proj.weight": "W_UKV",
+    "gate.e_score_correction_bias": "b_choice",
+    **_EXPERTS,
+}
+
+
+def _latent_scale(config: Config, layer: int) -> Any:
+    """Return the scale of DeepSeek, which yarn makes larger."""
+    width = config.count("qk_nope_head_dim") + config.count("qk_rope_head_dim")
+    grown = scale_of_yarn(config)
+    return None if grown == 1 else Fraction(str(grown**2 * width**-0.5))
+
+
+def _latent_pairing(config: Config, layer: int) -> str:
+    return "interleaved" if config.is_so("rope_interleave", True) else "halves"
+
+
+def _groups(key: str) -> Said:
+    """Return a reader of a number of groups of experts, where experts are chosen by groups."""
+
+    def says(config: Config, layer: int) -> Any:
+        is_greedy = config.get("topk_method", None) == "greedy"
+        return None if is_greedy else config.count_or_none(key)
+
+    return says
+
+
+_DEEPSEEK_SAID = {
+    **_LLAMA_SAID,
+    **_ROUTED,
+    "router_scale": a_number("routed_scaling_factor", 1.0),
+    "router_groups": _groups("n_group"),
+    "top_groups": _groups("topk_group"),
+    "rope_dims": a_count("qk_rope_head_dim"),
+    "scale": _latent_scale,
+}
+_DEEPSEEK: dict[str, Any] = {
+    "biases": _biased("", mlp_bias="123"),
+    "heads": _llama_heads(),
+    "asks": {"moe_layer_freq": (1,)},
+    "own": _LATENT,
+    "key_heads": lambda config, layer: None,
+    **{**_LLAMA_NAMES, "remarks": lambda config: ()},
+}
+_WITH_EXPERTS = (
+    Family(
+        "DeepSeek-V2",
+        ("deepseek_v2",),
+        fixed={
+            **_LLAMA_FIXED,
+            "rope_pairing": "interleaved",
+            "qk_eps": _LATENT_EPS,
+            "router_norm": False,
+        },
+        said=_DEEPSEEK_SAID,
+        **_DEEPSEEK,
+    ),
+    Family(
+        "DeepSeek-V3",
+        ("deepseek_v3",),
+        fixed={**_LLAMA_FIXED, "qk_eps": _LATENT_EPS, "router": "sigmoid"},
+        said={
+            **_DEEPSEEK_SAID,
+            "rope_pairing": _latent_pairing,
+            "router_norm": lambda config, layer: config.is_so("norm_topk_prob", True),
+        },
+        **_DEEPSEEK,
+    ),
+    Family(
+        "Mixtral",
+        ("mixtral",),
+        biases=_biased(""),
+        fixed=_LLAMA_FIXED,
+        said={**_LLAMA_SAID, **_ROUTED, "window": a_window},
+        heads=_llama_heads(),
+        own=_MIXTRAL,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Qwen2-MoE",
+        ("qwen2_moe",),
+        biases=lambda config, layer: "QKV" if config.is_so("qkv_bias", True) else "",
+        fixed=_LLAMA_FIXED,
+        said={**_QWEN_ROUTED, "window": a_window},
+        heads=_llama_heads(),
+        own=_EXPERTS,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Qwen3-MoE",
+        ("qwen3_moe",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={**_LLAMA_FIXED, "qk_norm": "rms"},
+        said={**_QWEN_ROUTED, "window": a_window},
+        heads=_llama_heads(),
+        own=_EXPERTS,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "OLMoE",
+        ("olmoe",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={**_LLAMA_FIXED, "qk_norm": "rms-all"},
+        said=_QWEN_ROUTED,
+        heads=_llama_heads(),
+        asks={"clip_qkv": (None,)},
+        own=_EXPERTS,
+        own_gains=True,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "GPT-OSS",
+        ("gpt_oss",),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={**_LLAMA_FIXED, "activation": "swish-clamped"},
+        said={
+            **{name: says for name, says in _LLAMA_SAID.items() if name != "activation"},
+            **_ROUTED,
+            "window": a_window,
+        },
+        heads=_llama_heads(),
+        asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
+        own={
+            "mlp.router.weight": "W_router",
+            "mlp.router.bias": "b_router",
+            "experts.gate_up_proj": "W_13_in_out",
+            "experts.gate_up_proj_bias": "b_13_in_out",
+            "experts.down_proj": "W_2_in_out",
+            "experts.down_proj_bias": "b_2",
+            "self_attn.sinks": "sinks",
+        },
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Granite MoE",
+        ("granitemoe", "granitemoeshared"),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed=_LLAMA_FIXED,
+        said={**_LLAMA_SAID, **_ROUTED, "scale": a_number("attention_multiplier")},
+        heads={"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
+        factor=lambda config, layer: float(config.number("embedding_multiplier")),
+        part_factor=lambda config, layer: float(config.number("residual_multiplier", 1.0)),
+        own={
+            "router.layer.weight": "W_router",
+            "router.weight": "W_router",
+            "block_sparse_moe.input_linear.weight": "W_13",
+            "block_sparse_moe.output_linear.weight": "W_2",
+            "shared_mlp.input_linear.weight": "W_s13",
+            "shared_mlp.output_linear.weight": "W_s2",
+            **_EXPERTS,
+        },
+        **_LLAMA_NAMES,
+    ),
+)
+_PARALLEL = (
+    Family(
+        "GPT-NeoX",
+        ("gpt_neox",),
+        biases=_biased("12", attention_bias="QKVO"),
+        layers=("layers.{}.",),
+        count=a_count("num_hidden_layers"),
+        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        said={
+            **_LLAMA_SAID,
+            "eps": a_number("layer_norm_eps"),
+            "rope_dims": a_share(0.25),
+            "parallel": _parallel("own", "use_parallel_residual", default=True),
+        },
+        tokens="embed_in.weight",
+        ends={"gamma_out": "final_layer_norm.weight", "beta_out": "final_layer_norm.bias"},
+        heads={
+            "ForCausalLM": Head({"W_out": ("embed_out.weight", "lm_head.weight")}, is_tied=True),
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
+        own=_DENSE,
+        fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
+    ),
+    Family("GPT-J", ("gptj",), **_GPT_J),
+    Family("CodeGen", ("codegen",), **_GPT_J, fused=lambda config, layer: (4, "QVK")),
+    Family(
+        "Falcon",
+        ("falcon",),
+        biases=_biased("", bias="QKVO12"),
+        layers=("h.{}.",),
+        count=a_count("num_hidden_layers"),
+        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        said={
+            "heads": a_count("num_attention_heads"),
+            "eps": a_number("layer_norm_epsilon"),
+            "activation": lambda config, layer: ACTIVATIONS[
+                config.one_of("activation", ACTIVATIONS, "gelu")
+            ],
+            "rope_base": a_base,
+            "rope_scaling": a_scaling,
+            "parallel": _falcon_parallel,
+        },
+        tokens="word_embeddings.weight",
+        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        heads={
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
+        asks={"alibi": (False,)},
+        own={
+            **_DENSE,
+            "ln_attn.weight": "gamma_1",
+            "ln_attn.bias": "beta_1",
+            "ln_mlp.weight": "gamma_2",
+            "ln_mlp.bias": "beta_2",
+        },
+        key_heads=_falcon_key_heads,
+        fused=_heads_as_blocks,
+    ),
+    Family(
+        "Phi",
+        ("phi",),
+        fixed={**_LLAMA_FIXED, "normalization": "layer", "parallel": "shared"},
+        said={
+            **_LLAMA_SAID,
+            "eps": a_number("layer_norm_eps"),
+            "rope_dims": a_share(0.5),
+            "qk_norm": lambda config, layer: (
+                "layer" if config.is_so("qk_layernorm", False) else None
+            ),
+        },
+        heads={
+            **_llama_heads(),
+            "ForCausalLM": Head(
+                {"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, is_tied=True
+            ),
+        },
+        own={
+            **_DENSE,
+            **{
+                f"{each.lower()}_layernorm.{last}": f"{field}_{each}"
+                for each in "QK"
+                for last, field in (("weight", "gamma"), ("bias", "beta"))
+            },
+        },
+        **{
+            **_LLAMA_NAMES,
+            "is_gated": lambda config, layer: False,
+            "ends": {"gamma_out": "final_layernorm.weight", "beta_out": "final_layernorm.bias"},
+            "remarks": lambda config: (),
+        },
+    ),
+    Family(
+        "Cohere",
+        ("cohere",),
+        fixed=_COHERE_FIXED,
+        said={
+            **_LLAMA_SAID,
+            "eps": a_number("layer_norm_eps"),
+            "qk_norm": lambda config, layer: (
+                "layer" if config.is_so("use_qk_norm", False) else None
+            ),
+        },
+        **_COHERE,
+    ),
+    Family(
+        "Cohere 2",
+        ("cohere2",),
+        fixed=_COHERE_FIXED,
+        said={
+            **_LLAMA_SAID,
+            "eps": a_number("layer_norm_eps"),
+            "window": a_window_but_in_every(4),
+            "positions": _rope_in_windows,
+        },
+        **_COHERE,
+    ),
+)
 
 FAMILIES = (
     Family(
@@ -422,7 +1342,7 @@ FAMILIES = (
             "activation": an_activation("hidden_activation", "hidden_act"),
             "scale": one_over_root("query_pre_attn_scalar"),
             "softcap": a_number_or_none("attn_logit_softcapping"),
-            "window": a_window_in_every_sixth,
+            "window": a_window_but_in_every(6),
         },
         heads=_llama_heads(softcap_out=a_number_or_none("final_logit_softcapping")),
         factor=root_of_width("hidden_size"),
@@ -439,8 +1359,6 @@ FAMILIES = (
             **_LLAMA_SAID,
             "window": a_window,
             "positions": _rope_in_some_layers,
-            "rope_base": _where_rope(a_base),
-            "rope_scaling": _where_rope(a_scaling),
         },
         heads=_llama_heads(),
         **_LLAMA_NAMES,
@@ -450,7 +1368,7 @@ FAMILIES = (
         ("phi3",),
         biases=_biased(""),
         fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "window": a_window, "rope_dims": a_share},
+        said={**_LLAMA_SAID, "window": a_window, "rope_dims": a_share()},
         heads=_llama_heads(),
         **{**_LLAMA_NAMES, "remarks": lambda config: ()},
     ),
@@ -462,7 +1380,7 @@ FAMILIES = (
         said={**_LLAMA_SAID, "scale": a_number("attention_multiplier")},
         heads={"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
         factor=lambda config, layer: float(config.number("embedding_multiplier")),
-        asks={"residual_multiplier": (1.0, 1)},
+        part_factor=lambda config, layer: float(config.number("residual_multiplier", 1.0)),
         **_LLAMA_NAMES,
     ),
     Family(
@@ -470,9 +1388,14 @@ FAMILIES = (
         ("stablelm",),
         biases=_biased("", use_qkv_bias="QKV"),
         fixed={**_LLAMA_FIXED, "normalization": "layer"},
-        said={**_LLAMA_SAID, "eps": a_number("layer_norm_eps"), "rope_dims": a_share},
+        said={
+            **_LLAMA_SAID,
+            "eps": a_number("layer_norm_eps"),
+            "rope_dims": a_share(0.25),
+            "parallel": _parallel("shared", "use_parallel_residual", default=False),
+        },
         heads=_llama_heads(),
-        asks={"qk_layernorm": (False,), "use_parallel_residual": (False,)},
+        asks={"qk_layernorm": (False,)},
         **{
             **_LLAMA_NAMES,
             "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
@@ -498,7 +1421,7 @@ FAMILIES = (
         ("glm",),
         biases=_biased("", attention_bias="QKV"),
         fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved"},
-        said={**_LLAMA_SAID, "rope_dims": a_share},
+        said={**_LLAMA_SAID, "rope_dims": a_share()},
         heads=_llama_heads(),
         **{**_LLAMA_NAMES, "remarks": lambda config: ()},
     ),
@@ -507,7 +1430,7 @@ FAMILIES = (
         ("glm4",),
         biases=_biased("", attention_bias="QKV"),
         fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved", "norm": "around"},
-        said={**_LLAMA_SAID, "rope_dims": a_share},
+        said={**_LLAMA_SAID, "rope_dims": a_share()},
         heads=_llama_heads(),
         own={
             "post_self_attn_layernorm.weight": "gamma_2",
@@ -566,7 +1489,11 @@ FAMILIES = (
         begins={"P": "wpe.weight"},
         positions="P",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
-        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        heads={
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
         asks={"scale_attn_weights": (True,), "multi_query": (True,)},
         key_heads=lambda config, layer: 1,
         is_out_in=True,
@@ -588,7 +1515,11 @@ FAMILIES = (
         begins={"P": "wpe.weight"},
         positions="P",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
-        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        heads={
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
         is_out_in=True,
     ),
     _BERT,
@@ -615,6 +1546,8 @@ FAMILIES = (
             ),
             "ForSequenceClassification": _as_pooled_classes("classifier"),
             "ForTokenClassification": _as_classes("classifier", "all"),
+            "RobertaModel": _pooled("{}pooler.dense"),
+            "CamembertModel": _pooled("{}pooler.dense"),
         },
         asks={**_BERT.asks, "pad_token_id": (1,)},
     ),
@@ -652,17 +1585,8 @@ FAMILIES = (
                 says={"activation_pre": an_activation("activation")},
                 is_tied=True,
             ),
-            "ForSequenceClassification": Head(
-                {
-                    "W_pre": ("pre_classifier.weight",),
-                    "b_pre": ("pre_classifier.bias",),
-                    "W_out": ("classifier.weight",),
-                    "b_out": ("classifier.bias",),
-                },
-                CLASSES,
-                "first",
-                says={"activation_pre": lambda config, layer: "relu"},
-            ),
+            "ForSequenceClassification": _OF_FIRST_TOKEN,
+            "ForMultipleChoice": replace(_OF_FIRST_TOKEN, labels=("this choice",)),
             "ForTokenClassification": _as_classes("classifier", "all"),
         },
         asks={},
@@ -671,6 +1595,7 @@ FAMILIES = (
         _BERT,
         title="ELECTRA",
         types=("electra",),
+        widens="embeddings_project",
         heads={
             "ForMaskedLM": Head(
                 {
@@ -688,6 +1613,31 @@ FAMILIES = (
             ),
             "ForSequenceClassification": _as_pooled_classes("classifier", "gelu"),
             "ForTokenClassification": _as_classes("classifier", "all"),
+            "ForPreTraining": Head(
+                {
+                    "W_pre": ("discriminator_predictions.dense.weight",),
+                    "b_pre": ("discriminator_predictions.dense.bias",),
+                    "W_out": ("discriminator_predictions.dense_prediction.weight",),
+                    "b_out": ("discriminator_predictions.dense_prediction.bias",),
+                },
+                CLASSES,
+                "all",
+                says={"activation_pre": an_activation("hidden_act")},
+                labels=("replaced",),
+            ),
+            "ForMultipleChoice": Head(
+                {
+                    "W_pre": ("sequence_summary.summary.weight",),
+                    "b_pre": ("sequence_summary.summary.bias",),
+                    "W_out": ("classifier.weight",),
+                    "b_out": ("classifier.bias",),
+                },
+                CLASSES,
+                "first",
+                says={"activation_pre": an_activation("summary_activation")},
+                asks={"summary_type": ("first",), "summary_use_proj": (True,)},
+                labels=("this choice",),
+            ),
         },
     ),
     Family(
@@ -709,7 +1659,29 @@ FAMILIES = (
             "P": "embeddings.position_embeddings",
         },
         ends={"gamma_out": "layernorm.weight", "beta_out": "layernorm.bias"},
-        heads={"ForImageClassification": _as_classes("classifier", "first")},
+        heads={
+            "ForImageClassification": _as_classes("classifier", "first"),
+            "ViTModel": _pooled("{}pooler.dense"),
+        },
+    ),
+    *_OF_IMAGES,
+    *_MASKED_ENCODERS,
+    Family(
+        "Marian",
+        ("marian",),
+        **_bart("encoder", norm="post", is_last_normalised=False),
+        **_of_sinusoids("encoder"),
+        has_sinusoids=True,
+        asks={"share_encoder_decoder_embeddings": (True,)},
+        decoder=Family(
+            "Marian",
+            (),
+            **_bart("decoder", norm="post", is_last_normalised=False),
+            **_BART_DECODES,
+            **_of_sinusoids("decoder"),
+            has_sinusoids=True,
+            heads={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
+        ),
     ),
     Family(
         "BART",
@@ -795,26 +1767,14 @@ FAMILIES = (
         heads=_T5_OF_TOKENS,
         decoder=Family("mT5", (), **_T5_DECODER, heads=_t5_heads()),
     ),
+    *_SINCE_LLAMA,
+    *_PARALLEL,
+    *_WITH_EXPERTS,
 )
 """A table of names, for each family."""
 
-COUNTED = (
-    *FAMILIES,
-    Family(
-        "DeepSeek",
-        ("deepseek_v2", "deepseek_v3"),
-        biases=_biased("", mlp_bias="123"),
-        fixed=_LLAMA_FIXED,
-        said=_LLAMA_SAID,
-        heads=_llama_heads(),
-        asks={"moe_layer_freq": (1,)},
-        **_LLAMA_NAMES,
-    ),
-)
-"""The families whose configs are counted; the last cannot be opened."""
 
-
-def family_of(config: Config, families: Sequence[Family] = FAMILIES) -> Family | None:
-    """Return the family that a config is of, or None where it is none of these."""
+def families_of(config: Config) -> list[Family]:
+    """Return the rows of a config: one for each tower; none if its family is unknown."""
     kind = config.get("model_type")
-    return next((family for family in families if kind in family.types), None)
+    return [family for family in FAMILIES if kind in family.types]

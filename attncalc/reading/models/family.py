@@ -21,14 +21,16 @@ ACTIVATIONS = {
     "gelu_new": "gelu-tanh",
     "gelu_pytorch_tanh": "gelu-tanh",
     "gelu_fast": "gelu-tanh",
+    "quick_gelu": "gelu-quick",
     "relu": "relu",
+    "relu2": "relu2",
     "silu": "silu",
     "swish": "silu",
 }
 
 
-NEXT, MASKED, CLASSES = "next", "masked", "classes"
-"""The output of a head: the next token, the masked token, or classes."""
+NEXT, MASKED, CLASSES, POOLED = "next", "masked", "classes", "pooled"
+"""The output of a head: the next token, the masked token, classes, or a vector."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Head:
         Its tensors, by field: the first existing name counts. {} is the prefix of the names of
         layers.
     gives
-        The meaning of its logits: NEXT, MASKED or CLASSES.
+        The meaning of its output: NEXT, MASKED, CLASSES or POOLED.
     reads
         The tokens that it reads: "last", "first", "mean" or "all".
     says
@@ -54,6 +56,11 @@ class Head:
         The weights and the bias of a projection before it, without an activation in between.
     asks
         As in Family.
+    labels
+        The names of its classes, if they do not come from the config.
+    stops
+        Returns the position of the token that it reads, of token ids; None for the last one that
+        is not padding.
     """
 
     tensors: Mapping[str, Sequence[str]]
@@ -64,6 +71,32 @@ class Head:
     shrinks: Said | None = None
     behind: tuple[str, ...] = ()
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    stops: Callable[[Config, Sequence[int]], int] | None = None
+
+
+SPAN = ("start", "end")
+"""The classes of a token in question answering, each of whose scores is compared among tokens."""
+_CLASSES = {"W_out": ("classifier.weight",), "b_out": ("classifier.bias",)}
+USUAL_HEADS = {
+    "ForQuestionAnswering": Head(
+        {"W_out": ("qa_outputs.weight",), "b_out": ("qa_outputs.bias",)},
+        CLASSES,
+        "all",
+        labels=SPAN,
+    ),
+    "ForMultipleChoice": Head(
+        {
+            "W_pre": ("{}pooler.dense.weight", "{}pooler.weight"),
+            "b_pre": ("{}pooler.dense.bias", "{}pooler.bias"),
+            **_CLASSES,
+        },
+        CLASSES,
+        "first",
+        labels=("this choice",),
+    ),
+}
+"""Heads of all families, unless a family has its own."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +131,10 @@ class Family:
         The number of rows of positions before that of the first token.
     factor
         The factor of embeddings.
+    part_factor
+        The factor of what attentions and feed-forward parts give, before it is added.
+    has_plain_end
+        Whether a normalisation without gain and bias follows the layers.
     gain_above
         The number added to the gains of normalisations.
     asks
@@ -122,10 +159,25 @@ class Family:
         Whether the feed-forward part has a gate, W_3.
     key_heads
         The number of key heads; None if there are as many as query heads.
+    has_gains
+        Whether its normalisations have gains.
+    own_gains
+        Whether each head has its own gains of normalised queries and keys.
+    fused
+        How one array holds Q, K and V: the number of its equal blocks, and their order in each.
     is_out_in
         Whether all weights are stored (out, in), whatever their names suggest.
     pads
         The key of the id without a position of its own, which is refused as a token.
+    inside, tower
+        Of a model with several towers: the key of this one's config, and the prefix of its
+        tensors. The input determines the tower.
+    usual
+        The values of keys that a config may omit.
+    widens
+        The projection of embedded tokens to the width of the layers, if it exists.
+    has_sinusoids
+        Whether positions are sinusoids, first the sines, if no file contains them.
     """
 
     title: str
@@ -141,6 +193,8 @@ class Family:
     positions: str = ""
     offset: int = 0
     factor: Said | None = None
+    part_factor: Said | None = None
+    has_plain_end: bool = False
     gain_above: int = 0
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     remarks: Callable[[Config], Sequence[str]] = lambda config: ()
@@ -152,8 +206,30 @@ class Family:
     biases: Said = lambda config, layer: "QKVO123"
     is_gated: Said = lambda config, layer: False
     key_heads: Said = lambda config, layer: config.count_or_none("num_key_value_heads")
+    has_gains: bool = True
+    own_gains: bool = False
+    fused: Said = lambda config, layer: (1, "QKV")
     is_out_in: bool = False
     pads: str = ""
+    inside: str = ""
+    tower: str = ""
+    usual: Mapping[str, Any] = field(default_factory=dict)
+    widens: str = ""
+    has_sinusoids: bool = False
+
+    def own_config(self, config: Config) -> Config:
+        """Return the config of its tower, with the usual values of omitted keys."""
+        inner = config.get(self.inside, {}) if self.inside else {}
+        if not isinstance(inner, Mapping):
+            raise config.wrong(self.inside, inner, "an object")
+        outer = {key: each for key, each in config.values.items() if key != "architectures"}
+        named = {key: config.values[key] for key in ("architectures",) if key in config.values}
+        return Config(config.place, {**self.usual, **outer, **inner, **named})
+
+    @property
+    def all_heads(self) -> Mapping[str, Head]:
+        """Its heads, and the usual ones; before a decoder, its own alone."""
+        return self.heads if self.decoder else {**USUAL_HEADS, **self.heads}
 
     @property
     def takes(self) -> str:
@@ -162,10 +238,16 @@ class Family:
             return "spectrogram"
         return "tokens" if self.tokens else "image"
 
+    def setting(self, name: str, config: Config, layer: int = 0) -> Any:
+        """Return one setting of a layer, without reading the keys of others; None for none."""
+        return self.said[name](config, layer) if name in self.said else self.fixed.get(name)
+
     def settings(self, config: Config, layer: int) -> dict[str, Any]:
-        """Return the settings of a layer."""
+        """Return the settings of a layer; those of rope only if it has such positions."""
         said = {name: says(config, layer) for name, says in self.said.items()}
-        return {**self.fixed, **{name: value for name, value in said.items() if value is not None}}
+        found = {**self.fixed, **{n: value for n, value in said.items() if value is not None}}
+        is_turned = found.get("positions") == "rope"
+        return {n: value for n, value in found.items() if is_turned or not n.startswith("rope_")}
 
 
 def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str) -> None:
@@ -245,12 +327,16 @@ def a_window(config: Config, layer: int) -> int | None:
     return None if layer < config.whole("max_window_layers", 0) else window
 
 
-def a_window_in_every_sixth(config: Config, layer: int) -> int | None:
-    """Read the window of Gemma 3: without kinds of layers, in all but every sixth."""
-    if config.get("layer_types", None) is not None:
-        return a_window(config, layer)
-    every = config.whole("sliding_window_pattern", 6)
-    return None if (layer + 1) % every == 0 else int(config.count("sliding_window"))
+def a_window_but_in_every(nth: int) -> Said:
+    """Return a reader of a window: without kinds of layers, in all but every nth."""
+
+    def says(config: Config, layer: int) -> int | None:
+        if config.get("layer_types", None) is not None:
+            return a_window(config, layer)
+        every = config.count("sliding_window_pattern", nth)
+        return None if (layer + 1) % every == 0 else int(config.count("sliding_window"))
+
+    return says
 
 
 def a_window_of_local_layers(config: Config, layer: int) -> int | None:

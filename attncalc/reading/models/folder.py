@@ -185,6 +185,11 @@ class Weights(Mapping[str, Matrix]):
         return self._open[file]
 
 
+def open_folder(folder: Path) -> tuple[Config, Weights]:
+    """Return the config and the tensors of a folder."""
+    return read_config(folder), find_weights(folder)
+
+
 def read_config(folder: Path) -> Config:
     """Return the config.json of a folder.
 

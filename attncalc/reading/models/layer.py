@@ -17,14 +17,29 @@ FUSED = {
     "b_QKV": ("b_Q", "b_K", "b_V"),
     "W_13": ("W_1", "W_3"),
     "b_13": ("b_1", "b_3"),
+    "W_s13": ("W_s1", "W_s3"),
 }
 
 
+ALTERNATING = {"W_13_in_out": ("W_1", "W_3"), "b_13_in_out": ("b_1", "b_3")}
+"""Weights and biases of experts, (experts, in, out), of which every second output is of W_3."""
+
+
 class Heads(NamedTuple):
-    """The numbers of query heads and of key heads: None if they are unknown."""
+    """The heads of an attention, and how one array holds its queries, keys and values.
+
+    Parameters
+    ----------
+    asking, answering
+        The numbers of query heads and of key heads: None if they are unknown.
+    blocks, order
+        Of one array of all three: the number of equal blocks, and the order in each of them.
+    """
 
     asking: int | None = None
     answering: int | None = None
+    blocks: int = 1
+    order: str = "QKV"
 
 
 def named(
@@ -86,13 +101,24 @@ def layer_fields(
             stacked = array.T if is_in_out and array.ndim == 2 else array
             of_heads = len(FUSED[field]) == 3
             parts = (
-                _parts(found[field][0], stacked, heads, tell) if of_heads else np.split(stacked, 2)
+                _parts(found[field][0], stacked, heads, tell)
+                if of_heads
+                else np.split(stacked, 2, axis=max(stacked.ndim - 2, 0))
             )
             turn = is_in_out and array.ndim == 2
             fields |= {
                 each: part.T if turn else part
                 for each, part in zip(FUSED[field], parts, strict=False)
             }
+        elif field in ALTERNATING:
+            halves = (array[..., start::2] for start in (0, 1))
+            turn = field.startswith("W_")
+            fields |= {
+                each: half.swapaxes(-1, -2) if turn else half
+                for each, half in zip(ALTERNATING[field], halves, strict=True)
+            }
+        elif field == "W_2_in_out":
+            fields["W_2"] = array.swapaxes(-1, -2)
         else:
             fields[field] = array
     if turned:
@@ -144,18 +170,58 @@ def _parts(name: str, stacked: Matrix, heads: Heads, tell: Tell) -> list[Matrix]
     """Return the rows for Q, for K and for V of one array, or report why they are unknown."""
     rows = len(stacked) if stacked.ndim else 0
     asking, answering = heads.asking, heads.answering or heads.asking
-    if asking and answering and answering != asking:
+    if asking and answering and (answering != asking or heads.blocks > 1):
         count = asking + 2 * answering
-        if rows % count:
+        if rows % count or asking % heads.blocks or answering % heads.blocks:
+            of_blocks = f", in {heads.blocks} equal blocks" if heads.blocks > 1 else ""
             tell(
                 f"{name}: its {rows} rows are not those of {asking} query heads and {answering} "
-                "heads each of keys and values"
+                f"heads each of keys and values{of_blocks}"
             )
             return []
-        of_query, of_key = rows // count * asking, rows // count * answering
-        return np.split(stacked, [of_query, of_query + of_key])
+        return _from_blocks(stacked, rows // count, heads)
     if not rows or rows % 3:
         more = ": where keys have fewer heads, num_key_value_heads says how many" if rows else ""
         tell(f"{name}: its {rows} rows are not parts for Q, K and V{more}")
         return []
     return list(np.split(stacked, 3))
+
+
+def _from_blocks(stacked: Matrix, width: int, heads: Heads) -> list[Matrix]:
+    """Return Q, K and V of heads of a width, each from all blocks."""
+    asking, answering = heads.asking or 1, heads.answering or heads.asking or 1
+    rows = {"Q": asking, "K": answering, "V": answering}
+    ends = np.cumsum([rows[each] * width // heads.blocks for each in heads.order])
+    blocks = stacked.reshape(heads.blocks, -1, *stacked.shape[1:])
+    parts = dict(zip(heads.order, np.split(blocks, ends[:2], axis=1), strict=True))
+    return [parts[each].reshape(-1, *stacked.shape[1:]) for each in "QKV"]
+
+
+def latent_fields(fields: Fields, heads: int, turned: int) -> Fields:
+    """Return the fields of a latent attention, of which rope turns the first columns of a head.
+
+    W_K maps K_R to the first columns of every head as it is, and latent vectors to the others.
+
+    Parameters
+    ----------
+    fields
+        Those of a layer: W_DKV and W_KR in one array, and W_UK and W_V in W_UKV, all (out, in).
+    heads, turned
+        The number of heads, and of the columns of each that rope turns, the last ones in W_Q.
+    """
+    made = dict(fields)
+    for kind in "Wb":
+        if f"{kind}_DKV_KR" in made:
+            both = made.pop(f"{kind}_DKV_KR")
+            made[f"{kind}_DKV"], made[f"{kind}_KR"] = both[:-turned], both[-turned:]
+    W_Q, W_UKV = made["W_Q"], made.pop("W_UKV")
+    of_query = W_Q.reshape(heads, -1, W_Q.shape[1])
+    made["W_Q"] = np.roll(of_query, turned, axis=1).reshape(W_Q.shape)
+    plain, rank = of_query.shape[1] - turned, W_UKV.shape[1]
+    of_both = W_UKV.reshape(heads, -1, rank)
+    W_K = np.zeros((heads, turned + plain, turned + rank), W_UKV.dtype)
+    W_K[:, :turned, :turned] = np.eye(turned)
+    W_K[:, turned:, turned:] = of_both[:, :plain]
+    made["W_K"] = W_K.reshape(-1, turned + rank)
+    made["W_V"] = of_both[:, plain:].reshape(-1, rank)
+    return made

@@ -3,6 +3,7 @@
 A table: the end of a name, with any prefix, determines a field, or several stored in one array.
 """
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -109,6 +110,8 @@ ENDS = {
 """The field for the end of a name; W_QKV are three in one array."""
 STORED_IN_OUT = ("c_attn", "c_proj", "c_fc")
 """Weights that GPT-2 stores in a Conv1D, (in, out)."""
+EXPERT, OF_EACH = re.compile(r"(?<=\.experts\.)\d+(?=\.)"), "*"
+"""The number of an expert in the name of a tensor, and what replaces it for all of them."""
 BUFFERS = ("attn.bias", "attn.masked_bias", "rotary_emb.inv_freq", "position_ids")
 """Other content of files: masks, frequencies, positions. They follow from the config."""
 OTHER_ORDERS = ("query_key_value.weight", "query_key_value.bias")

@@ -1,7 +1,8 @@
 """An opened model: the fields of problems for its embedding, its layers, and its head."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -11,31 +12,41 @@ import numpy as np
 
 from attncalc.base.arrays import Owned
 from attncalc.base.errors import InputError
-from attncalc.base.text import harmless
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
-from attncalc.problem.fields import GIVEN
+from attncalc.equations.operations import Project
+from attncalc.equations.operations.angles import Sinusoids
+from attncalc.equations.operations.assembling import Patches
+from attncalc.problem.image import PatchGrid
+from attncalc.problem.problem import Problem
 from attncalc.reading.cells import in_place
-from attncalc.reading.models.families import FAMILIES, family_of
-from attncalc.reading.models.family import CLASSES, Family, Head, check_config
+from attncalc.reading.models.families import families_of
+from attncalc.reading.models.family import CLASSES, POOLED, SPAN, Family, Head, check_config
 from attncalc.reading.models.folder import (
     Config,
     Weights,
-    find_weights,
-    read_config,
+    open_folder,
     read_generation_config,
 )
 from attncalc.reading.models.frames import convolved
-from attncalc.reading.models.layer import Heads, layer_fields, named
-from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, meaning_of, renamed
+from attncalc.reading.models.gguf import ENDING as GGUF
+from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
+from attncalc.reading.models.layer import Heads, latent_fields, layer_fields, named
+from attncalc.reading.models.names import EXPERT, IN_OUT, OF_EACH, OUT_IN, is_buffer, renamed
+from attncalc.reading.models.rope import frequencies, longest
+from attncalc.reading.models.unknown import unknown
+from attncalc.solving.solution import solve
 
 Fields = dict[str, Any]
-MOST_NEAR = 3
-MOST_NAMED = 40
 SINGLE_LABEL = "single_label_classification"
+MOST_SINUSOIDS = 10**8
+"""The largest number of sines and cosines of all positions."""
+_OF_ROUTERS = ("top_k", "router", "router_norm", "router_scale", "router_groups", "top_groups")
+_LAST_OF_PARTS = ("W_O", "b_O", "W_2", "b_2", "W_s2")
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalisation in old files from TensorFlow."""
-_HALVES = {"F16": "float16", "BF16": "bfloat16"}
+_WHOLE = ("F32", "F64", "U8", "I64")
+_HALVES = {"F16": "float16", "BF16": "bfloat16", "I8": "int8"}
 
 
 class Model:
@@ -45,6 +56,8 @@ class Model:
     ----------
     folder
         Its path.
+    takes
+        The input, which determines the tower of a model with several.
 
     Raises
     ------
@@ -52,17 +65,29 @@ class Model:
         If it is not such a folder, or its family is unknown.
     """
 
-    def __init__(self, folder: Path) -> None:
-        config, weights = read_config(folder), find_weights(folder)
-        family = _known(config, weights)
-        if config.get("quantization_config", None) is not None:
-            raise InputError(f"{config.place}: its weights are quantised, and are not read")
+    is_in_8_bits = False
+    """Whether some weights are whole numbers, with a scale for each row (bitsandbytes)."""
+
+    def __init__(self, folder: Path, takes: str = "") -> None:
+        is_one_file = folder.suffix.lower() == GGUF
+        config, weights = open_gguf(folder) if is_one_file else open_folder(folder)
+        self.towers = _known(config, weights)
+        family = next((each for each in self.towers if each.takes == takes), self.towers[0])
+        said = config.get("quantization_config", None)
+        self.is_in_8_bits = isinstance(said, Mapping) and said.get("load_in_8bit") is True
+        if said is not None and not self.is_in_8_bits:
+            raise InputError(
+                f"{config.place}: its weights are quantised: of these, 8 bits of bitsandbytes and "
+                "GGUF files are read"
+            )
         self._open(folder, config, weights, family)
 
     def _open(self, folder: Path, config: Config, weights: Weights, family: Family) -> None:
+        config = family.own_config(config)
         check_config(config, family.asks, family.title)
         self.folder, self.config, self.weights, self.family = folder, config, weights, family
         self._notes = list(family.remarks(config))
+        self._tokens = 0
         self.root, self._pattern = _where(family, weights, folder)
 
     @property
@@ -108,13 +133,32 @@ class Model:
                 f"{place}: token {pad} is padding ({self.family.pads}), which has no position of "
                 "its own in this model: leave it out"
             )
+        self._tokens = len(ids)
         X = self._embedded(ids, place)
         if self.family.factor is not None:
             X = X * self.family.factor(self.config, 0)
         begun = {"X": X, **self._beginnings(len(ids), place)}
         if "W_type" in begun:
             begun["type_ids"] = [types or [0] * len(ids)]
-        return begun
+        projection = self.root + self.family.widens
+        is_wider = self.family.widens and f"{projection}.weight" in self.weights
+        return self._widened(begun, projection) if is_wider else begun
+
+    def _widened(self, begun: Fields, name: str) -> Fields:
+        """Return embedded tokens, with everything added, times a projection to a larger width."""
+        table = begun.pop("X")
+        own: Fields = {
+            "W_pre": Owned(self._tensor(f"{name}.weight")),
+            "b_pre": Owned(self._tensor(f"{name}.bias")),
+            "eps": self.family.settings(self.config, 0)["eps"],
+        }
+        own |= {"ids": list(range(len(table))), "W_E": Owned(table), "weights_layout": OUT_IN}
+        own |= {"block": "encoder", "read": "all", "activation_pre": "none"}
+        made = solve(Problem(**begun, **own), keep=("F_pre",))["F_pre"]
+        self._notes.append(
+            f"X is the embedding of the tokens, after its normalization and {quoted(name)}"
+        )
+        return {"X": Owned(made)}
 
     def _embedded(self, ids: Sequence[int], place: str) -> Matrix:
         """Return the rows of the table for ids."""
@@ -150,9 +194,32 @@ class Model:
         begun = self._beginnings(0, place)
         E = begun["E"].array
         begun["E"] = Owned(E.reshape(len(E), -1))
-        begun |= {name: Owned(_flat(begun[name].array)) for name in ("class_token", "P")}
+        flat = {"class_token", "P", "more_tokens"} & {*begun}
+        begun |= {name: Owned(_flat(begun[name].array)) for name in flat}
+        if "more_tokens" in begun:
+            return self._with_more_tokens(image, patch, begun)
         cut = {"block": "vit", "image": image, "channels": wanted[0], "patch": list(patch)}
         return {**cut, "weights_layout": OUT_IN, **begun}
+
+    def _with_more_tokens(self, image: Matrix, patch: tuple[int, int], begun: Fields) -> Fields:
+        """Return the projected patches, after the class token and further learned tokens.
+
+        Positions are for all of them (DeiT), or not for the further ones (registers).
+        """
+        E, b, first, more, P = (
+            begun.pop(name).array for name in ("E", "b_E", "class_token", "more_tokens", "P")
+        )
+        patches = Project().apply(Patches(patch).apply(image), E.T, b.reshape(1, -1))
+        X = np.concatenate([first, more, patches])
+        if len(P) == len(X) - len(more):
+            P = np.insert(P, [1] * len(more), 0, axis=0)
+        self._notes.append(
+            f"X is the class token, {len(more)} more learned and the projected patches of the image"
+        )
+        down, across = (side // each for side, each in zip(image.shape[1:], patch, strict=True))
+        cut = PatchGrid(len(image), down, across)
+        others = [f"extra {number}" for number in range(1, len(more) + 1)]
+        return {"X": Owned(X), "P": Owned(P), "labels": ["class", *others, *cut.labels], **begun}
 
     def begin_spectrogram(self, frames: Matrix, place: str) -> Fields:
         """Return the convolved spectrogram before the first layer, and its positions.
@@ -191,6 +258,10 @@ class Model:
             raise self.config.wrong(key, said, "a whole number from 1, or two of them,")
         return sides[0], sides[1]
 
+    def place(self, number: int) -> str:
+        """Return the start of the names of a layer's tensors."""
+        return self.root + self._pattern.format(number)
+
     def layer(self, number: int) -> Fields:
         """Return the matrices and the settings of a layer, from 0.
 
@@ -204,13 +275,15 @@ class Model:
                 f"there is no layer {number}: this model has {self.count}, from 0 to "
                 f"{self.count - 1}"
             )
-        start = self.root + self._pattern.format(number)
+        start = self.place(number)
         names = [name for name in self.weights if name.startswith(start)]
-        faults: list[str] = []
-        for name in names:
-            if renamed(name, self.family.own) is None and not is_buffer(name):
-                faults.append(f"{quoted(name)} is in this layer, and nothing here reads it")
-        settings = self.family.settings(self.config, number)
+        names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
+        faults = [
+            f"{quoted(name)} is in this layer, and nothing here reads it"
+            for name in names
+            if not self._is_read(name)
+        ]
+        settings = self._settings(number)
         sides = {side: [n for n in names if own in n] for side, own in self.family.sides.items()}
         in_sides = {name for side in sides.values() for name in side}
         fields = self._read([n for n in names if n not in in_sides], settings, faults)
@@ -219,30 +292,90 @@ class Model:
         parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
         if faults:
             raise InputError(in_place(str(self.folder), faults))
+        self._scale(fields)
         for name in self.family.shared:
             side, _, own = name.rpartition(".")
             (parts[side] if side else fields)[own] = self._shared(name)
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
+        if "W_UKV" in fields:
+            fields = latent_fields(fields, int(settings["heads"]), int(settings["rope_dims"]))
+            self._notes.append("the first columns of W_K are those of rope: they take K_R as it is")
         self._check_places(parts.get("self", fields), settings)
+        settings |= self._turned_by(number, settings)
+        dropped = () if "W_router" in fields else _OF_ROUTERS
+        settings = {n: each for n, each in settings.items() if n not in dropped}
+        self._scale_parts(fields)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**settings, "weights_layout": OUT_IN, **owned, **inner}
 
+    def _turned_by(self, number: int, settings: Fields) -> Fields:
+        """Return the frequencies of rope, where its scaling has its own; {} for others."""
+        if settings.get("positions") != "rope":
+            return {}
+        dims = settings.get("rope_dims") or self.config.count_or_none("head_dim")
+        dims = dims or self.config.count("hidden_size") // settings["heads"]
+        found = frequencies(self.config, number, dims, self._tokens)
+        if "rope_factor" in found:
+            found["rope_factor"] = Fraction(str(found["rope_factor"]))
+        if found:
+            settings.pop("rope_base", None)
+        return found
+
+    def _scale_parts(self, fields: Fields) -> None:
+        """Multiply what a layer's parts give by the factor of the family, within their weights."""
+        factor = self.family.part_factor and self.family.part_factor(self.config, 0)
+        if factor in (None, 1):
+            return
+        for name in _LAST_OF_PARTS:
+            if name in fields:
+                fields[name] = fields[name] * fields[name].dtype.type(factor)
+        self._notes.append(f"W_O and W_2 are what the model keeps, times {factor:.6g}")
+
     def _read(self, names: list[str], settings: Fields, faults: list[str]) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
-        heads = Heads(settings["heads"], self.family.key_heads(self.config, 0))
+        own = self.family.key_heads(self.config, 0), *self.family.fused(self.config, 0)
+        heads = Heads(settings["heads"], *own)
         found = named(names, faults.append, self.family.own)
         if self.family.is_out_in:
             found = {field: (name, each._replace(end="")) for field, (name, each) in found.items()}
         return layer_fields(_Read(self), found, heads, faults.append)
 
+    def _is_read(self, name: str) -> bool:
+        """Return whether a tensor of a layer has a meaning here, or needs none."""
+        is_scale = self.is_in_8_bits and name.endswith((".SCB", ".weight_format"))
+        return is_scale or is_buffer(name) or renamed(name, self.family.own) is not None
+
+    def _settings(self, number: int) -> Fields:
+        """Return the settings of a layer, with rope's factors that a GGUF file contains."""
+        settings = self.family.settings(self.config, number)
+        if FREQUENCIES in self.weights:
+            factors = self.weights[FREQUENCIES].astype(float)
+            plain = float(settings.pop("rope_base")) ** -(np.arange(len(factors)) / len(factors))
+            settings["rope_frequencies"] = Owned(plain / factors)
+        return settings
+
+    def _scale(self, fields: Fields) -> None:
+        """Multiply the outputs of each part by its layer scale, in the weights that make them."""
+        for name, own in (("lambda_1", "O"), ("lambda_2", "2")):
+            if (scale := fields.pop(name, None)) is not None:
+                is_out_in = fields["weights_layout"] == OUT_IN
+                fields[f"W_{own}"] = fields[f"W_{own}"] * (scale[:, None] if is_out_in else scale)
+                fields[f"b_{own}"] = fields[f"b_{own}"] * scale
+                self._notes.append(f"W_{own} and b_{own} contain the layer scale ({name})")
+
     def _shared(self, name: str) -> Matrix:
-        """Return a tensor that is in the first layer, and applies to all."""
-        return self._tensor(self.root + self._pattern.format(0) + self.family.shared[name])
+        """Return a tensor that is in the first layer, or before all, and applies to all."""
+        own = self.family.shared[name]
+        first = self.root + self._pattern.format(0) + own
+        return self._tensor(first if self._stored(first) else self.root + own)
 
     def normalised(self) -> Fields:
         """Return the normalisation after the last layer; {} if there is none."""
+        if self.family.has_plain_end:
+            width = self.weights.shape(self.root + self.family.tokens)[-1]
+            return {"gamma_out": Owned(np.ones(width, np.float32))}
         return {
             name: _owned(self._gained(name, self._tensor(self.root + own)))
             for name, own in self.family.ends.items()
@@ -272,9 +405,11 @@ class Model:
     @cached_property
     def head(self) -> Head | None:
         """Its head: that of its architecture, or the one whose tensors exist; None for none."""
-        heads = self.family.heads
+        heads = self.family.all_heads
         if name := self.architecture:
-            return next((head for end, head in heads.items() if name.endswith(end)), None)
+            head = next((head for end, head in heads.items() if name.endswith(end)), None)
+            is_there = head is None or head.gives != POOLED or bool(self._places(head))
+            return head if is_there else None
         table = self.root + self.family.tokens
         found = [(self._places(head), head) for head in heads.values()]
         held = [(len({*places.values()} - {table}), head) for places, head in found if places]
@@ -286,7 +421,7 @@ class Model:
             field: next(filter(None, (self._stored(n.replace("{}", self.root)) for n in names)), "")
             for field, names in head.tensors.items()
         }
-        if not named["W_out"] and head.is_tied and self.is_tied:
+        if head.is_tied and not named["W_out"] and self.is_tied:
             named["W_out"] = self.root + self.family.tokens
         if not all(name for field, name in named.items() if field.startswith("W_")):
             return {}
@@ -305,7 +440,7 @@ class Model:
         if not places:
             raise InputError(
                 f"{self.folder}: its architecture is {self.architecture}, and it holds no "
-                f"{quoted(head.tensors['W_out'][0])}"
+                f"{quoted(next(iter(head.tensors.values()))[0])}"
             )
         arrays = {name: self._tensor(place) for name, place in places.items()}
         if head.behind:
@@ -324,7 +459,7 @@ class Model:
             )
         fields = {name: Owned(self._turned(name, each, layout)) for name, each in arrays.items()}
         said = {name: says(self.config, 0) for name, says in head.says.items()}
-        return {**fields, **said, "read": head.reads}
+        return {"read": head.reads, **fields, **said}
 
     @staticmethod
     def _turned(name: str, array: Matrix, layout: str) -> Matrix:
@@ -337,11 +472,15 @@ class Model:
 
     def has_shares(self, classes: int) -> bool:
         """Return whether scores of so many classes are logits of one label, for a softmax."""
+        if self.is_of_spans:
+            return False
         kind = self.config.get("problem_type", None) if self.has_classes else None
         return classes > 1 if kind is None else kind == SINGLE_LABEL
 
     def classes(self, ids: Sequence[int]) -> list[str]:
         """Return the names of these classes."""
+        if self.head is not None and self.head.labels:
+            return [self.head.labels[each] for each in ids]
         names = self.config.get("id2label", {})
         if not isinstance(names, dict):
             raise self.config.wrong("id2label", names, "an object, a name for each class,")
@@ -358,6 +497,21 @@ class Model:
                 return tuple(ids)
         return ()
 
+    def stop_of(self, ids: Sequence[int]) -> int | None:
+        """Return the position of the token that its head reads, from 0; None if not by the ids."""
+        stops = None if self.head is None else self.head.stops
+        return None if stops is None else stops(self.config, ids)
+
+    @property
+    def is_of_spans(self) -> bool:
+        """Whether its head returns the scores of a start and an end for each token."""
+        return self.head is not None and self.head.labels == SPAN
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether its head returns a vector."""
+        return self.head is not None and self.head.gives == POOLED
+
     def is_padding(self, token: int) -> bool:
         """Return whether a classification head skips a token at the end as padding."""
         return self.has_classes and token == self.config.get("pad_token_id", None)
@@ -367,7 +521,10 @@ class Model:
         """The largest number of tokens for which it has positions; None for any number."""
         name = self.root + self.family.begins.get(self.family.positions, "")
         if not self.family.positions or name not in self.weights:
-            return None
+            if self.family.has_sinusoids:
+                return int(self.config.count("max_position_embeddings"))
+            most = longest(self.config)
+            return None if most is None or self._tokens > most else most
         return int(self.weights.shape(name)[0]) - self.family.offset
 
     @property
@@ -378,7 +535,8 @@ class Model:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks about what was read."""
-        kinds = dict.fromkeys(_HALVES[k] for k in self.weights.read.values() if k in _HALVES)
+        kinds = dict.fromkeys(_HALVES.get(k, k) for k in self.weights.read.values())
+        kinds = {kind: None for kind in kinds if kind not in _WHOLE}
         wide = [f"weights are given in {' and '.join(kinds)}, computed in float32"]
         return (*(wide if kinds else ()), *dict.fromkeys(self._notes))
 
@@ -386,7 +544,10 @@ class Model:
         """Return the parts before the layers, with positions for each token."""
         made: Fields = {}
         for name, own in self.family.begins.items():
-            array = self._tensor(self.root + own)
+            is_stored = (
+                name != "P" or not self.family.has_sinusoids or self._stored(self.root + own)
+            )
+            array = self._tensor(self.root + own) if is_stored else self._sinusoids()
             if name == self.family.positions:
                 array = array[self.family.offset :]
                 if tokens > len(array):
@@ -397,8 +558,18 @@ class Model:
             made[name] = _owned(array)
         return made
 
+    def _sinusoids(self) -> Matrix:
+        """Return sinusoids for all positions: in each row the sines, and then the cosines."""
+        count, width = (self.config.count(key) for key in ("max_position_embeddings", "d_model"))
+        if count * width > MOST_SINUSOIDS:
+            raise self.config.wrong("max_position_embeddings", count, "a smaller number")
+        found = Sinusoids().apply(np.zeros((count, width)))
+        return np.hstack([found[:, ::2], found[:, 1::2]]).astype(np.float32)  # as it is kept
+
     def _gained(self, name: str, array: Any) -> Any:
-        """Return a gain as used: some families store its difference from 1."""
+        """Return a gain as used: some families store its difference from 1, or heads in rows."""
+        if name.startswith("gamma"):
+            array = array.reshape(-1)
         if self.family.gain_above and name.startswith("gamma"):
             return array + array.dtype.type(self.family.gain_above)
         return array
@@ -407,7 +578,12 @@ class Model:
         stored = self._stored(name)
         if not stored:
             raise self._is_not_there(name)
-        return self._checked(stored, self.weights[stored])
+        array = self.weights[stored]
+        scale = f"{stored.removesuffix('weight')}SCB"
+        if self.is_in_8_bits and array.dtype == np.int8 and scale in self.weights:
+            rows: Matrix = self.weights[scale].astype(np.float32)[:, None] / np.float32(127)
+            return array * rows
+        return self._checked(stored, array)
 
     def _stored(self, name: str) -> str:
         """Return the name of a tensor in the files, which may be old; or ""."""
@@ -435,7 +611,7 @@ class Model:
         width = fields["W_Q"].shape[0 if fields.get("weights_layout", OUT_IN) == OUT_IN else 1]
         for key in ("head_dim", "d_kv"):
             own = self.config.count_or_none(key)
-            if own is not None and own * heads != width:
+            if own is not None and own * heads != width and "W_DKV" not in fields:
                 raise InputError(
                     f"{self.config.place}: {heads} heads, {quoted(key)} is {own}, and the queries "
                     f"are {width} wide: that is not {heads} × {own}"
@@ -455,7 +631,11 @@ class _Read(dict[str, Matrix]):
         self._model = model
 
     def __getitem__(self, name: str) -> Matrix:
-        return self._model._tensor(name)
+        if OF_EACH not in name:
+            return self._model._tensor(name)
+        own = [each for each in self._model.weights if EXPERT.sub(OF_EACH, each) == name]
+        in_order = sorted(own, key=lambda each: int(EXPERT.findall(each)[0]))
+        return np.stack([self._model._tensor(each) for each in in_order])
 
 
 def _owned(value: Any) -> Any:
@@ -470,16 +650,20 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
     """Return the prefix of all names of a model, and the path of its layers."""
     for pattern in family.layers:
         first = pattern.format(0)
-        roots = dict.fromkeys(
-            name[:at] for name in weights for at in _places_of(first, name) if at >= 0
+        roots = list(
+            dict.fromkeys(
+                name[:at] for name in weights for at in _places_of(first, name) if at >= 0
+            )
         )
+        if len(roots) > 1 and family.tower:
+            roots = [root for root in roots if root.endswith(family.tower)]
         if len(roots) > 1:
             said = " and ".join(quoted(root + first) for root in roots)
             raise InputError(
                 f"{folder}: layer 0 fits {len(roots)} places, {said}: keep one model in the folder"
             )
         if roots:
-            return next(iter(roots)), pattern
+            return roots[0], pattern
     wanted = " or ".join(pattern.format(0) + "…" for pattern in family.layers)
     raise InputError(
         f"{folder}: its config is that of {family.title}, and no tensor is called {wanted}"
@@ -494,60 +678,14 @@ def _places_of(first: str, name: str) -> Iterable[int]:
     return (at + 1,) if at >= 0 else ()
 
 
-def _known(config: Config, weights: Weights) -> Family:
-    """Return the family of a model; an unknown one raises an error with its tensors and fields."""
-    family = family_of(config)
-    if family is not None:
-        return family
-    kinds = [kind for each in FAMILIES for kind in each.types]
-    lines = [
-        f"{config.place}: model_type {quoted(str(config.get('model_type')))} is none of those "
-        f"opened here: {', '.join(kinds)}. These tensors of it are of one layer; the fields beside "
-        "them are what to fill of a problem, as JSON or .npz, with X, heads and the other settings:"
+def _known(config: Config, weights: Weights) -> list[Family]:
+    """Return the rows of a model, one for each tower; an unknown one raises an error."""
+    families = families_of(config)
+    held = [
+        each
+        for each in families
+        if not config.says(each.inside) or any(each.tower in name for name in weights)
     ]
-    lines += [f"  {line}" for line in _of_one_layer(weights)]
-    near = sorted(FAMILIES, key=lambda each: len(_unread(each, weights)))[:MOST_NEAR]
-    lines.append("Families whose names fit most of its tensors, and the tensors that each lacks:")
-    for each in near:
-        unread = [f'"{harmless(name)}"' for name in _unread(each, weights)]
-        more = [f"{len(unread) - MOST_NAMED} more"] if len(unread) > MOST_NAMED else []
-        lines.append(f"  {each.title}: {', '.join([*unread[:MOST_NAMED], *more]) or 'none'}")
-    raise InputError("\n".join(lines))
-
-
-def _unread(family: Family, weights: Weights) -> list[str]:
-    """Return the tensors before, in and after the first layer that a family does not read."""
-    inner = [pattern.format(0) for pattern in family.layers]
-    heads = (
-        name for head in family.heads.values() for all_ in head.tensors.values() for name in all_
-    )
-    outer = (family.tokens, *family.begins.values(), *family.ends.values(), *heads)
-    ends = tuple(name.replace("{}", "") for name in outer if name)
-    found = []
-    for name in weights:
-        numbers = [part for part in name.split(".") if part.isdigit()]
-        if (numbers and numbers[0] != "0") or is_buffer(name):
-            continue
-        starts = any(_places_of(each, name) for each in inner)
-        is_read = renamed(name, family.own) is not None if starts else name.endswith(ends)
-        if not is_read:
-            found.append(name)
-    return found
-
-
-def _of_one_layer(weights: Weights) -> list[str]:
-    """Return the tensors of the first layer, each with its possible field."""
-    names = list(weights)
-    first = [name for name in names if "0" in name.split(".")] or names
-    lines = []
-    for name in first[:MOST_NAMED]:
-        meaning = meaning_of(name)
-        field = meaning.field if meaning and meaning.field.rstrip("QKV") != "W_" else ""
-        if meaning is not None and not field:
-            field = ", ".join(f"W_{each}" for each in meaning.field.removeprefix("W_"))
-        size = " × ".join(map(str, weights.shape(name)))
-        known = field if field in GIVEN or "," in field else field or "?"
-        lines.append(f'"{harmless(name)}", {size or "one number"}: {known}')
-    if len(first) > MOST_NAMED:
-        lines.append(f"… and {len(first) - MOST_NAMED} more")
-    return lines
+    if families:
+        return held or families
+    raise unknown(config, weights)

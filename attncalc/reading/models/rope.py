@@ -1,14 +1,18 @@
 """The rope settings of a config: base, share of a head, and scaling."""
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from attncalc.base.errors import InputError
+from attncalc.reading.models.family import Said
 from attncalc.reading.models.folder import Config
 
 _NOT_OF_IT = ("rope_theta", "partial_rotary_factor")
 """Keys beside the numbers of a scaling that are separate fields."""
+_BY_FREQUENCIES = ("yarn", "longrope", "dynamic")
+"""The scalings whose frequencies are computed here; others are settings of a problem."""
 _LOCAL = ("sliding_attention",)
 
 
@@ -18,21 +22,34 @@ def _kind(config: Config, layer: int) -> str:
     return str(kinds[layer]) if isinstance(kinds, list) and layer < len(kinds) else ""
 
 
-def a_share(config: Config, layer: int) -> int | None:
-    """Read the number of columns of a head that rope rotates; None for all."""
-    for key in ("rope_parameters.partial_rotary_factor", "partial_rotary_factor", "rope_pct"):
-        if config.get(key, None) is not None:
-            width = config.count("hidden_size") // config.count("num_attention_heads")
-            return int(width * config.number(key))
-    return None
+_SHARES = (
+    "rope_parameters.partial_rotary_factor",
+    "partial_rotary_factor",
+    "rotary_pct",
+    "rope_pct",
+)
+
+
+def a_share(default: float = 1) -> Said:
+    """Return a reader of the number of columns of a head that rope rotates; None for all."""
+
+    def says(config: Config, layer: int) -> int | None:
+        key = next((key for key in _SHARES if config.get(key, None) is not None), _SHARES[0])
+        width = config.count_or_none("head_dim") or (
+            config.count("hidden_size") // config.count("num_attention_heads")
+        )
+        found = int(width * config.number(key, default))
+        return None if found == width else found
+
+    return says
 
 
 def a_base(config: Config, layer: int) -> Fraction:
-    """Read the base of rope, from the parameters of rope or from the older key."""
+    """Read the base of rope, from the parameters of rope or from an older key."""
     own = f"rope_parameters.{_kind(config, layer)}.rope_theta"
     local = config.get("rope_local_base_freq", None) is not None and own.split(".")[1] in _LOCAL
     first = "rope_local_base_freq" if local else own
-    for key in (first, "rope_parameters.rope_theta", "rope_theta"):
+    for key in (first, "rope_parameters.rope_theta", "rope_theta", "rotary_emb_base"):
         if config.says(key):
             found = config.number(key)
             if found <= 0:
@@ -51,18 +68,121 @@ def a_scaling(config: Config, layer: int) -> Any:
     """
     from attncalc.problem.attention.rope_scaling import read_rope_scaling  # it loads numpy
 
-    key = "rope_parameters" if config.get("rope_parameters", {}) else "rope_scaling"
-    said = config.get(key, None)
-    if isinstance(said, Mapping) and _kind(config, layer) in said:  # one for each kind of layers
-        said = said[_kind(config, layer)]
-    if said is None:
+    key, said = _scaling(config, layer)
+    if not said or _type(said) in _BY_FREQUENCIES:
         return None
-    if not isinstance(said, Mapping):
-        raise config.wrong(key, said, "an object")
     try:
         return read_rope_scaling({k: v for k, v in said.items() if k not in _NOT_OF_IT})
     except (InputError, ValueError) as error:
         raise InputError(f"{config.place}: {key} {error}") from None
+
+
+def _scaling(config: Config, layer: int) -> tuple[str, Mapping[str, Any]]:
+    """Return the key of the scaling of rope, and its parameters for a layer."""
+    key = "rope_parameters" if config.get("rope_parameters", {}) else "rope_scaling"
+    said = config.get(key, None)
+    if isinstance(said, Mapping) and _kind(config, layer) in said:  # one for each kind of layers
+        said = said[_kind(config, layer)]
+    if said is not None and not isinstance(said, Mapping):
+        raise config.wrong(key, said, "an object")
+    return key, said or {}
+
+
+def _type(said: Mapping[str, Any]) -> str:
+    kind = str(said.get("rope_type", said.get("type", "default")))
+    return "longrope" if kind == "su" else kind
+
+
+def frequencies(config: Config, layer: int, dims: int, tokens: int) -> dict[str, Any]:
+    """Return the frequencies and the factor of rope that is scaled by yarn, longrope or dynamic.
+
+    Peng et al., *YaRN* (2023); Ding et al., *LongRoPE* (2024). {} for other scalings.
+
+    Parameters
+    ----------
+    config, layer
+        The config, and the layer.
+    dims
+        The number of columns that are turned.
+    tokens
+        The number of tokens, which decides between short and long texts.
+    """
+    key, said = _scaling(config, layer)
+    kind = _type(said)
+    if kind not in _BY_FREQUENCIES:
+        return {}
+    own = Config(f"{config.place}, {key}", {**config.values, **said})
+    base, most = float(a_base(config, layer)), config.count("max_position_embeddings")
+    original = own.count("original_max_position_embeddings", most)
+    factor = float(own.number("factor", None) or most / original)
+    grows = 1.0
+    if kind == "dynamic":
+        longer = max(tokens, most) / most
+        base *= (factor * longer - (factor - 1)) ** (dims / (dims - 2))
+    plain = [base ** (-2 * pair / dims) for pair in range(dims // 2)]
+    if kind == "longrope":
+        each = own.get("long_factor" if tokens > original else "short_factor")
+        if not isinstance(each, list) or len(each) != len(plain):
+            raise own.wrong("short_factor", each, f"{len(plain)} numbers, one for each pair,")
+        plain = [one / float(by) for one, by in zip(plain, each, strict=True)]
+        grows = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
+    elif kind == "yarn":
+        plain = _by_yarn(own, plain, (base, dims, original), factor)
+        grows = _yarn_factor(own, factor)
+    grows = float(own.number("attention_factor", None) or grows)
+    return {"rope_frequencies": plain, **({"rope_factor": grows} if grows != 1 else {})}
+
+
+def _by_yarn(
+    own: Config, plain: list[float], sizes: tuple[float, int, int], factor: float
+) -> list[float]:
+    """Return frequencies, of which the slow ones are divided by the factor."""
+    base, dims, original = sizes
+
+    def pair(turns: float) -> float:
+        """Return the pair that turns so often within the original length."""
+        return dims * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(base))
+
+    low, high = (
+        pair(own.number(key, None) or default)
+        for key, default in (("beta_fast", 32), ("beta_slow", 1))
+    )
+    if own.is_so("truncate", True):
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, dims - 1)
+    high += 0.001 if low == high else 0
+    ramp = [min(max((at - low) / (high - low), 0), 1) for at in range(len(plain))]
+    return [one / factor * far + one * (1 - far) for one, far in zip(plain, ramp, strict=True)]
+
+
+def _yarn_factor(own: Config, factor: float) -> float:
+    """Return the factor of rotated columns, of one or two scales."""
+    scales = [float(own.number(key, None) or 0) for key in ("mscale", "mscale_all_dim")]
+
+    def grown(scale: float) -> float:
+        return 0.1 * scale * math.log(factor) + 1 if factor > 1 else 1.0
+
+    return grown(scales[0]) / grown(scales[1]) if all(scales) else grown(1)
+
+
+def scale_of_yarn(config: Config) -> float:
+    """Return the factor of queries, and of keys, by which DeepSeek's scores grow with yarn."""
+    key, said = _scaling(config, 0)
+    own = Config(f"{config.place}, {key}", said)
+    scale = own.number("mscale_all_dim", None) or 0
+    if _type(said) == "default" or not scale or own.number("factor") <= 1:
+        return 1.0
+    return float(0.1 * scale * math.log(own.number("factor")) + 1)
+
+
+def longest(config: Config) -> int | None:
+    """Return the number of tokens up to which frequencies stay the same; None for any."""
+    kind, said = _type(_scaling(config, 0)[1]), _scaling(config, 0)[1]
+    most = config.get("max_position_embeddings", None)
+    original = said.get("original_max_position_embeddings") or config.get(
+        "original_max_position_embeddings", None
+    )
+    return {"dynamic": most, "longrope": original or most}.get(kind)
 
 
 def remarks_on_share(config: Config) -> list[str]:
@@ -75,7 +195,7 @@ def remarks_on_share(config: Config) -> list[str]:
     """
     for key in ("rope_parameters.partial_rotary_factor", "partial_rotary_factor"):
         if config.get(key, None) is not None and config.number(key) != 1:
-            if a_scaling(config, 0) is not None:
+            if _type(_scaling(config, 0)[1]) != "default":
                 raise config.wrong(key, config.get(key), "1 (for rope that is scaled)")
             return [
                 f"{key} is ignored, as transformers does for this family: rope turns all columns"

@@ -17,6 +17,7 @@ _COMMENT = re.compile(r"(?:#|%(?=[ \t]{0,40}[A-Za-z]))[^\n]*")
 """A comment after a row; a percent sign alone is not a comment."""
 _BLOT = re.compile(r"[▒▓░█■□#?¿!�]{1,4}")
 """Signs in place of an illegible number."""
+_WORD = re.compile(r"[^\W\d_]{3,}\.?")
 _LEFT_OUT = ("...", "…")
 _NUMBERLIKE = re.compile(r"\d|[½¼¾⅓⅔]|_{2,}|\?|∞|inf", re.IGNORECASE)
 
@@ -148,6 +149,8 @@ def is_matrix(rows: Rows, is_round: bool) -> bool:
         return False
     misspelt = [cell for cell in cells if not looks_like_entry(cell)]
     bad = len(misspelt)
+    if len(rows) == 1 and any(map(_WORD.fullmatch, misspelt)):  # [6 pts]
+        return False
     if not any(_NUMBERLIKE.search(cell) for cell in cells):
         return False
     may_be = all(map(_BLOT.fullmatch, misspelt)) if is_round else True

@@ -24,7 +24,7 @@ The structure that interactive pages rely on:
 import base64
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count, product
 from typing import NamedTuple
@@ -42,6 +42,8 @@ from attncalc.writing.html.mathml import (
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.style import needed, style
 from attncalc.writing.html.tables import matrix_table, text_table
+from attncalc.writing.languages.catalogue import ENGLISH
+from attncalc.writing.languages.translated import in_language
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote
 
@@ -97,13 +99,17 @@ def write_html(
         (part.title for part in document.parts if isinstance(part, parts.Table)), "attncalc"
     )
     is_live = live is not None and bool(document.sections)
-    whole = _as_whole_as_fits(document, is_sure=is_live)
+    whole = _as_whole_as_fits(in_language(document), is_sure=is_live)
     body = joined(_HtmlForm(unfolded=unfolded).document(whole), LINE)
     look = style("attncalc.writing.html", "page.css") + (live.style if live else "")
     look = needed(look, f"{body} compact {live.script if live else ''}")
     scripts = [data_script(live.problem, "problem"), live.script] if live else []
     main = element("main", LINE, body, LINE)
-    return whole_page(title, main, look, scripts, class_="compact" if compact else None)
+    class_ = "compact" if compact else None
+    allows = "img-src data:" if any(isinstance(p, parts.Scan) for p in whole.parts) else ""
+    return whole_page(
+        title, main, look, scripts, class_=class_, allows=allows, language=document.language
+    )
 
 
 def data_script(json: str, name: str) -> Html:
@@ -120,6 +126,7 @@ def whole_page(
     *,
     class_: str | None = None,
     allows: str = "",
+    language: str = ENGLISH,
 ) -> str:
     """Return a page that loads and sends nothing: only content of the page is run.
 
@@ -133,6 +140,8 @@ def whole_page(
         The class of the body.
     allows
         What its policy allows besides, such as "img-src data:".
+    language
+        Its language, for screen readers and hyphenation.
     """
     made = [each if isinstance(each, Html) else element("script", _own(each)) for each in scripts]
     runs = [_fingerprint(each) for each in scripts if not isinstance(each, Html)]
@@ -160,7 +169,7 @@ def whole_page(
         LINE,
         element("body", LINE, body, LINE, *made, class_=class_),
         LINE,
-        lang="en",
+        lang=language,
     )
     return f"<!DOCTYPE html>\n{page}\n"
 
@@ -222,10 +231,10 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         yield from super().document(document)
         if notes := [*self.notes(document), *self._not_drawn]:
             listed = _bullets(notes, id=f"{self.prefix}notes")
-            yield self._section("Notes", listed, class_="notes")
+            yield self._section(self.say("Notes"), listed, class_="notes")
 
     def field(self, field: parts.Field) -> Iterator[Html]:
-        label = element("span", f"{field.label.capitalize()}:", class_="label")
+        label = element("span", f"{_label(self.say(field.label))}:", class_="label")
         text = element("span", class_="line") if field.text is None else field.text
         yield element("p", label, " ", text, class_="field")
 
@@ -239,20 +248,20 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         tables = []
         for grid in given.shown:  # a step may have the name of a given matrix, too
             prefix = f"{self.prefix}given-" if grid.name in self._steps else self.prefix
-            tables.append(matrix_table(grid, _caption(grid), prefix, given=True))
-        yield self._section("Given", _beside(tables), class_="given")
+            tables.append(matrix_table(grid, self._caption(grid), prefix, given=True))
+        yield self._section(self.say("Given"), _beside(tables), class_="given")
 
     def section(self, section: parts.Section) -> Iterator[Html]:
         name = section.step.name
         yield self._section(
             joined([in_mathml(name_in_mathml(name)), f": {section.said}"]),
             *self._of_section(section),
-            class_="step",
+            class_="step roomy" if section.has_room else "step",
             id=f"{self.prefix}step-{name}",
         )
 
     def _of_section(self, section: parts.Section) -> Iterator[Html]:
-        tables = (matrix_table(grid, _caption(grid), self.prefix) for grid in section.shown)
+        tables = (matrix_table(grid, self._caption(grid), self.prefix) for grid in section.shown)
         yield _beside(chain(() if section.is_marked else [_equation(section)], tables))
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
@@ -261,11 +270,11 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         if section.lines:
             yield self._work(section)
         if section.has_room:
-            yield element("div", element("p", "Work:"), class_="room")
+            yield element("div", element("p", self.say("Work:")), class_="room")
 
     def _work(self, section: parts.Section) -> Html:
         lines = joined(map(_line, section.lines), LINE)
-        what = f"How {section.step.name} is calculated"
+        what = self.say(f"How {section.step.name} is calculated")
         summary, room = element("summary", what), {"role": "group", "tabindex": 0}
         shown = element("div", LINE, lines, LINE, class_="lines wide", aria_label=what, **room)
         return element("details", summary, shown, class_="work", open=self.unfolded)
@@ -281,7 +290,9 @@ class _HtmlForm(parts.DocumentWriter[Html]):
             for place, (number, _) in enumerate(connections.heads)
             if number in told
         )
-        yield self._section(connections.title, _beside(heads, "heads"), class_="connections")
+        yield self._section(
+            self.say(connections.title), _beside(heads, "heads"), class_="connections"
+        )
 
     def _head(
         self,
@@ -296,9 +307,9 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         name = {"data_weights": connections.weights, "data_head": number or None}
         return element(
             "div",
-            *([self._heading(2, f"Head {number}")] if number else []),
+            *([self._heading(2, self.say(f"Head {number}"))] if number else []),
             _bullets(told, **name),
-            _beside(_figure(panel, kind) for kind in kinds),
+            _beside(_figure(panel, kind, self.say) for kind in kinds),
             class_="head",
         )
 
@@ -326,11 +337,14 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         return self._counted[kind]
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[Html]:
-        yield self._section(parts.TITLE_OF_PATTERNS, _bullets(patterns.shown), class_="patterns")
+        yield self._section(
+            self.say(parts.TITLE_OF_PATTERNS), _bullets(patterns.shown), class_="patterns"
+        )
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[Html]:
-        score = element("strong", f"Score: {verdict.score}")
-        yield element("p", score, f" ({verdict.share})", class_="score")
+        words = self.say(f"Score: {verdict.score} ({verdict.share})")
+        score, _, share = words.partition(" (")
+        yield element("p", element("strong", score), f" ({share}", class_="score")
         yield _bullets(verdict.sentences, class_="verdict")
 
     def table(self, table: parts.Table) -> Iterator[Html]:
@@ -341,6 +355,12 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         table = matrix_table(sheet.grid, sheet.title, self.prefix, is_step=False)
         yield self._section(sheet.title, table, class_="sheet")
 
+    def scan(self, scan: parts.Scan) -> Iterator[Html]:
+        source = f"data:image/png;base64,{base64.b64encode(scan.picture).decode()}"
+        image = element("img", src=source, alt="Page of the answer")
+        read = element("pre", scan.text)
+        yield self._section(self.say("As read"), image, read, class_="scan")
+
     def appendix(self, appendix: parts.Appendix) -> Iterator[Html]:
         outer = self.level, self.prefix, self._not_drawn
         for document in appendix.documents:
@@ -348,6 +368,10 @@ class _HtmlForm(parts.DocumentWriter[Html]):
             content = joined(self.document(_as_whole_as_fits(document)), LINE)
             yield element("article", content)
         self.level, self.prefix, self._not_drawn = outer
+
+    def _caption(self, grid: parts.Grid) -> Html:
+        name = in_mathml(name_in_mathml(grid.name))
+        return joined([name, f", {self.say(grid.which)}"]) if grid.head else name
 
     def _heading(self, below: int, text: object) -> Html:
         return element(f"h{self.level + below}", text)
@@ -365,16 +389,20 @@ def _equation(section: parts.Section) -> Html:
     return element("div", equation, class_=look, **room)
 
 
-def _figure(panel: Panel, kind: str) -> Html:
+def _figure(panel: Panel, kind: str, say: Callable[[str], str]) -> Html:
     """Return the map of a head, or its heatmap, with a legend."""
-    picture = map_of(panel) if kind == "map" else heatmap_of(panel)
+    picture = map_of(panel, say) if kind == "map" else heatmap_of(panel)
     sides = ("Inputs", "outputs") if panel.connections.are_columns else ("Outputs", "inputs")
     said = f"{sides[0]} down, {sides[1]} across: darker cells have larger weights."
     if kind == "map":
         said = "Solid: the largest weight of an output; dashed: the second."
         said = TO_DRAW if panel.connections.is_blank else said
     shown = element("div", picture, class_="wide", role="group", tabindex=0, aria_label="Picture")
-    return element("figure", shown, element("figcaption", said))
+    return element("figure", shown, element("figcaption", say(said)))
+
+
+def _label(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _bullets(texts: Sequence[str], **attributes: object) -> Html:
@@ -383,11 +411,6 @@ def _bullets(texts: Sequence[str], **attributes: object) -> Html:
 
 def _beside(tables: Iterable[Html], name: str = "beside") -> Html:
     return element("div", LINE, joined(tables, LINE), LINE, class_=name)
-
-
-def _caption(grid: parts.Grid) -> Html:
-    name = in_mathml(name_in_mathml(grid.name))
-    return joined([name, f", {grid.which}"]) if grid.head else name
 
 
 def _line(line: Derivation) -> Html:

@@ -1,6 +1,6 @@
 """Common parts of the pictures within a page: the drawn head, its names, its frame."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import product
 from typing import NamedTuple, TypeVar
@@ -164,7 +164,7 @@ class Side(NamedTuple):
             yield element("text", name, title, **where)
 
 
-def map_of(panel: Panel) -> Html:
+def map_of(panel: Panel, say: Callable[[str], str] = str) -> Html:
     """Return the map of a head; on a worksheet its dots, to draw lines between."""
     inputs, outputs = (
         distinct_names(panel.connections.inputs),
@@ -179,7 +179,7 @@ def map_of(panel: Panel) -> Html:
         line for place, row in enumerate(panel.rows()) for line in _lines(left, right, place, row)
     ]
     layers = [
-        element("g", *left.drawn("Inputs"), *right.drawn("Outputs"), class_="dots"),
+        element("g", *left.drawn(say("Inputs")), *right.drawn(say("Outputs")), class_="dots"),
         element("g", *(line for line, _ in lines), class_="lines"),
         element("g", *(text for _, text in lines if text), class_="weights"),
     ]

@@ -1,6 +1,7 @@
 """A problem for the script of a page: its plans as equations, and typed values as texts."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -40,6 +41,8 @@ HARDMAX = "hardmax"
 CHOSEN = Fraction(987654321)
 """A number to find in an equation, where a number that a reader chooses is."""
 CAPPED = ("SoftCap", "SoftCapBack")
+LONGEST_NAME = 80
+"""Characters in the name of a downloaded file."""
 MOST_ENTRIES = 20_000
 """Entries of given matrices up to which a page contains plans for other conventions, too."""
 
@@ -139,7 +142,9 @@ def page_data(
 
 def practice_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
     """Return the data to mark a worksheet: the problem, and its plan."""
-    return live_data(problem, fractions) | {"problem": in_json(problem)}
+    words = re.findall(r"[^\W_]+", f"{problem.student.partition(' (')[0]} {problem.title}".lower())
+    file = "-".join(words)[:LONGEST_NAME] if problem.student else "answers"
+    return live_data(problem, fractions) | {"problem": in_json(problem), "file": f"{file}.json"}
 
 
 def stated_steps(problem: Problem, steps: Plan) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from attncalc.base.errors import InputError
 from attncalc.equations.operation import UnstatedError
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
+from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.live.data import page_data, practice_data
 from attncalc.writing.live.script import PAGE, PRACTICE, script
 from attncalc.writing.page import Page
@@ -41,8 +42,10 @@ def write_page(
     InputError
         If it is to be for practice, and cannot be computed in the page.
     """
-    if page.is_blank and not practice:  # static without a note, because it is handed out
-        return write_html(page)
+    if practice and page.language != ENGLISH:
+        raise InputError("--practice is in English only: leave out language")
+    if page.language != ENGLISH or (page.is_blank and not practice):
+        return write_html(page, unfolded=unfolded)  # static without a note: it is handed out
     what, live = PRACTICE if practice else PAGE, None
     if (why := _why_not(page, practice=practice)) is None:
         try:

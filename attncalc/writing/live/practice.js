@@ -24,6 +24,7 @@ const byColumns = data.settings.layout === "columns";
 const solution = solve(data), work = new Work(solution, data.fractions);
 const boxes = new Map();
 const place = `attncalc practice ${hashOf(JSON.stringify(data.problem))}`;
+const hinted = new Map(); // the highest level of the hints on each step
 let last = null;
 
 /** A number that identifies a problem: stored answers belong to one. */
@@ -52,7 +53,7 @@ function fillWithBoxes(table) {
 }
 
 function walk(event) {
-  const asked = event.key === "Enter" && (event.shiftKey ? hint : event.ctrlKey || event.metaKey ? show : null);
+  const asked = event.key === "Enter" && (event.shiftKey ? () => hint(3) : event.ctrlKey || event.metaKey ? show : null);
   if (asked) {
     event.preventDefault();
     return void asked();
@@ -139,13 +140,31 @@ function check() {
 /** A fraction, as check reads it: a mixed number it does not. */
 const typed = ({ n, d }) => (d === 1n ? String(n) : `${n}/${d}`);
 
-/** The line without its result, nor any number that the result is. */
-function hint() {
-  if (!last) return say("Select an entry first.");
-  const { entry, forms, remark } = work.line(last.name, last.k);
-  const said = forms.map((form) => ` = ${written(form)}`).join("");
-  line.textContent = `${written(entry)}${said} = ?${remark ? `   (${remark})` : ""}`;
+/** Where to look; the rule; or the line without its result, nor any number that the result is. */
+function hint(level) {
+  const entry = (level > 1 && last) || firstNotRight();
+  if (!entry) return say("Everything is right.");
+  hinted.set(entry.name, Math.max(level, hinted.get(entry.name) ?? 0));
+  if (level === 1) entry.input.focus();
+  at(entry);
+  line.textContent = [`Look at ${entry.said}.`, ruleOf(entry.name), lineOf(entry)][level - 1];
   return null;
+}
+
+function lineOf({ name, k }) {
+  const { entry, forms, remark } = work.line(name, k);
+  const said = forms.map((form) => ` = ${written(form)}`).join("");
+  return `${written(entry)}${said} = ?${remark ? `   (${remark})` : ""}`;
+}
+
+function firstNotRight() {
+  const statuses = mark(solution, texts());
+  return [...boxes.values()].find(({ name, k }) => !["correct", "rounding", "follows"].includes(statuses[name][k]));
+}
+
+function ruleOf(name) {
+  const { formula, chosen = {} } = data.steps.find((each) => each.name === name);
+  return `${name} = ${Object.values(chosen).reduce((text, of) => text.replaceAll("#", data.settings[of]), formula)}`;
 }
 
 function show() {
@@ -160,7 +179,9 @@ function show() {
 
 /** The answers as attncalc check reads them: blanks are null. */
 function answers() {
-  const found = {};
+  const { title, student, code } = data.problem;
+  const found = code ? { problem: { title, student, code } } : {};
+  if (hinted.size) found.problem = { ...found.problem, hints: Object.fromEntries(hinted) };
   for (const [name, row] of Object.entries(texts())) {
     const [h, r, c] = sidesOf(solution.carried[name]);
     if (!row.some((text) => text.trim())) continue;
@@ -174,8 +195,8 @@ function answers() {
 }
 
 function download() {
-  save(answers(), "answers.json");
-  say("answers.json is in your downloads. Mark it with: attncalc check problem.json answers.json");
+  save(answers(), data.file);
+  say(`${data.file} is in your downloads. Mark it with: attncalc check problem.json ${data.file}`);
 }
 
 function clear() {
@@ -189,17 +210,18 @@ function clear() {
 
 const line = make("p", { "aria-live": "polite", class: "line" });
 const aside = make("div", { class: "at-hand", hidden: true, role: "region", "aria-label": "The selected entry" }, line,
-  make("div", { class: "buttons" }, button("Hint", hint), button("Show", show)));
+  make("div", { class: "buttons" }, button("Hint 2", () => hint(2)), button("Hint 3", () => hint(3)), button("Show", show)));
 
 export function start() {
   for (const room of all(".room")) room.hidden = true; // there are boxes
   all("table[data-step]").forEach(fillWithBoxes);
   main.before(make("div", { class: "live", role: "region", "aria-label": "Practice" },
-    make("div", { class: "buttons" }, button("Check", check), button("Download my answers", download), button("Clear", clear)),
+    make("div", { class: "buttons" }, button("Check", check), button("Hint 1", () => hint(1)), button("Download my answers", download), button("Clear", clear)),
     whereItIsSaid(),
     make("p", {}, "Your answers stay in this browser. Check shows what is right, or correct given your "
       + "earlier values; run attncalc check on the downloaded answers for more. "
-      + "Hint (Shift+Enter) and Show (Ctrl+Enter) act on the selected entry.")));
+      + "Hint 1 says where to look, and at the selected entry Hint 2 the rule, Hint 3 (Shift+Enter) the work "
+      + "and Show (Ctrl+Enter) the result; the download lists hints.")));
   document.body.append(aside);
   say(recall() ? "" : KEEPS_NOTHING);
 }

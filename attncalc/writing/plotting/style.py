@@ -2,14 +2,15 @@
 
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import to_rgb
-from matplotlib.font_manager import findfont, fontManager, get_font
+from matplotlib.font_manager import findfont, findSystemFonts, fontManager, get_font
 from numpy.typing import NDArray
 
 FONT = "DejaVu Sans"
@@ -146,8 +147,19 @@ def fonts_for(texts: Iterable[str]) -> list[str]:
     """Return the default font, then installed ones that may contain missing letters."""
     if not _missing(texts, [FONT]):
         return [FONT]
+    _find_new_fonts()
     installed = {font.name for font in fontManager.ttflist}
     return [FONT, *(name for name in _FONTS_FOR_THE_REST if name in installed)]
+
+
+@cache
+def _find_new_fonts() -> None:
+    """Add fonts that were installed after matplotlib listed them."""
+    known = {font.fname for font in fontManager.ttflist}
+    for path in findSystemFonts():
+        if path not in known:
+            with suppress(OSError, RuntimeError):  # it is no font that matplotlib can read
+                fontManager.addfont(path)
 
 
 def undrawable(texts: Iterable[str]) -> str:

@@ -23,7 +23,7 @@ from attncalc.writing.reports.many import (
 )
 from attncalc.writing.verdict import Said
 
-OF_A_CLASS = ("student", "id", "email", "folder", "problem", "answer", "paired by")
+OF_A_CLASS = ("student", "id", "email", "folder", "problem", "answer", "paired by", "late")
 NO_ANSWER = "no answer"
 EARNED, POSSIBLE, SHARE = 1, 2, 3
 """The columns of these in a row."""
@@ -72,11 +72,20 @@ class ClassRow(NamedTuple):
     student: tuple[str, str, str, str]
     problem: str
     outcome: Outcome
+    is_late: bool = False
+
+
+class Stray(NamedTuple):
+    """An answer that is not marked: "unmatched" or "replaced", with the reason."""
+
+    place: str
+    why: str
+    what: str = "unmatched"
 
 
 def as_csv(
     entries: Sequence[ClassRow],
-    strays: Sequence[tuple[str, str]],
+    strays: Sequence[Stray],
     steps: Sequence[str],
     said: Said,
 ) -> Iterator[str]:
@@ -94,21 +103,24 @@ def as_csv(
         Returns points as text.
     """
     columns = (*steps, LINES)
-    yield _line([*OF_A_CLASS, *COLUMNS[1:], *columns])
+    yield csv_line([*OF_A_CLASS, *COLUMNS[1:], *columns])
     for entry in entries:
         cells, made = _cells(entry.outcome, said), entry.outcome
         shares = (
             said(Fraction(made.shares[name])) if name in made.shares else "" for name in columns
         )
-        yield _line([*entry.student, entry.problem, made.place, made.how, *cells[1:], *shares])
-    for place, why in strays:
+        late = "late" if entry.is_late else ""
+        which = (*entry.student, entry.problem, made.place, made.how, late)
+        yield csv_line([*which, *cells[1:], *shares])
+    for place, why, what in strays:
         blank = [""] * (len(COLUMNS) - 2 + len(columns))
         where = len(COLUMNS) - 2
-        row = ["", "", "", "", "", place, "unmatched", *blank[:where], why, *blank[where:]]
-        yield _line(row)
+        row = ["", "", "", "", "", place, what, "", *blank[:where], why, *blank[where:]]
+        yield csv_line(row)
 
 
-def _line(cells: Sequence[str]) -> str:
+def csv_line(cells: Sequence[str]) -> str:
+    """Return a row of CSV, without formulas."""
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerow([harmless_cell(cell) for cell in cells])
     return buffer.getvalue()
@@ -124,7 +136,7 @@ def _cells(made: Outcome, said: Said) -> tuple[str, ...]:
 
 def class_document(
     entries: Sequence[ClassRow],
-    strays: Sequence[tuple[str, str]],
+    strays: Sequence[Stray],
     said: Said,
     *,
     several: bool,
@@ -147,12 +159,12 @@ def class_document(
     handed = [each.outcome for each in entries if each.outcome.place]
     facts = [each.marked for each in handed]
     texts = [*summary_of([each for each in facts if each is not None], len(handed))]
-    texts += [
-        f"{NO_ANSWER}: {each.student[0]}" + (f", problem {each.problem}" if several else "")
-        for each in entries
-        if not each.outcome.place
-    ]
-    texts += [f"unmatched: {place}: {why}" for place, why in strays]
+    for each in entries:
+        what = ("late" if each.is_late else "") if each.outcome.place else NO_ANSWER
+        if what:
+            which = f", problem {each.problem}" if several else ""
+            texts.append(f"{what}: {each.student[0]}{which}")
+    texts += [f"{what}: {place}: {why}" for place, why, what in strays]
     return Document("", (table, Bullets(tuple(map(on_a_line, texts)))))
 
 

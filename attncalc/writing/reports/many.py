@@ -13,12 +13,20 @@ from typing import NamedTuple
 from attncalc.base.text import as_key, for_any_system, harmless_cell, in_json, on_a_line
 from attncalc.grading.credit import score, shares_of
 from attncalc.grading.flags import flags
-from attncalc.grading.marks import Marking
+from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.rules import Status
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.reports.marking import marking_document, percent
-from attncalc.writing.verdict import Said, entry_named, points_text, unread_in_words
+from attncalc.writing.verdict import (
+    Said,
+    entry_named,
+    expected_text,
+    found_text,
+    points_text,
+    unread_in_words,
+)
 
 COLUMNS = (
     *("answer", "earned", "possible", "percent", "provisional", "first wrong", "causes", "flags"),
@@ -139,7 +147,7 @@ class Fact(NamedTuple):
     first
         The step that first went wrong, or "".
     mistakes
-        Steps, and the cause of the mistake in each.
+        Steps, the cause of the mistake in each, and an entry as written and as it should be.
     """
 
     right: bool
@@ -157,8 +165,21 @@ def fact(marking: Marking) -> Fact:
         marking.is_provisional,
         str(earned / possible) if possible else "",
         "" if wrong is None else wrong.marks.step.name,
-        [(each.step.name, each.cause.says) for each in marking.steps if each.cause is not None],
+        [
+            (each.step.name, each.cause.says, _sample(marking, each))
+            for each in marking.steps
+            if each.cause is not None
+        ],
     )
+
+
+def _sample(marking: Marking, marks: StepMarks) -> str:
+    """Return the first wrong entry of a step, as in "K[1,1] = 3, not 2"; "" without one."""
+    place = next(marks.places(Status.WRONG), None)
+    if place is None:
+        return ""
+    name, found = entry_named(marking, marks, place).name, found_text(marks, place)
+    return f"{name} = {found}, not {expected_text(marking, marks, place)}"
 
 
 def summary(answers: Sequence[Marked]) -> Iterator[str]:
@@ -169,6 +190,17 @@ def summary(answers: Sequence[Marked]) -> Iterator[str]:
 
 def summary_of(facts: Sequence[Fact], count: int) -> Iterator[str]:
     """Yield the same from the stored facts of each marking, out of so many answers."""
+    yield from totals_in_words(facts, count)
+    first = Counter(each.first for each in facts if each.first)
+    for name, number in first.most_common(MOST_COMMON):
+        yield f"{_answers(number)} first went wrong in {name}."
+    mistakes = Counter(tuple(mistake[:2]) for each in facts for mistake in each.mistakes)
+    for (name, says), number in mistakes.most_common(MOST_COMMON):
+        yield f"{_answers(number)}, {name}: {says}."
+
+
+def totals_in_words(facts: Sequence[Fact], count: int) -> Iterator[str]:
+    """Yield the number of right answers, of provisional ones, and the mean."""
     right = sum(each.right for each in facts)
     yield f"{len(facts)} of {_answers(count)} marked, {right} without a mistake."
     if unread := sum(each.provisional for each in facts):
@@ -176,12 +208,6 @@ def summary_of(facts: Sequence[Fact], count: int) -> Iterator[str]:
     shares = [Fraction(each.share) for each in facts if each.share]
     if shares:
         yield f"Mean {round(100 * mean(shares))} %, median {round(100 * median(shares))} %."
-    first = Counter(each.first for each in facts if each.first)
-    for name, number in first.most_common(MOST_COMMON):
-        yield f"{_answers(number)} first went wrong in {name}."
-    mistakes = Counter(tuple(mistake) for each in facts for mistake in each.mistakes)
-    for (name, says), number in mistakes.most_common(MOST_COMMON):
-        yield f"{_answers(number)}, {name}: {says}."
 
 
 def _answers(count: int) -> str:

@@ -66,7 +66,9 @@ def marking_document(
 
     `said` writes points.
     """
-    return Document(heading(marking.key.problem), tuple(_parts(marking, extent, said)))
+    problem = marking.key.problem
+    parts = tuple(_parts(marking, extent, said))
+    return Document(heading(problem), parts, language=problem.language)
 
 
 def _parts(marking: Marking, extent: Extent, said: Said) -> Iterator[Part]:

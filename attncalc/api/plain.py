@@ -1,0 +1,166 @@
+"""Problems from a user's own modules of PyTorch, whose attention is a plain implementation."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from attncalc.base.arrays import as_array
+from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
+from attncalc.problem.problem import Problem
+from attncalc.reading.models.layer import Heads, layer_fields, named
+from attncalc.reading.models.names import renamed
+
+ENDS = {
+    f"{name}.{kind}": f"{letter}_{field}"
+    for names, field in (
+        ("w_q W_q W_Q Wq q_linear linear_q q queries to_q.0", "Q"),
+        ("w_k W_k W_K Wk k_linear linear_k k keys to_k.0", "K"),
+        ("w_v W_v W_V Wv v_linear linear_v v values to_v.0", "V"),
+        ("w_o W_o W_O Wo o_linear linear_o o to_out to_out.0 out proj attn.proj fc_out dense", "O"),
+        ("to_qkv in_proj qkv_linear", "QKV"),
+        ("w1 lin1 linear_1 mlp.0 ffn.0 ff.0 feed_forward.0 mlp.fc_in mlp.up net.0 fc_in", "1"),
+        ("w2 lin2 linear_2 mlp.2 ffn.2 ff.2 feed_forward.2 mlp.fc_out mlp.down net.2", "2"),
+        ("mlp.3 ffn.3 ff.3 feed_forward.3 net.3", "2"),
+        ("w3", "3"),
+    )
+    for name in names.split()
+    for kind, letter in (("weight", "W"), ("bias", "b"))
+} | {
+    f"{name}.{kind}": f"{letter}_{field}"
+    for names, field in (
+        ("ln1 norm_1 attention_norm attn_norm rms_1 rms1 pre_norm ln_attn", "1"),
+        ("ln2 norm_2 ffn_norm mlp_norm ff_norm rms_2 rms2 ln_mlp ln_ffn", "2"),
+    )
+    for name in names.split()
+    for kind, letter in (("weight", "gamma"), ("bias", "beta"), ("scale", "gamma"))
+}
+"""Fields by the ends of names that people give to their own modules."""
+_HEADS = ("num_heads", "n_heads", "n_head", "num_attention_heads", "nhead", "heads", "h")
+_KEY_HEADS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_kv_head", "kv_heads")
+_WIDTHS = ("head_dim", "d_k", "dim_head", "head_size", "d_head")
+_EPS = ("eps", "variance_epsilon", "epsilon")
+_GELU = re.compile(r"newgelu|gelutanh|fastgelu", re.IGNORECASE)
+
+
+def own_names(module: Any) -> dict[str, str]:
+    """Return the fields of the ends of names that a module of a user's own has."""
+    names = [f".{name}" for name, _ in module.named_parameters()]
+    return {e: f for e, f in ENDS.items() if any(name.endswith(f".{e}") for name in names)}
+
+
+def plain_problem(
+    module: Any, tokens: Mapping[str, Any], conventions: Mapping[str, Any]
+) -> Problem:
+    """Return the problem of a module with the weights of an attention or of a layer.
+
+    Parameters
+    ----------
+    module
+        The module: its parameters have names such as q_proj, c_attn, qkv, query or w_q.
+    tokens
+        The fields of its tokens.
+    conventions
+        Fields of `Problem`, which its code may not say: causal, norm, activation, positions.
+
+    Raises
+    ------
+    InputError
+        If it has other parameters, or a convention is missing.
+    """
+    kind = type(module).__name__
+    arrays = {name: as_array(each) for name, each in module.named_parameters()}
+    others = [name for name in arrays if renamed(name, ENDS) is None]
+    faults = [f"nothing here reads its parameter {quoted(name)}" for name in others]
+    found = named(arrays, faults.append, ENDS)
+    if not found.keys() & {"W_Q", "W_QKV"}:
+        raise InputError(
+            f"{kind} is not one of the modules read: a MultiheadAttention, TransformerEncoderLayer "
+            "or TransformerDecoderLayer of PyTorch, or a module with weights of an attention "
+            "(q_proj, k_proj, v_proj and out_proj; c_attn; qkv; query, key, value)"
+        )
+    heads = _heads(module, found, arrays, conventions)
+    fields = layer_fields(arrays, found, heads, faults.append)
+    if faults:
+        raise InputError(f"{kind}: {'; '.join(faults)}")
+    said = {"heads": heads.asking, **_settings(module, fields, conventions), **conventions}
+    return Problem(**{**fields, **said, **tokens})
+
+
+def _heads(
+    module: Any, found: Mapping[str, Any], arrays: Mapping[str, Any], conventions: Mapping[str, Any]
+) -> Heads:
+    """Return the numbers of heads that a module states in its attributes, or in its config."""
+    asking = conventions.get("heads") or _attribute(module, _HEADS)
+    width = _attribute(module, _WIDTHS)
+    if asking is None and width and "W_O" in found:
+        asking = max(arrays[found["W_O"][0]].shape) // width
+    if asking is None:
+        raise InputError(
+            f"nothing in {type(module).__name__} says how many heads it has: pass heads="
+        )
+    return Heads(int(asking), _attribute(module, _KEY_HEADS))
+
+
+def _attribute(module: Any, names: tuple[str, ...]) -> int | None:
+    """Return the first whole number under one of these names, in a module or a config of it."""
+    for each in module.modules():
+        for owner in (each, getattr(each, "config", None), getattr(each, "cfg", None)):
+            for name in names:
+                value = getattr(owner, name, None)
+                if type(value) is int and value > 0:
+                    return value
+    return None
+
+
+def _settings(
+    module: Any, fields: Mapping[str, Any], conventions: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings of a layer that its modules state; refuse those that nothing states."""
+    said: dict[str, Any] = {}
+    has_gains = [name for name in fields if name.startswith("gamma_") and name[6:].isdigit()]
+    rope = [n for n, each in module.named_modules() if re.search("rotary|rope", n.lower())]
+    if rope and "positions" not in conventions:
+        raise InputError(
+            f"it has {rope[0]}: pass positions='rope', with rope_base and rope_pairing"
+        )
+    if not has_gains and "W_1" not in fields:
+        return said
+    said["block"] = "decoder" if conventions.get("causal") else "encoder"
+    said["causal"] = False
+    if "norm" not in conventions:
+        if has_gains:
+            raise InputError("nothing says where it normalizes: pass norm='pre' or norm='post'")
+        said["norm"] = "none"
+    if has_gains:
+        said |= _normalization(module)
+    if "W_1" in fields and "activation" not in conventions:
+        said["activation"] = _activation(module)
+    return said
+
+
+def _normalization(module: Any) -> dict[str, Any]:
+    """Return the kind of the normalizations in a module, and their epsilon."""
+    norms = [
+        each
+        for name, each in module.named_modules()
+        if (renamed(f"{name}.weight", ENDS) or ("",))[0].startswith("gamma_")
+        and next(each.parameters(), None) is not None
+    ]
+    kind = "layer" if "layernorm" in type(norms[0]).__name__.lower() else "rms"
+    if getattr(norms[0], "bias", None) is not None:
+        kind = "layer"
+    eps = next((getattr(norms[0], n) for n in _EPS if getattr(norms[0], n, None) is not None), None)
+    return {"normalization": kind, **({} if eps is None else {"eps": str(eps)})}
+
+
+def _activation(module: Any) -> str:
+    """Return the activation that a module of its own states."""
+    for each in module.modules():
+        name = type(each).__name__.lower()
+        is_by_tanh = getattr(each, "approximate", "none") == "tanh" or _GELU.search(name)
+        if "gelu" in name:
+            return "gelu-tanh" if is_by_tanh else "gelu"
+        if name in ("relu", "silu", "siluactivation"):
+            return name.removesuffix("activation")
+    raise InputError("nothing says its activation: pass activation='gelu', 'relu' or 'silu'")

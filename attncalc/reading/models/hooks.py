@@ -1,0 +1,198 @@
+"""The steps that the names of tensors mean, as hooks and programs give them.
+
+Names of modules are those of their weights: a module with W_Q gives the step that reads W_Q, and
+its input is what that step reads.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from attncalc.problem.fields import own_name
+from attncalc.problem.step import Step
+from attncalc.reading.answers.npz_file import STATES
+from attncalc.reading.models.layer import FUSED
+from attncalc.reading.models.names import renamed
+from attncalc.reading.naming.keys import name_of_key
+
+_SCORES = ("S_masked", "S_capped", "S_scaled", "S")
+_STACKED = ("attentions", "cross_attentions", "decoder_attentions", "encoder_attentions")
+"""Outputs of models with a tensor for each layer."""
+_STEPS: dict[str, tuple[str, ...]] = {
+    # TransformerLens
+    **{f"hook_{each}": (each.upper(),) for each in "qkv"},
+    "hook_rot_q": ("Q_rot",),
+    "hook_rot_k": ("K_rot",),
+    "hook_attn_scores": _SCORES,
+    "hook_pattern": ("A",),
+    "hook_z": ("H",),
+    "hook_attn_out": ("O",),
+    "hook_resid_pre": ("X", "X_P"),
+    "hook_resid_mid": ("R_1",),
+    "hook_resid_post": ("Y",),
+    "hook_pre": ("F_1",),
+    "hook_pre_linear": ("F_3",),
+    "hook_post": ("G",),
+    "hook_mlp_out": ("F_2",),
+    "ln1.hook_normalized": ("N_1",),
+    "ln2.hook_normalized": ("N_2",),
+    # modules without weights of their own, and variables
+    **dict.fromkeys(("self_attn", "attn", "SelfAttention", "multihead_attn"), ("O", "A")),
+    **dict.fromkeys(("encoder_attn", "EncDecAttention", "cross_attn"), ("O", "A")),
+    **dict.fromkeys(("mlp", "ffn", "feed_forward", "mlp_output", "ffn_output"), ("F_2",)),
+    **dict.fromkeys(("attn_weights", "attention_weights", *_STACKED), ("A", *_SCORES)),
+    **dict.fromkeys(("attn_scores", "attention_scores", "scores"), ("S", *_SCORES[:-1])),
+    "attention.self": ("C",),
+    "context_layer": ("C", "H"),
+    "layer_output": ("Y",),
+    "ln1": ("N_1",),
+    "ln2": ("N_2",),
+    "norm3": ("N_3",),
+    "lm_head": ("logits",),
+    # the operations that a trace records
+    "qk": ("S", *_SCORES[:-1]),
+    "av": ("H",),
+    "softmax": ("A",),
+    "softmax.input": _SCORES,
+    "sdpa": ("H", "C"),
+    "sdpa.query": ("Q_rot", "Q_norm", "Q"),
+    "sdpa.key": ("K_rot", "K_norm", "K"),
+    "sdpa.value": ("V",),
+}
+"""Steps by the ends of names; the first one counts unless the numbers are those of another."""
+_UNSURE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("attn_output", "attn_out", "attention_output", "context"), ("O", "C", "H")),
+    **dict.fromkeys(("attention", "attention.output"), ("O", "N_1", "R_1", "A")),
+    **dict.fromkeys(("hidden_states", "output", "out", "x"), ("Y", "O", "F_2", "N_1", "N_2")),
+    **dict.fromkeys(("act", "act_fn", "activation", "intermediate"), ("G",)),
+    "c_proj": ("O", "F_2"),
+    "qk.query": ("Q_rot", "Q_norm", "Q"),
+    "qk.key": ("K_rot", "K_norm", "K"),
+    "av.value": ("V",),
+}
+"""Names of several steps: only the numbers decide."""
+_CROSS = (
+    "cross_attn",
+    "crossattention",
+    "encoder_attn",
+    "EncDecAttention",
+    "multihead_attn",
+    "cross_attentions",
+)
+_WHOLE = {"attn": "W_Q", "self_attn": "W_Q", "mlp": "W_1"}
+"""Modules whose input is that of these weights."""
+_PARTS = re.compile(r"[^.\[\]/()'\" ]+")
+_ENDS = {"output": False, "outputs": False, "out": False, "input": True, "inputs": True}
+
+
+class Meant(NamedTuple):
+    """What a name says.
+
+    Parameters
+    ----------
+    parts
+        The steps that it may be, the likeliest first; several of these side by side in one array.
+    is_sure
+        Whether an array with other numbers is this step, too.
+    layer
+        The number of the layer in it; None for none.
+    """
+
+    parts: tuple[tuple[str, ...], ...] = ()
+    is_sure: bool = False
+    layer: int | None = None
+
+
+class Names:
+    """The names of tensors, for the steps of a problem.
+
+    Parameters
+    ----------
+    steps
+        Its steps, by name.
+    own
+        Fields by ends of names with a special meaning in a family of models.
+    later
+        The steps that programs store under the name of another.
+    """
+
+    def __init__(
+        self,
+        steps: Mapping[str, Step],
+        own: Mapping[str, str],
+        later: Mapping[str, Sequence[str]],
+    ) -> None:
+        self._steps, self._own, self._later = steps, own, later
+        self._has_layers = any(name[0].isdigit() for name in steps)
+
+    def meant(self, name: str) -> Meant:
+        """Return what the name of a tensor says."""
+        parts = _PARTS.findall(name)
+        index = parts.pop() if len(parts) > 1 and parts[-1] in "0123" and parts[-2] in _ENDS else ""
+        is_input = _ENDS.get(parts[-1]) if len(parts) > 1 else None
+        if is_input is not None and not (parts[-2:] == ["attention", "output"] and not index):
+            parts.pop()
+        if len(parts) > 1 and parts[-2] in _STACKED and parts[-1].isdecimal():
+            parts = [*parts[:-2], parts[-1], parts[-2]]
+        numbers = [int(each) for each in parts if each.isdecimal() and len(each) < 5]
+        layer = numbers[0] if numbers else None
+        where = (layer, any(each in _CROSS for each in parts))
+        if index not in ("", "0") and not is_input:  # attentions give their weights beside outputs
+            return Meant(tuple(self._found(("A",), where)), layer=layer)
+        meant = self._by_name(parts, is_input=bool(is_input), where=where)
+        if not meant.parts and len(numbers) == 1 and parts[-1].isdecimal():
+            own = ("X", "X_P") if is_input else ("Y",)
+            meant = Meant(tuple(self._found(own, where)), is_sure=True)
+        return meant._replace(layer=layer)
+
+    def _by_name(self, parts: Sequence[str], *, is_input: bool, where: "_Where") -> Meant:
+        """Return the meaning of the longest known end of a name."""
+        for start in range(len(parts)):
+            end = ".".join(parts[start:])
+            if is_input and end in _WHOLE:
+                return self._of_fields((_WHOLE[end],), where, is_input=True)
+            for table, is_sure in ((_UNSURE, False), (_STEPS, True)):
+                key = f"{end}.input" if is_input else end
+                if key in table:
+                    return Meant(tuple(self._found(table[key], where)), is_sure)
+            meaning = renamed(f"{end}.weight", self._own)
+            if meaning is not None and not meaning.prefix:
+                fields = FUSED.get(meaning.field, (meaning.field,))
+                return self._of_fields(fields[:1] if is_input else fields, where, is_input=is_input)
+        said = name_of_key(STATES.get(parts[-1], parts[-1])) if parts and not is_input else None
+        if said is None:
+            return Meant()
+        own = (said.matrix, *self._later.get(said.matrix, ()))
+        return Meant(tuple(self._found(own, where)), is_sure=True)
+
+    def _of_fields(self, fields: Sequence[str], where: "_Where", *, is_input: bool) -> Meant:
+        """Return the steps that read these matrices, or what these read."""
+        read = {
+            own: name
+            for name, step in self._steps.items()
+            for own in map(own_name, step.inputs)
+            if own in fields and self._is_there(name, where)
+        }
+        steps = [read[own] for own in fields if own in read]
+        if is_input:
+            steps = [self._steps[name].inputs[0] for name in steps]
+        return Meant(tuple((name,) for name in steps), is_sure=len(steps) == len(fields))
+
+    def _found(self, steps: Sequence[str], where: "_Where") -> Iterator[tuple[str, ...]]:
+        """Yield the steps of the problem with one of these own names."""
+        named = {own: [n for n in self._steps if own_name(n) == own] for own in steps}
+        there = [n for own in steps for n in named[own] if self._is_there(n, where)]
+        if there or "X" in steps:
+            yield (*there, *(("X",) if "X" in steps else ()))
+
+    def _is_there(self, name: str, where: "_Where") -> bool:
+        """Return whether a step is of the layer and of the attention that a name says."""
+        layer, is_cross = where
+        if self._has_layers and layer is not None and name.split(".")[0] != str(layer + 1):
+            return False
+        sides = [each for each in name.split(".")[:-1] if each in ("self", "cross")]
+        return not sides or (sides == ["cross"]) == is_cross
+
+
+_Where = tuple[int | None, bool]
+"""The layer of a name, and whether it is of cross-attention."""

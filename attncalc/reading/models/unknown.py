@@ -1,0 +1,121 @@
+"""The message about a model of an unknown type: its tensors by layer, and the nearest families."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from attncalc.base.errors import InputError
+from attncalc.base.text import harmless
+from attncalc.base.typed import quoted
+from attncalc.problem.fields import GIVEN
+from attncalc.reading.models.families import FAMILIES
+from attncalc.reading.models.family import Family
+from attncalc.reading.models.folder import Config, Weights
+from attncalc.reading.models.names import EXPERT, OF_EACH, is_buffer, meaning_of, renamed
+
+MOST_NEAR = 3
+WHY = {
+    "deberta": "its scores add products with embeddings of distances, which no field gives",
+    "deberta-v2": "its scores add products with embeddings of distances, which no field gives",
+    "funnel": "it halves the number of tokens between blocks, and has embeddings of distances",
+    "xlnet": "its scores add products with embeddings of distances, which no field gives",
+    "longformer": "some of its tokens attend to all others by weights of their own",
+    "big_bird": "its attention is sparse by blocks, some of them at random",
+    "swin": "its attention is within windows of an image, which are shifted and merged",
+    "wav2vec2": "its positions are a convolution over frames",
+    "mamba": "it has no attention",
+    "fnet": "it has no attention",
+}
+"""Why some known types are not opened."""
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
+
+
+def unknown(config: Config, weights: Weights) -> InputError:
+    """Return the error about a model whose type is none of those opened here."""
+    kind = config.get("model_type")
+    kinds = ", ".join(dict.fromkeys(kind for each in FAMILIES for kind in each.types))
+    why = f" ({WHY[kind]})" if isinstance(kind, str) and kind in WHY else ""
+    lines = [
+        f"{config.place}: model_type {quoted(str(kind))} is none of those opened here{why}: "
+        f"{kinds}. Its tensors are listed below, each with the field of a problem that it seems "
+        "to be (? if unknown): fill these fields, as JSON or .npz, with X, heads and the other "
+        "settings."
+    ]
+    alike: dict[str, list[str]] = {}
+    for name in weights:
+        alike.setdefault(_NUMBER.sub("#", name), []).append(name)
+    return InputError("\n".join([*lines, *_by_layer(alike, weights), *_near(alike, weights)]))
+
+
+def _by_layer(alike: dict[str, list[str]], weights: Weights) -> Iterator[str]:
+    """Yield the tensors by stacks of layers; of those that differ in numbers alone, the first."""
+    stacks: dict[str, list[list[str]]] = {}
+    for form, names in alike.items():
+        stacks.setdefault(form.partition("#")[0] if "#" in form else "", []).append(names)
+    for stack, listed in sorted(stacks.items()):
+        places = {name[len(stack) :].partition(".")[0] for names in listed for name in names}
+        count = f"{len(places)} layers" if len(places) > 1 else "1 layer"
+        yield f'"{harmless(stack)}…", {count}:' if stack else "Outside the layers:"
+        for names in listed:
+            more = f" ({len(names)} such tensors)" if len(names) > 1 else ""
+            yield f"  {_line(names[0], weights.shape(names[0]))}{more}"
+
+
+def _line(name: str, shape: Sequence[int]) -> str:
+    """Return a tensor with its possible field."""
+    meaning = meaning_of(name)
+    field = meaning.field if meaning and meaning.field.rstrip("QKV") != "W_" else ""
+    if meaning is not None and not field:
+        field = ", ".join(f"W_{each}" for each in meaning.field.removeprefix("W_"))
+    known = field if field in GIVEN or "," in field else field or "?"
+    return f'"{harmless(name)}", {" × ".join(map(str, shape)) or "one number"}: {known}'
+
+
+def _near(alike: dict[str, list[str]], weights: Weights) -> Iterator[str]:
+    """Yield the families that read most of these tensors and need few others, the nearest first."""
+    firsts = [names[0] for names in alike.values() if not is_buffer(names[0])]
+    found = [(each, _unread(each, firsts), _missing(each, weights)) for each in FAMILIES]
+    found = [each for each in found if 2 * len(each[1]) <= len(firsts)]
+    found.sort(key=lambda each: len(each[1]) + len(each[2]))
+    yield "Families whose names nearly fit:" if found else "No family here has names like these."
+    for family, unread, missing in found[:MOST_NEAR]:
+        said = [
+            f"{what} {', '.join(_quoted(names))}"
+            for what, names in (("it does not read", unread), ("it also needs", missing))
+            if names
+        ]
+        usual = "it reads all of them; whether it computes the same is unknown"
+        yield f"  {family.title}: {'; '.join(said) or usual}"
+
+
+def _quoted(names: Iterable[str]) -> Iterator[str]:
+    return (f'"{harmless(name)}"' for name in names)
+
+
+def _unread(family: Family, names: Sequence[str]) -> list[str]:
+    """Return the tensors that a family does not read, of one for each form of name."""
+    sides = [family, *([family.decoder] if family.decoder else [])]
+    return [name for name in names if not any(_reads(side, name) for side in sides)]
+
+
+def _reads(side: Family, name: str) -> bool:
+    """Return whether a side of a family reads a tensor, in, before or after its layers."""
+    starts = [re.escape(pattern).replace(r"\{\}", r"\d+") for pattern in side.layers]
+    if any(re.search(rf"(?:^|\.){start}", name) for start in starts):
+        return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
+    heads = [names for head in side.all_heads.values() for names in head.tensors.values()]
+    ends = (side.tokens, *side.begins.values(), *side.ends.values(), *side.shared.values())
+    stated = tuple(each.replace("{}", "") for each in (*ends, *sum(map(tuple, heads), ())) if each)
+    convolved = tuple(
+        f"{each}.{end}" for each, _ in side.convolutions for end in ("weight", "bias")
+    )
+    widened = (f"{side.widens}.weight", f"{side.widens}.bias") if side.widens else ()
+    return name.endswith((*stated, *convolved, *widened))
+
+
+def _missing(family: Family, weights: Weights) -> list[str]:
+    """Return the tensors outside the layers that a family needs, and that are not here."""
+    sides = [family, *([family.decoder] if family.decoder else [])]
+    needed = [each for side in sides for each in (side.tokens, *side.begins.values()) if each]
+    return [
+        each for each in dict.fromkeys(needed) if not any(name.endswith(each) for name in weights)
+    ]

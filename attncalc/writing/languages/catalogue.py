@@ -1,0 +1,123 @@
+"""Catalogues of sentences: a file .po for each language, in the format of gettext.
+
+A message is the English sentence as a page has it, with a name in braces where it varies. The first
+letters of the name say what is there:
+
+- `{n}`, `{n2}`: a number, with the decimal sign of the language;
+- `{t_cause}`: a text that is a message itself;
+- `{list}`: names in a row: a, b and c;
+- `{line}`, `{points}`, `{rest}`: text with numbers; any other: text that stays as it is.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+DECIMAL_COMMA = ("de", "fr", "es", "pt")
+ENGLISH = "en"
+_PLACE = re.compile(r"\{(\w+)\}")
+_NUMBER = r"[-−]?\d[\d.]*(?:[×^/\d-]*)|[-−]?∞"
+_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+_LISTED = re.compile(r" and (?!.* and )")
+_MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
+
+
+class _Message(NamedTuple):
+    """A message with names in it, as it is found, and its translation."""
+
+    found: re.Pattern[str]
+    said: str
+
+
+class Catalogue:
+    """The sentences of a language.
+
+    Parameters
+    ----------
+    language
+        Its code, such as "de".
+    messages
+        Translations by English messages.
+    """
+
+    def __init__(self, language: str, messages: dict[str, str]) -> None:
+        self.language, self._whole = language, messages
+        varied = sorted(filter(_PLACE.search, messages), key=_literal, reverse=True)
+        self._varied = [_Message(re.compile(_found(each)), messages[each]) for each in varied]
+
+    def say(self, text: str) -> str:
+        """Return a sentence in this language; one without a translation stays as it is."""
+        return self.said(text) or text
+
+    def said(self, text: str, *, strict: bool = False) -> str | None:
+        """Return a sentence in this language, or None if it has no translation.
+
+        If `strict`, the messages within it need one, too; otherwise they may stay in English.
+        """
+        if self.language == ENGLISH or not text:
+            return text
+        if text in self._whole:
+            return self._whole[text]
+        for message in self._varied:
+            if match := message.found.fullmatch(text):
+                found = match.groupdict().items()
+                parts = {name: self._part(name, part, strict=strict) for name, part in found}
+                if None not in parts.values():
+                    return message.said.format(**parts)
+        return None
+
+    def number(self, text: str) -> str:
+        """Return a number with the decimal sign of the language."""
+        return _POINT.sub(",", text) if self.language in DECIMAL_COMMA else text
+
+    def _part(self, name: str, text: str, *, strict: bool) -> str | None:
+        if name.startswith("t_"):
+            return self.said(text, strict=strict) or (None if strict else text)
+        if name == "list":
+            return _LISTED.sub(lambda _: self._whole.get("{t_a} and {t_b}", "")[5:-5], text)
+        if name in ("points", "rest"):
+            return self.number(text.replace(" of ", "/"))
+        is_number = name == "line" or re.fullmatch(r"n\d?", name)
+        return self.number(text) if is_number else text
+
+
+@cache
+def catalogue(language: str) -> Catalogue:
+    """Return the catalogue of a language."""
+    if language == ENGLISH:
+        return Catalogue(language, {})
+    text = files(__package__).joinpath(f"{language}.po").read_text(encoding="utf-8")
+    return Catalogue(language, {msgid: msgstr for msgid, msgstr in messages(text) if msgid})
+
+
+def messages(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the messages of a file .po and their translations."""
+    for match in _MESSAGE.finditer(text):
+        msgid, msgstr = (
+            "".join(ast.literal_eval(line) for line in part.strip().split("\n"))
+            for part in match.groups()
+        )
+        yield msgid, msgstr
+
+
+def _literal(message: str) -> int:
+    """Return how many letters of a message never vary: more of them are tried first."""
+    return len(_PLACE.sub("", message))
+
+
+def _found(message: str) -> str:
+    """Return a message as a pattern."""
+    parts = _PLACE.split(message)
+    return "".join(
+        f"(?P<{part}>{_kind(part)})" if place % 2 else re.escape(part)
+        for place, part in enumerate(parts)
+    )
+
+
+def _kind(name: str) -> str:
+    if re.fullmatch(r"n\d?", name):
+        return _NUMBER
+    return r"\S+?" if name in ("step", "entry", "part") else ".+?"

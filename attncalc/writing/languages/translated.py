@@ -1,0 +1,98 @@
+"""A document in another language: its sentences, and the numbers of its matrices and work."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+from attncalc.equations.expressions import Number
+from attncalc.writing import document as parts
+from attncalc.writing.languages.catalogue import ENGLISH, Catalogue, catalogue
+
+D = TypeVar("D", bound=parts.Document)
+
+
+def in_language(document: D) -> D:
+    """Return a document in its language: sentences of its catalogue, and decimal signs."""
+    if document.language == ENGLISH:
+        return document
+    words = catalogue(document.language)
+    return replace(
+        document,
+        title=words.say(document.title),
+        parts=tuple(_part(part, words) for part in document.parts),
+        notes=tuple(map(words.say, document.notes)),
+        advice=tuple(map(words.say, document.advice)),
+    )
+
+
+def _part(part: parts.Part, words: Catalogue) -> parts.Part:
+    """Return a part with its sentences, legends, matrices and work in the language."""
+    if isinstance(part, parts.Appendix):
+        return parts.Appendix(tuple(map(in_language, part.documents)))
+    changed: dict[str, Any] = {
+        name: _FIELDS[name](value, words)
+        for name, value in part._asdict().items()
+        if name in _FIELDS and isinstance(value, tuple | str)
+    }
+    if isinstance(part, parts.Connections):
+        changed["heads"] = tuple((head, _Told(told, words)) for head, told in part.heads)
+        changed["attended"] = part.attended and _attended(part.attended, words)
+    return cast("parts.Part", part._replace(**changed))
+
+
+def _said(texts: Any, words: Catalogue) -> Any:
+    return words.say(texts) if isinstance(texts, str) else tuple(map(words.say, texts))
+
+
+def _meanings(entries: Any, words: Catalogue) -> Any:
+    return tuple((sign, words.say(means)) for sign, means in entries)
+
+
+def _grids(grids: Any, words: Catalogue) -> Any:
+    return tuple(_grid(grid, words) for grid in grids)
+
+
+class _Told(parts.LazySentences):
+    """Sentences that are translated when read."""
+
+    def __init__(self, told: Any, words: Catalogue) -> None:
+        super().__init__(len(told), lambda place: words.say(told[place]))
+
+
+def _attended(attended: Any, words: Catalogue) -> Any:
+    def shown(head: int, output: int) -> parts.Attended:
+        row = attended(head, output)
+        return cast("parts.Attended", row._replace(texts=[*map(words.number, row.texts)]))
+
+    return shown
+
+
+def _grid(grid: parts.Grid, words: Catalogue) -> parts.Grid:
+    def cell(i: int, j: int) -> parts.Cell:
+        return cast("parts.Cell", _numbers(grid.cell(i, j), words))
+
+    return grid._replace(cell=cell, texts=None)
+
+
+def _numbers(value: Any, words: Catalogue) -> Any:
+    """Return work, or an expression in it, with the decimal sign of the language."""
+    if isinstance(value, Number):
+        return value._replace(text=words.number(value.text))
+    if isinstance(value, parts.Mark):
+        return value._replace(means=words.say(value.means))
+    if hasattr(value, "_fields"):
+        texts = {"remark": words.say} if "remark" in value._fields else {}
+        pairs = zip(value._fields, value, strict=True)
+        return value._replace(
+            **{n: texts[n](v) if n in texts else _numbers(v, words) for n, v in pairs}
+        )
+    return tuple(_numbers(each, words) for each in value) if isinstance(value, tuple) else value
+
+
+_FIELDS: dict[str, Callable[[Any, Catalogue], Any]] = {
+    **dict.fromkeys(("texts", "sentences", "remarks", "said"), _said),
+    **dict.fromkeys(("legend", "entries"), _meanings),
+    "grids": _grids,
+    "lines": _numbers,
+}
+"""How the fields of parts are translated."""

@@ -1,0 +1,215 @@
+"""Boxes of ink: text with its true widths, rules, dots and shades, in points from a baseline."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.ft2font import LoadFlags
+
+from attncalc.writing.plotting.style import fonts_for, undrawable
+
+FONT = "STIXGeneral"
+"""The font of matplotlib with the letters of mathematics; others follow for letters it lacks."""
+SIZE = 10.5
+"""Points of the letters of a page."""
+UP, DOWN = 0.72, 0.22
+"""The height of a line above and below its baseline, as a share of its size."""
+_EM = 1000
+
+
+class Look(NamedTuple):
+    """How text looks: its size in points, bold, slanted, and its shade of grey."""
+
+    size: float = SIZE
+    bold: bool = False
+    slanted: bool = False
+    grey: float = 0.0
+
+
+PLAIN = Look()
+
+
+class Letters(NamedTuple):
+    """Text that begins at a point; turned text rises from there."""
+
+    x: float
+    y: float
+    text: str
+    look: Look
+    families: tuple[str, ...]
+    width: float
+    turned: bool = False
+
+    def joined(self, other: "Mark") -> "Letters | None":
+        """Return this text with the one that continues it; None if the other does not."""
+        if not isinstance(other, Letters):
+            return None
+        gap = abs(self.x + self.width - other.x) + abs(self.y - other.y)
+        if gap > 0.02 or other.look != self.look or other.families != self.families:
+            return None
+        return self._replace(text=self.text + other.text, width=self.width + other.width)
+
+
+class Stroke(NamedTuple):
+    """A line between points, dashed or not; a closed one may be filled with a grey."""
+
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
+    width: float = 0.6
+    dashed: bool = False
+    fill: float | None = None
+    grey: float = 0.0
+    hatched: bool = False
+
+
+class Disc(NamedTuple):
+    """A filled circle."""
+
+    x: float
+    y: float
+    radius: float
+
+
+Mark = Letters | Stroke | Disc
+
+
+class Box(NamedTuple):
+    """Marks, and the room they take: to the right, above the baseline and below it."""
+
+    width: float
+    up: float
+    down: float
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def height(self) -> float:
+        """The height of all of it."""
+        return self.up + self.down
+
+
+def moved(mark: Mark, x: float, y: float) -> Mark:
+    """Return a mark at another place."""
+    if isinstance(mark, Stroke):
+        return mark._replace(xs=tuple(a + x for a in mark.xs), ys=tuple(b + y for b in mark.ys))
+    return mark._replace(x=mark.x + x, y=mark.y + y)
+
+
+def upright(box: Box, x: float) -> tuple[Mark, ...]:
+    """Return the texts of a box, turned so that they rise from a point of the baseline."""
+    letters = (mark._replace(x=mark.x + x) for mark in box.marks if isinstance(mark, Letters))
+    return tuple(each._replace(turned=True) for each in letters)
+
+
+def placed(parts: Iterable[tuple[float, float, Box]], width: float | None = None) -> Box:
+    """Return boxes at their places, as one."""
+    found = list(parts)
+    marks = tuple(moved(mark, x, y) for x, y, box in found for mark in box.marks)
+    right = max((x + box.width for x, _, box in found), default=0.0)
+    up = max((y + box.up for _, y, box in found), default=0.0)
+    down = max((box.down - y for _, y, box in found), default=0.0)
+    return Box(right if width is None else width, up, down, marks)
+
+
+def beside(boxes: Iterable[Box], gap: float = 0.0) -> Box:
+    """Return boxes on one baseline, from left to right."""
+
+    def parts() -> Iterator[tuple[float, float, Box]]:
+        x = 0.0
+        for box in boxes:
+            yield x, 0.0, box
+            x += box.width + gap
+
+    return placed(parts())
+
+
+def rule(width: float, y: float = 0.0, thick: float = 0.5) -> Box:
+    """Return a horizontal line."""
+    return Box(width, max(y, 0.0), max(-y, 0.0), (Stroke((0.0, width), (y, y), thick),))
+
+
+def blank(width: float, up: float = 0.0, down: float = 0.0) -> Box:
+    """Return empty room."""
+    return Box(width, up, down)
+
+
+class Ink:
+    """Sets text in the fonts at hand, and remembers letters that none of them has."""
+
+    def __init__(self) -> None:
+        self.lacking: set[str] = set()
+
+    def text(self, text: str, look: Look = PLAIN) -> Box:
+        """Return text on a line; letters without a font as their code, such as U+6F22."""
+        shown, families = _drawable(text)
+        self.lacking.update(undrawable([text]) if shown != text else "")
+        width = sum(_advance(families, look.bold, look.slanted, each) for each in shown)
+        width *= look.size / _EM
+        marks = (Letters(0.0, 0.0, shown, look, families, width),)
+        return Box(width, UP * look.size, DOWN * look.size, marks)
+
+    def wrapped(self, text: str, room: float, look: Look = PLAIN) -> Iterator[Box]:
+        """Yield the lines of a paragraph; a word wider than a line is broken."""
+        line = ""
+        for piece in _pieces(text):
+            for part in self.cut(piece, room, look):
+                if line and self.text(f"{line}{part}".rstrip(), look).width > room:
+                    yield self.text(line.rstrip(), look)
+                    line = ""
+                line += part
+        if line.strip():
+            yield self.text(line.rstrip(), look)
+
+    def cut(self, text: str, room: float, look: Look = PLAIN) -> Iterator[str]:
+        """Yield a text in parts that are no wider than the room."""
+        part = ""
+        for letter in text:
+            if part and self.text(part + letter.strip(), look).width > room:
+                yield part
+                part = ""
+            part += letter
+        yield part
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield words with the spaces after them; in writing without spaces, letters."""
+    word = ""
+    for letter in text:
+        word += letter
+        if letter == " " or letter >= "\u2e80":
+            yield word
+            word = ""
+    if word:
+        yield word
+
+
+@lru_cache(maxsize=4096)
+def _drawable(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a text with codes for letters without a font, and the fonts that draw it."""
+    missing = undrawable([text])
+    shown = "".join(f"U+{ord(each):04X}" if each in missing else each for each in text)
+    return shown, tuple(dict.fromkeys([FONT, *fonts_for([shown])]))
+
+
+@lru_cache(maxsize=64)
+def _fonts(families: tuple[str, ...], bold: bool, slanted: bool) -> Sequence[Any]:
+    return [get_font(findfont(properties([each], bold, slanted))) for each in families]
+
+
+@lru_cache(maxsize=8192)
+def _advance(families: tuple[str, ...], bold: bool, slanted: bool, letter: str) -> float:
+    """Return how wide a letter is, in thousandths of its size."""
+    fonts = _fonts(families, bold, slanted)
+    font = next((each for each in fonts if each.get_char_index(ord(letter))), fonts[0])
+    font.set_size(_EM, 72)
+    glyph = font.load_char(ord(letter), flags=LoadFlags.NO_HINTING)
+    return float(glyph.linearHoriAdvance / 65536)
+
+
+def properties(families: Sequence[str], bold: bool, slanted: bool) -> FontProperties:
+    """Return fonts as matplotlib has them."""
+    return FontProperties(
+        family=list(families),
+        style="italic" if slanted else "normal",
+        weight="bold" if bold else "normal",
+    )

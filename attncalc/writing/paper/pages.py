@@ -1,0 +1,167 @@
+"""Pages: lines of boxes are put onto sheets of A4, and drawn with matplotlib."""
+
+import io
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import matplotlib as mpl
+from matplotlib.backends.backend_pdf import PdfPages
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Circle, Polygon
+from matplotlib.transforms import IdentityTransform
+
+from attncalc.writing.paper.ink import (
+    Box,
+    Disc,
+    Ink,
+    Letters,
+    Look,
+    Mark,
+    Stroke,
+    blank,
+    moved,
+    placed,
+    properties,
+)
+
+WIDTH, HEIGHT, MARGIN = 595.3, 841.9, 56.7
+"""A4 and its margins, in points."""
+ROOM = WIDTH - 2 * MARGIN
+TALLEST = HEIGHT - 2 * MARGIN
+_POINTS = 72.0
+_SMALL = Look(8.5, grey=0.35)
+
+
+class Line(NamedTuple):
+    """A line of a page: its box, the space before it, and whether the next stays with it."""
+
+    box: Box
+    space: float = 0.0
+    stays: bool = False
+
+
+@dataclass
+class Sheet:
+    """One document: its lines, and the texts at the top and bottom of its pages."""
+
+    title: str
+    name: str = ""
+    lines: list[Line] = field(default_factory=list)
+
+
+def make_pdf(sheets: Sequence[Sheet], ink: Ink) -> bytes:
+    """Return documents as a PDF, each on new pages with numbers of its own."""
+    buffer = io.BytesIO()
+    about = {"Title": sheets[0].title, "Creator": "attncalc", "CreationDate": None}
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # on letters: the notes name them
+        mpl.rcdefaults()
+        mpl.rcParams.update({"pdf.fonttype": 42, "pdf.compression": 6})
+        with PdfPages(buffer, metadata=about) as file:
+            for sheet in sheets:
+                pages = list(_filled(sheet.lines))
+                for number, page in enumerate(pages, start=1):
+                    marks = [*page, *_around(sheet, number, len(pages), ink)]
+                    file.savefig(_drawn(marks))
+    return buffer.getvalue()
+
+
+def _filled(lines: Sequence[Line]) -> Iterator[list[Mark]]:
+    """Yield the marks of each page: lines that stay together are on one, if it has the room."""
+    page: list[Mark] = []
+    y = 0.0
+    for group in _groups(lines):
+        height = sum(line.box.height + line.space for line in group)
+        if page and y + height > TALLEST and (height <= TALLEST or y > TALLEST / 2):
+            yield page
+            page, y = [], 0.0
+        for line in group:
+            space = line.space if page else 0.0
+            if page and y + space + line.box.height > TALLEST:
+                yield page
+                page, y, space = [], 0.0, 0.0
+            y += space + line.box.up
+            page += [moved(mark, MARGIN, HEIGHT - MARGIN - y) for mark in line.box.marks]
+            y += line.box.down
+    yield page
+
+
+def _groups(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    group: list[Line] = []
+    for line in lines:
+        group.append(line)
+        if not line.stays:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _around(sheet: Sheet, number: int, of: int, ink: Ink) -> Iterator[Mark]:
+    """Yield what is around the text: the title and the name from the second page, the number."""
+    count = ink.text(f"{number} / {of}", _SMALL)
+    yield from placed([((WIDTH - count.width) / 2, MARGIN * 0.55, count)]).marks
+    if number > 1:
+        name = ink.text(sheet.name, _SMALL)
+        yield from placed([(WIDTH - MARGIN - name.width, HEIGHT - MARGIN * 0.6, name)]).marks
+        room = ROOM - name.width - 20
+        title = next(iter(ink.wrapped(sheet.title, room, _SMALL)), blank(0))
+        yield from placed([(MARGIN, HEIGHT - MARGIN * 0.6, title)]).marks
+
+
+def _drawn(marks: Sequence[Mark]) -> Figure:
+    """Return a page as a figure: later marks are above earlier ones."""
+    figure = Figure(figsize=(WIDTH / _POINTS, HEIGHT / _POINTS))
+    for order, mark in enumerate(_joined(marks)):
+        if isinstance(mark, Letters):
+            look = mark.look
+            figure.text(
+                mark.x / WIDTH,
+                mark.y / HEIGHT,
+                mark.text,
+                fontproperties=properties(mark.families, look.bold, look.slanted),
+                size=look.size,
+                color=str(look.grey),
+                va="baseline",
+                rotation=90 if mark.turned else 0,
+                rotation_mode="anchor",
+                parse_math=False,
+                zorder=order,
+            )
+        else:
+            figure.add_artist(_shape(mark, order))
+    return figure
+
+
+def _joined(marks: Iterable[Mark]) -> Iterator[Mark]:
+    """Yield marks with the texts that continue one another as one: fewer, and read as lines."""
+    last: Mark | None = None
+    for mark in marks:
+        one = last.joined(mark) if isinstance(last, Letters) and not last.turned else None
+        if one is None and last is not None:
+            yield last
+        last = one or mark
+    if last is not None:
+        yield last
+
+
+def _shape(mark: Stroke | Disc, order: int) -> Line2D | Polygon | Circle:
+    """Return a shape whose coordinates are points of the page."""
+    points = IdentityTransform()  # figures of PDF have 72 dots per inch
+    if isinstance(mark, Disc):
+        where = (mark.x, mark.y)
+        return Circle(where, mark.radius, color="0", lw=0, transform=points, zorder=order)
+    style = (0, (4, 2.5)) if mark.dashed else "solid"
+    if mark.fill is None:
+        line = Line2D(mark.xs, mark.ys, lw=mark.width, color=str(mark.grey))
+        line.set(linestyle=style, transform=points, zorder=order)
+        return line
+    corners = list(zip(mark.xs, mark.ys, strict=True))
+    filled = Polygon(corners, closed=True, transform=points, zorder=order, lw=mark.width)
+    filled.set(facecolor=str(mark.fill), edgecolor=str(mark.grey) if mark.width else "none")
+    if mark.hatched:
+        filled.set(hatch="//////", edgecolor="0.6")
+    return filled

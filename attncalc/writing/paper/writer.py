@@ -1,0 +1,292 @@
+"""Documents as PDF pages: a visitor of the document model that needs no other program."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from attncalc.base.text import of_each
+from attncalc.solving.work import Derivation
+from attncalc.writing import document as parts
+from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
+from attncalc.writing.languages.translated import in_language
+from attncalc.writing.latex import KEYS, RULE_OF_LINES
+from attncalc.writing.latex_layout import by_rows
+from attncalc.writing.paper.formulas import Formulas
+from attncalc.writing.paper.ink import PLAIN, Box, Ink, Look, beside, blank, placed, rule
+from attncalc.writing.paper.matrices import Block, matrix_blocks, table_block
+from attncalc.writing.paper.pages import ROOM, Line, Sheet, make_pdf
+from attncalc.writing.paper.pictures import picture
+from attncalc.writing.prose import footnote, full_stop
+
+TITLE, HEADING, SMALL = Look(16.0, bold=True), Look(12.0, bold=True), Look(9.0, grey=0.25)
+WORK = 9.0
+"""The size of the written-out work."""
+BETWEEN, INDENT, FIRST = 24.0, 14.0, 5.0
+ROOM_FOR_WORK, ROOM_BESIDE = 90.0, 190.0
+"""The height of the room for work, and the least width of it beside a matrix."""
+TALLEST_PICTURE = 560.0
+MOST_DRAWN = 2_000
+TOO_MANY = "The map is left out: it has too many lines for a page."
+"""Lines or cells of a picture."""
+
+
+class Paper(NamedTuple):
+    """A PDF, and notes about it."""
+
+    content: bytes
+    notes: tuple[str, ...] = ()
+
+
+def write_paper(documents: Sequence[parts.Document]) -> Paper:
+    """Return documents as one PDF, each on new pages."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on fonts
+    ink = Ink()
+    sheets = [_sheet(document, ink) for document in documents]
+    content = make_pdf(sheets, ink)
+    lacking = "".join(sorted(ink.lacking))
+    note = (
+        f"no font here can draw {of_each(list(lacking))}: the PDF shows codes such as "
+        f"U+{ord(lacking[0]):04X} instead: install a font with these letters, such as Noto Sans CJK"
+        if lacking
+        else ""
+    )
+    return Paper(content, (note,) if note else ())
+
+
+def _sheet(document: parts.Document, ink: Ink) -> Sheet:
+    names = [each.text for each in document.parts if isinstance(each, parts.Field) and each.text]
+    shown = in_language(document)
+    return Sheet(shown.title, ", ".join(names), list(_Paper(ink).document(shown)))
+
+
+class _Paper(parts.DocumentWriter[Line]):
+    """Yields lines of boxes."""
+
+    hint = ": --full shows all of it"
+
+    def __init__(self, ink: Ink) -> None:
+        self.ink = ink
+        self.formulas, self.small = Formulas(ink), Formulas(ink, WORK)
+
+    def document(self, document: parts.Document) -> Iterator[Line]:
+        if document.title:
+            yield from self._said(document.title, TITLE, stays=True)
+        yield from super().document(document)
+        if notes := list(self.notes(document)):
+            yield from self._heading(self.say("Notes"))
+            yield from self._bullets(notes)
+
+    def field(self, field: parts.Field) -> Iterator[Line]:
+        words = self.say(field.label)
+        label = self.ink.text(f"{words[:1].upper()}{words[1:]}: ")
+        if field.text is None:
+            yield Line(beside([label, rule(ROOM - label.width, -2.0)]), 10.0)
+        else:
+            yield from self._said(f"{words[:1].upper()}{words[1:]}: {field.text}", space=6.0)
+
+    def facts(self, facts: parts.Facts) -> Iterator[Line]:
+        yield from self._said(_sentence("; ".join(facts.texts)), SMALL, space=6.0)
+
+    def bullets(self, bullets: parts.Bullets) -> Iterator[Line]:
+        yield from self._bullets(bullets.texts)
+
+    def given(self, given: parts.Given) -> Iterator[Line]:
+        yield from self._heading(self.say("Given"))
+        blocks = (b for grid in given.shown for b in matrix_blocks(grid, self.formulas, ROOM))
+        yield from self._side_by_side(blocks)
+
+    def section(self, section: parts.Section) -> Iterator[Line]:
+        name = self.formulas.name(section.step.name)
+        title = list(self.ink.wrapped(f": {section.said}", ROOM - name.width, HEADING))
+        yield Line(beside([name, title[0]]), 14.0, stays=True)
+        yield from (Line(line, 2.0, stays=True) for line in title[1:])
+        blocks = [b for grid in section.shown for b in matrix_blocks(grid, self.formulas, ROOM)]
+        yield from self._result(section, blocks)
+        if section.legend:
+            yield from self.legend(parts.Legend(section.legend))
+        for text in (*footnote(section), *section.remarks):
+            yield from self._said(_sentence(text), SMALL)
+        yield from self._work(section)
+
+    def _result(self, section: parts.Section, blocks: Sequence[Block]) -> Iterator[Line]:
+        """Yield the equation and the matrix, on one line if they fit; on worksheets room for work.
+
+        A matrix that leaves enough of the line has the room beside it.
+        """
+        if section.is_marked:
+            yield from self._side_by_side(blocks)
+            return
+        first = [self.formulas.name(section.step.name), self.formulas.sign("=")]
+        lines = list(self._flowed(first, list(self.formulas.pieces(section.formula, ROOM - 80))))
+        label = self.ink.text(self.say("Work:"), SMALL) if section.has_room else blank(0)
+        if len(blocks) == 1 and not blocks[0].caption:
+            block, wanted = blocks[0].box, ROOM_BESIDE if section.has_room else 0.0
+            if len(lines) == 1 and lines[0].box.width + block.width + wanted <= ROOM:
+                equals = [lines.pop().box, self.formulas.sign("="), blocks[0].bare]
+                block = beside(equals)
+            if block.width + wanted <= ROOM:
+                room = (block.width + BETWEEN, block.up - label.up, label)
+                high = max(block.down, ROOM_FOR_WORK - block.up) if section.has_room else 0.0
+                yield from _stay(lines, to_next=True)
+                yield Line(placed([(0.0, 0.0, block), room, (0.0, 0.0, blank(0, 0, high))]), 8.0)
+                return
+        yield from _stay(lines, to_next=bool(blocks))
+        yield from self._side_by_side(blocks)
+        if section.has_room:
+            yield Line(label, 6.0, stays=True)
+            yield Line(blank(0, ROOM_FOR_WORK))
+
+    def _work(self, section: parts.Section) -> Iterator[Line]:
+        """Yield the work, with as many entries side by side as fit and divide a row."""
+        each = [list(self._derived(line)) for line in section.lines]
+        widest = max((line.box.width for found in each for line in found), default=ROOM)
+        count = int((ROOM + BETWEEN) // (widest + BETWEEN))
+        if any(len(found) > 1 for found in each) or count < 2:
+            for place, found in enumerate(each):
+                yield from _stay([found[0]._replace(space=4.0 if place else FIRST), *found[1:]])
+            return
+        of_row = len(next(by_rows(section.lines)))
+        count = next(n for n in range(count, 0, -1) if of_row % n == 0 or n % of_row == 0)
+        for start in range(0, len(each), count):
+            row = [found[0].box for found in each[start : start + count]]
+            at = [(ROOM + BETWEEN) / count * place for place in range(count)]
+            box = placed((x, 0.0, box) for x, box in zip(at, row, strict=False))
+            yield Line(box, 4.0 if start else FIRST)
+
+    def _derived(self, line: Derivation) -> Iterator[Line]:
+        """Yield the work of one entry, broken between its terms."""
+        first = [self.small.whole(line.entry)]
+        boxes: list[Box] = []
+        for form in line.forms:
+            one, *more = self.small.pieces(form, ROOM - 100)
+            boxes += [beside([self.small.sign("="), one]), *more]
+        result = self.small.whole(line.result)
+        hidden = [self.ink.text(parts.DAGGER, Look(WORK))] if line.hidden else []
+        sign = self.small.sign("=" if line.is_exact else "≈")
+        boxes.append(beside([sign, result, *hidden]))
+        if line.remark:
+            boxes += self.ink.wrapped(f"  ({line.remark})", ROOM - 100, Look(WORK))
+        yield from self._flowed(first, boxes)
+
+    def _flowed(self, first: Sequence[Box], rest: Sequence[Box]) -> Iterator[Line]:
+        """Yield boxes on as many lines as they need; all but the first are indented."""
+        line = [beside(first)]
+        used = line[0].width
+        for box in rest:
+            if len(line) > 1 and used + box.width > ROOM:
+                yield Line(beside(line), 4.0, stays=True)
+                line, used = [blank(INDENT)], INDENT
+            line.append(box)
+            used += box.width
+        yield Line(beside(line), 4.0)
+
+    def _side_by_side(self, blocks: Iterable[Block]) -> Iterator[Line]:
+        """Yield matrices, as many on a line as fit it; parts of one under their captions."""
+        row: list[Box] = []
+        for block in blocks:
+            if row and (block.caption or beside([*row, block.box], BETWEEN).width > ROOM):
+                yield Line(beside(row, BETWEEN), 8.0)
+                row = []
+            if block.caption:
+                yield Line(
+                    self.ink.text(_sentence(self.say(block.caption)), SMALL), 8.0, stays=True
+                )
+                yield Line(block.box, 4.0)
+                continue
+            row.append(block.box)
+        if row:
+            yield Line(beside(row, BETWEEN), 8.0)
+
+    def legend(self, legend: parts.Legend) -> Iterator[Line]:
+        keys = [f"{self.say(KEYS.get(key, key))} {means}" for key, means in legend.entries]
+        yield from self._said("; ".join(keys) + ".", SMALL)
+
+    def connections(self, connections: parts.Connections) -> Iterator[Line]:
+        yield from self._heading(self.say(connections.title))
+        if connections.is_blank:
+            yield from _stay(self._said(_sentence(self.say(RULE_OF_LINES))), to_next=True)
+        told = dict(connections.shown)
+        for place, (number, _) in enumerate(connections.heads):
+            if number not in told:
+                continue
+            if number:
+                yield from self._said(self.say(f"Head {number}"), Look(bold=True), stays=True)
+            if not connections.is_blank:
+                yield from self._bullets(told[number])
+            panel = Panel(connections, place, number, "", tuple(told[number]))
+            yield from self._pictures(panel)
+
+    def _pictures(self, panel: Panel) -> Iterator[Line]:
+        """Yield the map of a head, and its heatmap beside it or below."""
+        connections = panel.connections
+        size = len(connections.inputs) * len(connections.outputs)
+        if size > MOST_DRAWN or not (connections.is_blank or connections.attended):
+            yield from self._said(self.say(TOO_MANY), SMALL)
+            return
+        drawn = [map_of(panel, self.say)]
+        drawn += [] if connections.is_blank else [heatmap_of(panel)]
+        boxes = [picture(svg, self.ink, ROOM, TALLEST_PICTURE) for svg in drawn]
+        row = placed(_hung(boxes))
+        whole = [row] if row.width <= ROOM else boxes
+        yield from (Line(box, 8.0) for box in whole)
+        if not connections.is_blank:
+            said = "Solid: the largest weight of an output; dashed: the second."
+            yield from self._said(self.say(said), SMALL)
+
+    def patterns(self, patterns: parts.Patterns) -> Iterator[Line]:
+        yield from self._heading(self.say(parts.TITLE_OF_PATTERNS))
+        yield from self._bullets(patterns.shown)
+
+    def verdict(self, verdict: parts.Verdict) -> Iterator[Line]:
+        yield from self._said(
+            self.say(f"Score: {verdict.score} ({verdict.share})"), Look(bold=True)
+        )
+        yield from self._bullets(verdict.sentences)
+
+    def table(self, table: parts.Table) -> Iterator[Line]:
+        yield from self._said(table.title, TITLE, stays=True)
+        for told in table.told:
+            yield from self._said(_sentence("; ".join(told)))
+
+    def sheet(self, sheet: parts.Sheet) -> Iterator[Line]:
+        yield from self._heading(sheet.title)
+        yield from self._side_by_side(table_block(sheet.grid, self.formulas, ROOM))
+
+    def _heading(self, text: str) -> Iterator[Line]:
+        yield from self._said(text, HEADING, space=14.0, stays=True)
+
+    def _bullets(self, texts: Iterable[str]) -> Iterator[Line]:
+        for text in texts:
+            lines = list(self.ink.wrapped(_sentence(text), ROOM - INDENT))
+            for place, line in enumerate(lines):
+                lead = self.ink.text("•") if not place else blank(0)
+                box = placed([(2.0, 0.0, lead), (INDENT, 0.0, line)])
+                yield Line(box, 3.0, stays=place < len(lines) - 1)
+
+    def _said(
+        self, text: str, look: Look = PLAIN, *, space: float = 4.0, stays: bool = False
+    ) -> Iterator[Line]:
+        """Yield a paragraph."""
+        for place, line in enumerate(self.ink.wrapped(text, ROOM, look)):
+            yield Line(line, space if not place else 2.0, stays)
+
+
+def _hung(boxes: Sequence[Box]) -> Iterator[tuple[float, float, Box]]:
+    """Yield pictures side by side, their tops level."""
+    x, top = 0.0, max(box.up for box in boxes)
+    for box in boxes:
+        yield x, top - box.up, box
+        x += box.width + BETWEEN
+
+
+def _stay(lines: Iterable[Line], *, to_next: bool = False) -> Iterator[Line]:
+    """Yield lines that stay on one page, and with the line after them if asked."""
+    found = list(lines)
+    for place, line in enumerate(found):
+        yield line._replace(stays=to_next or place < len(found) - 1)
+
+
+def _sentence(text: str) -> str:
+    """Return a text with a capital and a full stop."""
+    stop = "" if text == parts.LEFT_OUT or text.endswith((".", "。")) else full_stop(text)
+    return text[:1].upper() + text[1:] + stop

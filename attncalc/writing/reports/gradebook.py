@@ -1,0 +1,122 @@
+"""Marks in the columns of a course system's gradebook: a row for each student."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from attncalc.writing.reports.class_rows import EARNED, POSSIBLE, ClassRow, csv_line
+from attncalc.writing.verdict import Said
+
+POINTS_POSSIBLE = "Points Possible"
+OF_TOTALS = ("grade", "total score")
+"""The headings of the total in exports of Moodle and Gradescope."""
+BEFORE = {
+    "moodle": ("Full name", "ID number", "Email address"),
+    "canvas": ("Student", "ID", "SIS User ID", "SIS Login ID", "Section"),
+    "gradescope": ("First Name", "Last Name", "SID", "Email", "Sections", "Total Score",
+                   "Max Points", "Status"),
+}  # fmt: skip
+
+
+class Totals(NamedTuple):
+    """The marks of a student: of each problem, None if an answer was not marked; "" without one."""
+
+    student: tuple[str, str, str, str]
+    problems: tuple[str, ...]
+    earned: tuple[Fraction | None, ...]
+    possible: tuple[Fraction, ...]
+    handed_in: tuple[bool, ...]
+    is_provisional: bool
+
+    @property
+    def total(self) -> Fraction | None:
+        """The sum; None if nothing was handed in, or an answer was not marked."""
+        marked = [each for each, has in zip(self.earned, self.handed_in, strict=True) if has]
+        if not marked or None in marked:
+            return None
+        return sum((each for each in marked if each is not None), Fraction(0))
+
+    @property
+    def status(self) -> str:
+        """Its status, as Gradescope has it."""
+        if not any(self.handed_in):
+            return "Missing"
+        return "Ungraded" if self.total is None else "Graded"
+
+
+def totals_of(entries: Sequence[ClassRow]) -> Iterator[Totals]:
+    """Yield the marks of each student, from the rows of the class in their order."""
+    of_one: dict[tuple[str, str, str, str], list[ClassRow]] = {}
+    for entry in entries:
+        of_one.setdefault(entry.student, []).append(entry)
+    for student, rows in of_one.items():
+        made = [row.outcome for row in rows]
+        facts = [each.marked for each in made]
+        yield Totals(
+            student,
+            tuple(row.problem for row in rows),
+            tuple(Fraction(each.cells[EARNED]) if each.cells[EARNED] else None for each in made),
+            tuple(Fraction(each.cells[POSSIBLE]) for each in made),
+            tuple(bool(each.place) for each in made),
+            any(each is not None and each.provisional for each in facts),
+        )
+
+
+def gradebook(system: str, totals: Sequence[Totals], title: str, said: Said) -> Iterator[str]:
+    """Yield a gradebook in the columns of a system, as CSV.
+
+    Canvas makes an assignment of each unknown column, so it gets the total only.
+    """
+    problems, possible = totals[0].problems, totals[0].possible
+    several = len(problems) > 1 and system != "canvas"
+    named = [f"Problem {name}" for name in problems] if several else []
+    most = [said(each, least=0) for each in possible] if several else []
+    whole = said(sum(possible, Fraction(0)), least=0)
+    if system == "gradescope":
+        pairs = enumerate(zip(named, most, strict=True), start=1)
+        yield csv_line([*BEFORE[system], *(f"{n}: {name} ({p} pts)" for n, (name, p) in pairs)])
+    elif system == "moodle":
+        yield csv_line([*BEFORE[system], *(f"{each} (Real)" for each in (*named, title))])
+    else:
+        yield csv_line([*BEFORE[system], title])
+        yield csv_line([f"    {POINTS_POSSIBLE}", "", "", "", "", whole])
+    for each in totals:
+        name, code, email, _ = each.student
+        total, own = _said(each.total, said), [_said(one, said) for one in each.earned]
+        first, _, last = name.rpartition(" ")
+        yield csv_line({
+            "moodle": [name, code, email, *(own if several else ()), total],
+            "canvas": [name, "", code, "" if code else email, "", total],
+            "gradescope": [first, last, code, email, "", total, whole, each.status,
+                           *(own if several else ())],
+        }[system])  # fmt: skip
+
+
+def filled(
+    rows: Sequence[Sequence[str]], totals: Sequence[Totals | None], title: str, said: Said
+) -> Iterator[str]:
+    """Yield the rows of an export with the total of each student, as CSV; all else is unchanged.
+
+    The total is in the column of that name, or in a new one.
+    """
+    at = next((n for n, cell in enumerate(rows[0]) if _is_total(cell, title)), len(rows[0]))
+    some = next((each for each in totals if each is not None), None)
+    whole = "" if some is None else said(sum(some.possible, Fraction(0)), least=0)
+    for number, (row, each) in enumerate(zip(rows, totals, strict=True)):
+        cells = [*row, *[""] * (at + 1 - len(row))]
+        if number == 0:
+            cells[at] = cells[at] or title
+        elif each is not None:
+            cells[at] = _said(each.total, said)
+        elif row and row[0].strip() == POINTS_POSSIBLE:
+            cells[at] = cells[at] or whole
+        yield csv_line(cells)
+
+
+def _is_total(heading: str, title: str) -> bool:
+    plain = heading.strip().lower()
+    return plain in OF_TOTALS or plain.partition(" (")[0] == title.lower()
+
+
+def _said(points: Fraction | None, said: Said) -> str:
+    return "" if points is None else said(points)

@@ -1,0 +1,126 @@
+"""Graded hints on an answer: where to look, which rule, the line of work; never more than asked."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+from attncalc.base.types import Place
+from attncalc.grading.credit import is_shown, points_of
+from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.rules import Status
+from attncalc.problem.fields import LINES
+from attncalc.problem.step import Step
+from attncalc.solving.plan import formula
+from attncalc.writing.mathematics import in_text
+from attncalc.writing.verdict import Said, entry_named
+
+WHERE, RULE, LINE = 1, 2, 3
+"""The levels of hints."""
+NOT_RIGHT = (Status.WRONG, Status.UNREADABLE, Status.PRECISION, Status.BLANK)
+
+
+class _Target(NamedTuple):
+    """What a hint is about: a step, "connections" for the map, and an entry, if there is one."""
+
+    name: str
+    place: Place | None
+    where: str
+
+
+def hint(marking: Marking, level: int, said: Said) -> Iterator[str]:
+    """Yield a hint on the first mistake, or else on the first missing step, and its cost.
+
+    Parameters
+    ----------
+    marking
+        The marked answer.
+    level
+        1 for where to look, 2 also for the rule, 3 also for the line of work without its result.
+    said
+        Returns points as text.
+    """
+    if marking.is_provisional:
+        yield "A part of the answer was not read, so this hint may not fit."
+    target = _target(marking)
+    if target is None:
+        yield "No mistakes found."
+        return
+    yield f"Look at {target.where}."
+    if target.name == LINES:
+        yield from _on_the_map(level)
+    else:
+        yield from _on_a_step(marking, target, level)
+    yield from _cost(marking, target.name, level, said)
+
+
+def _target(marking: Marking) -> _Target | None:
+    for marks in marking.steps:
+        name = marks.step.name
+        if marks.written is None:
+            return _Target(name, None, f"{name}, which the answer does not show")
+        if marks.count(Status.WRONG_SHAPE):
+            return _Target(name, None, f"the shape of {name}")
+        if marks.count(*NOT_RIGHT):
+            return _of_entry(marking, marks)
+    if any(line.share < 1 for line in marking.lines):
+        number = next(line.right.output for line in marking.lines if line.share < 1) + 1
+        return _Target(LINES, None, f"output {number} of the map")
+    return None
+
+
+def _of_entry(marking: Marking, marks: StepMarks) -> _Target:
+    place = next(marks.places(*NOT_RIGHT))
+    named = entry_named(marking, marks, place)
+    return _Target(marks.step.name, place, f"{marks.step.name}, {named.where}")
+
+
+def _on_the_map(level: int) -> Iterator[str]:
+    if level >= RULE:
+        yield "The solid line leads to the input of the largest weight, the dashed to the second."
+    if level >= LINE:
+        yield "Compare the weights in the row of this output."
+
+
+def _on_a_step(marking: Marking, target: _Target, level: int) -> Iterator[str]:
+    step = marking.key.steps[target.name]
+    if level >= RULE:
+        yield _rule(marking, step)
+    if level < LINE:
+        return
+    missing = _missing(marking, target.name)
+    if missing is None:
+        yield _line(marking, step, target.place)
+    else:  # the line would tell the numbers of a step that is not shown
+        yield f"First compute {missing.name}: {_rule(marking, missing)}"
+        yield _line(marking, missing, None)
+
+
+def _missing(marking: Marking, name: str) -> Step | None:
+    """Return the first step before this one that the answer does not show."""
+    key = marking.key
+    for earlier, step in key.steps.items():
+        if earlier in key.before[name] and not is_shown(marking.answer, earlier):
+            return step
+    return None
+
+
+def _rule(marking: Marking, step: Step) -> str:
+    return f"{step.name} = {in_text(formula(step, marking.key.problem))}."
+
+
+def _line(marking: Marking, step: Step, place: Place | None) -> str:
+    """Return the work of an entry, the first one by default, without its result."""
+    first = (0,) * len(marking.key.solution.shape_of(step.name))
+    line = marking.key.work.line(step.name, first if place is None else place)
+    forms = [f" = {in_text(form)}" for form in line.forms]
+    remark = f" ({line.remark})" if line.remark else ""
+    return f"{in_text(line.entry)}{''.join(forms)} = ?{remark}"
+
+
+def _cost(marking: Marking, name: str, level: int, said: Said) -> Iterator[str]:
+    share = marking.rules.hint_cost(level)
+    possible = points_of(marking).get(name, (Fraction(0), Fraction(0)))[1]
+    if share:
+        of = "the map" if name == LINES else name
+        points = f"{said(share * possible)} of {said(possible, least=0)}"
+        yield f"This hint costs {share} of the points of {of}: {points}."

@@ -1,0 +1,124 @@
+"""A class at a glance: how marks are distributed, where and why points were lost."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from attncalc.base.text import on_a_line
+from attncalc.problem.fields import LINES
+from attncalc.writing.document import Bullets, Document, Part, Table
+from attncalc.writing.reports.class_rows import ClassRow
+from attncalc.writing.reports.gradebook import Totals, totals_of
+from attncalc.writing.reports.many import COLUMNS, MOST_COMMON, Fact, totals_in_words
+
+CLASSES = 10
+"""The columns of the histogram."""
+WIDTH = 30
+"""The characters of its longest bar."""
+BAR = "█"
+FIRST_WRONG = COLUMNS.index("first wrong")
+MOST_CAUSES = 2 * MOST_COMMON
+
+
+class _Common(NamedTuple):
+    """A common mistake: how many answers have it, and one of them."""
+
+    answers: int
+    step: str
+    says: str
+    entry: ClassRow
+    sample: str
+
+
+def overview(entries: Sequence[ClassRow], title: str) -> Document:
+    """Return the overview of a class.
+
+    Parameters
+    ----------
+    entries
+        The rows of the class.
+    title
+        The name of the set.
+    """
+    handed = [each for each in entries if each.outcome.place]
+    facts = [fact for each in handed if (fact := each.outcome.marked) is not None]
+    several = len({each.problem for each in entries}) > 1
+    totals = list(totals_of(entries))
+    missing = len(entries) - len(handed)
+    texts = list(totals_in_words(facts, len(handed)))
+    texts += [f"Not handed in: {missing} of {len(entries)}."] if missing else []
+    texts += [f"Late: {late}."] if (late := sum(each.is_late for each in entries)) else []
+    parts: tuple[Part, ...] = (
+        Bullets(tuple(texts)),
+        _table("Marks", ("marks", "students", ""), _histogram(totals)),
+        _table("Steps", ("step", "lost points", "of", "first mistake"), _steps(handed, several)),
+        _table("Causes", ("answers", "step", "cause", "sample", "by"), _causes(handed, several)),
+    )
+    return Document(f"Overview: {on_a_line(title)}", parts)
+
+
+def _table(title: str, headings: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Table:
+    cells = tuple(tuple(map(on_a_line, row)) for row in rows)
+    return Table(title, headings, cells, cells)
+
+
+def _histogram(totals: Sequence[Totals]) -> Iterator[tuple[str, ...]]:
+    """Yield the number of students in each tenth of the marks, and those without a total."""
+    counts: Counter[int] = Counter()
+    for each in totals:
+        possible = sum(each.possible, Fraction(0))
+        if each.total is not None and possible:
+            counts[min(int(each.total / possible * CLASSES), CLASSES - 1)] += 1
+    most = max(counts.values(), default=1)
+    for number in range(CLASSES):
+        ends = f"{100 * number // CLASSES} to {100 * (number + 1) // CLASSES} %"
+        yield ends, str(counts[number]), BAR * -(-WIDTH * counts[number] // most)
+    if without := len(totals) - counts.total():
+        yield "no total", str(without), ""
+
+
+def _steps(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ...]]:
+    """Yield, for each step, how many answers lost points there, and went wrong there first."""
+    lost: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
+    first: Counter[str] = Counter()
+    for each in handed:
+        if (fact := each.outcome.marked) is None:
+            continue
+        first[_named(each, fact.first, several)] += bool(fact.first)
+        for name, share in each.outcome.shares.items():
+            counted[_named(each, name, several)] += 1
+            lost[_named(each, name, several)] += Fraction(share) < 1
+    for name, count in counted.items():
+        yield name, str(lost[name]), str(count), str(first[name])
+
+
+def _causes(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ...]]:
+    for each in _common(handed, several)[:MOST_CAUSES]:
+        name, *_ = each.entry.student
+        yield str(each.answers), each.step, each.says, each.sample, name
+
+
+def _common(handed: Sequence[ClassRow], several: bool) -> list[_Common]:
+    """Return the mistakes with a cause, the commonest first, each with its first answer."""
+    found: dict[tuple[str, str], _Common] = {}
+    for each in handed:
+        fact = each.outcome.marked
+        for step, says, sample in () if fact is None else _mistakes(each, fact):
+            key = _named(each, step, several), says
+            known = found.get(key, _Common(0, *key, each, sample))
+            found[key] = known._replace(answers=known.answers + 1)
+    return sorted(found.values(), key=lambda each: -each.answers)  # the first ones first
+
+
+def _mistakes(entry: ClassRow, fact: Fact) -> Iterator[Sequence[str]]:
+    """Yield the mistakes with one cause, and the first one if it has several or none."""
+    yield from fact.mistakes
+    if fact.first and fact.first not in {step for step, *_ in fact.mistakes}:
+        yield fact.first, "no single cause", entry.outcome.cells[FIRST_WRONG]
+
+
+def _named(entry: ClassRow, step: str, several: bool) -> str:
+    plain = "map" if step == LINES else step
+    return f"problem {entry.problem}: {plain}" if several else plain

@@ -1,0 +1,98 @@
+"""The tensors of a program beside the steps of a layer, as values and as a document."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from attncalc.base.text import on_a_line
+from attncalc.grading.compare import deviation
+from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.rules import Status
+from attncalc.problem.stated import conventions, heading
+from attncalc.writing.document import Bullets, Document, Facts, Table
+from attncalc.writing.verdict import first_mistake, unread_in_words
+
+EQUAL, DIFFERS, FOLLOWS, UNSEEN = "equal", "differs", "follows", "not seen"
+
+
+class Traced(NamedTuple):
+    """A step of a layer, and the tensor that is set beside it.
+
+    Parameters
+    ----------
+    step
+        Its name.
+    tensor
+        The name of the tensor; "" for none.
+    status
+        "equal"; "differs"; "follows", if it is right for the program's own earlier numbers; "not
+        seen", if no tensor is this step.
+    differ, entries
+        The number of entries with an error above the tolerance, and of all.
+    largest_error
+        The largest error.
+    causes
+        The mistakes that explain all of its numbers, as clauses.
+    """
+
+    step: str
+    tensor: str
+    status: str
+    differ: int = 0
+    entries: int = 0
+    largest_error: float = 0.0
+    causes: tuple[str, ...] = ()
+
+
+def steps_of(marking: Marking) -> tuple[Traced, ...]:
+    """Return every step of the layer, in the order of the plan."""
+    marks = {each.step.name: each for each in marking.steps}
+    return tuple(
+        _traced(marking, marks[name]) if name in marks else Traced(name, "", UNSEEN)
+        for name in marking.key.steps
+    )
+
+
+def _traced(marking: Marking, marks: StepMarks) -> Traced:
+    off = deviation(marking, marks)
+    wrong = marks.count(Status.WRONG, Status.WRONG_SHAPE)
+    status = DIFFERS if wrong else FOLLOWS if marks.count(Status.FOLLOWS) else EQUAL
+    says = tuple(
+        cause.says if cause.step == marks.step.name else f"{cause.says} (in {cause.step})"
+        for cause in marks.causes
+    )
+    tensor = "" if marks.written is None else marks.written.place
+    return Traced(marks.step.name, tensor, status, off.differ, off.entries, off.absolute, says)
+
+
+def trace_document(marking: Marking) -> Document:
+    """Return the document: the first step that differs and why, and a table of all steps."""
+    problem, steps = marking.key.problem, steps_of(marking)
+    rows = tuple(_row(each) for each in steps)
+    texts = tuple((each.step, *row[1:]) for each, row in zip(steps, rows, strict=True))
+    headings = ("step", "tensor", "", "differ", "largest error")
+    table = Table("Steps, in the order of the layer", headings, rows, texts)
+    parts = (Facts(conventions(problem)), Bullets(tuple(_verdict(marking, steps))), table)
+    return Document(f"{heading(problem)}, traced", parts, tuple(problem.remarks))
+
+
+def _verdict(marking: Marking, steps: tuple[Traced, ...]) -> Iterator[str]:
+    seen = [each for each in steps if each.status != UNSEEN]
+    if not seen:
+        yield "No tensor is a step of this layer."
+    elif marking.first_wrong is None:
+        yield f"All {len(seen)} steps that are seen agree with the model."
+    else:
+        said = list(first_mistake(marking))
+        yield " ".join(said).replace("The first mistake is in", "The first difference is in")
+    for each in unread_in_words(marking):
+        yield f"Not matched: {each}"
+    for each in marking.answer.remarks:
+        yield on_a_line(each)
+
+
+def _row(each: Traced) -> tuple[str, ...]:
+    if each.status == UNSEEN:
+        return (each.step, "", UNSEEN, "", "")
+    tensor = on_a_line(each.tensor.removesuffix("()"))
+    differ = f"{each.differ:,} of {each.entries:,}"
+    return (each.step, tensor, each.status, differ, f"{each.largest_error:.3g}")

@@ -1,0 +1,247 @@
+"""Marks of a class as teachers keep them: newest and late answers, gradebooks, an overview."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from test_classes import NAMES, ROSTER, SPEC, hand_in, made, marks, right_answer, table
+
+from attncalc.reading.attempts import newest
+
+HOUR = 3600
+
+
+def wrong_scale(folder: Path, student: dict[str, object]) -> dict[str, object]:
+    """Return the steps of an answer without the division by √d_k."""
+    file = student["problems"][0]["file"]  # type: ignore[index]
+    problem = json.loads((folder / "set" / file).read_bytes())
+    solved = right_answer(problem | {"scale": "none"})
+    return {"S_scaled": None, "A": solved["A"], "O": solved["O"]}
+
+
+def aged(place: Path, hours: float) -> Path:
+    when = place.stat().st_mtime - hours * HOUR
+    os.utime(place, (when, when))
+    return place
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Ada Lovelace 2026-01-02.json", "Ada Lovelace 2026-01-10.json"),
+        ("Ada Lovelace.json", "Ada Lovelace v2.json"),
+        ("Ada Lovelace attempt 9.json", "Ada Lovelace attempt 10.json"),
+        ("Ada Lovelace.json", "Ada Lovelace (1).json"),
+        ("lovelaceada_70_4711_answer.json", "lovelaceada_70_4711_answer-1.json"),
+        ("submission_41/ada-lovelace.json", "submission_102/ada-lovelace.json"),
+        ("Ada Lovelace_1_2026-01-10_09-30.json", "Ada Lovelace_1_2026-01-10_11-00.json"),
+    ],
+)
+def test_the_newest_by_its_name_counts_and_the_others_are_listed(
+    older: str, newer: str, attncalc: Command, tmp_path: Path
+) -> None:
+    (student, *_) = made(attncalc, tmp_path)
+    hand_in(tmp_path, student, newer)
+    hand_in(tmp_path, student, older, Q=None)
+    aged(tmp_path / "answers" / newer, 5)  # a name counts more than the time of a file
+    rows = marks(attncalc, tmp_path)
+    assert rows[0]["answer"] == f"answers/{newer}"
+    (other,) = [row for row in rows if not row["student"]]
+    assert other["answer"] == f"answers/{older}"
+    assert other["paired by"] == "replaced"
+    assert other["note"].startswith(f"replaced by answers/{newer}, which is newer by ")
+
+
+def test_file_times_decide_if_names_do_not(tmp_path: Path) -> None:
+    places = [tmp_path / name for name in ("a.json", "b.json", "c.json")]
+    for place in places:
+        place.write_text("{}")
+    assert newest(places) is None  # of one copy
+    aged(places[0], 2)
+    assert newest(places) is None  # two are as new
+    aged(places[2], 1)
+    assert newest(places) == (1, "its file time")
+
+
+def test_late_answers_are_listed(attncalc: Command, tmp_path: Path) -> None:
+    students = made(attncalc, tmp_path)
+    hand_in(tmp_path, students[0], "lovelaceada_LATE_70_4711_answer.json")
+    hand_in(tmp_path, students[1], "Blaise Pascal 2026-01-09.json")
+    hand_in(tmp_path, students[2], "carl gauss 2026-01-10 17-00.json")
+    hand_in(tmp_path, students[4])
+    os.utime(tmp_path / "answers" / "Emmy-Noether.json", (0, 0))  # of 1970
+    late = ["late", "", "late", "", "", ""]
+    assert [row["late"] for row in marks(attncalc, tmp_path, "--due", "2026-01-10T16:30")] == late
+    assert [row["late"] for row in marks(attncalc, tmp_path)] == ["late", *[""] * 5]
+    run = attncalc("check", "set", "answers", "--due", "tomorrow")
+    assert run.code == 2
+    assert "--due takes a date" in run.err
+
+
+def test_gradebooks_have_the_columns_of_their_system(attncalc: Command, tmp_path: Path) -> None:
+    students = made(attncalc, tmp_path)
+    hand_in(tmp_path, students[0])
+    hand_in(tmp_path, students[1], **wrong_scale(tmp_path, students[1]))
+    (tmp_path / "answers" / "carl gauss.pdf").write_bytes(b"%PDF-1.4 scan")
+    rows = marks(attncalc, tmp_path, "--points", "10", "--require", "S_scaled")
+    earned = [row["earned"] for row in rows]
+    heads = {
+        "moodle": ["Full name", "ID number", "Email address", "set (Real)"],
+        "canvas": ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "set"],
+        "gradescope": ["First Name", "Last Name", "SID", "Email", "Sections", "Total Score"],
+    }
+    flags = ("--points", "10", "--require", "S_scaled")
+    for system, head in heads.items():
+        run = attncalc("check", "set", "answers", "--gradebook", system, *flags)
+        assert "no total, because an answer was not marked: Carl Gauß" in run.err
+        found = table(run.out)
+        assert list(found[0])[: len(head)] == head
+        if system == "canvas":
+            points = found.pop(0)
+            assert points["Student"].strip() == "Points Possible"
+            assert points["set"] == "10"
+        total = head[-1]
+        assert [row[total] for row in found] == earned == ["10", found[1][total], *[""] * 4]
+        ids = [
+            row[next(n for n in ("ID number", "SIS User ID", "SID") if n in row)] for row in found
+        ]
+        assert ids == [str(70 + n) for n in range(len(NAMES))]
+
+
+def test_an_exported_gradebook_is_filled_and_otherwise_unchanged(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    students = made(attncalc, tmp_path)
+    hand_in(tmp_path, students[0])
+    hand_in(tmp_path, students[4])
+    exports = {  # as the systems write them: by id, by login, by name alone
+        "canvas.csv": "Student,ID,SIS User ID,SIS Login ID,Section,set (99)\n"
+        '    Points Possible,,,,,\n"Lovelace, Ada",5,70,x,A,\n"Noether, Emmy",6,,s4@x.org,A,\n',
+        "moodle.csv": "Identifier,Full name,Email address,Grade,Maximum Grade\n"
+        "Participant 9,Emmy Noether,other@x.org,,10\nParticipant 3,Someone Else,e@x.org,2,10\n",
+    }
+    for name, text in exports.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    flags = ("--points", "10", "--gradebook")
+    run = attncalc("check", "set", "answers", *flags, "canvas.csv")
+    assert run.out == (
+        "Student,ID,SIS User ID,SIS Login ID,Section,set (99)\n"
+        'Points Possible,,,,,10\n"Lovelace, Ada",5,70,x,A,10\n"Noether, Emmy",6,,s4@x.org,A,10\n'
+    )
+    assert "not in the gradebook: Blaise Pascal" in run.err
+    run = attncalc("check", "set", "answers", *flags, "moodle.csv")
+    assert run.out.splitlines()[1:] == [
+        "Participant 9,Emmy Noether,other@x.org,10,10",
+        "Participant 3,Someone Else,e@x.org,2,10",
+    ]
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    run = attncalc("check", "set", "answers", *flags, "other.csv")
+    assert run.code == 2
+    assert "not a gradebook of Moodle, Canvas or Gradescope" in run.err
+
+
+def test_the_overview_counts_what_the_table_lists(attncalc: Command, tmp_path: Path) -> None:
+    students = made(attncalc, tmp_path)
+    hand_in(tmp_path, students[0])
+    for student in students[1:4]:
+        hand_in(tmp_path, student, **wrong_scale(tmp_path, student))
+    rows = marks(attncalc, tmp_path, "--overview", "class.md")
+    text = (tmp_path / "class.md").read_text(encoding="utf-8")
+    lost = sum(float(row["A"]) < 1 for row in rows if row["A"])
+    assert f"| A | {lost} | 4 | {lost} |" in text
+    assert lost == 3
+    assert re.search(r"\| 3 \| A \| the scores are not scaled \| A.* = .*, not .* \| Blaise", text)
+    assert "- Not handed in: 2 of 6." in text
+    assert (
+        sum(int(n) for n in re.findall(r"^\| (?:\d+ to|no total).* \| (\d+) \|", text, re.M)) == 6
+    )
+    run = attncalc("check", "set", "answers", "--overview", "class.txt")
+    assert run.code == 2
+    assert "end the name in .html or .md" in run.err
+
+
+def test_anonymous_results_name_no_student(attncalc: Command, tmp_path: Path) -> None:
+    students = made(attncalc, tmp_path, ROSTER)
+    hand_in(tmp_path, students[0])
+    hand_in(tmp_path, students[1], **wrong_scale(tmp_path, students[1]))
+    (tmp_path / "answers" / "carl gauss.pdf").write_bytes(b"%PDF-1.4 scan")
+    (tmp_path / "answers" / "ada byron and emmy noether.json").write_text("{}")
+    flags = ("--anonymous", "-o", "marked/", "--overview", "class.html")
+    run = attncalc("check", "set", "answers", "--csv", "marks.csv", *flags)
+    texts = [run.out, run.err, (tmp_path / "marks.csv").read_text(encoding="utf-8")]
+    files = [place for place in (tmp_path / "marked").rglob("*") if place.is_file()]
+    texts += [place.read_text(encoding="utf-8") for place in (*files, tmp_path / "class.html")]
+    texts += [place.name for place in files]
+    words = {word.lower() for name in NAMES for word in name.split()}
+    found = {word for text in texts for word in words if re.search(rf"\b{word}\b", text.lower())}
+    assert not found
+    assert "x.org" not in "".join(texts)
+    codes = [row["student"] for row in table(texts[2]) if row["student"]]
+    assert codes == sorted(codes)
+    assert len(set(codes)) == len(NAMES)
+    again = marks(attncalc, tmp_path, "--anonymous")
+    assert [row["student"] for row in again if row["student"]] == codes
+    run = attncalc("check", "set", "answers", "--anonymous", "--gradebook", "moodle")
+    assert run.code == 2
+    assert "names the students" in run.err
+
+
+def test_worksheets_keys_and_problems_say_whose_they_are(attncalc: Command, tmp_path: Path) -> None:
+    spec = SPEC | {"formats": ["markdown", "latex", "html"]}
+    students = made(attncalc, tmp_path, ROSTER, spec)
+    codes = [student["problems"][0]["code"] for student in students]
+    assert len(set(codes)) == len(codes)
+    for student, code in zip(students, codes, strict=True):
+        assert re.fullmatch("[B-Z]{4}-[B-Z]{4}", code)
+        line = f"{student['name']} ({student['id']}) · code {code}"
+        folder = student["folder"]
+        for name in ("worksheet.md", "worksheet.html"):
+            assert line in (tmp_path / "set" / folder / name).read_text("utf-8")
+        assert code in (tmp_path / "set" / folder / "worksheet.tex").read_text("utf-8")
+        key = (tmp_path / "set" / "keys" / folder / "key.md").read_text("utf-8")
+        assert f"Key for: {line}" in key
+        own = (tmp_path / "set" / folder).iterdir()
+        texts = "".join(each.read_text("utf-8") for each in own)
+        assert not [other for other in codes if other != code and other in texts]
+
+
+@pytest.mark.parametrize("written", ["{}", "code {}", "Code: {}!"])
+def test_an_answer_is_paired_by_the_code_in_it(
+    written: str, attncalc: Command, tmp_path: Path
+) -> None:
+    spec = SPEC | {"problems": [{"name": "1", "tokens": 2}, {"name": "2", "tokens": 2}]}
+    students = made(attncalc, tmp_path, ROSTER, spec)
+    code = students[1]["problems"][1]["code"]
+    key = tmp_path / "set" / "keys" / students[1]["folder"] / "2" / "key.md"
+    text = key.read_text("utf-8").replace(f"code {code}", "")
+    (tmp_path / "answers").mkdir()
+    typed = written.format(code.lower().replace("-", " "))  # as people copy it
+    (tmp_path / "answers" / "homework.md").write_text(f"{typed}\n\n{text}", "utf-8")
+    (tmp_path / "answers" / "ada byron.md").write_text(f"{code}\n\n{text}", "utf-8")
+    rows = marks(attncalc, tmp_path)
+    (row,) = [row for row in rows if row["answer"] == "answers/homework.md"]
+    assert (row["student"], row["problem"], row["percent"]) == (NAMES[1], "2", "100 %")
+    assert row["paired by"] == "code in the file"
+    (stray,) = [row for row in rows if row["answer"] == "answers/ada byron.md"]
+    assert (
+        stray["note"] == "its name is that of Ada Byron, and the code in it that of Blaise Pascal"
+    )
+
+
+def test_a_practice_page_names_its_download_after_the_student(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (student, *_) = made(attncalc, tmp_path)
+    file = f"set/{student['problems'][0]['file']}"
+    assert attncalc("self", file, "--practice", "-o", "practice.html").code == 0
+    page = (tmp_path / "practice.html").read_text("utf-8")
+    assert '"file":"ada-lovelace-problem-1.json"' in page
+    answer = {"problem": {"code": student["problems"][0]["code"]}}
+    answer |= right_answer(json.loads((tmp_path / file).read_bytes()))
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "download (3).json").write_text(json.dumps(answer))
+    (row, *_) = marks(attncalc, tmp_path)
+    assert (row["answer"], row["percent"]) == ("answers/download (3).json", "100 %")

@@ -1,0 +1,180 @@
+"""Languages: every sentence of pages, worksheets and markings is translated, with its numbers."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import BUNDLED, Command, mostly_slow
+
+from attncalc import check
+from attncalc.equations.own import Own
+from attncalc.problem.problem import Problem
+from attncalc.reading import read_problem
+from attncalc.solving.solution import solve
+from attncalc.writing import document as parts
+from attncalc.writing.languages.catalogue import catalogue, messages
+from attncalc.writing.markdown import write_markdown
+from attncalc.writing.page import Contents, make_page
+from attncalc.writing.paper.writer import write_paper
+from attncalc.writing.reports.marking import MARKS, marking_document
+
+LANGUAGES = ("de", "fr", "es", "pt", "zh", "ja")
+FOLDER = Path(__file__).parent.parent / "attncalc" / "writing" / "languages"
+TRANSLATED = {
+    name: dict(messages((FOLDER / f"{name}.po").read_text("utf-8"))) for name in LANGUAGES
+}
+SAMPLES = sorted(path.stem for path in BUNDLED.glob("*.json"))
+LARGE = ("convolution-2d", "vit")
+PLACE = re.compile(r"\{\w+\}")
+
+
+def sentences(document: parts.Document) -> Iterator[str]:
+    """Yield every sentence of a document; advice is for the command line."""
+    yield document.title
+    yield from (note for note in document.notes if note not in document.advice)
+    for part in document.parts:
+        yield from of_part(part)
+
+
+def of_section(section: parts.Section) -> Iterator[str]:
+    if not isinstance(section.step.operation, Own):  # its title is the author's
+        yield section.said
+    yield from section.remarks
+    yield from (means for _, means in section.legend)
+    yield from (line.remark for line in section.lines if line.remark)
+
+
+def of_part(part: parts.Part) -> Iterator[str]:
+    if isinstance(part, parts.Facts | parts.Bullets):
+        yield from part.texts
+    elif isinstance(part, parts.Section):
+        yield from of_section(part)
+    elif isinstance(part, parts.Connections):
+        yield part.title
+        yield from (text for _, told in part.heads for text in told)
+    elif isinstance(part, parts.Verdict):
+        yield f"Score: {part.score} ({part.share})"
+        yield from part.sentences
+    elif isinstance(part, parts.Legend):
+        yield from (means for _, means in part.entries)
+    elif isinstance(part, parts.Field):
+        yield part.label
+
+
+def untranslated(document: parts.Document, language: str) -> list[str]:
+    words = catalogue(language)
+    return [text for text in sentences(document) if words.said(text, strict=True) is None]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_language_has_every_message_with_its_places(language: str) -> None:
+    german, own = TRANSLATED["de"], TRANSLATED[language]
+    assert list(own) == list(german)
+    for msgid, msgstr in own.items():
+        if msgid:
+            assert msgstr, msgid
+            assert sorted(PLACE.findall(msgstr)) == sorted(PLACE.findall(msgid)), msgid
+
+
+@pytest.mark.parametrize("sample", mostly_slow(SAMPLES))
+def test_every_sentence_of_a_sample_is_translated(sample: str) -> None:
+    solution = solve(read_problem(BUNDLED / f"{sample}.json"))
+    work = sample not in LARGE
+    for contents in (Contents(solution.plan, work=work), Contents(solution.plan, blank=True)):
+        assert untranslated(make_page(solution, contents), "de") == []
+
+
+def test_a_new_sentence_is_found() -> None:
+    document = parts.Document("Encoder", (parts.Facts(("tokens are circles",)),))
+    assert untranslated(document, "fr") == ["tokens are circles"]
+
+
+@pytest.mark.parametrize("answer", sorted(p.name for p in (BUNDLED / "answers").iterdir()))
+def test_every_sentence_of_a_marking_is_translated(answer: str) -> None:
+    marking = check(BUNDLED / "self.json", BUNDLED / "answers" / answer)
+    document = marking_document(marking)
+    left = [t for t in untranslated(document, "de") if not t.startswith(("As read", "Not read"))]
+    assert left == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_labels_of_pages_are_translated(language: str) -> None:
+    words = catalogue(language)
+    labels = ["Given", "Notes", "Work:", "Name", "answer", "Key for", "Inputs", "Outputs", "Head 2"]
+    labels += [mark.means for mark in MARKS.values() if mark.sign]
+    for label in labels:
+        assert words.said(label, strict=True), label
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "number"),
+    [
+        ("de", "Ausgabe 3: am meisten Eingabe 1 (0,62), dann Eingabe 2 (0,38)", "-13,25"),
+        ("fr", "Sortie 3 : surtout entrée 1 (0,62), puis entrée 2 (0,38)", "-13,25"),
+        ("zh", "输出 3：最关注输入 1（0.62），其次输入 2（0.38）", "-13.25"),
+        ("ja", "出力 3：最大は入力 1（0.62）、次は入力 2（0.38）", "-13.25"),
+    ],
+)
+def test_a_page_in_a_language(
+    attncalc: Command, tmp_path: Path, language: str, said: str, number: str
+) -> None:
+    run = attncalc("self", str(BUNDLED / "self.json"), "--language", language, "-o", "p.md")
+    assert run.code == 0, run.err
+    text = (tmp_path / "p.md").read_text("utf-8")
+    assert said in text
+    assert number in text
+    assert "Output" not in text
+    assert ("13.25" in text) == (number == "-13.25")
+
+
+def test_the_problem_states_the_language(attncalc: Command, tmp_path: Path) -> None:
+    given = json.loads((BUNDLED / "self.json").read_text()) | {"language": "de"}
+    (tmp_path / "p.json").write_text(json.dumps(given))
+    assert "Köpfe" not in attncalc("self", "p.json").out
+    assert "Tokens sind Zeilen" in attncalc("self", "p.json").out
+    answer = str(BUNDLED / "answers" / "dropped-term.m")
+    run = attncalc("check", "p.json", answer)
+    assert "Der erste Fehler ist in S, Zeile 1, Spalte 3: S[1,3] ist 8,00, nicht 10,5." in run.out
+    assert "Mögliche Ursache: ein Summand fehlt." in run.out
+    assert attncalc("check", "p.json", answer, "-o", "m.html").code == 1
+    page = (tmp_path / "m.html").read_text("utf-8")
+    assert '<html lang="de">' in page
+    assert "<script" not in page
+
+
+def test_data_have_no_language(attncalc: Command) -> None:
+    one = attncalc("self", str(BUNDLED / "self.json"), "--format", "csv")
+    other = attncalc("self", str(BUNDLED / "self.json"), "--format", "csv", "--language", "de")
+    assert one.out == other.out.replace("language,de\n", "")
+
+
+def test_names_are_never_translated() -> None:
+    problem = Problem(
+        X=[[1], [2]], W_Q=[[1]], W_K=[[1]], W_V=[[1]], labels=["Given", "wrong"], language="de"
+    )
+    solution = solve(problem)
+    text = write_markdown(make_page(solution, Contents(solution.plan)))
+    assert "Ausgabe wrong: am meisten Eingabe wrong" in text
+    assert "**Given**" in text
+
+
+def test_an_unknown_language_is_refused(attncalc: Command) -> None:
+    run = attncalc("self", "--language", "tlh")
+    assert run.code == 2
+    assert '"en", "de", "fr", "es", "pt", "zh" or "ja"' in run.err
+
+
+def test_practice_is_in_english(attncalc: Command) -> None:
+    run = attncalc("self", "--practice", "--language", "de", "-o", "p.html")
+    assert run.code == 2
+    assert "--practice is in English only" in run.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_pdf_in_each_language(language: str) -> None:
+    solution = solve(read_problem(BUNDLED / "heads.json", language=language))
+    page = make_page(solution, Contents(solution.plan))
+    assert write_paper([page]).content.startswith(b"%PDF-")

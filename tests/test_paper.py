@@ -1,0 +1,157 @@
+"""PDF pages without LaTeX: every digit is on them, within their margins, and can be copied."""
+
+import json
+import random
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import BUNDLED, Command, mostly_slow
+
+from attncalc.problem.problem import Problem
+from attncalc.reading import read_problem
+from attncalc.solving.solution import solve
+from attncalc.writing.page import Contents, make_page
+from attncalc.writing.paper import writer
+from attncalc.writing.paper.ink import Ink, Letters, Mark
+from attncalc.writing.paper.pages import HEIGHT, MARGIN, WIDTH, Sheet, _filled
+from attncalc.writing.prose import line_in_text
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def sheet_of(problem: Problem, ink: Ink, **contents: Any) -> Sheet:
+    solution = solve(problem)
+    page = make_page(solution, Contents(solution.plan, **contents))
+    return writer._sheet(page, ink)
+
+
+def texts(marks: list[Mark]) -> str:
+    return " ".join(mark.text for mark in marks if isinstance(mark, Letters))
+
+
+def pages_of(sheet: Sheet) -> list[list[Mark]]:
+    return list(_filled(sheet.lines))
+
+
+def wide_problem(tokens: int, width: int, decimals: int = 4) -> Problem:
+    draw = random.Random(3)
+
+    def matrix(rows: int, columns: int) -> list[list[float]]:
+        return [[draw.randint(-99999, 99999) / 1000 for _ in range(columns)] for _ in range(rows)]
+
+    weights = {name: matrix(width, 2) for name in ("W_Q", "W_K", "W_V")}
+    return Problem(X=matrix(tokens, width), decimals=decimals, **weights)
+
+
+@pytest.mark.parametrize(
+    "sample",
+    mostly_slow(
+        ["self", "heads", "gradients", "sentence", "decoder", "encoder", "additive", "rope"]
+    ),
+)
+def test_every_number_of_the_work_is_on_the_pages_in_order(sample: str) -> None:
+    place = BUNDLED / f"{sample}.json"
+    problem = read_problem(place if place.exists() else BUNDLED / sample)
+    solution = solve(problem)
+    page = make_page(solution, Contents(solution.plan, work=True))
+    ink = Ink()
+    for section in page.sections:
+        for line in section.lines:
+            alone = [*writer._Paper(ink)._derived(line)]
+            shown = texts([mark for each in alone for mark in each.box.marks])
+            wanted = line_in_text(line).split(" = ", 1)[-1].replace("×10^", " 10 ")
+            missing = Counter(NUMBER.findall(wanted)) - Counter(NUMBER.findall(shown))
+            assert not missing, (wanted, shown)
+
+
+@pytest.mark.parametrize("size", mostly_slow(["3x34", "30x4", "50x3"]))
+def test_nothing_is_outside_the_margins(size: str) -> None:
+    tokens, width = map(int, size.split("x"))
+    sheet = sheet_of(wide_problem(tokens, width), Ink(), full=True, work=tokens < 10)
+    found = pages_of(sheet)
+    assert len(found) > 1
+    for mark in (mark for page in found for mark in page):
+        if isinstance(mark, Letters):
+            assert mark.x >= MARGIN - 1
+            assert mark.x + mark.width <= WIDTH - MARGIN + 3, mark.text
+            assert MARGIN * 0.9 <= mark.y <= HEIGHT - MARGIN
+
+
+@pytest.mark.slow
+def test_a_matrix_in_blocks_has_all_of_its_entries() -> None:
+    problem = wide_problem(45, 12)
+    shown = texts([m for page in pages_of(sheet_of(problem, Ink(), full=True)) for m in page])
+    for entry in problem.X.ravel():
+        assert f"{abs(float(entry)):g}" in shown
+    assert "Rows 1 to 36 of 45, columns 1 to" in shown
+
+
+def test_text_wider_than_a_line_is_broken() -> None:
+    ink = Ink()
+    lines = list(ink.wrapped("x" * 500 + " 12345 " + "漢" * 200, 100.0))
+    assert all(line.width <= 100.0 for line in lines)
+    assert "".join(mark.text for line in lines for mark in line.marks).count("x") == 500
+
+
+def test_letters_without_a_font_are_named_and_shown_as_codes() -> None:
+    problem = Problem(X=[[1]], W_Q=[[1]], W_K=[[1]], W_V=[[1]], title="a\U000f0000b\uabcd")
+    solution = solve(problem)
+    paper = writer.write_paper([make_page(solution, Contents(solution.plan))])
+    assert "\uabcd" in paper.notes[0] or not paper.notes
+    ink = Ink()
+    shown = texts([*ink.text("\ufdfd").marks])
+    assert shown in ("\ufdfd", "U+FDFD")
+    assert (shown == "U+FDFD") == ("\ufdfd" in ink.lacking)
+
+
+def test_markup_in_names_is_text(attncalc: Command, tmp_path: Path) -> None:
+    hostile = r"$\frac{1}{0}$ <b>&amp;</b> \input{x}"
+    given = {"X": [[1, 2]], "labels": [hostile], "title": hostile}
+    given |= {name: [[1], [2]] for name in ("W_Q", "W_K", "W_V")}
+    (tmp_path / "in.json").write_text(json.dumps(given))
+    problem = read_problem(tmp_path / "in.json")
+    shown = texts([mark for page in pages_of(sheet_of(problem, Ink())) for mark in page])
+    assert hostile in shown
+    (tmp_path / "empty").mkdir()
+    assert attncalc("self", "in.json", "-o", "o.pdf", PATH=str(tmp_path / "empty")).code == 0
+
+
+def test_a_worksheet_has_no_answers_and_a_line_for_the_name() -> None:
+    problem = read_problem(BUNDLED / "self.json")
+    found = pages_of(sheet_of(problem, Ink(), blank=True))
+    shown = texts([mark for page in found for mark in page])
+    assert len(found) == 2
+    assert "13.25" not in shown
+    assert "Name:" in shown
+    assert texts(found[-1]).count("Inputs") == 1
+    assert "draw a solid line" in texts(found[-1])
+
+
+def test_the_same_page_gives_the_same_bytes() -> None:
+    solution = solve(read_problem(BUNDLED / "self.json"))
+    page = make_page(solution, Contents(solution.plan))
+    assert writer.write_paper([page]).content == writer.write_paper([page]).content
+
+
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="pdftotext is not installed")
+def test_numbers_can_be_copied_from_the_pdf(attncalc: Command, tmp_path: Path) -> None:
+    assert attncalc("self", "--work", "-o", "hw.pdf", PATH=str(tmp_path)).code == 0
+    command = [shutil.which("pdftotext") or "", "-layout", str(tmp_path / "hw.pdf"), "-"]
+    run = subprocess.run(command, capture_output=True, check=True)
+    text = run.stdout.decode()
+    assert re.search(r"8\.50 +8\.00 +−13\.25", text)
+    assert "O3,1 = (0.62·2.50) + (0.38·−1.00) + (0.00·−2.00) = 1.17" in text
+    assert re.search(r"1 ?/ ?2", text)
+    assert "Output 3: most input 1 (0.62), second input 2 (0.38)." in text
+
+
+def test_a_marking_is_a_pdf(attncalc: Command, tmp_path: Path) -> None:
+    answer = str(BUNDLED / "answers" / "dropped-term.m")
+    run = attncalc("check", str(BUNDLED / "self.json"), answer, "-o", "marks.pdf")
+    assert run.code == 1, run.err
+    assert (tmp_path / "marks.pdf").read_bytes().startswith(b"%PDF-")

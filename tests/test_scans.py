@@ -1,0 +1,155 @@
+"""Typeset pages as pictures: layout, refusals, and (where the extra is installed) recognition."""
+
+import io
+import json
+import re
+import struct
+import sys
+import zlib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import BUNDLED, Command
+
+from attncalc.base.errors import InputError
+from attncalc.reading import scans
+
+HAS_OCR = all(find_spec(each) is not None for each in scans.NEEDED)
+WITH_OCR = pytest.mark.skipif(not HAS_OCR, reason="attncalc[ocr] is not installed")
+WIDE, HIGH = 10.0, 20.0
+
+
+def letters(text: str, x: float, y: float, tilt: float = 0.0) -> list[Any]:
+    """Return a line as it is recognised: a box for each letter, none for spaces."""
+    found = []
+    for place, letter in enumerate(text):
+        left = x + WIDE * place
+        top = y + tilt * left
+        corners = [(left, top), (left + 8, top), (left + 8, top + HIGH), (left, top + HIGH)]
+        if letter != " ":
+            found.append((letter, 0.99, corners))
+    return found
+
+
+def page(tilt: float = 0.0) -> list[Any]:
+    """Return Q and K side by side, their names beside their middle, and O below."""
+    lines = [("1.00  -3.00", 80, 100), ("0.50  4.00", 80, 130), ("Q =", 10, 115)]
+    lines += [("7.25", 400, 100), ("-8.00", 390, 130), ("K =", 320, 115)]
+    lines += [("0 =", 10, 220), ("0.00t", 80, 220)]
+    lines += [("Output 1: most input 2 (0.62)", 10, 300)]
+    return [letters(*line, tilt) for line in lines]
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.0175, -0.0175])
+def test_matrices_side_by_side_become_text_under_their_names(tilt: float) -> None:
+    text = scans.laid_out(page(tilt), tilt)
+    assert "Q =\n1.00  -3.00\n0.50  4.00\n" in text
+    assert "K =\n7.25\n-8.00\n" in text
+    assert "O =\n0.00\n" in text
+    assert re.search(r"Output 1: most input 2 \(0\.62\)", text)
+
+
+def test_numbers_that_touch_are_split_at_a_minus() -> None:
+    assert "1.00  -16.00" in scans.laid_out([letters("1.00-16.00", 0, 0)], 0.0)
+
+
+def png(width: int, height: int) -> bytes:
+    """Return a small PNG that says it is of any size."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        check = struct.pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + check
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    data = chunk(b"IDAT", zlib.compress(bytes(1000)))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + data + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (png(200_000, 200_000), "broken|pixels: at most 30 million"),
+        (png(9_000, 9_000), "9000 × 9000 pixels: at most 30 million"),
+        (png(100, 100)[:60], "the picture is broken"),
+        (b"\xff\xd8\xff" + bytes(50), "the picture is broken"),
+    ],
+)
+def test_hostile_pictures_are_refused(data: bytes, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        list(scans._pictures(data, "page.png"))
+
+
+def test_large_files_are_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scans, "MOST_BYTES", 10)
+    with pytest.raises(InputError, match="a scan has at most 10"):
+        list(scans._pictures(b"\x89PNG" + bytes(20), "page.png"))
+
+
+def test_a_page_that_is_not_surely_recognised_is_refused_with_the_figure() -> None:
+    class Engine:
+        boxes, txts, scores, word_results = [], ("1.00", "2"), (0.7, 0.8), []
+
+    with pytest.raises(InputError, match=r"confidence of 0\.75.*20 to 36 of 51 numbers"):
+        scans._page(blank_picture(), lambda *_, **__: Engine, "page.png")
+
+
+def blank_picture() -> Any:
+    from PIL import Image
+
+    return Image.new("RGB", (10, 10))
+
+
+@pytest.mark.skipif(HAS_OCR, reason="attncalc[ocr] is installed")
+def test_without_the_extra_the_message_names_it(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "page.png").write_bytes(png(10, 10))
+    run = attncalc("check", str(BUNDLED / "self.json"), "page.png")
+    assert run.code == 2
+    assert "page.png: a picture cannot be read: type the matrices into a text" in run.err
+    assert "pip install 'attncalc[ocr]' adds the recognition of typeset pages" in run.err
+
+
+def test_scanned_pages_are_beside_what_was_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from attncalc.cli.commands import check as command
+    from attncalc.reading.answers import read_answer_bytes
+
+    def read(place: str, expected: Any) -> scans.Scanned:
+        saved = io.BytesIO()
+        blank_picture().save(saved, "PNG")
+        answer = read_answer_bytes(b"Q =\n1 3\n-1 1\n2.5 -2\n", place, expected)
+        return scans.Scanned(**vars(answer), pages=(scans.ScannedPage(saved.getvalue(), "<b>1"),))
+
+    monkeypatch.setattr(command, "read_file", read)
+    monkeypatch.chdir(tmp_path)
+    Path("page.txt").write_text("x")
+    from attncalc.__main__ import main
+
+    monkeypatch.setattr(
+        sys, "argv", ["attncalc", "check", str(BUNDLED / "self.json"), "page.txt", "-o", "m.html"]
+    )
+    with pytest.raises(SystemExit):
+        main()
+    text = Path("m.html").read_text("utf-8")
+    assert '<img src="data:image/png;base64,' in text
+    assert "<pre>&lt;b&gt;1</pre>" in text
+    assert "img-src data:" in text
+
+
+@WITH_OCR
+@pytest.mark.slow
+def test_a_typeset_page_is_read_and_provisional(attncalc: Command, tmp_path: Path) -> None:
+    from attncalc.reading import read_problem
+    from attncalc.solving.solution import solve
+    from attncalc.writing.page import Contents, make_page
+    from attncalc.writing.paper.writer import write_paper
+
+    solution = solve(read_problem(BUNDLED / "self.json"))
+    paper = write_paper([make_page(solution, Contents(solution.plan, given=False))])
+    (tmp_path / "scan.pdf").write_bytes(paper.content)
+    run = attncalc("check", str(BUNDLED / "self.json"), "scan.pdf", "--format", "json")
+    marked = json.loads(run.out)
+    assert "compare them with it" in run.out
+    assert marked["verdict"][0].startswith("This score is provisional")

@@ -1,0 +1,317 @@
+"""Tensors of PyTorch beside ours: planted mistakes are named, right code is not accused."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Command, mostly_slow
+
+from attncalc import InputError, check, from_module, open_model, solve, trace
+from attncalc.problem.samples import sample
+
+torch = pytest.importorskip("torch")
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
+
+from traced import (  # noqa: E402 - it needs torch
+    OF_GPT2,
+    OF_LLAMA,
+    RIGHT_GPT2,
+    RIGHT_LLAMA,
+    Gpt2,
+    Llama,
+    redrawn,
+)
+
+BLOCKS = {"GPT-2": (Gpt2, OF_GPT2, 12), "Llama": (Llama, OF_LLAMA, 16)}
+IDS = sample("model").path
+
+
+def traced(name: str, kind: str, **said: Any) -> Any:
+    block, _, width = BLOCKS[name]
+    X = torch.randn(1, 6, width, generator=torch.manual_seed(1)) * 0.7
+    return trace(redrawn(block(kind)), X, **{**block.SAID, **said})
+
+
+def as_dump(found: Any, layer: str = "model.layers.3") -> dict[str, Any]:
+    """Return what hooks on the modules of a block give."""
+    return {
+        name.replace("layers.0", layer): torch.tensor(array)
+        for name, array in found.tensors.items()
+        if "()" not in name and not name.endswith(".input")
+    }
+
+
+RIGHT = [("GPT-2", kind) for kind in RIGHT_GPT2] + [("Llama", kind) for kind in RIGHT_LLAMA]
+WRONG = [(name, kind) for name, (_, bugs, _) in BLOCKS.items() for kind in bugs]
+
+
+@pytest.mark.parametrize("case", mostly_slow(RIGHT, every=4))
+def test_right_code_is_not_accused(case: tuple[str, str]) -> None:
+    name, kind = case
+    found = traced(name, kind)
+    assert (found.agrees, found.first, found.unmatched) == (True, None, ())
+    assert len([each for each in found.steps if each.status == "equal"]) > 12
+    assert check(solve(found.problem), as_dump(found)).is_done
+
+
+@pytest.mark.parametrize("case", mostly_slow(WRONG, every=9))
+def test_the_first_wrong_step_of_a_trace_is_named(case: tuple[str, str]) -> None:
+    name, kind = case
+    steps, codes = BLOCKS[name][1][kind]
+    found = traced(name, kind)
+    assert found.first is not None
+    assert found.first.step in steps.split()
+    marks = found.marking.first_wrong.marks
+    given = [cause.code for cause in marks.causes]
+    assert bool(given) == bool(codes)
+    assert not codes or any(code.startswith(codes) for code in given)
+
+
+NOT_SEEN_BY_HOOKS = ("heads viewed", "one head", "rope of V")
+"""Mistakes between modules that no recipe explains from their outputs."""
+
+
+@pytest.mark.parametrize("case", mostly_slow(WRONG, every=9))
+def test_the_outputs_of_modules_are_enough(case: tuple[str, str]) -> None:
+    name, kind = case
+    if kind in NOT_SEEN_BY_HOOKS:
+        pytest.skip("it takes long, and gives no cause")
+    found = traced(name, kind)
+    marking = check(solve(found.problem), as_dump(found))
+    first = marking.first_wrong
+    assert first is not None
+    plan = list(marking.key.steps)
+    earliest = min(plan.index(step) for step in BLOCKS[name][1][kind][0].split())
+    assert plan.index(first.marks.step.name) >= earliest
+    assert first.marks.causes
+
+
+def test_a_trace_prints_and_displays() -> None:
+    found = traced("GPT-2", "unscaled")
+    text = str(found)
+    assert "The first difference is in S_masked" in text
+    assert "the scores are not scaled" in text
+    assert "attn.c_attn[Q]" in text
+    assert "<iframe" in found._repr_html_()
+    assert found.first.causes == ("the scores are not scaled (in S_scaled)",)
+    assert {each.status for each in found.steps} == {"equal", "differs", "follows", "not seen"}
+
+
+def test_differences_of_one_head_are_said() -> None:
+    found = traced("GPT-2", "one head")
+    assert "All differences are in head 2." in str(found)
+
+
+def test_a_trace_does_not_change_the_model() -> None:
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, dropout=0.5).train()
+    before = {name: each.clone() for name, each in layer.state_dict().items()}
+    assert trace(layer, torch.randn(2, 5, 8)).agrees
+    assert layer.training
+    assert layer.self_attn.training
+    assert not layer._forward_hooks
+    assert torch.backends.mha.get_fastpath_enabled()
+    assert all((each == before[name]).all() for name, each in layer.state_dict().items())
+
+
+X = np.random.default_rng(2).normal(size=(2, 5, 8)).astype(np.float32)
+CAUSAL = torch.nn.Transformer.generate_square_subsequent_mask(5)
+
+
+def modules() -> dict[str, tuple[Any, Any]]:
+    nn, tokens = torch.nn, torch.tensor(X)
+    short = tokens[:, :3]
+    padded = torch.tensor([[False] * 4 + [True]] * 2)
+    first = {"batch_first": True}
+    return {
+        "attention": (nn.MultiheadAttention(8, 2), tokens[0]),
+        "a batch": (nn.MultiheadAttention(8, 2, **first), X),
+        "cross": (nn.MultiheadAttention(8, 2, bias=False, **first), (tokens, short, short)),
+        "other widths": (
+            nn.MultiheadAttention(8, 2, kdim=6, vdim=4, **first),
+            (tokens, short[..., :6], short[..., :4]),
+        ),
+        "encoder, tokens first": (nn.TransformerEncoderLayer(8, 2, 16), tokens.transpose(0, 1)),
+        "encoder before": (
+            nn.TransformerEncoderLayer(8, 2, 16, norm_first=True, activation="gelu", **first),
+            tokens,
+        ),
+        "no biases": (nn.TransformerEncoderLayer(8, 2, 16, bias=False, **first), tokens),
+        "causal": (
+            nn.TransformerEncoderLayer(8, 2, 16, **first),
+            {"src": tokens, "src_mask": CAUSAL, "is_causal": True},
+        ),
+        "padding": (
+            nn.TransformerEncoderLayer(8, 2, 16, **first),
+            {"src": tokens, "src_key_padding_mask": padded},
+        ),
+        "half": (
+            nn.TransformerEncoderLayer(8, 2, 16, **first).bfloat16(),
+            tokens.bfloat16(),
+        ),
+        "decoder": (
+            nn.TransformerDecoderLayer(8, 2, 16, **first),
+            {"tgt": tokens, "memory": short, "tgt_mask": CAUSAL},
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", modules())
+def test_layers_of_torch_agree(name: str) -> None:
+    module, inputs = modules()[name]
+    found = trace(redrawn(module), inputs)
+    assert found.agrees, found
+    assert sum(each.status == "equal" for each in found.steps) > 4
+
+
+def test_a_layer_within_a_model_is_traced_by_its_path() -> None:
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    model = torch.nn.TransformerEncoder(layer, 2)
+    assert trace(redrawn(model), X, layer="layers.1").agrees
+    with pytest.raises(InputError, match=r"has no module layers\.7: it has layers\.0, layers\.1"):
+        trace(model, X, layer="layers.7")
+
+
+@pytest.mark.parametrize(
+    ("model", "inputs", "said", "problem"),
+    [
+        (lambda: 7, X, {}, "int is no model of PyTorch"),
+        (lambda: torch.nn.Linear(8, 2), X, {}, "Linear is not one of the modules read"),
+        (lambda: Gpt2(), X[..., :7], {}, "Gpt2 cannot be run on these inputs: RuntimeError"),
+        (lambda: Llama(width=8), X, {}, "where it normalizes: pass norm='pre'"),
+        (lambda: Llama(width=8), X, {"norm": "pre"}, "its activation: pass activation="),
+    ],
+)
+def test_what_cannot_be_traced_is_refused(
+    model: Any, inputs: Any, said: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        trace(model(), inputs, **said)
+
+
+def test_a_module_of_a_users_own_is_a_problem() -> None:
+    block = redrawn(Gpt2(width=12))
+    tokens = torch.randn(1, 4, 12, generator=torch.manual_seed(2))
+    with torch.no_grad():
+        expected = block(tokens)[0].numpy()
+    found = solve(from_module(block, tokens[0], **Gpt2.SAID))["Y"]
+    assert np.abs(found - expected).max() < 1e-5
+
+
+def test_the_names_of_transformer_lens_are_known() -> None:
+    problem = open_model(IDS, tokens=[2, 4, 7], layer=1)
+    solution = solve(problem)
+    hooks = {
+        "ln1.hook_normalized": solution["N_1"],
+        **{f"attn.hook_{n}": solution[n.upper()].swapaxes(0, 1)[None] for n in "qkv"},
+        "attn.hook_attn_scores": solution["S_masked"][None],
+        "attn.hook_pattern": solution["A"][None],
+        "attn.hook_z": solution["H"].swapaxes(0, 1)[None],
+        "hook_attn_out": solution["O"][None],
+        "hook_resid_pre": problem.X[None],
+        "hook_resid_mid": solution["R_1"][None],
+        "mlp.hook_pre": solution["F_1"][None],
+        "mlp.hook_post": solution["G"][None],
+        "hook_mlp_out": solution["F_2"][None],
+        "hook_resid_post": solution["Y"][None],
+    }
+    marking = check(solution, {f"blocks.1.{name}": each for name, each in hooks.items()})
+    assert marking.is_done
+    assert len(marking.steps) == len(hooks) - 1
+    hooks["attn.hook_pattern"] = hooks["attn.hook_pattern"][..., ::-1]
+    assert check(solution, hooks).first_wrong.marks.step.name == "A"
+
+
+def test_variables_nnsight_and_unknown_names_are_found_by_their_numbers() -> None:
+    solution = solve(open_model(IDS, tokens=[2, 4, 7], layer=0))
+    Q, K, V = (solution[name].swapaxes(0, 1).reshape(3, -1) for name in "QKV")
+    given = {
+        "transformer.h[0].attn.c_attn.output": np.concatenate([Q, K, V], -1)[None],
+        "attn_weights": np.stack([solution["A"][:, ::-1], solution["A"]]),  # two sequences
+        "attn_output": solution["C"],
+        "mlp_output": solution["F_2"],
+        "hidden_states": solution["Y"][None],
+        "mystery": solution["R_1"],
+        "other": np.ones((3, 7)),
+    }
+    marking = check(solution, given)
+    assert marking.is_done
+    assert {each.step.name for each in marking.steps} == {*"QKVAC", "F_2", "R_1", "Y"}
+    said = " ".join(marking.answer.remarks)
+    for remark in ("mystery is taken for R_1", "element 2 of the batch", "the numbers of other"):
+        assert remark in said
+
+
+def test_a_wrong_tensor_is_not_matched_by_force() -> None:
+    solution = solve(open_model(IDS, tokens=[2, 4, 7], layer=0))
+    noise = np.random.default_rng(1).normal(size=solution["Y"].shape)
+    marking = check(solution, {"A": solution["A"], "hidden_states": noise, "what": noise})
+    assert [each.step.name for each in marking.steps] == ["A"]
+    assert [each.text.split(":")[0] for each in marking.answer.unread] == ["hidden_states"]
+    with pytest.raises(InputError, match="layers 0, 1 are in it, and the numbers of none"):
+        check(solution, {"h.0": noise, "h.1": noise})
+
+
+def test_the_command_reads_a_dump(attncalc: Command, tmp_path: Path) -> None:
+    attncalc("open", str(IDS), "--tokens", "2 4 7", "--layer", "1", "-o", "layer.npz")
+    solution = solve(open_model(IDS, tokens=[2, 4, 7], layer=1))
+    A = solution["A"].copy()
+    A[1] = A[1][:, ::-1]
+    np.savez(tmp_path / "dump.npz", **{"h.1.ln_1": solution["N_1"], "h.1.attn.softmax": A[None]})
+    done = attncalc("check", "layer.npz", "dump.npz", "--dump")
+    assert done.code == 1
+    assert "All differences are in head 2." in " ".join(done.out.split())
+    done = attncalc("check", "layer.npz", "dump.npz", "--dump", "--format", "json")
+    assert [each["name"] for each in json.loads(done.out)["steps"]] == ["N_1", "A"]
+    done = attncalc("check", "layer.npz", "dump.npz", "dump.npz", "--dump")
+    assert (done.code, done.err) == (
+        2,
+        "error: --dump takes one file of tensors, .npz or .safetensors\n",
+    )
+
+
+def test_torch_is_not_imported_without_a_model() -> None:
+    program = "import sys, attncalc; attncalc.trace; print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("name", ["GPT2", "Llama", "Qwen3", "Bert", "OPT", "Bart", "ViT"])
+def test_models_of_transformers_agree(name: str, attention: str) -> None:
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    hub = pytest.importorskip("transformers")
+    said: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2}
+    said |= {"num_attention_heads": 4, "vocab_size": 30, "max_position_embeddings": 32}
+    own = {
+        "GPT2": ("LMHeadModel", {"vocab_size": 30, "n_embd": 12, "n_layer": 2, "n_head": 3}),
+        "Llama": ("ForCausalLM", said | {"num_key_value_heads": 2}),
+        "Qwen3": ("ForCausalLM", said | {"num_key_value_heads": 2, "head_dim": 4}),
+        "Bert": ("ForMaskedLM", said),
+        "OPT": ("ForCausalLM", said | {"ffn_dim": 24, "word_embed_proj_dim": 16}),
+        "Bart": (
+            "ForConditionalGeneration",
+            {"vocab_size": 30, "d_model": 16, "encoder_layers": 2, "decoder_layers": 2}
+            | {f"{side}_attention_heads": 4 for side in ("encoder", "decoder")}
+            | {f"{side}_ffn_dim": 24 for side in ("encoder", "decoder")},
+        ),
+        "ViT": ("ForImageClassification", said | {"image_size": 8, "patch_size": 4}),
+    }
+    kind, fields = own[name]
+    config = getattr(hub, f"{name}Config")(**fields, attn_implementation=attention)
+    model = redrawn(getattr(hub, f"{name}{kind}")(config))
+    inputs: Any = [4, 8, 15, 16, 3]
+    if name == "Bart":
+        inputs = {"input_ids": [[4, 8, 15]], "decoder_input_ids": [[2, 9, 4, 1]]}
+    if name == "ViT":
+        inputs = torch.randn(1, 3, 8, 8)
+    found = trace(model, inputs, layer=1)
+    assert found.agrees, found
+    assert sum(each.status == "equal" for each in found.steps) > 12
