@@ -129,10 +129,11 @@ def _problem(source: Path, submission: Path) -> Path:
     (files, *others) = found or [set()]
     if len(files) == 1 and all(each == files for each in others):
         return source / files.pop()
-    names = of_each([on_a_line(str(user.get("email") or user.get("name"))) for user in users])
+    names = [on_a_line(str(user.get("email") or user.get("name"))) for user in users]
     raise InputError(
-        f"Each student has a problem of their own, and the class list has none for {names or '?'} "
-        "(or several): ask your teacher to compare the list with Gradescope's"
+        "Each student has a problem of their own, and the class list has none, or several, for "
+        f"{of_each(names or ['this submission'])}: ask your teacher to compare the list with "
+        "Gradescope's"
     )
 
 

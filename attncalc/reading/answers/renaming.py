@@ -30,8 +30,6 @@ _AFTER = ("S", "S_scaled", "S_masked", "S_capped", "A", "H", "C", "O")
 SURE = 0.5
 MINUS_INFINITY_WRITTEN = -1e4
 """The largest number that people write for -∞."""
-
-
 NEARLY = 0.75
 FEW = 3
 """The largest number of entries that may agree with another step by chance."""
