@@ -111,13 +111,9 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     return DIFFERENT if many.has_mistakes(marked) else RIGHT
 
 
-<<<<<<< HEAD
 def _read_ahead(
     problem: Problem, flags: Mapping[str, Any]
 ) -> tuple[Key, Sequence[Read], Rules, bool]:
-=======
-def _read_ahead(problem: Problem, flags: Mapping[str, Any]) -> tuple[Key, Sequence[Read], Rules, bool]:
->>>>>>> paper
     """Return the key, what was read ahead, the rules, and whether it is one answer."""
     answers, rules = flags["answers"], rules_from(flags)
     if flags["dump"]:
