@@ -43,7 +43,7 @@ Command = Callable[..., Run]
 SLOW = pytest.mark.slow
 """Tries more of the same: see `many` and `some_of`."""
 
-collect_ignore = ["answers", "torch_forward.py"]
+collect_ignore = ["answers", "torch_forward.py", "traced.py"]
 """Answers as people write them: some end in .py, and none is a test; and what needs PyTorch."""
 
 

@@ -379,8 +379,8 @@ def test_a_folder_is_filled_with_a_page_for_each_student(attncalc: Command, fold
     assert "class/ann.json   7.0 of 7 (100 %)\n" in run.out
     pages = {path.name: path.read_text("utf-8") for path in (folder / "marked").iterdir()}
     assert sorted(pages) == ["ann.json.md", "ann.md.md", "bob.md", "cat.md"]
-    assert "**Score: 7.0 of 7** (100 %)" in pages["ann.json.md"]
-    assert "**Score: 1.0 of 6** (17 %)" in pages["ann.md.md"]
+    assert "**Score: 7.0 of 7 (100 %)**" in pages["ann.json.md"]
+    assert "**Score: 1.0 of 6 (17 %)**" in pages["ann.md.md"]
     assert "This score is provisional" in pages["bob.md"]
     assert "no step is found in it" in pages["cat.md"]
     assert "ann" not in pages["bob.md"] + pages["cat.md"]

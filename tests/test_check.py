@@ -106,7 +106,7 @@ def test_markdown_can_be_handed_back(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("check", PROBLEM, answer("worksheet.txt"), "-o", "marked.md")
     assert (run.code, run.out, run.err) == (1, "", "note: written to marked.md\n")
     page = (tmp_path / "marked.md").read_text(encoding="utf-8")
-    assert "**Score: 6.0 of 7** (86 %)" in page
+    assert "**Score: 6.0 of 7 (86 %)**" in page
     assert "| **1** | 0.00 | 0.00 | **0.88** ✗ |" in page
     assert "- Every entry of A matches this mistake: each column is made to sum to 1" in page
 
@@ -343,7 +343,7 @@ def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
         ),
         (
             [PROBLEM, "a.md", "-o", "marks.docx"],
-            "error: marks.docx: end the name in .txt, .json, .md, .tex, .html, .csv, or say "
+            "error: marks.docx: end the name in .txt, .json, .md, .tex, .html, .csv, .pdf, or say "
             "--format\n",
         ),
         (

@@ -115,14 +115,14 @@ def _(g: Any, r: Rounding) -> Steps:
         turned = pairs * torch.polar(torch.ones_like(angles), angles)
         return torch.view_as_real(turned).reshape(x.shape)
 
-    c_Q, c_KV = r(g.H @ g.W_DQ), r(g.H @ g.W_DKV)
+    c_Q, c_KV = r(g.H @ g.W_CQ), r(g.H @ g.W_CKV)
     heads = len(g.W_UQ)
     q_C, k_C, v_C = ([r(c @ w[h]) for h in range(heads)] for c, w in
                      ((c_Q, g.W_UQ), (c_KV, g.W_UK), (c_KV, g.W_UV)))  # fmt: skip
-    k_R = r(rotated(r(g.H @ g.W_KR)))
+    k_R = r(rotated(r(g.H @ g.W_RK)))
     outputs = []
     for h in range(heads):
-        q = torch.cat([q_C[h], r(rotated(r(c_Q @ g.W_QR[h])))], -1)
+        q = torch.cat([q_C[h], r(rotated(r(c_Q @ g.W_RQ[h])))], -1)
         k = torch.cat([k_C[h], k_R], -1)
         S = r((q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~causal(len(q)), -math.inf))
         outputs.append(r(r(S.softmax(-1)) @ v_C[h]))

@@ -172,7 +172,13 @@ Reading = Callable[[Path, FIELDS], Any]
 VALUES = {
     **{name: value for name, value in OTHER.items() if name not in ("causal", "alibi")},
     **{"causal": True, "alibi": True, "backward": True, "residual": False, "tied": True},
-    **{"rounding": "each-step", "decimals": 3, "asked": "Q,A", "layout": "columns"},
+    **{
+        "rounding": "each-step",
+        "decimals": 3,
+        "asked": "Q,A",
+        "layout": "columns",
+        "language": "de",
+    },
     **{"weights_layout": "torch", "block": "encoder", "target_ids": "0, 1", "step": "1/2"},
     "equations": "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k) / 2",
 }

@@ -156,6 +156,7 @@ def test_long_inputs_are_changed_too() -> None:
 
 
 def test_a_page_has_all_heads_to_point_at_and_each_layer_to_open(cats: Path) -> None:
+    pytest.importorskip("tokenizers")
     page = layers(cats, tokens=IDS, only="A")._repr_html_()
     for text in ("layer 0, head 2: sat to cat, 0.04", "&lt;summary&gt;layer 1&lt;/summary&gt;"):
         assert text in page

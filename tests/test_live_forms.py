@@ -54,7 +54,7 @@ def test_a_worksheet_for_practice_contains_no_key() -> None:
     data, runs = scripts(page)
     assert runs.startswith('"use strict";')
     assert set(json.loads(data)) == {
-        *("settings", "digits", "given", "steps", "problem", "fractions"),
+        *("settings", "digits", "given", "steps", "problem", "fractions", "file"),
     }
     solution = solve(PROBLEM)
     for step in solution.plan:  # none of the digits, which are those of no given number

@@ -53,6 +53,7 @@ def llama(tmp_path: Path) -> Path:
     (tmp_path / "model.safetensors").write_bytes(tensors(**named))
     config = {
         "model_type": "llama",
+        "hidden_size": WIDTH,
         "num_hidden_layers": LAYERS,
         "num_attention_heads": 4,
         "rms_norm_eps": 1e-5,

@@ -112,14 +112,14 @@ def test_a_row_reports_a_bug_of_attncalc(
     at: str,
 ) -> None:
     from attncalc.cli.commands import check
-    from attncalc.reading.answers import read_answer
+    from attncalc.reading.scans import read_file
 
     def fails(*given: object) -> object:
         if "ada" in str(given[0]) or "ada" in getattr(given[1], "place", ""):
             raise ZeroDivisionError("by nothing")
-        return (read_answer if at == "reading" else mark)(*given)  # type: ignore[arg-type]
+        return (read_file if at == "reading" else mark)(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(check, "read_answer" if at == "reading" else "mark", fails)
+    monkeypatch.setattr(check, "read_file" if at == "reading" else "mark", fails)
     code, found = in_class()
     assert code == 1
     assert "an internal error" in found["ada.json"]["note"]

@@ -287,7 +287,7 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     "a function that is not known": (
         config(activation_function="mish"),
         'model/config.json: "activation_function" is "mish", where one of gelu, gelu_new, '
-        "gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, silu, swish is needed",
+        "gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, relu2, silu, swish is needed",
     ),
     "what is not built here": (
         config(add_cross_attention=True),
@@ -546,11 +546,11 @@ def test_configs_of_other_years_are_read(what: str) -> None:
 
 
 def test_rope_that_is_not_built_here_is_refused() -> None:
-    said = {"rope_parameters": {"rope_type": "yarn", "factor": 4.0, "rope_theta": 1e4}}
+    said = {"rope_parameters": {"rope_type": "spiral", "factor": 4.0, "rope_theta": 1e4}}
     with pytest.raises(InputError) as error:
         a_scaling(Config("config.json", said), 0)
     assert str(error.value) == (
-        'config.json: rope_parameters takes the types linear and llama3, and not "yarn"'
+        'config.json: rope_parameters takes the types linear and llama3, and not "spiral"'
     )
 
 

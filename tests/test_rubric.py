@@ -56,7 +56,9 @@ def test_feedback_shows_the_points_weights_and_deductions_of_a_rubric(
         (tmp_path / "both" / Path(place).name).write_bytes(Path(place).read_bytes())
     run = attncalc("check", PROBLEM, "both", "--rubric", "rubric.json", "-o", "marked/")
     assert "of 10 (" in run.out
-    assert "**Score: 9.33 of 10**" in (tmp_path / "marked" / "transposed-scores.md").read_text()
+    assert (
+        "**Score: 9.33 of 10 (93 %)**" in (tmp_path / "marked" / "transposed-scores.md").read_text()
+    )
     assert check(PROBLEM, TRANSPOSED, rubric=tmp_path / "rubric.json").score.possible == 10
 
 

@@ -133,6 +133,7 @@ READ_AND_WRITTEN = [
     (("new", "--class", "roster.csv", "--problems", "spec.json"), "-o", "spec.json"),
     (("check", "set", "answers"), "--csv", "set/ada/problem.json"),
     (("check", "set", "answers"), "--csv", "answers/ada.json"),
+    (("check", "set", "answers"), "--overview", "answers/ada.md"),
     (("samples", "self"), "-o", str(sample("self").path)),
     (("samples", "folder"), "-o", str(sample("folder").path)),
     (("doctor", "self.json"), "-o", "self.json"),

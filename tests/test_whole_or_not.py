@@ -46,6 +46,7 @@ WRITING = [
     ("check", "in.json", "mine.json", "-o", "marks.json", "--csv", "marks.csv"),
     ("check", "in.json", "class", "-o", "marked/", "--csv", "marks.csv"),
     ("check", "in.json", "class", "-o", "marked/", "--format", "html"),
+    ("check", "set", "answers", "-o", "marks.csv", "--overview", "class.md"),
     ("check", "in.json", "mine.json", "--reading", "-o", "read.json"),
     ("explain", "in.json", "-o", "told.md"),
     ("vary", "in.json", "scale=0.1,1", "-o", "curve.csv"),

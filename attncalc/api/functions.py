@@ -127,6 +127,9 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         one reads the rounded numbers).
     decimals
         Decimals shown, 0 to 12; by default 2.
+    language
+        The language of pages and markings: `"en"` (default), `"de"`, `"fr"`, `"es"`, `"pt"`, `"zh"`
+        or `"ja"`.
     asked
         The names of the steps that answers must contain, for marking; by default all.
     heads
@@ -272,6 +275,9 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         one reads the rounded numbers).
     decimals
         Decimals shown, 0 to 12; by default 2.
+    language
+        The language of pages and markings: `"en"` (default), `"de"`, `"fr"`, `"es"`, `"pt"`, `"zh"`
+        or `"ja"`.
     asked
         The names of the steps that answers must contain, for marking; by default all.
     heads

@@ -108,11 +108,11 @@ _TREE = """    <prt>
         <falsepenalty>0.1</falsepenalty>
         <falsenextnode>-1</falsenextnode>
         <falseanswernote>wrong</falseanswernote>
-        <falsefeedback format="html"><text>{said}</text></falsefeedback>
+        <falsefeedback format="html"><text>{feedback}</text></falsefeedback>
       </node>
     </prt>
 """
-_SAID = (
+_FEEDBACK = (
     "{@attn_total(flatten(attn_ok))@} of {@length(flatten(attn_ok))@} entries are right, given "
     "your earlier values."
 )
@@ -197,7 +197,7 @@ def _tree(solution: Solution, course: Course, place: Place, places: list[Place])
     lines += ["attn_ok: attn_all(attn_key, attn_own);", "attn_earned: attn_share(attn_ok);"]
     value = course.most(place.name) / max(heads_of(solution, place.name), 1)
     return _TREE.format(
-        name=name, value=_number(value), variables=escape("\n".join(lines)), said=_SAID
+        name=name, value=_number(value), variables=escape("\n".join(lines)), feedback=_FEEDBACK
     )
 
 

@@ -398,7 +398,7 @@ the steps. The exit code is 0 if all is right, 1 if not.
 """,
         OF_MARKING,
         "",
-        rare="require rtol fractions marks_decimals jobs gradebook overview due anonymous "
+        rare="require atol rtol fractions marks_decimals jobs gradebook overview due anonymous "
         "follow_penalty rounding_penalty "
         "precision_penalty",
     ),
@@ -622,7 +622,7 @@ Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs
                 "--ablate CHANGE", "Set a head or step to 0: 3.2, 3.F_2; repeatable.", INSIDE, list
             ),
             Flag("--patch CHANGE", "Take a step from a file: x.npz:4.H; repeatable.", INSIDE, list),
-            Flag("--from FILE", "Continue after stored outputs Y (.npz).", INSIDE, name="after"),
+            Flag("--from ARRAYS", "Continue after stored outputs Y (.npz).", INSIDE, name="after"),
             Flag("--generate NUMBER", "Generate at most this many tokens.", GENERATION, int),
             *GENERATING,
             DARK,
@@ -703,7 +703,7 @@ below 15 and every common mistake changes a digit.
     ),
     "export": Command(
         "export",
-        """Export a problem to Gradescope, Moodle, PrairieLearn, Numbas or STACK.
+        """Export a problem to Gradescope, Moodle, PrairieLearn and others.
 
 Moodle marks each entry alone. The others mark each step from the student's own values, so
 that an error counts once. All accept the digits of both rounding rules.

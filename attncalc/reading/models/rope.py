@@ -35,10 +35,12 @@ def a_share(default: float = 1) -> Said:
 
     def says(config: Config, layer: int) -> int | None:
         key = next((key for key in _SHARES if config.get(key, None) is not None), _SHARES[0])
+        if (share := config.number(key, default)) == 1:
+            return None
         width = config.count_or_none("head_dim") or (
             config.count("hidden_size") // config.count("num_attention_heads")
         )
-        found = int(width * config.number(key, default))
+        found = int(width * share)
         return None if found == width else found
 
     return says

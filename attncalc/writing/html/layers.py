@@ -7,7 +7,7 @@ import numpy as np
 from attncalc.solving.solution import Solution
 from attncalc.studies.layers import Walk
 from attncalc.writing.document import Document
-from attncalc.writing.html.elements import LINE, Html, element
+from attncalc.writing.html.elements import LINE, Html, element, joined
 from attncalc.writing.html.page import body_of, whole_page
 from attncalc.writing.html.style import needed, style
 from attncalc.writing.studies.layers import facts_of, sheets_of
@@ -62,7 +62,7 @@ def _cells(row: int, number: int, solution: Solution) -> Iterator[Html]:
 def _grid(cells: list[Html], first: int, rows: int, heads: int) -> Html:
     """Return the picture of all heads; nothing if there are none, or too many weights."""
     if not cells or len(cells) > MOST_CELLS:
-        return Html("")
+        return joined(())
     step = SIDE + GAP
     frames = [
         element("rect", x=MARGIN + j * step, y=MARGIN + i * step, width=SIDE, height=SIDE,

@@ -85,7 +85,7 @@ const KEEPS_NOTHING = "This browser cannot save your answers: download them befo
 
 function keep() {
   try {
-    window.localStorage.setItem(place, JSON.stringify(texts()));
+    window.localStorage.setItem(place, JSON.stringify({ ...texts(), hints: Object.fromEntries(hinted) }));
     return true;
   } catch {
     return false;
@@ -99,6 +99,7 @@ function recall() {
       const text = own(kept, box.name)?.[box.k];
       if (typeof text === "string") box.input.value = text;
     }
+    for (const [name, level] of Object.entries(own(kept, "hints") ?? {})) hinted.set(name, level);
     return true;
   } catch {
     return false;
@@ -145,6 +146,7 @@ function hint(level) {
   const entry = (level > 1 && last) || firstNotRight();
   if (!entry) return say("Everything is right.");
   hinted.set(entry.name, Math.max(level, hinted.get(entry.name) ?? 0));
+  keep();
   if (level === 1) entry.input.focus();
   at(entry);
   line.textContent = [`Look at ${entry.said}.`, ruleOf(entry.name), lineOf(entry)][level - 1];
