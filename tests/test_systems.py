@@ -129,7 +129,7 @@ def in_prairielearn(folder: Path, key: Key, course: Any, shown: dict[str, Any]) 
 
 
 @pytest.mark.skipif(NODE is None, reason="there is no node")
-@pytest.mark.campaign(TASKS)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(TASKS))
 def test_all_systems_mark_alike(seed: int, tmp_path: Path) -> None:
     """List each difference from `check`: in points, and in Moodle the gaps."""

@@ -238,6 +238,7 @@ def test_what_cannot_be_asked_is_refused(
     assert problem in run.err
 
 
+@pytest.mark.slow
 def test_an_unknown_part_is_refused() -> None:
     solution = solve(read_problem(BUNDLED / "self.json"))
     with pytest.raises(InputError):
