@@ -116,7 +116,7 @@ class Browser:
         self.send("Page.navigate", url="about:blank")
         self.asked.clear(), self.failed.clear()
         self.send("Page.navigate", url=f"{path.as_uri()}{address}")
-        self.until("document.readyState === 'complete'")
+        self.until("document.readyState === 'complete'", seconds=40)
 
     def run(self, expression: str) -> Any:
         """Return the value of an expression in the page."""
@@ -127,12 +127,12 @@ class Browser:
         assert "exceptionDetails" not in made, made["exceptionDetails"]
         return made["result"].get("value")
 
-    def until(self, expression: str) -> None:
+    def until(self, expression: str, seconds: int = 9) -> None:
         """Wait for something to hold."""
         self.run(
-            "new Promise((done, fail) => { const end = Date.now() + 9000; const ask = () => "
-            f"({expression}) ? done() : Date.now() > end ? fail(new Error('never')) : "
-            "setTimeout(ask, 20); ask(); })"
+            f"new Promise((done, fail) => {{ const end = Date.now() + {seconds}000; "
+            f"const ask = () => ({expression}) ? done() : "
+            "Date.now() > end ? fail(new Error('never')) : setTimeout(ask, 20); ask(); })"
         )
 
     def text(self, selector: str) -> str:
