@@ -862,6 +862,8 @@ def test_an_interrupted_set_leaves_no_files_and_no_processes(
         env=clean_environment() | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # a shell starts what it runs in the background with SIGINT ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(after)
     os.kill(run.pid, getattr(signal, name))

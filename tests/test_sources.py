@@ -61,7 +61,7 @@ def fill(folder: Path) -> None:
     (folder / "self.png").write_text(json.dumps(GOOD))  # what is read, its content says
     (folder / "keep.svg").write_bytes((folder / "keep.csv").read_bytes())
     (folder / "keys.json").write_text(json.dumps(KEYS))
-    for place in ("mine.json", "answers/ada.json", "answers/bob.json"):
+    for place in ("mine.json", "answers/ada.json", "answers/bob.json", "answers/ada.md"):
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / place).write_text(ANSWER)
     shutil.copytree(sample("model").path, folder / "model")

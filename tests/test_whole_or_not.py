@@ -46,7 +46,7 @@ WRITING = [
     ("check", "in.json", "mine.json", "-o", "marks.json", "--csv", "marks.csv"),
     ("check", "in.json", "class", "-o", "marked/", "--csv", "marks.csv"),
     ("check", "in.json", "class", "-o", "marked/", "--format", "html"),
-    ("check", "set", "answers", "-o", "marks.csv", "--overview", "class.md"),
+    ("check", "set", "answers", "--csv", "marks.csv", "--overview", "class.md"),
     ("check", "in.json", "mine.json", "--reading", "-o", "read.json"),
     ("explain", "in.json", "-o", "told.md"),
     ("vary", "in.json", "scale=0.1,1", "-o", "curve.csv"),
@@ -102,7 +102,12 @@ def asked(
     shutil.copy(sample("gradients-target").path, tmp_path / "target.json")
     (tmp_path / "roster.csv").write_text("name\nada\n")
     (tmp_path / "spec.json").write_text(json.dumps(SPEC))
-    for place in ("mine.json", "class/ada.json", "class/bob.json"):
+    (tmp_path / "set" / "ada").mkdir(parents=True)
+    (tmp_path / "set" / "ada" / "problem.json").write_text(json.dumps(GOOD))
+    handed = {"problem": "1", "file": "ada/problem.json"}
+    listed = {"students": [{"name": "ada", "folder": "ada", "problems": [handed]}]}
+    (tmp_path / "set" / "manifest.json").write_text(json.dumps(listed))
+    for place in ("mine.json", "class/ada.json", "class/bob.json", "answers/ada.json"):
         (tmp_path / place).parent.mkdir(exist_ok=True)
         (tmp_path / place).write_text(ANSWER)
     monkeypatch.setattr(targets, "write_files", noted)

@@ -121,10 +121,9 @@ def check_class(flags: Mapping[str, Any]) -> int:
     lines = partial(class_rows.as_csv, entries, strays, _steps(samples), shown.in_cell)
     if book is not None:
         lines = partial(_gradebook, book, entries, given, shown)
-    deliver(*(_overview(entries, given, each) for each in overview))
-    if wants_table:
-        deliver(output(table, lines()))
-    elif book or (page.place is None and flags["format"] == "csv"):
+    tables = [output(table, lines())] if wants_table else []
+    deliver(*(_overview(entries, given, each) for each in overview), *tables)
+    if not wants_table and (book or (page.place is None and flags["format"] == "csv")):
         deliver(output(STDOUT, lines()))
         return _ends(entries, strays)
     if (page.place is not None and table != STDOUT) or not wants_table:

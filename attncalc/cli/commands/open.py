@@ -100,7 +100,7 @@ def _layer(given: str | None) -> int | str | None:
     """Return the number of a layer, or "all"."""
     if given is None or given == ALL:
         return given
-    if not given.isdecimal() or len(given) > len(str(MOST_LAYERS)):
+    if not given.removeprefix("-").isdecimal() or len(given) > len(str(MOST_LAYERS)):
         raise InputError(f"--layer {given}: give the number of a layer, from 0, or all")
     return int(given)
 

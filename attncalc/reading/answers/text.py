@@ -224,8 +224,10 @@ def _fitting(
         if written.problem or is_row or np.isnan(written.values).any():
             line = int("".join(filter(str.isdigit, written.place.split(" to ")[0])) or 0)
             size = " × ".join(map(str, shape))
-            rows = written.values.reshape(-1, written.shape[-1])
-            text = "; ".join(" ".join(f"{value:g}" for value in row) for row in rows)
+            rows: dict[tuple[int, ...], list[str]] = {}
+            for at in map(tuple, np.argwhere(~np.isnan(written.values)).tolist()):
+                rows.setdefault(at[:-1], []).append(written.text(at))
+            text = "; ".join(map(" ".join, rows.values()))
             why = f"it may be a part of {name}, which is {size}: write it in rows under its name"
             found.unread.append(Unread(line, text, why, could_be_matrix=True))
             del made[name]

@@ -99,8 +99,8 @@ def _unread(family: Family, names: Sequence[str]) -> list[str]:
 
 def _reads(side: Family, name: str) -> bool:
     """Return whether a side of a family reads a tensor, in, before or after its layers."""
-    starts = [re.escape(pattern).replace(r"\{\}", r"\d+") for pattern in side.layers]
-    if any(re.search(rf"(?:^|\.){start}", name) for start in starts):
+    numbered = f".{_NUMBER.sub('{}', name)}"
+    if any(f".{_NUMBER.sub('{}', pattern)}" in numbered for pattern in side.layers):
         return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
     heads = [names for head in side.all_heads.values() for names in head.tensors.values()]
     ends = (side.tokens, *side.begins.values(), *side.ends.values(), *side.shared.values())

@@ -32,6 +32,10 @@ class _Message(NamedTuple):
     said: str
 
 
+LONGEST = 2000
+"""Of a sentence with parts that vary: a longer one stays in English."""
+
+
 class Catalogue:
     """The sentences of a language.
 
@@ -61,7 +65,7 @@ class Catalogue:
             return text
         if text in self._whole:
             return self._whole[text]
-        for message in self._varied:
+        for message in self._varied if len(text) <= LONGEST else ():
             if match := message.found.fullmatch(text):
                 found = match.groupdict().items()
                 parts = {name: self._part(name, part, strict=strict) for name, part in found}
