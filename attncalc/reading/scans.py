@@ -29,8 +29,18 @@ HANDWRITING = "of handwriting, 20 to 36 of 51 numbers were recognised in a trial
 _NUMBER = re.compile(r"[-−–]?\d+(?:[.,]\d+)?")
 _DAGGER = re.compile(r"(?<=\.\d\d)[†‡+tf*']$")
 """The mark of a value that is not 0 and shown as 0.00, and what it is recognised as."""
-_SENTENCE = re.compile(r"[():·+/;]|[A-Za-z]{3,}.*\s[A-Za-z]{2,}")
-_LABEL = re.compile(r"([A-Za-z][\w.]*(?:\s?[\w.]+)?)\s*(?:=.*)?")
+_OF_SENTENCES = re.compile(r"[():·+/;]")
+_WORD, _ANOTHER = re.compile(r"[A-Za-z]{3}"), re.compile(r"\s[A-Za-z]{2}")
+_LABEL = re.compile(r"([A-Za-z][\w.]*+(?:\s[\w.]++)?)\s*+(?:=.*)?")
+
+
+def _is_sentence(text: str) -> bool:
+    """Return whether a line is more than numbers and names: two words, or marks of a sentence."""
+    if "=" in text:
+        return False
+    word = _WORD.search(text)
+    has_words = word is not None and _ANOTHER.search(text, word.end()) is not None
+    return has_words or _OF_SENTENCES.search(text) is not None
 
 
 class Word(NamedTuple):
@@ -182,7 +192,7 @@ def laid_out(lines: Sequence[Any], tilt: float) -> str:
     for line in lines:
         found = list(_words([(c, _upright(box, tilt)) for c, _, box in line]))
         text = " ".join(word.text for word in found)
-        if _SENTENCE.search(text) and "=" not in text:
+        if _is_sentence(text):
             sentences.append((found[0].y, text))
         else:
             words += found

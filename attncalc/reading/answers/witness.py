@@ -72,7 +72,7 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 _SENTENCE, _ASIDE = re.compile(r"[.!?;] "), re.compile(r"\([^()]{0,80}\)")
 _RULE = re.compile(r"\s*[|:+=─━═┼├┤-][\s|:+=─━═┼├┤-]*")
 _NUMBERS = re.compile(r"[\d.,;:|()\[\]=+*/-]+")
-_SEPARATORS = re.compile(r"[\s,;|│┃&/]*(?:and|und|et|y|e|i|en|和|と)?[\s,;|│┃&/]*")
+_SEPARATORS = re.compile(r"[\s,;|│┃&/]*+(?:(?:and|und|et|y|e|i|en|和|と)[\s,;|│┃&/]*+)?")
 _COLUMN = re.compile(r"col|spalte|列|kolom|столб|cbind|hcat", re.IGNORECASE)
 _OF_ROW = rf"-?[\d.{COMMA}/]{{1,20}}"
 _ROWS = re.compile(

@@ -3,7 +3,7 @@
 import re
 
 _CELL = re.compile(r"[ \t]{0,8}\$?([A-Z]{1,2})\$?(\d{1,4})[ \t]{0,4}[:=|\t][ \t]{0,4}(?=\S)")
-_BESIDE = re.compile(r"[ \t]+[A-Z]{1,2}\d{1,4}: ?(?=[-+.\d])")
+_BESIDE = re.compile(r"(?<![ \t])[ \t]++[A-Z]{1,2}\d{1,4}: ?(?=[-+.\d])")
 """A reference before a further cell of a line."""
 _NUMBERS = re.compile(r"[-+−–\d.,;:|/% \teE()\[\]]+")
 LEAST = 3
