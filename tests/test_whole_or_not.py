@@ -54,7 +54,7 @@ WRITING = [
     ("aim", "keys.json", "v_1", "-o", "aim.md", "--save", "aimed.json"),
     ("open", "model", "--tokens", "2 4", "--layer", "0", "--only", "A", "-o", "layer.md"),
     ("new", "--seed", "7", "-o", "new.json"),
-    ("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set/"),
+    ("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "made/"),
     ("export", "in.json", "--to", "moodle", "-o", "question.xml"),
     ("export", "in.json", "--to", "prairielearn", "-o", "question"),
     ("samples", "cross", "-o", "mine.txt"),
