@@ -20,7 +20,7 @@ from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan, Step
 
-_MISTAKE = re.compile(r"    ([\w:-]+): (.*?)  # (.*)")
+_MISTAKE = re.compile(r"    ([\w:-]+): (?>(.*?)  # )(.*)")
 _WHOLE = re.compile(r"\w+\[[^\]]*\] = ")
 _BRACES = re.compile(r"\{([^{}|]+)\}")
 
