@@ -95,6 +95,8 @@ _LLAMA_NAMES: dict[str, Any] = {
     "ends": {"gamma_out": "norm.weight"},
     "remarks": remarks_on_share,
 }
+_LLAMA_IN_PART: dict[str, Any] = {**_LLAMA_NAMES, "remarks": lambda config: ()}
+"""Those of families that read how many columns of a head rope turns."""
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
@@ -166,6 +168,11 @@ _LATENT_EPS = Fraction(1, 10**6)
 _TORCH_EPS = Fraction(1, 100_000)
 """The default epsilon of PyTorch's LayerNorm."""
 _OF_WORDS = Head({"W_out": ("lm_head.weight",)}, is_tied=True)
+_GPT_HEADS = {
+    "ForCausalLM": _OF_WORDS,
+    "ForSequenceClassification": _as_classes("score"),
+    "ForTokenClassification": _as_classes("classifier", "all"),
+}
 _OF_SEQUENCES = Head(
     {
         "W_pre": ("classification_head.dense.weight",),
@@ -809,16 +816,27 @@ _COHERE_FIXED = {
     "rope_pairing": "interleaved",
     "parallel": "shared",
 }
-_OF_OUTPUTS = {f"post_{part}_layernorm.weight": f"gamma_{number}" for number, part in
-               (("1", "attention"), ("2", "feedforward"))}  # fmt: skip
-_OLMO_2_FIXED = {**_LLAMA_FIXED, "norm": "output", "qk_norm": "rms-all"}
-_PLAIN = {**_LLAMA_FIXED, "normalization": "layer", "eps": _TORCH_EPS}
+_OF_OUTPUTS = {
+    "post_attention_layernorm.weight": "gamma_1",
+    "post_feedforward_layernorm.weight": "gamma_2",
+}
+_OLMO_2 = Family(
+    "OLMo 2",
+    ("olmo2",),
+    biases=_biased("", attention_bias="QKVO"),
+    fixed={**_LLAMA_FIXED, "norm": "output", "qk_norm": "rms-all"},
+    said=_LLAMA_SAID,
+    heads=_llama_heads(),
+    own=_OF_OUTPUTS,
+    own_gains=True,
+    **_LLAMA_NAMES,
+)
 _SINCE_LLAMA = (
     Family(
         "OLMo",
         ("olmo",),
         biases=_biased("", attention_bias="QKVO"),
-        fixed=_PLAIN,
+        fixed={**_LLAMA_FIXED, "normalization": "layer", "eps": _TORCH_EPS},
         said={name: says for name, says in _LLAMA_SAID.items() if name != "eps"},
         heads=_llama_heads(),
         has_plain_end=True,
@@ -826,27 +844,12 @@ _SINCE_LLAMA = (
         asks={"clip_qkv": (None,)},
         **{**_LLAMA_NAMES, "ends": {}},
     ),
-    Family(
-        "OLMo 2",
-        ("olmo2",),
-        biases=_biased("", attention_bias="QKVO"),
-        fixed=_OLMO_2_FIXED,
-        said=_LLAMA_SAID,
-        heads=_llama_heads(),
-        own=_OF_OUTPUTS,
-        own_gains=True,
-        **_LLAMA_NAMES,
-    ),
-    Family(
-        "OLMo 3",
-        ("olmo3",),
-        biases=_biased("", attention_bias="QKVO"),
-        fixed=_OLMO_2_FIXED,
+    _OLMO_2,
+    replace(
+        _OLMO_2,
+        title="OLMo 3",
+        types=("olmo3",),
         said={**_LLAMA_SAID, "window": a_window_but_in_every(4)},
-        heads=_llama_heads(),
-        own=_OF_OUTPUTS,
-        own_gains=True,
-        **_LLAMA_NAMES,
     ),
     Family(
         "EXAONE 4",
@@ -868,10 +871,9 @@ _SINCE_LLAMA = (
         gain_above=1,
         own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
         **{
-            **_LLAMA_NAMES,
+            **_LLAMA_IN_PART,
             "is_gated": lambda config, layer: False,
             "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
-            "remarks": lambda config: (),
         },
     ),
     Family(
@@ -890,11 +892,7 @@ _SINCE_LLAMA = (
             "beta_E": "word_embeddings_layernorm.bias",
         },
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
-        heads={
-            "ForCausalLM": _OF_WORDS,
-            "ForSequenceClassification": _as_classes("score"),
-            "ForTokenClassification": _as_classes("classifier", "all"),
-        },
+        heads=_GPT_HEADS,
         asks={"apply_residual_connection_post_layernorm": (False,)},
         own=_DENSE,
         fused=lambda config, layer: (a_count("n_head", "num_attention_heads")(config, 0), "QKV"),
@@ -993,6 +991,14 @@ def _groups(key: str) -> Said:
     return says
 
 
+_GRANITE_SAID = {**_LLAMA_SAID, "scale": a_number("attention_multiplier")}
+_GRANITE: dict[str, Any] = {
+    "fixed": _LLAMA_FIXED,
+    "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
+    "factor": lambda config, layer: float(config.number("embedding_multiplier")),
+    "part_factor": lambda config, layer: float(config.number("residual_multiplier", 1.0)),
+    **_LLAMA_NAMES,
+}
 _DEEPSEEK_SAID = {
     **_LLAMA_SAID,
     **_ROUTED,
@@ -1008,7 +1014,7 @@ _DEEPSEEK: dict[str, Any] = {
     "asks": {"moe_layer_freq": (1,)},
     "own": _LATENT,
     "key_heads": lambda config, layer: None,
-    **{**_LLAMA_NAMES, "remarks": lambda config: ()},
+    **_LLAMA_IN_PART,
 }
 _WITH_EXPERTS = (
     Family(
@@ -1103,11 +1109,7 @@ _WITH_EXPERTS = (
         "Granite MoE",
         ("granitemoe", "granitemoeshared"),
         biases=_biased("", attention_bias="QKVO"),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, **_ROUTED, "scale": a_number("attention_multiplier")},
-        heads={"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
-        factor=lambda config, layer: float(config.number("embedding_multiplier")),
-        part_factor=lambda config, layer: float(config.number("residual_multiplier", 1.0)),
+        said={**_GRANITE_SAID, **_ROUTED},
         own={
             "router.layer.weight": "W_router",
             "router.weight": "W_router",
@@ -1117,7 +1119,7 @@ _WITH_EXPERTS = (
             "shared_mlp.output_linear.weight": "W_s2",
             **_EXPERTS,
         },
-        **_LLAMA_NAMES,
+        **_GRANITE,
     ),
 )
 _PARALLEL = (
@@ -1137,9 +1139,8 @@ _PARALLEL = (
         tokens="embed_in.weight",
         ends={"gamma_out": "final_layer_norm.weight", "beta_out": "final_layer_norm.bias"},
         heads={
+            **_GPT_HEADS,
             "ForCausalLM": Head({"W_out": ("embed_out.weight", "lm_head.weight")}, is_tied=True),
-            "ForSequenceClassification": _as_classes("score"),
-            "ForTokenClassification": _as_classes("classifier", "all"),
         },
         own=_DENSE,
         fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
@@ -1165,11 +1166,7 @@ _PARALLEL = (
         },
         tokens="word_embeddings.weight",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
-        heads={
-            "ForCausalLM": _OF_WORDS,
-            "ForSequenceClassification": _as_classes("score"),
-            "ForTokenClassification": _as_classes("classifier", "all"),
-        },
+        heads=_GPT_HEADS,
         asks={"alibi": (False,)},
         own={
             **_DENSE,
@@ -1208,10 +1205,9 @@ _PARALLEL = (
             },
         },
         **{
-            **_LLAMA_NAMES,
+            **_LLAMA_IN_PART,
             "is_gated": lambda config, layer: False,
             "ends": {"gamma_out": "final_layernorm.weight", "beta_out": "final_layernorm.bias"},
-            "remarks": lambda config: (),
         },
     ),
     Family(
@@ -1370,18 +1366,14 @@ FAMILIES = (
         fixed=_LLAMA_FIXED,
         said={**_LLAMA_SAID, "window": a_window, "rope_dims": a_share()},
         heads=_llama_heads(),
-        **{**_LLAMA_NAMES, "remarks": lambda config: ()},
+        **_LLAMA_IN_PART,
     ),
     Family(
         "Granite",
         ("granite",),
         biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "scale": a_number("attention_multiplier")},
-        heads={"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
-        factor=lambda config, layer: float(config.number("embedding_multiplier")),
-        part_factor=lambda config, layer: float(config.number("residual_multiplier", 1.0)),
-        **_LLAMA_NAMES,
+        said=_GRANITE_SAID,
+        **_GRANITE,
     ),
     Family(
         "StableLM",
@@ -1397,9 +1389,8 @@ FAMILIES = (
         heads=_llama_heads(),
         asks={"qk_layernorm": (False,)},
         **{
-            **_LLAMA_NAMES,
+            **_LLAMA_IN_PART,
             "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
-            "remarks": lambda config: (),
         },
     ),
     Family(
@@ -1423,7 +1414,7 @@ FAMILIES = (
         fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved"},
         said={**_LLAMA_SAID, "rope_dims": a_share()},
         heads=_llama_heads(),
-        **{**_LLAMA_NAMES, "remarks": lambda config: ()},
+        **_LLAMA_IN_PART,
     ),
     Family(
         "GLM-4",
@@ -1437,7 +1428,7 @@ FAMILIES = (
             "post_attention_layernorm.weight": "gamma_3",
             "post_mlp_layernorm.weight": "gamma_4",
         },
-        **{**_LLAMA_NAMES, "remarks": lambda config: ()},
+        **_LLAMA_IN_PART,
     ),
     Family(
         "ERNIE 4.5",
@@ -1489,11 +1480,7 @@ FAMILIES = (
         begins={"P": "wpe.weight"},
         positions="P",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
-        heads={
-            "ForCausalLM": _OF_WORDS,
-            "ForSequenceClassification": _as_classes("score"),
-            "ForTokenClassification": _as_classes("classifier", "all"),
-        },
+        heads=_GPT_HEADS,
         asks={"scale_attn_weights": (True,), "multi_query": (True,)},
         key_heads=lambda config, layer: 1,
         is_out_in=True,
@@ -1515,11 +1502,7 @@ FAMILIES = (
         begins={"P": "wpe.weight"},
         positions="P",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
-        heads={
-            "ForCausalLM": _OF_WORDS,
-            "ForSequenceClassification": _as_classes("score"),
-            "ForTokenClassification": _as_classes("classifier", "all"),
-        },
+        heads=_GPT_HEADS,
         is_out_in=True,
     ),
     _BERT,
