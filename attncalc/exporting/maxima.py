@@ -101,21 +101,16 @@ class _Maxima(MathWriter):
         if name == "d_k":
             return str(self.solution.shape_of("K")[-1])
         if name in self.steps:
-            return self._of_head(name, heads_of(self.solution, name))
+            count = heads_of(self.solution, name)
+            if count and not self.head:
+                raise UnwrittenError
+            return self._in_head(name, self._head_in(count))
         if name not in problem.names:
             raise UnwrittenError
         given = np.asarray(problem.given[name], np.float64)
         count = len(given) if given.ndim == 3 else 0
         own = given[self._head_in(count) - 1] if count else given
         return matrix(own.T if problem.standing.is_turned(name) else own)
-
-    def _of_head(self, name: str, count: int) -> str:
-        place = Place(name, self._head_in(count))
-        if place in self.inputs:
-            return place.variable
-        if count and not self.head:
-            raise UnwrittenError
-        return f"({_Maxima(self.solution, self.steps[name], place.head, self.inputs).own()})"
 
     def _head_in(self, count: int) -> int:
         """Return the head of a matrix that this head reads: several may share one."""
@@ -165,10 +160,7 @@ class _Maxima(MathWriter):
         if call.function not in ("concat", "mean") or not isinstance(call.argument, Symbol):
             raise UnwrittenError
         count = heads_of(self.solution, call.argument.name)
-        steps = [
-            _Maxima(self.solution, self.step, head, self.inputs) for head in range(1, count + 1)
-        ]
-        heads = [each.in_head(call.argument.name, n) for n, each in enumerate(steps, 1)]
+        heads = [self._in_head(call.argument.name, head) for head in range(1, count + 1)]
         if call.function == "mean":
             return f"(({' + '.join(heads)})/{count})"
         joined, *others = heads
@@ -176,9 +168,10 @@ class _Maxima(MathWriter):
             joined = f"attn_beside({joined}, {other})"
         return joined
 
-    def in_head(self, name: str, head: int) -> str:
-        if Place(name, head) in self.inputs:
-            return Place(name, head).variable
+    def _in_head(self, name: str, head: int) -> str:
+        """Return the input for a head of a step, or else the expression of that head."""
+        if (place := Place(name, head)) in self.inputs:
+            return place.variable
         return f"({_Maxima(self.solution, self.steps[name], head, self.inputs).own()})"
 
     def where(self, where: Where) -> str:

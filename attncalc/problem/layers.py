@@ -216,7 +216,7 @@ class _Layer:
         """Refuse parallel parts that a layer does not have, or cannot normalise so."""
         where = f"layer {self.prefix.rstrip('.')}: " if self.prefix else ""
         parallel, norm = self.fields.parallel, self.fields.norm
-        if len(insides) < MOST_AROUND:
+        if len(insides) <= 1:
             raise InputError(
                 f"{where}parallel is {parallel}: it needs an attention and a feed-forward part"
             )

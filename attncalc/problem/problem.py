@@ -173,7 +173,7 @@ class Problem(Outer):
     norm
         `"post"` (each residual sum is normalized), `"pre"` (the input of each part), `"around"`
         (the input of each part, and its output before the sum), `"output"` (its output before the
-        sum) or `"none"`.
+        sum), `"pre-second"` (the input of each part but the first) or `"none"`.
     parallel
         `"none"`, or `"shared"` or `"own"`: the attention and the feed-forward part read the same
         tokens, with one normalization for both or one for each, and one sum adds their outputs.

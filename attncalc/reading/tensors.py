@@ -138,12 +138,15 @@ def open_tensors(path: Path) -> Tensors:
     InputError
         If there is no such file, or it is not a safetensors file.
     """
+    return Tensors(str(path), mapped(path), path)
+
+
+def mapped(path: Path) -> "bytes | mmap.mmap":
+    """Return the content of a file, of which only what is used is read."""
     refuse_found(path, may_link=True)
     with opened(path) as file:
-        content: bytes | mmap.mmap = b""
-        if path.stat().st_size:
-            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return Tensors(str(path), content, path)
+        has_content = bool(path.stat().st_size)
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if has_content else b""
 
 
 def _in_numpy(dtype: str, array: Matrix) -> Matrix:

@@ -19,8 +19,8 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
-from attncalc.reading.files import opened, refuse_found
 from attncalc.reading.models.folder import Config, Weights
+from attncalc.reading.tensors import mapped
 
 ENDING, FREQUENCIES = ".gguf", "rope_freqs.weight"
 MOST_ITEMS = 4_000_000
@@ -127,12 +127,7 @@ class GgufWeights(Weights):
     """The tensors of a GGUF file by their names in model folders, each read when it is used."""
 
     def __init__(self, path: Path) -> None:
-        refuse_found(path, may_link=True)
-        with opened(path) as file:
-            has_content = bool(path.stat().st_size)
-            self._content: bytes | mmap.mmap = (
-                mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if has_content else b""
-            )
+        self._content = mapped(path)
         header = _Header(str(path), self._content)
         if header.take(4) != b"GGUF" or header.number("I") not in (2, 3):
             raise header.wrong("it does not start with GGUF and version 2 or 3")

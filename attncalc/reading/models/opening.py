@@ -539,8 +539,8 @@ class Model:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks about what was read."""
-        kinds = dict.fromkeys(_HALVES.get(k, k) for k in self.weights.read.values())
-        kinds = {kind: None for kind in kinds if kind not in _WHOLE}
+        read = self.weights.read.values()
+        kinds = dict.fromkeys(_HALVES.get(kind, kind) for kind in read if kind not in _WHOLE)
         wide = [f"weights are given in {' and '.join(kinds)}, computed in float32"]
         return (*(wide if kinds else ()), *dict.fromkeys(self._notes))
 
@@ -637,7 +637,9 @@ class _Read(dict[str, Matrix]):
     def __getitem__(self, name: str) -> Matrix:
         if OF_EACH not in name:
             return self._model._tensor(name)
-        own = [each for each in self._model.weights if EXPERT.sub(OF_EACH, each) == name]
+        start, _, _ = name.partition(OF_EACH)
+        there = (each for each in self._model.weights if each.startswith(start))
+        own = [each for each in there if EXPERT.sub(OF_EACH, each) == name]
         in_order = sorted(own, key=lambda each: int(EXPERT.findall(each)[0]))
         return np.stack([self._model._tensor(each) for each in in_order])
 

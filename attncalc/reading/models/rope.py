@@ -160,11 +160,14 @@ def _by_yarn(
 def _yarn_factor(own: Config, factor: float) -> float:
     """Return the factor of rotated columns, of one or two scales."""
     scales = [float(own.number(key, None) or 0) for key in ("mscale", "mscale_all_dim")]
+    if not all(scales):
+        return _grown(1, factor)
+    return _grown(scales[0], factor) / _grown(scales[1], factor)
 
-    def grown(scale: float) -> float:
-        return 0.1 * scale * math.log(factor) + 1 if factor > 1 else 1.0
 
-    return grown(scales[0]) / grown(scales[1]) if all(scales) else grown(1)
+def _grown(scale: float, factor: float) -> float:
+    """Return the factor of yarn for a scale."""
+    return 0.1 * scale * math.log(factor) + 1 if factor > 1 else 1.0
 
 
 def scale_of_yarn(config: Config) -> float:
@@ -172,19 +175,19 @@ def scale_of_yarn(config: Config) -> float:
     key, said = _scaling(config, 0)
     own = Config(f"{config.place}, {key}", said)
     scale = own.number("mscale_all_dim", None) or 0
-    if _type(said) == "default" or not scale or own.number("factor") <= 1:
+    if _type(said) == "default" or not scale:
         return 1.0
-    return float(0.1 * scale * math.log(own.number("factor")) + 1)
+    return _grown(scale, own.number("factor"))
 
 
 def longest(config: Config) -> int | None:
     """Return the number of tokens up to which frequencies stay the same; None for any."""
-    kind, said = _type(_scaling(config, 0)[1]), _scaling(config, 0)[1]
+    _, said = _scaling(config, 0)
     most = config.get("max_position_embeddings", None)
     original = said.get("original_max_position_embeddings") or config.get(
         "original_max_position_embeddings", None
     )
-    return {"dynamic": most, "longrope": original or most}.get(kind)
+    return {"dynamic": most, "longrope": original or most}.get(_type(said))
 
 
 def remarks_on_share(config: Config) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from attncalc.base.errors import InputError
 from attncalc.base.text import harmless
 from attncalc.base.typed import quoted
-from attncalc.problem.fields import GIVEN
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.family import Family
 from attncalc.reading.models.folder import Config, Weights
@@ -66,8 +65,7 @@ def _line(name: str, shape: Sequence[int]) -> str:
     field = meaning.field if meaning and meaning.field.rstrip("QKV") != "W_" else ""
     if meaning is not None and not field:
         field = ", ".join(f"W_{each}" for each in meaning.field.removeprefix("W_"))
-    known = field if field in GIVEN or "," in field else field or "?"
-    return f'"{harmless(name)}", {" × ".join(map(str, shape)) or "one number"}: {known}'
+    return f'"{harmless(name)}", {" × ".join(map(str, shape)) or "one number"}: {field or "?"}'
 
 
 def _near(alike: dict[str, list[str]], weights: Weights) -> Iterator[str]:

@@ -13,7 +13,6 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 DECIMAL_COMMA = ("de", "fr", "es", "pt")
@@ -93,6 +92,8 @@ def catalogue(language: str) -> Catalogue:
     """Return the catalogue of a language."""
     if language == ENGLISH:
         return Catalogue(language, {})
+    from importlib.resources import files  # English needs none
+
     text = files(__package__).joinpath(f"{language}.po").read_text(encoding="utf-8")
     return Catalogue(language, {msgid: msgstr for msgid, msgstr in messages(text) if msgid})
 
