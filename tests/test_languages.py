@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from attncalc.writing.paper.writer import write_paper
 from attncalc.writing.reports.marking import MARKS, marking_document
 
 LANGUAGES = ("de", "fr", "es", "pt", "zh", "ja")
-FOLDER = Path(__file__).parent.parent / "attncalc" / "writing" / "languages"
+FOLDER = files("attncalc.writing.languages")
 TRANSLATED = {
     name: dict(messages((FOLDER / f"{name}.po").read_text("utf-8"))) for name in LANGUAGES
 }

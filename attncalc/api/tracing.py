@@ -16,8 +16,8 @@ from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
 from attncalc.grading.marking import marked
-from attncalc.grading.slack import MINUS_INFINITY_WRITTEN
 from attncalc.problem.problem import Problem
+from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN
 from attncalc.writing.reports.trace import Traced, steps_of, trace_document
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.grading.slack import MINUS_INFINITY_WRITTEN
+from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN
 
 AXES = {
     (0, 1, 2): "",

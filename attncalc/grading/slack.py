@@ -7,6 +7,7 @@ import numpy as np
 
 from attncalc.base.rounding import Rule, round_floats
 from attncalc.base.types import Matrix, Range
+from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN
 from attncalc.solving.solution import Solution
 
 RULES: tuple[Rule, ...] = ("half-away", "half-even", "truncate")
@@ -19,10 +20,8 @@ MOST_COMPARED = 9
 LARGEST_CUT = 1 - 1e-9
 """The largest change by truncation, in units of the last place; an entire unit is a mistake."""
 RELATIVE_DUST = 1e-13
-MINUS_INFINITY_WRITTEN = -1e4
-"""The largest number that may replace -∞: people and programs write -1e9 …"""
 BEYOND_ALL_SCORES = 10
-"""… if its distance from 0 is this many times that of every unmasked score."""
+"""How many times the largest unmasked score a number that replaces -∞ is at least."""
 
 
 def stands_for_minus_infinity(written: Matrix, right: Matrix) -> Matrix:

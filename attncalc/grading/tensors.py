@@ -18,8 +18,9 @@ from attncalc.base.types import Matrix, Range
 from attncalc.grading.framework import LATER, Array, Found
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
-from attncalc.grading.slack import MINUS_INFINITY_WRITTEN, Within, stands_for_minus_infinity
+from attncalc.grading.slack import Within, stands_for_minus_infinity
 from attncalc.reading.answers.answer import IN_FULL, Answer, Unread, WrittenMatrix
+from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN
 from attncalc.reading.models.hooks import Meant, Names
 
 MOST_BATCHED = 16

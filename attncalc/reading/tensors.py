@@ -55,6 +55,7 @@ class Entry(NamedTuple):
     end: int
 
 
+Content = bytes | mmap.mmap
 _Read = tuple[int, dict[str, str], dict[str, Entry]]
 
 
@@ -77,7 +78,7 @@ class Tensors(Mapping[str, Matrix]):
         If the header is invalid, or does not match the file.
     """
 
-    def __init__(self, place: str, content: "bytes | mmap.mmap", path: Path | None = None) -> None:
+    def __init__(self, place: str, content: Content, path: Path | None = None) -> None:
         self.place = place
         self._path = path
         self._content = content if path is None else b""
@@ -141,7 +142,7 @@ def open_tensors(path: Path) -> Tensors:
     return Tensors(str(path), mapped(path), path)
 
 
-def mapped(path: Path) -> "bytes | mmap.mmap":
+def mapped(path: Path) -> Content:
     """Return the content of a file, of which only what is used is read."""
     refuse_found(path, may_link=True)
     with opened(path) as file:
@@ -165,7 +166,7 @@ def _widen(dtype: str, halves: Matrix, wide: Matrix) -> None:
         wide[...] = halves
 
 
-def _read_header(place: str, content: "bytes | mmap.mmap") -> _Read:
+def _read_header(place: str, content: Content) -> _Read:
     """Return the offset of the tensors, and their entries, after all checks."""
     size = len(content)
     if size <= LENGTH:

@@ -180,6 +180,11 @@ class Taken(NamedTuple):
     how: str
     text: str
 
+    @property
+    def step(self) -> str:
+        """The name of the step, without a head, row or entry."""
+        return re.split(r"[\[ ]", self.what, maxsplit=1)[0]
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:

@@ -11,6 +11,8 @@ from attncalc.reading.naming.name import NO_TOKENS, Tokens
 
 NEAR = 0.0151
 """The largest difference of numbers that may be equal, with different rounding of steps."""
+MINUS_INFINITY_WRITTEN = -1e4
+"""The largest number that people and programs write for -∞."""
 
 
 @dataclass(frozen=True, eq=False)

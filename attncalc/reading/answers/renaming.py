@@ -6,7 +6,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import matrix_of_entries
-from attncalc.reading.answers.expected import Expected, share_alike
+from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN, Expected, share_alike
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.parts import Part, entries_of, matrix_of
 
@@ -28,8 +28,6 @@ _ALSO = (("S", "S_scaled"), ("S", "S_masked"), ("S_scaled", "S_masked"), ("A", "
 _AFTER = ("S", "S_scaled", "S_masked", "S_capped", "A", "H", "C", "O")
 """Steps that words confuse: a matrix under one of these names may be another of them."""
 SURE = 0.5
-MINUS_INFINITY_WRITTEN = -1e4
-"""The largest number that people write for -∞."""
 NEARLY = 0.75
 FEW = 3
 """The largest number of entries that may agree with another step by chance."""

@@ -289,7 +289,7 @@ class Witness:
         return not names & {*steps} and (not is_step or bool(names & {*self.expected.given}))
 
     def _is_close(self, cut: Cut) -> bool:
-        """Say whether rows are on one line, or at one place of lines, with little between them."""
+        """Return whether rows are on one line, or at the same place of lines near each other."""
         places, firsts = cut.places, [row[0] for row in cut.rows]
         lines = [self.numbers[place].line for place in firsts]
         before = {
@@ -303,7 +303,7 @@ class Witness:
         """Mark the numbers of a step that was read: no other step uses them."""
         heads = written.values if written.values.ndim == 3 else [written.values]
         heads = [each[~np.isnan(each).all(axis=1)] for each in heads]
-        own = [each for each in self.found.taken if each.what.split("[")[0].split(" ")[0] == name]
+        own = [each for each in self.found.taken if each.step == name]
         lines = {line for each in own for line in range(each.line, each.last + 1)}
         below = 2 * heads[0].shape[0] + 4
         windows = [lines, *({*range(e.line, e.last + below)} for e in own if e.what == name)]
@@ -450,7 +450,7 @@ class Witness:
         """Remove the notes about the reading of a step."""
         self.found.taken[:] = [
             each for each in self.found.taken
-            if each.what.split("[")[0].split(" ")[0] != name or each.how.startswith("given")
+            if each.step != name or each.how.startswith("given")
         ]  # fmt: skip
         self.found.remarks[:] = [e for e in self.found.remarks if f": taken as {name}: " not in e]
 
@@ -461,6 +461,8 @@ class Witness:
 
     def _bits(self, name: str, cut: Cut, key: Matrix) -> float:
         """Return how certain a cut is, in bits."""
+        if self._is_factor(cut):
+            return 0.0
         total = len(self.numbers) + 2
         alike = near(self.values[:, None], key.ravel()[None, :]).sum(axis=0).reshape(key.shape)
         bits = np.log2(total / (alike + 1))
@@ -486,8 +488,6 @@ class Witness:
         score += NAMED * (said == name) + OTHERWISE * (said not in ("", name))
         unread = {each.line for each in self.found.unread if each.could_be_matrix}
         is_unread = len({*lines} & unread) * 2 >= len({*lines})
-        if self._is_factor(cut):
-            return 0.0
         is_other = said not in ("", name) and not (is_unread or is_plain)
         if is_other or not (said or self._is_parted(cut)):
             return 0.0
@@ -645,7 +645,7 @@ class Witness:
             if again and each.could_be_matrix:
                 how = f"{again} again"
                 self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
-            elif not (each.could_be_matrix and self._is_read(each, own, read)):
+            elif not (each.could_be_matrix and self._is_read(each, own)):
                 left.append(each)
         self.found.unread[:] = [*left, *self._left_over()]
 
@@ -655,11 +655,9 @@ class Witness:
         said, first = [each.value for each in own], ""
         while said:
             for name, values in known.items():
-                sides = (np.ravel(values).tolist(), np.ravel(np.swapaxes(values, -1, -2)).tolist())
-                if (flat := next((s for s in sides if said[: len(s)] == s), None)) and len(
-                    flat
-                ) > 1:
-                    first, said = first or name, said[len(flat) :]
+                sides = (values.ravel().tolist(), np.swapaxes(values, -1, -2).ravel().tolist())
+                if values.size > 1 and said[: values.size] in sides:
+                    first, said = first or name, said[values.size :]
                     break
             else:
                 return ""
@@ -704,9 +702,7 @@ class Witness:
                 place = self.found.unread.index(each)
                 self.found.unread[place] = each._replace(could_be_matrix=False)
 
-    def _is_read(
-        self, unread: Unread, own: list[Number], read: Mapping[str, WrittenMatrix]
-    ) -> bool:
+    def _is_read(self, unread: Unread, own: list[Number]) -> bool:
         """Return whether the results in an unread text are all parts of steps."""
         is_first = bool(own) and not unread.text[: own[0].start].strip(STARTS)
         if is_first and own[0].value in range(1, MOST_ROWS):
@@ -729,21 +725,6 @@ class Witness:
         said = Counter(n.value for n, is_one in zip(own, is_result, strict=True) if is_one)
         return said <= there
 
-    @staticmethod
-    def _are_powers(own: list[Number], read: Mapping[str, WrittenMatrix]) -> Matrix:
-        """Return which numbers are e^s of a score, or the sum of such a row: work of a softmax."""
-        values = np.array([each.value for each in own])
-        found = np.zeros(len(own), bool)
-        for name, written in read.items():
-            if own_name(name)[:1] != "S" or written.values.ndim != 2:
-                continue
-            with np.errstate(all="ignore"):
-                powers = np.exp(np.nan_to_num(written.values, nan=-np.inf))
-                sums = np.concatenate([np.ravel(powers), powers.sum(axis=-1)])
-                within = np.abs(values[:, None] - sums) <= ONE * np.maximum(1, sums)
-            found |= within.any(axis=1)
-        return found
-
     def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
         """Yield where the same numbers begin on a line, consecutively."""
         values = [each.value for each in own]
@@ -758,7 +739,7 @@ class Witness:
         counted |= {
             line
             for each in self.found.taken
-            if each.what.split("[")[0] in self.expected.steps and not each.how.startswith(BECAUSE)
+            if each.step in self.expected.steps and not each.how.startswith(BECAUSE)
             for line in range(each.line, each.last + 1)
         }
         left = [number for number in left if number.line not in counted]
@@ -793,11 +774,6 @@ def _are_counts(numbers: list[Number]) -> bool:
     """Return whether the numbers of a line count columns: 0 1 2, or 1 2."""
     values = [each.value for each in numbers]
     return any(values == [*range(start, start + len(values))] for start in (0, 1))
-
-
-def _is_counting(numbers: list[Number]) -> bool:
-    """Return whether numbers are only counts of rows or columns: none, or 1, 2, 3."""
-    return not numbers or (len(numbers) > 1 and _are_counts(numbers))
 
 
 def _are_sums(numbers: list[Number]) -> Matrix:

@@ -4,7 +4,6 @@ The package `gguf` converts quantised blocks to floats. Its reader is not used: 
 a file.
 """
 
-import mmap
 import re
 import struct
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.reading.models.folder import Config, Weights
-from attncalc.reading.tensors import mapped
+from attncalc.reading.tensors import Content, mapped
 
 ENDING, FREQUENCIES = ".gguf", "rope_freqs.weight"
 MOST_ITEMS = 4_000_000
@@ -80,7 +79,7 @@ class Entry(NamedTuple):
 class _Header:
     """Reads a header piece by piece, never beyond its end."""
 
-    def __init__(self, place: str, content: "bytes | mmap.mmap") -> None:
+    def __init__(self, place: str, content: Content) -> None:
         self.place, self.content, self.at, self._items = place, content, 0, 0
 
     def wrong(self, why: str) -> InputError:
