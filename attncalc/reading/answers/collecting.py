@@ -30,7 +30,7 @@ from attncalc.reading.answers.prose import (
     numbers_in,
     role_of_words,
 )
-from attncalc.reading.naming.name import Name, head_in, is_on_the_way, says_again
+from attncalc.reading.naming.name import Name, head_in, is_on_the_way, says_again, without_again
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
 from attncalc.reading.plain.numerals import is_work as is_calculation
@@ -294,7 +294,7 @@ class _Collector(Keeper):
         self.again = self.again or any(map(says_again, block.names))
         self.copies.look(block, self.found.remarks)
         for text in block.names:
-            if match := _TOKEN.fullmatch(text.strip()):
+            if match := _TOKEN.fullmatch(without_again(text.strip())):
                 self.token, self.token_is_inline = (block.line, int(match[1])), True
         if any(_LISTED.search(name) or _PAIR.search(name) for name in block.names):
             self.leave(block, "there are numbers before its name, too", could_be=True)

@@ -51,7 +51,7 @@ _COUNT = re.compile(r"^[\s>*-]*\d{1,2}[.):、](?=\s)")
 _RESULT = re.compile(r"[=≈:→]\s*+&?\s*+[\[({]*+\s*+$")
 _OPERATOR = re.compile(r"\s*+[)\]]*+\s*+(?:[*·×^+/@]|\\cdot|\\times|-\s)")
 _BEHIND = re.compile(r"(?:[*·×^+/@]|\\cdot|\\times|\\frac|\bexp)\s*+[\[({]*+\s*+$")
-_RELATION = re.compile(r"[=≈→]")
+_RELATION, _EQUALS = re.compile(r"[=≈→]"), re.compile(r"\s*+[=≈]")
 _WORD = re.compile(
     rf"(?:[-−–—]\s?)?[\dOoQlI]{{1,7}}(?:[.{COMMA}][\dOoQlI]{{1,7}})?(?![\w.]\w)(?!\w)"
 )
@@ -128,7 +128,8 @@ def numbers_of(text: str) -> list[Number]:
             if entry.value is None:
                 continue
             before = clean[max(0, each.start() - 12) : each.start()]
-            is_before = _OPERATOR.match(clean, each.end()) is not None
+            is_quotient = "/" in each[0] and _EQUALS.match(clean, each.end()) is not None
+            is_before = is_quotient or _OPERATOR.match(clean, each.end()) is not None
             is_operand = is_before or _BEHIND.search(before) is not None
             is_result = not is_before and _RESULT.search(before) is not None
             found.append(

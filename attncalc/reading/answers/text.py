@@ -513,7 +513,10 @@ def _is_rather_another(before: Part, part: Part, expected: Expected, found: Coll
     ):
         return False
     values = [matrix_of_entries([entries_of(each.rows)], "").values for each in (before, part)]
-    first, second = (expected.agreement(part.name, each) for each in values)
+    first, second = (
+        max(expected.agreement(part.name, own) for own in (each, each.swapaxes(-1, -2)))
+        for each in values
+    )
     return first == 1 and second < WRONG and values[0].size > len(values[0]) > 1
 
 
