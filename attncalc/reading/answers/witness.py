@@ -101,6 +101,9 @@ def witnessed(
     A slash is first that of a fraction, then a separator of numbers; one that is drawn as part of
     a bracket is neither.
     """
+    is_left = any(each.could_be_matrix for each in found.unread)
+    if not is_left and all(_is_settled(matrices.get(n), k) for n, k in expected.steps.items()):
+        return matrices
     text = _DRAWN.sub(" ", _without_discarded(text, found))
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
         witness = Witness(each, found, expected, named, beside)
@@ -111,6 +114,16 @@ def witnessed(
         witness.list_announced(missing)
     _list_work_like(found, missing)
     return matrices
+
+
+def _is_settled(written: WrittenMatrix | None, key: Matrix) -> bool:
+    """Return whether a step was read in its shape, and no other cut can be better."""
+    if written is None:
+        return False
+    if written.problem or written.shape not in (key.shape, (1, *key.shape)):
+        return False
+    is_full = not np.isnan(written.values).any()
+    return is_full and float(near(written.values, key).mean()) > WRONG
 
 
 def _without_discarded(text: str, found: Collected) -> str:
@@ -186,7 +199,7 @@ class Witness:
         doubtful = [
             name
             for name, key in self.expected.steps.items()
-            if key.ndim == 2 and not self._is_settled(read.get(name), key)
+            if key.ndim == 2 and not _is_settled(read.get(name), key)
             if name not in read or not _is_left_blank(read[name])
         ]
         is_left = any(each.could_be_matrix for each in self.found.unread)
@@ -251,15 +264,6 @@ class Witness:
                 continue
             if not near(other, steps[name]).all():
                 yield name, other
-
-    def _is_settled(self, written: WrittenMatrix | None, key: Matrix) -> bool:
-        """Return whether a step was read in its shape, and no other cut can be better."""
-        if written is None:
-            return False
-        if written.problem or written.shape not in (key.shape, (1, *key.shape)):
-            return False
-        is_full = not np.isnan(written.values).any()
-        return is_full and float(near(written.values, key).mean()) > WRONG
 
     def _take_later(self, read: dict[str, WrittenMatrix]) -> None:
         """Read a later version of a step whose numbers are all right, where an earlier is not."""
