@@ -28,10 +28,11 @@ TIE = 0.006
 """The largest difference of weights that are equal when they are rounded."""
 _VALUES = re.compile(r"[≈~]? ?[-+]?\d*[.,]\d+ ?%?|[≈~] ?\d+|\d+ ?%|\([^()\d]*\)")
 _NUMBERED = re.compile(r"^[\s>*#•·-]*(?:\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
-_REFERENCE = re.compile(r"(?<![\d.,/:-])\d{1,3}(?![\d%/]|[.,:]\d)")
-_ITSELF = (
-    r"itself|themsel\w+|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?|se stess[aoi]"
-    r"|si mesm[ao]s?|zichzelf|själv|自身|自己|自分"
+_TOKEN = re.compile(
+    r"(?P<itself>\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
+    r"|se stess[aoi]|si mesm[ao]s?|zichzelf|själv)\b|自身|自己|自分)"
+    r"|(?P<number>(?<![\d.,/:-])\d{1,3}(?![\d%/]|[.,:]\d))|(?P<word>[^\W\d_]{1,40})",
+    re.IGNORECASE,
 )
 _ENDS = r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s*$|\s+[^\W\d_a-zà-ÿ])|[;!?](?=\s|$)|[。；！？]"
 _SENTENCES, _PARTS = re.compile(_ENDS), re.compile(rf"{_ENDS}|[、，,]|\s{{3,}}")
@@ -128,12 +129,7 @@ class _Reader:
     def __init__(self, weights: Matrix, labels: Tokens) -> None:
         self.weights, self.labels = weights, labels
         self.sides = [[each.lower() for each in side] for side in (labels.queries, labels.keys)]
-        names = sorted({each for side in self.sides for each in side}, key=len, reverse=True)
-        listed = "|".join(re.escape(each) for each in names if each)
-        named = rf"(?<!\w)(?P<name>{listed})(?!\w)" if listed else "(?P<name>$^)"
-        self.names = re.compile(
-            rf"{named}|(?P<itself>{_ITSELF})|(?P<number>{_REFERENCE.pattern})", re.IGNORECASE
-        )
+        self.names = {*self.sides[0], *self.sides[1]}
 
     def parts(self, line: int, text: str, ends: "re.Pattern[str]") -> Iterator[_Part]:
         """Yield the parts of a text that name tokens, with words or signs between these."""
@@ -141,11 +137,14 @@ class _Reader:
         sentences = [each for each in sentences if not _VECTOR.search(each)]
         for part in (part for each in sentences for part in ends.split(each)):
             piece = _EQUALS.split(part)[-1]
-            found = [*self.names.finditer(piece)]
+            found = [*filter(self._is_token, _TOKEN.finditer(piece))]
             if found:
                 outputs, inputs = ([self._place(each, side) for each in found] for side in (0, 1))
                 gaps = [piece[a.end() : b.start()].split() for a, b in pairwise(found)]
                 yield _Part(line, piece, outputs, inputs, [*map(" ".join, gaps)])
+
+    def _is_token(self, match: "re.Match[str]") -> bool:
+        return match["word"] is None or match["word"].lower() in self.names
 
     def _place(self, match: "re.Match[str]", side: int) -> int:
         """Return the place of a token among outputs (side 0) or inputs; -1 for "itself"."""
@@ -153,7 +152,7 @@ class _Reader:
             return -1
         if match["number"]:
             return int(match["number"]) - 1
-        names, name = self.sides[side], match["name"].lower()
+        names, name = self.sides[side], match["word"].lower()
         return names.index(name) if name in names else len(names)
 
     def read(self, parts: Sequence[_Part]) -> list[_Stated]:
