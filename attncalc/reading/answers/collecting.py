@@ -24,6 +24,7 @@ from attncalc.reading.answers.prose import (
     could_be_entry,
     is_constant,
     is_of_powers,
+    is_page,
     is_size,
     is_telephone,
     is_worked,
@@ -532,8 +533,8 @@ class _Collector(Keeper):
             return
         if block.is_single:
             self._single(block)
-        elif is_telephone(block.text):
-            self.note(block, "", "a telephone number")
+        elif is_telephone(block.text) or is_page(block.text):
+            self.note(block, "", "the number of a telephone, or of a page")
         elif self._replaces_last(block, grid):
             self.keep(block, grid, self._of_last(), "the result below its factors", replaces=True)
         else:

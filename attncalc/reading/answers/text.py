@@ -174,7 +174,8 @@ def _rewritten(text: str, expected: Expected) -> str:
         return _step_named(expected, words)[1]
 
     text = in_english(with_layers_in_words(with_tables(text)))
-    text = with_counted_rows(text, partial(_names_a_row, expected))
+    shapes = {key.shape[-2:] for key in expected.steps.values()}
+    text = with_counted_rows(text, partial(_names_a_row, expected), shapes)
     text = with_corrections(without_references(without_senders(text)))
     text = with_rows_of_tokens(text, expected.labels)
     named = partial(_step_named, expected)
@@ -301,7 +302,9 @@ def _turned_alike(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> dict[str, WrittenMatrix]:
     """Return the matrices, transposed if tokens are columns in several: by names or by numbers."""
-    turned = {part.name for part in found.parts if part.turned}.intersection("QKV")
+    all_turned = {part.name for part in found.parts if part.turned}
+    turned = all_turned.intersection("QKV")
+    has_weights_turned = any(own_name(name)[:1] in ("S", "A") for name in all_turned)
     others = {
         name for name, each in matrices.items()
         if name not in turned and each.shape[::-1] == expected.shape(name) != each.shape
@@ -318,9 +321,10 @@ def _turned_alike(
         is_like = share_alike(written.values.T, expected.steps.get(name, written.values[:0])) == 1
         by_numbers = bool(others and columns) and is_like and name in {*columns, *others}
         by_numbers = by_numbers and own_name(name) in "QKVO"
+        by_numbers = by_numbers or (name in columns and has_weights_turned)
         if by_numbers or (name in others and len(turned) >= ENOUGH_COLUMNS):
             made[name] = written.arranged(np.transpose)
-            like = " and ".join(sorted(others if by_numbers else turned))
+            like = " and ".join(sorted(all_turned or others))
             found.remarks.append(f"{name} is read transposed, as {like} are")
     return made
 
@@ -365,7 +369,7 @@ def _matrices(
     matrices = {}
     for name, own in by_name.items():
         own = _as_heads(_in_order(own, expected, found), expected, found)
-        latest = _latest(own, expected, found)
+        latest = _corrected(_latest(own, expected, found), expected)
         for part in latest:
             if part.corrects:
                 found.remarks.append(f"line {part.line}: {part.what} is corrected here")
@@ -382,6 +386,19 @@ def _matrices(
             continue
         matrices[name] = matrix_of(latest, expected.shape(name), expected.by_columns)
     return matrices
+
+
+def _corrected(parts: list[Part], expected: Expected) -> list[Part]:
+    """Return parts with a right row below its entire matrix as a correction of it."""
+    key = expected.steps.get(parts[0].name)
+    wholes = [part for part in parts if part.is_whole]
+    if key is None or key.ndim != 2 or len(wholes) != 1 or expected.by_columns:
+        return parts
+    after = parts[parts.index(wholes[0]) + 1 :]
+    rows = [p for p in after if 0 < p.row <= len(key) and not p.column and len(p.rows) == 1]
+    values = {id(p): matrix_of_entries([entries_of(p.rows)], "").values for p in rows}
+    right = {n for p in rows if share_alike(values[n := id(p)], key[p.row - 1 : p.row]) == 1}
+    return [part._replace(is_again=True) if id(part) in right else part for part in parts]
 
 
 def _of_one_width(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:

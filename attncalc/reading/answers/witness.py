@@ -58,6 +58,7 @@ ONE = 0.011
 MOST_WINDOWS = 6
 """The largest number of repetitions of a step that are recognised."""
 LONGEST_HEADING = 60
+LIKE_WORK = ("a line of work", "a line of a program")
 MOST_ROWS = 100
 """The largest number of rows for which a number at the start of a line may only count it."""
 
@@ -140,7 +141,7 @@ def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
     """List work and prose that may contain an unread step: as many numbers, or its rows."""
     for each in [each for each in found.taken if not each.what]:
         name = ""
-        if each.how == "a line of work" and "[" in each.text and not _RELATION.search(each.text):
+        if each.how in LIKE_WORK and "[" in each.text and not _RELATION.search(each.text):
             count = len(numbers_of(each.text))
             name = next((n for n, key in missing.items() if key.size == count), "")
         elif each.how == PROSE:

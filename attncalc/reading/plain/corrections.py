@@ -38,6 +38,12 @@ _LED = re.compile(
     rf"(?P<name>{_NAME}) ?(?:=|is|ist|est|es|è|é) ?(?P<value>{_VALUE})(?P<rest>.*)",
     re.IGNORECASE,
 )
+_ROW_IS = re.compile(
+    rf"[^\d=:\n]*(?P<name>\brow \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})) (?:is|=|es|ist|est|è|é) "
+    rf"(?P<value>{_NUMBER}(?:(?:, ?| {{1,4}}){_NUMBER}){{1,12}})(?=[^\d\n]*$)",
+    re.IGNORECASE,
+)
+"""A row in a sentence with nothing else: the third row of K is 1 -2, and not as above."""
 _SORRY = re.compile(
     r"\W{0,8}(?:sorry|oops|ups|pardon|entschuldigung|désolée?|perdón|scusi|scusa|desculpe|perdão|抱歉)"
     r"\b.{0,80}\d",
@@ -95,6 +101,8 @@ def with_corrections(text: str) -> str:
 def _line(line: str) -> str:
     if len(line) > LONGEST or not any(map(str.isdigit, line)):
         return line
+    if said := _ROW_IS.search(line):
+        return f"{said['name']} = [{said['value']}]"
     found = _LED.match(line) or (_CORRECTS.search(line) and _SHOULD.search(line))
     if not found:
         return line

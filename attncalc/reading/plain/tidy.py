@@ -94,6 +94,7 @@ _APART = re.compile(r"(?<=\d) \. (?=\d)")
 _SIGN_APART = re.compile(r"(?:(?<=[(\[|])|(?<=[(\[|] )|(?<=  )|(?<=^))- (?=\d)")
 _THIN = re.compile(r"\\,(?= ?(?:;|\)|\\right))|(?<=[;(])\\,|(?<=; )\\,")
 r"""TeX's thin space beside separators and brackets: (0,62\,;\,0,38)."""
+_FORMULA = re.compile(r"(?<=\t)=(?:[A-Z][A-Z.]{1,20}\(|\$?[A-Z]{1,2}\$?\d)[^\t\n]{0,200}")
 _FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
 _BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[(\d{1,2})\][ \t]{1,9}(?=[^\W\d_])")
 """The number of a list: [1] Q."""
@@ -145,8 +146,8 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
 
 
 def _without_empty_columns(text: str) -> str:
-    """Return a spreadsheet without the tabs of blank rows, and of empty columns at the end."""
-    lines = [line if line.strip() else "" for line in text.split("\n")]
+    """Return a spreadsheet without its formulas, blank rows, and empty columns at the end."""
+    lines = [line if line.strip() else "" for line in _FORMULA.sub("", text).split("\n")]
     for is_blank, own in groupby(range(len(lines)), key=lambda i: not lines[i]):
         part = [*own]
         cells = [lines[i].split("\t") for i in part]
