@@ -7,7 +7,9 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from browser import Browser
 from conftest import BUNDLED, Command, mostly_slow
+from test_live_page import press_button, quiet
 
 from attncalc import check
 from attncalc.equations.own import Own
@@ -16,6 +18,8 @@ from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
 from attncalc.writing import document as parts
 from attncalc.writing.languages.catalogue import catalogue, messages
+from attncalc.writing.live.made import write_page
+from attncalc.writing.live.script import text_of, tokens
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper.writer import write_paper
@@ -167,10 +171,76 @@ def test_an_unknown_language_is_refused(attncalc: Command) -> None:
     assert '"en", "de", "fr", "es", "pt", "zh" or "ja"' in run.err
 
 
-def test_practice_is_in_english(attncalc: Command) -> None:
-    run = attncalc("self", "--practice", "--language", "de", "-o", "p.html")
-    assert run.code == 2
-    assert "--practice is in English only" in run.err
+PRACTICE_MODULES = ("boxes", "practice", "unmarked")
+NO_SENTENCES = re.compile(
+    r"attncalc practice .*|[a-z]+(-[a-z]+)+|td\[.*|table\[.*|[a-z(),.\s]*|Arrow\w+|Enter"
+)
+"""Names of attributes, keys and elements, among the texts of the script."""
+
+
+def texts_in(module: str) -> Iterator[str]:
+    """Yield the texts of a module of the script, with a place for each expression in one."""
+    templates = list[str]()  # within one another
+    for token in tokens(re.sub(r"^import .*$", "", text_of(module), flags=re.MULTILINE)):
+        if token.kind == "string":
+            yield json.loads(token.text)
+        elif token.kind == "text":
+            templates += [""] if token.text.startswith("`") else []
+            templates[-1] += token.text.strip("`{}$") + ("1" if token.text.endswith("{") else "")
+            if token.text.endswith("`"):
+                yield templates.pop()
+
+
+@pytest.mark.parametrize("module", PRACTICE_MODULES)
+def test_every_sentence_of_a_practice_page_is_translated(module: str) -> None:
+    words = catalogue("de")
+    found = [text for text in texts_in(module) if re.search("[a-z]{3}", text)]
+    left = [text for text in found if words.said(text) is None]
+    assert [text for text in left if not NO_SENTENCES.fullmatch(text)] == []
+
+
+@pytest.mark.parametrize("marks", [True, False])
+def test_a_practice_page_in_german(browser: Browser, tmp_path: Path, marks: bool) -> None:
+    """No English word is left when all its buttons were pressed."""
+    problem = read_problem(BUNDLED / "self.json", language="de", causal=True)
+    page = make_page(solve(problem), Contents(solve(problem).plan, blank=True))
+    (tmp_path / "p.html").write_text(write_page(page, practice=True, marks=marks), "utf-8")
+    browser.open(tmp_path / "p.html")
+    browser.run(
+        "document.querySelectorAll('td input').forEach((e, k) => (e.value = '9x'[k] ?? ''))"
+    )
+    browser.run("document.querySelector('td input').focus()")
+    shown, seen = solve(problem).shown("S")[0][0].replace(".", ","), []
+    for button in browser.run("[...document.querySelectorAll('button')].map((e) => e.textContent)"):
+        if button != "Drucken":  # it waits for a person
+            press_button(browser, button)
+        seen.append(browser.run("document.body.innerText"))
+        for name in ("aria-label", "title", "aria-description"):
+            seen += browser.run(
+                f"[...document.querySelectorAll('[{name}]')].map((e) => e.getAttribute('{name}'))"
+            )
+    words = set(re.findall(r"[A-Za-z]+", " ".join(seen)))
+    assert not {word.lower() for word in words} & {
+        "the",
+        "of",
+        "your",
+        "row",
+        "column",
+        "hint",
+        "show",
+        "is",
+        "right",
+        "not",
+    }
+    assert {"Zeile", "Spalte"} <= words
+    if marks:
+        browser.run("document.querySelector('#S-1-1 input').focus()")
+        press_button(browser, "Zeigen")
+        assert browser.run("document.querySelector('#S-1-1 input').value") == shown
+        browser.run("document.querySelector('#S_masked-1-2 input').focus()")
+        press_button(browser, "Zeigen")
+        assert "durch die kausale Maske verboten" in browser.text(".at-hand .line")
+    assert quiet(browser), (browser.failed, browser.asked)
 
 
 @pytest.mark.slow

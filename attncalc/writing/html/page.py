@@ -267,7 +267,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
 
     def _of_section(self, section: parts.Section) -> Iterator[Html]:
         tables = (matrix_table(grid, self._caption(grid), self.prefix) for grid in section.shown)
-        yield _beside(chain(() if section.is_marked else [_equation(section)], tables))
+        yield _beside(chain(() if section.is_marked else [_equation(section, self.say)], tables))
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
         yield from (element("p", text, class_="remark") for text in footnote(section))
@@ -362,7 +362,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
 
     def scan(self, scan: parts.Scan) -> Iterator[Html]:
         source = f"data:image/png;base64,{base64.b64encode(scan.picture).decode()}"
-        image = element("img", src=source, alt="Page of the answer")
+        image = element("img", src=source, alt=self.say("Page of the answer"))
         read = element("pre", scan.text)
         yield self._section(self.say("As read"), image, read, class_="scan")
 
@@ -386,10 +386,11 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         return element("section", LINE, joined([heading, *content], LINE), LINE, **attributes)
 
 
-def _equation(section: parts.Section) -> Html:
+def _equation(section: parts.Section, say: Callable[[str], str]) -> Html:
     is_open = len(section.shown) == 1  # its matrix is next to it
     equation = formula_in_mathml(section.step.name, section.formula, is_open=is_open)
-    room = {"role": "group", "tabindex": 0, "aria_label": f"Equation of {section.step.name}"}
+    label = say(f"Equation of {section.step.name}")
+    room = {"role": "group", "tabindex": 0, "aria_label": label}
     look = "equation wide" if is_open else "equation wide alone"
     return element("div", equation, class_=look, **room)
 
@@ -402,7 +403,8 @@ def _figure(panel: Panel, kind: str, say: Callable[[str], str]) -> Html:
     if kind == "map":
         said = "Solid: the largest weight of an output; dashed: the second."
         said = TO_DRAW if panel.connections.is_blank else said
-    shown = element("div", picture, class_="wide", role="group", tabindex=0, aria_label="Picture")
+    room = {"role": "group", "tabindex": 0, "aria_label": say("Picture")}
+    shown = element("div", picture, class_="wide", **room)
     return element("figure", shown, element("figcaption", say(said)))
 
 

@@ -141,10 +141,19 @@ def page_data(
 
 
 def practice_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
-    """Return the data to mark a worksheet: the problem, and its plan."""
+    """Return the data to mark a worksheet: its plan, and whose it is."""
+    return live_data(problem, fractions) | unmarked_data(problem)
+
+
+def unmarked_data(problem: Problem) -> dict[str, Any]:
+    """Return the data of a worksheet that marks nothing: whose it is, and the name of its download.
+
+    The problem itself is left out: it may state the seed that it was made with.
+    """
     words = re.findall(r"[^\W_]+", f"{problem.student.partition(' (')[0]} {problem.title}".lower())
     file = "-".join(words)[:LONGEST_NAME] if problem.student else "answers"
-    return live_data(problem, fractions) | {"problem": in_json(problem), "file": f"{file}.json"}
+    said = {"title": problem.title, "student": problem.student, "code": problem.code}
+    return {"problem": {name: text for name, text in said.items() if text}, "file": f"{file}.json"}
 
 
 def stated_steps(problem: Problem, steps: Plan) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 // Marks the matrices of a question of Numbas as a practice page marks its boxes; see exporting/numbas.
 
-import { mark, withPoint } from "./equations/marks.js";
+import { withPoint } from "./decimals.js";
+import { mark } from "./equations/marks.js";
 import { shownText, sidesOf, solve } from "./equations/solve.js";
 
 const SAID = {

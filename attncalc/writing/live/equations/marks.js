@@ -5,6 +5,7 @@
 // an entry has several possible marks; if they disagree, it is "undecided". Also if the last bits
 // of doubles, which differ from check's, decide whether a number is exact, or two ranges are the same.
 
+import { withPoint } from "../decimals.js";
 import { Refusal, readNumber } from "../numbers.js";
 import { toDouble } from "./exact.js";
 import { some } from "./parse.js";
@@ -27,9 +28,6 @@ function cut(v, decimals, rule) {
   const isUp = rule === "truncate" ? rest >= 1 - tie : rest > 0.5 + tie || (rest >= 0.5 - tie && (rule === "half-away" || whole % 2 === 1));
   return Math.sign(v) * ((whole + isUp) / unit) + 0;
 }
-
-/** A number with a point in place of a comma, as attncalc check reads it. */
-export const withPoint = (text) => text.trim().replace(/^([^.,]*),([^.,]*)$/, "$1.$2");
 
 /** What attncalc check reads as a blank. */
 const BLANK = /^([_\s.…?]*|-{1,3}|[–—]|[□▢☐]+)$/;
