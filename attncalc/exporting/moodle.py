@@ -16,11 +16,17 @@ from attncalc.base.errors import InputError
 from attncalc.base.text import of_each, on_a_line
 from attncalc.exporting.alone import Alone, accepted_alone
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import refuse_the_map, refuse_too_many, table, worksheet
+from attncalc.exporting.worksheet import (
+    refuse_the_map,
+    refuse_too_many,
+    table,
+    title_of,
+    worksheet,
+)
 from attncalc.grading.key import Key
-from attncalc.problem.stated import heading
 from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
+from attncalc.writing.languages.catalogue import catalogue
 
 MOST_GAPS = 900
 """PHP accepts 1,000 fields of a form (max_input_vars), some of which are Moodle's own."""
@@ -82,8 +88,9 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     refuse_the_map(course, "Moodle")
     refuse_what_gaps_cannot_hold(key.solution, course, "Moodle")
     text = worksheet(key.solution, course, partial(_gaps, key))
-    closing = "<p>Each entry is marked separately.</p>\n"
-    name = heading(key.problem) + (f" ({of_whom})" if of_whom else "")
+    words = catalogue(key.problem.language)
+    closing = f"<p>{words.say('Each entry is marked separately.')}</p>\n"
+    name = title_of(key.problem) + (f" ({of_whom})" if of_whom else "")
     return plain(_QUESTION.format(name=escape(on_a_line(name)), text=text + closing))
 
 

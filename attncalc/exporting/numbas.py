@@ -22,13 +22,14 @@ from attncalc.exporting.worksheet import (
     refuse_the_map,
     refuse_too_many,
     statement,
+    title_of,
 )
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules, Status
-from attncalc.problem.stated import heading
 from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
-from attncalc.writing.live.data import live_data
+from attncalc.writing.languages.catalogue import catalogue
+from attncalc.writing.live.data import language_data, live_data
 from attncalc.writing.live.script import NUMBAS, script
 
 MOST_CELLS = 900
@@ -94,7 +95,7 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
     refuse_other_steps(questions(k.solution, c, lambda grid: "") for k, c in versions)
     last = len(versions) - 1
     return {
-        "name": on_a_line(heading(key.problem)),
+        "name": title_of(key.problem),
         "tags": [],
         "metadata": {"description": "", "licence": "None specified"},
         "statement": "<div>{attn_statement(attn_version)}</div>",
@@ -151,6 +152,7 @@ def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid]) -> s
         "gaps": [[grid.name, grid.head] for grid in gaps],
         "credits": _credits(versions[0][1].rules),
     }
+    said |= language_data(versions[0][0].problem, script(NUMBAS))
     text = json.dumps(said, ensure_ascii=True, separators=(",", ":"))
     return PREAMBLE.format(script=script(NUMBAS), data=text)
 
@@ -184,13 +186,18 @@ def _functions() -> Iterator[tuple[str, Mapping[str, Any]]]:
         )
 
 
+def _named(solution: Solution, grid: Grid) -> str:
+    say = catalogue(solution.problem.language).say
+    return f"{grid.name}, {say(f'head {grid.head}')}" if grid.head else grid.name
+
+
 def _gap(solution: Solution, course: Course, grid: Grid, at: int) -> Mapping[str, Any]:
     """Return the gap of a matrix: its size, its points, and its marking."""
     heads = {False: 1, True: solution.shape_of(grid.name)[0]}[bool(grid.head)]
     return {
         "type": "matrix",
         "useCustomName": True,
-        "customName": f"{grid.name}, head {grid.head}" if grid.head else grid.name,
+        "customName": _named(solution, grid),
         "marks": float(round(course.most(grid.name) / heads, DIGITS)),
         "showCorrectAnswer": True,
         "correctAnswer": f"attn_key(attn_version, {at})",

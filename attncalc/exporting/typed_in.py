@@ -15,6 +15,7 @@ from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.reading import read_problem
 from attncalc.reading.answers import answer_of
+from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.verdict import verdict
 
 __all__ = ["COURSE", "PROBLEM", "VERSIONS", "Entry", "correct_answers", "entries_of", "marked",
@@ -99,9 +100,9 @@ def marked(folder: str, typed: Mapping[str, Any], version: str = "") -> dict[str
         The version, if the question has several.
     """
     key, course = _key(folder, version)
-    matrices = _matrices(key, course, typed)
+    matrices, say = _matrices(key, course, typed), catalogue(key.problem.language).say
     if not matrices:
-        return {"partial_scores": {}, "score": 0.0, "verdict": ["No answer was entered."]}
+        return {"partial_scores": {}, "score": 0.0, "verdict": [say("No answer was entered.")]}
     try:
         with key.names_at_hand():
             answer = answer_of(matrices)
@@ -113,7 +114,7 @@ def marked(folder: str, typed: Mapping[str, Any], version: str = "") -> dict[str
     return {
         "partial_scores": dict(_scores(marking, key, course)),
         "score": float(earned / possible),
-        "verdict": list(verdict(marking)),
+        "verdict": [*map(say, verdict(marking))],
     }
 
 
@@ -129,7 +130,7 @@ def _matrices(key: Key, course: Course, typed: Mapping[str, Any]) -> dict[str, A
     for each in entries_of(key, course):
         heads = steps.setdefault(each.step, {})
         rows = heads.setdefault(each.head, {})
-        rows.setdefault(each.row, []).append(str(typed.get(each.name) or "").strip())
+        rows.setdefault(each.row, []).append(_with_point(str(typed.get(each.name) or "")))
     lists = {
         name: [list(rows.values()) for rows in heads.values()] for name, heads in steps.items()
     }
@@ -138,6 +139,18 @@ def _matrices(key: Key, course: Course, typed: Mapping[str, Any]) -> dict[str, A
         for name, heads in lists.items()
         if any(text for rows in heads for row in rows for text in row)
     }
+
+
+def _with_point(text: str) -> str:
+    """Return a typed number with a point in place of a comma, as practice pages do.
+
+    Examples
+    --------
+    >>> _with_point(" 0,5"), _with_point("1,000.5")
+    ('0.5', '1,000.5')
+    """
+    text = text.strip()
+    return text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
 
 
 def _scores(marking: Marking, key: Key, course: Course) -> Iterator[tuple[str, dict[str, float]]]:

@@ -6,15 +6,20 @@ characters of texts are therefore written as character references.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import prod
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import on_a_line
 from attncalc.exporting.rules import Course
 from attncalc.problem.fields import LINES
+from attncalc.problem.problem import Problem
+from attncalc.problem.stated import heading
 from attncalc.solving.solution import Solution
 from attncalc.writing import document as parts
 from attncalc.writing.document import DocumentWriter, Grid
+from attncalc.writing.languages.catalogue import catalogue
+from attncalc.writing.languages.translated import in_language
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 
@@ -72,16 +77,22 @@ def worksheet(solution: Solution, course: Course, asks: Asks) -> str:
 
 def statement(solution: Solution) -> str:
     """Return the instruction, the conventions, and the given matrices side by side."""
-    page = make_page(solution, Contents((), blank=True))
-    return "\n".join((f"<p>{INSTRUCTION}</p>", *_Html().document(page))) + "\n"
+    page = in_language(make_page(solution, Contents((), blank=True)))
+    instruction = catalogue(page.language).say(INSTRUCTION)
+    return "\n".join((f"<p>{instruction}</p>", *_Html().document(page))) + "\n"
 
 
 def questions(solution: Solution, course: Course, asks: Asks) -> str:
     """Return the asked matrices, with their equations and fields."""
     steps = tuple(step for step in solution.plan if step.name in course.asked)
-    page = make_page(solution, Contents(steps, blank=True))
-    sections = (part for part in page.parts if isinstance(part, parts.Section))
-    return "\n".join(text for part in sections for text in _Html(asks).write(part)) + "\n"
+    page = in_language(make_page(solution, Contents(steps, blank=True)))
+    asked = replace(page, parts=page.sections)
+    return "\n".join(_Html(asks).document(asked)) + "\n"
+
+
+def title_of(problem: Problem) -> str:
+    """Return the name of a question, in the language of the problem."""
+    return on_a_line(catalogue(problem.language).say(heading(problem)))
 
 
 def refuse_the_map(course: Course, system: str) -> None:
@@ -137,9 +148,9 @@ class _Html(DocumentWriter[str]):
         yield f"<ul>{''.join(f'<li>{in_symbols(text)}</li>' for text in facts.texts)}</ul>"
 
     def given(self, given: parts.Given) -> Iterator[str]:
-        yield "<h4>Given</h4>"
+        yield f"<h4>{self.say('Given')}</h4>"
         for grid in given.grids:
-            yield f"<div style='{_BESIDE}'><p>{_named(grid)}</p>"
+            yield f"<div style='{_BESIDE}'><p>{self._named(grid)}</p>"
             yield table(grid, [[_text(cell) for cell in row] for row in grid.cells()])
             yield "</div>"
 
@@ -149,16 +160,15 @@ class _Html(DocumentWriter[str]):
         yield f"<p>{name} &#61; {in_symbols(in_text(section.formula))}</p>"
         for grid in section.grids:
             if grid.head:
-                yield f"<p>{_named(grid)}</p>"
+                yield f"<p>{self._named(grid)}</p>"
             yield self.asks(grid)
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
         """Omit the map, which is not asked for."""
         yield from ()
 
-
-def _named(grid: Grid) -> str:
-    return in_symbols(grid.name) + (f", head {grid.head}" if grid.head else "")
+    def _named(self, grid: Grid) -> str:
+        return in_symbols(grid.name) + (f", {self.say(f'head {grid.head}')}" if grid.head else "")
 
 
 def _text(cell: parts.Cell | None) -> str:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 DECIMAL_COMMA = ("de", "fr", "es", "pt")
 ENGLISH = "en"
 _PLACE = re.compile(r"\{(\w+)\}")
-_NUMBER = r"[-−]?\d[\d.]*(?:[×^/\d-]*)|[-−]?∞"
+_NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?∞"
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 _LISTED = re.compile(r" and (?!.* and )")
 _MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)

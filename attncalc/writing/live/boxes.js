@@ -1,12 +1,17 @@
 // The boxes of a worksheet to fill in: kept in this browser, downloaded for attncalc check, printed.
 
-import { all, button, ENTRY, main, make, own, save, say, whereItIsSaid } from "./elements.js";
+import { all, button, byId, ENTRY, main, make, own, save, say, whereItIsSaid } from "./elements.js";
 import { withPoint } from "./decimals.js";
-import { data, said } from "./said.js";
+import { Words } from "./said.js";
 
 const WALK = { ArrowUp: [-1, 0], ArrowDown: [1, 0], Enter: [1, 0] };
 const KEEPS_NOTHING = "This browser cannot save your answers: download them before you leave.";
 
+export const data = JSON.parse(byId("problem").textContent);
+const words = new Words(data);
+export const said = (text) => words.say(text);
+/** Text with the decimal sign of the language. */
+export const inNumbers = (text) => words.number(text);
 /** The boxes by their inputs: each has its place, from 0, as the page shows it. */
 export const boxes = new Map();
 export const hinted = new Map(); // the highest level of the hints on each step

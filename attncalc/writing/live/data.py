@@ -32,6 +32,7 @@ from attncalc.solving.plan import formula, plan
 from attncalc.solving.work import Fractions
 from attncalc.writing import prose, sentences
 from attncalc.writing.html import pictures
+from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.mathematics import in_text
 
 NO_NUMBER = ("sqrt_dk", "none")
@@ -154,6 +155,20 @@ def unmarked_data(problem: Problem) -> dict[str, Any]:
     file = "-".join(words)[:LONGEST_NAME] if problem.student else "answers"
     said = {"title": problem.title, "student": problem.student, "code": problem.code}
     return {"problem": {name: text for name, text in said.items() if text}, "file": f"{file}.json"}
+
+
+def language_data(problem: Problem, source: str) -> dict[str, Any]:
+    """Return the words of a script in the language of a problem, and whether numbers have a comma.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    source
+        The text of the script, and of its data, which contain the English sentences.
+    """
+    words = catalogue(problem.language)
+    return {"words": words.within(source), "comma": words.has_comma}
 
 
 def stated_steps(problem: Problem, steps: Plan) -> list[dict[str, Any]]:

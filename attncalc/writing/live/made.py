@@ -9,8 +9,8 @@ from attncalc.base.errors import InputError
 from attncalc.equations.operation import UnstatedError
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
-from attncalc.writing.languages.catalogue import ENGLISH, catalogue
-from attncalc.writing.live.data import page_data, practice_data, unmarked_data
+from attncalc.writing.languages.catalogue import ENGLISH
+from attncalc.writing.live.data import language_data, page_data, practice_data, unmarked_data
 from attncalc.writing.live.script import PAGE, PRACTICE, UNMARKED, script
 from attncalc.writing.page import Page
 
@@ -81,9 +81,7 @@ def live_for(page: Page, what: str = PAGE) -> Live:
     """Return the data and script of a page: of a key, or of a worksheet for practice."""
     data, runs = _data(page, what), script(what)
     if what != PAGE:
-        words = catalogue(page.language)
-        source = runs + json.dumps(data, ensure_ascii=False)
-        data |= {"words": words.within(source), "comma": words.has_comma}
+        data |= language_data(page.problem, runs + json.dumps(data, ensure_ascii=False))
     said = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     looks = ("page.css",) if what == PAGE else ("page.css", "practice.css")
     return Live(said, runs, "".join(style("attncalc.writing.live", each) for each in looks))

@@ -2,6 +2,7 @@
 
 import { withPoint } from "./decimals.js";
 import { mark } from "./equations/marks.js";
+import { Words } from "./said.js";
 import { shownText, sidesOf, solve } from "./equations/solve.js";
 
 const SAID = {
@@ -17,8 +18,8 @@ const SAID = {
 };
 
 class Question {
-  constructor(data) { // steps, versions, statements, gaps, and credits, as exporting/numbas has them
-    Object.assign(this, data, { solutions: [] });
+  constructor(data) { // steps, versions, statements, gaps, credits and words, as exporting/numbas has them
+    Object.assign(this, data, { solutions: [], language: new Words(data) });
   }
 
   /** The solution of a version: no digit of it is in the data. */
@@ -52,10 +53,11 @@ class Question {
     const statuses = mark(this.solution(version), typed)[name], rows = this.places(version, gap), counts = {};
     for (const k of rows.flat()) counts[statuses[k]] = (counts[statuses[k]] ?? 0) + 1;
     const entries = rows.flat().length, earned = Object.entries(counts).reduce((all, [status, count]) => all + (this.credits[status] ?? 0) * count, 0);
-    if (counts.blank === entries) return [0, `${name}: not found.`];
-    const told = Object.keys(SAID).filter((status) => counts[status]).map((status) => `${counts[status]} ${SAID[status]}`);
+    const say = (text) => this.language.say(text);
+    if (counts.blank === entries) return [0, say(`${name}: not found.`)];
+    const told = Object.keys(SAID).filter((status) => counts[status]).map((status) => `${counts[status]} ${say(SAID[status])}`);
     const isWrong = (k) => !this.credits[statuses[k]], first = rows.flatMap((row, i) => row.flatMap((k, j) => (isWrong(k) ? [`[${i + 1},${j + 1}]`] : [])))[0];
-    return [earned / entries, `${name}, of ${entries}: ${told.join(", ")}.${first ? ` First: ${name}${first}.` : ""}`];
+    return [earned / entries, [`${name}, ${say(`of ${entries}`)}: ${told.join(", ")}.`, ...(first ? [say(`First: ${name}${first}.`)] : [])].join(" ")];
   }
 }
 

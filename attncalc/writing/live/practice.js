@@ -1,12 +1,11 @@
 // A worksheet to fill in on the page: the script computes the key, and the page does not contain it.
 
-import { boxes, hinted, keep, open, walk } from "./boxes.js";
+import { boxes, data, hinted, inNumbers, keep, open, said, walk } from "./boxes.js";
 import { button, make, say } from "./elements.js";
 import { mark } from "./equations/marks.js";
 import { shownText, sidesOf, solve } from "./equations/solve.js";
 import { Work } from "./equations/work.js";
 import { written } from "./expressions.js";
-import { data, inNumbers, said } from "./said.js";
 
 const SAID = {
   correct: "right",
