@@ -245,14 +245,15 @@ def test_a_practice_page_in_german(browser: Browser, tmp_path: Path, marks: bool
     assert quiet(browser), (browser.failed, browser.asked)
 
 
-TAGS = re.compile(r"<[^>]*>|\[\[.*?\]\]|\{[^}]*\}")
+TAGS = re.compile(r"<[^>]*>|MULTICHOICE|\[\[.*?\]\]|\{[^}]*\}")
 GIVEN = {"X": [[1, 0], ["0.5", 2]], "W_Q": [[1, 2], [0, 1]], "W_K": [[1, 0], [0, 1]],
          "W_V": [[1, 0], [2, 1]], "causal": True, "language": "de"}  # fmt: skip
 
 
 def in_german(attncalc: Command, folder: Path, system: str, out: str) -> None:
     (folder / "p.json").write_text(json.dumps(GIVEN))
-    run = attncalc("export", "p.json", "--to", system, "--steps", "Q,S,A,O", "-o", out)
+    steps = "Q,S,A,O" if system == "stack" else "Q,S,A,O,connections"
+    run = attncalc("export", "p.json", "--to", system, "--steps", steps, "-o", out)
     assert run.code == 0, run.err
 
 

@@ -291,7 +291,6 @@ REFUSED = [
         "causal --steps Q,S_masked",
         "S_masked holds -inf, which a cell cannot: use --steps Q",
     ),
-    ("self --steps Q,connections", "Numbas takes numbers, not connections: use --steps Q"),
     (
         "self --title a{b}",
         '"a{b}": Numbas takes { } $ \\ for parts of a formula: give the title or the token '

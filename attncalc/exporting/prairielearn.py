@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from attncalc.base.text import in_json
+from attncalc.exporting.lines import Line, options_of
 from attncalc.exporting.rules import Course, write_course
 from attncalc.exporting.typed_in import COURSE, PROBLEM, VERSIONS, name_of
 from attncalc.exporting.wheels import wheel_of_attncalc
@@ -17,7 +18,6 @@ from attncalc.exporting.worksheet import (
     inert,
     questions,
     refuse_other_steps,
-    refuse_the_map,
     refuse_too_many,
     statement,
     table,
@@ -64,6 +64,7 @@ def generate(data):
     if version:
         data["params"]["version"] = version
         data["params"]["statement"] = typed_in.statement_of(folder, version)
+    data["params"]["map"] = typed_in.right_lines(folder, version)
     data["correct_answers"].update(typed_in.correct_answers(folder, version))
 
 
@@ -111,7 +112,6 @@ def of_class(versions: Sequence[tuple[Key, Course]]) -> dict[str, str | bytes]:
 
 
 def _refuse_what_fields_cannot_hold(key: Key, course: Course) -> None:
-    refuse_the_map(course, "PrairieLearn")
     refuse_too_many(key.solution, course, "PrairieLearn", MOST_FIELDS)
 
 
@@ -147,12 +147,27 @@ def _info(title: str, content: str) -> str:
 
 
 def _questions(key: Key, course: Course) -> str:
-    return questions(key.solution, course, partial(_fields, catalogue(key.problem.language)))
+    fields = partial(_fields, catalogue(key.problem.language))
+    return questions(key.solution, course, fields, partial(_drop_down, options_of(key.solution)))
+
+
+def _drop_down(options: Sequence[str], line: Line) -> str:
+    """Return a drop-down; the server states which option is right."""
+    answers = (
+        f'<pl-answer correct="{{{{params.map.{line.name}_{number}}}}}">{inert(each)}</pl-answer>'
+        for number, each in enumerate(options)
+    )
+    return (
+        f'<pl-dropdown answers-name="{line.name}" sort="fixed" blank="true" allow-blank="true">'
+        f"{''.join(answers)}</pl-dropdown>"
+    )
 
 
 def _fields(words: Catalogue, grid: Grid) -> str:
     """Return a table of fields: each keeps the typed text, decimals and blanks unchanged."""
-    return table(grid, [list(_row(words, grid, i)) for i in range(len(grid.rows))])
+    return table(
+        grid.rows, grid.columns, [list(_row(words, grid, i)) for i in range(len(grid.rows))]
+    )
 
 
 def _row(words: Catalogue, grid: Grid, row: int) -> Iterator[str]:

@@ -33,7 +33,7 @@ function cut(v, decimals, rule) {
 const BLANK = /^([_\s.…?]*|-{1,3}|[–—]|[□▢☐]+)$/;
 
 /** A typed number: its kind, its value, and its number of decimals. */
-function readAnswer(text) {
+export function readAnswer(text) {
   if (BLANK.test(text)) return { kind: "blank", decimals: 0 };
   if (/^[-−]\s*(inf|∞|infinity)$/i.test(text.trim())) return { v: -Infinity, decimals: 0 };
   const clean = withPoint(text), point = /\.([0-9]*)$/.exec(clean), isPlain = /^[-+−]?[0-9]*\.?[0-9]*$/.test(clean);
