@@ -270,7 +270,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         yield _beside(chain(() if section.is_marked else [_equation(section, self.say)], tables))
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
-        yield from (element("p", text, class_="remark") for text in footnote(section))
+        yield from (element("p", text, class_="remark") for text in footnote(section, self.say))
         yield from (element("p", text, class_="remark") for text in section.remarks)
         if section.lines:
             yield self._work(section)

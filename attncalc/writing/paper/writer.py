@@ -104,7 +104,7 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from self._result(section, blocks)
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
-        for text in (*footnote(section), *section.remarks):
+        for text in (*footnote(section, self.say), *section.remarks):
             yield from self._said(_sentence(text), SMALL)
         yield from self._work(section)
 
