@@ -363,7 +363,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
     def scan(self, scan: parts.Scan) -> Iterator[Html]:
         source = f"data:image/png;base64,{base64.b64encode(scan.picture).decode()}"
         image = element("img", src=source, alt=self.say("Page of the answer"))
-        read = element("pre", scan.text)
+        read = element("pre", joined(scan.text.split("\n"), LINE))
         yield self._section(self.say("As read"), image, read, class_="scan")
 
     def appendix(self, appendix: parts.Appendix) -> Iterator[Html]:
