@@ -140,7 +140,9 @@ def test_scanned_pages_are_beside_what_was_read(
         saved = io.BytesIO()
         blank_picture().save(saved, "PNG")
         answer = read_answer_bytes(b"Q =\n1 3\n-1 1\n2.5 -2\n", place, expected)
-        return scans.Scanned(**vars(answer), pages=(scans.ScannedPage(saved.getvalue(), "<b>1\n2"),))
+        return scans.Scanned(
+            **vars(answer), pages=(scans.ScannedPage(saved.getvalue(), "<b>1\n2"),)
+        )
 
     monkeypatch.setattr(command, "read_file", read)
     monkeypatch.chdir(tmp_path)

@@ -23,6 +23,8 @@ NEEDED = ("rapidocr", "onnxruntime", "pypdfium2")
 """The packages of the extra ocr."""
 STARTS = {b"%PDF": "a PDF", b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture"}
 MOST_PIXELS, MOST_PAGES, MOST_BYTES = 30_000_000, 12, 50_000_000
+MOST_ENLARGED = 24_000_000
+"""Bytes of a picture up to which it is enlarged to find a QR code."""
 LEAST_SURE = 0.9
 """The mean confidence below which a page is refused: typeset pages have 0.95 and more."""
 HANDWRITING = "of handwriting, 20 to 36 of 51 numbers were recognised in a trial, too few to mark"
@@ -107,6 +109,22 @@ def _scanned(data: bytes, place: str, expected: Expected | None) -> Answer:
     note = Unread(0, Path(place).name, why, could_be_matrix=True)
     answer = replace(read, place=place, unread=(note, *read.unread))
     return Scanned(**vars(answer), pages=tuple(pages))
+
+
+def codes_in(place: Path) -> str:
+    """Return what the QR code of each page of a file says; "" where the extra ocr is missing."""
+    if any(find_spec(each) is None for each in NEEDED):
+        return ""
+    import cv2  # rapidocr brings it
+    import numpy as np
+
+    reader, found = cv2.QRCodeDetector(), list[str]()
+    for page in map(np.asarray, _pictures(read_bytes(place), str(place))):
+        text = reader.detectAndDecode(page)[0]
+        if not text and page.size < MOST_ENLARGED:  # small modules of a photo
+            text = reader.detectAndDecode(cv2.resize(page, None, fx=2, fy=2))[0]
+        found.append(text)
+    return "\n".join(found)
 
 
 def _pictures(data: bytes, place: str) -> Iterator[Any]:

@@ -40,6 +40,7 @@ from attncalc.writing.html.mathml import (
     name_in_mathml,
 )
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
+from attncalc.writing.html.qr import qr_code
 from attncalc.writing.html.style import needed, style
 from attncalc.writing.html.tables import matrix_table, text_table
 from attncalc.writing.languages.catalogue import ENGLISH
@@ -241,7 +242,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
     def field(self, field: parts.Field) -> Iterator[Html]:
         label = element("span", f"{_label(self.say(field.label))}:", class_="label")
         text = element("span", class_="line") if field.text is None else field.text
-        yield element("p", label, " ", text, class_="field")
+        yield element("p", qr_code(field.code) or "", label, " ", text, class_="field")
 
     def facts(self, facts: parts.Facts) -> Iterator[Html]:
         yield _bullets(facts.texts, id=f"{self.prefix}conventions", class_="facts")
