@@ -70,6 +70,7 @@ def test_the_focus_stays_when_numbers_change(browser: Browser, tmp_path: Path) -
     assert quiet(browser)
 
 
+@pytest.mark.slow
 def test_the_work_of_an_entry_is_beside_it_and_its_operands_light_up(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -110,6 +111,7 @@ def test_keys_move_in_a_matrix_and_to_operands_and_back(browser: Browser, tmp_pa
     assert browser.run(at) == "S-3-2"
 
 
+@pytest.mark.slow
 def test_a_number_is_edited_undone_and_reset_by_hand(browser: Browser, tmp_path: Path) -> None:
     problem = read_problem(sample("self").path)
     browser.open(page_of(problem, tmp_path / "page.html"))
@@ -140,6 +142,7 @@ def test_a_number_is_edited_undone_and_reset_by_hand(browser: Browser, tmp_path:
     assert quiet(browser)
 
 
+@pytest.mark.slow
 def test_work_that_is_opened_after_edits_is_that_of_the_edited_file(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -329,6 +332,7 @@ def test_a_token_is_found_by_its_name_from_matrix_to_matrix(
     assert quiet(browser)
 
 
+@pytest.mark.slow
 def test_pointing_at_an_entry_highlights_its_inputs_and_shows_its_work(
     browser: Browser, tmp_path: Path
 ) -> None:

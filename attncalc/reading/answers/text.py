@@ -47,7 +47,7 @@ from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
-from attncalc.reading.plain.sentence_rows import with_rows, without_senders
+from attncalc.reading.plain.sentence_rows import with_counted_rows, with_rows, without_senders
 from attncalc.reading.plain.sentence_vectors import with_vectors
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 from attncalc.reading.plain.topics import with_topics
@@ -138,6 +138,7 @@ def _rewritten(text: str, expected: Expected) -> str:
         return _step_named(expected, words)[1]
 
     text = in_english(with_layers_in_words(with_tables(text)))
+    text = with_counted_rows(text, partial(_names_a_row, expected))
     text = with_corrections(without_references(without_senders(text)))
     text = with_rows_of_tokens(text, expected.labels)
     named = partial(_step_named, expected)
@@ -473,6 +474,11 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
                 if is_right or _is_other(wholes[-1], part, expected):
                     _list(part, wholes[-1], found)
                     continue
+                if _are_powers(wholes[-1], part):
+                    text = " / ".join(map(" ".join, part.rows))
+                    how = f"e to the power of {part.what}"
+                    found.taken.append(Taken(part.line, part.line, "", how, text))
+                    continue
                 lines = f"line {wholes[0].line} and again on line {part.line}"
                 found.remarks.append(f"{part.what} is written on {lines}: the later one counts")
                 if _is_lost(wholes[-1], part, expected):
@@ -480,6 +486,18 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
             own[:] = [each._replace(is_again=False) for each in own if not each.is_whole]
         own.append(part)
     return [part for own in kept.values() for part in own]
+
+
+def _are_powers(before: Part, part: Part) -> bool:
+    """Return whether a matrix is e to the power of an earlier one of its name: work."""
+    scores, values = (
+        matrix_of_entries([entries_of(each.rows)], "").values for each in (before, part)
+    )
+    with np.errstate(over="ignore"):
+        powers = np.exp(scores)
+    return values.shape == powers.shape and bool(
+        (np.abs(values - powers) <= NEAR_SUM * np.maximum(1, powers)).all()
+    )
 
 
 def _is_rather_another(before: Part, part: Part, expected: Expected, found: Collected) -> bool:
@@ -495,7 +513,10 @@ def _is_rather_another(before: Part, part: Part, expected: Expected, found: Coll
     ):
         return False
     values = [matrix_of_entries([entries_of(each.rows)], "").values for each in (before, part)]
-    first, second = (expected.agreement(part.name, each) for each in values)
+    first, second = (
+        max(expected.agreement(part.name, own) for own in (each, each.swapaxes(-1, -2)))
+        for each in values
+    )
     return first == 1 and second < WRONG and values[0].size > len(values[0]) > 1
 
 

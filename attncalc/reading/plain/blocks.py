@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from attncalc.reading.plain.clauses import Clause, clauses_of
 from attncalc.reading.plain.grids import Document, Grid, Line, document_of
-from attncalc.reading.plain.marks import GRID, typed
+from attncalc.reading.plain.marks import COLUMN, GRID, typed
 from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry
 from attncalc.reading.plain.rows import (
     LONGEST_OF_WORK,
@@ -380,6 +380,8 @@ class _Parter:
             stop += 1
         names, rows = _counted(names, rows)
         rows = without_uneven_counts(rows) if rows and not names[0] else rows
+        if len(rows) > 1 and all(map(COLUMN.search, names)) and len({*map(len, rows)}) == 1:
+            names, rows = [""] * len(rows), [list(column) for column in zip(*rows, strict=True)]
         if not rows or (names[0] and len(rows) < 2 and not self._may_be_row(names[0], rows[0])):
             return 0
         self._grid(i, stop, [], rows, names if names[0] else [])

@@ -6,8 +6,9 @@
 import re
 from collections.abc import Callable, Iterator
 
-from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.marks import COLUMN, COMMA
 from attncalc.reading.plain.other_words import ENGLISH
+from attncalc.reading.plain.rows import split_row
 
 _NUMBER = (
     rf"[-+−–]?(?:\d{{1,30}}(?:[.{COMMA}]\d{{1,30}})?(?:/\d{{1,30}})?|\.\d{{1,30}})%?"
@@ -44,6 +45,14 @@ _ORDINAL = re.compile(
     re.IGNORECASE,
 )
 """An ordinal before the word for a row: 2. Zeile, 1ère ligne, 3rd row."""
+_COUNTED_LINE = re.compile(
+    r"(?P<before>[^\d\t:=|]{0,30}?[^\W\d_][^\d\t:=|]{0,9}?)(?P<number>\d{1,2})"
+    r"(?P<behind>[^\d\t,;|]{0,9}?) ++(?P<row>[-+.\d][^\t|]*)"
+)
+_MARKED = re.compile(r"^[\s*#>+-]*(?:\[[ xX✓]\]\s*)?")
+"""The mark of a list, and its box."""
+SHORT, LEAST = 300, 2
+"""The most characters of a counted line, and the least lines, and numbers in each."""
 _COUNTED = ("row", "token", "line", "query", "output")
 LONGEST = 1000
 """The largest length of a line that is read."""
@@ -68,6 +77,34 @@ def with_rows(text: str, named: Named) -> str:
     """
     text = _ORDINAL.sub(r"\2 \1", text)
     return "\n".join(_line(line, named) for line in _without_lists(text.split("\n")))
+
+
+def with_counted_rows(text: str, names_a_row: Callable[[str], bool]) -> str:
+    r"""Return a text with "row" for the unknown words that count the lines of a matrix.
+
+    Examples
+    --------
+    >>> with_counted_rows("पंक्ति 1:  0  1\nपंक्ति 2:  1  2", lambda words: False)
+    'row 1: 0  1\nrow 2: 1  2'
+    """
+    lines = text.split("\n")
+    found = [_COUNTED_LINE.fullmatch(each) if len(each) < SHORT else None for each in lines]
+    for i, first in enumerate(found):
+        if first is None or first["number"] != "1":
+            continue
+        said = _MARKED.sub("", first["before"]) + "1"
+        if names_a_row(said) or names_a_row(said.rpartition(" of ")[2]):
+            continue
+        words, own = (first["before"], first["behind"]), list[str]()
+        for k, match in enumerate(found[i:], start=1):
+            if match is None or (match["before"], match["behind"]) != words:
+                break
+            if match["number"] != str(k) or len(split_row(match["row"]) or ()) < LEAST:
+                break
+            own.append(f"row {k}: {match['row']}")
+        if len(own) >= LEAST and not COLUMN.search(first["before"]):
+            lines[i : i + len(own)] = own
+    return "\n".join(lines)
 
 
 def without_senders(text: str) -> str:
