@@ -17,7 +17,7 @@ from attncalc.solving.solution import solve
 from attncalc.solving.work import Fractions
 from attncalc.writing.live import made
 from attncalc.writing.live.made import write_page
-from attncalc.writing.live.script import PAGE, UNMARKED, _in_order, script, text_of
+from attncalc.writing.live.script import PAGE, PRACTICE, UNMARKED, _in_order, script, text_of
 from attncalc.writing.page import Contents, make_page
 
 SMALL = {"X": [[1, 2], [3, 4]], "W_Q": [[1], [0]], "W_K": [[1], [1]], "W_V": [[2], ["1/3"]]}
@@ -80,6 +80,26 @@ def test_a_worksheet_without_marking_contains_nothing_that_computes(
     for step in solution.plan:
         for row in solution.shown(step.name):
             assert not any(text in page for text in row if "." in text)
+
+
+def test_a_class_gets_pages_to_fill_in(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("name\nAda\nBlaise\n")
+    spec = {"problems": [{"name": "1"}], "formats": ["practice", "fill-in"], "seed": 7}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    assert run.code == 0, run.err
+    code = json.loads((tmp_path / "set/Ada/problem.json").read_text())["code"]
+    for name, what in (("practice", PRACTICE), ("fill-in", UNMARKED)):
+        page = (tmp_path / f"set/Ada/{name}.html").read_text("utf-8")
+        data, runs = scripts(page)
+        assert runs == script(what)
+        assert json.loads(data)["problem"]["code"] == code
+        assert not re.search("Blaise|seed|secret|made_by", page)
+    assert (tmp_path / "set/keys/Ada/key.md").is_file()
+    (tmp_path / "answers" / "Ada").mkdir(parents=True)
+    (tmp_path / "answers" / "Ada" / "fill-in.html").write_text(page, "utf-8")
+    run = attncalc("check", "set", "answers")
+    assert "as it was handed out: nothing is filled in" in run.out + run.err
 
 
 def test_marking_is_only_left_out_of_practice(attncalc: Command) -> None:
