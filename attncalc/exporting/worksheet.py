@@ -27,6 +27,7 @@ from attncalc.writing.page import Contents, make_page
 
 _SIGN = re.compile(r"[^\w\s.,-]|_", re.ASCII)
 _SUBSCRIPT = re.compile(r"\b([A-Za-z])_([A-Za-z0-9]+)\b")
+_ROOM = "padding: 0 0.5em"
 _BESIDE = "display: inline-block; vertical-align: top; margin-right: 2em"
 INSTRUCTION = "Compute the matrices that are asked for below, and enter each of their numbers."
 TO_CHOOSE = (
@@ -154,7 +155,7 @@ def refuse_other_steps(asked: Iterable[str]) -> None:
 
 def table(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     """Return a table, its rows and columns named; each cell is HTML."""
-    head = "".join(f"<th scope='col'>{inert(name)}</th>" for name in columns)
+    head = "".join(f"<th scope='col' style='{_ROOM}'>{inert(name)}</th>" for name in columns)
     lines = (
         f"<tr><th scope='row'>{inert(name)}</th>{''.join(map(_cell, row))}</tr>"
         for name, row in zip(rows, cells, strict=True)
@@ -163,7 +164,7 @@ def table(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[
 
 
 def _cell(html: str) -> str:
-    return f"<td style='text-align: right; padding: 0 0.5em'>{html}</td>"
+    return f"<td style='text-align: right; {_ROOM}'>{html}</td>"
 
 
 class _Html(DocumentWriter[str]):
