@@ -22,6 +22,7 @@ from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
 from attncalc.reading.answers.map_lines import MapReader, with_tables
+from attncalc.reading.answers.map_numbers import is_prose, map_by_weights
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
     Part,
@@ -106,6 +107,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = _turned_alike(matrices, expected, found)
     _tell_columns(matrices, expected, found)
     faults += [*found.faults, *faults_in(matrices)]
+    _take_map_by_weights(plain, matrices, expected, found, of_map)
     unread = tuple(sorted(found.unread, key=lambda each: each.line))
     connections = lines_from_one(map(page.lines.named, found.connections)) or None
     says = (each.says for each in connections or ())  # each has been noted, in this order
@@ -114,6 +116,40 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     return Answer(
         place, matrices, connections, tuple(faults), unread, tuple(found.remarks), taken
     )  # fmt: skip
+
+
+def _take_map_by_weights(
+    text: str,
+    matrices: Mapping[str, WrittenMatrix],
+    expected: Expected,
+    found: Collected,
+    of_map: MapReader,
+) -> None:
+    """Read a map that is not complete from the lines that belong to no step."""
+    has_one = [each.shape[0] for each in of_map.weights] == [1]
+    if not (has_one and matrices) or of_map.is_complete(found.connections):
+        return
+    ((weights,),) = of_map.weights
+    own = matrices.get("A")
+    if own is not None and own.shape == weights.shape and np.isfinite(own.values).all():
+        weights = own.values
+    left = {each.line for each in found.unread}
+    own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
+    steps = {line for each in own_parts for line in range(each.line, each.last + 1)}
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.split("\n"), start=1)
+        if number not in steps or is_prose(line)
+    ]
+    if stated := map_by_weights(lines, weights, expected.labels):
+        numbers = [each.line for each in stated]
+        own_lines = {*range(min(numbers), max(numbers) + 1)}
+        own_lines |= {e.line for e in found.taken if e.line <= min(numbers) <= e.last}
+        found.unread[:] = [each for each in found.unread if each.line not in own_lines]
+        found.taken[:] = [e for e in found.taken if e.what != "map" and e.line not in own_lines]
+        found.connections[:] = stated
+        texts = dict(lines)
+        found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
 
 
 def _with_ascii_digits(text: str) -> str:

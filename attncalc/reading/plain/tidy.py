@@ -94,8 +94,6 @@ _APART = re.compile(r"(?<=\d) \. (?=\d)")
 _SIGN_APART = re.compile(r"(?:(?<=[(\[|])|(?<=[(\[|] )|(?<=  )|(?<=^))- (?=\d)")
 _THIN = re.compile(r"\\,(?= ?(?:;|\)|\\right))|(?<=[;(])\\,|(?<=; )\\,")
 r"""TeX's thin space beside separators and brackets: (0,62\,;\,0,38)."""
-_NUMBERED = re.compile(r"(?m)^([ \t]{0,9}(?:[^\W\d_]{1,12} )?\d{1,2}[.):])\t+(?=[^\W\d_]{2})")
-"""The number of a heading, and the tab that word processors write behind it."""
 _FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
 _BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[(\d{1,2})\][ \t]{1,9}(?=[^\W\d_])")
 """The number of a list: [1] Q."""
@@ -121,7 +119,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     if "[1]" in text:
         text = _BRACKETED_COUNT.sub(r"\1(\2) ", text)
     if "\t" in text:
-        text = _NUMBERED.sub(r"\1 ", _without_empty_columns(text))
+        text = _without_empty_columns(text)
     if "{|" in text:
         text = with_flat_wiki(text)
     if "\\," in text:
