@@ -26,7 +26,9 @@ a map. In other words, all must have it.
 """
 TIE = 0.006
 """The largest difference of weights that are equal when they are rounded."""
-_VALUES = re.compile(r"[≈~]? ?[-+]?\d*[.,]\d+ ?%?|[≈~] ?\d+|\d+ ?%|\([^()\d]*\)")
+_VALUES = re.compile(
+    r"[≈~]? ?[-+]?(?<!\d)\d{0,9}[.,]\d{1,20} ?%?|[≈~] ?\d{1,9}|(?<!\d)\d{1,9} ?%|\([^()\d]{0,80}\)"
+)
 _NUMBERED = re.compile(r"^[\s>*#•·-]*(?:\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
 _TOKEN = re.compile(
     r"(?P<itself>\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"

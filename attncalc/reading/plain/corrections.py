@@ -39,8 +39,8 @@ _LED = re.compile(
     re.IGNORECASE,
 )
 _ROW_IS = re.compile(
-    rf"[^\d=:\n]*(?P<name>\brow \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})) (?:is|=|es|ist|est|è|é) "
-    rf"(?P<value>{_NUMBER}(?:(?:, ?| {{1,4}}){_NUMBER}){{1,12}})(?=[^\d\n]*$)",
+    rf"[^\d=:\n]{{0,80}}?(?P<name>\brow \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})) "
+    rf"(?:is|=|es|ist|est|è|é) (?P<value>{_NUMBER}(?:(?:, ?| {{1,4}}){_NUMBER}){{1,12}})[^\d\n]{{0,80}}$",
     re.IGNORECASE,
 )
 """A row in a sentence with nothing else: the third row of K is 1 -2, and not as above."""
@@ -101,7 +101,7 @@ def with_corrections(text: str) -> str:
 def _line(line: str) -> str:
     if len(line) > LONGEST or not any(map(str.isdigit, line)):
         return line
-    if said := _ROW_IS.search(line):
+    if said := _ROW_IS.match(line):
         return f"{said['name']} = [{said['value']}]"
     found = _LED.match(line) or (_CORRECTS.search(line) and _SHOULD.search(line))
     if not found:
