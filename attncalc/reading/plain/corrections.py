@@ -40,7 +40,8 @@ _LED = re.compile(
 )
 _ROW_IS = re.compile(
     rf"[^\d=:\n]{{0,80}}?(?P<name>\brow \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})) "
-    rf"(?:is|=|es|ist|est|è|é) (?P<value>{_NUMBER}(?:(?:, ?| {{1,4}}){_NUMBER}){{1,12}})[^\d\n]{{0,80}}$",
+    rf"(?:is|=|es|ist|est|è|é) (?P<value>{_NUMBER}(?:(?:, ?| {{1,4}}){_NUMBER}){{1,12}})"
+    r"[^\d\n]{0,80}$",
     re.IGNORECASE,
 )
 """A row in a sentence with nothing else: the third row of K is 1 -2, and not as above."""
