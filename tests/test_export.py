@@ -677,3 +677,10 @@ def test_prairielearn_accepts_minus_infinity_as_it_is_typed(
     for word, score in (("-inf", 1), ("-∞", 1), ("−1000000000", 1), ("0", 0.5)):
         typed = {name: word if text == "-inf" else text for name, text in right.items()}
         assert typed_in.marked(tmp_path / "q", typed)["score"] == pytest.approx(score)
+
+
+@pytest.mark.parametrize("system", ["moodle", "numbas", "stack"])
+def test_a_folder_is_refused_where_an_export_is_one_file(attncalc: Command, system: str) -> None:
+    run = attncalc("export", str(GOOD), "--to", system, "-o", "ex/")
+    assert run.code == 2
+    assert "is one file, as -o ex." in run.err

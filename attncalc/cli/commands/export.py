@@ -59,6 +59,9 @@ def export(flags: Mapping[str, Any]) -> None:
 def _target(out: str | None, system: str) -> Target:
     target = target_of("--out", out)
     if system in ("moodle", "numbas", "stack"):
+        if out is not None and out.endswith("/"):
+            named = f"{out.rstrip('/')}{ENDINGS[system]}"
+            raise OutputError(f"{out}: an export for {NAMES[system]} is one file, as -o {named}")
         return target
     if target == STDOUT:
         what = "a zip: name its file" if system == "gradescope" else "a folder: name it"

@@ -124,7 +124,10 @@ def _autograders(given: ClassSet, versions: Versions) -> Written:
         made[Path(f"{path_name(name, 'problem')}.zip")] = gradescope.autograder(
             files, own[0][1], problems[0].language
         )
-    notes = next(iter(made.values())).notes
+    points, *others = zip(*(each.notes for each in made.values()), strict=True)
+    if len(made) > 1:
+        points = tuple(map("problem {}: {}".format, given.problems, points))
+    notes = (*points, *(each[0] for each in others))
     return {name: each.content for name, each in made.items()}, notes
 
 

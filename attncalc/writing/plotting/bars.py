@@ -15,7 +15,7 @@ from attncalc.writing.plotting.placing import widest
 from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Palette
 from attncalc.writing.reports.why import MORE, digits, largest
 
-ROW, WIDTH, LEAST, MOST_PANELS, LONGEST = 0.24, 3.6, 1.0, 12, 32
+ROW, WIDTH, LEAST, MOST_PANELS, LONGEST = 0.24, 3.6, 1.0, 12, 60
 """Inches of a bar, and of a panel; the most panels, and letters of a name."""
 LEFT_OUT = f"{{}} numbers are missing in the picture: it shows the first {MOST_PANELS}"
 
@@ -52,7 +52,7 @@ def _panel(number: int, of: Why, decimals: int, palette: Palette) -> figure.Mosa
               figure.Track(ROW * (len(parts) + 1), 0.5))  # fmt: skip
     heading = harmless(f"{of.entry} = {digits(of.value, decimals)}")
     values = [float(part.value) for part in parts]
-    texts = [digits(part.value, decimals + MORE) for part in parts]
+    texts = [digits(part.value, decimals + MORE).replace("-", "−") for part in parts]
     draw = partial(_bars, names, values, texts, heading, palette)
     return figure.panel_of(f"why {number}", *tracks, draw)
 
