@@ -131,7 +131,7 @@ def source_of(
 
 def _with_start(folder: Path, given: Given) -> Given:
     """Return the input with the start token of the decoder, for a model with an encoder."""
-    model = Model(folder)
+    model = Model(folder, family=given.family)
     if given.decoder_tokens is not None or model.decoder is None:
         return given
     start = model.said_of_tokens("decoder_start_token_id") or model.said_of_tokens("bos_token_id")

@@ -57,6 +57,7 @@ def _source(flags: Mapping[str, Any]) -> tuple[Source, tuple[int, ...]]:
     """Return the source of logits, and the tokens that end its sequences."""
     names = ("tokens", "text", "spectrogram", "decoder_tokens")
     given: dict[str, Any] = {name: flags[name] for name in names}
+    given["family"] = flags.get("family")
     said = {name: f"--{name.replace('_', '-')}" for name in names}
     for name in ("tokens", "decoder_tokens"):
         if given[name] is not None:

@@ -20,6 +20,7 @@ from attncalc.equations.operations import Softmax
 from attncalc.problem.fields import read_setting
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_matrix
+from attncalc.reading.models.described import drafted
 from attncalc.reading.models.family import SPAN
 from attncalc.reading.models.tokens import read_ids
 from attncalc.solving.solution import solve
@@ -43,6 +44,9 @@ PAGES = ("table", "markdown", "latex", "html", "pdf")
 
 def open_model(flags: Flags) -> None:
     """Run a model up to a layer and show it, or run all of it and show the likeliest tokens."""
+    if flags["draft"]:
+        _draft(flags)
+        return
     if flags["generate"] is not None:
         _generate(flags)
         return
@@ -69,6 +73,19 @@ def open_model(flags: Flags) -> None:
         _draw(problem, flags)
     else:
         show_page(problem, flags)
+
+
+def _draft(flags: Flags) -> None:
+    """Write a draft of the file that describes the family of a model."""
+    unused = ("tokens", "text", "image", "spectrogram", "layer", "generate", "family", "format")
+    for name in unused:
+        if flags[name] is not None:
+            raise InputError(f"--draft reads only the folder: omit --{name}")
+    target = target_of("--out", flags["out"])
+    content, near = drafted(Path(flags["folder"]))
+    check_targets(target)
+    fits = f"its names are nearest to those of {near}" if near else "no known family has such names"
+    deliver(output(target, content, f'{fits}: replace every "?", then open it with --family'))
 
 
 def _generate(flags: Flags) -> None:

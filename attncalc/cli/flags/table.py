@@ -613,6 +613,8 @@ Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs
             Flag("--type-ids IDS", 'Token type ids of BERT, e.g. "0 0 1".', MODEL),
             Flag("--ignore MATRIX", "Padding mask: 1 for padding.", MODEL),
             Flag("--decoder-ignore MATRIX", "Padding mask of the decoder.", MODEL),
+            Flag("--family FILE", "File that describes its family (.json).", MODEL),
+            _switch("--draft", "Write a draft of such a file.", MODEL),
             Flag("--layer NUMBER", "Layer to show, from 0, or all.", LAYER),
             Flag("--head NUMBER", "Head to show, from 1.", LAYER, int, unsaid="all"),
             Flag("--at NUMBER", "Token to predict at, from 1.", LAYER, int, unsaid="the last"),
@@ -638,7 +640,8 @@ Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs
             OUT,
         ),
         function="open_model",
-        rare="temperature top_k top_p seed beams length_penalty eos cache dark size patch after",
+        rare="temperature top_k top_p seed beams length_penalty eos cache dark size patch after "
+        "family draft",
     ),
     "generate": Command(
         "generate",

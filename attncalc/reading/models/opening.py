@@ -17,9 +17,12 @@ from attncalc.base.types import Matrix
 from attncalc.equations.operations import Project
 from attncalc.equations.operations.angles import Sinusoids
 from attncalc.equations.operations.assembling import Patches
+from attncalc.problem.fields import KNOWN
 from attncalc.problem.image import PatchGrid
 from attncalc.problem.problem import Problem
 from attncalc.reading.cells import in_place
+from attncalc.reading.models.described import FILE as DESCRIBED
+from attncalc.reading.models.described import check_read, check_stated, read_family
 from attncalc.reading.models.families import families_of
 from attncalc.reading.models.family import CLASSES, POOLED, SPAN, Family, Head, check_config
 from attncalc.reading.models.folder import (
@@ -58,6 +61,9 @@ class Model:
         Its path.
     takes
         The input, which determines the tower of a model with several.
+    family
+        A file that describes its family, or its content; None for the family.json of the folder,
+        or one of the known families.
 
     Raises
     ------
@@ -68,11 +74,13 @@ class Model:
     is_in_8_bits = False
     """Whether some weights are whole numbers, with a scale for each row (bitsandbytes)."""
 
-    def __init__(self, folder: Path, takes: str = "") -> None:
+    def __init__(self, folder: Path, takes: str = "", family: Any = None) -> None:
         is_one_file = folder.suffix.lower() == GGUF
         config, weights = open_gguf(folder) if is_one_file else open_folder(folder)
-        self.towers = _known(config, weights)
-        family = next((each for each in self.towers if each.takes == takes), self.towers[0])
+        if family is None and (folder / DESCRIBED).is_file():
+            family = folder / DESCRIBED
+        self.towers = [read_family(family)] if family is not None else _known(config, weights)
+        row = next((each for each in self.towers if each.takes == takes), self.towers[0])
         said = config.get("quantization_config", None)
         self.is_in_8_bits = isinstance(said, Mapping) and said.get("load_in_8bit") is True
         if said is not None and not self.is_in_8_bits:
@@ -80,7 +88,10 @@ class Model:
                 f"{config.place}: its weights are quantised: of these, 8 bits of bitsandbytes and "
                 "GGUF files are read"
             )
-        self._open(folder, config, weights, family)
+        self._open(folder, config, weights, row)
+        if row.source:
+            check_read(row, weights)
+            self._notes.append(f"the family is that of {row.source}")
 
     def _open(self, folder: Path, config: Config, weights: Weights, family: Family) -> None:
         config = family.own_config(config)
@@ -89,6 +100,9 @@ class Model:
         self._notes = list(family.remarks(config))
         self._tokens = 0
         self.root, self._pattern = _where(family, weights, folder)
+        if family.source:
+            start = self.root + self._pattern.partition("{}")[0]
+            check_stated(family, weights, self.root, start, self.architecture)
 
     @property
     def decoder(self) -> "Model | None":
@@ -274,6 +288,7 @@ class Model:
         start = self.place(number)
         names = [name for name in self.weights if name.startswith(start)]
         names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
+        names = [name for name in names if not name.endswith(self.family.ignored)]
         faults = [
             f"{quoted(name)} is in this layer, and nothing here reads it"
             for name in names
@@ -304,6 +319,8 @@ class Model:
         self._scale_parts(fields)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
+        if more := {name: owned.pop(name) for name in [*owned] if name not in KNOWN}:
+            settings["more"] = more  # read by equations alone
         return {**settings, "weights_layout": OUT_IN, **owned, **inner}
 
     def check_number(self, number: int) -> None:
@@ -342,9 +359,8 @@ class Model:
         own = self.family.key_heads(self.config, 0), *self.family.fused(self.config, 0)
         heads = Heads(settings["heads"], *own)
         found = named(names, faults.append, self.family.own)
-        if self.family.is_out_in:
-            found = {field: (name, each._replace(end="")) for field, (name, each) in found.items()}
-        return layer_fields(_Read(self), found, heads, faults.append)
+        layout = self.family.weights_layout
+        return layer_fields(_Read(self), found, heads, faults.append, layout)
 
     def _is_read(self, name: str) -> bool:
         """Return whether a tensor of a layer has a meaning here, or needs none."""
