@@ -31,7 +31,7 @@ async function question(definition) {
   return exam.questionList[0];
 }
 
-Numbas.queueScript('tried', ['json', 'parts/matrixentry', 'question', 'exam'], async () => {
+Numbas.queueScript('tried', ['json', 'parts/matrixentry', 'parts/multipleresponse', 'question', 'exam'], async () => {
   Numbas.locale.set_preferred_locale('en-GB');
   Numbas.locale.init();
   const { text, answers } = JSON.parse(fs.readFileSync(0, 'utf-8'));
@@ -40,11 +40,12 @@ Numbas.queueScript('tried', ['json', 'parts/matrixentry', 'question', 'exam'], a
   for (const answer of [null, ...answers]) {
     const { parts: [part], attncalc } = await question(definition);
     if (answer === null) {
-      for (const gap of part.gaps) told.right[gap.customName] = gap.settings.correctAnswer;
+      for (const gap of part.gaps) told.right[gap.customName] = gap.settings.correctAnswer ?? gap.settings.matrix;
       told.statement = attncalc.statements[0];
       continue;
     }
-    await submitted(part, part.gaps.map(({ customName, settings: { numRows, numColumns } }) => {
+    await submitted(part, part.gaps.map(({ type, customName, settings: { numRows, numColumns, choices } }) => {
+      if (type === '1_n_2') return choices.map((_, k) => [k === answer[customName]]);
       const empty = Array.from({ length: numRows }, () => Array(numColumns).fill(''));
       return Object.assign(answer[customName] ?? empty, { rows: numRows, columns: numColumns });
     }));

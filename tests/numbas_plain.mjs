@@ -7,8 +7,9 @@ const exam = JSON.parse(text.slice(text.indexOf('\n')));
 const [definition] = exam.question_groups[0].questions, question = {};
 new Function('Numbas', 'question', definition.preamble.js)({}, question);
 const { gaps } = definition.parts[0];
+const answerTo = ({ type, choices }, given) => (type === '1_n_2' ? choices.map((_, k) => [k === given]) : given ?? []);
 const marked = (answer) => gaps.map(({ customName, marks }, gap) => {
-  const [credit] = question.attncalc.marked(0, gap, gaps.map((each) => answer[each.customName] ?? []));
+  const [credit] = question.attncalc.marked(0, gap, gaps.map((each) => answerTo(each, answer[each.customName])));
   return [customName, marks * credit];
 });
 console.log(JSON.stringify({ scores: answers.map((answer) => Object.fromEntries(marked(answer))) }));

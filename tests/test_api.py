@@ -126,6 +126,7 @@ def test_only_steps_that_were_kept_are_shown() -> None:
     assert "softmax" not in text
 
 
+@pytest.mark.slow
 def test_names_in_a_notebook_are_data() -> None:
     eye = np.eye(3)
     solution = self_attention(eye, eye, eye, eye, labels=HOSTILE, title="<b>\\(x\\)")

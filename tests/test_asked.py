@@ -352,6 +352,7 @@ def test_a_class_is_not_all_right_while_something_is_unread(
     assert "2 of 2 answers marked, 1 without a mistake.\n" in run.out
 
 
+@pytest.mark.slow
 def test_the_class_table_fits_80_columns(attncalc: Command, folder: Path) -> None:
     long = folder / "class" / ("a-very-long-name-of-a-student-" * 4 + ".md")
     long.write_text("Q = [1 3; -1 1; 2.5 2]\nS = [1 2; 3 4]\nA = [9 9 9; 9 9 9; 9 9 9]")

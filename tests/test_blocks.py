@@ -111,6 +111,7 @@ def test_blocks_equal_the_computation_at_once(kind: str, monkeypatch: pytest.Mon
     assert near(expected["O"], only["O"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_blocks")
 def test_each_step_rounding_and_sums_in_blocks_too(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {"Q": 130, "K": 200, "V": 200}  # three blocks and tiles: decimals take long

@@ -111,6 +111,7 @@ def test_markdown_can_be_handed_back(attncalc: Command, tmp_path: Path) -> None:
     assert "- Every entry of A matches this mistake: each column is made to sum to 1" in page
 
 
+@pytest.mark.slow
 def test_unmarked_files_of_a_folder_are_named(attncalc: Command, tmp_path: Path) -> None:
     folder = tmp_path / "class"
     shutil.copytree(ANSWERS, folder)

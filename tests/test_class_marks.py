@@ -189,6 +189,7 @@ def test_anonymous_results_name_no_student(attncalc: Command, tmp_path: Path) ->
     assert "names the students" in run.err
 
 
+@pytest.mark.slow
 def test_worksheets_keys_and_problems_say_whose_they_are(attncalc: Command, tmp_path: Path) -> None:
     spec = SPEC | {"formats": ["markdown", "latex", "html"]}
     students = made(attncalc, tmp_path, ROSTER, spec)
@@ -208,6 +209,7 @@ def test_worksheets_keys_and_problems_say_whose_they_are(attncalc: Command, tmp_
         assert not [other for other in codes if other != code and other in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", ["{}", "code {}", "Code: {}!"])
 def test_an_answer_is_paired_by_the_code_in_it(
     written: str, attncalc: Command, tmp_path: Path

@@ -189,6 +189,7 @@ def test_students_get_no_seed_and_nothing_it_follows_from(
     assert new(1, again=problem).n == 3  # a similar one can be made anyway
 
 
+@pytest.mark.slow
 def test_a_version_cannot_be_computed_without_the_secret(attncalc: Command, tmp_path: Path) -> None:
     """Same list, same specification, same seed: only the secret differs, and is drawn again."""
     spec = {name: value for name, value in SPEC.items() if name != "secret"}
@@ -204,6 +205,7 @@ def test_a_version_cannot_be_computed_without_the_secret(attncalc: Command, tmp_
     assert len(problems) == 2 * len(NAMES)
 
 
+@pytest.mark.slow
 def test_a_version_follows_from_the_secret_as_an_hmac(attncalc: Command, tmp_path: Path) -> None:
     """Beside Python's own `hmac`: 128 bits of HMAC-SHA256 of seed, student and problem."""
     for seed in (7, None):
@@ -386,6 +388,7 @@ def as_text(script: dict[str, Any]) -> str:
     return "\n".join(f"{name} = [{row}]" for name, row in zip(script, rows, strict=True))
 
 
+@pytest.mark.slow
 def test_answers_are_paired_by_name_as_reported(attncalc: Command, tmp_path: Path) -> None:
     students = made(attncalc, tmp_path)
     hand_in(tmp_path, students[0], "ada_lovelace.json")

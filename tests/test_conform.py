@@ -281,6 +281,7 @@ def test_a_report_is_written_in_each_form(tmp_path: Path, attncalc: Callable[...
     assert attncalc("conform", RIGHT, "--quick").code == 0
 
 
+@pytest.mark.slow
 def test_a_program_is_tested_by_its_files(tmp_path: Path, attncalc: Callable[..., Any]) -> None:
     program = tmp_path / "program.py"
     program.write_text(

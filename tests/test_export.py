@@ -358,10 +358,7 @@ SAID = [
     ),
     ("moodle --points 2", "--points: in Moodle they are set where the question is used"),
     ("moodle --steps Q,Z", None),
-    (
-        "moodle --steps Q,connections",
-        "Moodle takes numbers, not connections: use --steps Q",
-    ),
+    ("stack --steps Q,connections", "STACK takes numbers, not connections: use --steps Q"),
     ("gradescope", "a problem for Gradescope is a zip: name its file with --out"),
     ("prairielearn", "a problem for PrairieLearn is a folder: name it with --out"),
     ("moodle -o quiz.zip", 'quiz.zip: a file for Moodle ends in .xml, not in ".zip"'),
@@ -397,6 +394,7 @@ def class_set(attncalc: Command, tmp_path: Path, **spec: Any) -> Path:
     return tmp_path / "set"
 
 
+@pytest.mark.slow
 def test_a_class_set_is_one_quiz_of_a_category_for_each_problem(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -456,6 +454,7 @@ def right_of(file: Path) -> dict[str, Any]:
     return {step.name: solution.shown(step.name) for step in solution.plan}
 
 
+@pytest.mark.slow
 def test_an_autograder_of_a_class_marks_each_student_by_their_own_problem(
     attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -497,6 +496,7 @@ def test_several_problems_of_a_class_are_several_autograders(
     assert sorted(each.name for each in (tmp_path / "zips").iterdir()) == ["1.zip", "2.zip"]
 
 
+@pytest.mark.slow
 def test_a_prairielearn_question_of_a_class_selects_a_version_by_the_seed(
     attncalc: Command, tmp_path: Path
 ) -> None:

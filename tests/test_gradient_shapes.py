@@ -131,6 +131,7 @@ def test_gradients_of_heads_side_by_side_are_those_of_autograd() -> None:
         assert solution[f"d{name}"] == pytest.approx(leaf.grad.numpy(), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_list_in_a_file_is_a_list_in_the_output(attncalc: Command, tmp_path: Any) -> None:
     """Also where it is read back: the page of one step is the problem of the next."""
     given = json.loads(sample("heads").path.read_text())

@@ -410,6 +410,7 @@ def test_in_a_stack_each_gradient_has_the_number_of_its_layer() -> None:
     assert names[-1] == "dX"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds_of", ["layers", "further"])
 def test_the_name_of_a_part_contains_its_matrix_and_its_path(kinds_of: str) -> None:
     """Names and places in a stack: what layer 2 reads is of layer 1, its last outputs are Y."""

@@ -83,6 +83,7 @@ def test_help_on_a_narrow_screen_is_narrow(attncalc: Command, command: str) -> N
     assert "\x1b" not in "".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_headings_are_bold_on_a_terminal_with_colours() -> None:
     assert "\x1b[1mTopics:\x1b[0m\n" in in_terminal(80, "help")
@@ -206,6 +207,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("set")
 
 
+@pytest.mark.slow
 @given(st.sampled_from(list(BASES.values())), st.sampled_from(list(GIVEN)), st.data())
 @settings(max_examples=1500 if IN_FULL else 30, deadline=None)
 def test_set_reads_a_matrix_as_its_flag_and_as_json(
@@ -346,6 +348,7 @@ def test_a_set_for_a_class_accepts_no_field(attncalc: Command, files: Path) -> N
 # -- what a shell completes
 
 
+@pytest.mark.slow
 def test_a_shell_completes_fields_and_values(attncalc: Command) -> None:
     def completions(*words: str) -> list[str]:
         asked = {"COMP_WORDS": shlex.join(words), "COMP_CWORD": str(len(words) - 1)}

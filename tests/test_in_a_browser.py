@@ -5,9 +5,11 @@ The other tests in Chromium are slow: `test_live_page.py`, `test_live_reader.py`
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from browser import Browser, needs_chromium
 from test_live_marked import LIT, marked_page, opened
@@ -17,11 +19,14 @@ from test_live_reader import DESK, of_many, place_of
 import attncalc
 from attncalc import check, vary
 from attncalc.base.typed import as_written
+from attncalc.grading.rules import Status
 from attncalc.problem.problem import Problem
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
 from attncalc.solving.work import Work
+from attncalc.writing.live.made import write_page
+from attncalc.writing.page import Contents, make_page
 from attncalc.writing.prose import line_in_text
 
 pytestmark = needs_chromium
@@ -65,6 +70,7 @@ def test_the_focus_stays_when_numbers_change(browser: Browser, tmp_path: Path) -
     assert quiet(browser)
 
 
+@pytest.mark.slow
 def test_the_work_of_an_entry_is_beside_it_and_its_operands_light_up(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -105,6 +111,7 @@ def test_keys_move_in_a_matrix_and_to_operands_and_back(browser: Browser, tmp_pa
     assert browser.run(at) == "S-3-2"
 
 
+@pytest.mark.slow
 def test_a_number_is_edited_undone_and_reset_by_hand(browser: Browser, tmp_path: Path) -> None:
     problem = read_problem(sample("self").path)
     browser.open(page_of(problem, tmp_path / "page.html"))
@@ -135,6 +142,7 @@ def test_a_number_is_edited_undone_and_reset_by_hand(browser: Browser, tmp_path:
     assert quiet(browser)
 
 
+@pytest.mark.slow
 def test_work_that_is_opened_after_edits_is_that_of_the_edited_file(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -204,6 +212,48 @@ def test_steps_are_shown_one_at_a_time(browser: Browser, tmp_path: Path) -> None
     assert len(browser.run(seen)) == len(on_paper) == 6
 
 
+def downloaded_answers(browser: Browser, button: str = "Download my answers") -> Path:
+    """Return the file that a worksheet hands out."""
+    for old in browser.downloads.iterdir():
+        old.unlink()
+    press_button(browser, button)
+    answers = browser.downloads / "answers.json"
+    for _ in range(200):
+        if answers.exists() and answers.read_text("utf-8").endswith("}\n"):
+            break
+        browser.run("new Promise((done) => setTimeout(done, 20))")
+    return answers
+
+
+@pytest.mark.parametrize("name", ["self", "heads", "columns"])
+def test_a_worksheet_without_marking_is_kept_and_read_by_check(
+    browser: Browser, tmp_path: Path, name: str
+) -> None:
+    """Every number of the key is typed, with a comma."""
+    square = [[1, 2, 0], [0, 1, 1], [3, 0, 1]]
+    problem = Problem(X=square, W_Q=square, W_K=square, W_V=square, layout="columns")
+    if name != "columns":
+        problem = read_problem(sample(name).path)
+    problem = replace(problem, language="de")
+    solution, place = solve(problem), tmp_path / "page.html"
+    page = make_page(solution, Contents(solution.plan, blank=True))
+    place.write_text(write_page(page, practice=True, marks=False), "utf-8")
+    browser.open(place)
+    shown = [np.array(solution.shown(step.name)).ravel() for step in solution.plan]
+    key = [text.replace(".", ",") for rows in shown for text in rows]
+    assert browser.run("document.querySelectorAll('td input').length") == len(key)
+    browser.run(
+        f"document.querySelectorAll('td input').forEach((e, k) => {{ e.value = {key}[k]; "
+        "e.dispatchEvent(new Event('input')); })"
+    )
+    browser.open(place)
+    assert browser.run("document.querySelector('td input').value") == key[0]
+    assert browser.text(".status") == ""
+    marking = check(problem, downloaded_answers(browser, "Meine Antworten herunterladen"))
+    assert sum(marks.count(Status.CORRECT) for marks in marking.steps) == len(key)
+    assert quiet(browser), (browser.failed, browser.asked)
+
+
 def test_a_worksheet_is_filled_in_checked_kept_and_read_by_check(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -240,14 +290,7 @@ def test_a_worksheet_is_filled_in_checked_kept_and_read_by_check(
     assert browser.run("document.querySelector('#K-1-2 input').value") == "-0.50"
     browser.open(place)
     assert browser.run("document.querySelector('#Q-1-2 input').value") == "4"
-    for old in browser.downloads.iterdir():
-        old.unlink()
-    press_button(browser, "Download my answers")
-    answers = browser.downloads / "answers.json"
-    for _ in range(200):
-        if answers.exists() and answers.read_text("utf-8").endswith("}\n"):
-            break
-        browser.run("new Promise((done) => setTimeout(done, 20))")
+    answers = downloaded_answers(browser)
     assert json.loads(answers.read_text("utf-8"))["problem"]["hints"] == {"Q": 3, "K": 3}
     found = {marks.step.name: marks for marks in check(problem, answers, asked=("Q", "S")).steps}
     assert [each.value for each in (found["Q"].status((0, 1)), found["S"].status((0, 0)))] == [
@@ -289,6 +332,7 @@ def test_a_token_is_found_by_its_name_from_matrix_to_matrix(
     assert quiet(browser)
 
 
+@pytest.mark.slow
 def test_pointing_at_an_entry_highlights_its_inputs_and_shows_its_work(
     browser: Browser, tmp_path: Path
 ) -> None:

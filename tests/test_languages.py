@@ -2,20 +2,27 @@
 
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from browser import Browser
 from conftest import BUNDLED, Command, mostly_slow
+from test_live_page import press_button, quiet
 
 from attncalc import check
 from attncalc.equations.own import Own
+from attncalc.exporting.handed_in import results
+from attncalc.exporting.typed_in import correct_answers, marked
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
 from attncalc.writing import document as parts
 from attncalc.writing.languages.catalogue import catalogue, messages
+from attncalc.writing.live.made import write_page
+from attncalc.writing.live.script import text_of, tokens
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper.writer import write_paper
@@ -167,10 +174,150 @@ def test_an_unknown_language_is_refused(attncalc: Command) -> None:
     assert '"en", "de", "fr", "es", "pt", "zh" or "ja"' in run.err
 
 
-def test_practice_is_in_english(attncalc: Command) -> None:
-    run = attncalc("self", "--practice", "--language", "de", "-o", "p.html")
-    assert run.code == 2
-    assert "--practice is in English only" in run.err
+SCRIPTS = ("boxes", "practice", "unmarked", "numbas")
+NO_SENTENCES = re.compile(
+    r"attncalc practice .*|[a-z]+(-[a-z]+)+|td\[.*|table\[.*|[a-z(),.\s]*|Arrow\w+|Enter"
+)
+"""Names of attributes, keys and elements, among the texts of the script."""
+
+
+def texts_in(module: str) -> Iterator[str]:
+    """Yield the texts of a module of the script, with a place for each expression in one."""
+    templates = list[str]()  # within one another
+    for token in tokens(re.sub(r"^import .*$", "", text_of(module), flags=re.MULTILINE)):
+        if token.kind == "string":
+            yield json.loads(token.text)
+        elif token.kind == "text":
+            templates += [""] if token.text.startswith("`") else []
+            templates[-1] += token.text.strip("`{}$") + ("1" if token.text.endswith("{") else "")
+            if token.text.endswith("`"):
+                yield templates.pop()
+
+
+@pytest.mark.parametrize("module", SCRIPTS)
+def test_every_sentence_of_a_script_is_translated(module: str) -> None:
+    words = catalogue("de")
+    found = [text for text in texts_in(module) if re.search("[a-z]{3}", text)]
+    left = [text for text in found if words.said(text) is None]
+    assert [text for text in left if not NO_SENTENCES.fullmatch(text)] == []
+
+
+def english(text: str) -> set[str]:
+    """Return the common English words of a text."""
+    words = {word.lower() for word in re.findall(r"[A-Za-z]+", text.replace("each-step", ""))}
+    return words & {
+        *("the", "of", "your", "row", "column", "is", "are", "right", "not", "each", "and", "with"),
+        *("head", "hint", "show", "given", "entries", "entry", "correct", "found", "enter", "to"),
+        *("output", "input", "read", "most", "second", "first", "by", "shown", "full"),
+    }
+
+
+@pytest.mark.parametrize("marks", [True, False])
+def test_a_practice_page_in_german(browser: Browser, tmp_path: Path, marks: bool) -> None:
+    """No English word is left when all its buttons were pressed."""
+    problem = read_problem(BUNDLED / "self.json", language="de", causal=True)
+    page = make_page(solve(problem), Contents(solve(problem).plan, blank=True))
+    (tmp_path / "p.html").write_text(write_page(page, practice=True, marks=marks), "utf-8")
+    browser.open(tmp_path / "p.html")
+    browser.run(
+        "document.querySelectorAll('td input').forEach((e, k) => (e.value = '9x'[k] ?? ''))"
+    )
+    browser.run("document.querySelector('td input').focus()")
+    shown, seen = solve(problem).shown("S")[0][0].replace(".", ","), []
+    for button in browser.run("[...document.querySelectorAll('button')].map((e) => e.textContent)"):
+        if button != "Drucken":  # it waits for a person
+            press_button(browser, button)
+        seen.append(browser.run("document.body.innerText"))
+        for name in ("aria-label", "title", "aria-description"):
+            seen += browser.run(
+                f"[...document.querySelectorAll('[{name}]')].map((e) => e.getAttribute('{name}'))"
+            )
+    assert not english(" ".join(seen))
+    words = set(re.findall(r"[A-Za-z]+", " ".join(seen)))
+    assert {"Zeile", "Spalte"} <= words
+    if marks:
+        browser.run("document.querySelector('#S-1-1 input').focus()")
+        press_button(browser, "Zeigen")
+        assert browser.run("document.querySelector('#S-1-1 input').value") == shown
+        browser.run("document.querySelector('#S_masked-1-2 input').focus()")
+        press_button(browser, "Zeigen")
+        assert "durch die kausale Maske verboten" in browser.text(".at-hand .line")
+    assert quiet(browser), (browser.failed, browser.asked)
+
+
+TAGS = re.compile(r"<[^>]*>|MULTICHOICE|\[\[.*?\]\]|\{[^}]*\}")
+GIVEN = {"X": [[1, 0], ["0.5", 2]], "W_Q": [[1, 2], [0, 1]], "W_K": [[1, 0], [0, 1]],
+         "W_V": [[1, 0], [2, 1]], "causal": True, "language": "de"}  # fmt: skip
+
+
+def in_german(attncalc: Command, folder: Path, system: str, out: str) -> None:
+    (folder / "p.json").write_text(json.dumps(GIVEN))
+    steps = "Q,S,A,O" if system == "stack" else "Q,S,A,O,connections"
+    run = attncalc("export", "p.json", "--to", system, "--steps", steps, "-o", out)
+    assert run.code == 0, run.err
+
+
+@pytest.mark.parametrize("system", ["moodle", "stack"])
+def test_a_question_for_moodle_in_german(attncalc: Command, tmp_path: Path, system: str) -> None:
+    in_german(attncalc, tmp_path, system, "q.xml")
+    text = (tmp_path / "q.xml").read_text("utf-8")
+    (asked,) = re.findall(r"<questiontext.*?<!\[CDATA\[(.*?)\]\]>", text, re.DOTALL)
+    assert "Berechne die unten verlangten Matrizen" in asked
+    assert ">0,5<" in asked
+    feedback = re.findall(r"<(?:prtcorrect|falsefeedback).*?<text>(.*?)</text>", text)
+    said = TAGS.sub(" ", " ".join((asked, *feedback)))
+    assert not english(said)
+    assert system == "moodle" or "<decimals>,</decimals>" in text
+
+
+def test_a_question_for_numbas_in_german(attncalc: Command, tmp_path: Path) -> None:
+    in_german(attncalc, tmp_path, "numbas", "q.exam")
+    exam = json.loads((tmp_path / "q.exam").read_text("utf-8").partition("\n")[2])
+    question = exam["question_groups"][0]["questions"][0]
+    data = json.loads(re.findall(r"Numbas\.attncalc\((\{.*\})\);", question["preamble"]["js"])[0])
+    texts = [question["name"], *data["statements"], question["parts"][0]["prompt"]]
+    assert not english(TAGS.sub(" ", " ".join(texts)))
+    assert data["words"]["correct given your earlier values"].startswith("mit deinen")
+    assert data["comma"]
+
+
+def test_a_question_for_prairielearn_in_german(attncalc: Command, tmp_path: Path) -> None:
+    in_german(attncalc, tmp_path, "prairielearn", "q")
+    asked = (tmp_path / "q" / "question.html").read_text("utf-8")
+    labels = re.findall('aria-label="(.*?)"', asked)
+    assert labels[0] == "Q, Zeile 1, Spalte 1"
+    assert not english(TAGS.sub(" ", asked) + " ".join(labels))
+    shown = correct_answers(str(tmp_path / "q"))
+    for typed in ({}, shown, {**shown, "A_1_1": "7", "S_2_1": "0,1"}):
+        assert not english(" ".join(marked(str(tmp_path / "q"), typed)["verdict"]))
+
+
+def test_an_autograder_for_gradescope_in_german(attncalc: Command, tmp_path: Path) -> None:
+    in_german(attncalc, tmp_path, "gradescope", "a.zip")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        archive.extractall(tmp_path / "source")
+    for name in ("grade.py", "run_autograder"):
+        assert "Dies konnte nicht bewertet werden" in (tmp_path / "source" / name).read_text(
+            "utf-8"
+        )
+    for number, text in enumerate(("", "Q = [1 2; 0,5 3]", "Q = [1 2; 0,5 3]; S = [1 1; 1 1]")):
+        submission = tmp_path / str(number)
+        submission.mkdir()
+        if text:
+            (submission / "hw.txt").write_text(text)
+        found = json.loads(results(tmp_path / "source", submission))
+        said = [found["output"], *(f"{each['name']} {each['output']}" for each in found["tests"])]
+        assert not english(" ".join(said)), said
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_hints_of_check_in_german(attncalc: Command, tmp_path: Path, level: int) -> None:
+    (tmp_path / "p.json").write_text(json.dumps(GIVEN))
+    for number, text in enumerate(("S = [1 1; 1 1]", "Q = [1 2; 0,5 3]; K = [1 0; 0,5 3]")):
+        (tmp_path / f"{number}.txt").write_text(text)
+        run = attncalc("check", "p.json", f"{number}.txt", "--hint", str(level))
+        assert run.out.startswith("Sieh dir ")
+        assert not english(run.out), run.out
 
 
 @pytest.mark.slow

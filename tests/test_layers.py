@@ -569,6 +569,7 @@ def test_a_missing_layer_is_reported(tmp_path: Path) -> None:
         read_problem(tmp_path / "gap.csv")
 
 
+@pytest.mark.slow
 def test_a_problem_without_attention_has_no_picture(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("plot", str(sample("encoder").path), "-o", "map.png")
     assert run.code == 0

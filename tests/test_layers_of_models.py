@@ -53,6 +53,7 @@ def test_each_form_has_every_layer(attncalc: Callable[..., Any], cats: Path) -> 
     assert run.out.splitlines()[:2] == ["array,head,row,column,value", "0.A,1,1,1,1.0"]
 
 
+@pytest.mark.slow
 def test_a_run_resumes_from_stored_outputs(attncalc: Callable[..., Any], cats: Path) -> None:
     common = ("open", "cats", "--tokens", TYPED)
     attncalc(*common, "--layer", "all", "--only", "Y", "-o", "all.npz")

@@ -289,6 +289,7 @@ def test_each_example_has_its_given_matrices() -> None:
     assert [(each.what, each.line, each.right) for each in found] == [("S[2,2]", 9, "2")]
 
 
+@pytest.mark.slow
 def test_a_result_of_a_printed_value_is_right() -> None:
     text = "S = [2 1; 0 3]\n\nA = [0.73 0.27; 0.15 0.95]\n\n"
     text += "V = [1 0; 0 10]\n\nO = [0.73 2.70; 0.15 9.50]\n"

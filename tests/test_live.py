@@ -71,6 +71,7 @@ def _with_extremes(name: str) -> Problem:
     return read_stream(json.dumps(said).encode(), "problem.json")
 
 
+@pytest.mark.slow
 @needs_node
 def test_sums_that_begin_with_a_negative_number_are_written_as_in_the_work() -> None:
     assert not lines_differing([solve(normalised_without_gain())])[1]
@@ -134,6 +135,7 @@ def check_practice(seed: int, count: int) -> None:
     assert found.total() - sum(decided.values()) < MOST_UNDECIDED * found.total(), found
 
 
+@pytest.mark.slow
 @needs_node
 def test_a_worksheet_never_contradicts_check() -> None:
     check_practice(seed=3, count=4)

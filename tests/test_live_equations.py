@@ -141,6 +141,7 @@ def _line(work: Work, name: str, place: tuple[int, ...]) -> list[str]:
     return [line_in_text(line), hidden, " ".join(places)]
 
 
+@pytest.mark.slow
 @needs_node
 @PART
 def test_samples_have_the_lines_of_the_work(part: int) -> None:
@@ -190,6 +191,7 @@ def some(seed: int, count: int) -> list[Solution]:
     return [drawn(rng) for _ in range(count)]
 
 
+@pytest.mark.slow
 @needs_node
 def test_random_problems_show_the_digits_of_the_solution() -> None:
     assert not digits_differing(some(seed=1, count=12))[1]
@@ -211,6 +213,7 @@ def test_hundreds_of_problems_show_the_digits_of_the_solution(seed: int) -> None
     assert not digits_differing(some(seed, count=200))[1]
 
 
+@pytest.mark.slow
 @needs_node
 @PART
 def test_bounds_of_doubles_hold(part: int) -> None:

@@ -11,13 +11,13 @@ from html_pages import read_page
 from attncalc.base.errors import InputError
 from attncalc.equations.operation import UnstatedError
 from attncalc.problem.problem import Problem
-from attncalc.reading import read_stream
+from attncalc.reading import read_problem, read_stream
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
 from attncalc.solving.work import Fractions
 from attncalc.writing.live import made
 from attncalc.writing.live.made import write_page
-from attncalc.writing.live.script import PAGE, _in_order, script, text_of
+from attncalc.writing.live.script import PAGE, PRACTICE, UNMARKED, _in_order, script, text_of
 from attncalc.writing.page import Contents, make_page
 
 SMALL = {"X": [[1, 2], [3, 4]], "W_Q": [[1], [0]], "W_K": [[1], [1]], "W_V": [[2], ["1/3"]]}
@@ -55,11 +55,63 @@ def test_a_worksheet_for_practice_contains_no_key() -> None:
     assert runs.startswith('"use strict";')
     assert set(json.loads(data)) == {
         *("settings", "digits", "given", "steps", "problem", "fractions", "file"),
+        *("words", "comma"),
     }
     solution = solve(PROBLEM)
     for step in solution.plan:  # none of the digits, which are those of no given number
         for row in solution.shown(step.name):
             assert not any(text in page.replace(runs, "") for text in row if "." in text)
+
+
+def test_a_worksheet_without_marking_contains_nothing_that_computes(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    assert attncalc("new", "--seed", "7", "-o", "problem.json").code == 0
+    for flags in ((), ("--no-marking",)):
+        assert attncalc("self", "problem.json", "--practice", *flags, "-o", "p.html").code == 0
+        page = (tmp_path / "p.html").read_text("utf-8")
+        assert "seed" not in page
+        assert "made_by" not in page
+    data, runs = scripts(page)
+    assert json.loads(data) == {"problem": {}, "file": "answers.json", "words": {}, "comma": False}
+    assert runs == script(UNMARKED)
+    assert _in_order(UNMARKED) == ["elements", "decimals", "said", "boxes", "unmarked"]
+    solution = solve(read_problem(tmp_path / "problem.json"))
+    for step in solution.plan:
+        for row in solution.shown(step.name):
+            assert not any(text in page for text in row if "." in text)
+
+
+def test_a_class_gets_pages_to_fill_in(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("name\nAda\nBlaise\n")
+    spec = {"problems": [{"name": "1"}], "formats": ["practice", "fill-in"], "seed": 7}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    assert run.code == 0, run.err
+    code = json.loads((tmp_path / "set/Ada/problem.json").read_text())["code"]
+    for name, what in (("practice", PRACTICE), ("fill-in", UNMARKED)):
+        page = (tmp_path / f"set/Ada/{name}.html").read_text("utf-8")
+        data, runs = scripts(page)
+        assert runs == script(what)
+        assert json.loads(data)["problem"]["code"] == code
+        assert not re.search("Blaise|seed|secret|made_by", page)
+    assert (tmp_path / "set/keys/Ada/key.md").is_file()
+    (tmp_path / "answers" / "Ada").mkdir(parents=True)
+    (tmp_path / "answers" / "Ada" / "fill-in.html").write_text(page, "utf-8")
+    run = attncalc("check", "set", "answers")
+    assert "as it was handed out: nothing is filled in" in run.out + run.err
+
+
+def test_marking_is_only_left_out_of_practice(attncalc: Command) -> None:
+    run = attncalc("self", "--no-marking", "--format", "html")
+    assert run.code == 2
+    assert "--no-marking is for a practice worksheet: add --practice" in run.err
+
+
+def test_a_worksheet_without_marking_may_be_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attncalc.solving.exactness.LARGEST_COST", 1)
+    page = make_page(solve(PROBLEM), Contents(plan(PROBLEM), blank=True))
+    assert len(scripts(write_page(page, practice=True, marks=False))) == 2
 
 
 @pytest.mark.parametrize("fractions", ["plain", "mixed", None])

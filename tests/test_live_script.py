@@ -22,6 +22,7 @@ from attncalc.writing.live.script import (
     MARKED,
     PAGE,
     PRACTICE,
+    UNMARKED,
     _in_order,
     _read,
     imports,
@@ -30,7 +31,7 @@ from attncalc.writing.live.script import (
 )
 from attncalc.writing.page import Contents, make_page
 
-SCRIPTS = (PAGE, PRACTICE, MARKED, CURVE)
+SCRIPTS = (PAGE, PRACTICE, UNMARKED, MARKED, CURVE)
 BUDGET = 93_200
 """Bytes of script and style in a page, its own numbers aside."""
 DECLARES = {"const", "let", "function", "class", "*", "(", ",", "{", "[", "...", ":", "=", "=>"}
@@ -112,6 +113,6 @@ def test_a_style_loses_nothing_but_spaces_and_comments() -> None:
 def test_scripts_are_one_declaration_to_a_line_and_no_comment(what: str) -> None:
     lines = script(what).splitlines()
     assert lines[0] == '"use strict";'
-    beginning = re.compile(r"(?:let |function\*? ?|class |)[A-Za-z_$][A-Za-z0-9]{0,3}\b")
+    beginning = re.compile(r"(?:let |function\*? ?|class |)[A-Za-z_$][A-Za-z0-9]{0,3}(?![\w$])")
     assert not [line for line in lines[1:-1] if not beginning.match(line)]
     assert all(line[-1] in ";}" for line in lines[:-1])

@@ -5,6 +5,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from answer_corpus import FOLDER, KNOWN
 from answer_corpus import expected as expected_of
@@ -22,6 +23,7 @@ from attncalc.problem.samples import sample
 from attncalc.reading import read_stream
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.map_numbers import map_by_weights
 from attncalc.reading.answers.map_words import _WORDS
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.naming.name import Tokens
@@ -245,3 +247,53 @@ def test_an_attncalc_page_is_read_as_it_was() -> None:
 def test_a_table_row_with_one_input_twice_ranks_it_first() -> None:
     text = "output | largest | second\n1 | 3 | -\n2 | - | -\n3 | 1 | 1"
     assert in_short(read("self", text)) == "1>3 3>1"
+
+
+SWAPPED = np.array([[0.1, 0.7, 0.2], [0.8, 0.1, 0.1], [0.2, 0.6, 0.2]])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "出力1は入力2を最もよく見ており、次に入力3。\n出力2は入力1を最もよく見ており。\n出力3は入力2を最もよく見ており。",
+        "Đầu ra 1 chú ý nhiều nhất vào đầu vào 2, sau đó là 3.\n"
+        "Đầu ra 2 chú ý nhiều nhất vào đầu vào 1.\nĐầu ra 3 chú ý nhiều nhất vào đầu vào 2.",
+        "Utdata 1 tittar mest på indata 2, sedan på indata 3. Utdata 2 tittar bara på indata 1. "
+        "Utdata 3 tittar mest på indata 2.",
+        "1→2, 2→1, 3→2 (c'est tout)",
+        "| çıktı | en çok baktığı girdi |\n|:-:|:-:|\n| 1 | 2 |\n| 2 | 1 |\n| 3 | 2 |",
+        "1. çıktı en çok 2. girdiye bakıyor. 2. çıktı en çok 1. girdiye bakıyor. 3. çıktı en çok "
+        "2. girdiye bakıyor.",
+    ],
+)
+def test_a_map_in_any_words_is_read_where_it_fits_the_weights(text: str) -> None:
+    lines = [*enumerate(text.split("\n"), start=1)]
+    found = map_by_weights(lines, SWAPPED, Tokens())
+    assert [(each.output, each.most) for each in found] == [
+        ("1", ("2",)),
+        ("2", ("1",)),
+        ("3", ("2",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Sentence: a b c", "to 1   to 2   to 3", "| 1 | 3 | 2 |\n| 2 | 3 | 1 |\n| 3 | 1 | 2 |",
+     "Exercise 1, page 2 of 3", "q1 = (1, 2)\nq2 = (2, 1)\nq3 = (3, 2)"],
+)  # fmt: skip
+def test_other_numbers_are_not_a_map(text: str) -> None:
+    lines = [*enumerate(text.split("\n"), start=1)]
+    assert map_by_weights(lines, SWAPPED, Tokens(("a", "b", "c"), ("a", "b", "c"))) == []
+
+
+def test_a_wrong_line_of_a_map_in_equal_words_stays_wrong() -> None:
+    lines = [
+        (1, "Ausgang 1: am besten 2"),
+        (2, "Ausgang 2: am besten 3"),
+        (3, "Ausgang 3: am besten 2"),
+    ]
+    assert [each.most for each in map_by_weights(lines, SWAPPED, Tokens())] == [
+        ("2",),
+        ("3",),
+        ("2",),
+    ]

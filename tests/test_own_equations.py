@@ -640,6 +640,7 @@ def test_a_division_by_0_under_the_other_rounding_is_not_an_error() -> None:
         solve(replace(problem, rounding="each-step"))["A"]
 
 
+@pytest.mark.slow
 def test_an_attention_whose_outputs_have_no_role_is_explained(
     attncalc: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -175,6 +175,7 @@ def test_csv_contains_everything_in_blocks() -> None:
     assert any(row[0] == "note" and "with full precision" in row[1] for row in found if row)
 
 
+@pytest.mark.slow
 def test_no_cell_of_csv_is_a_formula() -> None:
     X = np.arange(2 * len(HOSTILE)).reshape(-1, 2)
     problem = Problem(X=X, W_Q=[[1], [1]], W_K=[[1], [1]], W_V=[[1], [1]], labels=HOSTILE)
@@ -357,6 +358,7 @@ def test_the_folder_of_the_problem_is_never_written_to(attncalc: Command, tmp_pa
     assert sorted(path.name for path in (tmp_path / "animals").iterdir()) == [*before, "in.json"]
 
 
+@pytest.mark.slow
 def test_the_ending_chooses_the_form(attncalc: Command, tmp_path: Path) -> None:
     for ending, start in (
         (".tex", "% \\input"),

@@ -109,6 +109,7 @@ def test_letters_without_a_font_are_named_and_shown_as_codes() -> None:
     assert (shown == "U+FDFD") == ("\ufdfd" in ink.lacking)
 
 
+@pytest.mark.slow
 def test_markup_in_names_is_text(attncalc: Command, tmp_path: Path) -> None:
     hostile = r"$\frac{1}{0}$ <b>&amp;</b> \input{x}"
     given = {"X": [[1, 2]], "labels": [hostile], "title": hostile}
@@ -132,12 +133,14 @@ def test_a_worksheet_has_no_answers_and_a_line_for_the_name() -> None:
     assert "draw a solid line" in texts(found[-1])
 
 
+@pytest.mark.slow
 def test_the_same_page_gives_the_same_bytes() -> None:
     solution = solve(read_problem(BUNDLED / "self.json"))
     page = make_page(solution, Contents(solution.plan))
     assert writer.write_paper([page]).content == writer.write_paper([page]).content
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdftotext"), reason="pdftotext is not installed")
 def test_numbers_can_be_copied_from_the_pdf(attncalc: Command, tmp_path: Path) -> None:
     assert attncalc("self", "--work", "-o", "hw.pdf", PATH=str(tmp_path)).code == 0

@@ -55,6 +55,7 @@ def test_a_worksheet_as_a_pdf_contains_no_answer(attncalc: Command, tmp_path: Pa
     assert "map.pdf" not in (tmp_path / "seen").read_text()
 
 
+@pytest.mark.slow
 def test_without_latex_the_page_is_laid_out_here(attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     run = attncalc("self", "-o", "hw.pdf", PATH=str(tmp_path / "empty"))

@@ -117,6 +117,7 @@ def edits_of(template: dict[str, Any], rng: Random) -> dict[str, dict[str, str]]
     return found
 
 
+@pytest.mark.slow
 @needs_node
 def test_every_template_has_the_digits_of_attncalc(data: str, data_file: str) -> None:
     keys = list(json.loads(data)["templates"])
@@ -183,6 +184,7 @@ def test_gradients_of_every_template_have_the_digits_of_attncalc(data: str, data
     assert refused < 20
 
 
+@pytest.mark.slow
 @needs_node
 def test_gradients_of_equations_of_users_have_the_digits_of_attncalc(data_file: str) -> None:
     edited = {"0": "-2", "2": "1/3"}
@@ -238,6 +240,7 @@ def test_pasted_matrices_are_read(data_file: str) -> None:
             assert said == expected, text
 
 
+@pytest.mark.slow
 @needs_node
 def test_named_matrices_and_problems_are_pasted(data_file: str) -> None:
     named = "X = np.array([[1, 2], [3, 4]])\nW_Q = [[1], [0]]\n"

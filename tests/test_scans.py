@@ -55,6 +55,26 @@ def test_numbers_that_touch_are_split_at_a_minus() -> None:
     assert "1.00  -16.00" in scans.laid_out([letters("1.00-16.00", 0, 0)], 0.0)
 
 
+def recognised(text: str, middles: list[float], width: float, height: float) -> list[Any]:
+    """Return a line with letters at these places, as RapidOCR has them in boxes that overlap."""
+    sides = ((x - width / 2, x + width / 2) for x in middles)
+    boxes = [[(a, 0), (b, 0), (b, height), (a, height)] for a, b in sides]
+    return [(letter, 0.99, box) for letter, box in zip(text, boxes, strict=True)]
+
+
+def test_a_number_with_a_narrow_point_stays_one() -> None:
+    """As recognised on a practice page that Chromium printed: the last zero is further away."""
+    lines = [recognised("-5.00", [6, 16.5, 25, 35, 53], 10, 35)]
+    lines += [recognised("-4.24", [5.5, 15, 23, 32.5, 49.5], 10, 33)]
+    assert [scans.laid_out([line], 0.0).strip() for line in lines] == ["-5.00", "-4.24"]
+
+
+@pytest.mark.parametrize("text", ["0.00÷0.00÷", "0.00†0.00†", "0,00†0,00†"])
+def test_daggers_end_a_number(text: str) -> None:
+    shown = text[:4]
+    assert scans.laid_out([letters(text, 0, 0)], 0.0).strip() == f"{shown}  {shown}"
+
+
 def png(width: int, height: int) -> bytes:
     """Return a small PNG that says it is of any size."""
 
@@ -120,7 +140,9 @@ def test_scanned_pages_are_beside_what_was_read(
         saved = io.BytesIO()
         blank_picture().save(saved, "PNG")
         answer = read_answer_bytes(b"Q =\n1 3\n-1 1\n2.5 -2\n", place, expected)
-        return scans.Scanned(**vars(answer), pages=(scans.ScannedPage(saved.getvalue(), "<b>1"),))
+        return scans.Scanned(
+            **vars(answer), pages=(scans.ScannedPage(saved.getvalue(), "<b>1\n2"),)
+        )
 
     monkeypatch.setattr(command, "read_file", read)
     monkeypatch.chdir(tmp_path)
@@ -134,7 +156,7 @@ def test_scanned_pages_are_beside_what_was_read(
         main()
     text = Path("m.html").read_text("utf-8")
     assert '<img src="data:image/png;base64,' in text
-    assert "<pre>&lt;b&gt;1</pre>" in text
+    assert "<pre>&lt;b&gt;1\n2</pre>" in text
     assert "img-src data:" in text
 
 
@@ -152,4 +174,4 @@ def test_a_typeset_page_is_read_and_provisional(attncalc: Command, tmp_path: Pat
     run = attncalc("check", str(BUNDLED / "self.json"), "scan.pdf", "--format", "json")
     marked = json.loads(run.out)
     assert "compare them with it" in run.out
-    assert marked["verdict"][0].startswith("This score is provisional")
+    assert marked["verdict"].startswith("This score is provisional")

@@ -260,6 +260,7 @@ def test_several_problems_are_side_by_side(attncalc: Command, tmp_path: Path) ->
     }
 
 
+@pytest.mark.slow
 def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:
     for name in ("s.md", "s.tex", "s.csv", "s.json", "s.npz", "s.txt", "s.svg"):  # vary: .png, .pdf
         run = attncalc("simulate", AVERAGE, "K[a] ~ N(mu, 0.01 I)", "-o", name, "--seed", "1")

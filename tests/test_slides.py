@@ -100,6 +100,7 @@ def test_names_of_tokens_are_data(tmp_path: Path) -> None:
     ET.fromstring((tmp_path / "talk.svg").read_text("utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "problem"),
     [
@@ -141,6 +142,7 @@ def test_latex_has_the_work_and_can_be_typeset(name: str, tmp_path: Path) -> Non
     assert name.startswith("eq") or not re.findall(r"Overfull \\hbox \((\d\d+)", done.stdout)
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_keys_go_from_slide_to_slide(tmp_path: Path) -> None:
     browser = Browser()

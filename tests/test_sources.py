@@ -149,6 +149,7 @@ READ_AND_WRITTEN = [
 ]
 
 
+@pytest.mark.slow
 def test_no_command_and_no_output_is_left_out() -> None:
     """An option that takes an output FILE or PLACE is in the list above."""
     tried = {(called[0], flag) for called, flag, _ in READ_AND_WRITTEN}

@@ -178,6 +178,7 @@ def test_zero_for_a_head_changes_the_logits_by_its_part_if_scales_are_fixed() ->
         assert sum(float(part.value) for part in inner) == pytest.approx(gone, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_component_is_split_further(attncalc: Callable[..., Any], tmp_path: Path) -> None:
     """A head over tokens and a feed-forward part over features: sums are those of the table."""
     folder = str(sample("model").path)
@@ -203,6 +204,7 @@ def test_parts_that_do_not_sum_to_the_number_are_refused() -> None:
         checked("O", "", 1.1, (Part("a", 1.0),), np.dtype(float))
 
 
+@pytest.mark.slow
 def test_parts_are_drawn_and_displayed(attncalc: Callable[..., Any], tmp_path: Path) -> None:
     for form in ("svg", "png"):
         run = attncalc(

@@ -121,3 +121,42 @@ def test_steps_in_one_table_under_their_own_words_are_separated() -> None:
         [0.03, 0.09, 0.24, 0.64],
     ]
     assert answer.matrices["S"].values.tolist() == [[0, 1, 2, 2], [-1, 0, 1, 2]]
+
+
+def test_numbers_below_the_name_of_an_unread_step_are_listed() -> None:
+    text = "Q = [1 3; -1 1; 2.5 -2]\n\nKeys\nabout 3, or so\nthen 2, 4 or 7 I think\nlast 9\n"
+    answer = read(text)
+    assert "K" not in answer.matrices
+    assert answer.has_unread_matrix
+
+
+def test_powers_of_scores_are_not_their_later_version() -> None:
+    answer = read(
+        "Scores\n1 2 0\n0 1 1\n2 0 1\n\nScores, now e to the power of each\n"
+        "2.72 7.39 1.00\n1.00 2.72 2.72\n7.39 1.00 2.72\n"
+    )
+    assert answer.matrices["S"].values.tolist() == [[1, 2, 0], [0, 1, 1], [2, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Q <- rbind(c(1, 3),\n  c(-1, 1),\n  c(2.5, -2))\n",
+        "Q = cbind(a = c(1, -1, 2.5), b = c(3, 1, -2))\n",
+        "Queries\n  column 1: 1, -1, 2.5\n  column 2: 3, 1, -2\n",
+        "Queries\n  Spalte 1: 1 -1 2.5\n  Spalte 2: 3 1 -2\n",
+        "Queries\n  satır 1: 1 3\n  satır 2: -1 1\n  satır 3: 2.5 -2\n",
+        "Q transposed:\n1 -1 2.5\n3 1 -2\n",
+    ],
+)
+def test_rows_and_columns_on_lines(text: str) -> None:
+    np.testing.assert_array_equal(read(text).matrices["Q"].values, rows("Q"))
+
+
+@pytest.mark.parametrize(
+    "words", ["no wait, row 2 should be", "oops, row 2 =", "correction: row 2:"]
+)
+def test_a_row_of_the_matrix_above_is_corrected(words: str) -> None:
+    answer = read(f"Q:\n1 3\n-1 7\n2.5 -2\n{words} [-1 1]\n")
+    np.testing.assert_array_equal(answer.matrices["Q"].values, rows("Q"))
+    assert any("Q[2,:] is corrected here" in each for each in answer.remarks)

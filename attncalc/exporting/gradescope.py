@@ -3,6 +3,7 @@
 The format is that of https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from attncalc.exporting.rules import Course, write_course
 from attncalc.exporting.wheels import packed, wheel_of_attncalc, wheel_of_numpy
 from attncalc.problem.problem import Problem
 from attncalc.reading.roster import Student
+from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.problem_file import write_problem
 
 OLDEST = (3, 11)
@@ -92,8 +94,7 @@ rm -f "$results"
 "$(cat "$root/source/python")" -I "$root/source/grade.py" "$root"
 if [ ! -s "$results" ]; then
   cat > "$results" << 'END'
-{"score": 0, "output": "This could not be marked: the autograder was ended before it was done, as \
-because memory or time ran out. Ask your teacher to look at it.", "tests": []}
+{"score": 0, "output": %(ended)s, "tests": []}
 END
 fi
 exit 0
@@ -107,7 +108,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "source" / "lib"))
-FAILED = "This could not be marked. It is not your fault: ask your teacher to look at it."
+FAILED = %(failed)s
 
 try:
     from attncalc.exporting.handed_in import results
@@ -123,6 +124,13 @@ ready.replace(place)
 '''
 
 
+ENDED = (
+    "This could not be marked: the autograder was ended before it was done, as because memory or "
+    "time ran out. Ask your teacher to look at it."
+)
+FAILED = "This could not be marked. It is not your fault: ask your teacher to look at it."
+
+
 class Autograder(NamedTuple):
     """The zip, and remarks for the teacher."""
 
@@ -130,7 +138,7 @@ class Autograder(NamedTuple):
     notes: tuple[str, ...]
 
 
-def autograder(files: Mapping[str, str], course: Course) -> Autograder:
+def autograder(files: Mapping[str, str], course: Course, language: str) -> Autograder:
     """Return the zip for a problem.
 
     Marking requires only numpy: both are included as wheels, numpy for the exporting Python and
@@ -142,14 +150,17 @@ def autograder(files: Mapping[str, str], course: Course) -> Autograder:
         The problem, or those of a class: see `of_one` and `of_class`.
     course
         The rules of marking.
+    language
+        That of the sentences for students.
     """
+    say = catalogue(language).say
     numpy = wheel_of_numpy()
     wheels = [wheel_of_attncalc(), *([numpy] if numpy else [])]
     first = f"python{numpy.python[2]}.{numpy.python[3:]}" if numpy else KNOWN[0]
     texts = {
         "setup.sh": SETUP % _pythons(first),
-        "run_autograder": RUN,
-        "grade.py": GRADE,
+        "run_autograder": RUN % {"ended": json.dumps(say(ENDED))},
+        "grade.py": GRADE % {"failed": json.dumps(say(FAILED))},
         "unpack.py": UNPACK,
         COURSE: write_course(course),
         **files,

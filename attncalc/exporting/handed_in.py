@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from attncalc.reading.answers import ENDINGS, SHEETS, read_answer
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.files import refuse_found
 from attncalc.reading.naming.keys import name_of_key
+from attncalc.writing.languages.catalogue import ENGLISH, catalogue
 from attncalc.writing.verdict import verdict, verdict_of_lines, verdict_of_step
 
 PROBLEM, COURSE, CLASS = "problem.json", "rules.json", "class.json"
@@ -46,19 +47,21 @@ def results(source: Path, submission: Path) -> str:
     submission
         The submission of the student.
     """
-    course = read_course(source / COURSE)
+    course, say = read_course(source / COURSE), catalogue(ENGLISH).say
     try:
         key = key_of(read_problem(_problem(source, submission)), course.rules)
+        say = catalogue(key.problem.language).say
         with key.names_at_hand():
             answer = handed_in(submission, key)
         results = of_marking(mark(key, answer, course.rules), course)
     except AttncalcError as error:
-        results = of_none(_without_folder(str(error), submission), course)
+        results = of_none(_without_folder(say(str(error)), submission), course, say)
     return in_json(results, indent=2) + "\n"
 
 
 def of_marking(marking: Marking, course: Course) -> dict[str, Any]:
     """Return the earned points, and the sentences: all at the top, and a step's at its test."""
+    say = catalogue(marking.key.problem.language).say
     shares = {marks.step.name: marks.credit(marking.rules) for marks in marking.steps}
     said = {marks.step.name: verdict_of_step(marking, marks) for marks in marking.steps}
     if marking.lines:
@@ -66,17 +69,23 @@ def of_marking(marking: Marking, course: Course) -> dict[str, Any]:
         said[LINES] = verdict_of_lines(marking)
     titles = {marks.step.name: marks.step.title for marks in marking.steps}
     tests = [
-        _test(name, titles.get(name, "the map"), shares.get(name, Fraction(0)), course, said)
+        _test(
+            name,
+            say(titles.get(name, "the map")),
+            shares.get(name, Fraction(0)),
+            course,
+            tuple(map(say, said[name])),
+        )
         for name in course.asked
     ]
     earned = sum((course.most(name) * shares.get(name, 0) for name in course.asked), Fraction(0))
     place = on_a_line(Path(marking.answer.place).name)
-    return _told(earned, "\n".join((f"Read from {place}.", *verdict(marking))), tests)
+    return _told(earned, "\n".join(map(say, (f"Read from {place}.", *verdict(marking)))), tests)
 
 
-def of_none(why: str, course: Course) -> dict[str, Any]:
+def of_none(why: str, course: Course, say: Callable[[str], str]) -> dict[str, Any]:
     """Return no points for any step, with the reason."""
-    said = dict.fromkeys(course.asked, ("Not found.",))
+    said = (say("Not found."),)
     tests = [_test(name, "", Fraction(0), course, said) for name in course.asked]
     return _told(Fraction(0), why, tests)
 
@@ -93,7 +102,7 @@ def _told(earned: Fraction, output: str, tests: list[dict[str, Any]]) -> dict[st
 
 
 def _test(
-    name: str, title: str, share: Fraction, course: Course, said: Mapping[str, tuple[str, ...]]
+    name: str, title: str, share: Fraction, course: Course, said: tuple[str, ...]
 ) -> dict[str, Any]:
     most = course.most(name)
     return {
@@ -102,7 +111,7 @@ def _test(
         "score": _points(share * most),
         "max_score": _points(most),
         "status": "passed" if share == 1 else "failed",
-        "output": "\n".join(said[name]),
+        "output": "\n".join(said),
     }
 
 

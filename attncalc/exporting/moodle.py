@@ -5,7 +5,7 @@ Moodle, and https://docs.moodle.org/en/Embedded_Answers_(Cloze)_question_type.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import partial
 from xml.sax.saxutils import escape
@@ -15,12 +15,19 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.text import of_each, on_a_line
 from attncalc.exporting.alone import Alone, accepted_alone
+from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import refuse_the_map, refuse_too_many, table, worksheet
+from attncalc.exporting.worksheet import (
+    refuse_too_many,
+    table,
+    title_of,
+    worksheet,
+)
 from attncalc.grading.key import Key
-from attncalc.problem.stated import heading
+from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
+from attncalc.writing.languages.catalogue import catalogue
 
 MOST_GAPS = 900
 """PHP accepts 1,000 fields of a form (max_input_vars), some of which are Moodle's own."""
@@ -30,6 +37,8 @@ NOTE = (
 )
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\uD800-\uDFFF\uFFFE\uFFFF]")
 """Characters that XML cannot contain: https://www.w3.org/TR/xml/#charsets."""
+_EDGES = re.compile(r"[}~#/\"\\]")
+"""What ends an answer of a gap, unless a backslash precedes it."""
 _QUIZ = """<?xml version="1.0" encoding="UTF-8"?>
 <quiz>
 {questions}</quiz>
@@ -79,11 +88,11 @@ def category(name: str) -> str:
 
 def question(key: Key, course: Course, of_whom: str = "") -> str:
     """Return the XML of a question; its name, which teachers see, contains the student."""
-    refuse_the_map(course, "Moodle")
     refuse_what_gaps_cannot_hold(key.solution, course, "Moodle")
-    text = worksheet(key.solution, course, partial(_gaps, key))
-    closing = "<p>Each entry is marked separately.</p>\n"
-    name = heading(key.problem) + (f" ({of_whom})" if of_whom else "")
+    text = worksheet(key.solution, course, partial(_gaps, key), _drop_downs(key, course))
+    words = catalogue(key.problem.language)
+    closing = f"<p>{words.say('Each entry is marked separately.')}</p>\n"
+    name = title_of(key.problem) + (f" ({of_whom})" if of_whom else "")
     return plain(_QUESTION.format(name=escape(on_a_line(name)), text=text + closing))
 
 
@@ -96,7 +105,23 @@ def _gaps(key: Key, grid: Grid) -> str:
     """Return a gap for each entry."""
     heads = accepted_alone(key, grid.name)
     rows = heads[grid.head - 1] if grid.head else heads
-    return table(grid, [[_gap(each) for each in row] for row in rows])
+    return table(grid.rows, grid.columns, [[_gap(each) for each in row] for row in rows])
+
+
+def _drop_downs(key: Key, course: Course) -> Callable[[Line], str] | None:
+    """Return what writes the syntax of a drop-down: each right option earns all, others nothing."""
+    if LINES not in course.asked:
+        return None
+    right, options = (
+        right_options(key),
+        [_EDGES.sub(r"\\\g<0>", escape(o)) for o in options_of(key.solution)],
+    )
+
+    def chosen(line: Line) -> str:
+        answers = (("=" if n in right[line] else "%0%") + each for n, each in enumerate(options))
+        return "{1:MULTICHOICE:" + "~".join(answers) + "}"
+
+    return chosen
 
 
 def _gap(accepted: Alone) -> str:
@@ -117,7 +142,8 @@ def _answer(answer: tuple[Decimal, Decimal]) -> str:
 def refuse_what_gaps_cannot_hold(solution: Solution, course: Course, system: str) -> None:
     """Refuse infinities, and more fields than PHP accepts."""
     refuse_too_many(solution, course, system, MOST_GAPS)
-    infinite = [name for name in course.asked if not _is_finite(solution, name)]
+    steps = [name for name in course.asked if name != LINES]
+    infinite = [name for name in steps if not _is_finite(solution, name)]
     if infinite:
         others = ",".join(name for name in course.asked if name not in infinite)
         raise InputError(

@@ -15,20 +15,23 @@ from attncalc.base.text import in_json, on_a_line
 from attncalc.base.typed import quoted
 from attncalc.equations.operation import UnstatedError
 from attncalc.exporting.handed_in import DIGITS
+from attncalc.exporting.lines import Line, lines_of, options_of
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import (
+    inert,
     questions,
     refuse_other_steps,
-    refuse_the_map,
     refuse_too_many,
     statement,
+    title_of,
 )
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules, Status
-from attncalc.problem.stated import heading
+from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
-from attncalc.writing.live.data import live_data
+from attncalc.writing.languages.catalogue import catalogue
+from attncalc.writing.live.data import language_data, live_data
 from attncalc.writing.live.script import NUMBAS, script
 
 MOST_CELLS = 900
@@ -43,11 +46,12 @@ PREAMBLE = "if (!Numbas.attncalc) {{\n{script}}}\nquestion.attncalc = Numbas.att
 FUNCTIONS = {
     "attn_statement": (("version",), "html", "return question.attncalc.statements[version];"),
     "attn_key": (("version", "gap"), "matrix", "return question.attncalc.key(version, gap);"),
+    "attn_right": (("version", "gap"), "list", "return question.attncalc.options(version, gap);"),
     "attn_mark": (
         ("version", "gap"),
         "list",
         'var gaps = question.getPart("p0").gaps; return question.attncalc.marked(version, gap, '
-        "gaps.map(function(each) { return each.studentAnswer; }));",
+        "gaps.map(function(each) { return each.ticks || each.studentAnswer; }));",
     ),
 }
 """Functions of the question: their parameters, results, and JavaScript."""
@@ -84,17 +88,17 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
     for key, course in versions:
         _refuse_what_numbas_cannot_hold(key.solution, course)
     (key, course), *_ = versions
-    gaps: list[Grid] = []
+    gaps: list[Grid | Line] = []
 
-    def asks(grid: Grid) -> str:
-        gaps.append(grid)
-        return f"<p>[[{len(gaps) - 1}]]</p>"
+    def asks(asked: Grid | Line) -> str:
+        gaps.append(asked)
+        return f"[[{len(gaps) - 1}]]"
 
-    prompt = questions(key.solution, course, asks)
-    refuse_other_steps(questions(k.solution, c, lambda grid: "") for k, c in versions)
+    prompt = questions(key.solution, course, lambda grid: f"<p>{asks(grid)}</p>", asks)
+    refuse_other_steps(_asked(k.solution, c) for k, c in versions)
     last = len(versions) - 1
     return {
-        "name": on_a_line(heading(key.problem)),
+        "name": title_of(key.problem),
         "tags": [],
         "metadata": {"description": "", "licence": "None specified"},
         "statement": "<div>{attn_statement(attn_version)}</div>",
@@ -112,7 +116,7 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
                 "type": "gapfill",
                 "prompt": prompt,
                 "sortAnswers": False,
-                "gaps": [_gap(key.solution, course, grid, at) for at, grid in enumerate(gaps)],
+                "gaps": [_gap(key.solution, course, each, at) for at, each in enumerate(gaps)],
             }
         ],
     }
@@ -120,9 +124,9 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
 
 def _refuse_what_numbas_cannot_hold(solution: Solution, course: Course) -> None:
     problem = solution.problem
-    refuse_the_map(course, "Numbas")
     refuse_too_many(solution, course, "Numbas", MOST_CELLS)
-    finite = {n: np.isfinite(np.asarray(solution.shown(n), np.float64)) for n in course.asked}
+    steps = [name for name in course.asked if name != LINES]
+    finite = {n: np.isfinite(np.asarray(solution.shown(n), np.float64)) for n in steps}
     infinite = [name for name, each in finite.items() if not each.all()]
     if infinite:
         others = ",".join(name for name in course.asked if name not in infinite)
@@ -136,23 +140,42 @@ def _refuse_what_numbas_cannot_hold(solution: Solution, course: Course) -> None:
             )
 
 
-def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid]) -> str:
+def _asked(solution: Solution, course: Course) -> str:
+    """Return what a question asks for, without its gaps."""
+    options = on_a_line(", ".join(options_of(solution))) if LINES in course.asked else ""
+    return questions(solution, course, lambda grid: "", lambda line: options)
+
+
+def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid | Line]) -> str:
     """Return the script of a question, with its versions."""
     try:
         data = [live_data(key.problem) for key, _ in versions]
     except UnstatedError as error:
         raise InputError(f"no equation states how {error} is computed in Numbas") from None
+    asked = versions[0][1].asked
     steps, *others = (each.pop("steps") for each in data)
     refuse_other_steps(in_json(each) for each in (steps, *others))
     said = {
         "steps": steps,
         "versions": data,
         "statements": [statement(key.solution) for key, _ in versions],
-        "gaps": [[grid.name, grid.head] for grid in gaps],
+        "gaps": [[each.name, each.head] if isinstance(each, Grid) else list(each) for each in gaps],
+        **(_of_the_map(*versions[0]) if LINES in asked else {}),
         "credits": _credits(versions[0][1].rules),
     }
+    said |= language_data(versions[0][0].problem, script(NUMBAS))
     text = json.dumps(said, ensure_ascii=True, separators=(",", ":"))
     return PREAMBLE.format(script=script(NUMBAS), data=text)
+
+
+def _of_the_map(key: Key, course: Course) -> dict[str, Any]:
+    """Return the step of the weights, and the marks of a drop-down."""
+    solution = key.solution
+    return {"weights": solution.all_weights[0].name, "line": _marks_of_a_line(solution, course)}
+
+
+def _marks_of_a_line(solution: Solution, course: Course) -> float:
+    return float(round(course.most(LINES) / len([*lines_of(solution)]), DIGITS))
 
 
 def _credits(rules: Rules) -> dict[str, float]:
@@ -184,15 +207,44 @@ def _functions() -> Iterator[tuple[str, Mapping[str, Any]]]:
         )
 
 
-def _gap(solution: Solution, course: Course, grid: Grid, at: int) -> Mapping[str, Any]:
-    """Return the gap of a matrix: its size, its points, and its marking."""
+def _named(solution: Solution, grid: Grid) -> str:
+    say = catalogue(solution.problem.language).say
+    return f"{grid.name}, {say(f'head {grid.head}')}" if grid.head else grid.name
+
+
+def _gap(solution: Solution, course: Course, asked: Grid | Line, at: int) -> Mapping[str, Any]:
+    """Return the gap of a matrix, or of a line of the map."""
+    marking = {
+        "useCustomName": True,
+        "customMarkingAlgorithm": MARKING.format(gap=at),
+        "extendBaseMarkingAlgorithm": True,
+        "showCorrectAnswer": True,
+    }
+    if isinstance(asked, Line):
+        return marking | _drop_down(solution, course, asked, at)
+    return marking | _matrix(solution, course, asked, at)
+
+
+def _drop_down(solution: Solution, course: Course, line: Line, at: int) -> dict[str, Any]:
+    """Return the gap of a line of the map; its right options have its marks."""
+    return {
+        "type": "1_n_2",
+        "customName": line.name,
+        "marks": _marks_of_a_line(solution, course),
+        "displayType": "dropdownlist",
+        "shuffleChoices": False,
+        "choices": list(map(inert, options_of(solution))),
+        "matrix": f"attn_right(attn_version, {at})",
+    }
+
+
+def _matrix(solution: Solution, course: Course, grid: Grid, at: int) -> dict[str, Any]:
+    """Return the gap of a matrix: its size and its points."""
     heads = {False: 1, True: solution.shape_of(grid.name)[0]}[bool(grid.head)]
     return {
         "type": "matrix",
-        "useCustomName": True,
-        "customName": f"{grid.name}, head {grid.head}" if grid.head else grid.name,
+        "customName": _named(solution, grid),
         "marks": float(round(course.most(grid.name) / heads, DIGITS)),
-        "showCorrectAnswer": True,
         "correctAnswer": f"attn_key(attn_version, {at})",
         "numRows": str(len(grid.rows)),
         "numColumns": str(len(grid.columns)),
@@ -200,6 +252,4 @@ def _gap(solution: Solution, course: Course, grid: Grid, at: int) -> Mapping[str
         "markPerCell": True,
         "allowFractions": True,
         "precisionType": "none",
-        "customMarkingAlgorithm": MARKING.format(gap=at),
-        "extendBaseMarkingAlgorithm": True,
     }

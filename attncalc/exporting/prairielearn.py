@@ -7,8 +7,10 @@ apps/prairielearn/src/schemas/schemas/infoQuestion.json of PrairieLearn.
 import hashlib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-from attncalc.base.text import in_json, on_a_line
+from attncalc.base.text import in_json
+from attncalc.exporting.lines import Line, options_of
 from attncalc.exporting.rules import Course, write_course
 from attncalc.exporting.typed_in import COURSE, PROBLEM, VERSIONS, name_of
 from attncalc.exporting.wheels import wheel_of_attncalc
@@ -16,14 +18,14 @@ from attncalc.exporting.worksheet import (
     inert,
     questions,
     refuse_other_steps,
-    refuse_the_map,
     refuse_too_many,
     statement,
     table,
+    title_of,
 )
 from attncalc.grading.key import Key
-from attncalc.problem.stated import heading
 from attncalc.writing.document import Grid
+from attncalc.writing.languages.catalogue import Catalogue, catalogue
 from attncalc.writing.problem_file import write_problem
 
 MOST_FIELDS = 900
@@ -62,6 +64,7 @@ def generate(data):
     if version:
         data["params"]["version"] = version
         data["params"]["statement"] = typed_in.statement_of(folder, version)
+    data["params"]["map"] = typed_in.right_lines(folder, version)
     data["correct_answers"].update(typed_in.correct_answers(folder, version))
 
 
@@ -104,20 +107,19 @@ def of_class(versions: Sequence[tuple[Key, Course]]) -> dict[str, str | bytes]:
         _refuse_what_fields_cannot_hold(key, course)
         files[f"{VERSIONS}/{number}.json"] = "".join(write_problem(key.problem))
         files[f"{VERSIONS}/{number}.html"] = statement(key.solution)
-    refuse_other_steps(questions(key.solution, course, _fields) for key, course in versions)
+    refuse_other_steps(_questions(key, course) for key, course in versions)
     return _files(*versions[0], files, _STATEMENT)
 
 
 def _refuse_what_fields_cannot_hold(key: Key, course: Course) -> None:
-    refuse_the_map(course, "PrairieLearn")
     refuse_too_many(key.solution, course, "PrairieLearn", MOST_FIELDS)
 
 
 def _files(
     key: Key, course: Course, problems: Mapping[str, str], opening: str
 ) -> dict[str, str | bytes]:
-    rules, title = write_course(course), on_a_line(heading(key.problem))
-    page = opening + questions(key.solution, course, _fields) + _FEEDBACK
+    rules, title = write_course(course), title_of(key.problem)
+    page = opening + _questions(key, course) + _FEEDBACK
     return {
         "info.json": _info(title, "".join(problems.values()) + rules),
         "question.html": page,
@@ -144,15 +146,36 @@ def _info(title: str, content: str) -> str:
     return in_json(said, indent=2) + "\n"
 
 
-def _fields(grid: Grid) -> str:
+def _questions(key: Key, course: Course) -> str:
+    fields = partial(_fields, catalogue(key.problem.language))
+    return questions(key.solution, course, fields, partial(_drop_down, options_of(key.solution)))
+
+
+def _drop_down(options: Sequence[str], line: Line) -> str:
+    """Return a drop-down; the server states which option is right."""
+    answers = (
+        f'<pl-answer correct="{{{{params.map.{line.name}_{number}}}}}">{inert(each)}</pl-answer>'
+        for number, each in enumerate(options)
+    )
+    return (
+        f'<pl-dropdown answers-name="{line.name}" sort="fixed" blank="true" allow-blank="true">'
+        f"{''.join(answers)}</pl-dropdown>"
+    )
+
+
+def _fields(words: Catalogue, grid: Grid) -> str:
     """Return a table of fields: each keeps the typed text, decimals and blanks unchanged."""
-    return table(grid, [list(_row(grid, i)) for i in range(len(grid.rows))])
+    return table(
+        grid.rows, grid.columns, [list(_row(words, grid, i)) for i in range(len(grid.rows))]
+    )
 
 
-def _row(grid: Grid, row: int) -> Iterator[str]:
+def _row(words: Catalogue, grid: Grid, row: int) -> Iterator[str]:
     for column in range(len(grid.columns)):
         name = name_of(grid.name, grid.head, row, column)
-        label = inert(f"{grid.name} row {row + 1} column {column + 1}")
+        where = f"row {row + 1}, column {column + 1}"
+        where = f"head {grid.head}, {where}" if grid.head else where
+        label = inert(f"{grid.name}, {words.say(where)}")
         yield (
             f'<pl-string-input answers-name="{name}" aria-label="{label}" size="6" '
             'allow-blank="true" remove-leading-trailing="true" show-help-text="false">'

@@ -25,11 +25,11 @@ from attncalc.exporting.maxima import (
 )
 from attncalc.exporting.moodle import plain, quiz, refuse_what_gaps_cannot_hold
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import refuse_the_map, worksheet
+from attncalc.exporting.worksheet import refuse_the_map, title_of, worksheet
 from attncalc.grading.key import Key
-from attncalc.problem.stated import heading
 from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
+from attncalc.writing.languages.catalogue import catalogue
 
 NOTE = (
     "STACK marks each matrix from the student's own earlier ones where Maxima can compute it; a "
@@ -51,10 +51,10 @@ _QUESTION = """  <question type="stack">
     <questionsimplify>1</questionsimplify>
     <assumepositive>0</assumepositive>
     <assumereal>0</assumereal>
-    <prtcorrect format="html"><text>Right.</text></prtcorrect>
+    <prtcorrect format="html"><text>{right}</text></prtcorrect>
     <prtpartiallycorrect format="html"><text></text></prtpartiallycorrect>
     <prtincorrect format="html"><text></text></prtincorrect>
-    <decimals>.</decimals>
+    <decimals>{sign}</decimals>
     <multiplicationsign>dot</multiplicationsign>
     <sqrtsign>1</sqrtsign>
     <complexno>i</complexno>
@@ -138,11 +138,14 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     names = {place.variable for place in places}
     if len(names) < len(places) or max(map(len, names)) > LONGEST:
         raise InputError("the names of these steps are too long for STACK, or alike: use Moodle")
-    name = heading(key.problem) + (f" ({of_whom})" if of_whom else "")
+    name = title_of(key.problem) + (f" ({of_whom})" if of_whom else "")
+    words = catalogue(key.problem.language)
     return plain(
         _QUESTION.format(
             name=escape(on_a_line(name)),
             text=worksheet(solution, course, _asks),
+            right=words.say("Right."),
+            sign=words.number("1.0")[1],
             grade=_number(course.possible),
             variables=escape("\n".join((FUNCTIONS, *_ranges(key, places)))),
             inputs="".join(
@@ -196,8 +199,9 @@ def _tree(solution: Solution, course: Course, place: Place, places: list[Place])
             lines[1] = f"attn_own: attn_follows({name}, {own}, low{name}, high{name});"
     lines += ["attn_ok: attn_all(attn_key, attn_own);", "attn_earned: attn_share(attn_ok);"]
     value = course.most(place.name) / max(heads_of(solution, place.name), 1)
+    feedback = catalogue(solution.problem.language).say(_FEEDBACK)
     return _TREE.format(
-        name=name, value=_number(value), variables=escape("\n".join(lines)), feedback=_FEEDBACK
+        name=name, value=_number(value), variables=escape("\n".join(lines)), feedback=feedback
     )
 
 

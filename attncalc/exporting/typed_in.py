@@ -1,6 +1,8 @@
 """Entries typed into the fields of a page, marked for PrairieLearn: each has a score."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from html import unescape
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,17 +10,27 @@ from typing import Any, NamedTuple
 from attncalc.base.errors import AttncalcError
 from attncalc.base.types import Place
 from attncalc.exporting.handed_in import COURSE, PROBLEM
+from attncalc.exporting.lines import (
+    Line,
+    as_written,
+    lines_of,
+    options_of,
+    right_options,
+    shares_of,
+)
 from attncalc.exporting.rules import Course, read_course
 from attncalc.grading.credit import score
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking, StepMarks
+from attncalc.problem.fields import LINES
 from attncalc.reading import read_problem
 from attncalc.reading.answers import answer_of
+from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.verdict import verdict
 
 __all__ = ["COURSE", "PROBLEM", "VERSIONS", "Entry", "correct_answers", "entries_of", "marked",
-           "name_of", "statement_of", "version_of"]  # fmt: skip
+           "name_of", "right_lines", "statement_of", "version_of"]  # fmt: skip
 
 
 VERSIONS = "versions"
@@ -54,11 +66,16 @@ def name_of(step: str, head: int, row: int, column: int) -> str:
 
 def entries_of(key: Key, course: Course) -> Iterator[Entry]:
     """Yield all entries that are asked for."""
-    for name in course.asked:
+    for name in steps_of(course):
         for head, rows in enumerate(_heads(key.solution.shown(name)), 1):
             has_heads = len(key.solution.shape_of(name)) == 3
             for i, row in enumerate(rows):
                 yield from (Entry(name, head if has_heads else 0, i, j) for j in range(len(row)))
+
+
+def steps_of(course: Course) -> list[str]:
+    """Return the asked steps, without the map."""
+    return [name for name in course.asked if name != LINES]
 
 
 def _heads(shown: list[Any]) -> list[Any]:
@@ -79,10 +96,23 @@ def statement_of(folder: str, version: str) -> str:
 def correct_answers(folder: str, version: str = "") -> dict[str, str]:
     """Return the digits of each field."""
     key, course = _key(folder, version)
-    shown = {name: _heads(key.solution.shown(name)) for name in course.asked}
+    shown = {name: _heads(key.solution.shown(name)) for name in steps_of(course)}
     return {
         each.name: shown[each.step][max(each.head - 1, 0)][each.row][each.column]
         for each in entries_of(key, course)
+    }
+
+
+def right_lines(folder: str, version: str = "") -> dict[str, str]:
+    """Return "true" or "false" for each option of each drop-down: of several that tie, one."""
+    key, course = _key(folder, version)
+    if LINES not in course.asked:
+        return {}
+    count = len(options_of(key.solution))
+    return {
+        f"{line.name}_{option}": "true" if option == min(right) else "false"
+        for line, right in right_options(key).items()
+        for option in range(count)
     }
 
 
@@ -99,12 +129,15 @@ def marked(folder: str, typed: Mapping[str, Any], version: str = "") -> dict[str
         The version, if the question has several.
     """
     key, course = _key(folder, version)
-    matrices = _matrices(key, course, typed)
-    if not matrices:
-        return {"partial_scores": {}, "score": 0.0, "verdict": ["No answer was entered."]}
+    matrices, say = _matrices(key, course, typed), catalogue(key.problem.language).say
+    chosen = dict(_chosen(key, course, typed))
+    if not matrices and not chosen:
+        return {"partial_scores": {}, "score": 0.0, "verdict": [say("No answer was entered.")]}
     try:
         with key.names_at_hand():
-            answer = answer_of(matrices)
+            answer = replace(
+                answer_of(matrices), connections=as_written(key.solution, chosen) or None
+            )
         marking = mark(key, answer, course.rules)
     except AttncalcError as error:
         why = str(error).removeprefix("answer.json: ")
@@ -113,7 +146,7 @@ def marked(folder: str, typed: Mapping[str, Any], version: str = "") -> dict[str
     return {
         "partial_scores": dict(_scores(marking, key, course)),
         "score": float(earned / possible),
-        "verdict": list(verdict(marking)),
+        "verdict": [*map(say, verdict(marking))],
     }
 
 
@@ -129,7 +162,7 @@ def _matrices(key: Key, course: Course, typed: Mapping[str, Any]) -> dict[str, A
     for each in entries_of(key, course):
         heads = steps.setdefault(each.step, {})
         rows = heads.setdefault(each.head, {})
-        rows.setdefault(each.row, []).append(str(typed.get(each.name) or "").strip())
+        rows.setdefault(each.row, []).append(_with_point(str(typed.get(each.name) or "")))
     lists = {
         name: [list(rows.values()) for rows in heads.values()] for name, heads in steps.items()
     }
@@ -138,6 +171,18 @@ def _matrices(key: Key, course: Course, typed: Mapping[str, Any]) -> dict[str, A
         for name, heads in lists.items()
         if any(text for rows in heads for row in rows for text in row)
     }
+
+
+def _with_point(text: str) -> str:
+    """Return a typed number with a point in place of a comma, as practice pages do.
+
+    Examples
+    --------
+    >>> _with_point(" 0,5"), _with_point("1,000.5")
+    ('0.5', '1,000.5')
+    """
+    text = text.strip()
+    return text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
 
 
 def _scores(marking: Marking, key: Key, course: Course) -> Iterator[tuple[str, dict[str, float]]]:
@@ -149,6 +194,20 @@ def _scores(marking: Marking, key: Key, course: Course) -> Iterator[tuple[str, d
         place = key.work.turned((*head, each.row, each.column))
         weight = course.most(each.step) / prod(key.solution.shape_of(each.step))
         yield each.name, {"score": _share(marking, marks, place), "weight": float(weight)}
+    for line, share in shares_of(marking):
+        weight = course.most(LINES) / (2 * len(marking.lines))
+        yield line.name, {"score": share, "weight": float(weight)}
+
+
+def _chosen(key: Key, course: Course, typed: Mapping[str, Any]) -> Iterator[tuple[Line, int]]:
+    """Yield the option that is chosen for each line of the map."""
+    if LINES not in course.asked:
+        return
+    options = options_of(key.solution)
+    for line in lines_of(key.solution):
+        text = unescape(str(typed.get(line.name) or "")).strip()  # PrairieLearn submits HTML
+        if text in options:
+            yield line, options.index(text)
 
 
 def _share(marking: Marking, marks: StepMarks, place: Place) -> float:

@@ -6,24 +6,39 @@ characters of texts are therefore written as character references.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 from math import prod
 
 from attncalc.base.errors import InputError
-from attncalc.base.text import on_a_line
+from attncalc.base.text import distinct_names, on_a_line
+from attncalc.exporting.lines import Line, lines_of
 from attncalc.exporting.rules import Course
 from attncalc.problem.fields import LINES
+from attncalc.problem.problem import Problem
+from attncalc.problem.stated import heading
 from attncalc.solving.solution import Solution
 from attncalc.writing import document as parts
 from attncalc.writing.document import DocumentWriter, Grid
+from attncalc.writing.languages.catalogue import catalogue
+from attncalc.writing.languages.translated import in_language
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 
 _SIGN = re.compile(r"[^\w\s.,-]|_", re.ASCII)
 _SUBSCRIPT = re.compile(r"\b([A-Za-z])_([A-Za-z0-9]+)\b")
+_ROOM = "padding: 0 0.5em"
 _BESIDE = "display: inline-block; vertical-align: top; margin-right: 2em"
 INSTRUCTION = "Compute the matrices that are asked for below, and enter each of their numbers."
+TO_CHOOSE = (
+    "For each output, choose the input of its largest weight and that of its second. If several "
+    "share the largest weight, choose one of them. Choose none as the second then, and where all "
+    "other weights show as 0."
+)
 Asks = Callable[[Grid], str]
 """Returns the HTML of the fields for a matrix."""
+Chooses = Callable[[Line], str]
+"""Returns the HTML of the drop-down for a line of the map."""
 
 
 def inert(text: str) -> str:
@@ -55,7 +70,9 @@ def in_symbols(text: str) -> str:
     )
 
 
-def worksheet(solution: Solution, course: Course, asks: Asks) -> str:
+def worksheet(
+    solution: Solution, course: Course, asks: Asks, chooses: Chooses | None = None
+) -> str:
     """Return the given and the asked matrices.
 
     Parameters
@@ -66,22 +83,48 @@ def worksheet(solution: Solution, course: Course, asks: Asks) -> str:
         The rules, with the asked steps.
     asks
         Returns the HTML of the fields for a matrix.
+    chooses
+        Returns the HTML of a drop-down, in systems that have them.
     """
-    return statement(solution) + questions(solution, course, asks)
+    return statement(solution) + questions(solution, course, asks, chooses)
 
 
 def statement(solution: Solution) -> str:
     """Return the instruction, the conventions, and the given matrices side by side."""
-    page = make_page(solution, Contents((), blank=True))
-    return "\n".join((f"<p>{INSTRUCTION}</p>", *_Html().document(page))) + "\n"
+    page = in_language(make_page(solution, Contents((), blank=True)))
+    instruction = catalogue(page.language).say(INSTRUCTION)
+    return "\n".join((f"<p>{instruction}</p>", *_Html().document(page))) + "\n"
 
 
-def questions(solution: Solution, course: Course, asks: Asks) -> str:
-    """Return the asked matrices, with their equations and fields."""
+def questions(
+    solution: Solution, course: Course, asks: Asks, chooses: Chooses | None = None
+) -> str:
+    """Return the asked matrices, with their equations and fields, and the lines of the map."""
     steps = tuple(step for step in solution.plan if step.name in course.asked)
-    page = make_page(solution, Contents(steps, blank=True))
-    sections = (part for part in page.parts if isinstance(part, parts.Section))
-    return "\n".join(text for part in sections for text in _Html(asks).write(part)) + "\n"
+    page = in_language(make_page(solution, Contents(steps, blank=True)))
+    asked = replace(page, parts=page.sections)
+    drawn = _map(solution, chooses) if chooses and LINES in course.asked else ()
+    return "\n".join((*_Html(asks).document(asked), *drawn)) + "\n"
+
+
+def _map(solution: Solution, chooses: Chooses) -> Iterator[str]:
+    """Yield the drop-downs of the map: a table for each head, with a row for each output."""
+    say = catalogue(solution.problem.language).say
+    (weights,) = solution.all_weights
+    outputs = distinct_names(solution.problem.attention_of(weights.name).queries)
+    columns = [say(each) for each in ("largest weight", "second")]
+    yield f"<h4>{say('What each output attends to')}</h4>"
+    yield f"<p>{say(TO_CHOOSE)}</p>"
+    for head, lines in groupby(lines_of(solution), lambda line: line.head):
+        if head:
+            yield f"<p>{say(f'Head {head}')}</p>"
+        cells = list(map(chooses, lines))
+        yield table(outputs, columns, list(zip(cells[::2], cells[1::2], strict=True)))
+
+
+def title_of(problem: Problem) -> str:
+    """Return the name of a question, in the language of the problem."""
+    return on_a_line(catalogue(problem.language).say(heading(problem)))
 
 
 def refuse_the_map(course: Course, system: str) -> None:
@@ -93,7 +136,8 @@ def refuse_the_map(course: Course, system: str) -> None:
 
 def refuse_too_many(solution: Solution, course: Course, system: str, most: int) -> None:
     """Refuse to ask for more entries than a system allows in one question."""
-    count = sum(prod(solution.shape_of(name)) for name in course.asked)
+    counts = (prod(solution.shape_of(name)) for name in course.asked if name != LINES)
+    count = sum(counts) + (len([*lines_of(solution)]) if LINES in course.asked else 0)
     if count > most:
         raise InputError(
             f"{count:,} entries are required, but a question in {system} takes at most {most}: "
@@ -109,18 +153,18 @@ def refuse_other_steps(asked: Iterable[str]) -> None:
         )
 
 
-def table(grid: Grid, cells: Sequence[Sequence[str]]) -> str:
-    """Return a matrix as a table, its rows and columns named; each cell is HTML."""
-    head = "".join(f"<th scope='col'>{inert(name)}</th>" for name in grid.columns)
-    rows = (
+def table(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """Return a table, its rows and columns named; each cell is HTML."""
+    head = "".join(f"<th scope='col' style='{_ROOM}'>{inert(name)}</th>" for name in columns)
+    lines = (
         f"<tr><th scope='row'>{inert(name)}</th>{''.join(map(_cell, row))}</tr>"
-        for name, row in zip(grid.rows, cells, strict=True)
+        for name, row in zip(rows, cells, strict=True)
     )
-    return f"<table>\n<tr><td></td>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
+    return f"<table>\n<tr><td></td>{head}</tr>\n" + "\n".join(lines) + "\n</table>"
 
 
 def _cell(html: str) -> str:
-    return f"<td style='text-align: right; padding: 0 0.5em'>{html}</td>"
+    return f"<td style='text-align: right; {_ROOM}'>{html}</td>"
 
 
 class _Html(DocumentWriter[str]):
@@ -137,10 +181,11 @@ class _Html(DocumentWriter[str]):
         yield f"<ul>{''.join(f'<li>{in_symbols(text)}</li>' for text in facts.texts)}</ul>"
 
     def given(self, given: parts.Given) -> Iterator[str]:
-        yield "<h4>Given</h4>"
+        yield f"<h4>{self.say('Given')}</h4>"
         for grid in given.grids:
-            yield f"<div style='{_BESIDE}'><p>{_named(grid)}</p>"
-            yield table(grid, [[_text(cell) for cell in row] for row in grid.cells()])
+            yield f"<div style='{_BESIDE}'><p>{self._named(grid)}</p>"
+            cells = [[_text(cell) for cell in row] for row in grid.cells()]
+            yield table(grid.rows, grid.columns, cells)
             yield "</div>"
 
     def section(self, section: parts.Section) -> Iterator[str]:
@@ -149,16 +194,15 @@ class _Html(DocumentWriter[str]):
         yield f"<p>{name} &#61; {in_symbols(in_text(section.formula))}</p>"
         for grid in section.grids:
             if grid.head:
-                yield f"<p>{_named(grid)}</p>"
+                yield f"<p>{self._named(grid)}</p>"
             yield self.asks(grid)
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
         """Omit the map, which is not asked for."""
         yield from ()
 
-
-def _named(grid: Grid) -> str:
-    return in_symbols(grid.name) + (f", head {grid.head}" if grid.head else "")
+    def _named(self, grid: Grid) -> str:
+        return in_symbols(grid.name) + (f", {self.say(f'head {grid.head}')}" if grid.head else "")
 
 
 def _text(cell: parts.Cell | None) -> str:

@@ -47,6 +47,12 @@ class LineMark(NamedTuple):
     share: Fraction
     weights: str = "A"
 
+    def are_right(self, key: Key) -> tuple[bool, bool]:
+        """Return whether the solid and the dashed line are right."""
+        if self.written is None:
+            return False, False
+        return _are_right(key.problem.attention_of(self.weights), self.written, self.right)
+
 
 class Map(NamedTuple):
     """The map of one attention.
@@ -175,8 +181,20 @@ def _marked(
 
 def _share(tokens: Attention, found: WrittenConnection, right: Connection) -> Fraction:
     """Return the share of the two lines that are right."""
-    pairs = ((found.most, right.most), (found.second, right.second))
-    return Fraction(sum(_are_same(tokens, names, inputs) for names, inputs in pairs), 2)
+    return Fraction(sum(_are_right(tokens, found, right)), 2)
+
+
+def _are_right(tokens: Attention, found: WrittenConnection, right: Connection) -> tuple[bool, bool]:
+    """Return whether the solid and the dashed line are right."""
+    solid, dashed = (found.most, right.most), (found.second, right.second)
+    if found.is_one:
+        return _is_one_of(*solid), _is_one_of(*dashed)
+    return _are_same(tokens, *solid), _are_same(tokens, *dashed)
+
+
+def _is_one_of(numbers: Sequence[str], inputs: tuple[int, ...]) -> bool:
+    """Return whether the one chosen input is one of those that tie; none, if there is none."""
+    return all(int(number) - 1 in inputs for number in numbers) if numbers else not inputs
 
 
 def _are_same(tokens: Attention, names: Sequence[str], inputs: tuple[int, ...]) -> bool:

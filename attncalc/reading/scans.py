@@ -23,11 +23,15 @@ NEEDED = ("rapidocr", "onnxruntime", "pypdfium2")
 """The packages of the extra ocr."""
 STARTS = {b"%PDF": "a PDF", b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture"}
 MOST_PIXELS, MOST_PAGES, MOST_BYTES = 30_000_000, 12, 50_000_000
+MOST_ENLARGED = 24_000_000
+"""Bytes of a picture up to which it is enlarged to find a QR code."""
 LEAST_SURE = 0.9
 """The mean confidence below which a page is refused: typeset pages have 0.95 and more."""
 HANDWRITING = "of handwriting, 20 to 36 of 51 numbers were recognised in a trial, too few to mark"
+NARROW = 0.55
+"""The step between two letters of a word, in heights of the line: words are further apart."""
 _NUMBER = re.compile(r"[-−–]?\d+(?:[.,]\d+)?")
-_DAGGER = re.compile(r"(?<=\.\d\d)[†‡+tf*']$")
+_DAGGER = re.compile(r"(?<=[.,]\d\d)[†‡÷+tf*']$")
 """The mark of a value that is not 0 and shown as 0.00, and what it is recognised as."""
 _OF_SENTENCES = re.compile(r"[():·+/;]")
 _WORD, _ANOTHER = re.compile(r"[A-Za-z]{3}"), re.compile(r"\s[A-Za-z]{2}")
@@ -105,6 +109,22 @@ def _scanned(data: bytes, place: str, expected: Expected | None) -> Answer:
     note = Unread(0, Path(place).name, why, could_be_matrix=True)
     answer = replace(read, place=place, unread=(note, *read.unread))
     return Scanned(**vars(answer), pages=tuple(pages))
+
+
+def codes_in(place: Path) -> str:
+    """Return what the QR code of each page of a file says; "" where the extra ocr is missing."""
+    if any(find_spec(each) is None for each in NEEDED):
+        return ""
+    import cv2  # rapidocr brings it
+    import numpy as np
+
+    reader, found = cv2.QRCodeDetector(), list[str]()
+    for page in map(np.asarray, _pictures(read_bytes(place), str(place))):
+        text = reader.detectAndDecode(page)[0]
+        if not text and page.size < MOST_ENLARGED:  # small modules of a photo
+            text = reader.detectAndDecode(cv2.resize(page, None, fx=2, fy=2))[0]
+        found.append(text)
+    return "\n".join(found)
 
 
 def _pictures(data: bytes, place: str) -> Iterator[Any]:
@@ -229,13 +249,16 @@ def _words(letters: Sequence[tuple[str, Any]]) -> Iterator[Word]:
     middles = [(box[0] + box[1]) / 2 for _, box in letters]
     steps = sorted(b - a for a, b in pairwise(middles))
     usual = steps[len(steps) // 3] if steps else 0.0
+    height = median(box[3] for _, box in letters)  # beside a point, steps are less than usual
+    least = max(1.75 * usual, NARROW * height)
     start = 0
     for place in range(1, len(letters) + 1):
         is_end = place == len(letters) or letters[place][0] == " "
         if not is_end:
             gap = middles[place] - middles[place - 1]
             minus = letters[place][0] in "-−–" and letters[place - 1][0].isdigit()
-            is_end = minus or (gap > 1.75 * usual and letters[place - 1][0] not in "-−–")
+            dagger = letters[place][0].isdigit() and letters[place - 1][0] in "†‡÷"
+            is_end = minus or dagger or (gap > least and letters[place - 1][0] not in "-−–")
         if is_end:
             yield from _word(letters[start:place])
             start = place

@@ -26,8 +26,11 @@ from attncalc.reading.files import (
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.roster import Student, path_name
+from attncalc.reading.scans import codes_in
 
 MANIFEST = "manifest.json"
+PICTURES = (".png", ".jpg", ".jpeg", ".pdf")
+"""File endings of pages whose QR codes are read."""
 SHORTEST = 3
 """The shortest name that is searched among other words: shorter ones occur anywhere."""
 DEEPEST = 8
@@ -240,10 +243,13 @@ def _codes_of(given: ClassSet) -> dict[str, tuple[int, int]]:
 
 def _by_code(codes: Mapping[str, tuple[int, int]], place: Path) -> Paired | None:
     """Return the student and problem of the only code that a file contains."""
-    if not codes or is_folder(place) or not _is_read(place):
+    is_picture = place.suffix.lower() in PICTURES
+    if not codes or is_folder(place) or not (is_picture or _is_read(place)):
         return None
     try:
-        text = read_bytes(place).decode("utf-8", "ignore").upper()
+        text = (
+            codes_in(place) if is_picture else read_bytes(place).decode("utf-8", "ignore").upper()
+        )
     except AttncalcError:  # marking it reports the error
         return None
     found = {code for pair in _CODE.findall(text) if (code := "-".join(pair)) in codes}

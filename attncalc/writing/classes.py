@@ -11,6 +11,7 @@ from attncalc.solving.solution import solve
 from attncalc.writing.document import Document, Field
 from attncalc.writing.html.page import write_html
 from attncalc.writing.latex import write_latex, write_sheet, write_together
+from attncalc.writing.live.made import write_page
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.problem_file import write_problem
@@ -24,6 +25,8 @@ FORMS: Mapping[str, tuple[str, Callable[[Document], str]]] = {
     "html": (".html", write_html),
 }
 """The forms of worksheets, keys and feedback: file endings, and writers."""
+PRACTICE = {"practice": True, "fill-in": False}
+"""Worksheets to fill in within the browser, and whether they mark."""
 
 
 class Handout(NamedTuple):
@@ -51,7 +54,7 @@ def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
     folder
         The folder in the set, as "ada" or "ada/2".
     formats
-        The forms of the worksheet and of the key, as `FORMS` has them.
+        The forms of the worksheet and of the key, as `FORMS` has them, and those of `PRACTICE`.
     """
     solution = solve(problem)
     worksheet = make_page(solution, Contents(solution.plan, blank=True))
@@ -60,9 +63,15 @@ def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
     files = {f"{folder}/{PROBLEM}": "".join(write_problem(problem))}
     sheet = write_sheet(worksheet)
     for form in formats:
+        if form in PRACTICE:
+            page = write_page(worksheet, practice=True, marks=PRACTICE[form])
+            files[f"{folder}/{form}.html"] = page
+            continue
         ending, write = FORMS[form]
         whole = "".join(write_together([sheet])) if form == "latex" else write(worksheet)
         files[f"{folder}/worksheet{ending}"] = whole
+    for form in [each for each in formats if each in FORMS] or ["markdown"]:
+        ending, write = FORMS[form]
         files[f"{KEYS}/{folder}/key{ending}"] = write(named_key)
     return Handout(files, sheet)
 

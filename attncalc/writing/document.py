@@ -213,10 +213,14 @@ class Section(NamedTuple):
 
 
 class Field(NamedTuple):
-    """Something under its name: who answered; on a worksheet (None), a line to write on."""
+    """Something under its name: who answered; on a worksheet (None), a line to write on.
+
+    `code` is what pages also show as a QR code.
+    """
 
     label: str
     text: str | None
+    code: str = ""
 
 
 class Facts(NamedTuple):

@@ -142,7 +142,7 @@ class _Latex(parts.DocumentWriter[str]):
         yield from self._result(section, f"{name} = {in_tex(section.formula)}")
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
-        yield from _footnote(section)
+        yield from _footnote(section, self.say)
         yield from map(_said, section.remarks)
         yield from self._work(section)
         if section.has_room:
@@ -210,11 +210,11 @@ class _Latex(parts.DocumentWriter[str]):
         yield from tabulars(sheet.grid, self.room)
 
 
-def _footnote(section: parts.Section) -> Iterator[str]:
+def _footnote(section: parts.Section, say: Callable[[str], str]) -> Iterator[str]:
     if found := section.hidden:
         values = [rf"\({in_tex(entry)} = {in_tex(value)}\)" for entry, value in found[:MOST_NAMED]]
-        said = "; ".join([*values, *more_than_named(found)])
-        yield rf"\noindent \textdagger{{}} not zero: {said}.\par"
+        said = "; ".join([*values, *map(say, more_than_named(found))])
+        yield rf"\noindent \textdagger{{}} {say('not zero')}: {said}.\par"
 
 
 def _empty_map(dots: parts.Connections, head: str, say: Callable[[str], str]) -> str:

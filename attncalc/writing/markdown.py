@@ -97,7 +97,7 @@ class _Markdown(parts.DocumentWriter[str]):
             yield _matrix(grid)
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
-        yield from footnote(section)
+        yield from footnote(section, self.say)
         yield from map(escaped, section.remarks)
         for lines in by_rows(section.lines):
             rows = " \\\\\n".join(in_rows(line, LINE) for line in lines)

@@ -201,7 +201,7 @@ def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
 
 def _opening(work: Work, contents: Contents) -> Iterator[parts.Part]:
     if contents.blank or work.problem.whose:
-        yield parts.Field("Name", work.problem.whose or None)
+        yield parts.Field("Name", work.problem.whose or None, work.problem.code)
     yield parts.Facts(conventions(work.problem))
     if contents.given and contents.entries is None:
         yield parts.Given(tuple(given_grids(work, full=contents.shows_all)))

@@ -1,6 +1,6 @@
 """Sentences that plain text, markdown and notes share."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from attncalc.equations.expressions import MINUS_INFINITY, Number
 from attncalc.solving.work import Derivation
@@ -22,11 +22,12 @@ def line_in_text(line: Derivation) -> str:
     return " ".join([*parts, f"  ({line.remark})"] if line.remark else parts)
 
 
-def footnote(section: Section) -> Iterator[str]:
+def footnote(section: Section, say: Callable[[str], str]) -> Iterator[str]:
     """Yield the values that are not 0 and are shown as 0.00."""
     if found := section.hidden:
         values = [f"{in_text(entry)} {in_text(value)}" for entry, value in found[:MOST_NAMED]]
-        yield f"{DAGGER} not zero: {' · '.join([*values, *more_than_named(found)])}"
+        listed = " · ".join([*values, *map(say, more_than_named(found))])
+        yield f"{DAGGER} {say('not zero')}: {listed}"
 
 
 def more_than_named(found: Sequence[object]) -> list[str]:

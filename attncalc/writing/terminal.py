@@ -93,7 +93,7 @@ class _Terminal(parts.DocumentWriter[Text]):
         yield from (Continued(self.known(line_in_text(line))) for line in section.lines)
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
-        yield from map(self._line, (*footnote(section), *section.remarks))
+        yield from map(self._line, (*footnote(section, self.say), *section.remarks))
         if section.has_room:
             yield Text("\n" * (ROOM_FOR_WORK - 1))
 

@@ -98,7 +98,7 @@ def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
 def _gradescope(key: Key, course: Course, target: Target) -> Output:
     from attncalc.exporting.gradescope import autograder, of_one
 
-    made = autograder(of_one(key.problem), course)
+    made = autograder(of_one(key.problem), course, key.problem.language)
     return output(target, made.content, *made.notes)
 
 

@@ -121,7 +121,9 @@ def _autograders(given: ClassSet, versions: Versions) -> Written:
     for name, own in zip(given.problems, versions, strict=True):
         problems = [key.problem for key, _ in own]
         files = gradescope.of_class(given.students, problems)
-        made[Path(f"{path_name(name, 'problem')}.zip")] = gradescope.autograder(files, own[0][1])
+        made[Path(f"{path_name(name, 'problem')}.zip")] = gradescope.autograder(
+            files, own[0][1], problems[0].language
+        )
     notes = next(iter(made.values())).notes
     return {name: each.content for name, each in made.items()}, notes
 

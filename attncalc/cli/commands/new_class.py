@@ -22,7 +22,7 @@ from attncalc.problem.fields import SETTINGS, TEXTS
 from attncalc.problem.serialising import in_json
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.roster import Roster, Student, read_roster
-from attncalc.writing.classes import FORMS, MANIFEST, PROBLEM, TOGETHER, handout, manifest
+from attncalc.writing.classes import FORMS, MANIFEST, PRACTICE, PROBLEM, TOGETHER, handout, manifest
 from attncalc.writing.latex import write_together
 
 
@@ -42,7 +42,7 @@ def new_class(flags: Mapping[str, Any]) -> None:
     _check_flags(flags)
     roster = read_roster(flags["class_"])
     given = read_json_object(Path(flags["problems"]), "the specification")
-    spec = spec_of(given, flags["problems"], tuple(FORMS))
+    spec = spec_of(given, flags["problems"], (*FORMS, *PRACTICE))
     if flags["seed"] is not None:
         spec = spec._replace(seed=flags["seed"])
     target = Target(target_of("--out", flags["out"]).place, is_folder=True)

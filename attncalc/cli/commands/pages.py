@@ -40,6 +40,8 @@ class Form(NamedTuple):
         Whether the work of an HTML page is open.
     practice
         Whether an HTML worksheet is filled in within the browser.
+    marks
+        Whether it marks there what is filled in.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Form(NamedTuple):
     standalone: bool = False
     unfolded: bool = False
     practice: bool = False
+    marks: bool = True
 
     @property
     def picture(self) -> str | None:
@@ -78,7 +81,8 @@ def form_from(flags: Mapping[str, Any]) -> Form:
     name = flags["format"] or _implied_form(target, flags)
     unfolded = bool(flags.get("work") or flags.get("entry"))
     practice = bool(flags.get("practice"))
-    form = Form(name, target, flags["standalone"], unfolded, practice)
+    marks = not flags.get("no_marking")
+    form = Form(name, target, flags["standalone"], unfolded, practice, marks)
     _check_form(form, flags)
     check_targets(target)
     return form
@@ -110,6 +114,8 @@ def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
         raise InputError("npz is binary: pass a file, as -o steps.npz")
     if form.standalone and name == "html":
         raise InputError("html is always a complete document: --standalone is for latex")
+    if not (form.practice or form.marks):
+        raise InputError("--no-marking is for a practice worksheet: add --practice")
     if form.practice and name != "html":
         raise InputError(
             "--practice is for a page of HTML: end the name in .html, or say --format html"
@@ -152,7 +158,7 @@ def _markdown(page: Page, form: Form) -> Output:
 def _html(page: Page, form: Form) -> Output:
     from attncalc.writing.live.made import write_page
 
-    text = write_page(page, unfolded=form.unfolded, practice=form.practice)
+    text = write_page(page, unfolded=form.unfolded, practice=form.practice, marks=form.marks)
     return output(form.target, text, *page.advice)
 
 

@@ -82,6 +82,7 @@ PAGES = (
     _switch("--mixed", "Show exact values as mixed numbers: 2 1/2."),
     BLANK,
     _switch("--practice", "Interactive HTML worksheet."),
+    _switch("--no-marking", "Practice worksheet that cannot compute the answers."),
     EXPLAIN,
     FULL,
     FORMAT,
@@ -300,6 +301,7 @@ COMMANDS: dict[str, Command] = {
 """,
         (*PAGES, *WORDS),
         "decoder",
+        rare="no_marking",
     ),
     "vit": Command(
         "calculate",

@@ -110,7 +110,8 @@ class WrittenConnection(NamedTuple):
 
     `of` is the attention of the map, such as "cross" or "1.self"; "" if none is named. `line` is
     its line; 0 if the form has no lines. `is_told` is true for a sentence in any words, and false
-    for the form of a worksheet.
+    for the form of a worksheet. `is_one` is true for a form in which only one input could be
+    chosen, by its number: one of several that tie is right.
     """
 
     head: int
@@ -120,6 +121,7 @@ class WrittenConnection(NamedTuple):
     of: str = ""
     line: int = 0
     is_told: bool = False
+    is_one: bool = False
 
     @property
     def says(self) -> str:

@@ -24,13 +24,14 @@ from attncalc.reading.answers.prose import (
     could_be_entry,
     is_constant,
     is_of_powers,
+    is_page,
     is_size,
     is_telephone,
     is_worked,
     numbers_in,
     role_of_words,
 )
-from attncalc.reading.naming.name import Name, head_in, is_on_the_way, says_again
+from attncalc.reading.naming.name import Name, head_in, is_on_the_way, says_again, without_again
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
 from attncalc.reading.plain.numerals import is_work as is_calculation
@@ -294,7 +295,7 @@ class _Collector(Keeper):
         self.again = self.again or any(map(says_again, block.names))
         self.copies.look(block, self.found.remarks)
         for text in block.names:
-            if match := _TOKEN.fullmatch(text.strip()):
+            if match := _TOKEN.fullmatch(without_again(text.strip())):
                 self.token, self.token_is_inline = (block.line, int(match[1])), True
         if any(_LISTED.search(name) or _PAIR.search(name) for name in block.names):
             self.leave(block, "there are numbers before its name, too", could_be=True)
@@ -397,8 +398,9 @@ class _Collector(Keeper):
         if base is None and (said := self._step_before(block, grid)):
             return said._replace(row=row)  # softmax, row 1: [0.2 0.8]
         if base is None:  # row 1: [0.2 0.8], below its heading
-            label = self._label_of_rows(grid, row) if self._goes_on_with_rows() else None
-            return label and label._replace(row=row, column=0, number=0)
+            label = self._label_of_rows(grid, row)
+            is_it = label and (self._goes_on_with_rows() or self._is_corrected(label, row, grid))
+            return label._replace(row=row, column=0, number=0) if label and is_it else None
         if self.is_given(base) and (label := self._label_of_rows(grid)):
             return label._replace(row=row, column=0, number=0)  # x1 -> (1, 3), below Queries
         return base._replace(row=row) if not base.row and not base.number else None
@@ -416,6 +418,13 @@ class _Collector(Keeper):
         if label is None:
             return False
         return self.is_fresh or (last is not None and bool(last.row) and last.name == label.matrix)
+
+    def _is_corrected(self, label: Name, row: int, grid: Grid) -> bool:
+        """Return whether words or numbers show that a row corrects the entire matrix before it."""
+        last = self.last
+        if last is None or not last.is_whole or last.name != label.matrix:
+            return False
+        return self.again or self._is_row_of(label._replace(row=row), grid)
 
     def _label_of_rows(self, grid: Grid, row: int = 0) -> Name | None:
         """Return the step whose rows are below its name, if a row is one of them.
@@ -524,8 +533,8 @@ class _Collector(Keeper):
             return
         if block.is_single:
             self._single(block)
-        elif is_telephone(block.text):
-            self.note(block, "", "a telephone number")
+        elif is_telephone(block.text) or is_page(block.text):
+            self.note(block, "", "the number of a telephone, or of a page")
         elif self._replaces_last(block, grid):
             self.keep(block, grid, self._of_last(), "the result below its factors", replaces=True)
         else:

@@ -51,10 +51,14 @@ _COUNT = re.compile(r"^[\s>*-]*\d{1,2}[.):、](?=\s)")
 _RESULT = re.compile(r"[=≈:→]\s*+&?\s*+[\[({]*+\s*+$")
 _OPERATOR = re.compile(r"\s*+[)\]]*+\s*+(?:[*·×^+/@]|\\cdot|\\times|-\s)")
 _BEHIND = re.compile(r"(?:[*·×^+/@]|\\cdot|\\times|\\frac|\bexp)\s*+[\[({]*+\s*+$")
-_RELATION = re.compile(r"[=≈→]")
+_RELATION, _EQUALS = re.compile(r"[=≈→]"), re.compile(r"\s*+[=≈]")
 _WORD = re.compile(
     rf"(?:[-−–—]\s?)?[\dOoQlI]{{1,7}}(?:[.{COMMA}][\dOoQlI]{{1,7}})?(?![\w.]\w)(?!\w)"
 )
+_SCANNED = re.compile(
+    rf"(?<![\w.])\d{{0,6}}(?:[OlI]\d{{0,6}}[.{COMMA}]\d|[.{COMMA}]\d{{0,6}}[OlI]\d)"
+)
+_NAMES = re.compile(r"\s*+[=:≈]")
 _DIGITS = str.maketrans("OoQlI", "00011")
 
 
@@ -110,20 +114,22 @@ class Cut(NamedTuple):
 def numbers_of(text: str) -> list[Number]:
     """Return the numbers of a text with their lines; at most `MOST_NUMBERS`."""
     found: list[Number] = []
+    is_scanned = _SCANNED.search(text) is not None
     for number, line in enumerate(text.split("\n"), start=1):
         if len(found) > MOST_NUMBERS or len(line) > MOST_NUMBERS:
             break
         clean = _FRACTION.sub(_as_fraction, line)
         for pattern in (_INDEX, _COUNT, _TIME):
             clean = _blanked(pattern, clean)
-        clean = with_digits(clean)
+        clean = with_digits(clean, is_scanned=is_scanned)
         last = max((each.end() for each in _RELATION.finditer(clean)), default=0)
         for each in _NUMBER.finditer(clean):
             entry = read_entry(each[0].strip().replace("—", "-").replace("⁻", "-"))
             if entry.value is None:
                 continue
             before = clean[max(0, each.start() - 12) : each.start()]
-            is_before = _OPERATOR.match(clean, each.end()) is not None
+            is_quotient = "/" in each[0] and _EQUALS.match(clean, each.end()) is not None
+            is_before = is_quotient or _OPERATOR.match(clean, each.end()) is not None
             is_operand = is_before or _BEHIND.search(before) is not None
             is_result = not is_before and _RESULT.search(before) is not None
             found.append(
@@ -133,15 +139,18 @@ def numbers_of(text: str) -> list[Number]:
     return found[:MOST_NUMBERS]
 
 
-def with_digits(line: str) -> str:
+def with_digits(line: str, *, is_scanned: bool = False) -> str:
     """Return a line with digits for the letters that a scanner puts in their place.
 
-    A letter alone is a digit only beside a number, and not before a relation.
+    A letter alone is a digit only beside a number, or in a column of a scanned text, and not
+    before a relation.
 
     Examples
     --------
     >>> with_digits("O.l4  l   -l  2"), with_digits("O = l.O of I")
     ('0.14  1   -1  2', 'O = 1.0 of I')
+    >>> with_digits("cat   O  l", is_scanned=True)
+    'cat   0  1'
     """
     if not any(letter in line for letter in "OoQlI"):
         return line
@@ -149,14 +158,17 @@ def with_digits(line: str) -> str:
         m for m in _WORD.finditer(line) if not line[max(0, m.start() - 1) : m.start()].isalnum()
     ]
     are_sure = [
-        any(c.isdigit() or c in f".{COMMA}" for c in m[0]) or m[0][0] in "-−–—" for m in words
+        any(c.isdigit() or c in f".{COMMA}" for c in m[0])
+        or m[0][0] in "-−–—"
+        or (is_scanned and line[: m.start()].endswith("  ") and not _NAMES.match(line, m.end()))
+        for m in words
     ]
     for order in (range(1, len(words)), range(len(words) - 2, -1, -1)):
         for i in order:
             j = i - 1 if order.step > 0 else i + 1
             a, b = sorted((words[i], words[j]), key=lambda m: m.start())
             is_beside = not line[a.end() : b.start()].strip(" \t,;&|()[]\\")
-            is_name = line[words[i].end() :].lstrip()[:1] in ("=", ":", "≈")
+            is_name = _NAMES.match(line, words[i].end())
             are_sure[i] = are_sure[i] or (are_sure[j] and is_beside and not is_name)
     pieces, stop = [], 0
     for word, is_sure in zip(words, are_sure, strict=True):
@@ -216,11 +228,13 @@ def cuts(
     is_operand = np.array([each.is_operand for each in numbers], bool)
     is_result = np.array([each.is_result for each in numbers], bool)
     is_last = np.array([each.is_last for each in numbers], bool)
+    is_decimal = np.array([bool(each.entry.decimals) for each in numbers], bool)
     agree &= free[:, np.newaxis, np.newaxis]
     runs = {
         "in order": free & ~is_operand,
         "as results": free & is_result,
         "behind relations": free & is_last,
+        "decimals": free & ~is_operand & is_decimal,  # among counts of tokens
         "among others": ~is_operand,  # at equal distances, whatever is between
     }
     seen, found = set[bytes](), []

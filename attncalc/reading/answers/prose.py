@@ -41,6 +41,7 @@ _TELEPHONE = re.compile(
     re.IGNORECASE,
 )
 """A telephone number begins with + and a country, or with 0."""
+_PAGE = re.compile(r"\s*[-–—]+ \d{1,3} [-–—]+\s*")
 _DATE = re.compile(
     r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?=T?\b|T\d)"
     r"|(?:\bT?|(?<=\d)T)\d{1,2}:\d\d(?::\d\d)?\b"
@@ -133,6 +134,11 @@ def is_telephone(text: str) -> bool:
     (True, False, False)
     """
     return len(text) < 60 and _TELEPHONE.fullmatch(text.strip(" .")) is not None
+
+
+def is_page(text: str) -> bool:
+    """Return whether a line is the number of a page between dashes."""
+    return _PAGE.fullmatch(text) is not None
 
 
 def is_worked(names: list[str]) -> bool:

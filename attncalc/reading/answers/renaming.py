@@ -180,6 +180,8 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
     if "S_masked" in options and part.name in ("S", "S_scaled") and np.isneginf(values).any():
         return "S_masked" if np.isneginf(expected.steps["S_masked"]).any() else None
     own = _agreement(part.name, values, expected)
+    if is_doubled and part.name == "S_masked" and _is_unmasked(values, expected.steps[part.name]):
+        own = 0
     shares = {meant: _agreement(meant, values, expected) for meant in options}
     best = max(shares, key=lambda each: shares[each])
     is_surely = own <= SURE and shares[best] == 1

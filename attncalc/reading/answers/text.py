@@ -22,6 +22,7 @@ from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
 from attncalc.reading.answers.map_lines import MapReader, with_tables
+from attncalc.reading.answers.map_numbers import is_prose, map_by_weights
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
     Part,
@@ -47,7 +48,7 @@ from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
-from attncalc.reading.plain.sentence_rows import with_rows, without_senders
+from attncalc.reading.plain.sentence_rows import with_counted_rows, with_rows, without_senders
 from attncalc.reading.plain.sentence_vectors import with_vectors
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 from attncalc.reading.plain.topics import with_topics
@@ -106,6 +107,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = _turned_alike(matrices, expected, found)
     _tell_columns(matrices, expected, found)
     faults += [*found.faults, *faults_in(matrices)]
+    _take_map_by_weights(plain, matrices, expected, found, of_map)
     unread = tuple(sorted(found.unread, key=lambda each: each.line))
     connections = lines_from_one(map(page.lines.named, found.connections)) or None
     says = (each.says for each in connections or ())  # each has been noted, in this order
@@ -114,6 +116,40 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     return Answer(
         place, matrices, connections, tuple(faults), unread, tuple(found.remarks), taken
     )  # fmt: skip
+
+
+def _take_map_by_weights(
+    text: str,
+    matrices: Mapping[str, WrittenMatrix],
+    expected: Expected,
+    found: Collected,
+    of_map: MapReader,
+) -> None:
+    """Read a map that is not complete from the lines that belong to no step."""
+    has_one = [each.shape[0] for each in of_map.weights] == [1]
+    if not (has_one and matrices) or of_map.is_complete(found.connections):
+        return
+    ((weights,),) = of_map.weights
+    own = matrices.get("A")
+    if own is not None and own.shape == weights.shape and np.isfinite(own.values).all():
+        weights = own.values
+    left = {each.line for each in found.unread}
+    own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
+    steps = {line for each in own_parts for line in range(each.line, each.last + 1)}
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.split("\n"), start=1)
+        if number not in steps or is_prose(line)
+    ]
+    if stated := map_by_weights(lines, weights, expected.labels):
+        numbers = [each.line for each in stated]
+        own_lines = {*range(min(numbers), max(numbers) + 1)}
+        own_lines |= {e.line for e in found.taken if e.line <= min(numbers) <= e.last}
+        found.unread[:] = [each for each in found.unread if each.line not in own_lines]
+        found.taken[:] = [e for e in found.taken if e.what != "map" and e.line not in own_lines]
+        found.connections[:] = stated
+        texts = dict(lines)
+        found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
 
 
 def _with_ascii_digits(text: str) -> str:
@@ -138,6 +174,8 @@ def _rewritten(text: str, expected: Expected) -> str:
         return _step_named(expected, words)[1]
 
     text = in_english(with_layers_in_words(with_tables(text)))
+    shapes = {key.shape[-2:] for key in expected.steps.values()}
+    text = with_counted_rows(text, partial(_names_a_row, expected), shapes)
     text = with_corrections(without_references(without_senders(text)))
     text = with_rows_of_tokens(text, expected.labels)
     named = partial(_step_named, expected)
@@ -264,7 +302,9 @@ def _turned_alike(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> dict[str, WrittenMatrix]:
     """Return the matrices, transposed if tokens are columns in several: by names or by numbers."""
-    turned = {part.name for part in found.parts if part.turned}.intersection("QKV")
+    all_turned = {part.name for part in found.parts if part.turned}
+    turned = all_turned.intersection("QKV")
+    has_weights_turned = any(own_name(name)[:1] in ("S", "A") for name in all_turned)
     others = {
         name for name, each in matrices.items()
         if name not in turned and each.shape[::-1] == expected.shape(name) != each.shape
@@ -281,9 +321,10 @@ def _turned_alike(
         is_like = share_alike(written.values.T, expected.steps.get(name, written.values[:0])) == 1
         by_numbers = bool(others and columns) and is_like and name in {*columns, *others}
         by_numbers = by_numbers and own_name(name) in "QKVO"
+        by_numbers = by_numbers or (name in columns and has_weights_turned)
         if by_numbers or (name in others and len(turned) >= ENOUGH_COLUMNS):
             made[name] = written.arranged(np.transpose)
-            like = " and ".join(sorted(others if by_numbers else turned))
+            like = " and ".join(sorted(all_turned or others))
             found.remarks.append(f"{name} is read transposed, as {like} are")
     return made
 
@@ -328,7 +369,7 @@ def _matrices(
     matrices = {}
     for name, own in by_name.items():
         own = _as_heads(_in_order(own, expected, found), expected, found)
-        latest = _latest(own, expected, found)
+        latest = _corrected(_latest(own, expected, found), expected)
         for part in latest:
             if part.corrects:
                 found.remarks.append(f"line {part.line}: {part.what} is corrected here")
@@ -345,6 +386,19 @@ def _matrices(
             continue
         matrices[name] = matrix_of(latest, expected.shape(name), expected.by_columns)
     return matrices
+
+
+def _corrected(parts: list[Part], expected: Expected) -> list[Part]:
+    """Return parts with a right row below its entire matrix as a correction of it."""
+    key = expected.steps.get(parts[0].name)
+    wholes = [part for part in parts if part.is_whole]
+    if key is None or key.ndim != 2 or len(wholes) != 1 or expected.by_columns:
+        return parts
+    after = parts[parts.index(wholes[0]) + 1 :]
+    rows = [p for p in after if 0 < p.row <= len(key) and not p.column and len(p.rows) == 1]
+    values = {id(p): matrix_of_entries([entries_of(p.rows)], "").values for p in rows}
+    right = {n for p in rows if share_alike(values[n := id(p)], key[p.row - 1 : p.row]) == 1}
+    return [part._replace(is_again=True) if id(part) in right else part for part in parts]
 
 
 def _of_one_width(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
@@ -473,6 +527,11 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
                 if is_right or _is_other(wholes[-1], part, expected):
                     _list(part, wholes[-1], found)
                     continue
+                if _are_powers(wholes[-1], part):
+                    text = " / ".join(map(" ".join, part.rows))
+                    how = f"e to the power of {part.what}"
+                    found.taken.append(Taken(part.line, part.line, "", how, text))
+                    continue
                 lines = f"line {wholes[0].line} and again on line {part.line}"
                 found.remarks.append(f"{part.what} is written on {lines}: the later one counts")
                 if _is_lost(wholes[-1], part, expected):
@@ -480,6 +539,18 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
             own[:] = [each._replace(is_again=False) for each in own if not each.is_whole]
         own.append(part)
     return [part for own in kept.values() for part in own]
+
+
+def _are_powers(before: Part, part: Part) -> bool:
+    """Return whether a matrix is e to the power of an earlier one of its name: work."""
+    scores, values = (
+        matrix_of_entries([entries_of(each.rows)], "").values for each in (before, part)
+    )
+    with np.errstate(over="ignore"):
+        powers = np.exp(scores)
+    return values.shape == powers.shape and bool(
+        (np.abs(values - powers) <= NEAR_SUM * np.maximum(1, powers)).all()
+    )
 
 
 def _is_rather_another(before: Part, part: Part, expected: Expected, found: Collected) -> bool:
@@ -495,7 +566,10 @@ def _is_rather_another(before: Part, part: Part, expected: Expected, found: Coll
     ):
         return False
     values = [matrix_of_entries([entries_of(each.rows)], "").values for each in (before, part)]
-    first, second = (expected.agreement(part.name, each) for each in values)
+    first, second = (
+        max(expected.agreement(part.name, own) for own in (each, each.swapaxes(-1, -2)))
+        for each in values
+    )
     return first == 1 and second < WRONG and values[0].size > len(values[0]) > 1
 
 

@@ -24,11 +24,11 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, near, numbers_of
-from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.expected import NEAR, Expected
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_COMMENT, IN_SENTENCE, NO_NAME, PROSE
 from attncalc.reading.plain.corrections import is_correction
-from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.marks import COLUMN, COMMA
 
 ENOUGH = 0.75
 """The share of entries that must agree for a cut to be a step."""
@@ -57,6 +57,8 @@ ONE = 0.011
 """The largest rounding error of a weight in a sum."""
 MOST_WINDOWS = 6
 """The largest number of repetitions of a step that are recognised."""
+LONGEST_HEADING = 60
+LIKE_WORK = ("a line of work", "a line of a program")
 MOST_ROWS = 100
 """The largest number of rows for which a number at the start of a line may only count it."""
 
@@ -73,7 +75,6 @@ _SENTENCE, _ASIDE = re.compile(r"[.!?;] "), re.compile(r"\([^()]{0,80}\)")
 _RULE = re.compile(r"\s*[|:+=─━═┼├┤-][\s|:+=─━═┼├┤-]*")
 _NUMBERS = re.compile(r"[\d.,;:|()\[\]=+*/-]+")
 _SEPARATORS = re.compile(r"[\s,;|│┃&/]*+(?:(?:and|und|et|y|e|i|en|和|と)[\s,;|│┃&/]*+)?")
-_COLUMN = re.compile(r"col|spalte|列|kolom|столб|cbind|hcat", re.IGNORECASE)
 _OF_ROW = rf"-?[\d.{COMMA}/]{{1,20}}"
 _ROWS = re.compile(
     rf"[\[(] ?{_OF_ROW}(?:(?: ?[,;] ?| ){_OF_ROW}){{1,20}} ?[\])]"
@@ -101,14 +102,29 @@ def witnessed(
     A slash is first that of a fraction, then a separator of numbers; one that is drawn as part of
     a bracket is neither.
     """
+    is_left = any(each.could_be_matrix for each in found.unread)
+    if not is_left and all(_is_settled(matrices.get(n), k) for n, k in expected.steps.items()):
+        return matrices
     text = _DRAWN.sub(" ", _without_discarded(text, found))
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
         witness = Witness(each, found, expected, named, beside)
         matrices = witness.testify(matrices)
         witness.without_witnessed(matrices)
         witness.without_prose(matrices)
-    _list_work_like(found, {n: key for n, key in expected.steps.items() if n not in matrices})
+        missing = {n: key for n, key in expected.steps.items() if n not in matrices}
+        witness.list_announced(missing)
+    _list_work_like(found, missing)
     return matrices
+
+
+def _is_settled(written: WrittenMatrix | None, key: Matrix) -> bool:
+    """Return whether a step was read in its shape, and no other cut can be better."""
+    if written is None:
+        return False
+    if written.problem or written.shape not in (key.shape, (1, *key.shape)):
+        return False
+    is_full = not np.isnan(written.values).any()
+    return is_full and float(near(written.values, key).mean()) > WRONG
 
 
 def _without_discarded(text: str, found: Collected) -> str:
@@ -125,12 +141,24 @@ def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
     """List work and prose that may contain an unread step: as many numbers, or its rows."""
     for each in [each for each in found.taken if not each.what]:
         name = ""
-        if each.how == "a line of work" and "[" in each.text and not _RELATION.search(each.text):
+        if each.how in LIKE_WORK and "[" in each.text and not _RELATION.search(each.text):
             count = len(numbers_of(each.text))
             name = next((n for n, key in missing.items() if key.size == count), "")
         elif each.how == PROSE:
             widths = {len(numbers_of(row)) for row in _ROWS.findall(each.text)}
-            name = next((n for n, key in missing.items() if key.shape[-1] in widths), "")
+            decimals = [each for each in numbers_of(each.text) if each.entry.decimals]
+            name = next(
+                (
+                    n
+                    for n, key in missing.items()
+                    if key.shape[-1] in widths
+                    or (
+                        len(decimals) > 1
+                        and all((abs(key - n.value) <= NEAR).any() for n in decimals)
+                    )
+                ),
+                "",
+            )
         if name:
             found.taken.remove(each)
             found.unread.append(Unread(each.line, each.text, f"it may be {name}: name it", True))
@@ -172,7 +200,7 @@ class Witness:
         doubtful = [
             name
             for name, key in self.expected.steps.items()
-            if key.ndim == 2 and not self._is_settled(read.get(name), key)
+            if key.ndim == 2 and not _is_settled(read.get(name), key)
             if name not in read or not _is_left_blank(read[name])
         ]
         is_left = any(each.could_be_matrix for each in self.found.unread)
@@ -237,15 +265,6 @@ class Witness:
                 continue
             if not near(other, steps[name]).all():
                 yield name, other
-
-    def _is_settled(self, written: WrittenMatrix | None, key: Matrix) -> bool:
-        """Return whether a step was read in its shape, and no other cut can be better."""
-        if written is None:
-            return False
-        if written.problem or written.shape not in (key.shape, (1, *key.shape)):
-            return False
-        is_full = not np.isnan(written.values).any()
-        return is_full and float(near(written.values, key).mean()) > WRONG
 
     def _take_later(self, read: dict[str, WrittenMatrix]) -> None:
         """Read a later version of a step whose numbers are all right, where an earlier is not."""
@@ -371,7 +390,7 @@ class Witness:
         key = self.expected.steps[name]
         height, width = key.shape
         groups = self._named_groups(name, height, width)
-        is_column = any(_COLUMN.search(self._words(each)) for each in groups)
+        is_column = any(COLUMN.search(self._words(each)) for each in groups)
         is_of_shape = written is not None and not written.problem and written.shape == key.shape
         if is_of_shape and not is_column:
             return None
@@ -569,7 +588,7 @@ class Witness:
     def _may_be_turned(self, name: str, cut: Cut) -> bool:
         """Return whether columns are listed as rows, and a matrix is not transposed by mistake."""
         columns = [[*column] for column in zip(*cut.rows, strict=True)]
-        are_named = any(_COLUMN.search(self._words(column)) for column in columns)
+        are_named = any(COLUMN.search(self._words(column)) for column in columns)
         is_square = len(cut.rows) == len(cut.rows[0])
         return are_named or not (is_square or own_name(name)[:1] in "SA")
 
@@ -645,7 +664,9 @@ class Witness:
             if again and each.could_be_matrix:
                 how = f"{again} again"
                 self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
-            elif not (each.could_be_matrix and self._is_read(each, own)):
+            elif not each.could_be_matrix or not (
+                self._is_read(each, own) or self._is_softmax(own, read)
+            ):
                 left.append(each)
         self.found.unread[:] = [*left, *self._left_over()]
 
@@ -686,6 +707,7 @@ class Witness:
         sizes = {1.0, *(float(size) for key in steps.values() for size in key.shape)}
         right = {n for n in read if n in steps and read[n].shape == steps[n].shape}
         right = {n for n in right if near(read[n].values, steps[n]).all()}
+        is_done = not missing and right == {*read}
         for each, numbers in zip(unread, own, strict=True):
             words = _NUMBERS.split(each.text[:200])
             is_told = each.why == IN_SENTENCE and not is_correction(each.text)
@@ -693,7 +715,7 @@ class Witness:
             said = {self.beside(word) for word in words} - known
             said |= {word for word in words if word.strip(AROUND) in self.expected.labels}
             rows = map(len, _side_by_side(numbers, each.text))
-            is_row = any(row > 1 and row in widths for row in rows)
+            is_row = not is_done and any(row > 1 and row in widths for row in rows)
             is_prose = any(map(_WORD.search, words)) and not is_row
             values = {number.value for number in numbers}
             is_size = values <= sizes and 1 < len(numbers) < FEW
@@ -701,6 +723,22 @@ class Witness:
             if not numbers or (not said and (is_prose or is_alone or is_size)):
                 place = self.found.unread.index(each)
                 self.found.unread[place] = each._replace(could_be_matrix=False)
+
+    def list_announced(self, missing: Mapping[str, Matrix]) -> None:
+        """List the numbers below a heading that names a step which was not read."""
+        lines = {each.line for each in self.found.unread if each.could_be_matrix}
+        of_map = {each.line for each in self.found.taken if "map" in each.what + each.how}
+        for number, text in enumerate(self.lines, start=1):
+            name = self.named(text.strip(AROUND)) if len(text) < LONGEST_HEADING else ""
+            if name not in missing or _RELATION.search(text):
+                continue
+            below = {*range(number + 1, number + 2 + len(missing[name]))} - of_map
+            free = zip(self.numbers, self.free, strict=True)
+            count = sum(is_free and n.line in below for n, is_free in free)
+            if not below & lines and count >= WRONG * missing[name].size:
+                why = f"{name} is named here, but the numbers below it are not read"
+                self.found.unread.append(Unread(number, text.strip(), why, could_be_matrix=True))
+                lines.add(number + 1)
 
     def _is_read(self, unread: Unread, own: list[Number]) -> bool:
         """Return whether the results in an unread text are all parts of steps."""
@@ -724,6 +762,21 @@ class Witness:
         )
         said = Counter(n.value for n, is_one in zip(own, is_result, strict=True) if is_one)
         return said <= there
+
+    def _is_softmax(self, own: list[Number], read: Mapping[str, WrittenMatrix]) -> bool:
+        """Return whether the decimals of a text are e^s of scores, or the sums of their rows."""
+        said = np.array([each.value for each in own if each.entry.decimals])
+        scores = [
+            np.nan_to_num(each.values, nan=-np.inf) for n, each in read.items()
+            if own_name(n)[:1] == "S"
+        ]  # fmt: skip
+        if len(said) < 2 or not scores:
+            return False
+        with np.errstate(all="ignore"):
+            powers = [np.exp(each) for each in scores]
+        known = np.concatenate([[*each.ravel(), *each.sum(axis=-1).ravel()] for each in powers])
+        within = np.abs(said[:, None] - known) <= ONE * np.maximum(1, known)
+        return bool(within.any(axis=1).all())
 
     def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
         """Yield where the same numbers begin on a line, consecutively."""

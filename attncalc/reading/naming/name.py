@@ -28,7 +28,8 @@ _CALL = re.compile(
 _OF_FRAME = re.compile(r"^(?:df|mat|arr)_(?=\w)")
 _AGAIN = re.compile(
     r"^\W*(?:correction|corrected|korrektur|korrigiert|berichtigung|berichtigt|corrige|corrigé|"
-    r"correccion|corrección|fixed|revised|new|neu|actually)\b\s*(?:[:!.-]\s*|$|(?=\w))",
+    r"correccion|corrección|fixed|revised|new|neu|actually|(?:oh )?(?:no,? )?wait|oops|ups)\b"
+    r"\s*(?:[:!.,-]\s*|$|(?=\w))",
     re.IGNORECASE,
 )
 _HEAD = re.compile(
@@ -64,8 +65,12 @@ _SAME = re.compile(
 """A comparison with another matrix, which is not the name."""
 _ON_THE_WAY = re.compile(
     r"(?:np\.|torch\.|jnp\.)?(?:exp|log|ln|sqrt|max|sum)\(.*\)|e\^\{?[A-Za-z]\}?"
-    r"|map\w{0,10}[\[(]\{?exp\b.{0,60}",
+    r"|map\w{0,10}[\[(]\{?exp\b.{0,60}"
+    r"|(?:the )?(?:row )?(?:exponen[tcz]|esponen[tz])\w{0,12}\b(?: .{0,60})?",
     re.I,
+)
+_TRANSPOSED = re.compile(
+    r"\b(?:transpos|transpon|traspost|trasposta|transpuest|getransponeerd)|转置|転置", re.IGNORECASE
 )
 _NUMBERED = re.compile(r"(?<=[QKSAVHO])(?:_?[{(]?(\d)[)}]?|\^[{(]{1,2}(\d)[)}]{1,2})")
 _SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
@@ -198,6 +203,8 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
         or _expression(clean)
         or (None if is_product(clean) else _words(clean))
     )
+    if name and name.matrix in "QKVO" and name.how != "expression":
+        name = name._replace(turned=name.turned or _TRANSPOSED.search(clean) is not None)
     if name and head and not name.head:
         return name._replace(head=head, row=name.row)
     return name

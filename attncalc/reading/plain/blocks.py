@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from attncalc.reading.plain.clauses import Clause, clauses_of
 from attncalc.reading.plain.grids import Document, Grid, Line, document_of
-from attncalc.reading.plain.marks import GRID, typed
+from attncalc.reading.plain.marks import COLUMN, GRID, typed
 from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry
 from attncalc.reading.plain.rows import (
     LONGEST_OF_WORK,
@@ -42,6 +42,11 @@ PREAMBLE = re.compile(
     re.I,
 )
 """The header of a mail, or the lines that a program prints when it starts."""
+_REMARKED = re.compile(
+    rf"(?P<row>\s*(?P<label>[^\W\d_]{{1,30}})[:\s]\s*{GRID.pattern}) {{3,}}"
+    rf"[^=≈{GRID.pattern[1:-1]}]+"
+)
+"""A row of a token, and a remark far behind it: cat [1, 3]       1 pt per row."""
 _BEHIND_ROW = re.compile(r"(?<=[\d.%]) {2,}+\((?=[^()]*[^\d\s.,;()])[^()]{3,160}\)$")
 """Work in brackets after a row of numbers."""
 _GOES_ON = re.compile(r"\s*+(?:[=→]|≈(?![-.\d]))")
@@ -380,6 +385,8 @@ class _Parter:
             stop += 1
         names, rows = _counted(names, rows)
         rows = without_uneven_counts(rows) if rows and not names[0] else rows
+        if len(rows) > 1 and all(map(COLUMN.search, names)) and len({*map(len, rows)}) == 1:
+            names, rows = [""] * len(rows), [list(column) for column in zip(*rows, strict=True)]
         if not rows or (names[0] and len(rows) < 2 and not self._may_be_row(names[0], rows[0])):
             return 0
         self._grid(i, stop, [], rows, names if names[0] else [])
@@ -513,7 +520,10 @@ class _Parter:
         """Split a line at its equals signs."""
         if _HEADING.match(line.text):
             self.is_new = True
-        clauses = self._clauses(line, _with_signs(_without_bars(line.text), self.names_a_row))
+        text = _with_signs(_without_bars(line.text), self.names_a_row)
+        if (row := _REMARKED.fullmatch(text)) and row["label"] in self.labels:
+            text = row["row"]
+        clauses = self._clauses(line, text)
         if all(clause.kind == "nothing" and not clause.factors for clause in clauses):
             names = [name for clause in clauses for name in clause.names]
             work = [each for clause in clauses for each in clause.work]

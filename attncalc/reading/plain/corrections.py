@@ -4,8 +4,10 @@
 """
 
 import re
+from itertools import pairwise
 
 from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.rows import split_row
 
 LONGEST = 300
 _PLACE = r"(?:_ ?)?[\[({]? ?\d{1,2}(?: ?[,;] ?\d{1,2})?(?: ?[\])}])?"
@@ -22,7 +24,8 @@ _VALUE = (
     rf"{_NUMBER}(?![\w/]|[.,{COMMA}]\d)|[\[(] ?{_NUMBER}(?:(?:[,;] ?| ){_NUMBER}){{1,12}} ?[\])]"
 )
 _SHOULD = re.compile(
-    rf"(?P<name>{_NAME}) ?(?:should|must|ought to|needs to|has to|is actually|was meant to"
+    rf"(?P<name>{_NAME}|\b(?:row|zeile|ligne|fila) \d{{1,2}}\b) ?"
+    r"(?:should|must|ought to|needs to|has to|is actually|was meant to"
     r"|muss|müsste|sollte|soll|devrait|doit|debería|debe|deve|dovrebbe|deveria|moet|应该|应|は)"
     r"(?: (?:actually|really|rather|instead|of course|eigentlich|natürlich|plutôt))?"
     r"(?: ?(?:be|read|say|have been|être|ser|essere|zijn|是|为))? ?[:=]? ?"
@@ -35,6 +38,13 @@ _LED = re.compile(
     rf"(?P<name>{_NAME}) ?(?:=|is|ist|est|es|è|é) ?(?P<value>{_VALUE})(?P<rest>.*)",
     re.IGNORECASE,
 )
+_ROW_IS = re.compile(
+    rf"[^\d=:\n]{{0,80}}?(?P<name>\brow \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})) "
+    rf"(?:is|=|es|ist|est|è|é) (?P<value>{_NUMBER}(?:(?:, ?| {{1,4}}){_NUMBER}){{1,12}})"
+    r"[^\d\n]{0,80}$",
+    re.IGNORECASE,
+)
+"""A row in a sentence with nothing else: the third row of K is 1 -2, and not as above."""
 _SORRY = re.compile(
     r"\W{0,8}(?:sorry|oops|ups|pardon|entschuldigung|désolée?|perdón|scusi|scusa|desculpe|perdão|抱歉)"
     r"\b.{0,80}\d",
@@ -47,6 +57,9 @@ _INSTEAD = re.compile(
     rf"|,? ?!=) ?(?:{_VALUE})",
     re.IGNORECASE,
 )
+_ROW, _SEVERAL = re.compile(r"[^\W\d_]+ \d{1,2}$"), re.compile(r"\d[,; ]+[-+.\d]")
+"""A row without the name of its step, which is corrected whole: its sum is one number."""
+_ENDS = re.compile(r"[^\W\d_][ :]{0,3}$")
 _NO_NUMBER = re.compile(r"[^\d=]*")
 _NAMED = re.compile(rf"{_NAME}|\brow of (?-i:{_LETTER})\b", re.IGNORECASE)
 _CORRECTS = re.compile(
@@ -79,17 +92,25 @@ def with_corrections(text: str) -> str:
     >>> with_corrections("oh no, Q[2,1] should be -1, not 1!")
     'correction: Q[2,1] = -1'
     """
-    return "\n".join(_line(line) for line in text.split("\n"))
+    lines = text.split("\n")
+    for i, (line, below) in enumerate(pairwise(lines)):
+        if _CORRECTS.search(line) and _ENDS.search(line) and (row := split_row(below)):
+            lines[i], lines[i + 1] = f"{line} [{' '.join(row)}]", ""
+    return "\n".join(map(_line, lines))
 
 
 def _line(line: str) -> str:
     if len(line) > LONGEST or not any(map(str.isdigit, line)):
         return line
+    if said := _ROW_IS.match(line):
+        return f"{said['name']} = [{said['value']}]"
     found = _LED.match(line) or (_CORRECTS.search(line) and _SHOULD.search(line))
     if not found:
         return line
     rest = _INSTEAD.sub("", found["rest"], count=1)
     before = line[: found.start()]
     if not (_NO_NUMBER.fullmatch(rest) and _NO_NUMBER.fullmatch(before)):
+        return line
+    if _ROW.match(found["name"]) and not _SEVERAL.search(found["value"]):
         return line
     return f"correction: {found['name']} = {found['value']}"

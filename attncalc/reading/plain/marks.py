@@ -18,6 +18,10 @@ PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 UNMARKED = re.compile("[\ue000-\ue003\ue005-\uf8ff\U000f0000-\U0010ffff]")
 """The same, except the decimal commas of a marked text."""
 
+COLUMN = re.compile(
+    r"\bcol(?:\b|[\d_]|umn|onn|una)|spalte|列|kolom|kolum|kolonn|столб|cbind|hcat", re.IGNORECASE
+)
+"""A word for a column, which may be written on one line."""
 WIDE = {"。": ". ", "、": ", ", "，": ", ", "；": "; ", "：": ": "}
 """Separators of words and numbers in Chinese and Japanese; none of them is part of a number."""
 

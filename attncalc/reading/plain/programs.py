@@ -13,6 +13,9 @@ _MATRIX = re.compile(
     r"\bmatrix\( ?c\(([-+.,\d\s/]{1,4000})\)"
     r"((?: ?, ?(?:(?:nrow|ncol|byrow) ?= ?)?[\w.]{1,9}){1,3}) ?\)"
 )
+_VECTOR = re.compile(r"\bc\(([^()=]{1,400})\)")
+_BOUND = re.compile(r"\b([rc])bind\(((?:\s*+(?:\w{1,20} ?= ?)?c\([^()=]{1,400}\)\s*+,?){2,100}+)\)")
+"""R's rbind(c(1, 2), c(3, 4)), with or without names."""
 MOST = 2000
 """The largest number of entries of a sparse matrix."""
 _FLAT = re.compile(r"\bMatrix\( ?(\d{1,4}) ?, ?(\d{1,4}) ?, ?\[([^\[\]]{1,20000})\]")
@@ -71,6 +74,14 @@ _PRINTED = tuple(
         (("(%o", "(%i"), r"^\(%[io]\d{1,4}\) ?", ""),
         (("matrix([",),
          r"\bmatrix\((\[[^\[\]()]{1,400}\](?:, ?\[[^\[\]()]{1,400}\])*+)\)", r"[\1]"),
+        # comparisons in tests, and Rust's dbg!
+        (("llclose(", "_equal(", "_close("),
+         r"^([ \t]*)(?:assert )?(?:\w{1,12}\.){0,2}(?:assert_)?(?:allclose|array_(?:almost_)?equal"
+         r"|equal|close|all_close)\(((?:\w{1,20}\()?[A-Za-z]\w{0,20})(?:\([\w, ]{0,20}\))?\)?, ?"
+         r"(?:\w{1,12}\.(?:array|tensor)\()?(\[[^()\n]{1,2000}\])\)?"
+         r"(?:, ?[ar]tol ?= ?[\d.e-]{1,9}){0,2}\)[ \t]*$", r"\1\2 = \3"),
+        ((".rs:",), r"^\[[\w./-]{1,80}\.rs:\d{1,6}:\d{1,4}\] ", ""),
+        (("&",), r"^(?:\w{1,20}\()?&(?:mut )?([a-z]\w{0,30})\)? = (?=\[)", r"\1 = "),
         # times before the lines of a log
         ((":",), r"^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?Z?\]?(?: [-|])? ?"
          r"(?=\[?[A-Za-z])", ""),
@@ -102,6 +113,8 @@ def without_session(text: str) -> str:
     for signs, pattern, plain in _PRINTED:
         if any(sign in text for sign in signs):
             text = pattern.sub(plain, text)
+    if "bind(" in text:
+        text = _BOUND.sub(_as_bound, text)
     if "[," in text and ",]" in text:
         text = _COUNTED_ROW.sub(r"\1", _COUNTED_COLUMNS.sub(_as_heading, text))
     if "e+" in text or "e-" in text:
@@ -163,6 +176,15 @@ def _of_places(match: "re.Match[str]") -> str:
         " ".join(said.get((i, j), "0") for j in range(1, width + 1)) for i in range(1, height + 1)
     ]
     return f"[{'; '.join(rows)}]"
+
+
+def _as_bound(match: "re.Match[str]") -> str:
+    """Return the vectors of R's rbind as rows, and those of cbind as columns."""
+    vectors = [[cell.strip() for cell in each.split(",")] for each in _VECTOR.findall(match[2])]
+    if len({len(each) for each in vectors}) != 1:
+        return match[0]
+    rows = vectors if match[1] == "r" else zip(*vectors, strict=True)
+    return "[" + "; ".join(map(" ".join, rows)) + "]" + "\n" * match[0].count("\n")
 
 
 def _as_rows(match: "re.Match[str]") -> str:

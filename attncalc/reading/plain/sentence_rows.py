@@ -4,10 +4,11 @@
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
-from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.marks import COLUMN, COMMA
 from attncalc.reading.plain.other_words import ENGLISH
+from attncalc.reading.plain.rows import split_row
 
 _NUMBER = (
     rf"[-+−–]?(?:\d{{1,30}}(?:[.{COMMA}]\d{{1,30}})?(?:/\d{{1,30}})?|\.\d{{1,30}})%?"
@@ -44,6 +45,17 @@ _ORDINAL = re.compile(
     re.IGNORECASE,
 )
 """An ordinal before the word for a row: 2. Zeile, 1ère ligne, 3rd row."""
+_COUNTED_LINE = re.compile(
+    r"(?:(?P<before>[^\d\t:=|]{0,30}?[^\W\d_][^\d\t:=|]{0,9}?)(?P<number>\d{1,2})"
+    r"|\s{0,20}(?P<first>\d{1,2})[.ªº]{0,2} ?(?P<word>[^\W\d_]{2,20}))"
+    r"(?P<behind>[^\d\t,;|]{0,9}?) ++(?P<row>[-+.\d][^\t|]*)"
+)
+"""A row, and a word with its number: row 1: 0 1, or 1. row: 0 1."""
+_COUNT_INSIDE = re.compile(r"\b([^\W\d_]{2,20}) (\d{1,2})(?=: ?[-+.\d(\[])")
+_MARKED = re.compile(r"^[\s*#>+-]*(?:\[[ xX✓]\]\s*)?")
+"""The mark of a list, and its box."""
+SHORT, LEAST = 300, 2
+"""The most characters of a counted line, and the least lines, and numbers in each."""
 _COUNTED = ("row", "token", "line", "query", "output")
 LONGEST = 1000
 """The largest length of a line that is read."""
@@ -68,6 +80,86 @@ def with_rows(text: str, named: Named) -> str:
     """
     text = _ORDINAL.sub(r"\2 \1", text)
     return "\n".join(_line(line, named) for line in _without_lists(text.split("\n")))
+
+
+def with_counted_rows(
+    text: str, names_a_row: Callable[[str], bool], shapes: Collection[tuple[int, ...]] = ()
+) -> str:
+    r"""Return a text with "row" or "column" for the unknown words that count lines of a matrix.
+
+    Parameters
+    ----------
+    text
+        The text.
+    names_a_row
+        Returns whether words name a row of a step: these stay.
+    shapes
+        The shapes of the steps. Words are for columns if their lines fit only as columns.
+
+    Examples
+    --------
+    >>> with_counted_rows("पंक्ति 1:  0  1\nपंक्ति 2:  1  2", lambda words: False)
+    'row 1: 0  1\nrow 2: 1  2'
+    >>> with_counted_rows("1. oszlop: 0 1 4\n2. oszlop: 1 2 4", lambda words: False, [(3, 2)])
+    'column 1: 0 1 4\ncolumn 2: 1 2 4'
+    """
+    lines = [_with_counts_inside(line, names_a_row) for line in text.split("\n")]
+    groups = [*_counted_groups(lines, names_a_row)]
+    fits = {(words, (len(rows), len(rows[0]))) for _, words, rows in groups}
+    for start, words, rows in groups:
+        sizes = {size for each, size in fits if each == words and size[0] != size[1]}
+        are_turned = sizes and all(size[::-1] in shapes and size not in shapes for size in sizes)
+        kind = "column" if are_turned or COLUMN.search(words) else "row"
+        own = [f"{kind} {k}: {cells}" for k, cells in enumerate(_texts(lines, start, rows), 1)]
+        lines[start : start + len(own)] = own
+    return "\n".join(lines)
+
+
+def _counted_line(line: str) -> tuple[str, int, str] | None:
+    """Return the words and the number before a row on a line, and the row."""
+    match = _COUNTED_LINE.fullmatch(line) if len(line) < SHORT else None
+    if match is None:
+        return None
+    if match["first"]:
+        return match["word"], int(match["first"]), match["row"]
+    return match["before"], int(match["number"]), match["row"]
+
+
+def _counted_groups(
+    lines: list[str], names_a_row: Callable[[str], bool]
+) -> Iterator[tuple[int, str, list[list[str]]]]:
+    """Yield where lines begin that the same words count from 1, the words, and the rows."""
+    found = [_counted_line(line) for line in lines]
+    for start, first in enumerate(found):
+        if first is None or first[1] != 1:
+            continue
+        said = _MARKED.sub("", first[0]) + "1"
+        if names_a_row(said) or names_a_row(said.rpartition(" of ")[2]):
+            continue
+        rows: list[list[str]] = []
+        for k, each in enumerate(found[start:], start=1):
+            cells = split_row(each[2]) if each and each[:2] == (first[0], k) else None
+            if not cells or len(cells) < LEAST:
+                break
+            rows.append(cells)
+        if len(rows) >= LEAST:
+            yield start, first[0], rows
+
+
+def _texts(lines: list[str], start: int, rows: list[list[str]]) -> list[str]:
+    counted = (_counted_line(line) for line in lines[start : start + len(rows)])
+    return [each[2] for each in counted if each]
+
+
+def _with_counts_inside(line: str, names_a_row: Callable[[str], bool]) -> str:
+    """Return a line with "row" for the unknown word that counts the rows on it: rad 1: 0 1."""
+    found = _COUNT_INSIDE.findall(line) if len(line) < SHORT and ":" in line else []
+    words = {word for word, _ in found}
+    if len(found) < LEAST or len(words) > 1 or names_a_row(f"{found[0][0]} 1"):
+        return line
+    if [int(number) for _, number in found] != [*range(1, len(found) + 1)]:
+        return line
+    return _COUNT_INSIDE.sub(r"row \2", line)
 
 
 def without_senders(text: str) -> str:

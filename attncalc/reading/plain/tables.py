@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Sequence
+from itertools import groupby
 
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry, read_entry
@@ -27,7 +28,8 @@ _TYPES = re.compile(r"[|│┃](?:\s{0,80}(?:[iuf](?:8|16|32|64)|str|bool|cat)\s
 """The types that polars prints below the names of columns."""
 TABLE_SIGN = re.compile(r"[|│╭├╰┌└┏┡+]")
 """A character of every line that may begin a table, except a tab."""
-_NUMBERED = re.compile(r"\s{0,40}\(?\d{1,2}[.)]\t+\s{0,9}(?=[^\W\d_]{2})")
+_NUMBERED = re.compile(r"\s{0,40}(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.):]\t+\s{0,9}(?=[^\W\d_]{2})")
+_COLUMN_NUMBER = re.compile(r"(?<=[^\W\d_])_?\d{1,2}$")
 LONGEST_HEADING = 200
 LEAST_WIDTH = 3
 """The smallest number of columns of a table whose last may be a sum: a name, and two numbers."""
@@ -79,9 +81,11 @@ def is_numbered_heading(text: str) -> bool:
 def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dict[str, Rows]:
     """Return several matrices of one table, each under a name over its columns; {} for others.
 
-    The name is above the first column of its matrix, or above each.
+    The name is above the first column of its matrix, or above each, with or without its number.
     """
     head, *rows = _filled(_spread(cells_by_line(lines))) or [[]]
+    if head and not is_name(head[0]):  # not the corner of one table
+        head = _without_numbers(head)
     starts = [j for j, cell in enumerate(head) if cell and is_name(cell)]
     starts = [j for k, j in enumerate(starts) if not k or head[j] != head[starts[k - 1]]]
     others = [cell for cell in head[starts[0] :] if cell and not is_name(cell)] if starts else []
@@ -95,6 +99,24 @@ def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> di
         labelled = [[*row[: min(1, starts[0])], *row[start:stop]] for row in rows]
         found[head[start]] = without_names(_without_gaps(labelled))
     return found
+
+
+def _without_numbers(head: list[str]) -> list[str]:
+    """Return the names of columns without their numbers, if each matrix has as many: q1 q2 k1 k2.
+
+    Examples
+    --------
+    >>> _without_numbers(["token", "q1", "q2", "v"]), _without_numbers(["q1", "k1"])
+    (['token', 'q', 'q', 'v'], ['q1', 'k1'])
+    """
+    stems = [_COLUMN_NUMBER.sub("", cell) for cell in head]
+    numbers = [cell[len(stem) :].strip("_") for cell, stem in zip(head, stems, strict=True)]
+    runs = [[*own] for stem, own in groupby(range(len(head)), key=lambda j: stems[j]) if stem]
+    are_counted = all(
+        [numbers[j] for j in own] in ([""], [str(k) for k in range(1, len(own) + 1)])
+        for own in runs
+    )
+    return stems if are_counted and max(map(len, runs), default=0) > 1 else head
 
 
 def _spread(rows: Rows) -> Rows:

@@ -79,6 +79,10 @@ _ACCENTS = {
 _SIMPLE = re.compile(r"[\d.\s]*")
 
 
+_ENUMERATED = re.compile(r"\\item[ \t]{0,3}\[\(?\w{1,4}[.)]\)?\]")
+"""An item with its number: \\item[(a)]."""
+
+
 class Converted(NamedTuple):
     """A text without LaTeX, the file line of each of its lines, and the asides.
 
@@ -100,7 +104,7 @@ def without_tex(text: str) -> Converted:
     >>> without_tex(r"S = \frac{QK^\top}{\sqrt{d_k}}").text
     'S = (QK^T)/(√(d_k))'
     """
-    converter = _Converter(text)
+    converter = _Converter(_ENUMERATED.sub(r"\\item ", text))
     converter.run()
     return converter.converted()
 

@@ -5,6 +5,7 @@ Lines stay lines, so that later steps can report the original line.
 
 import re
 import unicodedata
+from itertools import groupby
 from typing import NamedTuple
 
 from attncalc.reading.plain.html_tables import with_flat_tables
@@ -93,6 +94,7 @@ _APART = re.compile(r"(?<=\d) \. (?=\d)")
 _SIGN_APART = re.compile(r"(?:(?<=[(\[|])|(?<=[(\[|] )|(?<=  )|(?<=^))- (?=\d)")
 _THIN = re.compile(r"\\,(?= ?(?:;|\)|\\right))|(?<=[;(])\\,|(?<=; )\\,")
 r"""TeX's thin space beside separators and brackets: (0,62\,;\,0,38)."""
+_FORMULA = re.compile(r"(?<=\t)=(?:[A-Z][A-Z.]{1,20}\(|\$?[A-Z]{1,2}\$?\d)[^\t\n]{0,200}")
 _FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
 _BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[(\d{1,2})\][ \t]{1,9}(?=[^\W\d_])")
 """The number of a list: [1] Q."""
@@ -117,6 +119,8 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = UNMARKED.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
     if "[1]" in text:
         text = _BRACKETED_COUNT.sub(r"\1(\2) ", text)
+    if "\t" in text:
+        text = _without_empty_columns(text)
     if "{|" in text:
         text = with_flat_wiki(text)
     if "\\," in text:
@@ -139,6 +143,19 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = _together(text)
     text = _SLANTED.sub(r"\1", text)
     return text.replace("`", ""), struck
+
+
+def _without_empty_columns(text: str) -> str:
+    """Return a spreadsheet without its formulas, blank rows, and empty columns at the end."""
+    lines = [line if line.strip() else "" for line in _FORMULA.sub("", text).split("\n")]
+    for is_blank, own in groupby(range(len(lines)), key=lambda i: not lines[i]):
+        part = [*own]
+        cells = [lines[i].split("\t") for i in part]
+        width = max(max((k for k, c in enumerate(row, 1) if c.strip()), default=0) for row in cells)
+        if not is_blank and len(part) > 1:
+            for i, row in zip(part, cells, strict=True):
+                lines[i] = "\t".join(row[:width])
+    return "\n".join(lines)
 
 
 def _together(text: str) -> str:

@@ -40,6 +40,7 @@ from attncalc.writing.html.mathml import (
     name_in_mathml,
 )
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
+from attncalc.writing.html.qr import qr_code
 from attncalc.writing.html.style import needed, style
 from attncalc.writing.html.tables import matrix_table, text_table
 from attncalc.writing.languages.catalogue import ENGLISH
@@ -241,7 +242,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
     def field(self, field: parts.Field) -> Iterator[Html]:
         label = element("span", f"{_label(self.say(field.label))}:", class_="label")
         text = element("span", class_="line") if field.text is None else field.text
-        yield element("p", label, " ", text, class_="field")
+        yield element("p", qr_code(field.code) or "", label, " ", text, class_="field")
 
     def facts(self, facts: parts.Facts) -> Iterator[Html]:
         yield _bullets(facts.texts, id=f"{self.prefix}conventions", class_="facts")
@@ -267,10 +268,10 @@ class _HtmlForm(parts.DocumentWriter[Html]):
 
     def _of_section(self, section: parts.Section) -> Iterator[Html]:
         tables = (matrix_table(grid, self._caption(grid), self.prefix) for grid in section.shown)
-        yield _beside(chain(() if section.is_marked else [_equation(section)], tables))
+        yield _beside(chain(() if section.is_marked else [_equation(section, self.say)], tables))
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
-        yield from (element("p", text, class_="remark") for text in footnote(section))
+        yield from (element("p", text, class_="remark") for text in footnote(section, self.say))
         yield from (element("p", text, class_="remark") for text in section.remarks)
         if section.lines:
             yield self._work(section)
@@ -362,8 +363,8 @@ class _HtmlForm(parts.DocumentWriter[Html]):
 
     def scan(self, scan: parts.Scan) -> Iterator[Html]:
         source = f"data:image/png;base64,{base64.b64encode(scan.picture).decode()}"
-        image = element("img", src=source, alt="Page of the answer")
-        read = element("pre", scan.text)
+        image = element("img", src=source, alt=self.say("Page of the answer"))
+        read = element("pre", joined(scan.text.split("\n"), LINE))
         yield self._section(self.say("As read"), image, read, class_="scan")
 
     def appendix(self, appendix: parts.Appendix) -> Iterator[Html]:
@@ -386,10 +387,11 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         return element("section", LINE, joined([heading, *content], LINE), LINE, **attributes)
 
 
-def _equation(section: parts.Section) -> Html:
+def _equation(section: parts.Section, say: Callable[[str], str]) -> Html:
     is_open = len(section.shown) == 1  # its matrix is next to it
     equation = formula_in_mathml(section.step.name, section.formula, is_open=is_open)
-    room = {"role": "group", "tabindex": 0, "aria_label": f"Equation of {section.step.name}"}
+    label = say(f"Equation of {section.step.name}")
+    room = {"role": "group", "tabindex": 0, "aria_label": label}
     look = "equation wide" if is_open else "equation wide alone"
     return element("div", equation, class_=look, **room)
 
@@ -402,7 +404,8 @@ def _figure(panel: Panel, kind: str, say: Callable[[str], str]) -> Html:
     if kind == "map":
         said = "Solid: the largest weight of an output; dashed: the second."
         said = TO_DRAW if panel.connections.is_blank else said
-    shown = element("div", picture, class_="wide", role="group", tabindex=0, aria_label="Picture")
+    room = {"role": "group", "tabindex": 0, "aria_label": say("Picture")}
+    shown = element("div", picture, class_="wide", **room)
     return element("figure", shown, element("figcaption", say(said)))
 
 

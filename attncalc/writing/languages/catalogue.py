@@ -18,7 +18,7 @@ from typing import NamedTuple
 DECIMAL_COMMA = ("de", "fr", "es", "pt")
 ENGLISH = "en"
 _PLACE = re.compile(r"\{(\w+)\}")
-_NUMBER = r"[-−]?\d[\d.]*(?:[×^/\d-]*)|[-−]?∞"
+_NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?∞"
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 _LISTED = re.compile(r" and (?!.* and )")
 _MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
@@ -72,9 +72,19 @@ class Catalogue:
                     return message.said.format(**parts)
         return None
 
+    @property
+    def has_comma(self) -> bool:
+        """Whether its decimal sign is a comma."""
+        return self.language in DECIMAL_COMMA
+
     def number(self, text: str) -> str:
         """Return a number with the decimal sign of the language."""
-        return _POINT.sub(",", text) if self.language in DECIMAL_COMMA else text
+        return _POINT.sub(",", text) if self.has_comma else text
+
+    def within(self, source: str) -> dict[str, str]:
+        """Return the messages whose words a script contains, the longest first."""
+        kept = {m: s for m, s in self._whole.items() if all(p in source for p in _fixed(m))}
+        return dict(sorted(kept.items(), key=lambda each: -_literal(each[0])))
 
     def _part(self, name: str, text: str, *, strict: bool) -> str | None:
         if name.startswith("t_"):
@@ -111,6 +121,11 @@ def messages(text: str) -> Iterator[tuple[str, str]]:
 def _literal(message: str) -> int:
     """Return how many letters of a message never vary: more of them are tried first."""
     return len(_PLACE.sub("", message))
+
+
+def _fixed(message: str) -> Iterator[str]:
+    """Return the words of a message between those that vary."""
+    return iter(_PLACE.split(message)[::2])
 
 
 def _found(message: str) -> str:

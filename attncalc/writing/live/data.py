@@ -32,6 +32,7 @@ from attncalc.solving.plan import formula, plan
 from attncalc.solving.work import Fractions
 from attncalc.writing import prose, sentences
 from attncalc.writing.html import pictures
+from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.mathematics import in_text
 
 NO_NUMBER = ("sqrt_dk", "none")
@@ -141,10 +142,33 @@ def page_data(
 
 
 def practice_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
-    """Return the data to mark a worksheet: the problem, and its plan."""
+    """Return the data to mark a worksheet: its plan, and whose it is."""
+    return live_data(problem, fractions) | unmarked_data(problem)
+
+
+def unmarked_data(problem: Problem) -> dict[str, Any]:
+    """Return the data of a worksheet that marks nothing: whose it is, and the name of its download.
+
+    The problem itself is left out: it may state the seed that it was made with.
+    """
     words = re.findall(r"[^\W_]+", f"{problem.student.partition(' (')[0]} {problem.title}".lower())
     file = "-".join(words)[:LONGEST_NAME] if problem.student else "answers"
-    return live_data(problem, fractions) | {"problem": in_json(problem), "file": f"{file}.json"}
+    said = {"title": problem.title, "student": problem.student, "code": problem.code}
+    return {"problem": {name: text for name, text in said.items() if text}, "file": f"{file}.json"}
+
+
+def language_data(problem: Problem, source: str) -> dict[str, Any]:
+    """Return the words of a script in the language of a problem, and whether numbers have a comma.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    source
+        The text of the script, and of its data, which contain the English sentences.
+    """
+    words = catalogue(problem.language)
+    return {"words": words.within(source), "comma": words.has_comma}
 
 
 def stated_steps(problem: Problem, steps: Plan) -> list[dict[str, Any]]:

@@ -3,14 +3,15 @@
 import json
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.equations.operation import UnstatedError
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
 from attncalc.writing.languages.catalogue import ENGLISH
-from attncalc.writing.live.data import page_data, practice_data
-from attncalc.writing.live.script import PAGE, PRACTICE, script
+from attncalc.writing.live.data import language_data, page_data, practice_data, unmarked_data
+from attncalc.writing.live.script import PAGE, PRACTICE, UNMARKED, script
 from attncalc.writing.page import Page
 
 LARGEST_SIDE = 512
@@ -22,7 +23,12 @@ With so many, Chromium opens a page in about 5 s, and an edit takes up to half a
 
 
 def write_page(
-    page: Page, *, unfolded: bool = False, practice: bool = False, compact: bool = False
+    page: Page,
+    *,
+    unfolded: bool = False,
+    practice: bool = False,
+    marks: bool = True,
+    compact: bool = False,
 ) -> str:
     """Return the page of a solution as HTML: interactive, or with a note that states why not.
 
@@ -33,7 +39,9 @@ def write_page(
     unfolded
         Whether the work is open.
     practice
-        Whether a worksheet is to be filled in and checked where it is read.
+        Whether a worksheet is to be filled in where it is read.
+    marks
+        Whether a worksheet for practice marks what is filled in.
     compact
         Whether it is shown in a notebook, with little space.
 
@@ -42,12 +50,10 @@ def write_page(
     InputError
         If it is to be for practice, and cannot be computed in the page.
     """
-    if practice and page.language != ENGLISH:
-        raise InputError("--practice is in English only: leave out language")
-    if page.language != ENGLISH or (page.is_blank and not practice):
+    if not practice and (page.language != ENGLISH or page.is_blank):
         return write_html(page, unfolded=unfolded)  # static without a note: it is handed out
-    what, live = PRACTICE if practice else PAGE, None
-    if (why := _why_not(page, practice=practice)) is None:
+    what, live = (PRACTICE if marks else UNMARKED) if practice else PAGE, None
+    if (why := _why_not(page, what)) is None:
         try:
             live = live_for(page, what)
         except UnstatedError as error:
@@ -62,7 +68,7 @@ def write_page(
 
 def is_live(page: Page) -> bool:
     """Return whether the page of a solution is interactive."""
-    if _why_not(page, practice=False) is not None:
+    if _why_not(page, PAGE) is not None:
         return False
     try:
         page_data(page.problem, page.fractions, others=False)
@@ -73,21 +79,29 @@ def is_live(page: Page) -> bool:
 
 def live_for(page: Page, what: str = PAGE) -> Live:
     """Return the data and script of a page: of a key, or of a worksheet for practice."""
-    data = page_data if what == PAGE else practice_data
-    said = json.dumps(data(page.problem, page.fractions), ensure_ascii=True, separators=(",", ":"))
-    looks = ("page.css", "practice.css") if what == PRACTICE else ("page.css",)
-    return Live(said, script(what), "".join(style("attncalc.writing.live", each) for each in looks))
+    data, runs = _data(page, what), script(what)
+    if what != PAGE:
+        data |= language_data(page.problem, runs + json.dumps(data, ensure_ascii=False))
+    said = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    looks = ("page.css",) if what == PAGE else ("page.css", "practice.css")
+    return Live(said, runs, "".join(style("attncalc.writing.live", each) for each in looks))
 
 
-def _why_not(page: Page, *, practice: bool) -> str | None:
+def _data(page: Page, what: str) -> dict[str, Any]:
+    if what == UNMARKED:
+        return unmarked_data(page.problem)
+    return (practice_data if what == PRACTICE else page_data)(page.problem, page.fractions)
+
+
+def _why_not(page: Page, what: str) -> str | None:
     solution, problem = page.solution, page.problem
     sizes = [solution.shape_of(step.name) for step in solution.steps]
     sizes += [problem.stored(name).shape for name in problem.names]
     if max(map(max, sizes)) > LARGEST_SIDE:
         return f"a matrix has more than {LARGEST_SIDE} rows or columns"
-    if practice and not solution.is_exact:
+    if what == PRACTICE and not solution.is_exact:
         return "it is too large for exact decimals, which marking needs"
-    if not solution.is_proven:
+    if what == PAGE and not solution.is_proven:
         return "its digits come from floats, and the page could show other digits"
     if sum(map(prod, sizes)) > MOST_ENTRIES:
         return f"it holds more than {MOST_ENTRIES:,} numbers"

@@ -1,6 +1,9 @@
 // Marks the matrices of a question of Numbas as a practice page marks its boxes; see exporting/numbas.
 
-import { mark, withPoint } from "./equations/marks.js";
+import { connectionIn, valuesIn } from "./connections.js";
+import { withPoint } from "./decimals.js";
+import { mark, readAnswer } from "./equations/marks.js";
+import { Words } from "./said.js";
 import { shownText, sidesOf, solve } from "./equations/solve.js";
 
 const SAID = {
@@ -16,8 +19,8 @@ const SAID = {
 };
 
 class Question {
-  constructor(data) { // steps, versions, statements, gaps, and credits, as exporting/numbas has them
-    Object.assign(this, data, { solutions: [] });
+  constructor(data) { // steps, versions, statements, gaps, credits and words, as exporting/numbas has them
+    Object.assign(this, data, { solutions: [], language: new Words(data) });
   }
 
   /** The solution of a version: no digit of it is in the data. */
@@ -41,20 +44,54 @@ class Question {
     return Object.assign(rows, { rows: rows.length, columns: rows[0].length });
   }
 
+  /** What an output attends to: by the key, and by the student's own weights where they are filled in. */
+  connections(version, [head, output], answers) {
+    const { carried, steps } = this.solution(version), [, rows, columns] = sidesOf(carried[this.weights]);
+    const first = (Math.max(head - 1, 0) * rows + output) * columns, row = (all) => Array.from(all.slice(first, first + columns));
+    const full = row(valuesIn(carried[this.weights])), key = connectionIn(full, row(steps[this.weights].worked.digits).map(BigInt)), own = [...full];
+    const at = this.gaps.findIndex(([name, of]) => name === this.weights && of === head);
+    if (at >= 0) this.places(version, at).forEach((each, i) => each.forEach((k, j) => {
+      const { v } = readAnswer(answers[at]?.[i]?.[j] ?? "");
+      if (k >= first && k < first + columns && v !== undefined) own[k - first] = v;
+    }));
+    return [key, own.every((v, j) => v === full[j]) ? key : connectionIn(own, own)];
+  }
+
+  /** The marks of each option of a drop-down. */
+  options(version, gap) {
+    const [head, output, isDashed] = this.gaps[gap], [{ most, second, full }] = this.connections(version, [head, output], []);
+    const right = isDashed ? second : most;
+    return [...full.map((_, j) => right.includes(j)), !right.length].map((isRight) => (isRight ? this.line : 0));
+  }
+
+  /** The share of a line of the map, by the way in which more of the lines of its output are right. */
+  markedLine(version, gap, answers) {
+    const [head, output, isDashed] = this.gaps[gap], pair = isDashed ? [gap - 1, gap] : [gap, gap + 1];
+    const chosen = pair.map((at) => (answers[at] ?? []).flat().indexOf(true));
+    const ways = this.connections(version, [head, output], answers).map(({ most, second, full }) =>
+      [most, second].map((right, k) => (chosen[k] === full.length ? !right.length : right.includes(chosen[k]))));
+    const [byKey, byOwn] = ways.map((rights) => rights.filter(Boolean).length), isOwn = byOwn > byKey;
+    const status = !ways[Number(isOwn)][Number(isDashed)] ? "wrong" : isOwn ? "follows" : "correct";
+    return [this.credits[status] ?? 0, this.language.say(SAID[status])];
+  }
+
   /** The share that a gap earns, and why. */
   marked(version, gap, answers) {
+    if (this.gaps[gap].length > 2) return this.markedLine(version, gap, answers);
     const typed = {}, [name] = this.gaps[gap];
     answers.forEach((rows, at) => {
+      if (this.gaps[at].length > 2) return;
       const texts = (typed[this.gaps[at][0]] ??= []);
       this.places(version, at).forEach((row, i) => row.forEach((k, j) => { texts[k] = withPoint(rows?.[i]?.[j] ?? ""); }));
     });
     const statuses = mark(this.solution(version), typed)[name], rows = this.places(version, gap), counts = {};
     for (const k of rows.flat()) counts[statuses[k]] = (counts[statuses[k]] ?? 0) + 1;
     const entries = rows.flat().length, earned = Object.entries(counts).reduce((all, [status, count]) => all + (this.credits[status] ?? 0) * count, 0);
-    if (counts.blank === entries) return [0, `${name}: not found.`];
-    const told = Object.keys(SAID).filter((status) => counts[status]).map((status) => `${counts[status]} ${SAID[status]}`);
+    const say = (text) => this.language.say(text);
+    if (counts.blank === entries) return [0, say(`${name}: not found.`)];
+    const told = Object.keys(SAID).filter((status) => counts[status]).map((status) => `${counts[status]} ${say(SAID[status])}`);
     const isWrong = (k) => !this.credits[statuses[k]], first = rows.flatMap((row, i) => row.flatMap((k, j) => (isWrong(k) ? [`[${i + 1},${j + 1}]`] : [])))[0];
-    return [earned / entries, `${name}, of ${entries}: ${told.join(", ")}.${first ? ` First: ${name}${first}.` : ""}`];
+    return [earned / entries, [`${name}, ${say(`of ${entries}`)}: ${told.join(", ")}.`, ...(first ? [say(`First: ${name}${first}.`)] : [])].join(" ")];
   }
 }
 

@@ -35,11 +35,11 @@ _BEFORE_VALUE = frozenset((
 ))  # fmt: skip
 _BEFORE_BLOCK = frozenset((")", "=>", ";", "{", "}", "else", "try", "finally", "do", "catch", ""))
 _OPEN, _CLOSED = frozenset("([{"), frozenset(")]}")
-PAGE, PRACTICE, MARKED, CURVE, PLAYGROUND, SLIDES, NUMBAS = (
-    "page", "practice", "marked", "curve", "playground", "slides", "numbas",
+PAGE, PRACTICE, UNMARKED, MARKED, CURVE, PLAYGROUND, SLIDES, NUMBAS = (
+    "page", "practice", "unmarked", "marked", "curve", "playground", "slides", "numbas",
 )  # fmt: skip
-"""The uses of a page: an interactive solution, a worksheet, a marked answer, the
-curve of a study, the playground, slides, and a question of Numbas."""
+"""The uses of a page: an interactive solution, a worksheet that marks and one that does not, a
+marked answer, the curve of a study, the playground, slides, and a question of Numbas."""
 IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
 GLOBALS = frozenset((
     "Array", "BigInt", "Blob", "Boolean", "CSS", "Error", "Float64Array", "Image", "Infinity",

@@ -60,6 +60,9 @@ class _Drawing:
         wide, high = (float(node.get(side, 0)) * self.scale for side in ("width", "height"))
         shade = 1 - 0.85 * float(node.get("fill-opacity", 1))
         corners = (x, x + wide, x + wide, x), (y, y, y - high, y - high)
+        if "qr" in class_:
+            yield Stroke(*corners, 0.0, fill=1.0 if "ground" in class_ else 0.0)
+            return
         is_masked = "masked" in class_
         yield Stroke(*corners, 0.4, fill=shade, grey=0.75, hatched=is_masked)
 

@@ -8,6 +8,7 @@ from attncalc.base.text import of_each
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
+from attncalc.writing.html.qr import qr_code
 from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex import KEYS, RULE_OF_LINES
 from attncalc.writing.latex_layout import by_rows
@@ -24,7 +25,7 @@ WORK = 9.0
 BETWEEN, INDENT, FIRST = 24.0, 14.0, 5.0
 ROOM_FOR_WORK, ROOM_BESIDE = 90.0, 190.0
 """The height of the room for work, and the least width of it beside a matrix."""
-TALLEST_PICTURE = 560.0
+TALLEST_PICTURE, TALLEST_CODE = 560.0, 50.0
 MOST_DRAWN = 2_000
 TOO_MANY = "The map is left out: it has too many lines for a page."
 """Lines or cells of a picture."""
@@ -81,8 +82,13 @@ class _Paper(parts.DocumentWriter[Line]):
         label = self.ink.text(f"{words[:1].upper()}{words[1:]}: ")
         if field.text is None:
             yield Line(beside([label, rule(ROOM - label.width, -2.0)]), 10.0)
-        else:
-            yield from self._said(f"{words[:1].upper()}{words[1:]}: {field.text}", space=6.0)
+            return
+        said = list(self._said(f"{words[:1].upper()}{words[1:]}: {field.text}", space=6.0))
+        if (svg := qr_code(field.code)) is not None:
+            code, first = picture(svg, self.ink, ROOM, TALLEST_CODE), said[0].box
+            left = max(ROOM - code.width, first.width)
+            said[0] = Line(placed([(0.0, 0.0, first), (left, 0.0, code)]))
+        yield from said
 
     def facts(self, facts: parts.Facts) -> Iterator[Line]:
         yield from self._said(_sentence("; ".join(facts.texts)), SMALL, space=6.0)
@@ -104,7 +110,7 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from self._result(section, blocks)
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
-        for text in (*footnote(section), *section.remarks):
+        for text in (*footnote(section, self.say), *section.remarks):
             yield from self._said(_sentence(text), SMALL)
         yield from self._work(section)
 

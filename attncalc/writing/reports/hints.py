@@ -11,6 +11,7 @@ from attncalc.grading.rules import Status
 from attncalc.problem.fields import LINES
 from attncalc.problem.step import Step
 from attncalc.solving.plan import formula
+from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.verdict import Said, entry_named
 
@@ -30,6 +31,8 @@ class _Target(NamedTuple):
 def hint(marking: Marking, level: int, said: Said) -> Iterator[str]:
     """Yield a hint on the first mistake, or else on the first missing step, and its cost.
 
+    It is in the language of the problem.
+
     Parameters
     ----------
     marking
@@ -39,6 +42,11 @@ def hint(marking: Marking, level: int, said: Said) -> Iterator[str]:
     said
         Returns points as text.
     """
+    words = catalogue(marking.key.problem.language)
+    return (words.say(text) for text in _hint(marking, level, said))
+
+
+def _hint(marking: Marking, level: int, said: Said) -> Iterator[str]:
     if marking.is_provisional:
         yield "A part of the answer was not read, so this hint may not fit."
     target = _target(marking)
@@ -105,7 +113,8 @@ def _missing(marking: Marking, name: str) -> Step | None:
 
 
 def _rule(marking: Marking, step: Step) -> str:
-    return f"{step.name} = {in_text(formula(step, marking.key.problem))}."
+    words = catalogue(marking.key.problem.language)
+    return words.number(f"{step.name} = {in_text(formula(step, marking.key.problem))}.")
 
 
 def _line(marking: Marking, step: Step, place: Place | None) -> str:
@@ -113,8 +122,9 @@ def _line(marking: Marking, step: Step, place: Place | None) -> str:
     first = (0,) * len(marking.key.solution.shape_of(step.name))
     line = marking.key.work.line(step.name, first if place is None else place)
     forms = [f" = {in_text(form)}" for form in line.forms]
-    remark = f" ({line.remark})" if line.remark else ""
-    return f"{in_text(line.entry)}{''.join(forms)} = ?{remark}"
+    words = catalogue(marking.key.problem.language)
+    remark = f" ({words.say(line.remark)})" if line.remark else ""
+    return f"{words.number(in_text(line.entry) + ''.join(forms))} = ?{remark}"
 
 
 def _cost(marking: Marking, name: str, level: int, said: Said) -> Iterator[str]:

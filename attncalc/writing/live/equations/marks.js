@@ -5,6 +5,7 @@
 // an entry has several possible marks; if they disagree, it is "undecided". Also if the last bits
 // of doubles, which differ from check's, decide whether a number is exact, or two ranges are the same.
 
+import { withPoint } from "../decimals.js";
 import { Refusal, readNumber } from "../numbers.js";
 import { toDouble } from "./exact.js";
 import { some } from "./parse.js";
@@ -28,14 +29,11 @@ function cut(v, decimals, rule) {
   return Math.sign(v) * ((whole + isUp) / unit) + 0;
 }
 
-/** A number with a point in place of a comma, as attncalc check reads it. */
-export const withPoint = (text) => text.trim().replace(/^([^.,]*),([^.,]*)$/, "$1.$2");
-
 /** What attncalc check reads as a blank. */
 const BLANK = /^([_\s.…?]*|-{1,3}|[–—]|[□▢☐]+)$/;
 
 /** A typed number: its kind, its value, and its number of decimals. */
-function readAnswer(text) {
+export function readAnswer(text) {
   if (BLANK.test(text)) return { kind: "blank", decimals: 0 };
   if (/^[-−]\s*(inf|∞|infinity)$/i.test(text.trim())) return { v: -Infinity, decimals: 0 };
   const clean = withPoint(text), point = /\.([0-9]*)$/.exec(clean), isPlain = /^[-+−]?[0-9]*\.?[0-9]*$/.test(clean);

@@ -393,11 +393,11 @@ export class Work {
     return { entry: this.entry(name, k), forms, result, isExact, remark, hidden: this.hidden(name, k) };
   }
 
-  /** The line as --work writes it. */
-  text(name, k) {
+  /** The line as --work writes it, its remark in the words of a language. */
+  text(name, k, said = (words) => words) {
     const { entry, forms, result, isExact, remark, hidden } = this.line(name, k);
     const parts = [written(entry), ...forms.map((form) => `= ${written(form)}`), `${isExact ? "=" : "≈"} ${written(result)}${hidden ? "†" : ""}`];
-    return parts.join(" ") + (remark ? `   (${remark})` : "");
+    return parts.join(" ") + (remark ? `   (${said(remark)})` : "");
   }
 
   entry(name, k) {

@@ -1,0 +1,239 @@
+"""Maps in any wording: tokens that are named in order, where the weights fit them.
+
+Sentences are read first by their words (`map_sentences`). Where these leave outputs open, this
+module looks for parts of a text that name output 1 and its inputs, then output 2, and so on. The
+weights decide whether several inputs tie, and whether this is a map at all.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.base.types import Matrix
+from attncalc.reading.answers.answer import WrittenConnection
+from attncalc.reading.answers.map_words import lexemes_in
+from attncalc.reading.naming.name import Tokens
+
+LONGEST, MOST_LINES = 400, 400
+"""The longest line, and the largest number of lines, in which a map is looked for."""
+ENOUGH = 0.6
+"""The share of outputs whose first input has the largest weight, for parts in the same words to be
+a map. In other words, all must have it.
+"""
+TIE = 0.006
+"""The largest difference of weights that are equal when they are rounded."""
+_VALUES = re.compile(
+    r"[≈~]? ?[-+]?(?<!\d)\d{0,9}[.,]\d{1,20} ?%?|[≈~] ?\d{1,9}|(?<!\d)\d{1,9} ?%|\([^()\d]{0,80}\)"
+)
+_NUMBERED = re.compile(r"^[\s>*#•·-]*(?:\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
+_TOKEN = re.compile(
+    r"(?P<itself>\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
+    r"|se stess[aoi]|si mesm[ao]s?|zichzelf|själv)\b|自身|自己|自分)"
+    r"|(?P<number>(?<![\d.,/:-])\d{1,3}(?![\d%/]|[.,:]\d))|(?P<word>[^\W\d_]{1,40})",
+    re.IGNORECASE,
+)
+_ENDS = r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s*$|\s+[^\W\d_a-zà-ÿ])|[;!?](?=\s|$)|[。；！？]"
+_SENTENCES, _PARTS = re.compile(_ENDS), re.compile(rf"{_ENDS}|[、，,]|\s{{3,}}")
+"""A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
+_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
+_BARS = re.compile(r"[|│\t]")
+_EQUALS, _VECTOR = re.compile(r"=(?!>)"), re.compile(r"[(\[] ?[-+]?\d+ ?[,;、 ]")
+_SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
+
+
+class _Part(NamedTuple):
+    """A part of a text that names tokens: as outputs and as inputs, from 0; -1 is "itself".
+
+    `gaps` holds the words between each token and the next.
+    """
+
+    line: int
+    text: str
+    outputs: list[int]
+    inputs: list[int]
+    gaps: list[str]
+
+
+class _Stated(NamedTuple):
+    """An output and its inputs, in the order of the text, from 0, and the words between them."""
+
+    line: int
+    output: int
+    inputs: list[int]
+    words: str
+
+
+def map_by_weights(
+    lines: Sequence[tuple[int, str]], weights: Matrix, labels: Tokens
+) -> list[WrittenConnection]:
+    """Return the map that lines state in any words; [] if they name no input for some output.
+
+    Parameters
+    ----------
+    lines
+        Lines with their numbers: those that belong to no step.
+    weights
+        The weights, of shape (outputs, inputs).
+    labels
+        The names of the tokens.
+
+    Examples
+    --------
+    >>> text = "Ausgang 1 nimmt 2, Ausgang 2 nimmt 1"
+    >>> [each.says for each in map_by_weights([(1, text)], np.eye(2)[::-1], Tokens())]
+    ['output 1 → input 2', 'output 2 → input 1']
+    """
+    reader = _Reader(weights, labels)
+    plain = ((line, unicodedata.normalize("NFKC", text)) for line, text in lines[-MOST_LINES:])
+    short = [each for each in plain if len(each[1]) < LONGEST]
+    listed = [(line, _NUMBERED.sub("", text)) for line, text in short]  # "1. output" or a list
+    ways = (
+        *((listed, ends) for ends in (_SENTENCES, _PARTS)),
+        *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
+    )
+    found = (
+        reader.read([part for each in texts for part in reader.parts(*each, ends)])
+        for texts, ends in ways
+    )
+    return [reader.written(each) for each in max(found, key=len)]
+
+
+def is_prose(line: str) -> bool:
+    """Return whether a line has several sentences, so that one may be about the map."""
+    return not _BARS.search(line) and len(_SENTENCES.split(line.strip(" .\t"))) > 1
+
+
+def _paragraphs(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield lines with those that continue them."""
+    text, start = "", 0
+    for number, (line, own) in enumerate(lines):
+        goes_on = text and own.strip() and line == lines[number - 1][0] + 1
+        if text and not goes_on:
+            yield start, text
+        text, start = (f"{text} {own}", start) if goes_on else (own, line)
+    yield start, text
+
+
+def _is_of_attention(said: _Stated) -> bool:
+    """Return whether the words between an output and its inputs are about a map."""
+    return bool(
+        {"attends", "takes", "most", "arrow"} & {e.kind for e in lexemes_in(said.words, {})}
+    )
+
+
+class _Reader:
+    """Reads parts of lines as statements about outputs, one after another."""
+
+    def __init__(self, weights: Matrix, labels: Tokens) -> None:
+        self.weights, self.labels = weights, labels
+        self.sides = [[each.lower() for each in side] for side in (labels.queries, labels.keys)]
+        self.names = {*self.sides[0], *self.sides[1]}
+
+    def parts(self, line: int, text: str, ends: "re.Pattern[str]") -> Iterator[_Part]:
+        """Yield the parts of a text that name tokens, with words or signs between these."""
+        sentences = _SENTENCES.split(_VALUES.sub(" ", text))
+        sentences = [each for each in sentences if not _VECTOR.search(each)]
+        for part in (part for each in sentences for part in ends.split(each)):
+            piece = _EQUALS.split(part)[-1]
+            found = [*filter(self._is_token, _TOKEN.finditer(piece))]
+            if found:
+                outputs, inputs = ([self._place(each, side) for each in found] for side in (0, 1))
+                gaps = [piece[a.end() : b.start()].split() for a, b in pairwise(found)]
+                yield _Part(line, piece, outputs, inputs, [*map(" ".join, gaps)])
+
+    def _is_token(self, match: "re.Match[str]") -> bool:
+        return match["word"] is None or match["word"].lower() in self.names
+
+    def _place(self, match: "re.Match[str]", side: int) -> int:
+        """Return the place of a token among outputs (side 0) or inputs; -1 for "itself"."""
+        if match["itself"]:
+            return -1
+        if match["number"]:
+            return int(match["number"]) - 1
+        names, name = self.sides[side], match["word"].lower()
+        return names.index(name) if name in names else len(names)
+
+    def read(self, parts: Sequence[_Part]) -> list[_Stated]:
+        """Return the last run of parts that states an input for each output."""
+        found, best = list[_Stated](), list[_Stated]()
+        for part in parts:
+            own = self._stated(part)
+            again = {each.output for each in own}
+            start = max((k for k, each in enumerate(found, 1) if each.output in again), default=0)
+            found = [*found[start:], *own]
+            if len(found) >= max(1, len(best)) and self._is_map(found):
+                best = found
+        return best or self._of_all(parts)
+
+    def _stated(self, part: _Part) -> list[_Stated]:
+        """Return what a part states: about its first token, or about several with these inputs."""
+        ways = [
+            [
+                _Stated(
+                    part.line,
+                    output,
+                    [*dict.fromkeys(output if k < 0 else k for k in part.inputs[several:])],
+                    part.gaps[several - 1],
+                )
+                for output in part.outputs[:several]
+            ]
+            for several in range(1, len(part.inputs))
+            if len({*part.outputs[:several]}) == several
+            if _SAYS.search(part.gaps[several - 1])
+            and part.gaps[several - 1] not in part.gaps[: several - 1]
+        ]
+        ways = [own for own in ways if all(map(self._is_possible, own))]
+        right = [own for own in ways if all(map(self._fits, own))]
+        return next(iter([*right, *ways]), [])
+
+    def _is_possible(self, said: _Stated) -> bool:
+        """Return whether the tokens exist."""
+        height, width = self.weights.shape
+        return 0 <= said.output < height and {*said.inputs} <= {*range(width)}
+
+    def _fits(self, said: _Stated) -> bool:
+        """Return whether the first input of an output has its largest weight."""
+        return said.inputs[0] in self._largest(said.output)
+
+    def _largest(self, output: int) -> list[int]:
+        row = self.weights[output]
+        return np.flatnonzero(row >= row.max() - TIE).tolist()
+
+    def _is_map(self, said: Sequence[_Stated]) -> bool:
+        """Return whether all outputs are there and fit, or most of them in the same words."""
+        count, right = len(self.weights), sum(map(self._fits, said))
+        share = sum(map(_is_of_attention, said)) / len(said)
+        common = set[str].intersection(*({*_WORD.findall(each.words)} for each in said))
+        if len(said) == right == count and (common or share >= ENOUGH):
+            return True
+        in_order = sorted(each.output for each in said) == [each.output for each in said]
+        is_of_others = any(each.inputs != [each.output] for each in said)
+        is_alike = in_order and is_of_others and len({each.words for each in said}) == 1
+        is_most = min(len(said), right) >= max(2, ENOUGH * count)
+        return is_alike and is_most and (right == len(said) or len(said) == count)
+
+    def _of_all(self, parts: Sequence[_Part]) -> list[_Stated]:
+        """Return the map of a part that states the same inputs for all outputs."""
+        for part in reversed(parts):
+            kinds = {each.kind for each in lexemes_in(part.text, {})}
+            made = [_Stated(part.line, k, part.inputs, "") for k in range(len(self.weights))]
+            is_of_all = "attends" in kinds and {"all", "equal"} & kinds
+            if is_of_all and len(made) > 1 and all(map(self._is_possible, made)):
+                return made if all(map(self._fits, made)) else []
+        return []
+
+    def written(self, said: _Stated) -> WrittenConnection:
+        """Return a statement with the names of its tokens: the inputs that tie, then the others."""
+        ties = self._largest(said.output) if self._fits(said) else said.inputs[:1]
+        most = [self._name(k, self.labels.keys) for k in said.inputs if k in ties]
+        others = [self._name(k, self.labels.keys) for k in said.inputs if k not in ties]
+        output = self._name(said.output, self.labels.queries)
+        return WrittenConnection(0, output, (*most,), (*others,), "", said.line, is_told=True)
+
+    @staticmethod
+    def _name(place: int, names: Sequence[str]) -> str:
+        return names[place] if place < len(names) and names[place] else str(place + 1)

@@ -1,0 +1,123 @@
+// The boxes of a worksheet to fill in: kept in this browser, downloaded for attncalc check, printed.
+
+import { all, button, byId, ENTRY, main, make, own, save, say, whereItIsSaid } from "./elements.js";
+import { withPoint } from "./decimals.js";
+import { Words } from "./said.js";
+
+const WALK = { ArrowUp: [-1, 0], ArrowDown: [1, 0], Enter: [1, 0] };
+const KEEPS_NOTHING = "This browser cannot save your answers: download them before you leave.";
+
+export const data = JSON.parse(byId("problem").textContent);
+const words = new Words(data);
+export const said = (text) => words.say(text);
+/** Text with the decimal sign of the language. */
+export const inNumbers = (text) => words.number(text);
+/** The boxes by their inputs: each has its place, from 0, as the page shows it. */
+export const boxes = new Map();
+export const hinted = new Map(); // the highest level of the hints on each step
+const place = `attncalc practice ${hashOf(main.textContent)}`;
+const changes = [], stacks = new Set(); // what a change does besides; the steps with heads
+
+/** A number that identifies a problem: stored answers belong to one. */
+function hashOf(text) {
+  let hash = 0n;
+  for (const letter of text) hash = (hash * 131n + BigInt(letter.codePointAt(0))) % (1n << 61n);
+  return hash.toString(36);
+}
+
+function fillWithBoxes(table) {
+  const name = table.dataset.step, head = Number(table.dataset.head ?? 0);
+  if (head) stacks.add(name);
+  for (const cell of all(ENTRY, table)) {
+    const [row, column] = [cell.dataset.row - 1, cell.dataset.column - 1];
+    const where = said(head ? `head ${head}, row ${row + 1}, column ${column + 1}` : `row ${row + 1}, column ${column + 1}`);
+    const input = make("input", { type: "text", size: 6, autocomplete: "off", "aria-label": `${name}, ${where}`, oninput: changed });
+    cell.replaceChildren(input);
+    boxes.set(input, { name, head: Math.max(head - 1, 0), row, column, input, cell, where });
+  }
+}
+
+/** Enter and the arrow keys move between boxes. */
+export function walk(event) {
+  const move = own(WALK, event.key);
+  if (!move) return;
+  const { cell } = boxes.get(event.target);
+  event.preventDefault();
+  cell.closest("table").querySelector(
+    `td[data-row="${Number(cell.dataset.row) + move[0]}"][data-column="${cell.dataset.column}"] input`)?.focus();
+}
+
+/** What is typed: the texts of each step, by heads, rows and columns as shown. */
+function texts() {
+  const found = {};
+  for (const { name, head, row, column, input } of boxes.values()) (((found[name] ??= [])[head] ??= [])[row] ??= [])[column] = input.value;
+  return found;
+}
+
+export function keep() {
+  try {
+    window.localStorage.setItem(place, JSON.stringify({ ...texts(), hints: Object.fromEntries(hinted) }));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function recall() {
+  try {
+    const kept = JSON.parse(window.localStorage.getItem(place) ?? "{}");
+    for (const { name, head, row, column, input } of boxes.values()) {
+      const text = own(kept, name)?.[head]?.[row]?.[column];
+      if (typeof text === "string") input.value = text;
+    }
+    for (const [name, level] of Object.entries(own(kept, "hints") ?? {})) hinted.set(name, level);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function changed(event) {
+  for (const act of changes) act(boxes.get(event.target));
+  say(said(keep() ? "Saved in this browser." : KEEPS_NOTHING));
+}
+
+/** The answers as attncalc check reads them: blanks are null. */
+function answers() {
+  const { title, student, code } = data.problem;
+  const found = code ? { problem: { title, student, code } } : {};
+  if (hinted.size) found.problem = { ...found.problem, hints: Object.fromEntries(hinted) };
+  for (const [name, heads] of Object.entries(texts())) {
+    if (!heads.flat(2).some((text) => text.trim())) continue;
+    const typed = heads.map((rows) => rows.map((row) => row.map((text) => withPoint(text) || null)));
+    found[name] = stacks.has(name) ? typed : typed[0];
+  }
+  return `${JSON.stringify(found, null, 1)}\n`;
+}
+
+function download() {
+  save(answers(), data.file);
+  say(said(`${data.file} is in your downloads. Mark it with: attncalc check problem.json ${data.file}`));
+}
+
+function clear() {
+  for (const box of boxes.values()) {
+    box.input.value = "";
+    for (const act of changes) act(box);
+  }
+  keep();
+  say(said("Cleared."));
+}
+
+/** Make boxes, the buttons of a page before those that every worksheet has, and its instruction. */
+export function open(buttons, instruction, onChange = null) {
+  if (onChange) changes.push(onChange);
+  for (const room of all(".room")) room.hidden = true; // there are boxes
+  all("table[data-step]").forEach(fillWithBoxes);
+  main.before(make("div", { class: "live", role: "region", "aria-label": said("Practice") },
+    make("div", { class: "buttons" }, ...buttons, button(said("Download my answers"), download),
+      button(said("Print"), () => window.print()), button(said("Clear"), clear)),
+    whereItIsSaid(),
+    make("p", {}, instruction.map(said).join(" "))));
+  say(recall() ? "" : said(KEEPS_NOTHING));
+}
