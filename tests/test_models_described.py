@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import Command
 from tensor_files import save_tensors
 
 from attncalc import InputError, layers, open_model, solve
+from attncalc.reading.models.described import read_family
 from attncalc.reading.models.folder import find_weights
 
 Fields = dict[str, Any]
@@ -273,3 +275,50 @@ def test_a_described_encoder_and_decoder_has_the_numbers_of_its_row(
     renamed(tmp_path, {}, {"num_heads": "my_num_heads"})
     (tmp_path / "family.json").write_text(json.dumps(T5))
     assert (solve(open_model(tmp_path, **given))["logits"] == known).all()
+
+
+def test_the_example_of_the_documentation_is_a_family() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "models.md").read_text(encoding="utf-8")
+    example = text.partition("### Describe a family")[2].partition("```json")[2]
+    family = read_family(json.loads(example.partition("```")[0]))
+    assert family.own["att.q"] == "W_Q"
+
+
+def test_every_mistake_in_a_file_is_listed(attncalc: Command, tmp_path: Path) -> None:
+    assert attncalc("samples", "model", "-o", "cats").code == 0
+    given = {"titel": "x", "like": "gpt3", "offset": -1, "tensors": {"attn.qkv": "W_QKVV"}}
+    (tmp_path / "row.json").write_text(json.dumps(given))
+    run = attncalc("open", "cats", "--tokens", "1", "--family", "row.json")
+    assert (run.code, run.err.splitlines()) == (
+        2,
+        [
+            "error: row.json: 4 things are wrong",
+            '  unknown name "titel": did you mean title?',
+            '  like: unknown name "gpt3": did you mean gptj?',
+            "  offset takes a whole number from 1, not -1",
+            '  tensors: unknown name "W_QKVV": did you mean W_QKV?',
+        ],
+    )
+
+
+def test_a_field_without_a_tensor_and_a_tensor_without_a_field_are_errors(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    attncalc("samples", "model", "-o", "cats")
+    (tmp_path / "row.json").write_text(
+        '{"like": "gpt2", "tensors": {"attn.c_attnn.weight": "W_O"}}'
+    )
+    run = attncalc("open", "cats", "--tokens", "1", "--family", "row.json")
+    assert run.err == (
+        'error: row.json: tensors: there is no tensor "attn.c_attnn.weight" in a layer: did you '
+        'mean "attn.c_attn.weight"?\n'
+    )
+    arrays = {name: np.asarray(each) for name, each in find_weights(tmp_path / "cats").items()}
+    save_tensors(tmp_path / "cats" / "model.safetensors", **arrays, extra=np.ones(3))
+    (tmp_path / "row.json").write_text('{"like": "gpt2"}')
+    run = attncalc("open", "cats", "--tokens", "1", "--family", "row.json")
+    assert run.err == (
+        'error: row.json: "extra" has no field: name it in tokens, begins, ends, heads or ignored\n'
+    )
+    (tmp_path / "row.json").write_text('{"like": "gpt2", "ignored": ["extra"]}')
+    assert attncalc("open", "cats", "--tokens", "1", "--family", "row.json").code == 0

@@ -475,7 +475,9 @@ def test_an_unknown_family_has_its_missing_fields_named(attncalc: Command, model
     assert run.err.startswith(
         f'error: model/config.json: model_type "of-nobody" is none of those opened here: {kinds}. '
         "Its tensors are listed below, each with the field of a problem that it seems to be (? if "
-        "unknown): fill these fields, as JSON or .npz, with X, heads and the other settings.\n"
+        "unknown): fill these fields, as JSON or .npz, with X, heads and the other settings. Or "
+        "describe its family in a file without Python (docs/models.md): attncalc open model "
+        "--draft -o family.json writes a draft, and --family family.json reads it.\n"
         "Outside the layers:\n"
     )
     assert '  "transformer.h.0.attn.c_attn.weight", 8 × 24: W_Q, W_K, W_V (2 such' in run.err

@@ -110,7 +110,7 @@ def _side(given: Mapping[str, Any], path: str, faults: Faults, decoded: Family |
 
     read = _values(given, tell)
     base = read.pop("like", None) or decoded or _EMPTY
-    for key in _NEEDED if base is _EMPTY else ():
+    for key in _NEEDED if base is _EMPTY and "like" not in given else ():
         if key not in given:
             tell(f"there is no {key}, which a family needs, unless it is like another")
     names = {*_FIELDS, *read_by_equations(read.get("settings", {}).get("equations"))}
