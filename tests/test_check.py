@@ -398,3 +398,15 @@ def test_an_ascii_terminal_gets_ascii(attncalc: Command) -> None:
     run = attncalc("check", PROBLEM, answer("lost-sign.tex"), "--full", PYTHONIOENCODING="ascii")
     assert run.out.isascii()
     assert "x wrong" in run.out
+
+
+@pytest.mark.parametrize("name", ["s1.csv", "S1.csv", "k2.csv"])
+def test_a_sheet_with_the_name_of_a_student_is_one_of_many_answers(
+    attncalc: Command, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "answers"
+    folder.mkdir()
+    for each in ("Ana.txt", "Bob.txt"):
+        (folder / each).write_text("Q = [1 3; -1 1; 2.5 -2]\n")
+    (folder / name).write_text("Q\n1,3\n-1,1\n2.5,-2\n")
+    assert "3 of 3 answers marked" in attncalc("check", PROBLEM, str(folder)).out

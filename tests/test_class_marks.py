@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from conftest import Command
 from test_classes import NAMES, ROSTER, SPEC, hand_in, made, marks, right_answer, table
 
 from attncalc.reading.attempts import newest
+from attncalc.writing.reports.gradebook import Totals, gradebook
 
 HOUR = 3600
 
@@ -247,3 +249,14 @@ def test_a_practice_page_names_its_download_after_the_student(
     (tmp_path / "answers" / "download (3).json").write_text(json.dumps(answer))
     (row, *_) = marks(attncalc, tmp_path)
     assert (row["answer"], row["percent"]) == ("answers/download (3).json", "100 %")
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "last"),
+    [("Ada Lovelace", "Ada", "Lovelace"), ("Lovelace, Ada", "Ada", "Lovelace"),
+     ("O'Brien, Séan", "Séan", "O'Brien"), ("Plato", "", "Plato")],
+)  # fmt: skip
+def test_gradescope_has_first_and_last_names(name: str, first: str, last: str) -> None:
+    one = Totals((name, "7", "", ""), ("1",), (Fraction(5),), (Fraction(7),), (True,), False)
+    (row,) = table("\n".join(gradebook("gradescope", [one], "set", lambda each, **_: str(each))))
+    assert (row["First Name"], row["Last Name"]) == (first, last)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command
+from conftest import Command, mostly_slow
 from test_numbas import NODE, NUMBAS
 
 from attncalc import Problem, new, solve
@@ -96,7 +96,7 @@ def exported(attncalc: Command, folder: Path, problem: Problem, system: str) -> 
     return folder / "out"
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", mostly_slow(PROBLEMS, every=len(PROBLEMS)))
 def test_prairielearn_marks_the_lines(attncalc: Command, tmp_path: Path, name: str) -> None:
     problem = PROBLEMS[name]
     folder = exported(attncalc, tmp_path, problem, "prairielearn")
@@ -135,7 +135,7 @@ def test_prairielearn_marks_the_lines(attncalc: Command, tmp_path: Path, name: s
 
 
 @pytest.mark.skipif(NODE is None, reason="there is no node")
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", mostly_slow(PROBLEMS, every=len(PROBLEMS)))
 def test_numbas_marks_the_lines(attncalc: Command, tmp_path: Path, name: str) -> None:
     problem = PROBLEMS[name]
     text = exported(attncalc, tmp_path, problem, "numbas").read_text("utf-8")

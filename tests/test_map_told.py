@@ -23,6 +23,7 @@ from attncalc.problem.samples import sample
 from attncalc.reading import read_stream
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.map_numbers import map_by_weights
 from attncalc.reading.answers.map_words import _WORDS
 from attncalc.reading.answers.text import read_text_answer
@@ -297,3 +298,14 @@ def test_a_wrong_line_of_a_map_in_equal_words_stays_wrong() -> None:
         ("3",),
         ("2",),
     ]
+
+
+def test_a_map_beside_weights_with_tokens_as_columns() -> None:
+    columns = SWAPPED.T
+    rows = "; ".join(" ".join(map(str, row)) for row in columns)
+    text = (
+        f"A = [{rows}]\n\nUtdata 1 tittar mest på indata 2. Utdata 2 tittar bara på indata 1. "
+        "Utdata 3 tittar helst på indata 2.\n"
+    )
+    answer = read_text_answer(text, "a.md", Expected({"A": columns}, by_columns=True))
+    assert [each.most for each in answer.connections or ()] == [("2",), ("1",), ("2",)]

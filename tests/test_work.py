@@ -212,7 +212,7 @@ def test_sums_of_scores_stay_fractions_to_the_end() -> None:
 def test_a_nonzero_value_shown_as_zero_has_a_footnote() -> None:
     page = page_of(homework())
     (weights,) = (section for section in page.sections if section.step.name == "A")
-    assert list(footnote(weights)) == [
+    assert list(footnote(weights, str)) == [
         "† not zero: A[1,1] 0.0015 · A[1,2] 0.000027 · A[2,1] 0.000075 · A[2,2] 0.000075 · "
         "A[3,3] 2.2×10^-10"
     ]
@@ -223,10 +223,10 @@ def test_zero_has_no_footnote() -> None:
     third = Fraction(1, 3)
     problem = Problem(Q=[[third, third, -2 * third]], K=[[1, 1, 1], [5, 5, 5]], V=[[1], [-1]])
     page = page_of(problem)
-    assert all(not list(footnote(section)) for section in page.sections)
+    assert all(not list(footnote(section, str)) for section in page.sections)
     page = page_of(homework("causal"))
     (weights,) = (section for section in page.sections if section.step.name == "A")
-    (text,) = footnote(weights)
+    (text,) = footnote(weights, str)
     assert text == "† not zero: A[4,1] 0.0015 · A[4,4] 0.00018"
 
 
@@ -234,7 +234,7 @@ def test_a_footnote_counts_unnamed_entries() -> None:
     problem = Problem(Q=[[1]] * 3, K=[[0], [0], [0], [0], [0], [20]], V=[[1]] * 6)
     page = page_of(problem)
     (weights,) = (section for section in page.sections if section.step.name == "A")
-    (text,) = footnote(weights)
+    (text,) = footnote(weights, str)
     assert text.endswith("A[3,2] 2.1×10^-9 · 3 more")
 
 
@@ -374,9 +374,9 @@ def test_the_smallest_of_weights_has_a_footnote() -> None:
     problem = Problem(Q=[[1]], K=[[200], [0]], V=[[1], [2]], scale="none")
     assert "A[1,2] = e^0.00 / (e^200.00 + e^0.00) = 1.00 / (7.23×10^86) ≈ 0.00†" in work(problem)
     page = page_of(problem, None, "A")
-    assert list(footnote(page.sections[0])) == ["† not zero: A[1,2] 1.4×10^-87"]
+    assert list(footnote(page.sections[0], str)) == ["† not zero: A[1,2] 1.4×10^-87"]
     far = page_of(Problem(Q=[[1]], K=[[30_000_000], [0]], V=[[1], [2]], scale="none"), None, "A")
-    (text,) = footnote(far.sections[0])
+    (text,) = footnote(far.sections[0], str)
     assert text.startswith("† not zero: A[1,2] ")
     assert text.endswith("×10^-13028835")  # 30,000,000 / ln 10 = 13,028,834.5
 

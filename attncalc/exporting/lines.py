@@ -57,11 +57,8 @@ def right_options(key: Key) -> dict[Line, set[int]]:
     for place, head in enumerate(key.solution.heads_of(weights)):
         ways = [head.connections]
         for script in key.scripts.values():
-            rows = (
-                script[weights.name]
-                if script[weights.name].ndim == 2
-                else script[weights.name][place]
-            )
+            shown = script[weights.name]
+            rows = shown if shown.ndim == 2 else shown[place]
             ways.append(connections(rows, rows != 0))
         for each in (each for way in ways for each in way):
             for is_dashed, inputs in ((False, each.most), (True, each.second)):

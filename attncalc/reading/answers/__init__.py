@@ -26,6 +26,7 @@ from attncalc.reading.files import (
     read_bytes,
 )
 from attncalc.reading.naming.keys import name_of_key
+from attncalc.reading.naming.name import Name
 from attncalc.reading.notebooks import text_of_notebook
 
 SHEETS = (".csv", ".tsv")
@@ -186,11 +187,13 @@ def _plain(given: Any) -> Any:
 def answers_in(folder: Path) -> list[Path] | None:
     """Return the answers in a folder, or None if the folder is one answer.
 
-    It is one answer if its files are named like steps: Q.csv, S_scaled.csv.
+    It is one answer if its files are named like steps: Q.csv, S_scaled.csv, or only like their
+    heads: A1.csv, A2.csv. Beside other answers, S1.csv is that of a student, as s1.csv always is.
     """
     inside = [path for path in list_folder(folder) if not path.name.startswith(".")]
-    sheets = [path for path in inside if path.suffix.lower() in SHEETS]
-    if any(name_of_key(path.stem) for path in sheets):
+    steps = {path: name for path in inside if (name := _step_of(path))}
+    is_whole = any(not name.number for name in steps.values())
+    if is_whole or (steps and all(p in steps for p in inside if p.suffix.lower() in ENDINGS)):
         return None
     remember(folder, ENDINGS)
     files = [path for path in inside if path.suffix.lower() in ENDINGS or _holds_steps(path)]
@@ -221,7 +224,13 @@ def _holds_steps(folder: Path) -> bool:
         inside = list_folder(folder)
     except InputError:
         return True
-    return any(path.suffix.lower() in SHEETS and name_of_key(path.stem) for path in inside)
+    return any(map(_step_of, inside))
+
+
+def _step_of(path: Path) -> Name | None:
+    """Return the step that a spreadsheet is named like; None for other files."""
+    name = name_of_key(path.stem) if path.suffix.lower() in SHEETS else None
+    return None if name is None or name.is_vector else name
 
 
 def _read_folder(folder: Path, expected: Expected | None) -> Answer:

@@ -206,6 +206,9 @@ class _Reader:
     def _is_map(self, said: Sequence[_Stated]) -> bool:
         """Return whether all outputs are there and fit, or most of them in the same words."""
         count, right = len(self.weights), sum(map(self._fits, said))
+        is_most = right >= max(2, ENOUGH * count)
+        if not (is_most or right == len(said) == count):
+            return False
         share = sum(map(_is_of_attention, said)) / len(said)
         common = set[str].intersection(*({*_WORD.findall(each.words)} for each in said))
         if len(said) == right == count and (common or share >= ENOUGH):
@@ -213,7 +216,6 @@ class _Reader:
         in_order = sorted(each.output for each in said) == [each.output for each in said]
         is_of_others = any(each.inputs != [each.output] for each in said)
         is_alike = in_order and is_of_others and len({each.words for each in said}) == 1
-        is_most = min(len(said), right) >= max(2, ENOUGH * count)
         return is_alike and is_most and (right == len(said) or len(said) == count)
 
     def _of_all(self, parts: Sequence[_Part]) -> list[_Stated]:

@@ -130,9 +130,9 @@ def _take_map_by_weights(
     if not (has_one and matrices) or of_map.is_complete(found.connections):
         return
     ((weights,),) = of_map.weights
-    own = matrices.get("A")
-    if own is not None and own.shape == weights.shape and np.isfinite(own.values).all():
-        weights = own.values
+    if (written := matrices.get("A")) is not None:
+        own = written.values.T if expected.by_columns else written.values
+        weights = own if own.shape == weights.shape and np.isfinite(own).all() else weights
     left = {each.line for each in found.unread}
     own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
     steps = {line for each in own_parts for line in range(each.line, each.last + 1)}
@@ -319,10 +319,10 @@ def _turned_alike(
         return made
     for name, written in matrices.items():
         is_like = share_alike(written.values.T, expected.steps.get(name, written.values[:0])) == 1
-        by_numbers = bool(others and columns) and is_like and name in {*columns, *others}
-        by_numbers = by_numbers and own_name(name) in "QKVO"
-        by_numbers = by_numbers or (name in columns and has_weights_turned)
-        if by_numbers or (name in others and len(turned) >= ENOUGH_COLUMNS):
+        is_of_tokens = own_name(name) in "QKVO" and name in {*columns, *others}
+        by_numbers = bool(others and columns) and is_like and is_of_tokens
+        by_others = name in columns and has_weights_turned
+        if by_numbers or by_others or (name in others and len(turned) >= ENOUGH_COLUMNS):
             made[name] = written.arranged(np.transpose)
             like = " and ".join(sorted(all_turned or others))
             found.remarks.append(f"{name} is read transposed, as {like} are")
@@ -369,7 +369,7 @@ def _matrices(
     matrices = {}
     for name, own in by_name.items():
         own = _as_heads(_in_order(own, expected, found), expected, found)
-        latest = _corrected(_latest(own, expected, found), expected)
+        latest = _as_corrections(_latest(own, expected, found), expected)
         for part in latest:
             if part.corrects:
                 found.remarks.append(f"line {part.line}: {part.what} is corrected here")
@@ -388,7 +388,7 @@ def _matrices(
     return matrices
 
 
-def _corrected(parts: list[Part], expected: Expected) -> list[Part]:
+def _as_corrections(parts: list[Part], expected: Expected) -> list[Part]:
     """Return parts with a right row below its entire matrix as a correction of it."""
     key = expected.steps.get(parts[0].name)
     wholes = [part for part in parts if part.is_whole]

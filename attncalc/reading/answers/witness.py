@@ -137,6 +137,11 @@ def _without_discarded(text: str, found: Collected) -> str:
     return "\n".join(lines)
 
 
+def _holds(key: Matrix, said: list[float]) -> bool:
+    """Return whether two or more numbers are all entries of a step."""
+    return len(said) > 1 and all((abs(key - value) <= NEAR).any() for value in said)
+
+
 def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
     """List work and prose that may contain an unread step: as many numbers, or its rows."""
     for each in [each for each in found.taken if not each.what]:
@@ -146,19 +151,9 @@ def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
             name = next((n for n, key in missing.items() if key.size == count), "")
         elif each.how == PROSE:
             widths = {len(numbers_of(row)) for row in _ROWS.findall(each.text)}
-            decimals = [each for each in numbers_of(each.text) if each.entry.decimals]
-            name = next(
-                (
-                    n
-                    for n, key in missing.items()
-                    if key.shape[-1] in widths
-                    or (
-                        len(decimals) > 1
-                        and all((abs(key - n.value) <= NEAR).any() for n in decimals)
-                    )
-                ),
-                "",
-            )
+            said = [n.value for n in numbers_of(each.text) if n.entry.decimals]
+            name = next((n for n, key in missing.items() if key.shape[-1] in widths), "")
+            name = name or next((n for n, key in missing.items() if _holds(key, said)), "")
         if name:
             found.taken.remove(each)
             found.unread.append(Unread(each.line, each.text, f"it may be {name}: name it", True))

@@ -55,7 +55,7 @@ _COUNT_INSIDE = re.compile(r"\b([^\W\d_]{2,20}) (\d{1,2})(?=: ?[-+.\d(\[])")
 _MARKED = re.compile(r"^[\s*#>+-]*(?:\[[ xX✓]\]\s*)?")
 """The mark of a list, and its box."""
 SHORT, LEAST = 300, 2
-"""The most characters of a counted line, and the least lines, and numbers in each."""
+"""The length of a counted line, at most, and the number of lines and of entries, at least."""
 _COUNTED = ("row", "token", "line", "query", "output")
 LONGEST = 1000
 """The largest length of a line that is read."""
@@ -105,12 +105,12 @@ def with_counted_rows(
     """
     lines = [_with_counts_inside(line, names_a_row) for line in text.split("\n")]
     groups = [*_counted_groups(lines, names_a_row)]
-    fits = {(words, (len(rows), len(rows[0]))) for _, words, rows in groups}
-    for start, words, rows in groups:
+    fits = {(words, (len(rows), width)) for _, words, rows, width in groups}
+    for start, words, rows, _ in groups:
         sizes = {size for each, size in fits if each == words and size[0] != size[1]}
         are_turned = sizes and all(size[::-1] in shapes and size not in shapes for size in sizes)
         kind = "column" if are_turned or COLUMN.search(words) else "row"
-        own = [f"{kind} {k}: {cells}" for k, cells in enumerate(_texts(lines, start, rows), 1)]
+        own = [f"{kind} {k}: {row}" for k, row in enumerate(rows, start=1)]
         lines[start : start + len(own)] = own
     return "\n".join(lines)
 
@@ -127,8 +127,8 @@ def _counted_line(line: str) -> tuple[str, int, str] | None:
 
 def _counted_groups(
     lines: list[str], names_a_row: Callable[[str], bool]
-) -> Iterator[tuple[int, str, list[list[str]]]]:
-    """Yield where lines begin that the same words count from 1, the words, and the rows."""
+) -> Iterator[tuple[int, str, list[str], int]]:
+    """Yield where lines begin that the same words count, the words, the rows, and their width."""
     found = [_counted_line(line) for line in lines]
     for start, first in enumerate(found):
         if first is None or first[1] != 1:
@@ -136,19 +136,13 @@ def _counted_groups(
         said = _MARKED.sub("", first[0]) + "1"
         if names_a_row(said) or names_a_row(said.rpartition(" of ")[2]):
             continue
-        rows: list[list[str]] = []
+        rows = list[str]()
         for k, each in enumerate(found[start:], start=1):
-            cells = split_row(each[2]) if each and each[:2] == (first[0], k) else None
-            if not cells or len(cells) < LEAST:
+            if not each or each[:2] != (first[0], k) or len(split_row(each[2]) or ()) < LEAST:
                 break
-            rows.append(cells)
+            rows.append(each[2])
         if len(rows) >= LEAST:
-            yield start, first[0], rows
-
-
-def _texts(lines: list[str], start: int, rows: list[list[str]]) -> list[str]:
-    counted = (_counted_line(line) for line in lines[start : start + len(rows)])
-    return [each[2] for each in counted if each]
+            yield start, first[0], rows, len(split_row(rows[0]) or ())
 
 
 def _with_counts_inside(line: str, names_a_row: Callable[[str], bool]) -> str:

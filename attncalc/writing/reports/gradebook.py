@@ -84,6 +84,8 @@ def gradebook(system: str, totals: Sequence[Totals], title: str, said: Said) -> 
         name, code, email, _ = each.student
         total, own = _said(each.total, said), [_said(one, said) for one in each.earned]
         first, _, last = name.rpartition(" ")
+        if ", " in name:  # Lovelace, Ada
+            last, _, first = name.partition(", ")
         yield csv_line({
             "moodle": [name, code, email, *(own if several else ()), total],
             "canvas": [name, "", code, "" if code else email, "", total],
