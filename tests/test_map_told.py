@@ -196,6 +196,7 @@ def test_a_sentence_above_lines_names_their_head_and_attention() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_words_in_any_order_make_the_reader_fail() -> None:
     rng = random.Random(3)
     words = [word for words in _WORDS.values() for word in words.split()]
@@ -235,6 +236,7 @@ def test_no_sentences_take_long(text: str) -> None:
     assert not takes_longer(lambda: read("self", text), 2.0)
 
 
+@pytest.mark.slow
 def test_an_attncalc_page_is_read_as_it_was() -> None:
     """Dots in two columns below "Inputs Outputs" are not a table, and not sentences."""
     text = sample("worksheet").path.read_text("utf-8")
