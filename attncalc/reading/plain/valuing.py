@@ -11,7 +11,7 @@ from fractions import Fraction
 LONGEST = 400
 DEEPEST = 20
 _TOKEN = re.compile(
-    r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3}(?!\d))?|\.\d+)|(sqrt|exp|√|e(?![a-z]))|([-+*·×/^(){}]))"
+    r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3}(?!\d))?|\.\d+)|(sqrt|exp|√|[eE](?![a-z]))|([-+*·×/^(){}]))"
 )
 _CLOSING = {"(": ")", "{": "}"}
 Value = Fraction | float
@@ -92,7 +92,7 @@ class _Parser:
             elif self.next == "/":
                 self.take()
                 value = value / self.signed()
-            elif self.next in ("(", "√", "sqrt", "exp", "e"):
+            elif self.next in ("(", "√", "sqrt", "exp", "e", "E"):
                 value = value * self.power()
             else:
                 return value
@@ -123,7 +123,7 @@ class _Parser:
             if self.take() != _CLOSING[token]:
                 raise NoValue
             return value
-        if token == "e":
+        if token in ("e", "E"):
             return math.e
         if token in ("√", "sqrt"):
             return _root(self._deeper(self.atom))
