@@ -17,6 +17,7 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.collecting import collected
+from attncalc.reading.answers.corrected import with_corrected
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
@@ -106,6 +107,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = _fitting(_as_shares(matrices, expected, found), expected, found)
     matrices = _turned_alike(matrices, expected, found)
     _tell_columns(matrices, expected, found)
+    matrices = with_corrected(plain, matrices, expected, found)
     faults += [*found.faults, *faults_in(matrices)]
     _take_map_by_weights(plain, matrices, expected, found, of_map)
     unread = tuple(sorted(found.unread, key=lambda each: each.line))

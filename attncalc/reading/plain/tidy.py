@@ -87,7 +87,7 @@ _TICKED = re.compile(r"(?m)^([ \t]{0,40}[-*+] )\[[ xX✓]\][ \t]{1,9}")
 """List markers of word processors, and ticked boxes: ○ q1, - [x] row 1."""
 _HIGHLIGHTED = re.compile(r"(?<![=<>!:])==(?=[^\s=])([^=\n]{1,200}?)(?<=[^\s=])==(?!=)")
 _CELLS_OF = re.compile(rf"(?<=[=:] )\{{([-+\d.,{COMMA};/ ]{{3,4000}})\}}")
-_WIKI_HEADING = re.compile(r"(?m)^={2,6} ?(?=[^\W\d_])([^=\n]{1,120}?) ?=*$")
+_WIKI_HEADING = re.compile(r"(?m)^(?:={2,6} ?|h[1-6]\. )(?=[^\W\d_])([^=\n]{1,120}?) ?=*$")
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
@@ -129,7 +129,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
         text = _THIN.sub(" ", text)
     text = _NAMED_TAG.sub(r"\1:", text) if 'name="' in text else text
     text = with_printed(without_session(_FENCES.sub("", text)))
-    text = _WIKI_HEADING.sub(r"# \1", text) if "==" in text else text
+    text = _WIKI_HEADING.sub(r"# \1", text)
     text, struck = _without_struck(text)
     text = _letters(text)
     text = _QUOTES.sub("", text)
