@@ -40,6 +40,10 @@ _ENDS = r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s*$|\s+[^\W\d_a-zà-ÿ])|[;!?](?=\s|$)|
 _SENTENCES, _PARTS = re.compile(_ENDS), re.compile(rf"{_ENDS}|[、，,]|\s{{3,}}")
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
+_QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
+_LARGEST = re.compile(r"\b(?:arg_?max|which\.max|idxmax|max\.col)\b", re.IGNORECASE)
+_WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"\[\d{1,3}\](?=\s)")
+"""Places that a program prints, and R's count before a vector."""
 _BARS = re.compile(r"[|│\t]")
 _EQUALS, _VECTOR = re.compile(r"=(?!>)"), re.compile(r"[(\[] ?[-+]?\d+ ?[,;、 ]")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
@@ -88,18 +92,30 @@ def map_by_weights(
     ['output 1 → input 2', 'output 2 → input 1']
     """
     reader = _Reader(weights, labels)
-    plain = ((line, unicodedata.normalize("NFKC", text)) for line, text in lines[-MOST_LINES:])
+    plain = (
+        (line, unicodedata.normalize("NFKC", text).translate(_QUOTES))
+        for line, text in lines[-MOST_LINES:]
+    )
     short = [each for each in plain if len(each[1]) < LONGEST]
     listed = [(line, _NUMBERED.sub("", text)) for line, text in short]  # "1. output" or a list
     ways = (
         *((listed, ends) for ends in (_SENTENCES, _PARTS)),
         *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
+        ([*reader.under_headings(listed)], _SENTENCES),
     )
-    found = (
-        reader.read([part for each in texts for part in reader.parts(*each, ends)])
-        for texts, ends in ways
-    )
+    parts = [[p for each in texts for p in reader.parts(*each, ends)] for texts, ends in ways]
+    parts.append([p for each in parts[0] for p in _repeated(each)])
+    found = [*map(reader.read, parts), reader.printed(short)]
     return [reader.written(each) for each in max(found, key=len)]
+
+
+def _repeated(part: _Part) -> Iterator[_Part]:
+    """Yield the statements of a part, each with the same words: a looks at b and c looks at d."""
+    starts = [k for k, gap in enumerate(part.gaps) if gap == part.gaps[0]]
+    for start, stop in pairwise([*starts, len(part.outputs)]):
+        own = slice(start, stop)
+        yield _Part(part.line, part.text, part.outputs[own], part.inputs[own],
+                    part.gaps[start : stop - 1])  # fmt: skip
 
 
 def is_prose(line: str) -> bool:
@@ -156,6 +172,31 @@ class _Reader:
             return int(match["number"]) - 1
         names, name = self.sides[side], match["word"].lower()
         return names.index(name) if name in names else len(names)
+
+    def under_headings(self, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """Yield lines, each after the only token that is named in a heading above it."""
+        heading = ""
+        for line, text in lines:
+            words = text.strip(" *#_:.=-|[]()\t")
+            if words.lower() in self.sides[0]:
+                heading = words
+            elif heading:
+                yield line, f"{heading} {text}"
+
+    def printed(self, lines: Sequence[tuple[int, str]]) -> list[_Stated]:
+        """Return the map that a program prints as places of the largest weights, from 0 or 1."""
+        count = len(self.weights)
+        for place, (line, text) in enumerate(lines):
+            if called := _LARGEST.search(text):
+                below = [own for at, own in lines[place + 1 :] if at <= line + count + 2]
+                for own in (text[called.end() :], *below, "\n".join(below)):
+                    said = [*map(int, _WHOLE.findall(_COUNTED.sub("", own)))][-count:]
+                    for first in (0, 1):
+                        made = [_Stated(line, k, [each - first], "") for k, each in enumerate(said)]
+                        is_map = len(made) == count and all(map(self._is_possible, made))
+                        if is_map and all(map(self._fits, made)):
+                            return made
+        return []
 
     def read(self, parts: Sequence[_Part]) -> list[_Stated]:
         """Return the last run of parts that states an input for each output."""
