@@ -17,6 +17,8 @@ from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.map_words import lexemes_in
 from attncalc.reading.naming.name import Tokens
+from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.other_words import ORDINALS
 
 LONGEST, MOST_LINES = 400, 400
 """The longest line, and the largest number of lines, in which a map is looked for."""
@@ -40,6 +42,7 @@ _ENDS = r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s*$|\s+[^\W\d_a-zà-ÿ])|[;!?](?=\s|$)|
 _SENTENCES, _PARTS = re.compile(_ENDS), re.compile(rf"{_ENDS}|[、，,]|\s{{3,}}")
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
+_ORDINAL = re.compile(rf"\b(?:{'|'.join(ORDINALS)})\b", re.IGNORECASE)
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _LARGEST = re.compile(r"\b(?:arg_?max|which\.max|idxmax|max\.col)\b", re.IGNORECASE)
 _WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"\[\d{1,3}\](?=\s)")
@@ -93,7 +96,7 @@ def map_by_weights(
     """
     reader = _Reader(weights, labels)
     plain = (
-        (line, unicodedata.normalize("NFKC", text).translate(_QUOTES))
+        (line, unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES))
         for line, text in lines[-MOST_LINES:]
     )
     short = [each for each in plain if len(each[1]) < LONGEST]
@@ -101,12 +104,17 @@ def map_by_weights(
     ways = (
         *((listed, ends) for ends in (_SENTENCES, _PARTS)),
         *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
-        ([*reader.under_headings(listed)], _SENTENCES),
+        *((texts, _SENTENCES) for texts in reader.under_headings(listed)),
+        ([(line, _ORDINAL.sub(_as_number, text)) for line, text in listed], _PARTS),
     )
     parts = [[p for each in texts for p in reader.parts(*each, ends)] for texts, ends in ways]
-    parts.append([p for each in parts[0] for p in _repeated(each)])
+    parts += [[p for each in own for p in _repeated(each)] for own in parts[:2]]
     found = [*map(reader.read, parts), reader.printed(short)]
     return [reader.written(each) for each in max(found, key=len)]
+
+
+def _as_number(match: "re.Match[str]") -> str:
+    return str(ORDINALS[match[0].lower()])
 
 
 def _repeated(part: _Part) -> Iterator[_Part]:
@@ -168,20 +176,51 @@ class _Reader:
         """Return the place of a token among outputs (side 0) or inputs; -1 for "itself"."""
         if match["itself"]:
             return -1
-        if match["number"]:
-            return int(match["number"]) - 1
-        names, name = self.sides[side], match["word"].lower()
-        return names.index(name) if name in names else len(names)
+        return self._named(match[0], side)
 
-    def under_headings(self, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """Yield lines, each after the only token that is named in a heading above it."""
-        heading = ""
-        for line, text in lines:
-            words = text.strip(" *#_:.=-|[]()\t")
-            if words.lower() in self.sides[0]:
-                heading = words
-            elif heading:
-                yield line, f"{heading} {text}"
+    def _named(self, name: str, side: int) -> int:
+        names = self.sides[side]
+        if name.lower() in names:
+            return names.index(name.lower())
+        return int(name) - 1 if name.isdigit() else len(names)
+
+    def under_headings(self, lines: Sequence[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+        """Yield lines below headings of outputs, each after the output of its heading.
+
+        Headings have one form, and name the outputs in order: "- id: 1", "- id: 2". First all
+        lines below them are taken, then those of each form.
+        """
+        texts = [_VALUES.sub(" ", text) for _, text in lines]
+        outputs = [{*self._outputs(text)} for text in texts]
+        forms = [" ".join(_TOKEN.sub(self._without_token, text).split()) for text in texts]
+        count, named = len(self.weights), [p for p, own in enumerate(outputs) if own]
+        for form in dict.fromkeys(forms[p] for p in named):
+            starts = [p for p in named if forms[p] == form and len(outputs[p]) == 1][-count:]
+            if [outputs[p] for p in starts] == [{k} for k in range(count)]:
+                sections = [
+                    [p for p in named if start < p < stop]
+                    for start, stop in pairwise([*starts, len(lines)])
+                ]
+                yield from self._sections(lines, sections, forms)
+                return
+
+    def _sections(
+        self, lines: Sequence[tuple[int, str]], sections: list[list[int]], forms: list[str]
+    ) -> Iterator[list[tuple[int, str]]]:
+        for form in ("", *dict.fromkeys(forms[p] for p in sections[0])):
+            own = [[p for p in each if forms[p] == form or not form] for each in sections]
+            if all(own):
+                yield [
+                    (lines[each[0]][0], " ".join([name, *(lines[p][1] for p in each)]))
+                    for name, each in zip(map(str, range(1, len(own) + 1)), own, strict=True)
+                ]
+
+    def _outputs(self, text: str) -> Iterator[int]:
+        tokens = filter(self._is_token, _TOKEN.finditer(text))
+        return (self._place(each, 0) for each in tokens)
+
+    def _without_token(self, match: "re.Match[str]") -> str:
+        return "" if self._is_token(match) else match[0].lower()
 
     def printed(self, lines: Sequence[tuple[int, str]]) -> list[_Stated]:
         """Return the map that a program prints as places of the largest weights, from 0 or 1."""
