@@ -36,7 +36,7 @@ from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import IN_COMMENT, role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.answers.token_rows import with_rows_of_tokens
-from attncalc.reading.answers.witness import witnessed
+from attncalc.reading.answers.witness import BECAUSE, witnessed
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.name import name_in
@@ -127,9 +127,12 @@ def _take_map_by_weights(
     found: Collected,
     of_map: MapReader,
 ) -> None:
-    """Read a map that is not complete from the lines that belong to no step."""
+    """Read a map that is not complete, or only with rows of A, from lines that are no step."""
+    steps_of = [each for each in found.taken if each.how.startswith(BECAUSE)]
+    rows = {line for each in steps_of for line in range(each.line, each.last + 1)}
+    outside = [each for each in found.connections if each.line not in rows]
     has_one = [each.shape[0] for each in of_map.weights] == [1]
-    if not (has_one and matrices) or of_map.is_complete(found.connections):
+    if not (has_one and matrices) or of_map.is_complete(outside):
         return
     ((weights,),) = of_map.weights
     if (written := matrices.get("A")) is not None:
