@@ -267,6 +267,11 @@ SWAPPED = np.array([[0.1, 0.7, 0.2], [0.8, 0.1, 0.1], [0.2, 0.6, 0.2]])
         "| çıktı | en çok baktığı girdi |\n|:-:|:-:|\n| 1 | 2 |\n| 2 | 1 |\n| 3 | 2 |",
         "1. çıktı en çok 2. girdiye bakıyor. 2. çıktı en çok 1. girdiye bakıyor. 3. çıktı en çok "
         "2. girdiye bakıyor.",
+        "1 kijkt naar 2 en 2 kijkt naar 1 en 3 kijkt naar 2",
+        "- id: 1\n  mira: 2\n- id: 2\n  mira: 1\n- id: 3\n  mira: 2",
+        "The first one looks at input 2, the second one at input 1, the third one at input 2",
+        "A.argmax(1)\n[1 0 1]",
+        "which.max of each row\n[1] 2 1 2",
     ],
 )
 def test_a_map_in_any_words_is_read_where_it_fits_the_weights(text: str) -> None:

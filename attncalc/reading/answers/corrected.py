@@ -17,7 +17,7 @@ from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.plain.corrections import LONGEST, speaks_of_error
 
 _OF_SUMS = (0.0, 1.0, 100.0)
-"""What rows sum to: a sentence with these numbers only corrects nothing."""
+"""What rows sum to: a sentence with these numbers alone may be about sums."""
 
 
 def with_corrected(
@@ -36,19 +36,22 @@ def with_corrected(
             continue
         above = {each.step for each in of_steps if each.line < line}
         wrong = [each for each in _wrong(made, expected) if each[0] in above]
-        said = [n for n in numbers_of(sentence) if n.is_last and n.value not in _OF_SUMS]
+        said = [each for each in numbers_of(sentence) if each.is_last]
         said = [each for each in said if each.entry.decimals] or said
         fits = {(name, place): each for name, place, right in wrong for each in said
                 if near(np.array(each.value), np.array(right)).all()}  # fmt: skip
-        if len(fits) == 1:
-            ((name, place), number) = next(iter(fits.items()))
+        ((name, place), number) = next(iter(fits.items()), (("", ()), None))
+        old = made[name].values[place] if name else np.nan
+        is_of_sums = all(each.value in _OF_SUMS for each in said)
+        is_whole = all(each.value in (old, number and number.value) for each in said)
+        if number and len(fits) == 1 and is_whole and not is_of_sums:
             made[name] = _with_entry(made[name], place, number)
             what = f"{name}[{','.join(str(index + 1) for index in place)}]"
             found.taken[:] = [each for each in found.taken if each.line != line]
             found.unread[:] = [each for each in found.unread if each.line != line]
             found.taken.append(Taken(line, line, what, "a correction", sentence.strip()))
             found.remarks.append(f"line {line}: {what} is corrected here")
-        elif wrong and said and line not in listed:
+        elif wrong and (fits or not is_of_sums) and line not in listed:
             why = "it may correct an entry: name it, as in Q[2,1] = 3"
             found.unread.append(Unread(line, sentence.strip(), why, could_be_matrix=True))
     return made

@@ -77,7 +77,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     page = page._replace(text=_with_ascii_digits(page.text))
     # before the text is rewritten, which makes it longer and takes time
     text, said = within_bounds(page.text)
-    plain = with_decimal_commas(PRIVATE.sub("", text))
+    plain = with_decimal_commas(without_senders(PRIVATE.sub("", text)))
     text = _rewritten(plain, expected)
     of_map = MapReader(expected)
     blocks, document = blocks_of(
@@ -181,7 +181,7 @@ def _rewritten(text: str, expected: Expected) -> str:
     text = in_english(with_layers_in_words(with_tables(text)))
     shapes = {key.shape[-2:] for key in expected.steps.values()}
     text = with_counted_rows(text, partial(_names_a_row, expected), shapes)
-    text = with_corrections(without_references(without_senders(text)))
+    text = with_corrections(without_references(text))
     text = with_rows_of_tokens(text, expected.labels)
     named = partial(_step_named, expected)
     return with_vectors(with_rows(with_topics(text, named), named), size)

@@ -136,7 +136,7 @@ def _without_discarded(text: str, found: Collected) -> str:
     for each in found.taken:
         if each.how in ("struck out", "commented out") and 0 < each.line <= len(lines):
             line = lines[each.line - 1]
-            lines[each.line - 1] = line.replace(each.text, " " * len(each.text))
+            lines[each.line - 1] = line.replace(each.text, " " * len(each.text), 1)
     return "\n".join(lines)
 
 

@@ -87,6 +87,8 @@ _PRINTED = tuple(
          r"(?=\[?[A-Za-z])", ""),
         # C and JavaScript: one pair of brackets for each index
         (("][",), r"(?<=\w)\[(\d{1,3})\]\[(\d{1,3})\](?=\s?[=:])", r"[\1,\2]"),
+        # J: negative numbers
+        (("=:",), r"(?<!\S)_(?=\d[\d.]{0,20}(?:[ \t]{1,9}_?\d[\d.]{0,20}){0,30}[ \t]*$)", "-"),
         # Mathematica, SymPy, Maple and Typst, with the options before its numbers
         (("-(",), r"(?<![\w)\]}^])-\((\d{1,20}/\d{1,20})\)(?![\w!^])", r"-\1"),
         (("Matrix(",), r"\bMatrix\( ?\d{1,4} ?, ?\d{1,4} ?, ?(?=\[ ?\[)", "Matrix("),

@@ -51,7 +51,10 @@ _COUNTED_LINE = re.compile(
     r"(?P<behind>[^\d\t,;|]{0,9}?) ++(?P<row>[-+.\d][^\t|]*)"
 )
 """A row, and a word with its number: row 1: 0 1, or 1. row: 0 1."""
-_COUNT_INSIDE = re.compile(r"\b([^\W\d_]{2,20}) (\d{1,2})(?=: ?[-+.\d(\[]| ?[(\[] ?[-+.\d])")
+_COUNT_INSIDE = re.compile(
+    r"\b([^\W\d_]{2,20}) (\d{1,2})"
+    rf"(?=: ?[-+.\d(\[]| ?[(\[] ?[-+.{COMMA}\d]{{1,12}}[,; ]{{1,2}}[-+.\d])"
+)
 _MARKED = re.compile(r"^[\s*#>+-]*(?:\[[ xX✓]\]\s*)?")
 """The mark of a list, and its box."""
 SHORT, LEAST = 300, 2
