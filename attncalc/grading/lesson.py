@@ -57,6 +57,8 @@ ALIKE, MOST_ALIKE = 0.0151, 0.5
 """The largest difference for a number to identify a row, and the share of numbers that must."""
 LIKE_A_FLOAT, NEAR = 6, 1e-5
 """The fewest significant digits of a float32, and its largest relative error."""
+OF_THE_SAME = 0.75
+"""The share of right numbers above which a result belongs to the givens of an earlier example."""
 SURELY_ROUNDED = 4
 """The number of decimals from which printed matrices probably have more digits."""
 
@@ -361,7 +363,7 @@ def _checked(
         return None
     if rounded:
         under = (*under, f"{of_each([*rounded])} {'are' if len(rounded) > 1 else 'is'} rounded")
-    judge = _Judge(marking, under)
+    judge = _Judge(marking, under, own)
     judged = [judge.judged(each) for each in marking.steps]
     shown = tuple(each for said_of in judged for each in said_of if each.name not in there)
     names = tuple(name for name in givens.fields if name not in givens.filled and name in matrices)
@@ -439,8 +441,8 @@ def _follows(key: Key, step: Step, givens: _Givens) -> bool:
 class _Judge:
     """Finds the errors of each step, and the conventions under which other entries are right."""
 
-    def __init__(self, marking: Marking, under: tuple[str, ...]) -> None:
-        self.marking, self.under = marking, under
+    def __init__(self, marking: Marking, under: tuple[str, ...], own: frozenset[str]) -> None:
+        self.marking, self.under, self.of_example = marking, under, own
         self.mended: Known | None = None
 
     @cached_property
@@ -470,6 +472,9 @@ class _Judge:
             return [Finding(UNCHECKED, name, why=why)]
         if not wrong.any():
             return [Finding(RIGHT, name, under=under)]
+        if not self._belongs(marks.step) and wrong.mean() >= 1 - OF_THE_SAME:
+            why = "it may belong to other given matrices than those of the example before it"
+            return [Finding(UNCHECKED, name, why=why)]
         points = np.where(wrong, expected, written.values)
         behind = self.marking.key.slack.behind(points, self._fine(written))
         self.mended = (self.mended or self.own).with_matrices({name: points}, {name: behind})
@@ -516,6 +521,15 @@ class _Judge:
             name in written
             or name not in key.steps
             or (name.startswith("S_") and self._is_printed(key.steps[name]))
+            for name in step.inputs
+        )
+
+    def _belongs(self, step: Step) -> bool:
+        """Return whether a matrix that a step follows from is in the example itself."""
+        steps, written = self.marking.key.steps, self.marking.answer.matrices
+        return any(
+            name in self.of_example
+            or (name in steps and name not in written and self._belongs(steps[name]))
             for name in step.inputs
         )
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,7 @@ from attncalc.problem.attention.declared import IN_ORDER
 from attncalc.reading.answers.answer import Answer, WrittenMatrix, renumbered
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.html_page import is_html, text_of_html
+from attncalc.reading.answers.own_page import pages_in
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.files import decode, is_folder, list_folder
 from attncalc.reading.naming.at_hand import names_at_hand
@@ -80,11 +81,14 @@ class Lesson:
     places
         The place of each line in a notebook, or in an HTML page (cell 0); empty if it is the line
         number.
+    is_page
+        Whether it is a page of attncalc: one example.
     """
 
     place: str
     text: str
     places: tuple[Place, ...] = ()
+    is_page: bool = False
 
     @cached_property
     def lines(self) -> list[str]:
@@ -93,6 +97,19 @@ class Lesson:
         for pattern, name in _NAMES:
             text = pattern.sub(name, text)
         return _with_prints(text.split("\n"))
+
+    def parts(self) -> Iterator["Lesson"]:
+        """Yield the text of the document, and each page of attncalc in it, which is complete.
+
+        Other lines are blank.
+        """
+        lines = self.text.split("\n")
+        pages = [*pages_in(lines)]
+        own = {number for page in pages for number in page}
+        for kept in ({*range(len(lines))} - own, *map(set, pages)):
+            text = "\n".join(line if i in kept else "" for i, line in enumerate(lines))
+            if any(map(str.isdecimal, text)):
+                yield replace(self, text=text, is_page=kept <= own)
 
     @cached_property
     def with_points(self) -> list[str]:
@@ -128,15 +145,17 @@ class Lesson:
 
     def examples(self) -> Iterator[Example]:
         """Yield the examples: one begins if a matrix is repeated with other numbers."""
-        size = len(self.lines)
-        whole = Example(1, size, {}, frozenset())
+        written = [number for number, line in enumerate(self.lines, start=1) if line.strip()]
+        whole = Example(min(written), max(written), {}, frozenset())
         answer = self.read(whole)
-        starts = [1, *_starts(answer)]
+        later = () if self.is_page else _starts(answer)
+        starts = [whole.first, *(line for line in later if line > whole.first)]
         known: dict[str, WrittenMatrix] = {}
-        ends = [*starts[1:], size + 1]
+        ends = [*starts[1:], whole.last + 1]
         for first, after in islice(zip(starts, ends, strict=True), MOST_EXAMPLES):
             part = whole._replace(first=first, last=after - 1)
-            own = (answer if len(starts) == 1 else self.read(part)).matrices
+            found = (answer if len(starts) == 1 else self.read(part)).matrices
+            own = {n: each for n, each in found.items() if not _is_one_score(n, each)}
             begins = min((_begins(name) for name in own), default=len(IN_ORDER))
             known = {name: each for name, each in known.items() if name not in IN_ORDER[begins:]}
             known |= own
@@ -195,6 +214,11 @@ def read_lesson(place: str, data: bytes) -> Lesson:
         page = text_of_html(text)
         return Lesson(place, page.text, tuple((0, line, False) for line in page.places))
     return Lesson(place, text.replace("\r\n", "\n"))
+
+
+def _is_one_score(name: str, written: WrittenMatrix) -> bool:
+    """Return whether scores or weights are one number: "Score: 7.0 of 8" begins no example."""
+    return written.values.size == 1 and name.startswith(("S", "A"))
 
 
 def _begins(name: str) -> int:

@@ -110,9 +110,10 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         where, ends = lesson.where(first, last), (lesson.line(first), lesson.line(last))
         found.append(one._replace(where=where, line=ends[0], last=ends[1]))
 
-    for example in lesson.examples():
-        for each in _of_example(lesson, example, said, seen):
-            keep(*each)
+    for part in lesson.parts():
+        for example in part.examples():
+            for each in _of_example(part, example, said, seen):
+                keep(*each)
     for one in sums_in(lesson.lines):
         if one.line not in seen or not one.is_right:
             right = f"{one.value:.{len(one.result.partition('.')[2])}f}"
