@@ -20,6 +20,8 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import NUMBER_OF, Rules, Status
 from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.attention.declared import IN_ORDER, MOST_DECIMALS
+from attncalc.problem.fields import GIVEN
+from attncalc.problem.layers import STEP_TITLES
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import IN_FULL, Answer, WrittenMatrix
@@ -218,7 +220,7 @@ def _tried(
         return None
     check = partial(_checked, givens, matrices, own, read, said)
     first = best = check({})
-    tried = () if by_one else (*VARIANTS, *_scales(matrices))
+    tried = () if by_one else (*VARIANTS, *_scales(matrices), *_normalizers(matrices))
     chosen: Variant = {}
     for _ in range(MOST_AT_ONCE):
         start = chosen
@@ -264,6 +266,24 @@ def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:
     return ({"scale": (factor, f"the scores are divided by √{root}")},)
 
 
+def _normalizers(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:
+    """Return what replaces the softmax: the largest score alone, or each score over their sum."""
+    weights = matrices.get("A")
+    if weights is None or weights.values.shape[-2:] == (1, 1):
+        return ()
+    shares, says = weights.values, "each score is divided by the sum of its row"
+    found = []
+    ties = 1 / shares[shares > 0]
+    if (shares == 0).any() and (np.abs(ties - np.round(ties)) <= ALIKE * ties).all():
+        found.append({"normalizer": ("hardmax", "each query attends to its largest score alone")})
+    for scores in (matrices[name].values for name in ("S", "S_scaled") if name in matrices):
+        with np.errstate(all="ignore"):
+            made = [scores / scores.sum(axis=axis, keepdims=True) for axis in (-1, -2)]
+        if scores.shape == shares.shape and any(np.abs(m - shares).mean() <= ALIKE for m in made):
+            found.append({"normalizer": ("sum", says)})
+    return tuple(found[:1])
+
+
 def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
     """Return the problem of an example; None if there is none."""
     whole = {
@@ -271,7 +291,7 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
         for name, each in matrices.items()
         if not each.problem and not np.isnan(each.values).any()
     }
-    fields = {name: each for name, each in whole.items() if name not in IN_ORDER[3:]}
+    fields = {n: each for n, each in whole.items() if n in GIVEN and n not in IN_ORDER[3:]}
     made = {name for name, tokens in _TOKENS.items() if _has(fields, f"W_{name}", tokens)}
     there = made | (fields.keys() & {*_TOKENS})
     for name in _TOKENS:
@@ -294,8 +314,11 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
     most = max((int(each[each < IN_FULL].max(initial=0)) for each in decimals), default=0)
     given = {name: _typed(each) for name, each in fields.items()}
     counts = {name: int(each.decimals.max()) for name, each in fields.items()}
+    heads = max((len(each.values) for each in whole.values() if each.values.ndim == 3), default=0)
     return _Givens(
-        given | ({"scale": "none"} if scores == "S_scaled" and "S" in fields else {}),
+        given
+        | ({"scale": "none"} if scores == "S_scaled" and "S" in fields else {})
+        | ({"heads": heads} if heads else {}),
         filled,
         {name: count for name, count in counts.items() if 1 <= count < IN_FULL},
         min(max(most, 1), MOST_DECIMALS),
@@ -363,10 +386,11 @@ def _checked(
         return None
     if rounded:
         under = (*under, f"{of_each([*rounded])} {'are' if len(rounded) > 1 else 'is'} rounded")
-    judge = _Judge(marking, under, own)
+    names = tuple(name for name in givens.fields if name not in givens.filled and name in matrices)
+    others = [name for name in own if name in STEP_TITLES and name not in steps and name not in names]
+    judge = _Judge(marking, under, own, others)
     judged = [judge.judged(each) for each in marking.steps]
     shown = tuple(each for said_of in judged for each in said_of if each.name not in there)
-    names = tuple(name for name in givens.fields if name not in givens.filled and name in matrices)
     lost = sum(
         matrices[name].values.size
         for name in own
@@ -441,8 +465,10 @@ def _follows(key: Key, step: Step, givens: _Givens) -> bool:
 class _Judge:
     """Finds the errors of each step, and the conventions under which other entries are right."""
 
-    def __init__(self, marking: Marking, under: tuple[str, ...], own: frozenset[str]) -> None:
-        self.marking, self.under, self.of_example = marking, under, own
+    def __init__(
+        self, marking: Marking, under: tuple[str, ...], own: frozenset[str], others: Sequence[str]
+    ) -> None:
+        self.marking, self.under, self.of_example, self.others = marking, under, own, others
         self.mended: Known | None = None
 
     @cached_property
@@ -474,6 +500,9 @@ class _Judge:
             return [Finding(RIGHT, name, under=under)]
         if not self._belongs(marks.step) and wrong.mean() >= 1 - OF_THE_SAME:
             why = "it may belong to other given matrices than those of the example before it"
+            return [Finding(UNCHECKED, name, why=why)]
+        if between := self._between(marks.step):
+            why = f"it may follow from {of_each(between)}, for which no rule is known here"
             return [Finding(UNCHECKED, name, why=why)]
         points = np.where(wrong, expected, written.values)
         behind = self.marking.key.slack.behind(points, self._fine(written))
@@ -523,6 +552,13 @@ class _Judge:
             or (name.startswith("S_") and self._is_printed(key.steps[name]))
             for name in step.inputs
         )
+
+    def _between(self, step: Step) -> list[str]:
+        """Return the steps of the lesson that this plan does not have, and that may change it."""
+        order = [*STEP_TITLES]
+        at = order.index(step.name)
+        first = min((order.index(name) for name in step.inputs if name in order), default=at)
+        return [name for name in self.others if first < order.index(name) < at]
 
     def _belongs(self, step: Step) -> bool:
         """Return whether a matrix that a step follows from is in the example itself."""

@@ -16,7 +16,7 @@ from attncalc.cli.commands.problem import conventions_of
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.streams import receive
 from attncalc.cli.targets import Target, check_targets, deliver, output, target_of
-from attncalc.grading.lesson import Finding, Read, check_example
+from attncalc.grading.lesson import UNCHECKED, WRONG, Finding, Read, check_example
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.files import is_found, read_bytes, refuse_found
@@ -35,7 +35,7 @@ from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
 FORMS = ("table", "markdown", "latex", "html", "json")
 LONG = 100_000
 """Characters of an example up to which it is tried by other conventions: each reads it again."""
-RIGHT, WRONG, NOTHING = 0, 1, 2
+DONE, FOUND, NOTHING = 0, 1, 2
 """How the command ends."""
 _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty", "atol", "rtol",
              "rounding_penalty", "precision_penalty", "sheet", "reading")  # fmt: skip
@@ -62,8 +62,8 @@ def check_lessons(flags: Mapping[str, Any]) -> int:
     read = [*mapped(work, places, 1 if "-" in places else flags["jobs"] or cores())]
     deliver(output(target, _written(read, form, target)))
     if any(each.of("wrong") for each in read):
-        return WRONG
-    return RIGHT if any(each.of("right") for each in read) else NOTHING
+        return FOUND
+    return DONE if any(each.of("right") for each in read) else NOTHING
 
 
 def _written(read: Sequence[Read], form: str, target: Target) -> str:
@@ -138,9 +138,14 @@ def _of_example(
     """Yield the report of an example: its results, its given matrices, and text not read."""
     size = sum(len(line) for line in lesson.lines[example.first - 1 : example.last])
     read = partial(lesson.read, example)
-    checked = check_example(example.matrices, example.own, read, said, by_one=size > LONG)
+    checked = check_example(example.matrices, example.own, read, said, by_one=bool(lesson.rules) or size > LONG)
     first = lesson.read(example)
     answer, given, results, steps, _ = checked or (first, (), (), (), 0)
+    if lesson.rules:
+        why = f"its page states: {lesson.rules[0]}"
+        unknown = {each.name for each in results if each.kind == WRONG}
+        right = (each for each in results if each.name not in unknown)
+        results = (*right, *(Finding(UNCHECKED, name, why=why) for name in sorted(unknown)))
     for name, own in groupby(results, lambda each: each.name):
         matrix = answer.matrices[name]
         lines = lines_of(lesson, answer, name, _rows(matrix)) or [example.first]

@@ -41,6 +41,8 @@ _SHAPE = re.compile(r" × (\d{1,7})\s*$")
 _CAPTION = re.compile(r"columns? (\d{1,7})(?: to (\d{1,7}))? of \d+")
 _LEFT_OUT = "…"
 _FENCE = "```"
+LONGEST_RULES = 4000
+_BETWEEN_RULES = re.compile(r" · |; |\n- |</?li>|\\noindent |\n")
 _MARKS = re.compile(r"[●○†]")
 _TEX_NAME = "\\text{"
 _TEX_HEAD = "\\makebox[0pt]{"
@@ -172,6 +174,21 @@ def _openings(lines: Sequence[str]) -> Iterator[int]:
         near = [line, *lines[number + 1 : number + 2]]
         if _SIGN in line and any(rule in each for rule in _RULE for each in near):
             yield number if any(rule in line for rule in _RULE) else number + 1
+
+
+def rules_in(text: str) -> list[str]:
+    """Return the conventions that one of attncalc's own pages states above its matrices.
+
+    Examples
+    --------
+    >>> rules_in("# Attention\\n\\n- tokens are rows\\n- shown to 2 decimals, halves away from zero")
+    ['tokens are rows', 'shown to 2 decimals, halves away from zero']
+    """
+    before, sign, after = text.partition(_SIGN)
+    said = _BETWEEN_RULES.split(before[-LONGEST_RULES:] + sign + after[:LONGEST_RULES])
+    end = next((i for i, each in enumerate(said) if _SIGN in each), 0)
+    starts = [i for i, each in enumerate(said[: end + 1]) if each.lower().startswith("tokens are ")]
+    return [each.strip() for each in said[max(starts, default=end) : end + 1] if each.strip()]
 
 
 def pages_in(lines: Sequence[str]) -> Iterator[range]:
