@@ -17,7 +17,7 @@ from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.grading.rules import NUMBER_OF, Rules, Status
+from attncalc.grading.rules import NUMBER_OF, Cause, Rules, Status
 from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.attention.declared import IN_ORDER, MOST_DECIMALS
 from attncalc.problem.fields import GIVEN
@@ -35,6 +35,7 @@ CONVENTIONS = (
     *("mask-forgotten", "mask-not-asked"),
 )
 """Recipes that are not mistakes in a lesson: it may use another convention."""
+_CUT = Cause("cut", "digits are cut off", "")
 Variant = Mapping[str, tuple[Any, str]]
 _COLUMNS: Variant = {"layout": ("columns", "tokens are columns")}
 _OUT_IN: Variant = {"weights_layout": ("out-in", "weights are stored as (out, in)")}
@@ -387,7 +388,7 @@ def _checked(
     if rounded:
         under = (*under, f"{of_each([*rounded])} {'are' if len(rounded) > 1 else 'is'} rounded")
     names = tuple(name for name in givens.fields if name not in givens.filled and name in matrices)
-    others = [name for name in own if name in STEP_TITLES and name not in steps and name not in names]
+    others = [each for each in own if each in STEP_TITLES and each not in {*steps, *names}]
     judge = _Judge(marking, under, own, others)
     judged = [judge.judged(each) for each in marking.steps]
     shown = tuple(each for said_of in judged for each in said_of if each.name not in there)
@@ -489,30 +490,62 @@ class _Judge:
         wrong = marks.statuses == NUMBER_OF[Status.WRONG]
         wrong &= ~_is_float(written, marks.expected) & ~self._is_shown(written, marks.expected)
         meant = next((each for each in marks.causes if each.family in CONVENTIONS), None)
-        if not wrong.any() or meant is not None:
+        wrong &= meant is None
+        cut, others = self._cut(marks, meant.says if meant else "")
+        if cut.sum() > (others & ~wrong).sum():
+            meant, cut = meant or _CUT, cut & False
+        meant, wrong = None if cut.any() else meant, wrong | cut
+        if not wrong.any() or meant not in (None, _CUT):
             under = (*self.under, meant.says) if meant else self.under
             return [Finding(RIGHT, name, under=under)]
         under, wrong, expected = self._best(marks, wrong)
-        if (wrong == ~np.isnan(written.values)).all() and not self._is_printed(marks.step):
-            why = "no entry follows from the values read before it"
-            return [Finding(UNCHECKED, name, why=why)]
         if not wrong.any():
             return [Finding(RIGHT, name, under=under)]
-        if not self._belongs(marks.step) and wrong.mean() >= 1 - OF_THE_SAME:
-            why = "it may belong to other given matrices than those of the example before it"
-            return [Finding(UNCHECKED, name, why=why)]
-        if between := self._between(marks.step):
-            why = f"it may follow from {of_each(between)}, for which no rule is known here"
+        if why := self._unsure(marks, wrong):
             return [Finding(UNCHECKED, name, why=why)]
         points = np.where(wrong, expected, written.values)
         behind = self.marking.key.slack.behind(points, self._fine(written))
         self.mended = (self.mended or self.own).with_matrices({name: points}, {name: behind})
         causes = [each.says for each in marks.causes if under == self.under]
         said = Finding(WRONG, name, under=under, why="; ".join(causes[:2]))
+        if cut.any():
+            said = said._replace(why="its digits are cut off, where others are rounded")
         return [
             said._replace(**self._entry(written, (*place,), expected))
             for place in np.argwhere(wrong).tolist()
         ]
+
+    def _cut(self, marks: StepMarks, says: str) -> tuple[Matrix, Matrix]:
+        """Return which entries are cut and not rounded, and which are not cut."""
+        written, step = marks.written, marks.step
+        assert written is not None
+        right, cut = (self._styles(step.name, written, cuts=each) for each in (False, True))
+        for under, made in () if marks.way else self._otherwise(step):
+            if under == says and made.low.shape == written.shape:
+                right |= self._is_near(written, made)
+                cut |= _is_cut(written, made.middle)
+        broken = written.values != np.round(written.values)
+        return cut & ~right & broken, ~cut & broken
+
+    def _styles(self, name: str, written: WrittenMatrix, *, cuts: bool) -> Matrix:
+        """Return which entries agree with a flawless script that cuts digits, or that rounds."""
+        found = np.zeros(written.shape, dtype=bool)
+        for style, script in self.marking.key.scripts.items():
+            is_so = (style.rule == "truncate") == cuts
+            if is_so and name in script and script[name].shape == written.shape:
+                found |= script[name] == written.values
+        return found
+
+    def _unsure(self, marks: StepMarks, wrong: Matrix) -> str:
+        """Return why a step may follow from something else than the given matrices; "" if not."""
+        written, step = marks.written, marks.step
+        assert written is not None
+        if (wrong == ~np.isnan(written.values)).all() and not self._is_printed(step):
+            return "no entry follows from the values read before it"
+        if not self._belongs(step) and wrong.mean() >= 1 - OF_THE_SAME:
+            return "it may belong to other given matrices than those of the example before it"
+        between = self._between(step)
+        return between and f"it may follow from {between}, for which no rule is known here"
 
     def _is_shown(self, written: WrittenMatrix, expected: Matrix) -> Matrix:
         """Return which entries are right as typed: -2. is -1.999 without decimals."""
@@ -553,12 +586,13 @@ class _Judge:
             for name in step.inputs
         )
 
-    def _between(self, step: Step) -> list[str]:
+    def _between(self, step: Step) -> str:
         """Return the steps of the lesson that this plan does not have, and that may change it."""
         order = [*STEP_TITLES]
         at = order.index(step.name)
         first = min((order.index(name) for name in step.inputs if name in order), default=at)
-        return [name for name in self.others if first < order.index(name) < at]
+        between = [name for name in self.others if first < order.index(name) < at]
+        return of_each(between) if between else ""
 
     def _belongs(self, step: Step) -> bool:
         """Return whether a matrix that a step follows from is in the example itself."""
@@ -587,6 +621,14 @@ class _Judge:
                     if recipe.code.split(":")[0] in CONVENTIONS:
                         with suppress(ValueError, InputError):
                             yield recipe.says, known.result(step, None, recipe)
+
+
+def _is_cut(written: WrittenMatrix, exact: Matrix) -> Matrix:
+    """Return which entries are the exact numbers with later digits cut off."""
+    size = 10.0 ** np.minimum(written.decimals, MOST_DECIMALS)
+    with np.errstate(invalid="ignore"):
+        same: Matrix = np.trunc(exact * size) == np.round(written.values * size)
+    return same
 
 
 def _is_float(written: WrittenMatrix, expected: Matrix) -> Matrix:

@@ -21,6 +21,7 @@ from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.files import is_found, read_bytes, refuse_found
 from attncalc.reading.lesson import (
+    GIVEN_NAMES,
     Example,
     Lesson,
     lessons_in,
@@ -137,15 +138,12 @@ def _of_example(
 ) -> Iterator[Placed]:
     """Yield the report of an example: its results, its given matrices, and text not read."""
     size = sum(len(line) for line in lesson.lines[example.first - 1 : example.last])
+    is_plain = size > LONG or bool(lesson.rules)
     read = partial(lesson.read, example)
-    checked = check_example(example.matrices, example.own, read, said, by_one=bool(lesson.rules) or size > LONG)
+    checked = check_example(example.matrices, example.own, read, said, by_one=is_plain)
     first = lesson.read(example)
     answer, given, results, steps, _ = checked or (first, (), (), (), 0)
-    if lesson.rules:
-        why = f"its page states: {lesson.rules[0]}"
-        unknown = {each.name for each in results if each.kind == WRONG}
-        right = (each for each in results if each.name not in unknown)
-        results = (*right, *(Finding(UNCHECKED, name, why=why) for name in sorted(unknown)))
+    results = (*_by_known_rules(lesson, results),)
     for name, own in groupby(results, lambda each: each.name):
         matrix = answer.matrices[name]
         lines = lines_of(lesson, answer, name, _rows(matrix)) or [example.first]
@@ -162,6 +160,8 @@ def _of_example(
         why = (
             "its place among the results is unclear"
             if name in steps
+            else "no result that follows from it could be checked"
+            if name in GIVEN_NAMES
             else "the matrices it needs are not given"
         )
         one = Finding("given", name) if name in given else Finding("unchecked", name, why=why)
@@ -169,8 +169,18 @@ def _of_example(
             yield one, min(lines), max(lines)
             seen.update(each.line for each in first.taken if each.what == name)
     for unread in answer.unread:
-        if unread.line not in seen:
+        if unread.line not in seen and not unread.of_map:
             yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
+
+
+def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the results; wrong ones are not checked if their page states a rule unknown here."""
+    unknown = {each.name for each in results if each.kind == WRONG} if lesson.rules else ()
+    for name, own in groupby(results, lambda each: each.name):
+        if name in unknown:
+            yield Finding(UNCHECKED, name, why=f"its page states: {lesson.rules[0]}")
+        else:
+            yield from own
 
 
 def _rows(written: WrittenMatrix) -> list[list[str]]:

@@ -181,8 +181,8 @@ def rules_in(text: str) -> list[str]:
 
     Examples
     --------
-    >>> rules_in("# Attention\\n\\n- tokens are rows\\n- shown to 2 decimals, halves away from zero")
-    ['tokens are rows', 'shown to 2 decimals, halves away from zero']
+    >>> rules_in("Tokens are rows · shown to 2 decimals, halves away from zero · exact")
+    ['Tokens are rows', 'shown to 2 decimals, halves away from zero']
     """
     before, sign, after = text.partition(_SIGN)
     said = _BETWEEN_RULES.split(before[-LONGEST_RULES:] + sign + after[:LONGEST_RULES])
