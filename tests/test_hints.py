@@ -103,3 +103,13 @@ def test_hints_take_one_answer_and_levels_from_1_to_3(attncalc: Command, tmp_pat
     (tmp_path / "rubric.json").write_text('{"hint_costs": {"4": 1}}')
     run = attncalc("check", "problem.json", "answer.json", "--rubric", "rubric.json")
     assert 'hint_costs takes the levels 1 to 3, as {"2": "1/4"}' in run.err
+
+
+def test_an_earlier_step_is_asked_for_only_where_the_line_needs_it(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """O reads A and V, which are shown: no step before them is asked for."""
+    answer = {name: RIGHT[name] for name in STEPS if name not in ("S_scaled", "O")}
+    said = hinted(attncalc, tmp_path, answer, 3)
+    assert "First compute" not in said
+    assert "O[1,1] = (" in said
