@@ -529,3 +529,25 @@ def test_scores_that_are_multiplied_by_nothing_can_be_marked(attncalc: Command) 
     run = attncalc("check", problem, hand, "--scale", "0", "--brief")
     assert run.code == 1
     assert "The first mistake is in A" in run.out
+
+
+def test_a_changed_copy_of_a_sample_is_kept(
+    tmp_path: Path, attncalc: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, copied in (("self", "in.json"), ("folder", "dir")):
+        attncalc("samples", name, "-o", copied)
+        attncalc("samples", name, "-o", copied)  # the same content
+        path = next(Path(copied).iterdir()) if Path(copied).is_dir() else Path(copied)
+        path.write_text("mine")
+        refused = attncalc("samples", name, "-o", copied)
+        assert refused.code == 2
+        assert f"{path}: it already exists, with other content" in refused.err
+        assert path.read_text() == "mine"
+
+
+def test_the_command_to_try_names_the_written_file(
+    tmp_path: Path, attncalc: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "try: attncalc aim av.json" in attncalc("samples", "average", "-o", "av.json").err
