@@ -50,6 +50,7 @@ def generate(
     beams: int = 1,
     length_penalty: float = 1.0,
     eos: int | Sequence[int] | None = None,
+    family: Any = None,
 ) -> Study:
     """Generate tokens: greedily, at random, or by a beam search.
 
@@ -70,6 +71,8 @@ def generate(
         divided by its number of new tokens to the power of the penalty.
     eos
         The token or tokens that end a sequence; None for those of the model, () for none.
+    family
+        As in `open_model`.
 
     Returns
     -------
@@ -87,7 +90,8 @@ def generate(
     >>> generate(sample("model").path, 2, tokens=[2, 4, 7]).found.tokens
     (10, 2)
     """
-    made, end = source_of(source, Given(tokens, text, None, spectrogram, decoder_tokens))
+    given = Given(tokens, text, None, spectrogram, decoder_tokens, family=family)
+    made, end = source_of(source, given)
     if eos is not None:
         end = (eos,) if isinstance(eos, int) else tuple(eos)
     count = min(USUAL, max(room(made), 1)) if count is None else count

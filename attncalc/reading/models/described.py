@@ -14,7 +14,7 @@ from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
-from attncalc.problem.fields import GIVEN, SETTINGS, read_setting
+from attncalc.problem.fields import GIVEN, KNOWN, SETTINGS, read_setting
 from attncalc.reading.cells import Faults, in_place
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.family import (
@@ -432,16 +432,20 @@ def _table(read: Parse, known: Sequence[str] | None = None) -> Parse:
 
 
 def _settings(given: Any) -> dict[str, Any]:
+    """Return settings, and numbers that equations read by names of their own."""
     if not isinstance(given, Mapping):
         raise InputError(f" takes an object, not {said(given)}")
     found: dict[str, Any] = {}
+    own = read_by_equations(given.get("equations")) - {*KNOWN}
     for name, each in given.items():
-        if name not in _SETTINGS:
+        if name not in _SETTINGS and name not in own:
             raise InputError(f": {unknown(name, _SETTINGS)}")
         try:
-            found[name] = _setting(name, each)
+            found[name] = _value(_number, each) if name in own else _setting(name, each)
         except InputError as error:
-            raise InputError(f": {str(error).removeprefix(': ')}") from None
+            raise InputError(
+                f": {name if name in own else ''}{str(error).removeprefix(': ')}"
+            ) from None
     return found
 
 
