@@ -1,6 +1,9 @@
 """Families described in a file: the numbers of `transformers`, under unknown types and names."""
 
+import contextlib
+import functools
 import json
+import random
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Command
+from conftest import Command, mostly_slow
 from tensor_files import save_tensors
 
 from attncalc import InputError, generate, layers, open_model, solve
@@ -489,6 +492,64 @@ def test_a_number_without_an_equation_that_reads_it_is_unknown(tmp_path: Path) -
     settings = {**NOVEL["settings"], "far": "near"}
     with pytest.raises(InputError, match='settings: far takes a number, not "near"'):
         open_model(tmp_path, tokens=[1], family={**NOVEL, "settings": settings})
+
+
+BAD: list[Any] = [
+    *(
+        None,
+        True,
+        -1,
+        1e400,
+        float("nan"),
+        10**30,
+        1.5,
+        "",
+        "\x1b[31m\x00",
+        "{}",
+        "W_Q",
+        "vit",
+        "t5",
+    ),
+    *([], {}, [None], [[]], {"key": 5}, {"key": ["a", 1]}, {"key": "depth", "default": None}),
+    *({"key": "depth", "power": 1e308}, {"key": "depth", "times": {"key": "depth", "values": []}}),
+    *({"key": "depth", "values": {"2": {"key": "depth"}}}, {"ForCausalLM": {"tensors": None}}),
+    *(["S[i,j] = "], ["S[i,j] = 1/0"], "S[i,j] = boom[i,j]", ["A[i,j] = A[i,j]"], {"heads": None}),
+    functools.reduce(lambda inner, _: [inner], range(5000), "x"),
+]
+OTHER_KEYS = ("like", "offset", "factor", "part_factor", "key_heads", "fused", "shared", "sides",
+              "widens", "asks", "decoder", "begins", "ignored", "heads", "\x1b[2J")  # fmt: skip
+
+
+def places_in(row: Any) -> list[tuple[Any, Any]]:
+    """Return each object or list of a file, with each of its keys."""
+    pairs = list(row.items() if isinstance(row, dict) else enumerate(row))
+    inner = [each for _, one in pairs if isinstance(one, dict | list) for each in places_in(one)]
+    return [(row, key) for key, _ in pairs] + inner
+
+
+@pytest.mark.parametrize("seed", mostly_slow(range(40), 8))
+def test_any_file_is_a_family_or_one_message(seed: int, tmp_path: Path) -> None:
+    """Files with one or two values replaced by others of all kinds."""
+    novel(tmp_path)
+    rng = random.Random(seed)
+    for _ in range(30):
+        row = json.loads(json.dumps(NOVEL))
+        for _ in range(rng.choice((1, 2))):
+            inner, key = rng.choice([*places_in(row), *((row, name) for name in OTHER_KEYS)])
+            inner[key] = rng.choice(BAD)
+            if inner[key] is BAD[-1]:
+                break
+        with contextlib.suppress(InputError):
+            solve(open_model(tmp_path, tokens=[3, 1], family=row))
+
+
+def test_names_of_a_file_show_no_control_characters(attncalc: Command, tmp_path: Path) -> None:
+    novel(tmp_path)
+    row = {**NOVEL, "\x1b[2J": 1, "tensors": {"\x1b[31mq": "W_\x07"}}
+    (tmp_path / "bad.json").write_text(json.dumps(row))
+    run = attncalc("open", str(tmp_path), "--tokens", "1", "--family", str(tmp_path / "bad.json"))
+    assert run.code == 2
+    assert run.err.replace("\n", "").isprintable(), run.err
 
 
 def test_every_mistake_in_a_file_is_listed(attncalc: Command, tmp_path: Path) -> None:

@@ -117,7 +117,10 @@ class Model:
     @property
     def count(self) -> int:
         """The number of its layers."""
-        return int(self.family.count(self.config, 0))
+        found = self.family.count(self.config, 0)
+        if found is None:
+            raise InputError(f"{self.family.source}: count: there is no number of layers")
+        return int(found)
 
     @property
     def takes(self) -> str:
@@ -149,8 +152,8 @@ class Model:
             )
         self._tokens = len(ids)
         X = self._embedded(ids, place)
-        if self.family.factor is not None:
-            X = X * self.family.factor(self.config, 0)
+        if (factor := self.family.factor and self.family.factor(self.config, 0)) is not None:
+            X = X * factor
         begun = {"X": X, **self._beginnings(len(ids), place)}
         if "W_type" in begun:
             begun["type_ids"] = [types or [0] * len(ids)]
@@ -370,6 +373,8 @@ class Model:
     def _settings(self, number: int) -> Fields:
         """Return the settings of a layer, with rope's factors that a GGUF file contains."""
         settings = self.family.settings(self.config, number)
+        if "heads" not in settings:
+            raise InputError(f"{self.family.source}: settings: there is no heads in layer {number}")
         if FREQUENCIES in self.weights:
             factors = self.weights[FREQUENCIES].astype(float)
             plain = float(settings.pop("rope_base")) ** -(np.arange(len(factors)) / len(factors))
@@ -471,7 +476,7 @@ class Model:
                 f"W_out is the product of the model's {head.tensors['W_out'][0]} and "
                 f"{head.behind[0]}"
             )
-        if head.shrinks is not None and (factor := head.shrinks(self.config, 0)) != 1:
+        if head.shrinks is not None and (factor := head.shrinks(self.config, 0)) not in (None, 1):
             arrays["W_out"] = arrays["W_out"] * factor
             self._notes.append(
                 f"W_out is what the model keeps, times {factor:.6g}: by that it multiplies the "
