@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tensor_files import save_tensors
 
-from attncalc import InputError, Problem, open_model, solve
+from attncalc import InputError, Problem, layers, open_model, solve
 from attncalc.reading.models.folder import find_weights
 from attncalc.reading.models.opening import Model
 from attncalc.solving.stack import through
@@ -942,3 +942,94 @@ def test_a_message_about_an_unknown_model_has_every_kind_of_tensor(
         assert said.partition("nearly fit:\n")[2].startswith(f"  {near[name]}: it")
     elif name in ("Funnel", "Mamba"):
         assert "No family here has names like these" in said
+
+
+COMPONENTS: dict[str, dict[str, str]] = {
+    # the modules whose outputs are parts of a logit, by the ends of their names
+    "BART": {"self_attn.out_proj": "self.O", "encoder_attn.out_proj": "cross.O", "fc2": "F_2"},
+    "mBART": {"self_attn.out_proj": "self.O", "encoder_attn.out_proj": "cross.O", "fc2": "F_2"},
+    "T5": {"SelfAttention.o": "self.O", "EncDecAttention.o": "cross.O", "DenseReluDense.wo": "F_2"},
+    "ViT": {"attention.o_proj": "O", "mlp.fc2": "F_2"},
+    "BERT of masked words": {"attention.output.dense": "O", "output.dense": "F_2"},
+    "Qwen2-MoE": {"self_attn.o_proj": "O", "mlp": "F_2"},
+    "DeepSeek-V3": {"self_attn.o_proj": "O", "mlp": "F_2"},
+    "GPT-NeoX": {"attention.dense": "O", "mlp": "F_2"},
+    "Gemma 2": {"self_attn.o_proj": "O", "mlp": "F_2"},
+}
+
+
+def fix_scales(model: Any) -> None:
+    """Let the scale of each normalization have no gradient."""
+    for module in model.modules():
+        kind = type(module).__name__
+        if not kind.endswith("Norm"):
+            continue
+        is_rms = kind != "LayerNorm"
+        gain = 1 if "Gemma" in kind else 0
+        eps = getattr(module, "variance_epsilon", getattr(module, "eps", None))
+
+        def forward(x: Any, own: Any = module, is_rms: bool = is_rms, gain: int = gain,
+                    eps: float = eps) -> Any:  # fmt: skip
+            x = x if is_rms else x - x.mean(-1, keepdim=True)
+            x = x * (x.pow(2).mean(-1, keepdim=True) + eps).rsqrt().detach()
+            bias = getattr(own, "bias", None)
+            return x * (own.weight + gain) + (0 if bias is None else bias)
+
+        module.forward = forward
+
+
+def leaves_of(model: Any, name: str) -> dict[str, Any]:
+    """Return what will hold each component's output in the next run, from which it is a leaf."""
+    leaves: dict[str, Any] = {}
+
+    def leaf(where: str) -> Any:
+        def hook(module: Any, read: Any, gave: Any) -> Any:
+            one = gave[0] if isinstance(gave, tuple) else gave
+            leaves[where] = one.detach().clone().requires_grad_()
+            return (leaves[where], *gave[1:]) if isinstance(gave, tuple) else leaves[where]
+
+        return hook
+
+    for path, module in model.named_modules():
+        ends = [end for end in COMPONENTS[name] if path.endswith(f".{end}")]
+        layer = re.search(r"\.(\d+)\.", path)
+        if ends and layer and (name not in PAIRS or path.startswith(("model.decoder", "decoder"))):
+            step = COMPONENTS[name][max(ends, key=len)]
+            module.register_forward_hook(leaf(f"layer {layer[1]}, {step}"))
+    return leaves
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_contributions_are_gradients_with_fixed_scales(name: str, tmp_path: Path) -> None:
+    """Each component's output is a leaf: its part is the gradient times it, by autograd."""
+    model = made(name, tmp_path)
+    given: dict[str, Any] = {"tokens": IDS}
+    call: dict[str, Any] = {"input_ids": torch.tensor([IDS])}
+    at, entry = (2, 7), "logits[3,7]"
+    if name in PAIRS:
+        given["decoder_tokens"] = [0, 4, 9]
+        call["decoder_input_ids"] = torch.tensor([[0, 4, 9]])
+    if name == "ViT":
+        image = torch.randn(1, 3, 8, 8, generator=torch.manual_seed(2))
+        given, call = {"image": image.numpy()}, {"pixel_values": image}
+        at, entry = (1,), "logits[1,1]"
+    fix_scales(model)
+    leaves = leaves_of(model, name)
+    logit = model(**call).logits[0][at]
+    logit.backward()
+    found = layers(tmp_path, **given).why(entry)
+    assert float(found.value) == pytest.approx(float(logit), abs=1e-9)
+    share = float(logit) / 30  # the factor of the softcap of Gemma 2 is fixed, too
+    factor = share / np.arctanh(share) / (1 - share**2) if name == "Gemma 2" else 1.0
+    assert leaves
+    for where, each in leaves.items():
+        step = where.rpartition(", ")[2]
+        bias = where.replace(step, step.replace("O", "b_O"))
+        own = [p for p in found.parts if p.text in (where, bias) or f"{where}, head" in p.text]
+        expected = float((each.grad * each).sum()) * factor
+        assert sum(float(p.value) for p in own) == pytest.approx(expected, abs=1e-9), where
+    for asked in [ask for part in found.parts for ask in part.asks][-3:]:
+        inner = layers(tmp_path, **given).why(entry, asked)
+        value = next(part.value for part in found.parts if part.text == asked)
+        assert sum(float(each.value) for each in inner.parts) == pytest.approx(value, abs=1e-9)

@@ -17,7 +17,7 @@ from attncalc.problem.replacing import replacing
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
-from attncalc.solving.why import Part, attributed, checked, why
+from attncalc.solving.why import Part, attributed, checked, ends_of, why
 
 SAMPLES = sorted(
     each.relative_to(BUNDLED).with_suffix("").as_posix()
@@ -66,9 +66,8 @@ def test_a_logit_is_the_sum_of_its_components() -> None:
     logits = np.asarray(solution.carried["logits"], dtype=float)
     weight = np.zeros(logits.shape)
     weight[0, 1], weight[0, 2] = 1, -1
-    parts, tokens = attributed(solution, {"logits": weight})
-    X = np.asarray(solution.problem.given["X"], dtype=float)
-    whole = (tokens * X).sum() + sum(part.value for part in parts)
+    parts, ends, _ = attributed(solution, {"logits": weight})
+    whole = sum(part.value for part in (*parts, *ends_of(solution, ends, {})))
     assert whole == pytest.approx(logits[0, 1] - logits[0, 2], abs=1e-12)
     names = [part.text for part in parts]
     assert names == ["O, head 1", "O, head 2", "F_2", "beta_out", "b_out"]
