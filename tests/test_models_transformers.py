@@ -1033,3 +1033,49 @@ def test_contributions_are_gradients_with_fixed_scales(name: str, tmp_path: Path
         inner = layers(tmp_path, **given).why(entry, asked)
         value = next(part.value for part in found.parts if part.text == asked)
         assert sum(float(each.value) for each in inner.parts) == pytest.approx(value, abs=1e-9)
+
+
+ABLATED = {
+    # the change, the module that reads the heads, the columns of the head
+    "BART": ("1.cross.2", "decoder.layers.1.encoder_attn.out_proj", slice(8, 16)),
+    "T5": ("1.self.3", "decoder.block.1.layer.0.SelfAttention.o", slice(10, 15)),
+    "ViT": ("0.2", "layers.0.attention.o_proj", slice(4, 8)),
+    "Qwen2-MoE": ("1.4", "layers.1.self_attn.o_proj", slice(12, 16)),
+    "DeepSeek-V3": ("0.1", "layers.0.self_attn.o_proj", slice(3)),
+    "GPT-NeoX": ("2.3", "layers.2.attention.dense", slice(8, 12)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ABLATED)
+def test_ablation_of_a_head_is_that_of_the_package(name: str, tmp_path: Path) -> None:
+    model = made(name, tmp_path)
+    given: dict[str, Any] = {"tokens": IDS}
+    call: dict[str, Any] = {"input_ids": torch.tensor([IDS])}
+    if name in PAIRS:
+        given["decoder_tokens"] = [0, 4, 9]
+        call["decoder_input_ids"] = torch.tensor([[0, 4, 9]])
+    if name == "ViT":
+        image = torch.randn(1, 3, 8, 8, generator=torch.manual_seed(2))
+        given, call = {"image": image.numpy()}, {"pixel_values": image}
+    change, place, columns = ABLATED[name]
+    (module,) = (each for path, each in model.named_modules() if path.endswith(place))
+
+    def ablate(module: Any, read: Any) -> Any:
+        heads = read[0].clone()
+        heads[..., columns] = 0
+        return (heads,)
+
+    module.register_forward_pre_hook(ablate)
+    with torch.no_grad():
+        logits = model(**call).logits[0].reshape(-1, model(**call).logits.shape[-1])
+    made_ = dict(layers(tmp_path, **given, only="Y").compare(ablate=change).found.arrays())
+    near(made_["changed.logits"], logits[-1:].reshape(1, -1))
+    assert np.abs(made_["changed.logits"] - made_["clean.logits"]).max() > 1e-3
+
+
+def test_a_head_of_a_decoder_names_its_attention(tmp_path: Path) -> None:
+    made("T5", tmp_path)
+    opened = layers(tmp_path, tokens=IDS, decoder_tokens=[0, 4])
+    with pytest.raises(InputError, match=r"two attentions: write 1\.self\.2 or 1\.cross\.2"):
+        list(opened.compare(ablate="1.2").found.arrays())
