@@ -19,6 +19,7 @@ from attncalc.solving.choosing import by_name, chosen_entries
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.why import TOKENS, Part, Why, attributed, checked, ends_of, inside
 from attncalc.solving.why import why as parts_of_entry
+from attncalc.solving.why_score import why_score
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -128,7 +129,11 @@ def why_of_problem(solution: Solution, entry: str, of: str | None = None) -> Why
     known = {step.name: step for step in solution.plan}
     entries = chosen_entries(solution, [entry], by_name(solution.plan))
     pairs = [(name, place) for name, places in entries.items() for place in places]
-    return Whys(tuple(parts_of_entry(solution, known[n], at) for n, at in pairs), title, decimals)
+    found = (
+        why_score(solution, known[n], at) or parts_of_entry(solution, known[n], at)
+        for n, at in pairs
+    )
+    return Whys(tuple(found), title, decimals)
 
 
 def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None) -> Whys:

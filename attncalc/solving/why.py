@@ -121,7 +121,7 @@ def why(solution: Solution, step: Step, shown: Place) -> Why:
         If there are too many parts.
     """
     work = Work(solution)
-    own = _Own(solution, step, work.turned(shown), work)
+    own = OneEntry(solution, step, work.turned(shown), work)
     with solution.arithmetic():
         entry = own.text(Entry(own.equation.name, ()))
         tree = own.at_place
@@ -134,7 +134,7 @@ def why(solution: Solution, step: Step, shown: Place) -> Why:
         return checked(entry, how, own.number, parts, solution.problem.dtype)
 
 
-class _Own:
+class OneEntry:
     """The equation of a step at one entry.
 
     Parameters
@@ -182,11 +182,24 @@ class _Own:
     @cached_property
     def at_place(self) -> Node:
         """The right-hand side at the entry, without marks."""
+        return self._here(_plain(self.equation.right))
+
+    def _here(self, x: Node) -> Node:
+        """Return an expression with the indices of the entry."""
         inner = self.place[len(self.head) :]
         by: dict[str, Node] = {
             index: Number(_fraction(at)) for index, at in zip(self.equation.at, inner, strict=True)
         }
-        return replaced(_plain(self.equation.right), by)
+        return replaced(x, by)
+
+    @property
+    def remark(self) -> str:
+        """Why a mask forbids the entry; "" if none does."""
+        x = self._here(self.equation.right)
+        while isinstance(x, If):
+            x = x.then if self.holds(_plain(x.test)) else x.otherwise
+        is_forbidden = isinstance(x, Remark) and float(self.number) == float("-inf")
+        return str(x.words[0]) if isinstance(x, Remark) and is_forbidden else ""
 
     @property
     def number(self) -> Any:
@@ -231,6 +244,7 @@ class _Own:
         return np.asarray(made).ravel()[0]
 
     def holds(self, test: Node) -> bool:
+        """Return whether a condition holds."""
         return bool(self.value(If(test, ONE, Number(_fraction(0)))))
 
     def part(self, x: Node) -> Part:
@@ -363,7 +377,7 @@ def attributed(solution: Solution, start: Mapping[str, Matrix], where: str = "")
 def ends_of(solution: Solution, ends: Mapping[str, Matrix], names: Mapping[str, str]) -> list[Part]:
     """Return the contributions of the matrices that begin a calculation, with these names."""
     held = _held(solution)
-    pairs = ((name, float((ends[name] * held[name]).sum())) for name in reversed([*ends]))
+    pairs = ((name, float((ends[name] * held[name]).sum())) for name in sorted(ends, key=lambda n: n not in TOKENS))
     return [Part(names.get(name, name), value) for name, value in pairs]
 
 
