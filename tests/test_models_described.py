@@ -458,13 +458,17 @@ def test_a_new_architecture_by_equations_has_the_numbers_of_numpy(tmp_path: Path
         assert np.abs(solution["Y"] - outputs[number]).max() < 1e-12
     solution = solve(open_model(tmp_path, **given))
     assert np.abs(solution["logits"][0] - logits[-1]).max() < 1e-12
-    best = generate(tmp_path, 1, tokens=ids, family=NOVEL).found.tokens
-    assert best == (logits[-1].argmax(),)
+    found = generate(tmp_path, 3, tokens=ids, family=NOVEL).found
+    for number, step in enumerate(found.steps):  # distances count from the first token
+        _, _, logits = run_novel(novel(tmp_path), [*ids, *found.tokens[:number]])
+        assert step.candidates[0].token == logits[-1].argmax()
+        assert step.candidates[0].logit == pytest.approx(logits[-1].max(), abs=1e-12)
 
 
 @pytest.mark.parametrize(
     ("command", "shows"),
     [
+        (("why", "{}", "logits[5,3]"), "layer 1, O, head 2"),
         (("generate", "{}", "--count", "1"), "Generated: "),
         (("open", "{}", "--generate", "1"), "Generated: "),
         (("open", "{}", "--lens"), "Logit lens: Novel"),

@@ -20,6 +20,7 @@ from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
 from attncalc.studies import generate as generating
 from attncalc.studies.generate import (
+    NO_CACHE,
     USUAL,
     Cache,
     Ids,
@@ -176,7 +177,8 @@ class _OfModel:
         self.prompt: Ids = tuple(opened.asks)
         self.places = model.places
         self.title = f"{model.family.title} ({model.folder.name})"
-        self.remarks: tuple[str, ...] = opened.remarks
+        self._is_cached = not any("equations" in each for each in self._layers)
+        self.remarks: tuple[str, ...] = (*opened.remarks, *(() if self._is_cached else (NO_CACHE,)))
 
     def logits(self, ids: Ids, cache: Cache) -> tuple[Matrix, Cache]:
         """Return the logits after these tokens, and the cache with all of them."""
@@ -191,7 +193,7 @@ class _OfModel:
             own = {name: each for name, each in cache.items() if name.startswith(start)}
             problem = Problem(**_with_past(layer, as_past(own)), **tokens, **self._memory)
             last = LAST if number < len(self._layers) else plan(problem)[-2].name
-            names = [f"{side}K", f"{side}V"]
+            names = [f"{side}K", f"{side}V"] if self._is_cached else []
             solution = solve(problem, keep=(last, *names), proves=False)
             kept |= grown(own, solution.floats, names, start)
             tokens = {"X1" if self._memory else "X": Owned(solution[last])}

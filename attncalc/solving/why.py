@@ -377,7 +377,10 @@ def attributed(solution: Solution, start: Mapping[str, Matrix], where: str = "")
 def ends_of(solution: Solution, ends: Mapping[str, Matrix], names: Mapping[str, str]) -> list[Part]:
     """Return the contributions of the matrices that begin a calculation, with these names."""
     held = _held(solution)
-    pairs = ((name, float((ends[name] * held[name]).sum())) for name in sorted(ends, key=lambda n: n not in TOKENS))
+    pairs = (
+        (name, float((ends[name] * held[name]).sum()))
+        for name in sorted(ends, key=lambda n: n not in TOKENS)
+    )
     return [Part(names.get(name, name), value) for name, value in pairs]
 
 
