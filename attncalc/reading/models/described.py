@@ -14,7 +14,7 @@ from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
-from attncalc.problem.fields import GIVEN, SETTINGS, read_setting
+from attncalc.problem.fields import GIVEN, KNOWN, SETTINGS, read_setting
 from attncalc.reading.cells import Faults, in_place
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.family import (
@@ -38,6 +38,8 @@ FILE = "family.json"
 """The file that describes the family of a model in its folder."""
 BLANK = "?"
 """What a draft leaves open."""
+DEEPEST = 30
+"""How many objects and lists of a file can be inside one another."""
 IN_LAYERS = "tensors"
 """The key of the tensors of a layer."""
 Parse = Callable[[Any], Any]
@@ -79,12 +81,14 @@ def read_family(source: str | Path | Mapping[str, Any]) -> Family:
     return replace(family, source=faults.place, decoder=decoder)
 
 
-def _blanks(given: Any, place: str) -> Iterator[str]:
-    """Yield the places of what a draft leaves open."""
+def _blanks(given: Any, place: str, depth: int = 0) -> Iterator[str]:
+    """Yield the places of what a draft leaves open; refuse a file nested too deeply."""
+    if depth > DEEPEST:
+        raise InputError(f"a family has at most {DEEPEST} objects inside one another")
     if isinstance(given, Mapping | list):
         pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
         for key, each in pairs:
-            yield from _blanks(each, f"{place}.{key}" if place else str(key))
+            yield from _blanks(each, f"{place}.{key}" if place else str(key), depth + 1)
     if given == BLANK or BLANK in place.split(".")[-1:]:
         yield place
 
@@ -131,8 +135,9 @@ def _merged(base: Family, read: dict[str, Any], family: Family) -> Family:
     fixed = {**kept, **{name: each for name, each in constant.items() if each is not None}}
     of_config = {name: each for name, each in base.said.items() if name not in constant}
     of_config |= {name: each for name, each in settings.items() if callable(each)}
-    own = read.pop(IN_LAYERS, {})
-    read["own"] = own | {end: each for end, each in base.own.items() if end not in own}
+    own = read.pop(IN_LAYERS, {})  # before those of the other row: the first that fits counts
+    kept = {end: each for end, each in base.own.items() if end not in own}
+    read["own"] = {**{end: each for end, each in own.items() if each is not None}, **kept}
     for name in ("begins", "ends", "heads", "sides", "shared", "asks"):
         both = {**getattr(base, name), **read.get(name, {})}
         read[name] = {key: each for key, each in both.items() if each is not None}
@@ -149,6 +154,8 @@ def _stated(read: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
         found |= {f"{key}.{n}": (each,) for n, each in read.get(key, {}).items() if each}
     found |= {f"{IN_LAYERS}.{end}": (end,) for end in read.get(IN_LAYERS, {})}
     for end, head in read.get("heads", {}).items():
+        if head is None:
+            continue
         tied = {"W_out"} if head.is_tied else {*()}
         stated = {n: tuple(each) for n, each in head.tensors.items() if n not in tied}
         found |= {f"heads.{end}.{name}": each for name, each in stated.items()}
@@ -303,10 +310,15 @@ class _OfConfig:
         if number is None or (number <= 0 and self.power != 1):
             raise config.wrong(key, number, "a number above 0")
         by = 1 if self.times is None else self.times(config, layer)
+        if by is None:
+            raise config.wrong(key, number, "a number for its factor")
         if self.power in (1, -1):
             exact = Fraction(str(number)) ** int(self.power) * Fraction(str(by))
             return int(exact) if exact.denominator == 1 else float(exact)
-        return float(number) ** self.power * float(by)
+        try:
+            return float(number) ** self.power * float(by)
+        except OverflowError:
+            raise config.wrong(key, number, "a smaller number") from None
 
 
 def _value(read: Parse, given: Any) -> Any:
@@ -329,7 +341,7 @@ def _value(read: Parse, given: Any) -> Any:
         raise InputError(": values takes an object: the value for each text of the config")
     if values is not None:
         values = {text: _of(read, each) for text, each in values.items()}
-    times = _of(_number, given["times"]) if "times" in given else None
+    times = None if given.get("times") is None else _of(_number, given["times"])
     power = _number(given.get("power", 1))
     return _OfConfig(read, names, given.get("default", ...), values, times, power)
 
@@ -432,16 +444,20 @@ def _table(read: Parse, known: Sequence[str] | None = None) -> Parse:
 
 
 def _settings(given: Any) -> dict[str, Any]:
+    """Return settings, and numbers that equations read by names of their own."""
     if not isinstance(given, Mapping):
         raise InputError(f" takes an object, not {said(given)}")
     found: dict[str, Any] = {}
+    own = read_by_equations(given.get("equations")) - {*KNOWN}
     for name, each in given.items():
-        if name not in _SETTINGS:
+        if name not in _SETTINGS and name not in own:
             raise InputError(f": {unknown(name, _SETTINGS)}")
         try:
-            found[name] = _setting(name, each)
+            found[name] = _value(_number, each) if name in own else _setting(name, each)
         except InputError as error:
-            raise InputError(f": {str(error).removeprefix(': ')}") from None
+            raise InputError(
+                f": {name if name in own else ''}{str(error).removeprefix(': ')}"
+            ) from None
     return found
 
 
@@ -460,17 +476,18 @@ def _head(given: Any) -> Head:
             read[name] = _HEAD[name](each)
         except InputError as error:
             raise InputError(f".{name}{error}") from None
+    read["tensors"] = {n: names for n, names in (read.get("tensors") or {}).items() if names}
     says = {n: _of(lambda one: one, each) if not callable(each) else each
             for n, each in read.pop("settings", {}).items()}  # fmt: skip
-    if "W_out" not in read.get("tensors", {}) and "W_pre" not in read.get("tensors", {}):
+    if not {"W_out", "W_pre"} & {*read["tensors"]}:
         raise InputError(".tensors needs W_out, or W_pre of a pooled output")
     return Head(**read, says=says)
 
 
 def _like(kind: Any) -> Family:
     kinds = {each: family for family in FAMILIES for each in family.types}
-    if kind not in kinds:
-        raise InputError(f": {unknown(_text(kind), kinds)}")
+    if _text(kind) not in kinds:
+        raise InputError(f": {unknown(kind, kinds)}")
     return kinds[kind]
 
 
@@ -512,7 +529,7 @@ _ROW: dict[str, Parse] = {
     "has_sinusoids": _switch,
     "pads": _text,
     "widens": _text,
-    "asks": _table(lambda each: tuple(each) if isinstance(each, list) else (each,)),
+    "asks": _table(lambda each: tuple(each) if isinstance(each, list) and each else (each,)),
     "decoder": _table(lambda each: each),
 }
 """The keys of a file, and what reads each."""

@@ -117,7 +117,10 @@ class Model:
     @property
     def count(self) -> int:
         """The number of its layers."""
-        return int(self.family.count(self.config, 0))
+        found = self.family.count(self.config, 0)
+        if found is None:
+            raise InputError(f"{self.family.source}: count: there is no number of layers")
+        return int(found)
 
     @property
     def takes(self) -> str:
@@ -149,8 +152,8 @@ class Model:
             )
         self._tokens = len(ids)
         X = self._embedded(ids, place)
-        if self.family.factor is not None:
-            X = X * self.family.factor(self.config, 0)
+        if (factor := self.family.factor and self.family.factor(self.config, 0)) is not None:
+            X = X * factor
         begun = {"X": X, **self._beginnings(len(ids), place)}
         if "W_type" in begun:
             begun["type_ids"] = [types or [0] * len(ids)]
@@ -312,16 +315,17 @@ class Model:
         if "W_UKV" in fields:
             fields = latent_fields(fields, int(settings["heads"]), int(settings["rope_dims"]))
             self._notes.append("the first columns of W_K are those of rope: they take K_R as it is")
-        self._check_places(parts.get("self", fields), settings)
-        settings |= self._turned_by(number, settings)
+        width = self._check_places(parts.get("self", fields), settings)
+        settings |= self._turned_by(number, settings, width)
         dropped = () if "W_router" in fields else _OF_ROUTERS
         settings = {n: each for n, each in settings.items() if n not in dropped}
         self._scale_parts(fields)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
-        if more := {name: owned.pop(name) for name in [*owned] if name not in KNOWN}:
-            settings["more"] = more  # read by equations alone
-        return {**settings, "weights_layout": OUT_IN, **owned, **inner}
+        found = {**settings, "weights_layout": OUT_IN, **owned}
+        if more := {n: found.pop(n) for n in [*found] if n not in KNOWN and n != "reach"}:
+            found["more"] = more  # read by equations alone
+        return {**found, **inner}
 
     def check_number(self, number: int) -> None:
         """Refuse the number of a layer that does not exist."""
@@ -331,12 +335,11 @@ class Model:
                 f"{self.count - 1}"
             )
 
-    def _turned_by(self, number: int, settings: Fields) -> Fields:
+    def _turned_by(self, number: int, settings: Fields, width: int) -> Fields:
         """Return the frequencies of rope, where its scaling has its own; {} for others."""
         if settings.get("positions") != "rope":
             return {}
-        dims = settings.get("rope_dims") or self.config.count_or_none("head_dim")
-        dims = dims or self.config.count("hidden_size") // settings["heads"]
+        dims = settings.get("rope_dims") or width
         found = frequencies(self.config, number, dims, self._tokens)
         if "rope_factor" in found:
             found["rope_factor"] = Fraction(str(found["rope_factor"]))
@@ -370,6 +373,8 @@ class Model:
     def _settings(self, number: int) -> Fields:
         """Return the settings of a layer, with rope's factors that a GGUF file contains."""
         settings = self.family.settings(self.config, number)
+        if "heads" not in settings:
+            raise InputError(f"{self.family.source}: settings: there is no heads in layer {number}")
         if FREQUENCIES in self.weights:
             factors = self.weights[FREQUENCIES].astype(float)
             plain = float(settings.pop("rope_base")) ** -(np.arange(len(factors)) / len(factors))
@@ -471,7 +476,7 @@ class Model:
                 f"W_out is the product of the model's {head.tensors['W_out'][0]} and "
                 f"{head.behind[0]}"
             )
-        if head.shrinks is not None and (factor := head.shrinks(self.config, 0)) != 1:
+        if head.shrinks is not None and (factor := head.shrinks(self.config, 0)) not in (None, 1):
             arrays["W_out"] = arrays["W_out"] * factor
             self._notes.append(
                 f"W_out is what the model keeps, times {factor:.6g}: by that it multiplies the "
@@ -622,8 +627,8 @@ class Model:
             )
         return array
 
-    def _check_places(self, fields: Fields, settings: Fields) -> None:
-        """Refuse weights that do not match the number of heads of the config."""
+    def _check_places(self, fields: Fields, settings: Fields) -> int:
+        """Return the width of a head; refuse weights that do not match the config's heads."""
         heads = settings["heads"]
         for name in ("W_Q", "W_K", "W_V"):
             if name not in fields or fields[name].ndim != 2:
@@ -641,6 +646,7 @@ class Model:
                 f"{self.config.place}: {heads} heads, and the queries are {width} wide: that is no "
                 "whole number for each"
             )
+        return int(width // heads)
 
 
 class _Read(dict[str, Matrix]):
