@@ -303,7 +303,7 @@ class _Reader:
         for part in reversed(parts):
             kinds = {each.kind for each in lexemes_in(part.text, {})}
             made = [_Stated(part.line, k, part.inputs, "") for k in range(len(self.weights))]
-            is_of_all = "attends" in kinds and {"all", "equal"} & kinds
+            is_of_all = {"attends", "takes"} & kinds and {"all", "equal"} & kinds
             if is_of_all and len(made) > 1 and all(map(self._is_possible, made)):
                 return made if all(map(self._fits, made)) else []
         return []

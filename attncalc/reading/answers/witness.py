@@ -147,7 +147,8 @@ def _holds(key: Matrix, said: list[float]) -> bool:
 
 def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
     """List work and prose that may contain an unread step: as many numbers, or its rows."""
-    for each in [each for each in found.taken if not each.what]:
+    read = {line for e in found.taken if e.what for line in range(e.line, e.last + 1)}
+    for each in [each for each in found.taken if not each.what and each.line not in read]:
         name = ""
         if each.how in LIKE_WORK and "[" in each.text and not _RELATION.search(each.text):
             count = len(numbers_of(each.text))
