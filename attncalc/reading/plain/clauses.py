@@ -22,7 +22,7 @@ _TURN = re.compile(r"^\s*(?:\^\{?T\}?|')")
 _TURNED = re.compile(r"T(?![^\W_])|√")
 _SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|e|ed|en|also|sowie)\b)?[\s,;]*")
 _LETTER = re.compile(r"[^\W\d_]|[√⟨∑∂‖]")
-_NEXT = re.compile(r"(?:\s*+[,;|&]\s*+|\s++)(?:(?:and|und|et|y|e|en) )?(?=[^\W\d_])")
+_NEXT = re.compile(r"(?<!\s)(?:\s*+[,;|&]\s*+|\s++)(?:(?:and|und|et|y|e|en) )?(?=[^\W\d_])")
 _OPERATORS = re.compile(r"[\s·*@×+\-/√()\d.^{}T'eE]*")
 _VERB = re.compile(
     r"\b(?:is|are|ist|sind|est|sont|es|son|becomes|gives|get|lautet|equals|ergibt|erhalte|donne|da|è|sono|é|são|zijn|dà|dá)"
