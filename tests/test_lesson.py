@@ -275,6 +275,7 @@ def test_conventions_are_named_and_not_mistakes() -> None:
     assert (weights.where, weights.under) == ("line 7", ("the scores are not scaled",))
 
 
+@pytest.mark.slow
 def test_weights_that_do_not_follow_from_their_scores_are_found() -> None:
     text = "Scores:\n\nS = [2 1; 0 3]\n\nWeights:\n\nA = [0.73 0.27; 0.12 0.88]\n"
     found = checked(text).of("wrong")
@@ -284,6 +285,7 @@ def test_weights_that_do_not_follow_from_their_scores_are_found() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_each_example_has_its_given_matrices() -> None:
     first = "Q = [1 0; 0 1], K = [1 1; 0 1]\n\nQ K^T = [1 0; 1 1]\n"
     second = "## Another\n\nQ = [2 0; 0 2], K = [1 0; 1 1]\n\nQ K^T = [2 2; 0 3]\n"

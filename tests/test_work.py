@@ -105,6 +105,7 @@ def test_equals_only_where_the_shown_value_is_exact() -> None:
     assert work(wider, "S_scaled") == ["S_scaled[1,1] = 16.00 / √4 = 8.00"]
 
 
+@pytest.mark.slow
 def test_each_kind_is_described() -> None:
     masked = work(homework("masks"))
     assert "S_masked[1,2] = 1.41 + (-1) ≈ 0.41" in masked
@@ -362,6 +363,7 @@ def test_an_ascii_terminal_reads_the_work_too(attncalc: Command) -> None:
     assert "Q[1,1] = (1*0) + (-1*1) + (0*-0.5) + (2*1) = 1.00" in run.out
 
 
+@pytest.mark.slow
 def test_work_costs_no_more_than_it_must_for_a_large_problem() -> None:
     """One entry of 400 tokens is not the work of 160,000."""
     tokens = [[i % 7, i % 3] for i in range(400)]

@@ -30,6 +30,7 @@ from attncalc.reading.models.family import (
     root_of_width,
 )
 from attncalc.reading.models.folder import Config
+from attncalc.reading.models.names import OUT_IN
 from attncalc.reading.models.rope import (
     a_base,
     a_scaling,
@@ -760,7 +761,7 @@ _GPT_J: dict[str, Any] = {
         "ForSequenceClassification": _as_classes("score"),
     },
     "own": _DENSE,
-    "is_out_in": True,
+    "weights_layout": OUT_IN,
 }
 
 
@@ -1405,7 +1406,7 @@ FAMILIES = (
             "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
             "is_gated": lambda config, layer: False,
         },
-        is_out_in=True,
+        weights_layout=OUT_IN,
     ),
     Family(
         "GLM",
@@ -1483,7 +1484,7 @@ FAMILIES = (
         heads=_GPT_HEADS,
         asks={"scale_attn_weights": (True,), "multi_query": (True,)},
         key_heads=lambda config, layer: 1,
-        is_out_in=True,
+        weights_layout=OUT_IN,
     ),
     Family(
         "GPT-Neo",
@@ -1503,7 +1504,7 @@ FAMILIES = (
         positions="P",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
         heads=_GPT_HEADS,
-        is_out_in=True,
+        weights_layout=OUT_IN,
     ),
     _BERT,
     replace(
