@@ -123,7 +123,8 @@ def test_unmarked_files_of_a_folder_are_named(attncalc: Command, tmp_path: Path)
     (folder / "deeper").mkdir()
     for name in ("bob.pdf", ".hidden", "deeper/cy.md", "d\x1b[31m.png"):
         (folder / name).touch()
-    said = 'note: class: not marked, because their names are not those of answers: "bob.pdf", {}"deeper/"\n'
+    said = "note: class: not marked, because their names are not those of answers: "
+    said += '"bob.pdf", {}"deeper/"\n'
     assert attncalc("check", PROBLEM, "class").err == said.format('"d\\x1b[31m.png", ')
     for number in range(10):
         (folder / f"a{number}.pdf").touch()
