@@ -123,7 +123,8 @@ def test_unmarked_files_of_a_folder_are_named(attncalc: Command, tmp_path: Path)
     (folder / "deeper").mkdir()
     for name in ("bob.pdf", ".hidden", "deeper/cy.md", "d\x1b[31m.png"):
         (folder / name).touch()
-    said = 'note: class: not marked, because no answers have these names: "bob.pdf", {}"deeper/"\n'
+    said = "note: class: not marked, because their names are not those of answers: "
+    said += '"bob.pdf", {}"deeper/"\n'
     assert attncalc("check", PROBLEM, "class").err == said.format('"d\\x1b[31m.png", ')
     for number in range(10):
         (folder / f"a{number}.pdf").touch()
@@ -440,3 +441,22 @@ def test_messages_on_a_rubric_name_it(attncalc: Command, tmp_path: Path) -> None
         (tmp_path / "r.json").write_text(f'{{"{name}": {rule}}}')
         said = attncalc("check", "q.json", "a.md", "--rubric", "r.json").err
         assert f"r.json: {name}: unknown name" in said
+
+
+MAIL = (
+    "From: Ana\nSubject: homework\n\nQ = [1 3; -1 1; 2.5 -2]\n\nBest,\nAna\nTel. +385 1 4606 111\n"
+)
+
+
+def test_a_mail_is_an_answer_in_a_folder_and_its_signature_is_no_matrix(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "in.json").write_text((BUNDLED / "self.json").read_text())
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "Ana.eml").write_text(MAIL)
+    (tmp_path / "class" / "Bob.txt").write_text("Q = [1 3; -1 1; 2.5 -2]\n")
+    run = attncalc("check", "in.json", "class")
+    assert "2 of 2 answers marked" in run.out
+    assert run.err == ""
+    (line,) = (each for each in run.out.splitlines() if "Ana.eml" in each)
+    assert "provisional" not in line

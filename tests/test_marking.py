@@ -278,7 +278,7 @@ def test_where_several_mistakes_fit_none_is_named() -> None:
     ]
     assert marking.steps[0].cause is None
     assert said(marking)[-1] == (
-        "2 mistakes explain all of Q equally well: W_K is used in place of W_Q or W_V is used in "
+        "2 mistakes explain all of Q equally well: W_K is used in place of W_Q, or W_V is used in "
         "place of W_Q."
     )
 

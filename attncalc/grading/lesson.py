@@ -17,7 +17,7 @@ from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.grading.rules import NUMBER_OF, Cause, Rules, Status
+from attncalc.grading.rules import ANY_SLIP, NUMBER_OF, Cause, Rules, Status
 from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.attention.declared import IN_ORDER, MOST_DECIMALS
 from attncalc.problem.fields import GIVEN
@@ -506,7 +506,8 @@ class _Judge:
         points = np.where(wrong, expected, written.values)
         behind = self.marking.key.slack.behind(points, self._fine(written))
         self.mended = (self.mended or self.own).with_matrices({name: points}, {name: behind})
-        causes = [each.says for each in marks.causes if under == self.under]
+        own = marks.causes if under == self.under else ()
+        causes = [each.says for each in own if each.code != ANY_SLIP]
         said = Finding(WRONG, name, under=under, why="; ".join(causes[:2]))
         if cut.any():
             said = said._replace(why="its digits are cut off, where others are rounded")

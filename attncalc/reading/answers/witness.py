@@ -643,8 +643,9 @@ class Witness:
         first, last = min(n.line for n in numbers), max(n.line for n in numbers)
         where = f"line {first}" if first == last else f"lines {first} to {last}"
         shown = [(self.lines[n.line - 1][n.start : n.end].strip(), n.entry.text) for n in numbers]
-        letters = [f"{typed} as {text}" for typed, text in shown if {*typed} & {*"lIOoQ"}]
-        why = "".join([because, *(f", with {each}" for each in letters)])
+        letters = (f"{typed} = {text}" for typed, text in shown if {*typed} & {*"lIOoQ"})
+        said = ", ".join(dict.fromkeys(letters))
+        why = f"{because} (letters read as digits: {said})" if said else because
         self.said.append((first, f"{where}: read as {name}, because {why}"))
         lines = {number.line for number in numbers}
         for line in sorted(lines):
