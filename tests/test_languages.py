@@ -116,6 +116,7 @@ def test_labels_of_pages_are_translated(language: str) -> None:
         assert words.said(label, strict=True), label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "said", "number"),
     [
@@ -137,6 +138,7 @@ def test_a_page_in_a_language(
     assert ("13.25" in text) == (number == "-13.25")
 
 
+@pytest.mark.slow
 def test_the_problem_states_the_language(attncalc: Command, tmp_path: Path) -> None:
     given = json.loads((BUNDLED / "self.json").read_text()) | {"language": "de"}
     (tmp_path / "p.json").write_text(json.dumps(given))
@@ -212,6 +214,7 @@ def english(text: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("marks", [True, False])
 def test_a_practice_page_in_german(browser: Browser, tmp_path: Path, marks: bool) -> None:
     """No English word is left when all its buttons were pressed."""
@@ -292,6 +295,7 @@ def test_a_question_for_prairielearn_in_german(attncalc: Command, tmp_path: Path
         assert not english(" ".join(marked(str(tmp_path / "q"), typed)["verdict"]))
 
 
+@pytest.mark.slow
 def test_an_autograder_for_gradescope_in_german(attncalc: Command, tmp_path: Path) -> None:
     in_german(attncalc, tmp_path, "gradescope", "a.zip")
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:

@@ -452,7 +452,7 @@ def test_lines_of_an_unknown_attention_are_reported_as_not_marked() -> None:
     ) in said
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("name", ["encoder", "decoder", "gpt", "cache", "ids", "vit"])
 def test_long_inputs_are_equal_in_blocks(
@@ -485,6 +485,7 @@ def test_a_query_is_designed_for_a_single_attention(name: str, attncalc: Command
     assert "a query is designed for an attention alone" in run.err
 
 
+@pytest.mark.slow
 def test_a_query_is_designed_for_a_problem_with_block_attention(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -580,7 +581,7 @@ def test_a_problem_without_attention_has_no_picture(attncalc: Command, tmp_path:
     )
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("head", "shown"), [("cross.A", "cross.A"), ("SELF.A,mean", "self.A")])
 def test_an_attention_of_several_is_drawn_by_its_name(
     head: str, shown: str, attncalc: Command, tmp_path: Path

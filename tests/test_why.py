@@ -189,6 +189,7 @@ def heads_of(model: Any, parts: dict[str, float], torch: Any) -> dict[str, float
     return found
 
 
+@pytest.mark.slow
 def test_zero_for_a_part_changes_the_number_by_exactly_that_part() -> None:
     """Every part of a sum of products, by replacing one of its factors by 0."""
     problem = read_problem(BUNDLED / "self.json")

@@ -5,7 +5,8 @@ Functions that numpy lacks for Decimals (tanh, sine, cosine) are implemented her
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, getcontext, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -53,6 +54,11 @@ def infinity_of(matrix: Matrix) -> Any:
     return Decimal("Infinity") if matrix.dtype == object else matrix.dtype.type(np.inf)
 
 
+def not_a_number(matrix: Matrix) -> Any:
+    """Return the value of what has none in the type of the entries of `matrix`."""
+    return Decimal("NaN") if matrix.dtype == object else matrix.dtype.type(np.nan)
+
+
 def tolerance_of(matrix: Matrix) -> Any:
     """Return the relative difference up to which two results are equal."""
     return in_system_of(matrix, Fraction(1, 10**30 if matrix.dtype == object else 10**12))
@@ -61,6 +67,14 @@ def tolerance_of(matrix: Matrix) -> Any:
 def tanh(matrix: Matrix) -> Matrix:
     """Return the hyperbolic tangent of each entry."""
     return _each(_decimal_tanh, matrix) if matrix.dtype == object else np.tanh(matrix)
+
+
+@contextmanager
+def untrapped() -> Iterator[None]:
+    """Compute with Decimals as with floats: without a value they are not a number."""
+    with localcontext() as context:
+        context.clear_traps()
+        yield
 
 
 def ln(matrix: Matrix) -> Matrix:

@@ -7,7 +7,7 @@ family of problems, are broadcast as in numpy.
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal, getcontext
+from decimal import getcontext
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import isqrt
@@ -15,7 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.base.decimals import cos_sin, erf, in_system_of, infinity_of, ln, pi_of, tanh
+from attncalc.base.decimals import (
+    cos_sin,
+    erf,
+    in_system_of,
+    infinity_of,
+    ln,
+    not_a_number,
+    pi_of,
+    tanh,
+)
 from attncalc.base.errors import ShapeError
 from attncalc.base.types import Matrix
 from attncalc.equations import rows
@@ -120,8 +129,12 @@ class Frame:
     def number(self, value: Setting) -> Any:
         """Return a number in the type of the entries."""
         if isinstance(value, float) and not np.isfinite(value):
-            return infinity_of(self.like) if value > 0 else -infinity_of(self.like)
-        return in_system_of(self.like, Fraction(value))
+            infinite = infinity_of(self.like)
+            return infinite if value > 0 else -infinite if value < 0 else not_a_number(self.like)
+        try:
+            return in_system_of(self.like, Fraction(value))
+        except OverflowError:  # of floats
+            return infinity_of(self.like) * (1 if value > 0 else -1)
 
     # other kinds of number define it themselves, such as ranges
 
@@ -411,7 +424,7 @@ class Compiler:
 
             return power
         exponent = self.value(b, axes)
-        return lambda frame: base(frame) ** exponent(frame)
+        return lambda frame: _raised(base(frame), exponent(frame))
 
     def _function(self, name: str, arguments: tuple[Node, ...], axes: Axes) -> Compiled:
         if name in DEFINED:
@@ -557,8 +570,7 @@ class Compiler:
             if all(each.ndim == len(axes) for each in spread):
                 found: Matrix = matrix[(..., *spread)]
                 if any(each.any() for each in wrong) and isinstance(found, np.ndarray):
-                    nan: Any = Decimal("nan") if found.dtype == object else np.nan
-                    return np.where(reduce(np.logical_or, wrong), nan, found)
+                    return np.where(reduce(np.logical_or, wrong), not_a_number(found), found)
                 return found
             # places differ from problem to problem of a family
             lead = matrix.shape[: matrix.ndim - len(places)]
@@ -589,8 +601,7 @@ class Compiler:
                 nothing = frame.number(0 if adds else float("-inf"))
                 terms = np.where(test(frame), terms, nothing)
             count = _length(frame, self_index)
-            if np.ndim(terms) < -axis or terms.shape[axis] != count:
-                terms = _repeated(frame.array(terms), axis, count, len(inner))
+            terms = _along(terms, axis, count, len(inner), frame)
             if is_fresh and count == 1 and isinstance(terms, np.ndarray):
                 return terms.squeeze(axis)
             return terms.sum(axis=axis) if adds else terms.max(axis=axis)
@@ -661,16 +672,18 @@ class Compiler:
     # rows
 
     def _row(self, x: Row, axes: Axes) -> Compiled:
-        if not (isinstance(x.at, Name) and x.at.name in axes and x.at.name not in names_in(x.body)):
+        at = x.at
+        if not (isinstance(at, Name) and at.name in axes and at.name not in names_in(x.body)):
             return self._row_elsewhere(x, axes)
         # the row along its own axis: S[i,k] for k, read at j, is S[i,j]
-        body = self.value(replaced(x.body, {x.index: x.at}), axes)
+        body = self.value(replaced(x.body, {x.index: at}), axes)
         beside = [self.value(each, axes) for each in x.beside]
-        axis = axes.index(x.at.name) - len(axes)
-        first = axes[axes.index(x.at.name) - 1] if len(axes) > 1 else ""
+        axis = axes.index(at.name) - len(axes)
+        first = axes[axes.index(at.name) - 1] if len(axes) > 1 else ""
 
         def made(frame: Frame) -> Value:
-            scores = frame.array(body(frame))
+            count = _length(frame, at.name)
+            scores = _along(frame.array(body(frame)), axis, count, len(axes), frame)
             others = [frame.array(each(frame)) for each in beside]
             if axis != -1:
                 scores = np.moveaxis(scores, axis, -1)
@@ -688,7 +701,8 @@ class Compiler:
         at = self.whole(x.at, axes)
 
         def made(frame: Frame) -> Value:
-            scores = frame.array(body(frame))
+            count = _length(frame, x.index)
+            scores = _along(frame.array(body(frame)), -1, count, len(axes) + 1, frame)
             row = frame.weigh(x.kind, scores, [frame.array(b(frame)) for b in beside], "", None)
             there = np.asarray(at(frame))[..., np.newaxis]
             there = np.broadcast_to(there, (*row.shape[:-1], 1))
@@ -697,6 +711,8 @@ class Compiler:
         return made
 
 
+MOST_BITS = 1 << 16
+"""Bits of a constant power that is computed as a fraction."""
 SMALL = 1 << 12
 """Entries up to which a temporary array costs nothing."""
 
@@ -725,7 +741,7 @@ def constant(x: Node, frame: Frame) -> Any:
         case Operator("or", arguments):
             return any(constant(each, frame) for each in arguments)
         case Operator(sign, (a, b)):
-            return _PLAIN[sign](*_alike(constant(a, frame), constant(b, frame), frame))
+            return _plain(sign, constant(a, frame), constant(b, frame), frame)
         case Function("sqrt", (a,)) if (root := _root(constant(a, frame))) is not None:
             return root
         case Function(name, arguments) if name in DEFINED:
@@ -746,8 +762,28 @@ _PLAIN: dict[str, Any] = {
 }  # fmt: skip
 
 
+def _plain(sign: str, a: Any, b: Any, frame: Frame) -> Any:
+    """Return a constant from two others: not a number where it has no value, as 1 / 0."""
+    a, b = _alike(a, b, frame)
+    if sign == "**" and isinstance(a, Fraction):
+        bits = abs(b) * max(each.bit_length() for each in a.as_integer_ratio())
+        if b.denominator != 1 or bits > MOST_BITS:
+            a, b = _in_system(a, frame), _in_system(b, frame)
+    try:
+        return _PLAIN[sign](a, b)
+    except ArithmeticError:
+        return float("nan")
+
+
+def _raised(base: Any, exponent: Any) -> Any:
+    """Return powers; x to the power of 0 is 1, as for floats, also of a Decimal 0."""
+    if np.asarray(base).dtype != object or np.all(exponent):
+        return base**exponent
+    return np.where(np.equal(exponent, 0), 1, base) ** exponent
+
+
 def _in_system(value: Any, frame: Frame) -> Any:
-    return frame.number(value) if isinstance(value, Fraction | float) else value
+    return frame.number(value) if isinstance(value, Fraction | float | int) else value
 
 
 def _alike(a: Any, b: Any, frame: Frame) -> tuple[Any, Any]:
@@ -870,8 +906,11 @@ def _length(frame: Frame, index: str) -> int:
     return span.stop - span.start if span is not None else int(frame.numbers[index])
 
 
-def _repeated(terms: Matrix, axis: int, count: int, least: int) -> Matrix:
-    """Return terms that do not depend on the index of their sum, once for each value."""
+def _along(value: Value, axis: int, count: int, least: int, frame: Frame) -> Matrix:
+    """Return terms along an index; those that do not depend on it, once for each value."""
+    if np.ndim(value) >= -axis and value.shape[axis] == count:
+        return value  # type: ignore[no-any-return]
+    terms = frame.array(value)
     if terms.ndim < least:
         terms = terms.reshape((1,) * (least - terms.ndim) + terms.shape)
     shape = list(terms.shape)

@@ -62,7 +62,10 @@ def extents(
     for index, size in asked.items():
         if size is None or (isinstance(size, Name) and size.name not in known):
             continue
-        found[index] = int(whole(size, known))
+        count = whole(size, known)
+        if count.denominator > 1 or count < 0:
+            raise ShapeError(f"{index} runs over {count}: sizes are whole numbers")
+        found[index] = int(count)
     for index in asked:
         if index not in found:
             raise ShapeError(f"{equation.name}: nothing says how far the index {index} runs")
@@ -149,8 +152,10 @@ def whole(x: Node, known: Mapping[str, Setting]) -> Fraction:
         case Operator("neg", (a,)):
             return -whole(a, known)
         case Operator(sign, (a, b)) if sign in _WHOLE:
-            made: Fraction = _WHOLE[sign](whole(a, known), whole(b, known))
-            return made
+            one, other = whole(a, known), whole(b, known)
+            if other or sign in "+-*":
+                return Fraction(_WHOLE[sign](one, other))
+            raise ShapeError(f"{source(x)} divides by 0")
     raise ShapeError(f"{source(x)} is no size that is known here")
 
 

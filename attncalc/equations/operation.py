@@ -179,12 +179,15 @@ class Operation:
         after: Callable[[Matrix], Matrix] | None = None,
     ) -> Matrix:
         known = self._on(*(each.shape for each in matrices))
+        named = self._by_name(known, matrices)
+        made = known.program(named, known.settings, out=out, after=after)
+        return self._of_family(made, known, matrices) if known.is_family else made
+
+    def _by_name(self, known: "_Known", matrices: Sequence[Matrix]) -> dict[str, Matrix]:
         served = list(matrices) if self.names_heads else for_each_head(matrices)
         for place in known.of_one_head:
             served[place] = served[place][:, 0]
-        named = {**dict(zip(known.inputs, served, strict=True)), **known.tables}
-        made = known.program(named, known.settings, out=out, after=after)
-        return self._of_family(made, known, matrices) if known.is_family else made
+        return {**dict(zip(known.inputs, served, strict=True)), **known.tables}
 
     def _of_family(self, made: Matrix, known: "_Known", matrices: Sequence[Matrix]) -> Matrix:
         """Return a matrix of each problem of a family, with an axis for heads."""

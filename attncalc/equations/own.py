@@ -11,8 +11,8 @@ its head: the equation then holds for each head.
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from decimal import DivisionByZero, InvalidOperation
 from fractions import Fraction
 from functools import reduce
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.decimals import untrapped
 from attncalc.base.errors import ShapeError
 from attncalc.base.types import Matrix
 from attncalc.equations import measure
@@ -32,6 +33,7 @@ from attncalc.equations.operation import PLAIN, Stated
 from attncalc.equations.tree import (
     AGGREGATES,
     FUNCTIONS,
+    INFINITY,
     ONE,
     ROWS,
     SIDES,
@@ -51,9 +53,11 @@ from attncalc.equations.tree import (
     Row,
     dotted,
     equation_source,
+    is_side,
     names_in,
     parse,
     parts,
+    read,
     rebuilt,
     recurrence_of,
     source,
@@ -108,6 +112,30 @@ class Line(NamedTuple):
         left, right = _sides(self.text)
         yield from _uses(right, {*SIZES, *NUMBERS, *_left_indices(left)})
 
+    def size_of(self, index: str) -> ast.expr | None:
+        """Return where it says how far an index runs."""
+        left, right = _sides(self.text)
+        for node in (*ast.walk(left), *ast.walk(right)):
+            match node:
+                case ast.Compare(left=ast.Name(id=name), comparators=[size]) if name == index:
+                    return size
+                case ast.comprehension(target=ast.Name(id=name), iter=size) if name == index:
+                    return size
+        return None
+
+    def first(self, text: str) -> ast.expr | None:
+        """Return the first expression on the right with this source, or None."""
+        for node in ast.walk(_sides(self.text)[1]):
+            if isinstance(node, ast.BinOp | ast.Call | ast.Constant | ast.UnaryOp):
+                with suppress(EquationError):
+                    if source(read(self.typed(node))).replace(" ", "") == text.replace(" ", ""):
+                        return node
+        return None
+
+    def typed(self, at: ast.expr) -> str:
+        """Return the text of an expression."""
+        return ast.get_source_segment(self.text, at) or ""
+
     def fault(self, problem: str, at: ast.AST | None = None) -> EquationError:
         """Return what is wrong with it, with a caret below the place; by default its start."""
         column = 0
@@ -147,6 +175,7 @@ def read_line(text: str) -> Line:
     own = Line(line, title, made)
     left, right = _sides(line)
     _refuse_large(own, right)
+    _refuse_conditions(own, right)
     if len(made.at) > 3:
         raise own.fault("a matrix has at most three indices: heads or time, rows and columns", left)
     if made.name in (*SIZES, *NUMBERS, *FUNCTIONS, *AGGREGATES, *ROWS):
@@ -165,6 +194,25 @@ def read_line(text: str) -> Line:
                         size,
                     )
     return own
+
+
+def _refuse_conditions(own: Line, right: ast.expr) -> None:
+    """Refuse a condition where a number belongs."""
+    fine: set[int] = set()
+    for node in ast.walk(right):
+        match node:
+            case ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test):
+                fine.add(id(test))
+            case ast.BoolOp(values=tests) | ast.comprehension(ifs=tests):
+                fine |= set(map(id, tests))
+            case ast.Call(func=ast.Name(id="why"), args=[_, _, test]):
+                fine.add(id(test))
+        is_test = isinstance(node, ast.Compare | ast.BoolOp) or (
+            isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        )
+        if is_test and id(node) not in fine:
+            said = ast.unparse(node)
+            raise own.fault(f"{said} is a condition, no number: write 1 if {said} else 0", node)
 
 
 def _is_size(name: ast.Name, within: ast.expr) -> bool:
@@ -329,13 +377,50 @@ class Own(Stated):
         """
         try:
             made = super()._applied(matrices, out, after)
-        except (DivisionByZero, InvalidOperation):  # of Decimals, which have no nan of their own
-            raise self.line.fault(f"{self.line.name} divides by 0") from None
-        if made.dtype.kind == "f" and not (made < np.inf).all():
-            place = np.argwhere(~(made < np.inf))[0]
-            at = ", ".join(str(int(each) + 1) for each in place)
-            raise self.line.fault(f"{self.line.name}[{at}] is not a finite number")
+        except ArithmeticError:  # of Decimals; floats find whether a condition excludes the place
+            self._check(super()._applied(_floats(matrices), None), matrices)
+            with untrapped():
+                made = super()._applied(matrices, out, after)
+        self._check(made, matrices)
         return made
+
+    def _check(self, made: Matrix, matrices: Sequence[Matrix]) -> None:
+        """Refuse entries that are no finite number; -inf is one where the equation reads it."""
+        is_masked = INFINITY in self.line.equation.nodes or any(
+            np.isneginf(each).any() for each in _floats(matrices) if each.dtype.kind == "f"
+        )
+        (values,) = _floats([made])
+        fine = values < np.inf if is_masked else np.isfinite(values)
+        if not fine.all():
+            at = ", ".join(str(int(each) + 1) for each in np.argwhere(~fine)[0])
+            said = f"{self.line.name}[{at}] is not a finite number"
+            found = None if self.recurs else self._culprit(_floats(matrices), is_masked)
+            if found is None:
+                raise self.line.fault(said)
+            text, why = source(found[0]), found[1]
+            node = self.line.first(text)
+            raise self.line.fault(f"{said}: {self.line.typed(node) if node else text} {why}", node)
+
+    def _culprit(self, matrices: Sequence[Matrix], is_masked: bool) -> tuple[Node, str] | None:
+        """Return the innermost expression without a finite value, and why it has none."""
+        known = self._on(*(each.shape for each in matrices))
+        named = self._by_name(known, matrices)
+        frame = Frame(named, known.program.know(named, known.settings)[0])
+        compiler = Compiler(known.equation.indices)
+
+        def at(x: Node, axes: tuple[str, ...]) -> Matrix:
+            with np.errstate(all="ignore"):
+                return np.asarray(compiler.value(x, axes)(frame), float)
+
+        def find(x: Node, axes: tuple[str, ...]) -> tuple[Node, str] | None:
+            found = at(x, axes)
+            if x == INFINITY or (found < np.inf if is_masked else np.isfinite(found)).all():
+                return None
+            inner = (*axes, x.index) if isinstance(x, Aggregate | Row) else axes
+            made = next(filter(None, (find(each, inner) for each in _summands(x))), None)
+            return made or (x, _why(x, [at(each, inner) for each in _summands(x)], found))
+
+        return find(known.equation.right, known.equation.at)
 
     def _on(self, *shapes: Shape) -> Any:
         for name, own, given in zip(inputs_of(self.name), self.shapes, shapes, strict=True):
@@ -345,6 +430,46 @@ class Own(Stated):
                     f"{name} is {next(sizes)}, and {self.line.name} reads {next(sizes)}"
                 )
         return super()._on(*shapes)
+
+
+def _floats(matrices: Sequence[Matrix]) -> list[Matrix]:
+    return [x.astype(float) if x.dtype == object else x for x in matrices]
+
+
+def _summands(x: Node) -> tuple[Node, ...]:
+    """Return the nodes below one whose values are numbers: no places, sizes or conditions."""
+    match x:
+        case Aggregate(_, body) | Remark(body):
+            return (body,)
+        case Row(_, body, _, _, beside):
+            return (body, *beside)
+        case If(_, then, otherwise):
+            return (then, otherwise)
+        case Entry():
+            return ()
+        case Function() if x.name in SIDES:
+            return ()
+    return parts(x)
+
+
+def _why(x: Node, values: Sequence[Matrix], found: Matrix) -> str:
+    """Return why an expression of these values has no finite one."""
+    match x:
+        case Operator("/" | "//" | "%") if (values[1] == 0).any():
+            return "divides by 0"
+        case Operator("**") if (values[0] == 0).any():
+            return "divides by 0"
+        case Operator("**") if (values[0] < 0).any() and np.isnan(found).any():
+            return "raises a negative number to a fraction"
+        case Function("sqrt"):
+            return "is the root of a negative number"
+        case Entry(name):
+            return f"reads a place that {name} does not have"
+        case Function("log"):
+            return "is the logarithm of a number that is not positive"
+    if not (found == np.inf).any():
+        return "has no value"
+    return f"is larger than the largest float64 (about {np.finfo(float).max:.2g})"
 
 
 class Known(NamedTuple):
@@ -390,6 +515,10 @@ def resolved(
         for name, at in line.uses():
             if name not in known.shapes and name not in {each.name for each in lines}:
                 raise line.fault(_unknown(name, known), at)
+        for x in (y for each in _all(line.equation) for y in walk(each)):
+            if is_side(x) and x.arguments[0] == Name(line.name):  # type: ignore[union-attr]
+                said = f"{source(x)} is the size of the equation itself, which it cannot read"
+                raise line.fault(said, line.first(source(x)))
     if len(lines) > 1:
         equations, known = _together(lines, known)
     else:
@@ -403,10 +532,26 @@ def resolved(
         settings: dict[str, Setting] = {name: Fraction(size) for name, size in sizes.items()}
         if missing := read & set(SIZES) - set(known.sizes):
             raise line.fault(f"nothing here says how large {min(missing)} is")
-        _check_sizes(line, own, known, settings)
+        _check_runs(line, own, known, settings)
         _check_cost(line, own, known, settings)
+        _check_sizes(line, own, known, settings)
         found.append((own, settings))
     return found
+
+
+def _check_runs(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
+    """Refuse an index that runs over nothing, or over too much."""
+    shapes = {name: known.shapes[name] for name in own.reads if name != own.name}
+    try:
+        runs = extents(own, shapes, settings)
+    except ShapeError as error:
+        raise _size_fault(line, own, error) from None
+    for index in own.indices & {*runs}:
+        if runs[index] == 0:
+            raise line.fault(f"{index} runs over nothing: its size is 0", line.size_of(index))
+        if runs[index] > MOST_ENTRIES:
+            most = f"at most {MOST_ENTRIES:,} are computed"
+            raise line.fault(f"{index} runs over {runs[index]:,}: {most}", line.size_of(index))
 
 
 def _check_cost(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
@@ -582,9 +727,12 @@ def _reading(line: Line, own: Equation, known: Known) -> Equation:
 
     What it reads says in which kind of number it is computed.
     """
-    if own.reads:
+    if {*own.reads} - {own.name}:
         return own
-    runs = extents(own, {}, known.sizes)
+    try:
+        runs = extents(own, {}, known.sizes)
+    except ShapeError as error:
+        raise _size_fault(line, own, error) from None
     for number, index in enumerate(own.at):
         for name, shape in known.shapes.items():
             for side, axis in SIDES.items():
@@ -638,13 +786,13 @@ _SIDES = {-1: "columns", -2: "rows", -3: "heads"}
 def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
     """Refuse an index that runs over sides of different lengths, or beyond a matrix."""
     shapes = {name: known.shapes[name] for name in own.reads if name != own.name}
-    try:
-        runs = extents(own, shapes, settings)
-    except ShapeError as error:
-        raise _size_fault(line, own, error) from None
+    runs = extents(own, shapes, settings)
     numbers: dict[str, Setting] = {**settings, **runs}
     shapes[own.name] = tuple(runs[index] for index in own.at)
-    for entry, tests in _entries(own.right, ()):
+    _check_divisors(line, own, known, numbers)
+    for entry, tests in _nodes(own.right, ()):
+        if not isinstance(entry, Entry):
+            continue
         for axis, place in enumerate(entry.at):
             side = shapes[entry.name][axis]
             if entry.name in {each.name for each in own.group}:
@@ -658,14 +806,7 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
             looked_up = _looked_up(line, place, known)
             if looked_up is None:
                 continue  # checked when it is computed
-            with np.errstate(divide="raise", invalid="raise"):
-                try:
-                    reached = _reached(own, place, tests, numbers, looked_up)
-                except FloatingPointError:
-                    raise line.fault(
-                        f"{source(entry)}: {source(place)} divides by 0 somewhere",
-                        _first_use(line, entry.name),
-                    ) from None
+            reached = _reached(own, place, tests, numbers, looked_up)
             low, high = (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
             size = own.sizes.get(place.name) if isinstance(place, Name) else None
             if isinstance(size, Name) and high + 1 < side and not tests:
@@ -718,27 +859,45 @@ def _refuse_later(
             )
 
 
-def _entries(x: Node, tests: tuple[Node, ...]) -> Iterator[tuple[Entry, tuple[Node, ...]]]:
-    """Yield each entry, with the conditions under which it is read."""
-    if isinstance(x, Entry):
-        yield x, tests
+def _check_divisors(
+    line: Line, own: Equation, known: Known, numbers: Mapping[str, Setting]
+) -> None:
+    """Refuse // and % of other than whole numbers, and by 0."""
+    nodes = list(_nodes(own.right, ()))
+    of_places = {y for x, _ in nodes if isinstance(x, Entry) for each in x.at for y in walk(each)}
+    for x, tests in nodes:
+        if not (isinstance(x, Operator) and x.sign in ("//", "%")):
+            continue
+        looked_up = _looked_up(line, x, known)
+        if looked_up is None and x in of_places:
+            continue  # checked when it is computed
+        if looked_up is None or not _is_whole(x, numbers):
+            said = f"{source(x)}: {x.sign} takes indices, sizes and given whole numbers"
+            raise line.fault(said, line.first(source(x)))
+        if (_reached(own, x.arguments[1], tests, numbers, looked_up) == 0).any():
+            raise line.fault(f"{source(x)} divides by 0", line.first(source(x)))
+
+
+def _nodes(x: Node, tests: tuple[Node, ...]) -> Iterator[tuple[Node, tuple[Node, ...]]]:
+    """Yield each node, with the conditions under which it is read."""
+    yield x, tests
     if isinstance(x, If):
-        yield from _entries(x.test, tests)
-        yield from _entries(x.then, (*tests, x.test))
-        yield from _entries(x.otherwise, (*tests, Operator("not", (x.test,))))
+        yield from _nodes(x.test, tests)
+        yield from _nodes(x.then, (*tests, x.test))
+        yield from _nodes(x.otherwise, (*tests, Operator("not", (x.test,))))
         return
     inside = (*tests, x.where) if isinstance(x, Aggregate) and x.where is not None else tests
     for part in parts(x):
-        yield from _entries(part, inside)
+        yield from _nodes(part, inside)
 
 
 def _is_whole(place: Node, numbers: Mapping[str, Setting]) -> bool:
     """Return whether a place is a whole number for all whole numbers that it reads."""
     match place:
         case Number(value):
-            return value % 1 == 0
+            return value % 1 == 0 and value <= MOST_ENTRIES
         case Name(name):
-            return float(numbers.get(name, 0)) % 1 == 0
+            return name in numbers and float(numbers[name]) % 1 == 0
         case Entry() | Function("rows" | "columns" | "heads"):
             return True
         case Function("abs" | "min" | "max", parts) | Operator(

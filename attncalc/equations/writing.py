@@ -359,6 +359,9 @@ class _Writer:
                 return self._row(x)
             case Aggregate("max"):
                 return self._largest(x)
+            case Operator("//" | "%", _):
+                whole = self.number(x)
+                return lambda here, level: here.number(whole(here))
         raise TypeError(f"this cannot be written out: {source(x)}")
 
     def terms(self, x: Node) -> Terms:
@@ -460,8 +463,8 @@ class _Writer:
                 here.numbers[x.index] = number
                 if holds is None or holds(here):
                     found[number] = value(here)
-            here.numbers[x.index] = max(found, key=found.__getitem__)
-            written = form(here, level)
+            here.numbers[x.index] = max(found, key=found.__getitem__, default=0)
+            written = form(here, level) if found else document.MINUS_INFINITY
             here.numbers[x.index] = before
             return written
 

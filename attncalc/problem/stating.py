@@ -5,6 +5,7 @@ define them for the attention.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 from attncalc.base.errors import InputError
@@ -17,6 +18,7 @@ from attncalc.equations.operation import (
     UnstatedError,
     is_grouped,
 )
+from attncalc.equations.operations.normalising import Softmax
 from attncalc.equations.own import (
     MODIFIED,
     Known,
@@ -209,6 +211,7 @@ class _Resolution:
     def __init__(self, steps: Plan, lines: Sequence[Line], problem: Outer) -> None:
         self._lines = {line.name: line for line in lines}
         self._steps = {step.name: step for step in steps}
+        self._may_forbid = any(_may_be_infinite(line.equation.right) for line in lines)
         self._heads = problem.heads or 1
         self._given = problem.given
         self.shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
@@ -232,6 +235,8 @@ class _Resolution:
         self._opened.pop()
         for made in self._stated(lines) if lines else [step]:
             assert made is not None
+            if isinstance(made.operation, Softmax) and self._may_forbid:
+                made = made._replace(operation=replace(made.operation, masked=True))
             self.made[made.name] = made
             self.shapes[made.name] = self._shape_of(made)
             self._axes[made.name] = made.rows, made.columns

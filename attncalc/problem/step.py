@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
+from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
 from attncalc.equations.operation import Operation, Stated
 
@@ -72,10 +73,16 @@ def run(
     known = dict(given)
     for step in steps:
         inputs = [known[name] for name in step.inputs]
-        if after is not None and isinstance(step.operation, Stated) and step.operation.recurs:
-            matrix = step.operation.by_rows(after, *inputs)
-        else:
-            matrix = step.operation.apply(*inputs)
+        try:
+            if after is not None and isinstance(step.operation, Stated) and step.operation.recurs:
+                matrix = step.operation.by_rows(after, *inputs)
+            else:
+                matrix = step.operation.apply(*inputs)
+        except ArithmeticError:  # of Decimals: floats have nan and infinity
+            read = ", ".join(step.inputs)
+            raise InputError(
+                f"{step.name} has no value: {read} has infinite, too large or too small numbers"
+            ) from None
         # before rounding: marking and the written-out work also read the unrounded values
         if made is not None:
             made[step.name] = matrix

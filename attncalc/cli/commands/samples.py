@@ -5,9 +5,10 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
-from attncalc.base.errors import InputError
+from attncalc.base.errors import InputError, OutputError
 from attncalc.base.sources import remember
 from attncalc.cli.targets import STDOUT, Output, Target, deliver, output, target_of
 from attncalc.problem.samples import (
@@ -39,20 +40,33 @@ def samples(flags: Mapping[str, Any]) -> None:
     chosen, target = sample(name), target_of("--out", out)
     if not chosen.path.is_dir():
         said = f"written to {out}" if out else None
-        deliver(output(target, _content(chosen.path), *_to_try(chosen, target), said=said))
+        content = _content(chosen.path)
+        if target.place is not None:
+            _keep_others({target.place: content})
+        deliver(output(target, content, *_to_try(chosen, target), said=said))
         return
     if target.place is None:
         raise InputError(f"{name} is a folder of files: choose a folder, as -o my-{name}")
     remember(chosen.path)
     files = sorted(path for path in chosen.path.iterdir() if path.is_file())
     copies = {target.place / file.name: _content(file) for file in files}
+    _keep_others(copies)
     deliver(Output(Target(target.place, is_folder=True), copies, said=f"written to {out}"))
+
+
+def _keep_others(copies: Mapping[Path, bytes]) -> None:
+    """Refuse to write over files with other content: a copy of a sample is there to be changed."""
+    for path, content in copies.items():
+        if path.is_file() and path.read_bytes() != content:
+            raise OutputError(
+                f"{path}: it already exists, with other content: choose another name, or delete it"
+            )
 
 
 def _to_try(chosen: Sample, target: Target) -> Iterator[str]:
     """Yield the command to run on a written sample, if it shows more than a page."""
     if target.place is not None and chosen.name in COMMANDS:
-        yield f"try: {COMMANDS[chosen.name]}"
+        yield f"try: {COMMANDS[chosen.name].replace(chosen.file, quote(str(target.place)), 1)}"
 
 
 def listing(width: int | None) -> str:

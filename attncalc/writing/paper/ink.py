@@ -193,7 +193,7 @@ def _drawable(text: str) -> tuple[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=64)
 def _fonts(families: tuple[str, ...], bold: bool, slanted: bool) -> Sequence[Any]:
-    return [get_font(findfont(properties([each], bold, slanted))) for each in families]
+    return [get_font(findfont(properties((each,), bold, slanted))) for each in families]
 
 
 @lru_cache(maxsize=8192)
@@ -206,10 +206,14 @@ def _advance(families: tuple[str, ...], bold: bool, slanted: bool, letter: str) 
     return float(glyph.linearHoriAdvance / 65536)
 
 
-def properties(families: Sequence[str], bold: bool, slanted: bool) -> FontProperties:
+@lru_cache(maxsize=256)
+def properties(
+    families: tuple[str, ...], bold: bool, slanted: bool, size: float | None = None
+) -> FontProperties:
     """Return fonts as matplotlib has them."""
     return FontProperties(
         family=list(families),
+        size=size,
         style="italic" if slanted else "normal",
         weight="bold" if bold else "normal",
     )
