@@ -35,7 +35,7 @@ def orthonormal(count: int, seed: int) -> tuple[Any, Any]:
     return keys.T, rng.standard_normal((count, 3))
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 3, 5, 12])
 def test_orthonormal_keys_are_averaged_within_the_bound_of_the_theory(count: int) -> None:
     """Of q = β (k_a + k_b) c is within 2 (n - 2) e^-β max ‖v‖ of the average, for β 1 to 50."""
@@ -272,6 +272,7 @@ def test_a_replaced_query_keeps_keys_and_values() -> None:
     assert problem.keys == ("a", "b", "c")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--heads", "2")])
 def test_a_designed_problem_can_be_designed_again(
     attncalc: Command, tmp_path: Path, more: tuple[str, ...]
@@ -314,6 +315,7 @@ def test_no_title_of_a_sample_is_a_command() -> None:
     assert not [name for name, title in titles.items() if "attncalc" in title or "--" in title]
 
 
+@pytest.mark.slow
 def test_a_designed_problem_is_saved_and_solved_again(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("aim", AVERAGE, "1/2 v_a + 1/2 v_b", "--heads", "2", "--save", "two.json")
     assert "written to two.json" in run.err

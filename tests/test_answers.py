@@ -113,6 +113,7 @@ def test_an_invalid_number_states_why(text: str, fault: str) -> None:
     assert read_entry(text).fault == fault
 
 
+@pytest.mark.slow
 @many(100)
 @given(any_text(40))
 def test_no_text_of_an_entry_makes_the_reader_fail(text: str) -> None:
@@ -325,7 +326,7 @@ WRITTEN = mostly_slow(
 """The samples, without and with their work."""
 
 
-@pytest.mark.campaign(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "work"), WRITTEN)
 def test_output_is_read_back_as_a_correct_answer(name: str, work: bool, tmp_path: Path) -> None:
     solution = solve(read_problem(sample(name).path))

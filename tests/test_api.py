@@ -69,6 +69,7 @@ def test_a_printed_solution_contains_the_digits_of_every_step(name: str) -> None
     assert repr(solution) == str(solution).rstrip("\n")
 
 
+@pytest.mark.slow
 def test_the_largest_and_the_second_weight_are_marked_as_on_the_command_line(
     attncalc: Command,
 ) -> None:
@@ -85,6 +86,7 @@ def marked_lines(text: str) -> list[str]:
     return [" ".join(line) for line in lines]
 
 
+@pytest.mark.slow
 def test_a_large_solution_is_shown_without_its_middle_with_a_note() -> None:
     text = repr(long_solution())
     assert text.count("\n") < 150
@@ -102,6 +104,7 @@ def test_heads_in_the_middle_are_left_out_too() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 def test_hidden_digits_are_not_computed(monkeypatch: pytest.MonkeyPatch, rounding: str) -> None:
     solution = long_solution(700, rounding=rounding)
@@ -161,6 +164,7 @@ def test_a_solution_can_be_printed_where_there_is_only_ascii() -> None:
     assert "| \\xe4 |" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_table_is_one_step_and_can_be_complete() -> None:
     solution = long_solution(30)
     short, whole = solution.table("S"), solution.table("S", full=True)
@@ -171,7 +175,7 @@ def test_a_table_is_one_step_and_can_be_complete() -> None:
         solution.table("Z")
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "flags"),
     [
@@ -244,6 +248,7 @@ def test_a_picture_is_drawn_on_existing_axes() -> None:
     assert axes.has_data()
 
 
+@pytest.mark.slow
 def test_a_printed_marking_equals_the_command(attncalc: Command, tmp_path: Path) -> None:
     answer = tmp_path / "mine.json"
     answer.write_text('{"Q": [[1, 3], [-1, 1], [2.5, 2]], "A": [[1]]}', encoding="utf-8")
@@ -362,6 +367,7 @@ def test_a_text_that_is_not_a_number_is_reported_with_its_place(given: Any, told
 MARKED = Problem(X=[[1, 2]], W_Q=[[3], [4]], W_K=[[1], [1]], W_V=[[1], [1]])
 
 
+@pytest.mark.slow
 def test_steps_are_counted_under_the_name_of_their_flag() -> None:
     answer = {"Q": [[12]], "S": [[33]]}
     for said in ("q, S", ["Q", "S"], ("scores", "Q")):

@@ -111,6 +111,7 @@ def test_steps_left_out_cost_nothing_where_a_later_one_is_written(case: str) -> 
     assert tuple(marked(Answer("a.json", blank), problem).passed) == tuple(past.split())
 
 
+@pytest.mark.slow
 def test_a_required_step_is_asked_for_even_if_a_later_one_is_written() -> None:
     content = {
         "A": [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]],
@@ -125,6 +126,7 @@ def test_a_required_step_is_asked_for_even_if_a_later_one_is_written() -> None:
     assert (marking.score, marking.not_found) == ((6, 7), ("connections",))
 
 
+@pytest.mark.slow
 def test_steps_between_a_mistake_and_the_outputs_are_right() -> None:
     problem, scaled = read_problem(PROBLEM), solve(Problem(**fields() | {"scale": "sqrt_dk"}))
     marking = check(problem, {"O": scaled.shown("O")})
@@ -146,6 +148,7 @@ def test_a_missing_step_may_be_in_unread_text() -> None:
     assert not any("Not found" in text for text in said)
 
 
+@pytest.mark.slow
 def test_a_problem_lists_its_steps_and_the_rules_override_them() -> None:
     problem = Problem(**fields(), asked="q, A, connections")
     assert problem.asked == ("Q", "A", "connections")
@@ -232,6 +235,7 @@ def test_rules_refuse_unknown_steps() -> None:
     assert str(error.value).endswith("(known: Q, K, V, S, A, O, connections)")
 
 
+@pytest.mark.slow
 def test_no_page_lists_the_asked_steps(attncalc: Command) -> None:
     for form in ("table", "markdown", "latex", "html"):
         plain, asked = (
@@ -250,6 +254,7 @@ def test_a_program_is_asked_for_the_arrays_of_its_dump() -> None:
 # ---------------------------------------------------------------- what is not read
 
 
+@pytest.mark.slow
 def test_unread_numbers_that_could_be_a_matrix_make_the_score_provisional(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -326,6 +331,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_class_table_marks_a_provisional_score_and_lists_unread_parts(
     attncalc: Command, folder: Path
 ) -> None:
@@ -374,6 +380,7 @@ def test_marks_are_decimals_or_fractions_where_they_are_asked_for(attncalc: Comm
     assert "41/6 of 7 (98 %)" in attncalc("check", PROBLEM, mine, HAND, "--fractions").out
 
 
+@pytest.mark.slow
 def test_a_folder_is_filled_with_a_page_for_each_student(attncalc: Command, folder: Path) -> None:
     run = attncalc("check", PROBLEM, "class", "-o", "marked/")
     assert (run.code, run.err) == (1, "note: 4 files written to marked\n")

@@ -267,6 +267,7 @@ def test_scaled_queries_and_powers_of_two_equal_the_formula(
     assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [None, 1, 2, 5])
 def test_masks_by_position_exclude_keys_outside_the_window_and_after_the_edge(
     window: int | None,
@@ -387,7 +388,7 @@ def test_uneven_lengths_agree_with_the_formula(
     assert np.abs(found - by_formula(given, heads, groups, bias, may)).max() <= 1e-12
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("alignment", ["top-left", "bottom-right"])
 def test_no_tile_is_left_out_that_the_causal_edge_only_touches(
     alignment: str, monkeypatch: pytest.MonkeyPatch

@@ -74,7 +74,7 @@ def _takes_long(read: Callable[[], object]) -> str:
     return takes_longer(ended, LONGEST)
 
 
-@pytest.mark.campaign(8)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_small_problem_takes_long(name: str) -> None:
     assert not _takes_long(lambda: read_stream(PROBLEMS[name].encode(), name))
@@ -87,6 +87,7 @@ def test_no_small_answer_takes_long(name: str) -> None:
     assert not _takes_long(lambda: read_answer_bytes(ANSWERS[name].encode(), name))
 
 
+@pytest.mark.slow
 def test_no_matrix_of_a_flag_takes_long() -> None:
     """Exponential once: 180 characters took minutes."""
     faults = Faults("--X")
@@ -136,6 +137,7 @@ def _both(data: bytes, message: str) -> None:
             read(data, "in.npz")
 
 
+@pytest.mark.slow
 def test_a_large_archive_is_refused_with_both_sizes() -> None:
     """20 MB of zeros in a few kB."""
     bomb = _npz({"X.npy": _npy("(2500, 1000)", bytes(20_000_000))}, zipfile.ZIP_DEFLATED)

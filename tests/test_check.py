@@ -18,6 +18,7 @@ def answer(name: str) -> str:
     return str(ANSWERS / name)
 
 
+@pytest.mark.slow
 def test_a_right_answer_exits_with_0(attncalc: Command) -> None:
     run = attncalc("check", PROBLEM, answer("hand.json"))
     assert (run.code, run.err) == (0, "")
@@ -32,6 +33,7 @@ def test_a_right_answer_exits_with_0(attncalc: Command) -> None:
     assert attncalc("check", PROBLEM, answer("full-precision.md")).code == 0
 
 
+@pytest.mark.slow
 def test_minus_infinity_in_scores_that_no_mask_forbids_is_a_wrong_entry(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -42,6 +44,7 @@ def test_minus_infinity_in_scores_that_no_mask_forbids_is_a_wrong_entry(
     assert "-inf" in run.out.replace("-∞", "-inf")
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_exits_with_1_and_marks_the_entry_without_colour(
     attncalc: Command,
 ) -> None:
@@ -63,6 +66,7 @@ def test_a_wrong_answer_exits_with_1_and_marks_the_entry_without_colour(
     )
 
 
+@pytest.mark.slow
 def test_json_has_the_promised_fields(attncalc: Command) -> None:
     run = attncalc("check", PROBLEM, answer("transposed-scores.txt"), "--format", "json")
     content = json.loads(run.out)
@@ -102,6 +106,7 @@ def test_json_has_the_promised_fields(attncalc: Command) -> None:
     }
 
 
+@pytest.mark.slow
 def test_markdown_can_be_handed_back(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("check", PROBLEM, answer("worksheet.txt"), "-o", "marked.md")
     assert (run.code, run.out, run.err) == (1, "", "note: written to marked.md\n")
@@ -118,7 +123,8 @@ def test_unmarked_files_of_a_folder_are_named(attncalc: Command, tmp_path: Path)
     (folder / "deeper").mkdir()
     for name in ("bob.pdf", ".hidden", "deeper/cy.md", "d\x1b[31m.png"):
         (folder / name).touch()
-    said = 'note: class: not marked, because no answers have these names: "bob.pdf", {}"deeper/"\n'
+    said = "note: class: not marked, because their names are not those of answers: "
+    said += '"bob.pdf", {}"deeper/"\n'
     assert attncalc("check", PROBLEM, "class").err == said.format('"d\\x1b[31m.png", ')
     for number in range(10):
         (folder / f"a{number}.pdf").touch()
@@ -126,6 +132,7 @@ def test_unmarked_files_of_a_folder_are_named(attncalc: Command, tmp_path: Path)
     assert said.endswith('"a9.pdf" and 3 more\n')
 
 
+@pytest.mark.slow
 def test_a_folder_of_answers_has_a_row_for_each_and_a_summary(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -184,6 +191,7 @@ def test_an_unreadable_script_never_stops_the_rest(attncalc: Command, tmp_path: 
     assert run.code == 2
 
 
+@pytest.mark.slow
 def test_an_answer_has_the_same_mark_alone_and_in_a_class(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -206,6 +214,7 @@ def test_a_cell_of_the_sheet_is_never_a_formula(attncalc: Command, tmp_path: Pat
     assert run.out.splitlines()[1].startswith("'=cmd.md,")
 
 
+@pytest.mark.slow
 def test_standard_input_flags_and_weights(attncalc: Command) -> None:
     text = "Q = [1 3; -1 1; 2.5 -2]\nK = [3 0; 2 -1.5; -2.5 3.5]"
     asked = ("--weight", "K=1/2", "--steps", "Q,K")
@@ -271,6 +280,7 @@ def test_large_matrices_are_shown_without_their_middle_with_a_note(
     assert "\n- the middle of S, S&#95;scaled is left out: --full shows all of it\n" in page
 
 
+@pytest.mark.slow
 def test_brief_prints_only_the_verdict(attncalc: Command, large: Path) -> None:
     asked = ("check", "layer.npz", "dump.npz", "--atol", "1e-6")
     whole, brief = attncalc(*asked), attncalc(*asked, "--brief")
@@ -360,6 +370,7 @@ def test_an_unmarkable_answer_states_why_and_exits_with_2(
     assert (run.code, run.out, run.err) == (2, "", message)
 
 
+@pytest.mark.slow
 def test_typed_text_is_escaped_for_the_terminal(attncalc: Command, tmp_path: Path) -> None:
     entry = "\x1b[31m[red]:smile:"
     (tmp_path / "a.json").write_text(json.dumps({"Q": [[entry, 3], [-1, 1], [2.5, -2]]}))
@@ -393,6 +404,7 @@ def test_a_worksheet_is_written_completely(attncalc: Command, tmp_path: Path) ->
         assert "shape" not in run.out
 
 
+@pytest.mark.slow
 def test_an_ascii_terminal_gets_ascii(attncalc: Command) -> None:
     run = attncalc("check", PROBLEM, answer("lost-sign.tex"), "--full", PYTHONIOENCODING="ascii")
     assert run.out.isascii()
@@ -429,3 +441,22 @@ def test_messages_on_a_rubric_name_it(attncalc: Command, tmp_path: Path) -> None
         (tmp_path / "r.json").write_text(f'{{"{name}": {rule}}}')
         said = attncalc("check", "q.json", "a.md", "--rubric", "r.json").err
         assert f"r.json: {name}: unknown name" in said
+
+
+MAIL = (
+    "From: Ana\nSubject: homework\n\nQ = [1 3; -1 1; 2.5 -2]\n\nBest,\nAna\nTel. +385 1 4606 111\n"
+)
+
+
+def test_a_mail_is_an_answer_in_a_folder_and_its_signature_is_no_matrix(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "in.json").write_text((BUNDLED / "self.json").read_text())
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "Ana.eml").write_text(MAIL)
+    (tmp_path / "class" / "Bob.txt").write_text("Q = [1 3; -1 1; 2.5 -2]\n")
+    run = attncalc("check", "in.json", "class")
+    assert "2 of 2 answers marked" in run.out
+    assert run.err == ""
+    (line,) = (each for each in run.out.splitlines() if "Ana.eml" in each)
+    assert "provisional" not in line

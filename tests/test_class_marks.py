@@ -30,6 +30,7 @@ def aged(place: Path, hours: float) -> Path:
     return place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("older", "newer"),
     [
@@ -68,6 +69,7 @@ def test_file_times_decide_if_names_do_not(tmp_path: Path) -> None:
     assert newest(places) == (1, "its file time")
 
 
+@pytest.mark.slow
 def test_late_answers_are_listed(attncalc: Command, tmp_path: Path) -> None:
     students = made(attncalc, tmp_path)
     hand_in(tmp_path, students[0], "lovelaceada_LATE_70_4711_answer.json")
@@ -83,6 +85,7 @@ def test_late_answers_are_listed(attncalc: Command, tmp_path: Path) -> None:
     assert "--due takes a date" in run.err
 
 
+@pytest.mark.slow
 def test_gradebooks_have_the_columns_of_their_system(attncalc: Command, tmp_path: Path) -> None:
     students = made(attncalc, tmp_path)
     hand_in(tmp_path, students[0])
@@ -145,6 +148,7 @@ def test_an_exported_gradebook_is_filled_and_otherwise_unchanged(
     assert "not a gradebook of Moodle, Canvas or Gradescope" in run.err
 
 
+@pytest.mark.slow
 def test_the_overview_counts_what_the_table_lists(attncalc: Command, tmp_path: Path) -> None:
     students = made(attncalc, tmp_path)
     hand_in(tmp_path, students[0])
@@ -235,6 +239,7 @@ def test_an_answer_is_paired_by_the_code_in_it(
     )
 
 
+@pytest.mark.slow
 def test_a_practice_page_names_its_download_after_the_student(
     attncalc: Command, tmp_path: Path
 ) -> None:

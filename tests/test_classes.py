@@ -100,6 +100,7 @@ def marks(attncalc: Command, folder: Path, *flags: str) -> list[dict[str, str]]:
     return table((folder / "marks.csv").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_each_student_has_a_problem_a_worksheet_and_a_separate_key(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -171,6 +172,7 @@ def texts_of_students(folder: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_students_get_no_seed_and_nothing_it_follows_from(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -258,6 +260,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 def test_names_are_data(attncalc: Command, tmp_path: Path) -> None:
     """Whatever a name holds, its folder is within the set, and unlike any other on any system."""
     buffer = io.StringIO()
@@ -287,6 +290,7 @@ def test_names_are_data(attncalc: Command, tmp_path: Path) -> None:
     assert "\n'=1+1," in run.out
 
 
+@pytest.mark.slow
 def test_an_impossible_condition_is_reported_once(attncalc: Command, tmp_path: Path) -> None:
     spec = {"problems": [{"tokens": 2}, {"tokens": 1}], "formats": ["markdown"], "seed": 3}
     (tmp_path / "roster.csv").write_text("name\nAda Byron\nBob\n")
@@ -299,6 +303,7 @@ def test_an_impossible_condition_is_reported_once(attncalc: Command, tmp_path: P
     )
 
 
+@pytest.mark.slow
 def test_several_problems_have_a_folder_each(attncalc: Command, tmp_path: Path) -> None:
     spec = {
         "problems": [{"name": "1"}, {"name": "2 b", "kind": "cross", "keys": 2, "decimals": 3}],
@@ -356,6 +361,7 @@ def planted(
     return shown, step, (least, most)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [5, pytest.param(30, marks=SLOW)])
 def test_marks_equal_the_planted_mistakes(size: int, attncalc: Command, tmp_path: Path) -> None:
     students = made(attncalc, tmp_path, "name\n" + "".join(f"Student {i}\n" for i in range(size)))
@@ -574,6 +580,7 @@ def test_possible_is_the_same_for_all(attncalc: Command, tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.slow
 def test_marks_have_the_decimals_that_are_asked_for(attncalc: Command, tmp_path: Path) -> None:
     students = made(attncalc, tmp_path)
     problem = json.loads((tmp_path / "set" / students[0]["problems"][0]["file"]).read_bytes())
@@ -843,6 +850,7 @@ def doubled(number: int) -> int:
     return 2 * number
 
 
+@pytest.mark.slow
 def test_shared_work_is_returned_in_order_with_errors() -> None:
     assert list(mapped(doubled, range(20), 3)) == [2 * n for n in range(20)]
     with pytest.raises(InputError, match="99"):

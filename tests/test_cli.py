@@ -110,6 +110,7 @@ def test_out_writes_a_file_whose_ending_chooses_the_form(attncalc: Command, tmp_
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
 
 
+@pytest.mark.slow
 def test_plot_draws_headless_and_prints_the_path(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("plot", DISPLAY="")
     assert (run.code, run.out) == (0, "attention-map.png\n")
@@ -145,6 +146,7 @@ def test_version_and_help(attncalc: Command) -> None:
         assert run.out.index("Examples") < run.out.index("Options")
 
 
+@pytest.mark.slow
 def test_a_shell_completes_commands_and_the_names_of_samples(attncalc: Command) -> None:
     def completions(words: str, position: int) -> list[str]:
         asked = {"COMP_WORDS": words, "COMP_CWORD": str(position)}
@@ -431,6 +433,7 @@ def test_one_head_or_all_or_their_mean_can_be_drawn(attncalc: Command, tmp_path:
     assert run.err.endswith('error: --head takes 1 to 2, or mean, not "3"\n')
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_samples_wrap_between_words_on_a_narrow_terminal_and_nowhere_else(
     attncalc: Command,
@@ -443,7 +446,7 @@ def test_samples_wrap_between_words_on_a_narrow_terminal_and_nowhere_else(
     assert "folder             self     a folder with a CSV file for each matrix\n" in piped
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -507,6 +510,7 @@ def test_unexpected_error_prints_one_line(
         attncalc("check", "p.json", "a.md")
 
 
+@pytest.mark.slow
 def test_a_backend_of_a_notebook_that_is_not_there_stops_no_picture(
     attncalc: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

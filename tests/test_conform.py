@@ -240,6 +240,7 @@ def test_a_bug_of_a_kernel_fails_only_its_case(tmp_path: Path, body: str, why: s
     assert (result.status, result.why) == ("failed", why)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

@@ -399,12 +399,14 @@ def test_the_oracle_has_no_second_without_shown_weight_and_no_first_without_weig
 # -- every digit ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @many(400)
 @given(short_decimals)
 def test_problems_of_short_decimals(asked: Asked) -> None:
     check_everything(asked)
 
 
+@pytest.mark.slow
 @many(300)
 @given(fractions)
 def test_problems_of_fractions_such_as_a_third(asked: Asked) -> None:
@@ -426,18 +428,21 @@ def test_products_of_typed_numbers_are_exact_however_near_a_tie() -> None:
     assert solve_by_hand(*asked.by_hand())["S"] == [["0", "1", "1"]]
 
 
+@pytest.mark.slow
 @many(400)
 @given(halfway())
 def test_steps_that_end_on_ties(asked: Asked) -> None:
     check_everything(asked)
 
 
+@pytest.mark.slow
 @many(300)
 @given(cancelling())
 def test_large_terms_that_cancel_down_to_a_tie(asked: Asked) -> None:
     check_everything(asked)
 
 
+@pytest.mark.slow
 @many(400)
 @given(shared())
 def test_inputs_that_share_a_place(asked: Asked) -> None:
@@ -457,6 +462,7 @@ def test_equal_scores_of_eight_inputs_show_an_eighth_rounded_up(rounding: str) -
 # -- what must always hold -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @many(100)
 @given(short_decimals, st.randoms(use_true_random=False))
 def test_inputs_in_another_order_move_the_weights_and_keep_the_outputs(
@@ -487,6 +493,7 @@ def test_moving_all_keys_alike_changes_no_weight(asked: Asked, step: int) -> Non
         assert moved_solution.shown(name) == solution.shown(name), name
 
 
+@pytest.mark.slow
 @many(100)
 @given(halfway())
 def test_negated_values_show_the_same_digits_negated(asked: Asked) -> None:
@@ -500,6 +507,7 @@ def _negated(text: str) -> str:
     return text[1:] if text.startswith("-") else "-" * (text.strip("0.") != "") + text
 
 
+@pytest.mark.slow
 @many(60)
 @given(problems(multiples(SHORT), st.integers(0, 12), scales=("sqrt_dk",)))
 def test_dividing_by_the_root_of_four_is_a_factor_of_a_half(asked: Asked) -> None:
@@ -570,6 +578,7 @@ def test_floats_round_as_their_decimals_do(numbers: list[tuple[int, int]], decim
     assert all(math.copysign(1, value) == 1 for value in result if value == 0)
 
 
+@pytest.mark.slow
 @many(500)
 @given(
     st.lists(st.tuples(st.integers(-(10**6), 10**6), st.integers(0, 8)), min_size=1, max_size=20)
@@ -598,6 +607,7 @@ def test_large_floats_near_a_half_are_not_ties() -> None:
     assert round_floats(values, 0).tolist() == expected
 
 
+@pytest.mark.slow
 @many(300)
 @given(few_decimals | halfway(most_decimals=3))
 def test_float64_shows_the_digits_that_exact_arithmetic_shows(asked: Asked) -> None:

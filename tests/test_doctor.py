@@ -36,6 +36,7 @@ def test_it_prints_the_environment(attncalc: Command) -> None:
     assert {"system", "colour", "file names", "environment", "LaTeX"} <= set(lines)
 
 
+@pytest.mark.slow
 def test_its_json_is_the_same(attncalc: Command, tmp_path: Path) -> None:
     found = json.loads(attncalc("doctor", "--format", "json").out)
     assert (found["attncalc"], found["python"]["version"]) == (
@@ -46,6 +47,7 @@ def test_its_json_is_the_same(attncalc: Command, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "doctor.json").read_text())["libraries"] == found["libraries"]
 
 
+@pytest.mark.slow
 def test_it_lists_letters_that_cannot_be_drawn_or_printed(
     attncalc: Command, tmp_path: Path
 ) -> None:

@@ -397,6 +397,7 @@ def test_programs_that_show_no_digits_have_none_proven(monkeypatch, attncalc, tm
     assert attncalc("self", "in.npz", "-o", "out.npz").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("too_large")
 def test_a_page_states_what_is_proven_and_is_read_back(attncalc, tmp_path):
     (tmp_path / "in.json").write_text(json.dumps(TIED), encoding="utf-8")

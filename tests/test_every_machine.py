@@ -251,6 +251,7 @@ def test_inputs_are_not_overwritten_on_file_systems_without_case(
     assert "it is in.json, which was read" in run.err
 
 
+@pytest.mark.slow
 def test_files_without_inode_numbers_are_compared_by_path(
     attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

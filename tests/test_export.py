@@ -226,6 +226,7 @@ def test_the_lines_of_the_map_are_a_separate_test(tmp_path: Path) -> None:
     assert "On the map no lines were found for output 2" in told["tests"][1]["output"]
 
 
+@pytest.mark.slow
 def test_the_wheel_is_one_that_a_program_can_import(tmp_path: Path) -> None:
     """Each file is listed in its RECORD, which pip checks."""
     wheel = wheel_of_attncalc()
@@ -272,6 +273,7 @@ def gaps_in(question: ElementTree.Element) -> list[list[tuple[float, float]]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["self", "cross", "heads", "columns", "sentence", "encoder"])
 def test_a_question_of_moodles_has_a_gap_for_each_entry(attncalc: Command, name: str) -> None:
     done = attncalc("export", str(sample(name).path), "--to", "moodle")
@@ -305,6 +307,7 @@ def flat(nested: Any) -> list[str]:
     return [nested] if isinstance(nested, str) else [text for each in nested for text in flat(each)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["moodle", "prairielearn"])
 def test_texts_of_a_problem_stay_texts(attncalc: Command, tmp_path: Path, to: str) -> None:
     """They become neither a gap, nor a template, nor mathematics, nor an element."""
@@ -416,7 +419,7 @@ def test_a_class_set_is_one_quiz_of_a_category_for_each_problem(
             assert [gap[0][0] for gap in gaps_in(question)] == [float(value) for value in right]
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
@@ -587,6 +590,7 @@ def question(request: pytest.FixtureRequest, attncalc: Command, tmp_path: Path) 
     return tmp_path / "question"
 
 
+@pytest.mark.slow
 def test_info_is_valid_by_its_schema(question: Path, attncalc: Command) -> None:
     info = json.loads((question / "info.json").read_text(encoding="utf-8"))
     assert {name: type(value) for name, value in info.items()} == PROPERTIES
@@ -665,6 +669,7 @@ def test_the_same_problem_is_the_same_question(attncalc: Command, tmp_path: Path
     assert uuid_of("self", "a") == uuid_of("self", "b") != uuid_of("cross", "c")
 
 
+@pytest.mark.slow
 def test_prairielearn_accepts_minus_infinity_as_it_is_typed(
     attncalc: Command, tmp_path: Path
 ) -> None:

@@ -94,6 +94,7 @@ def test_of_several_that_are_named_a_link_is_not_followed(attncalc: Command, her
     assert "1 of 3 answers marked, 1 without a mistake." in ran.out
 
 
+@pytest.mark.slow
 def test_of_a_class_a_named_link_among_several_is_not_followed(
     attncalc: Command, here: Path
 ) -> None:
@@ -102,7 +103,7 @@ def test_of_a_class_a_named_link_among_several_is_not_followed(
     assert f"unmatched: answers/ada.md: {LINK}" in ran.out
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.slow
 @ways
 def test_in_the_answers_of_a_class(attncalc: Command, here: Path, make: Make, why: str) -> None:
     (here / "roster.csv").write_text("name\nAda\nZoe\n")
@@ -147,6 +148,7 @@ def test_in_the_folder_of_a_problem(attncalc: Command, here: Path, make: Make, w
     assert (ran.code, ran.err) == (2, f"error: problem/W_Q.csv: {why}\n")
 
 
+@pytest.mark.slow
 @ways
 def test_as_the_problem_in_a_folder(attncalc: Command, here: Path, make: Make, why: str) -> None:
     assert attncalc("self", "in.json", "--format", "csv", "-o", "tables/").code == 0
@@ -186,6 +188,7 @@ def test_a_model_may_be_made_of_links_as_in_the_caches_of_hubs(
     assert attncalc("open", "model", "--tokens", "1 2").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pipe", "link"])
 def test_the_list_of_marked_answers_leads_to_no_other_file(
     attncalc: Command, here: Path, kind: str

@@ -70,6 +70,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(st.integers(0, 999), st.sampled_from(KINDS))
 def test_each_token_is_that_of_a_full_pass(seed: int, kind: str) -> None:
@@ -103,6 +104,7 @@ def check_full_passes(seed: int, kind: str) -> None:
         assert math.isclose(fresh.max(), made.steps[0].candidates[0].probability, abs_tol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_model_with_its_cache_is_a_model_without() -> None:
     made = generate(MODEL, tokens=[2, 4, 7]).found
     assert made.tokens == (10, 2, 6, 1)
@@ -116,6 +118,7 @@ def test_a_model_with_its_cache_is_a_model_without() -> None:
             assert math.isclose(each.logit, other.logit, abs_tol=1e-4)
 
 
+@pytest.mark.slow
 def test_draws_are_followed_by_hand() -> None:
     """Candidates are those of numpy: the first sum above the drawn number is chosen."""
     made = generate(a_problem(3, "rope"), 6, temperature=1.5, top_k=4, top_p=0.95, seed=5).found
@@ -141,6 +144,7 @@ def test_filters_keep_the_most_probable() -> None:
     assert np.allclose(shares, np.array([16, 9, 4, 1]) / 30)
 
 
+@pytest.mark.slow
 def test_many_beams_find_the_best_sequence() -> None:
     """As many beams as sequences are a search of all."""
     problem = a_problem(4, "rope")

@@ -64,7 +64,7 @@ def check_shapes(problem: Problem, given: dict[str, Any]) -> int:
     return count
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("made_by", [kind_of_attention, kind_of_layers])
 @pytest.mark.parametrize("seed", some_of(60))
 def test_w_less_a_step_of_its_gradient_is_w_after_the_step(made_by: Any, seed: int) -> None:
@@ -105,7 +105,7 @@ def two_heads(form: str) -> Fields:
     return fields
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["side by side", "apart", "out_in", "columns", "rows"])
 def test_gradients_have_the_layout_of_the_given_heads_and_biases(form: str) -> None:
     fields = two_heads(form)
@@ -152,6 +152,7 @@ def test_a_list_in_a_file_is_a_list_in_the_output(attncalc: Command, tmp_path: A
     assert attncalc("check", "in.json", "out.npz", "--step", "0.1", "--atol", "1e-9").code == 0
 
 
+@pytest.mark.slow
 def test_a_worksheet_and_fractions_have_the_same_shape(attncalc: Command) -> None:
     fields = ("--heads", "2", "--W_Q", "1 0; 0 1", "--W_K", "1 1; 0 1", "--W_V", "1 0; 2 1")
     asked = ("--X", "1 2; 3 4", *fields, "--normalizer", "sum", "--backward", "--only", "dW_Q")

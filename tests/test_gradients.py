@@ -560,6 +560,7 @@ def test_a_further_input_that_nothing_is_known_of_is_refused() -> None:
         Mask(("another",)).way_back(1, [(2, 2), (2, 2)])
 
 
+@pytest.mark.slow
 def test_the_upstream_gradient_is_stated(attncalc: Command) -> None:
     sample = SAMPLES / "self.json"
     page = attncalc("self", str(sample), "--backward").out
@@ -593,6 +594,7 @@ def test_a_probability_that_is_carried_as_0_has_no_logarithm() -> None:
     assert str(caught.value).startswith("L: the probability of target 1 in row 1 is 0 (as it is ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "npz", "csv"])
 def test_output_is_read_back(form: str, tmp_path: Path, attncalc: Command) -> None:
     sample = SAMPLES / "gradients-target.json"
@@ -613,7 +615,7 @@ def test_ids_are_written_and_read_back(tmp_path: Path) -> None:
     assert read_problem(file).target_ids == (1, 0)
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [
@@ -873,6 +875,7 @@ NORMED = {
 }
 
 
+@pytest.mark.slow
 def test_gains_of_each_head_have_their_work() -> None:
     problem = Problem(**NORMED, gamma_Q=[1, 2, 1, 2], gamma_K=[2, 1, 2, 1])
     assert np.allclose(solve(problem)["dgamma_Q"][2:], [-0.7332, 0.1258], atol=5e-5)  # PyTorch's

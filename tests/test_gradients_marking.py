@@ -184,6 +184,7 @@ def test_the_cause_of_a_wrong_dQ_is_found_in_backpropagation(what: str) -> None:
     assert (marks.causes[0].code, marks.causes[0].step) == (code, step)
 
 
+@pytest.mark.slow
 def test_gradients_of_shared_heads_that_are_not_added_are_named() -> None:
     random = np.random.default_rng(3)
     Q, K, V = (random.normal(size=shape).round(2) for shape in ((2, 3, 2), (3, 2), (3, 2)))

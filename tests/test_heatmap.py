@@ -42,7 +42,7 @@ def bar_ticks(figure: HouseFigure) -> list[str]:
     return [label.get_text() for label in tick_texts(the(figure, "bar"))]
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["self", "cross", "columns", "sentence"])
 def test_cells_show_the_digits_of_the_solution_in_their_places(name: str) -> None:
     """Also with tokens as columns: the matrix has the orientation of the printed solution."""
@@ -55,6 +55,7 @@ def test_cells_show_the_digits_of_the_solution_in_their_places(name: str) -> Non
     )
 
 
+@pytest.mark.slow
 def test_digits_are_centred_in_their_cells() -> None:
     solution = random_problem(5)
     figure = drawn(solution)
@@ -81,6 +82,7 @@ def test_every_digit_can_be_read_on_its_cell(dark: bool) -> None:
     assert min(contrasts) >= 4.5
 
 
+@pytest.mark.slow
 def test_rows_are_outputs_and_columns_inputs() -> None:
     figure = drawn(solved("sentence"))
     axes = the(figure, "heatmap")
@@ -95,12 +97,14 @@ def test_rows_are_outputs_and_columns_inputs() -> None:
     assert all(text.get_window_extent().y0 > cells.y1 for text in tick_texts(axes, "x"))
 
 
+@pytest.mark.slow
 def test_tokens_as_columns_swap_the_axes() -> None:
     axes = the(drawn(solved("columns")), "heatmap")
     assert " ".join(axes.get_xlabel().split()) == "Outputs (queries), one in each column"
     assert axes.get_ylabel() == "Inputs (keys)"
 
 
+@pytest.mark.slow
 def test_cross_attention_names_both_sources() -> None:
     axes = the(drawn(solved("cross")), "heatmap")
     assert (axes.get_ylabel(), axes.get_xlabel()) == ("Outputs (X1)", "Inputs (X2)")
@@ -119,6 +123,7 @@ def test_colours_are_perceptually_uniform_with_a_bar() -> None:
     assert heights == sorted(heights), "more weight stands higher"
 
 
+@pytest.mark.slow
 def test_several_heads_share_one_scale_and_one_bar() -> None:
     solution = solved("grouped")
     figure = drawn(solution)
@@ -150,6 +155,7 @@ def test_where_all_weights_are_small_the_scale_ends_at_the_largest() -> None:
     assert bar_ticks(figure)[-1] == "0.025"
 
 
+@pytest.mark.slow
 def test_weights_below_zero_and_beyond_one_have_their_colours() -> None:
     solution = identity([[3, -2, 1]], normalizer="sum")
     figure = drawn(solution)
@@ -208,12 +214,14 @@ def test_a_large_page_does_not_make_digits_of_too_many_cells() -> None:
     assert len(figure.notes) == 1
 
 
+@pytest.mark.slow
 def test_digits_can_be_left_out() -> None:
     figure = drawn(solved("self"), values=False)
     assert written(figure, "value") == []
     assert figure.notes == ()
 
 
+@pytest.mark.slow
 def test_long_digits_make_wide_cells() -> None:
     solution = self_attention([[1]] * 3, [[1]], [[1]], [[1]], decimals=12)
     figure = drawn(solution)
@@ -226,6 +234,7 @@ def test_long_digits_make_wide_cells() -> None:
         assert text.get_window_extent().width < cell
 
 
+@pytest.mark.slow
 def test_both_show_the_map_and_the_heatmap_separately() -> None:
     figure = drawn(solved("self"), kind="both")
     ranks = lines(the(figure, "map")).values()

@@ -226,6 +226,7 @@ def agree(folder: Path, base: FIELDS, name: str, value: Any) -> bool:
     return wanted is not None
 
 
+@pytest.mark.slow
 @given(st.sampled_from(list(BASES.values())), st.sampled_from(list(SETTINGS)), st.data())
 @settings(max_examples=1500 if IN_FULL else 30, deadline=None)
 def test_set_reads_a_setting_as_its_flag_and_as_json(
@@ -330,6 +331,7 @@ def test_an_invalid_setting_is_one_line(attncalc: Command, value: str, said: str
     assert line.startswith(f"error: {said}")
 
 
+@pytest.mark.slow
 def test_a_set_for_a_class_accepts_no_field(attncalc: Command, files: Path) -> None:
     attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
     run = attncalc("check", "set", "answers", "--set", "window=2")
@@ -358,6 +360,7 @@ def test_a_shell_completes_fields_and_values(attncalc: Command) -> None:
     assert completions("attncalc", "help", "mask") == ["masks"]
 
 
+@pytest.mark.slow
 def test_other_shells_complete_words(attncalc: Command) -> None:
     asked = {"_TYPER_COMPLETE_ARGS": "attncalc self --set combine=m"}
     assert "combine=mean" in attncalc(_ATTNCALC_COMPLETE="complete_zsh", **asked).out

@@ -29,6 +29,7 @@ def numbers(text: str) -> list[str]:
     return re.findall(r"-?\d+(?:\.\d+)?", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_a_hint_tells_no_more_than_its_level(step: str, attncalc: Command, tmp_path: Path) -> None:
     wrong = [list(row) for row in RIGHT[step]]
@@ -48,6 +49,7 @@ def test_a_hint_tells_no_more_than_its_level(step: str, attncalc: Command, tmp_p
     assert not re.search(rf"= {re.escape(result)}(?!\d)(?! ?[+·/])", line)
 
 
+@pytest.mark.slow
 def test_numbers_of_steps_that_are_not_shown_stay_unknown(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -89,6 +91,7 @@ def test_hints_cost_what_the_rubric_says(attncalc: Command, tmp_path: Path) -> N
     assert "This hint costs 1/3 of the points of Q: 1.0 of 3." in text
 
 
+@pytest.mark.slow
 def test_hints_take_one_answer_and_levels_from_1_to_3(attncalc: Command, tmp_path: Path) -> None:
     assert check(PROBLEM, RIGHT, hint_costs={"1": 1}).score.earned == len(STEPS)
     (tmp_path / "problem.json").write_text(json.dumps(in_json(PROBLEM)))
@@ -100,3 +103,13 @@ def test_hints_take_one_answer_and_levels_from_1_to_3(attncalc: Command, tmp_pat
     (tmp_path / "rubric.json").write_text('{"hint_costs": {"4": 1}}')
     run = attncalc("check", "problem.json", "answer.json", "--rubric", "rubric.json")
     assert 'hint_costs takes the levels 1 to 3, as {"2": "1/4"}' in run.err
+
+
+def test_an_earlier_step_is_asked_for_only_where_the_line_needs_it(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """O reads A and V, which are shown: no step before them is asked for."""
+    answer = {name: RIGHT[name] for name in STEPS if name not in ("S_scaled", "O")}
+    said = hinted(attncalc, tmp_path, answer, 3)
+    assert "First compute" not in said
+    assert "O[1,1] = (" in said

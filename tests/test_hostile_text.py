@@ -125,12 +125,14 @@ CHECKS = {
 }
 
 
+@pytest.mark.slow
 def test_json_gives_every_label_back_as_it_was(attncalc: Command, problem: str) -> None:
     held = json.loads(attncalc("self", problem, "--format", "json").out)
     assert held["problem"]["labels"] == NASTY
     assert held["title"] == " ".join(NASTY)
 
 
+@pytest.mark.slow
 def test_csv_gives_back_every_label_that_can_be_seen(
     attncalc: Command, problem: str, tmp_path: Path
 ) -> None:
@@ -140,7 +142,7 @@ def test_csv_gives_back_every_label_that_can_be_seen(
     assert labels == [harmless(label).strip() for label in NASTY]
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
 def test_pictures_keep_text_literal(ending: str, attncalc: Command, tmp_path: Path) -> None:
     few = [UNSEEN[0], UNSEEN[2], UNSEEN[4], LINKS[0], *MARKUP[:2], MARKUP[5], "\ud800"]
@@ -164,7 +166,7 @@ def texts_of(root: ElementTree.Element) -> Iterator[str]:
         yield from filter(None, (element.text, element.tail, *element.attrib.values()))
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["self", "cross", "plot", "check", "samples"])
 def test_no_message_repeats_control_characters(command: str, attncalc: Command) -> None:
     for nasty in ("\x1b[31m\x9b\u202e\u2066a\u2028b\x7f", "--\x1b[2J", "\udcff"):
@@ -192,6 +194,7 @@ def test_json_text_shows_every_character(text: str) -> None:
     assert all(c == "\u200d" or unicodedata.category(c) != "Cf" for c in written)
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_text_and_no_elements_of_it() -> None:
     fields = {"X": [[1]] * len(NASTY), "W_Q": [[1]], "W_K": [[1]], "W_V": [[2]], "labels": NASTY}
     solution = solve(Problem(**fields, title=" ".join(NASTY)))

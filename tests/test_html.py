@@ -73,7 +73,7 @@ def tables_of(page: Element, kind: str) -> dict[str, list[list[list[str]]]]:
 # -- what it holds --------------------------------------------------------------------------------
 
 
-@pytest.mark.campaign(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOME)
 def test_the_numbers_of_a_page_are_those_of_its_json(name: str, attncalc: Command) -> None:
     kind = {each.name: each.kind for each in SAMPLES}[name]
@@ -96,7 +96,7 @@ def test_the_numbers_of_a_page_are_those_of_its_json(name: str, attncalc: Comman
         assert all(str(name) in page.text for name in told_of)
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOME)
 def test_given_numbers_are_shown_as_typed(name: str) -> None:
     problem = problem_of(name)
@@ -119,7 +119,7 @@ ENTRY = re.compile(r"[\w.]+\[[\d,]+\]")
 NUMBERS = re.compile(r"\d+(?:\.\d+)?|∞")
 
 
-@pytest.mark.campaign(8)
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "flags"), WORKED)
 def test_the_work_of_a_page_is_that_of_its_json(
     name: str, flags: tuple[str, ...], attncalc: Command
@@ -155,6 +155,7 @@ def place_of(entry: str) -> str:
     return " ".join([*first, row, column, *head, *NUMBERS.findall(via)])
 
 
+@pytest.mark.slow
 def test_mixed_numbers_are_shown_beside_their_fractions() -> None:
     page = page_of("self", work=True, fractions="mixed")
     line = next(each for each in page.all("p") if each.attributes.get("data-of") == "V[1,1]")
@@ -176,7 +177,7 @@ def test_work_is_folded_by_default_and_open_if_requested() -> None:
     assert not list(read_page(self_attention(many, eye, eye, eye).to_html()).all("details"))
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.slow
 def test_masked_cells_of_a_heatmap_are_hatched_with_a_note() -> None:
     solution = solve(problem_of("causal"))
     drawn = read_page(solution.to_html(full=True)).one("svg", class_="heatmap")
@@ -194,7 +195,7 @@ def test_masked_cells_of_a_heatmap_are_hatched_with_a_note() -> None:
     assert drawn.one("text", class_="note").text == "hatched: masked"
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOME)
 def test_the_map_and_the_heatmap_agree_with_the_weights(name: str) -> None:
     solution = solve(problem_of(name))
@@ -233,6 +234,7 @@ def test_the_map_and_the_heatmap_agree_with_the_weights(name: str) -> None:
             assert len(sentences) == len(rows[0] if by_columns else rows)
 
 
+@pytest.mark.slow
 def test_ranks_are_seen_without_colour_and_heard() -> None:
     page = page_of("self")
     (table,) = page.all("table", data_step="A")
@@ -292,7 +294,7 @@ def test_studies_are_tables_with_headings() -> None:
     read_page(simulate(problem, "X ~ U(0, 1)", count=3).to_html())
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["aim", "explain", "simulate", "vary"])
 def test_every_command_that_writes_pages_writes_this_one(
     command: str, attncalc: Command, tmp_path: Path
@@ -435,7 +437,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("blank", [False, True])
 def test_hostile_labels_and_titles_do_nothing(blank: bool) -> None:
     count = len(HOSTILE)

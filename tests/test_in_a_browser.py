@@ -225,6 +225,7 @@ def downloaded_answers(browser: Browser, button: str = "Download my answers") ->
     return answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["self", "heads", "columns"])
 def test_a_worksheet_without_marking_is_kept_and_read_by_check(
     browser: Browser, tmp_path: Path, name: str
@@ -254,6 +255,7 @@ def test_a_worksheet_without_marking_is_kept_and_read_by_check(
     assert quiet(browser), (browser.failed, browser.asked)
 
 
+@pytest.mark.slow
 def test_a_worksheet_is_filled_in_checked_kept_and_read_by_check(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -503,7 +503,7 @@ def test_every_kind_shows_the_digits_of_the_oracle(kind: Kind) -> None:
     check_digits(kind)
 
 
-@pytest.mark.campaign(7)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS[1:], ids=form_name)
 @many(60)
 @given(kind=kinds())
@@ -519,6 +519,7 @@ def test_float64_shows_the_digits_of_the_oracle(kind: Kind, form: Form) -> None:
         check_digits(kind, form, WITHIN_FLOATS)
 
 
+@pytest.mark.slow
 @many(300)
 @given(kinds(), st.sampled_from(FORMS))
 def test_proven_digits_are_those_of_the_oracle(kind: Kind, form: Form) -> None:
@@ -534,6 +535,7 @@ def test_proven_digits_are_those_of_the_oracle(kind: Kind, form: Form) -> None:
             assert solution.shown(name) == texts, name
 
 
+@pytest.mark.slow
 @many(150)
 @given(kinds(rounding=("display",)), st.sampled_from(FORMS[1:]))
 def test_every_form_gives_the_same_floats(kind: Kind, form: Form) -> None:
@@ -800,6 +802,7 @@ def test_queries_are_rotated_by_their_position(what: str, causal: bool) -> None:
     assert np.allclose(solution["S"], expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_queries_of_a_long_input_are_rotated_by_their_position() -> None:
     chance = np.random.default_rng(2)
     Q, K, V = (chance.normal(size=(5000, 8)) for _ in range(3))
@@ -839,6 +842,7 @@ def test_a_row_with_every_key_masked_gets_weights_of_0(
             assert solution.connections[1].most == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_a_query_that_sees_nothing_in_one_head_still_sees_in_the_others(rounding: str) -> None:
     keep = [[[head != 1 or i != 2 for _ in range(3)] for i in range(3)] for head in range(4)]
@@ -930,6 +934,7 @@ def solution_or_none(kind: Kind, form: Form) -> Solution | None:
     return solve(form.problem(kind))
 
 
+@pytest.mark.slow
 @many(120)
 @given(poisoned(), st.sampled_from(FORMS), st.sampled_from((True, True, False)))
 def test_a_masked_key_never_affects_results(problems: Poisoned, form: Form, floats: bool) -> None:
@@ -1085,6 +1090,7 @@ def test_one_key_has_all_the_weight(kind: Kind, form: Form) -> None:
 ARRAYS = [name for name in MATRICES if name not in ("keep", "ignore")]
 
 
+@pytest.mark.slow
 @many(150)
 @given(kinds(rounding=("display",)), st.sampled_from(FORMS), st.booleans())
 def test_float32_arrays_in_are_float32_arrays_out(kind: Kind, form: Form, floats: bool) -> None:

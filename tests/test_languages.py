@@ -4,23 +4,30 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
 from browser import Browser
 from conftest import BUNDLED, Command, mostly_slow
 from test_live_page import press_button, quiet
 
 from attncalc import check
+from attncalc.base.errors import AttncalcError
 from attncalc.equations.own import Own
 from attncalc.exporting.handed_in import results
 from attncalc.exporting.typed_in import correct_answers, marked
+from attncalc.grading.key import Key
+from attncalc.grading.known import Known
+from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
 from attncalc.writing import document as parts
 from attncalc.writing.languages.catalogue import catalogue, messages
+from attncalc.writing.languages.translated import in_language
 from attncalc.writing.live.made import write_page
 from attncalc.writing.live.script import text_of, tokens
 from attncalc.writing.markdown import write_markdown
@@ -116,6 +123,7 @@ def test_labels_of_pages_are_translated(language: str) -> None:
         assert words.said(label, strict=True), label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "said", "number"),
     [
@@ -137,6 +145,7 @@ def test_a_page_in_a_language(
     assert ("13.25" in text) == (number == "-13.25")
 
 
+@pytest.mark.slow
 def test_the_problem_states_the_language(attncalc: Command, tmp_path: Path) -> None:
     given = json.loads((BUNDLED / "self.json").read_text()) | {"language": "de"}
     (tmp_path / "p.json").write_text(json.dumps(given))
@@ -212,6 +221,7 @@ def english(text: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("marks", [True, False])
 def test_a_practice_page_in_german(browser: Browser, tmp_path: Path, marks: bool) -> None:
     """No English word is left when all its buttons were pressed."""
@@ -292,6 +302,7 @@ def test_a_question_for_prairielearn_in_german(attncalc: Command, tmp_path: Path
         assert not english(" ".join(marked(str(tmp_path / "q"), typed)["verdict"]))
 
 
+@pytest.mark.slow
 def test_an_autograder_for_gradescope_in_german(attncalc: Command, tmp_path: Path) -> None:
     in_german(attncalc, tmp_path, "gradescope", "a.zip")
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
@@ -326,3 +337,42 @@ def test_a_pdf_in_each_language(language: str) -> None:
     solution = solve(read_problem(BUNDLED / "heads.json", language=language))
     page = make_page(solution, Contents(solution.plan))
     assert write_paper([page]).content.startswith(b"%PDF-")
+
+
+ENGLISH = re.compile(r"\b(?:the|are|with|because|its|your|which|taken|written|read|match)\b")
+SCANNED = "Q:\n3 2\nl l\n1 -1\nK:\n2 -1\n1 -1\n-l 3\nV: 1 5; O 2; 2 O\nTel. 12 34 56\n7 8\n"
+WRONG_WAYS = (
+    {"A": [[0.62, 0.28, 0.67], [0.07, 0.14, 0.33], [0.31, 0.58, 0.00]]},
+    {"S": [[4, 1, 3], [1, 0, 2], [3, 2, 4]], "O": [[1.23, 3.25], [1.44, 1.70], [0.86, 3.99]]},
+    {"Q": [[2, 2], [1, 1], [1, -1]], "S": [[4, 1, 3], [1, 0, 2], [3, 2, -4]]},
+    {"S_scaled": [[2.8, 0.7, 2.1], [0.7, 0, 1.4], [2.1, 1.4, -2.8]]},
+    {"S": [[1, 0], [0, 1]]},
+)
+
+
+def wrong_answers(problem: Problem) -> Iterator[dict[str, object]]:
+    """Yield answers with each wrong way of each step, and others."""
+    yield from WRONG_WAYS
+    key = Key(problem, ToTheDigit(2))
+    known = Known(key, key.slack)
+    for name, step in key.steps.items():
+        for recipe in key.recipes[name]:
+            with suppress(ValueError, AttncalcError), np.errstate(all="ignore"):
+                made = known.result(step, None, recipe).middle
+                yield {name: made.round(2).tolist()}
+
+
+@pytest.mark.parametrize("language", mostly_slow(LANGUAGES, 6))
+def test_no_english_is_left_in_markings(language: str, tmp_path: Path) -> None:
+    given = {"X": [[1, 2], [0, 1], [2, -1]], "W_Q": [[1, 0], [1, 1]], "W_K": [[0, 1], [1, -1]]}
+    problem = Problem(**given, W_V=[[1, 1], [0, 2]], language=language, decimals=2)
+    markings = [check(problem, each) for each in wrong_answers(problem)]
+    (tmp_path / "scanned.txt").write_text(SCANNED)
+    markings.append(check(problem, tmp_path / "scanned.txt"))
+    found = {
+        text
+        for marking in markings
+        for text in sentences(in_language(marking_document(marking)))
+        if ENGLISH.search(text)
+    }
+    assert found == set()

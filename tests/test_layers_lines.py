@@ -85,6 +85,7 @@ def test_lines_without_an_attention_are_reported_as_not_marked() -> None:
     ) in verdict(marking)
 
 
+@pytest.mark.slow
 def test_lines_that_follow_from_own_weights_name_their_map() -> None:
     answer = {
         "cross.A": [["0.19", "0.01", "0.80"], ["0.57", "0.40", "0.03"]],
@@ -101,7 +102,7 @@ def test_all_maps_are_asked_for_by_the_problem() -> None:
     assert json.loads(marking_as_json(marking, "full"))["connections"][0]["weights"] == "self.A"
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "markdown", "csv", "latex"])
 def test_an_attncalc_page_is_all_right_with_its_maps(
     form: str, attncalc: Command, tmp_path: Path

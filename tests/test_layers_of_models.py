@@ -102,6 +102,7 @@ def test_what_cannot_be_asked_is_refused(
     assert run.out == ""
 
 
+@pytest.mark.slow
 def test_ablation_and_patching_change_what_they_name(cats: Path) -> None:
     model = layers(cats, tokens=IDS)
     pairs = list(model.compare(["0.2", "1.F_2[5,:]"]).found.run())
@@ -141,6 +142,7 @@ def test_the_comparison_marks_what_changed(attncalc: Callable[..., Any], cats: P
     assert a["arrays"]["changed.logits"] == b["arrays"]["changed.logits"]
 
 
+@pytest.mark.slow
 def test_long_inputs_are_changed_too() -> None:
     """Beyond the size of blocks, where equations stand in for the outputs of heads."""
     rng = np.random.default_rng(2)

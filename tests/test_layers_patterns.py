@@ -122,6 +122,7 @@ def test_one_attention_can_be_described(attncalc: Command, tmp_path: Path) -> No
     assert refused.err == ('error: --head takes 1 to 1 (behind 1.A or 2.A, as 2.A,1), not "3.A"\n')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["table", "markdown", "latex", "csv"])
 def test_every_form_contains_patterns_of_layers(form: str, attncalc: Command) -> None:
     file = str(sample("decoder").path)

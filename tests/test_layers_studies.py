@@ -77,7 +77,7 @@ def test_a_family_of_layers_is_each_of_its_problems(name: str, changes: str) -> 
             )
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "values"),
     [
@@ -95,6 +95,7 @@ def test_any_setting_of_any_part_changes(name: str, text: str, values: list[str]
     assert len({*found.digits}) == len(values)  # else nothing would be shown
 
 
+@pytest.mark.slow
 def test_changes_of_an_entry_of_a_layer_are_exact() -> None:
     fields = content("encoder")
     found = vary(Problem(**fields), "W_2[1,2] = 1/3,2", watch=["F_2", "Y"]).found
@@ -105,6 +106,7 @@ def test_changes_of_an_entry_of_a_layer_are_exact() -> None:
         assert digits == tuple(entry for row in rows for entry in row)
 
 
+@pytest.mark.slow
 def test_the_largest_weight_moves_in_the_named_attention() -> None:
     """Row 1 of the second layer's scores is (a, 1/4): its inputs change places at a = 1/4."""
     found = vary(Problem(**two_layers()), "2.W_Q[1,1] = -1:1").found
@@ -127,6 +129,7 @@ def test_a_scale_of_one_attention_has_a_limit_and_that_of_several_has_none() -> 
         vary(problem, "scale=1,inf")
 
 
+@pytest.mark.slow
 def test_draws_of_a_layer_are_those_of_the_generator() -> None:
     problem = read_problem(sample("decoder").path, rounding="display")
     found = simulate(problem, "cross.W_V ~ N(mu, 0.04 I)", count=20, seed=3, watch="Y[2,:]").found

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.rounding import round_floats
 from attncalc.cli.commands.check_lesson import findings_of
 from attncalc.grading.lesson import Finding, Read
+from attncalc.problem.samples import sample
 from attncalc.reading.lesson import read_lesson
 from attncalc.reading.sums import sums_in
 
@@ -273,6 +275,7 @@ def test_conventions_are_named_and_not_mistakes() -> None:
     assert (weights.where, weights.under) == ("line 7", ("the scores are not scaled",))
 
 
+@pytest.mark.slow
 def test_weights_that_do_not_follow_from_their_scores_are_found() -> None:
     text = "Scores:\n\nS = [2 1; 0 3]\n\nWeights:\n\nA = [0.73 0.27; 0.12 0.88]\n"
     found = checked(text).of("wrong")
@@ -282,6 +285,7 @@ def test_weights_that_do_not_follow_from_their_scores_are_found() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_each_example_has_its_given_matrices() -> None:
     first = "Q = [1 0; 0 1], K = [1 1; 0 1]\n\nQ K^T = [1 0; 1 1]\n"
     second = "## Another\n\nQ = [2 0; 0 2], K = [1 0; 1 1]\n\nQ K^T = [2 2; 0 3]\n"
@@ -388,3 +392,91 @@ def test_any_text_can_be_read_as_a_lesson(part: int) -> None:
 def test_a_large_document_takes_time_that_grows_with_its_length(lines: int) -> None:
     text = "Some words about 3 things and Q = [1 0; 0 1] here.\n" * lines
     assert checked(text).of("wrong") == ()
+
+
+DOCS = sorted((HERE.parent / "docs").glob("*.md"))
+SHOWN_WRONG = {"check.md": ["A[2,2]"], "exercises.md": ["A[1,3]"]}
+"""The errors that the documentation shows on purpose: a lesson, and a published example."""
+
+
+@pytest.mark.parametrize("path", mostly_slow(DOCS, 15), ids=lambda path: path.name)
+def test_no_output_in_the_documentation_is_accused(path: Path) -> None:
+    found = findings_of(read_lesson(path.name, path.read_bytes()), {})
+    assert [each.what for each in found.of("wrong")] == SHOWN_WRONG.get(path.name, [])
+
+
+OWN = {
+    **{"self": "QKVSAO", "cross": "QKVSAO", "softmax": "AO", "positions": "QKVSAO"},
+    **{"causal": "QKVSAO", "masks": "QKVSAO", "heads": "QKVSAHCO", "columns": "QKVSAO"},
+    **{"sentence": "QKVSAO", "rope": "QKV", "cosine": "QKVA", "torch": "", "gaussian": ""},
+}
+"""Samples, and the steps that are checked on their pages; the others state other rules."""
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), mostly_slow((pytest.param(n, f) for n in OWN for f in FORMS), 13)
+)
+def test_pages_of_samples_are_right(name: str, form: str) -> None:
+    solution = attncalc.solve(attncalc.read_problem(str(sample(name).path)))
+    text = getattr(solution, f"to_{form}")(work=True)
+    found = findings_of(read_lesson("page", text.encode()), {})
+    assert not found.of("wrong")
+    assert {each.name for each in found.of("right")} >= {*OWN[name]}
+
+
+@SLOW
+@pytest.mark.parametrize("name", ["self", "cross", "softmax", "causal", "masks", "heads", "blocks"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_digit_changed_in_a_page_of_a_sample_is_the_only_wrong_one(name: str, seed: int) -> None:
+    rng = random.Random(seed)
+    solution = attncalc.solve(attncalc.read_problem(str(sample(name).path)))
+    lines = solution.to_markdown().split("\n")
+    start = next(i for i, line in enumerate(lines) if line.startswith("## `"))
+    rows = [i for i, line in enumerate(lines) if i > start and re.match(r"\| .*\d\.\d", line)]
+    place = rng.choice(rows)
+    cell = rng.choice([*re.finditer(r"(?<![\d.])\d+\.\d+", lines[place])])
+    wrong = f"{cell[0][:-1]}{(int(cell[0][-1]) + rng.randrange(3, 8)) % 10}"
+    lines[place] = lines[place][: cell.start()] + wrong + lines[place][cell.end() :]
+    found = findings_of(read_lesson("page", "\n".join(lines).encode()), {}).of("wrong")
+    assert [(each.line, each.found.lstrip("-")) for each in found] == [(place + 1, wrong)]
+
+
+GIVEN_IN_WORDS = (
+    "Let X = [1 2; 0 1; 2 -1], W_V = [1 1; 0 2].",
+    "We use three tokens with $X = [1 2; 0 1; 2 -1]$ and the projection $W_V = [1 1; 0 2]$.",
+    "The input is\nX = [[1, 2], [0, 1], [2, -1]]\nand our weights are W_V = [[1, 1], [0, 2]].",
+)
+
+
+@pytest.mark.parametrize("given", GIVEN_IN_WORDS)
+def test_given_matrices_are_read_behind_words(given: str) -> None:
+    found = checked(f"{given}\n\nV = X W_V = [1 5; 0 2; 2 1]\n").of("wrong")
+    assert [(each.what, each.found, each.right) for each in found] == [("V[3,2]", "1", "0")]
+
+
+SCORES = "Q = [3 2; 1 1; 1 -1]\n\nK = [2 -1; 1 -1; -1 3]\n\nS = [4 1 3; 1 0 2; 3 2 -4]\n\n"
+CUT = "0.61 0.07 0.30; 0.28 0.14 0.57; 0.66 0.32 0.00"
+
+
+def test_cut_digits_among_rounded_ones_are_reported() -> None:
+    mixed = "0.62 0.07 0.31; 0.28 0.14 0.58; 0.67 0.32 0.00"
+    (found,) = checked(f"{SCORES}A = [{mixed}]\n").of("wrong")
+    assert (found.what, found.found, found.right) == ("A[3,2]", "0.32", "0.33")
+    assert found.why == "its digits are cut off, where others are rounded"
+
+
+def test_a_lesson_that_cuts_all_digits_is_right_under_this_convention() -> None:
+    read = checked(f"{SCORES}A = [{CUT}]\n")
+    assert not read.of("wrong")
+    assert read.of("right")[-1].under == ("digits are cut off",)
+    (found,) = checked(f"{SCORES}A = [{CUT.replace('0.57', '0.51')}]\n").of("wrong")
+    assert found.what == "A[2,3]"
+
+
+def test_a_result_is_not_compared_with_the_givens_of_another_page() -> None:
+    page = "Attention\ntokens are rows · shown to 2 decimals, halves away from zero"
+    page += " · full precision carried from step to step (rounding: display)\n\n"
+    text = f"{SCORES}```text\n{page}A = [0.05 0.15 0.80; 0.10 0.20 0.70; 0.30 0.30 0.40]\n```\n"
+    read = checked(text)
+    assert not read.of("wrong")
+    assert [each.name for each in read.of("unchecked")] == ["A"]

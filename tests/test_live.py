@@ -107,6 +107,7 @@ def test_blanks_and_infinities_are_marked_anywhere(name: str) -> None:
     assert found[first[0]][:4] == ["wrong", "blank", "blank", "blank"]
 
 
+@pytest.mark.slow
 @needs_node
 def test_exact_values_have_no_trailing_zeros() -> None:
     """However many digits it was computed with, in decimals or in bits."""

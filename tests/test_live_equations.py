@@ -149,7 +149,7 @@ def test_samples_have_the_lines_of_the_work(part: int) -> None:
     assert not differing
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @needs_node
 @pytest.mark.parametrize("fractions", [None, "plain", "mixed"])
 def test_random_problems_have_the_lines_of_their_equations(fractions: Fractions | None) -> None:
@@ -178,6 +178,7 @@ def test_thousands_of_lines_are_those_of_their_equations(fractions: Fractions | 
     assert not differing
 
 
+@pytest.mark.slow
 @needs_node
 @PART
 @pytest.mark.parametrize("is_filtered", [True, False], ids=["filtered", "exact"])
@@ -246,7 +247,7 @@ TURNING = {"GELU", "GELUtanh", "GELUquick", "SiLU", "GatedGELU", "GatedGELUquick
 RANGES_OF = [case for case in CASES if case[0] not in {"Lookup", "GatherRows"}]
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @needs_node
 @pytest.mark.parametrize("width", [0.005, 0.3, 3.0])
 def test_ranges_are_those_of_python(width: float) -> None:
@@ -333,6 +334,7 @@ LINES = [
 ]
 
 
+@pytest.mark.slow
 @needs_node
 def test_lines_are_parsed_into_the_trees_of_python() -> None:
     equations = [equation(name, frozenset(given.split())) for name, given, *_ in CASES]
@@ -374,6 +376,7 @@ def plan_of(text: str, given: dict[str, Any], rounding: str = "display", **setti
     }
 
 
+@pytest.mark.slow
 @needs_node
 def test_an_equation_may_read_its_own_earlier_rows() -> None:
     text = "h[t in n, c in d] = x[t,c] + decay * h[t - 1,c] if t > 0 else x[t,c]"
@@ -479,6 +482,7 @@ def _is_hardmax(x: tree.Node) -> bool:
     return isinstance(x, tree.Row) and x.kind == "hardmax"
 
 
+@pytest.mark.slow
 @needs_node
 def test_gradients_are_the_trees_that_attncalc_derives() -> None:
     lines = derived_by_attncalc()

@@ -35,6 +35,7 @@ def scripts(page: str) -> list[str]:
     return [each.text for each in read_page(page).all("script")]
 
 
+@pytest.mark.slow
 def test_a_page_contains_the_numbers_as_they_were_typed_and_no_result() -> None:
     data, runs = scripts(page_for())
     said = json.loads(data)
@@ -49,6 +50,7 @@ def test_a_worksheet_has_no_script_and_no_word_of_one() -> None:
     assert "practice" not in page
 
 
+@pytest.mark.slow
 def test_a_worksheet_for_practice_contains_no_key() -> None:
     page = page_for(practice=True, blank=True)
     data, runs = scripts(page)
@@ -63,6 +65,7 @@ def test_a_worksheet_for_practice_contains_no_key() -> None:
             assert not any(text in page.replace(runs, "") for text in row if "." in text)
 
 
+@pytest.mark.slow
 def test_a_worksheet_without_marking_contains_nothing_that_computes(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -82,6 +85,7 @@ def test_a_worksheet_without_marking_contains_nothing_that_computes(
             assert not any(text in page for text in row if "." in text)
 
 
+@pytest.mark.slow
 def test_a_class_gets_pages_to_fill_in(attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "roster.csv").write_text("name\nAda\nBlaise\n")
     spec = {"problems": [{"name": "1"}], "formats": ["practice", "fill-in"], "seed": 7}
@@ -114,6 +118,7 @@ def test_a_worksheet_without_marking_may_be_larger(monkeypatch: pytest.MonkeyPat
     assert len(scripts(write_page(page, practice=True, marks=False))) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fractions", ["plain", "mixed", None])
 def test_a_page_states_how_fractions_are_written_and_which_steps_keep_them(
     fractions: Fractions | None,
@@ -176,6 +181,7 @@ def test_a_page_of_floats_is_static_with_a_note(
     assert "its digits come from floats, and the page could show other digits" in page
 
 
+@pytest.mark.slow
 def test_a_page_of_proven_digits_is_interactive_but_no_practice_worksheet(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -224,6 +230,7 @@ def test_what_cannot_be_practised_is_reported(
     assert run.err.endswith(message)
 
 
+@pytest.mark.slow
 def test_practice_is_written_to_a_file(attncalc: Command, tmp_path: Path) -> None:
     assert attncalc("self", "--practice", "-o", "sheet.html").code == 0
     data, runs = scripts((tmp_path / "sheet.html").read_text("utf-8"))

@@ -36,6 +36,7 @@ def entries_of(marking: Marking) -> Any:
     return json.loads(read_page(marking.to_html()).one("script", id="problem").text)["entries"]
 
 
+@pytest.mark.slow
 def test_a_line_states_how_an_entry_follows_from_own_values_and_what_the_key_has() -> None:
     entries = entries_of(marked(SIGN_LOST))
     assert entries["S-3-1"]["said"] == [
@@ -51,6 +52,7 @@ def test_a_line_states_how_an_entry_follows_from_own_values_and_what_the_key_has
     assert len(entries["S-1-1"]["said"]) == 2
 
 
+@pytest.mark.slow
 def test_every_line_from_own_values_is_arithmetic_of_what_is_written() -> None:
     """Each product's factors are looked up in what was handed in, and added up in fractions."""
     answer = {"Q": [["1", "2"], ["-1.25", "1"], ["2.5", "2"]], "K": [[3, -0.5], [2, 1.5], [0, 3.5]]}
@@ -120,6 +122,7 @@ def test_a_page_states_why_it_is_not_interactive() -> None:
     assert f"this page does not show how entries are calculated: its numbers are {why}" in page.text
 
 
+@pytest.mark.slow
 def test_a_page_with_much_work_is_static_with_a_note() -> None:
     X, one = [[number % 7, number % 5] for number in range(30)], [[1, 0], [0, 1]]
     problem = Problem(X=X, W_Q=one, W_K=one, W_V=one)
@@ -128,6 +131,7 @@ def test_a_page_with_much_work_is_static_with_a_note() -> None:
     assert "its work would hold more than 20,000 numbers" in page.text
 
 
+@pytest.mark.slow
 def test_a_marked_page_is_complete_without_a_script() -> None:
     marking = marked(SIGN_LOST)
     live = read_page(marking.to_html()).one("main")
@@ -239,6 +243,7 @@ def test_a_marked_page_is_for_everybody_with_an_entry_at_hand(browser: Browser, 
     assert all(url.startswith("file:") for url in browser.asked)
 
 
+@pytest.mark.slow
 def test_a_page_of_few_steps_visits_each_step_that_was_left_out_once() -> None:
     """Through the layers between, the ways from the last entry to what is given are too many."""
     problem = read_problem(sample("decoder").path)

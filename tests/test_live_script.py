@@ -38,6 +38,7 @@ DECLARES = {"const", "let", "function", "class", "*", "(", ",", "{", "[", "...",
 """What may precede a name in its declaration."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("practice", [False, True])
 def test_script_and_style_of_a_page_are_within_the_budget(practice: bool) -> None:
     problem = read_problem(sample("self").path)
@@ -83,6 +84,7 @@ def test_another_script_is_refused() -> None:
         tokens("a = 'single';")
 
 
+@pytest.mark.slow
 def test_names_that_stay_are_those_of_browsers() -> None:
     """Every other name is made known somewhere in its module, and so can be another."""
     for name in {each for what in SCRIPTS for each in _in_order(what)}:
@@ -93,6 +95,7 @@ def test_names_that_stay_are_those_of_browsers() -> None:
         assert set(imports(name)) <= named, name  # and none is imported in vain
 
 
+@pytest.mark.slow
 @needs_node
 @pytest.mark.parametrize("what", SCRIPTS)
 def test_a_script_with_short_names_is_one(what: str, tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ def test_of_many_heads_the_first_and_last_are_shown_and_all_on_asking() -> None:
     assert "".join(write_csv(_page(found))).count("A head ") == 60
 
 
+@pytest.mark.slow
 def test_of_many_heads_few_have_a_note_each() -> None:
     Q = [[[0, 0, 0]] * 3] * 50
     found = solve(Problem(Q=Q, K=Q, V=Q))

@@ -58,7 +58,7 @@ def test_a_picture_has_the_size_that_is_asked_for(kind: str) -> None:
     assert inches_of_png(picture.content) == (12, 8)
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["svg", "pdf"])
 def test_drawings_have_the_size_that_is_asked_for(form: str) -> None:
     content = render(solved("self"), form, look=Look(size=(12, 8))).content
@@ -198,6 +198,7 @@ def test_dark_paper_is_dark_in_the_file() -> None:
     assert dark[0, 0, :3].max() < 0.15
 
 
+@pytest.mark.slow
 def test_a_written_weight_hides_its_line_on_dark_paper_too() -> None:
     figure = drawn(solved("self"), dark=True)
     for text in texts(figure, "weight"):
@@ -259,6 +260,7 @@ def test_the_command_accepts_every_condition(attncalc: Command, tmp_path: Any) -
     assert (tmp_path / "p.svg").read_bytes() == render(solve(problem), "svg", look=look).content
 
 
+@pytest.mark.slow
 def test_notes_of_a_picture_are_on_stderr(attncalc: Command) -> None:
     run = attncalc("plot", "--kind", "heatmap", "--size", "3", "-d", "9", "-o", "p.png")
     assert "note: 9 weights are not written in the heatmap" in run.err
@@ -308,6 +310,7 @@ def test_a_worksheet_has_dots_and_names_but_no_line() -> None:
     assert {"Inputs (X2)", "Outputs"} <= {text.get_text() for text in texts(figure)}
 
 
+@pytest.mark.slow
 def test_a_worksheet_describes_the_map_to_draw() -> None:
     problem = solved("self").problem
     root = ElementTree.fromstring(render_blank(problem, "svg").content)
@@ -333,6 +336,7 @@ def test_a_worksheet_has_a_panel_for_each_head_a_size_and_a_dark_paper() -> None
         render_blank(problem, "png", size="wide")
 
 
+@pytest.mark.slow
 def test_a_worksheet_shows_hostile_names_as_text() -> None:
     X = [[i] for i in range(len(HOSTILE))]
     problem = Problem(X=X, W_Q=[[1]], W_K=[[1]], W_V=[[1]], labels=HOSTILE)
@@ -382,7 +386,7 @@ def test_weights_on_given_axes_do_not_overlap(own: Figure) -> None:
     assert overlapping(found) == []
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 def test_a_heatmap_is_drawn_on_existing_axes(own: Figure) -> None:
     axes, other = own.axes
     assert solved("columns").plot("heatmap", ax=axes) is axes
@@ -416,6 +420,7 @@ def test_names_on_existing_axes_are_literal_and_in_the_bundled_font() -> None:
         assert not any(text.get_parse_math() for text in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
@@ -541,6 +546,7 @@ def test_a_figure_is_saved_to_a_path_and_in_other_forms(tmp_path: Any) -> None:
     assert (tmp_path / "map.jpg").read_bytes().startswith(b"\xff\xd8")
 
 
+@pytest.mark.slow
 def test_settings_of_the_user_are_left_as_they_were() -> None:
     before = dict(mpl.rcParams)
     solved("self").plot()._repr_png_()

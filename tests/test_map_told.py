@@ -196,6 +196,7 @@ def test_a_sentence_above_lines_names_their_head_and_attention() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_words_in_any_order_make_the_reader_fail() -> None:
     rng = random.Random(3)
     words = [word for words in _WORDS.values() for word in words.split()]
@@ -235,6 +236,7 @@ def test_no_sentences_take_long(text: str) -> None:
     assert not takes_longer(lambda: read("self", text), 2.0)
 
 
+@pytest.mark.slow
 def test_an_attncalc_page_is_read_as_it_was() -> None:
     """Dots in two columns below "Inputs Outputs" are not a table, and not sentences."""
     text = sample("worksheet").path.read_text("utf-8")
@@ -265,6 +267,11 @@ SWAPPED = np.array([[0.1, 0.7, 0.2], [0.8, 0.1, 0.1], [0.2, 0.6, 0.2]])
         "| çıktı | en çok baktığı girdi |\n|:-:|:-:|\n| 1 | 2 |\n| 2 | 1 |\n| 3 | 2 |",
         "1. çıktı en çok 2. girdiye bakıyor. 2. çıktı en çok 1. girdiye bakıyor. 3. çıktı en çok "
         "2. girdiye bakıyor.",
+        "1 kijkt naar 2 en 2 kijkt naar 1 en 3 kijkt naar 2",
+        "- id: 1\n  mira: 2\n- id: 2\n  mira: 1\n- id: 3\n  mira: 2",
+        "The first one looks at input 2, the second one at input 1, the third one at input 2",
+        "A.argmax(1)\n[1 0 1]",
+        "which.max of each row\n[1] 2 1 2",
     ],
 )
 def test_a_map_in_any_words_is_read_where_it_fits_the_weights(text: str) -> None:

@@ -61,6 +61,7 @@ def test_github_reads_its_markdown_before_its_mathematics(name: str) -> None:
                 assert formula.count(left) == formula.count(right)
 
 
+@pytest.mark.slow
 def test_labels_are_text_in_tables_and_sentences() -> None:
     labels = [*HOSTILE, "a|b", "*c*", "[d](http://e)", "<b>f</b>", ":smile:", "@g", "`h`", "&amp;"]
     labels += ["~~i~~", "~j~"]

@@ -102,7 +102,7 @@ def test_carrying_full_precision_is_rounding_and_is_named() -> None:
     )
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rounding", "rule"), [(r, rule) for r, rule in planting.STYLES if rule != "half-away"]
 )
@@ -148,6 +148,7 @@ def test_the_key_in_spite_of_a_mistake_is_credited_and_flagged() -> None:
     ) in said(marking)
 
 
+@pytest.mark.slow
 def test_too_few_decimals_differ_from_wrong() -> None:
     marking = marked(with_entry("A", 3, 1, "0.6"))
     assert status(marking, "A", 3, 1) is Status.PRECISION
@@ -204,6 +205,7 @@ def test_blank_and_unreadable_entries_cost_only_themselves() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_results_of_a_blank_entry_follow_from_its_inputs() -> None:
     """Q[3,2] has lost its sign; S[3,1] is left blank, and A is computed with it anyway."""
     Q, K = np.array([[1, 3], [-1, 1], [2.5, 2]]), np.array(HAND["K"])
@@ -276,11 +278,12 @@ def test_where_several_mistakes_fit_none_is_named() -> None:
     ]
     assert marking.steps[0].cause is None
     assert said(marking)[-1] == (
-        "2 mistakes explain all of Q equally well: W_K is used in place of W_Q or W_V is used in "
+        "2 mistakes explain all of Q equally well: W_K is used in place of W_Q, or W_V is used in "
         "place of W_Q."
     )
 
 
+@pytest.mark.slow
 def test_a_mistake_in_an_omitted_step_is_found_in_later_steps() -> None:
     problem = Problem(
         X=[[1, 0.5], [0.25, -1]],
@@ -332,6 +335,7 @@ def test_steps_that_are_asked_for_and_left_out_count() -> None:
     assert marked({"Q": HAND["Q"], "S_scaled": [[1]]}).not_asked == ("S_scaled",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("weights", "code"),
     [
@@ -452,6 +456,7 @@ def test_lines_follow_from_the_weights_that_are_written() -> None:
     assert score(marking).earned == Fraction(7, 9) + 1
 
 
+@pytest.mark.slow
 def test_masked_scores_may_be_written_as_programs_do() -> None:
     problem = read_problem(sample("causal").path)
     solution = solve(problem)
@@ -465,7 +470,7 @@ def test_masked_scores_may_be_written_as_programs_do() -> None:
     assert marked(answer, problem).first_wrong is not None
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["heads", "grouped", "columns", "rope", "positions", "torch"])
 def test_keys_of_every_kind_are_right_and_an_entry_changed_is_found(name: str) -> None:
     problem = read_problem(sample(name).path)
@@ -490,6 +495,7 @@ def test_keys_of_every_kind_are_right_and_an_entry_changed_is_found(name: str) -
         assert named.place[-2:] == (1, len(rows[0]))
 
 
+@pytest.mark.slow
 def test_the_sample_answers_match_their_names() -> None:
     key = HOMEWORK_KEY
     firsts = {}
@@ -535,6 +541,7 @@ def of_program(problem: Problem, arrays: dict[str, np.ndarray], **rules: Any) ->
     return mark(key, Answer("dump.npz", matrices), Rules(**rules))
 
 
+@pytest.mark.slow
 def test_a_programs_numbers_are_compared_within_a_tolerance() -> None:
     problem, arrays = layer()
     assert of_program(problem, arrays, atol=1e-12).is_right
@@ -544,6 +551,7 @@ def test_a_programs_numbers_are_compared_within_a_tolerance() -> None:
     assert not of_program(problem, off, atol=1e-8).is_right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "change", "code"),
     [
@@ -577,6 +585,7 @@ def test_the_worst_entry_and_the_largest_errors_are_reported() -> None:
     )
 
 
+@pytest.mark.slow
 def test_nan_in_a_program_is_wrong() -> None:
     problem, arrays = layer()
     broken = arrays["A"].copy()
@@ -621,6 +630,7 @@ def test_an_omitted_step_may_have_any_rounding(
     assert status(marking, "S_scaled", 1, 1) is expected
 
 
+@pytest.mark.slow
 def test_a_repeated_mistake_costs_only_the_follow_penalty() -> None:
     X = np.array([[1, 2], [3, -1]])
     weights = {"W_Q": [[1, 2], [3, 4]], "W_K": [[0, 1], [2, 5]], "W_V": [[1, -1], [2, 0]]}
@@ -726,6 +736,7 @@ THIRDS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 def test_causes_of_a_wrong_dump_are_found_only_when_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -759,6 +770,7 @@ def test_too_few_decimals_all_over_are_counted_and_one_is_named() -> None:
     )
 
 
+@pytest.mark.slow
 def test_within_a_tolerance_no_range_of_weights_is_computed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -796,6 +808,7 @@ def benchmark() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "problems"),
     [(102, 1), *(pytest.param(s, 10, marks=SLOW) for s in (101, 102, 103)[: 3 if IN_FULL else 1])],

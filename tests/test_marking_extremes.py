@@ -226,6 +226,7 @@ def test_a_mask_left_out_is_found_with_any_decimals(decimals: int, rules: dict[s
         assert [cause.code for cause in marking.steps[0].causes][:1] == ["mask-forgotten"]
 
 
+@pytest.mark.slow
 def test_a_mask_left_out_of_scores_in_the_thousands_is_found() -> None:
     problem = Problem(Q=[[-100], [-200]], K=[[80], [90]], V=[[1], [2]], causal=True, scale="none")
     for masked, is_right in (("-9000", False), ("-18000", False), ("-1e9", True)):
@@ -235,6 +236,7 @@ def test_a_mask_left_out_of_scores_in_the_thousands_is_found() -> None:
     assert not check(keep, {"S_masked": [[20_000, -20_000]]}, asked=("S_masked",)).is_right
 
 
+@pytest.mark.slow
 def test_numbers_for_minus_infinity_follow_and_explain_as_minus_infinity_does() -> None:
     problem = Problem(
         Q=[[1, 2], [3, -1], [0.5, 1]],
@@ -334,6 +336,7 @@ def test_an_entry_is_never_credited_if_only_one_side_is_infinite(
     json.loads(marking_as_json(marking))
 
 
+@pytest.mark.slow
 @many(100, phases=[Phase.explicit, Phase.generate])
 @given(KINDS, st.sampled_from(TOLERANCES), st.data())
 @example({"normalizer": "softmax", "decimals": 12}, {}, None)
@@ -393,6 +396,7 @@ def test_00_for_000_that_follows_costs_nothing() -> None:
     assert status(check(problem, {"S": [["0.0"]]}), "S", 1, 1) is Status.PRECISION
 
 
+@pytest.mark.slow
 def test_zeros_left_out_of_what_another_rounding_gives_cost_nothing() -> None:
     """0.354 · 0.584 is 0.207, or 0.203 where each step is rounded to two decimals first."""
     problem = Problem(X=[[1]], W_Q=[[0.354]], W_K=[[0.584]], W_V=[[1]], scale="none")
@@ -415,7 +419,7 @@ def test_too_few_decimals_that_do_not_follow_earn_no_more_than_those_that_do() -
     assert status(marking, "S", 1, 1) is Status.PRECISION
 
 
-@pytest.mark.campaign(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", some_of(40))
 def test_a_script_without_its_trailing_zeros_is_marked_as_with_them(seed: int) -> None:
     """In text, in JSON and from a program; with a mistake in it, or none, in every style."""

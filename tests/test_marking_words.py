@@ -41,6 +41,7 @@ def test_both_of_two_entries_are_two_entries() -> None:
     assert "All 2" not in said
 
 
+@pytest.mark.slow
 def test_a_quotient_has_enough_digits_for_its_result() -> None:
     """0.02 / 0.03 is 0.67, and the weight is 0.60: four digits give it."""
     fields = {"X": [[1], [1.1]], "W_Q": [[-4]], "W_K": [[1]], "W_V": [[1]], "scale": "none"}

@@ -31,7 +31,7 @@ def hatched(figure: Any, head: int = 0) -> Any:
     return found, written
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "masked"),
     [
@@ -54,12 +54,14 @@ def test_forbidden_cells_are_hatched_and_have_no_number(
     assert figure.axes[-1].get_ylabel() == "attention weight (hatched: masked)"
 
 
+@pytest.mark.slow
 def test_each_head_has_the_cells_of_its_mask() -> None:
     figure = solve(Problem(**SELF, heads=2, ignore=HEADS)).plot("heatmap")
     for head, mask in enumerate(HEADS):
         assert (hatched(figure, head)[0] == mask).all()
 
 
+@pytest.mark.slow
 def test_a_weight_of_zero_is_not_a_masked_one() -> None:
     keys = {"Q": [[100.0]], "K": [[1.0], [-1.0]], "V": [[1.0], [2.0]]}
     figure = solve(Problem(**keys)).plot("heatmap")

@@ -128,7 +128,7 @@ def _with_rounding(problem: Problem, rule: str) -> Problem:
     return Problem(**given, heads=problem.heads, rounding=rule, causal=problem.causal)
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.usefixtures("long")
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 @pytest.mark.parametrize("heads", [1, 2])

@@ -82,6 +82,7 @@ def test_a_model_uses_the_memory_of_two_layers_and_the_embeddings(
     assert peak < most + 500_000, f"{peak:,} bytes, where {most:,} are two layers"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="maps are listed on Linux alone")
 def test_no_page_of_a_file_stays_mapped(llama: Path) -> None:
     model = Model(llama)
@@ -89,7 +90,7 @@ def test_no_page_of_a_file_stays_mapped(llama: Path) -> None:
     assert str(llama) not in Path("/proc/self/maps").read_text()
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize(
     "fields", [{}, {"block": "encoder", "gamma_1": [1] * 4}, {"dO": np.eye(4)}]

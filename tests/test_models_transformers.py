@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tensor_files import save_tensors
 
-from attncalc import InputError, Problem, open_model, solve
+from attncalc import InputError, Problem, layers, open_model, solve
 from attncalc.reading.models.folder import find_weights
 from attncalc.reading.models.opening import Model
 from attncalc.solving.stack import through
@@ -95,6 +95,17 @@ FALCON = {
     "num_hidden_layers": 3,
     "num_attention_heads": 4,
     "ffn_hidden_size": 24,
+}
+LLAMA4 = GROUPED | {
+    "head_dim": 4,
+    "num_local_experts": 4,
+    "num_experts_per_tok": 1,
+    "intermediate_size": 7,
+    "intermediate_size_mlp": 24,
+    "interleave_moe_layer_step": 2,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
 }
 MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     # (the class of its config, that of the model, what the config says)
@@ -287,6 +298,25 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "sliding_window": 3,
             "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
             "rope_parameters": {"rope_type": "default", "rope_theta": 100.0},
+        },
+    ),
+    "Llama 4": (
+        "Llama4TextConfig",
+        "Llama4ForCausalLM",
+        LLAMA4 | {"attention_chunk_size": 3, "floor_scale": 2, "num_hidden_layers": 4},
+    ),
+    "Llama 4 without normalized queries": (
+        "Llama4TextConfig",
+        "Llama4ForCausalLM",
+        LLAMA4
+        | {
+            "use_qk_norm": False,
+            "attn_temperature_tuning": False,
+            "attention_bias": True,
+            "num_experts_per_tok": 2,
+            "no_rope_layers": [0, 1, 1],
+            "attention_chunk_size": None,
+            "rope_parameters": LLAMA3,
         },
     ),
     "Granite MoE": (
@@ -579,6 +609,7 @@ def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path
         of_steps = {} if name.startswith("ALBERT") else seen
         compare_layer(solution, out, of_steps, number, near, factor)
         compare_router(solution, seen, number)
+        compare_scores_of_experts(solution, seen, number)
         tokens = {"X": solution["Y"]}
     compare_end(solution, out, near)
 
@@ -608,11 +639,19 @@ def compare_router(solution: Any, seen: dict[str, Any], number: int) -> None:
         if f".{number}." in name and name.endswith((".gate", ".router")) and isinstance(gave, tuple)
     ]
     assert len(found) == ("E_logits" in steps)
-    for logits, shares, chosen in found:
+    for logits, shares, chosen in found if found and len(found[0]) == 3 else ():
         assert np.abs(solution["E_logits"] - logits.numpy()).max() < NEAR
         last = next(n for n in ("E_scaled", "E_share", "E_top", "E_prob") if n in steps)
         expected = torch.zeros_like(logits).scatter_(1, chosen, shares).numpy()
         assert np.abs(solution[last] - expected).max() < NEAR
+
+
+def compare_scores_of_experts(solution: Any, seen: dict[str, Any], number: int) -> None:
+    """Compare the router of Llama 4, which gives shares of all experts, 0 for most."""
+    for name, gave in seen.items():
+        if name.endswith(f".{number}.feed_forward.router"):
+            assert np.abs(solution["E_logits"] - gave[1].numpy()).max() < NEAR
+            assert np.abs(solution["E_top"] - gave[0].numpy()).max() < NEAR
 
 
 def compare_end(solution: Any, out: Any, near: float) -> None:
@@ -942,3 +981,157 @@ def test_a_message_about_an_unknown_model_has_every_kind_of_tensor(
         assert said.partition("nearly fit:\n")[2].startswith(f"  {near[name]}: it")
     elif name in ("Funnel", "Mamba"):
         assert "No family here has names like these" in said
+
+
+@pytest.mark.slow
+def test_the_text_of_a_folder_of_llama_4_with_images_is_read(tmp_path: Path) -> None:
+    vision = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 8,
+              "patch_size": 4, "intermediate_size": 32, "vision_output_dim": 16,
+              "projector_input_dim": 16, "projector_output_dim": 16,
+              "pixel_shuffle_ratio": 0.5}  # fmt: skip
+    config = transformers.Llama4Config(text_config=LLAMA4, vision_config=vision)
+    model = spread_out(transformers.Llama4ForConditionalGeneration(config))
+    model.save_pretrained(tmp_path)
+    with torch.no_grad():
+        expected = model.language_model(input_ids=torch.tensor([IDS])).logits[:, -1:]
+    problem = open_model(tmp_path, tokens=IDS)
+    near(solve(problem)["logits"], expected)
+    assert "images are not read: this is the model of text" in problem.remarks
+
+
+COMPONENTS: dict[str, dict[str, str]] = {
+    # the modules whose outputs are parts of a logit, by the ends of their names
+    "BART": {"self_attn.out_proj": "self.O", "encoder_attn.out_proj": "cross.O", "fc2": "F_2"},
+    "mBART": {"self_attn.out_proj": "self.O", "encoder_attn.out_proj": "cross.O", "fc2": "F_2"},
+    "T5": {"SelfAttention.o": "self.O", "EncDecAttention.o": "cross.O", "DenseReluDense.wo": "F_2"},
+    "ViT": {"attention.o_proj": "O", "mlp.fc2": "F_2"},
+    "BERT of masked words": {"attention.output.dense": "O", "output.dense": "F_2"},
+    "Qwen2-MoE": {"self_attn.o_proj": "O", "mlp": "F_2"},
+    "DeepSeek-V3": {"self_attn.o_proj": "O", "mlp": "F_2"},
+    "Llama 4": {"self_attn.o_proj": "O", "feed_forward": "F_2"},
+    "GPT-NeoX": {"attention.dense": "O", "mlp": "F_2"},
+    "Gemma 2": {"self_attn.o_proj": "O", "mlp": "F_2"},
+}
+
+
+def fix_scales(model: Any) -> None:
+    """Let the scale of each normalization have no gradient."""
+    for module in model.modules():
+        kind = type(module).__name__
+        if not kind.endswith("Norm"):
+            continue
+        is_rms = kind != "LayerNorm"
+        gain = 1 if "Gemma" in kind else 0
+        eps = getattr(module, "variance_epsilon", getattr(module, "eps", None))
+
+        def forward(x: Any, own: Any = module, is_rms: bool = is_rms, gain: int = gain,
+                    eps: float = eps) -> Any:  # fmt: skip
+            x = x if is_rms else x - x.mean(-1, keepdim=True)
+            x = x * (x.pow(2).mean(-1, keepdim=True) + eps).rsqrt().detach()
+            bias = getattr(own, "bias", None)
+            return x * (getattr(own, "weight", 1) + gain) + (0 if bias is None else bias)
+
+        module.forward = forward
+
+
+def leaves_of(model: Any, name: str) -> dict[str, Any]:
+    """Return what will hold each component's output in the next run, from which it is a leaf."""
+    leaves: dict[str, Any] = {}
+
+    def leaf(where: str) -> Any:
+        def hook(module: Any, read: Any, gave: Any) -> Any:
+            one = gave[0] if isinstance(gave, tuple) else gave
+            leaves[where] = one.detach().clone().requires_grad_()
+            return (leaves[where], *gave[1:]) if isinstance(gave, tuple) else leaves[where]
+
+        return hook
+
+    for path, module in model.named_modules():
+        ends = [end for end in COMPONENTS[name] if path.endswith(f".{end}")]
+        layer = re.search(r"\.(\d+)\.", path)
+        if ends and layer and (name not in PAIRS or path.startswith(("model.decoder", "decoder"))):
+            step = COMPONENTS[name][max(ends, key=len)]
+            module.register_forward_hook(leaf(f"layer {layer[1]}, {step}"))
+    return leaves
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_contributions_are_gradients_with_fixed_scales(name: str, tmp_path: Path) -> None:
+    """Each component's output is a leaf: its part is the gradient times it, by autograd."""
+    model = made(name, tmp_path)
+    given: dict[str, Any] = {"tokens": IDS}
+    call: dict[str, Any] = {"input_ids": torch.tensor([IDS])}
+    at, entry = (2, 7), "logits[3,7]"
+    if name in PAIRS:
+        given["decoder_tokens"] = [0, 4, 9]
+        call["decoder_input_ids"] = torch.tensor([[0, 4, 9]])
+    if name == "ViT":
+        image = torch.randn(1, 3, 8, 8, generator=torch.manual_seed(2))
+        given, call = {"image": image.numpy()}, {"pixel_values": image}
+        at, entry = (1,), "logits[1,1]"
+    fix_scales(model)
+    leaves = leaves_of(model, name)
+    logit = model(**call).logits[0][at]
+    logit.backward()
+    found = layers(tmp_path, **given).why(entry)
+    assert float(found.value) == pytest.approx(float(logit), abs=1e-9)
+    share = float(logit) / 30  # the factor of the softcap of Gemma 2 is fixed, too
+    factor = share / np.arctanh(share) / (1 - share**2) if name == "Gemma 2" else 1.0
+    assert leaves
+    for where, each in leaves.items():
+        step = where.rpartition(", ")[2]
+        bias = where.replace(step, step.replace("O", "b_O"))
+        own = [p for p in found.parts if p.text in (where, bias) or f"{where}, head" in p.text]
+        expected = float((each.grad * each).sum()) * factor
+        assert sum(float(p.value) for p in own) == pytest.approx(expected, abs=1e-9), where
+    for asked in [ask for part in found.parts for ask in part.asks][-3:]:
+        inner = layers(tmp_path, **given).why(entry, asked)
+        value = next(part.value for part in found.parts if part.text == asked)
+        assert sum(float(each.value) for each in inner.parts) == pytest.approx(value, abs=1e-9)
+
+
+ABLATED = {
+    # the change, the module that reads the heads, the columns of the head
+    "BART": ("1.cross.2", "decoder.layers.1.encoder_attn.out_proj", slice(8, 16)),
+    "T5": ("1.self.3", "decoder.block.1.layer.0.SelfAttention.o", slice(10, 15)),
+    "ViT": ("0.2", "layers.0.attention.o_proj", slice(4, 8)),
+    "Qwen2-MoE": ("1.4", "layers.1.self_attn.o_proj", slice(12, 16)),
+    "DeepSeek-V3": ("0.1", "layers.0.self_attn.o_proj", slice(3)),
+    "GPT-NeoX": ("2.3", "layers.2.attention.dense", slice(8, 12)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ABLATED)
+def test_ablation_of_a_head_is_that_of_the_package(name: str, tmp_path: Path) -> None:
+    model = made(name, tmp_path)
+    given: dict[str, Any] = {"tokens": IDS}
+    call: dict[str, Any] = {"input_ids": torch.tensor([IDS])}
+    if name in PAIRS:
+        given["decoder_tokens"] = [0, 4, 9]
+        call["decoder_input_ids"] = torch.tensor([[0, 4, 9]])
+    if name == "ViT":
+        image = torch.randn(1, 3, 8, 8, generator=torch.manual_seed(2))
+        given, call = {"image": image.numpy()}, {"pixel_values": image}
+    change, place, columns = ABLATED[name]
+    (module,) = (each for path, each in model.named_modules() if path.endswith(place))
+
+    def ablate(module: Any, read: Any) -> Any:
+        heads = read[0].clone()
+        heads[..., columns] = 0
+        return (heads,)
+
+    module.register_forward_pre_hook(ablate)
+    with torch.no_grad():
+        logits = model(**call).logits[0].reshape(-1, model(**call).logits.shape[-1])
+    made_ = dict(layers(tmp_path, **given, only="Y").compare(ablate=change).found.arrays())
+    near(made_["changed.logits"], logits[-1:].reshape(1, -1))
+    assert np.abs(made_["changed.logits"] - made_["clean.logits"]).max() > 1e-3
+
+
+def test_a_head_of_a_decoder_names_its_attention(tmp_path: Path) -> None:
+    made("T5", tmp_path)
+    opened = layers(tmp_path, tokens=IDS, decoder_tokens=[0, 4])
+    with pytest.raises(InputError, match=r"two attentions: write 1\.self\.2 or 1\.cross\.2"):
+        list(opened.compare(ablate="1.2").found.arrays())

@@ -99,6 +99,7 @@ def test_a_window_of_no_keys_is_refused(window: Any) -> None:
     assert str(refused.value) == f'window takes a whole number from 1, not "{window}"'
 
 
+@pytest.mark.slow
 def test_work_shows_keys_outside_the_window(attncalc: Command) -> None:
     given = ("self", "--X", "1; 2; 3", "--W_Q", "1", "--W_K", "1", "--W_V", "1", "--window", "2")
     assert "S_masked[3,1] = -∞   (forbidden by window)" in attncalc(*given, "--work").out
@@ -197,6 +198,7 @@ def test_the_frequencies_of_llama_3_1() -> None:
     assert (np.diff(ratio) >= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "json", "npz"])
 def test_a_scaling_is_read_back_as_it_was_given(
     form: str, attncalc: Command, tmp_path: Any
@@ -349,6 +351,7 @@ def test_the_slopes_of_eight_heads_are_those_that_the_paper_lists() -> None:
     assert np.allclose(taken[:, 1, 0], [0.5**n for n in range(1, 9)] + more, rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_a_slope_is_written_as_a_fraction_or_as_a_power(attncalc: Command) -> None:
     given = ("self", "--X", "1; 2", "--W_Q", "1 1 1", "--W_K", "1 1 1", "--W_V", "1 1 1")
     run = attncalc(*given, "--heads", "3", "--alibi", "--no-scale", "--only", "S_alibi", "--work")
@@ -452,6 +455,7 @@ def test_biases_of_a_long_input_use_the_memory_of_blocks(fields: dict[str, Any])
     assert peak(n=n, **fields) < 45e6  # one matrix of n × m alone has 72 MB
 
 
+@pytest.mark.slow
 def test_files_of_every_form_contain_them(attncalc: Command, tmp_path: Any) -> None:
     """What is written is read back as the same problem: lists, tables, and settings."""
     import json

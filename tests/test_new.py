@@ -119,7 +119,7 @@ def test_requested_sizes_numbers_and_conventions_are_met(attncalc: Command) -> N
     assert numbers <= {Fraction(each, 2) for each in range(-2, 3)}
 
 
-@pytest.mark.campaign(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
     [
@@ -314,6 +314,7 @@ def test_mistakes_that_nothing_can_show_are_waived_and_named(
     assert "distinguishes" not in attncalc("new", *flags.split(), "--no-tell-apart").err
 
 
+@pytest.mark.slow
 def test_of_one_token_the_other_wishes_hold(attncalc: Command) -> None:
     for seed in range(3):
         problem = made(attncalc, "--tokens", "1", "--seed", str(seed))
@@ -365,6 +366,7 @@ def test_siblings_of_many_heads_have_as_many_negatives(attncalc: Command, tmp_pa
     assert counts[0] == counts[1]
 
 
+@pytest.mark.slow
 def test_matrices_that_must_be_alike_are_given_up_soon(attncalc: Command) -> None:
     """A column of 0 and 1 without a row of zeros is one of ones: a hundred thousand are that."""
     run = attncalc("new", "--entries", "0,1", "--d-k", "1", "--seed", "1")
@@ -372,6 +374,7 @@ def test_matrices_that_must_be_alike_are_given_up_soon(attncalc: Command) -> Non
     assert "of 1,000 candidates 1,000 had equal matrices or tokens" in run.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["self", "cross"])
 def test_forty_tokens_are_made_at_once_all_of_them_different(kind: str, attncalc: Command) -> None:
     flags = ("--tokens", "40", "--ties", "any", "--margin", "none", "--seed", "3")

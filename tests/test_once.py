@@ -74,7 +74,7 @@ def solved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Cou
     return called
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_plan_runs_once_in_floats_and_once_in_decimals(
     solved: Callable[..., Counted], command: tuple[str, ...]
@@ -106,7 +106,7 @@ def test_without_the_note_nothing_but_the_problem_is_solved(
     assert found.of("floats", None) == []
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_given_matrix_is_turned_into_the_form_of_plans_once(
     solved: Callable[..., Counted], monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]

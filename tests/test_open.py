@@ -77,6 +77,7 @@ def test_the_most_probable_tokens_are_shown(attncalc: Command, model: Path) -> N
     assert "1.00" in run.out
 
 
+@pytest.mark.slow
 def test_a_layer_is_shown_with_its_tokens_as_labels(attncalc: Command, model: Path) -> None:
     (model / "tokenizer.json").unlink()  # where it can be read, tokens have their own names
     run = attncalc(
@@ -89,6 +90,7 @@ def test_a_layer_is_shown_with_its_tokens_as_labels(attncalc: Command, model: Pa
     assert "Output 7: most input" in run.out
 
 
+@pytest.mark.slow
 def test_the_first_layer_shows_the_tokens_and_their_places(attncalc: Command, model: Path) -> None:
     run = attncalc("open", "model", "--tokens", IDS, "--layer", "0", "--format", "json")
     content = json.loads(run.out)
@@ -99,7 +101,7 @@ def test_the_first_layer_shows_the_tokens_and_their_places(attncalc: Command, mo
     assert np.allclose(X_P, wanted, atol=1e-6)
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "npz"])
 def test_a_layer_becomes_a_problem_to_change_and_to_hand_out(
     form: str, attncalc: Command, model: Path, tmp_path: Path
@@ -118,7 +120,7 @@ def test_a_layer_becomes_a_problem_to_change_and_to_hand_out(
     assert "_____" in sheet.out
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_the_map_of_a_layer_is_drawn(
     ending: str, attncalc: Command, model: Path, tmp_path: Path
@@ -155,6 +157,7 @@ def test_a_text_without_the_package_is_refused_with_advice(attncalc: Command, mo
 # -- other names for the same ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_old_files_have_no_prefix_and_keep_masks(attncalc: Command, model: Path) -> None:
     """GPT-2 as the hub hands it out: h.0… at the top, and the causal mask beside the weights."""
     before = attncalc("open", "model", "--tokens", IDS, "--layer", "1", "--only", "Y").out
@@ -475,7 +478,9 @@ def test_an_unknown_family_has_its_missing_fields_named(attncalc: Command, model
     assert run.err.startswith(
         f'error: model/config.json: model_type "of-nobody" is none of those opened here: {kinds}. '
         "Its tensors are listed below, each with the field of a problem that it seems to be (? if "
-        "unknown): fill these fields, as JSON or .npz, with X, heads and the other settings.\n"
+        "unknown): fill these fields, as JSON or .npz, with X, heads and the other settings. Or "
+        "describe its family in a file without Python (docs/models.md): attncalc open model "
+        "--draft -o family.json writes a draft, and --family family.json reads it.\n"
         "Outside the layers:\n"
     )
     assert '  "transformer.h.0.attn.c_attn.weight", 8 × 24: W_Q, W_K, W_V (2 such' in run.err
@@ -884,6 +889,7 @@ def test_an_invalid_spectrogram_is_reported(what: str, attncalc: Command, tmp_pa
     assert (tmp_path / "x.npy").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_both_sides_of_whisper_are_shown(attncalc: Command, tmp_path: Path) -> None:
     whisper(tmp_path / "w")
     np.save(tmp_path / "x.npy", np.arange(12).reshape(1, 2, 6) / 10)
@@ -896,6 +902,7 @@ def test_both_sides_of_whisper_are_shown(attncalc: Command, tmp_path: Path) -> N
 # -- in Python ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_python_equals_the_command(attncalc: Command, model: Path) -> None:
     problem = open_model(model, tokens=[2, 4, 7], layer=1, decimals=3)
     run = attncalc("open", "model", "--tokens", "2 4 7", "--layer", "1", "--format", "json")

@@ -27,7 +27,7 @@ def checked(attncalc: Command, folder: Path, name: str, text: str, problem: str 
     return ran.out + ran.err
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -75,6 +75,7 @@ def test_heads_counted_from_0_are_all_read_from_arrays(form: str, tmp_path: Path
     assert matrix.values[:, 0, 0].tolist() == [0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -102,6 +103,7 @@ def test_a_character_reference_of_4400_digits_is_not_a_character(
     assert "A" in checked(attncalc, tmp_path, name, text)
 
 
+@pytest.mark.slow
 def test_additive_scores_are_not_carried_on_from_queries_and_keys_of_other_widths(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -131,7 +133,7 @@ def test_a_text_names_no_tokens_that_a_problem_cannot_have(
     assert 'line 1: unknown name "X9": did you mean X?' in ran.err
 
 
-@pytest.mark.campaign(60)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_answers_of_other_sizes_are_marked_or_refused(
     attncalc: Command, tmp_path: Path, seed: int

@@ -250,7 +250,7 @@ def test_every_equation_that_is_built_in_is_listed(attncalc: Callable[..., Any])
     ]
 
 
-@pytest.mark.campaign(7)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
 def test_a_sample_is_the_same_by_its_own_equations(name: str) -> None:
     problem = read_problem(sample(name).path)
@@ -301,6 +301,7 @@ def test_a_mistake_in_a_row_of_a_recurrence_is_followed_in_later_rows() -> None:
     assert all(marks.status((row, 0)) == Status.CORRECT for row in range(4))
 
 
+@pytest.mark.slow
 def test_a_wrong_matrix_is_explained_by_the_equation_that_it_fits() -> None:
     lines = [
         "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k) / sqrt(d_k) / tau",
@@ -382,6 +383,7 @@ def test_fewer_heads_of_keys_serve_several_heads_of_queries() -> None:
         np.testing.assert_allclose(own[name], plain[name], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gru", "linear"])
 def test_problems_without_weights_are_varied_and_not_explained(
     attncalc: Callable[..., Any], name: str

@@ -69,7 +69,7 @@ def check_flawless(attncalc: Command, command: str, ending: str, *flags: str) ->
     assert run.code == 0
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", FORMS)
 def test_an_attncalc_key_is_flawless_with_any_names_of_tokens(
     ending: str, attncalc: Command, tmp_path: Path

@@ -98,7 +98,7 @@ def test_every_sample_is_read_back_from_every_form(name: str, tmp_path: Path) ->
         check_same(problem, again)
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 def test_names_that_look_like_something_else_are_read_back(layout: str, tmp_path: Path) -> None:
     X = np.arange(2 * len(HOSTILE)).reshape(-1, 2)
@@ -116,6 +116,7 @@ def test_names_that_look_like_something_else_are_read_back(layout: str, tmp_path
         check_same(problem, again)
 
 
+@pytest.mark.slow
 @many(60)
 @given(kinds(), st.sampled_from(FORMS))
 def test_every_kind_in_every_form_is_read_back(tmp_path: Path, kind: Kind, form: Form) -> None:
@@ -185,6 +186,7 @@ def test_no_cell_of_csv_is_a_formula() -> None:
             assert number or cell[:1] not in ("=", "+", "-", "@") or cell == "-"
 
 
+@pytest.mark.slow
 def test_csv_to_a_folder_is_one_file_a_step(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("self", "--work", "-o", "steps/")
     assert run.err.endswith("note: 10 files written to steps\n")
@@ -282,6 +284,7 @@ def test_the_picture_of_a_worksheet_shows_only_dots(attncalc: Command, tmp_path:
     assert (tmp_path / "key-map.png").read_bytes() == render(solve(problem), "png").content
 
 
+@pytest.mark.slow
 def test_key_and_worksheet_come_from_the_same_file(attncalc: Command) -> None:
     for name in ("heads", "rope", "columns", "masks"):
         kind = "cross" if name == "masks" else "self"
@@ -331,6 +334,7 @@ def test_parts_that_a_form_cannot_contain_are_refused(
     assert [path.name for path in tmp_path.rglob("*")] == ["here"]
 
 
+@pytest.mark.slow
 def test_a_page_and_its_picture_are_written_both_or_neither(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -375,6 +379,7 @@ def test_the_ending_chooses_the_form(attncalc: Command, tmp_path: Path) -> None:
     assert (tmp_path / "page.md").read_text().startswith("{")
 
 
+@pytest.mark.slow
 def test_a_solution_read_back_shows_the_same_page(attncalc: Command) -> None:
     first = attncalc("cross", "--work", "--format", "markdown")
     for name in ("a.json", "a.npz", "a.csv", "a/"):
@@ -393,7 +398,7 @@ def test_values_survive_a_round_trip(tmp_path: Path) -> None:
     assert solution.shown("Q") == solve(problem).shown("Q")
 
 
-@pytest.mark.campaign(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
 def test_a_problem_is_serialised_without_being_solved(name: str, tmp_path: Path) -> None:
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))

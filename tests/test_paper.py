@@ -153,6 +153,7 @@ def test_numbers_can_be_copied_from_the_pdf(attncalc: Command, tmp_path: Path) -
     assert "Output 3: most input 1 (0.62), second input 2 (0.38)." in text
 
 
+@pytest.mark.slow
 def test_a_marking_is_a_pdf(attncalc: Command, tmp_path: Path) -> None:
     answer = str(BUNDLED / "answers" / "dropped-term.m")
     run = attncalc("check", str(BUNDLED / "self.json"), answer, "-o", "marks.pdf")

@@ -446,7 +446,7 @@ def defined(A: Weights, *, is_self: bool) -> Iterator[str]:
     yield from (code for code, is_so in holds.items() if is_so)
 
 
-@pytest.mark.campaign(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", some_of(360))
 def test_only_defined_patterns_are_reported(seed: int) -> None:
     rng = random.Random(seed)
@@ -649,6 +649,7 @@ def test_a_page_does_not_repeat_what_an_earlier_sentence_says() -> None:
     assert told == {"identity", "margin", "scaling", "equivariant", "rounded-away"}
 
 
+@pytest.mark.slow
 def test_names_from_a_file_are_shown_and_obeyed_by_nothing(attncalc: Command) -> None:
     labels = ["[red]x", "\x1b[31m", "$x$|\n", "\\input{}"]
     problem = {"X": eye(4), "W_Q": eye(4), "W_K": eye(4), "W_V": eye(4), "labels": labels}
@@ -677,6 +678,7 @@ def test_every_form_contains_the_sentences(attncalc: Command, tmp_path: Path) ->
         assert arrays["patterns"].tolist() == HOMEWORK
 
 
+@pytest.mark.slow
 def test_json_contains_every_pattern_with_its_code_and_its_values(attncalc: Command) -> None:
     content = json.loads(attncalc("explain", "--format", "json").out)
     found = content["patterns"]
@@ -694,6 +696,7 @@ def test_json_contains_every_pattern_with_its_code_and_its_values(attncalc: Comm
     assert "patterns" not in json.loads(attncalc("self", "--format", "json").out)
 
 
+@pytest.mark.slow
 def test_pages_and_pictures_contain_patterns_on_request(attncalc: Command) -> None:
     page = attncalc("self", "--explain").out
     shown = [*HOMEWORK[:3], "5 more sentences: attncalc explain --all shows them"]
@@ -724,6 +727,7 @@ def test_selected_steps_do_not_prevent_a_comparison() -> None:
     assert {"scaling", "masked"} <= codes(solve(problem))
 
 
+@pytest.mark.slow
 def test_of_many_outputs_and_sentences_some_are_shown_and_the_rest_counted(
     attncalc: Command,
 ) -> None:
@@ -759,6 +763,7 @@ def test_groups_of_equal_rows_and_their_threshold_are_reported() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_small_threshold_is_shown_with_all_its_digits() -> None:
     m = 30000
     K = np.zeros((m, 1))
@@ -777,6 +782,7 @@ def test_three_sentences_lead_and_the_others_are_counted() -> None:
     assert Patterns(texts, full=False).shown == [*texts[:3], said]
 
 
+@pytest.mark.slow
 def test_the_three_most_informative_patterns_are_shown(attncalc: Command) -> None:
     file = str(sample("decoder").path)
     (title, *shown) = attncalc("explain", file).out.split("\n\n")[1].splitlines()
@@ -823,6 +829,7 @@ def test_a_sample_is_what_pytorch_convolves(name: str, kernel: list[int]) -> Non
     np.testing.assert_allclose(inside, convolved, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_kernel_of_a_convolution_is_that_of_its_heads() -> None:
     image = np.arange(12.0).reshape(3, 4) % 5
     offsets = tuple((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1))

@@ -64,7 +64,7 @@ def test_without_latex_the_page_is_laid_out_here(attncalc: Command, tmp_path: Pa
     assert (tmp_path / "hw.pdf").read_bytes().startswith(b"%PDF-")
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "said"),
     [

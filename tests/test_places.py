@@ -65,6 +65,7 @@ def test_the_heading_states_the_positions_of_query_tokens() -> None:
     assert solve(Problem(**fields)).shown("Q") == solve(whole).shown("Q")[-1:]
 
 
+@pytest.mark.slow
 def test_every_form_keeps_a_given_position(tmp_path: Path) -> None:
     problem = Problem(**SAID)
     for again in read_back(page_of(problem), tmp_path):
@@ -75,6 +76,7 @@ def test_every_form_keeps_a_given_position(tmp_path: Path) -> None:
         assert again.rope_places == (2, 0)
 
 
+@pytest.mark.slow
 def test_a_place_is_given_in_the_file_or_as_a_flag(attncalc: Command, tmp_path: Path) -> None:
     """In JSON for programs it is a number, also where it follows from the alignment."""
     (tmp_path / "in.json").write_text(json.dumps(LAST), encoding="utf-8")

@@ -162,6 +162,7 @@ EQUATIONS = (
 )
 
 
+@pytest.mark.slow
 @needs_node
 def test_equations_of_users_have_the_digits_of_attncalc(data_file: str) -> None:
     lines: list[Any] = [{"key": "self", "equations": each} for each in EQUATIONS]

@@ -40,6 +40,7 @@ from attncalc.writing.plotting.style import DARK, LIGHT, contrast
 pytestmark = pytest.mark.campaign(2)
 
 
+@pytest.mark.slow
 def test_the_homework_map_has_the_lines_of_its_solution() -> None:
     figure = drawn(solved("self"))
     assert connections(figure) == {
@@ -63,7 +64,7 @@ def test_the_cross_attention_map_has_two_firsts_for_output_one() -> None:
     }
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scores", "lines"),
     [
@@ -81,6 +82,7 @@ def test_ties_and_seconds_follow_the_rules(
     assert connections(figure) == lines
 
 
+@pytest.mark.slow
 def test_a_second_line_depends_on_the_decimals_shown() -> None:
     """e⁻⁷ = 0.0009 shows as 0.00 but not as 0.001."""
     assert connections(drawn(identity([[9, 2]]))) == {(0, 0, "solid")}
@@ -90,7 +92,7 @@ def test_a_second_line_depends_on_the_decimals_shown() -> None:
     }
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens", [1, 3, 40])
 def test_weights_never_overlap_and_all_are_written(tokens: int) -> None:
     figure = drawn(random_problem(tokens))
@@ -100,7 +102,7 @@ def test_weights_never_overlap_and_all_are_written(tokens: int) -> None:
     assert overlapping(found) == []
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens", [3, 40])
 def test_a_weight_is_written_on_its_own_line(tokens: int) -> None:
     figure = drawn(random_problem(tokens))
@@ -137,6 +139,7 @@ def test_names_of_many_tokens_do_not_overlap(tokens: int, step: int) -> None:
         assert min(text.get_size() for text in tick_texts(side)) >= 6
 
 
+@pytest.mark.slow
 def test_line_width_grows_with_weight_and_never_vanishes() -> None:
     figure = drawn(identity([[5, 1]], decimals=2))
     solid, dashed = (rank.get_linewidths()[0] for rank in lines(the(figure, "map")).values())
@@ -173,6 +176,7 @@ def test_homework_gets_its_two_plain_inks_on_white() -> None:
     assert to_hex(figure.get_facecolor()) == "#ffffff"
 
 
+@pytest.mark.slow
 def test_all_draws_a_line_for_every_weight_that_does_not_show_as_zero() -> None:
     figure = drawn(identity([[9, 8, 7, 0]]), every_line=True)
     assert connections(figure) == {(0, 0, "solid"), (0, 1, "dashed"), (0, 2, "dotted")}
@@ -185,13 +189,14 @@ def test_all_draws_a_line_for_every_weight_that_does_not_show_as_zero() -> None:
     assert figure.notes == ()
 
 
+@pytest.mark.slow
 def test_a_masked_weight_is_not_an_omitted_line() -> None:
     figure = drawn(identity([[2, 1, 1]], keep=[[1, 1, 0]]), every_line=True)
     assert connections(figure) == {(0, 0, "solid"), (0, 1, "dashed")}
     assert figure.notes == ()
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
 def test_with_all_more_weight_is_wider_and_stronger_and_none_too_pale(dark: bool) -> None:
     figure = drawn(random_problem(9), every_line=True, dark=dark)
@@ -209,6 +214,7 @@ def test_with_all_more_weight_is_wider_and_stronger_and_none_too_pale(dark: bool
         assert min(contrasts) >= 2.95
 
 
+@pytest.mark.slow
 def test_negative_weights_have_lines_by_their_size() -> None:
     solution = identity([[3, -2, 1]], normalizer="sum")
     assert solution.shown("A") == [["1.50", "-1.00", "0.50"]]
@@ -219,11 +225,13 @@ def test_negative_weights_have_lines_by_their_size() -> None:
     assert max(widths.values()) <= THICKEST
 
 
+@pytest.mark.slow
 def test_a_weight_beyond_one_is_no_wider_than_one() -> None:
     figure = drawn(identity([[9, -8, 1]], normalizer="sum"))
     assert lines(the(figure, "map"))["most"].get_linewidths() == [THICKEST]
 
 
+@pytest.mark.slow
 def test_of_too_many_lines_the_largest_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing, "MOST_LINES", 12)
     solution = random_problem(6, decimals=9)
@@ -245,6 +253,7 @@ def test_of_too_many_lines_the_largest_weights_are_kept(monkeypatch: pytest.Monk
     assert found == pytest.approx(ranked[-3:])
 
 
+@pytest.mark.slow
 def test_of_too_many_ties_every_output_keeps_some(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing, "MOST_LINES", 20)
     figure = drawn(self_attention([[1]] * 10, [[1]], [[1]], [[1]]))
@@ -254,6 +263,7 @@ def test_of_too_many_ties_every_output_keeps_some(monkeypatch: pytest.MonkeyPatc
     assert figure.notes[0].startswith("80 smaller weights have no line")
 
 
+@pytest.mark.slow
 def test_weights_can_be_left_out() -> None:
     figure = drawn(solved("self"), values=False)
     assert written(figure, "weight") == []
@@ -320,6 +330,7 @@ def test_every_sample_is_drawn(each: Any, kind: str) -> None:
     assert len(picture.notes) == (each.name == "decoder")
 
 
+@pytest.mark.slow
 def test_an_svg_speaks_to_screen_readers() -> None:
     root = ElementTree.fromstring(render(solved("cross"), "svg").content)
     texts = {child.tag.split("}")[1]: child.text for child in root[:2]}
@@ -371,7 +382,7 @@ def test_hostile_names_are_drawn_as_text(form: str, kind: str) -> None:
         assert root[0].text == f"Self-attention: {title}"
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_name_is_ever_read_as_math(kind: str) -> None:
     solution = self_attention([[1]] * 2, [[1]], [[1]], [[1]], labels=["$x$", "😀 $\\pi$"])
@@ -381,6 +392,7 @@ def test_no_name_is_ever_read_as_math(kind: str) -> None:
     assert not any(text.get_parse_math() for text in found)
 
 
+@pytest.mark.slow
 def test_letters_no_font_can_draw_are_named_in_a_note_and_stay_text_in_svg() -> None:
     """U+10FFFD is a private character: no font has it, so the note must say so."""
     solution = self_attention([[1]], [[1]], [[1]], [[1]], labels=["ᚠ\U0001fabf"])

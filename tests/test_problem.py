@@ -153,7 +153,7 @@ def test_a_list_of_heads_costs_what_one_array_costs() -> None:
     )
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["keep", "ignore"])
 def test_a_boolean_mask_is_stored_once_and_never_copied(name: str) -> None:
     mask = np.tri(2048, dtype=bool) if name == "keep" else np.triu(np.ones((2048, 2048), bool), 1)

@@ -31,6 +31,7 @@ OF_SHARES = ("SoftmaxBack", "SinkBack", "CrossEntropy")
 """What reads weights that are shares: they cannot lie below 0, or beyond 1."""
 
 
+@pytest.mark.slow
 @many(150)
 @given(kinds(rounding=("display",), decimals=3), st.sampled_from(FORMS), st.integers(0, 2**32))
 def test_every_result_of_values_within_reach_is_within_reach(

@@ -46,7 +46,7 @@ def values(answer: Answer, name: str) -> list[object]:
     return found
 
 
-@pytest.mark.campaign(8)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
 def test_an_answer_of_the_corpus_is_read_correctly(name: str) -> None:
     assert outcome(name).became == "whole", outcome(name).why
@@ -270,6 +270,7 @@ def test_a_line_of_a_program_that_is_a_comment_may_contain_its_result() -> None:
     assert values(answer, "K") == SELF["K"]
 
 
+@pytest.mark.slow
 def test_more_brackets_than_are_looked_at_are_not_silent() -> None:
     answer = read("Q = [1 3; -1 1; 2.5 -2]\n" + "[1 2] " * 5001)
     said = [each.why for each in answer.unread]
@@ -380,6 +381,7 @@ def test_no_text_takes_long(kind: str) -> None:
     assert not takes_longer(read, 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="QKSA=[]{}()|│\\&\n;:,. 12/-_#$?+⎡⎤^qk·→\t%~<>", max_size=120))
 def test_no_text_makes_the_reader_fail(text: str) -> None:
@@ -458,6 +460,7 @@ LAYER = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_steps_of_a_layer_are_known_by_words_and_expressions() -> None:
     """Also where all of their numbers are wrong: their names say what they are."""
     problem = Problem(X=[[2, 1, 0], [2, -1, -1]], block="encoder", **LAYER)

@@ -156,6 +156,7 @@ def test_the_json_of_the_readme_is_a_problem(attncalc: Command, tmp_path: Path) 
     assert "Self-attention: The cat" in run.out
 
 
+@pytest.mark.slow
 def test_the_work_in_the_tour_is_current(attncalc: Command) -> None:
     attncalc("samples", "sentence", "-o", "cat.json")
     printed = attncalc("self", "--work").out
@@ -165,6 +166,7 @@ def test_the_work_in_the_tour_is_current(attncalc: Command) -> None:
     assert set(lines) <= set(printed.splitlines())
 
 
+@pytest.mark.slow
 def test_the_marking_in_the_readme_is_current(attncalc: Command) -> None:
     attncalc("samples", "self", "-o", "given.json")
     attncalc("samples", "transposed-scores", "-o", "mine.py")
@@ -173,6 +175,7 @@ def test_the_marking_in_the_readme_is_current(attncalc: Command) -> None:
     assert run.out.endswith("\n" + blocks("text")[0])
 
 
+@pytest.mark.slow
 def test_the_page_of_the_readme_is_current(attncalc: Command, tmp_path: Path) -> None:
     attncalc("self", "--work", "-o", "key.md")
     page = (tmp_path / "key.md").read_text(encoding="utf-8")

@@ -126,7 +126,7 @@ def test_every_mistake_belongs_to_an_operation_and_changes_its_equation() -> Non
     assert all(re.fullmatch(r"    [\w:-]+: \S.*  # \S.*", line) for line in mistakes)
 
 
-@pytest.mark.campaign(10)
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.code}-{plan.step}")
 def test_each_single_change_of_a_step_gives_a_matrix_or_does_not_fit(plan: plans.Plan) -> None:
     key = Key(Problem(**plan.fields), ToTheDigit(2))
@@ -147,6 +147,7 @@ def test_a_recipe_gives_a_matrix_or_does_not_fit_the_shapes(seed: int) -> None:
                 assert made is None or made.low.ndim in (2, 3)
 
 
+@pytest.mark.slow
 def test_a_single_change_of_a_built_in_equation_is_named() -> None:
     key = Key(Problem(**GIVEN, softcap=2), ToTheDigit(4))
     wrong = np.tanh(plans.HAND.scaled / 2)
@@ -156,6 +157,7 @@ def test_a_single_change_of_a_built_in_equation_is_named() -> None:
     assert causes(marked(rms, {"ms_Q": unsquared}), "ms_Q") == ["equation-no-power:2"]
 
 
+@pytest.mark.slow
 def test_a_single_wrong_entry_is_a_slip_and_no_change_of_the_equation() -> None:
     key = Key(Problem(**GIVEN, softcap=2), ToTheDigit(4))
     wrong = 2 * np.tanh(plans.HAND.scaled / 2)
@@ -164,12 +166,14 @@ def test_a_single_wrong_entry_is_a_slip_and_no_change_of_the_equation() -> None:
     assert not any(code.startswith("equation-") for code in found)
 
 
+@pytest.mark.slow
 def test_rope_forgotten_in_the_scores_is_named() -> None:
     key, wide = Key(Problem(**plans.rope(plans.HAND)), ToTheDigit(2)), plans.wide(plans.HAND)
     marking = marked(key, {"S": wide @ (wide @ np.eye(4)[::-1]).T})
     assert "rope-forgotten" in causes(marking, "S")
 
 
+@pytest.mark.slow
 def test_every_recipe_has_a_planter() -> None:
     """A recipe that is added without a planter is noticed here."""
     planted = {kind(code) for code in (*PLANTED, *(plan.code for plan in PLANS))}
@@ -210,6 +214,7 @@ def test_a_miscopied_entry_is_found_by_solving_back_and_charged_once() -> None:
     assert causes(marking, "Q") == ["miscopied-W_Q[1,1]:-2"]
 
 
+@pytest.mark.slow
 def test_two_mistakes_are_found_from_only_the_outputs_of_a_program() -> None:
     """The scores are not scaled, and W_K is used for the values: A K is the same, and listed."""
     wrong = planting.softmax(Q @ K.T) @ (X @ W_K)

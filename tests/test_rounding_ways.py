@@ -32,6 +32,7 @@ NAMED += ("root to 2 decimals", "weights adjusted")
 """Ways that no plainer one explains in every script."""
 
 
+@pytest.mark.slow
 def test_every_accepted_rounding_has_a_planter() -> None:
     """A way that is added without a planter is noticed here."""
     assert set(WAYS) == set(planting.KIND_OF_WAY)
@@ -90,6 +91,7 @@ def test_powers_rounded_after_subtracting_the_largest_score_are_named() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_slip_beside_powers_that_are_rounded_is_the_only_wrong_entry() -> None:
     for seed in range(200):
         task = planting.random_task(random.Random(seed))
@@ -107,6 +109,7 @@ def test_a_slip_beside_powers_that_are_rounded_is_the_only_wrong_entry() -> None
     raise AssertionError("no script was tried")
 
 
+@pytest.mark.slow
 def test_weights_that_are_far_from_the_truth_are_not_called_rounding() -> None:
     """Of exp(-4) and exp(-5), to two decimals, 0.67 : 0.33 is left where 0.73 : 0.27 is right."""
     problem = Problem(X=[[1], [1.25]], W_Q=[[-4]], W_K=[[1]], W_V=[[1]], scale="none")
@@ -155,6 +158,7 @@ def test_in_few_significant_digits_a_slip_is_still_one() -> None:
     assert marking.score.earned == Fraction(3, 4)
 
 
+@pytest.mark.slow
 def test_values_that_follow_from_a_mistake_do_not_show_a_rounding(tmp_path: Path) -> None:
     """W_K is used for W_Q: some weights agree with truncated ones of the key by chance."""
     problem = {

@@ -24,6 +24,7 @@ RUBRIC = {
 }
 
 
+@pytest.mark.slow
 def test_a_conceptual_error_costs_its_step_and_a_slip_its_entry() -> None:
     assert check(PROBLEM, TRANSPOSED).score == (6, 7)
     assert check(PROBLEM, SIGN).score == (6 + Fraction(5, 6), 7)
@@ -37,6 +38,7 @@ def test_a_conceptual_error_costs_its_step_and_a_slip_its_entry() -> None:
     assert kept.score == (6, 7)
 
 
+@pytest.mark.slow
 def test_feedback_shows_the_points_weights_and_deductions_of_a_rubric(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -95,6 +97,7 @@ def test_an_invalid_rubric_states_why(
     assert message in run.err
 
 
+@pytest.mark.slow
 def test_a_rubric_may_contain_steps_of_other_problems(attncalc: Command, tmp_path: Path) -> None:
     said: dict[str, Any] = {"$schema": "r.json", "deductions": {"mask-inverted": 1, "copying": 1}}
     (tmp_path / "rubric.json").write_text(json.dumps(said))

@@ -96,6 +96,7 @@ def test_impossible_settings_are_refused_by_both(
     assert attncalc("self", "in.json").code == 2
 
 
+@pytest.mark.slow
 def test_a_number_as_text_is_one_for_both() -> None:
     pattern = re.compile(NUMBER_TEXT)
     rng = Random(7)
@@ -237,6 +238,7 @@ def held(solution: Solution) -> None:
     assert faults("steps", json.loads("".join(write_json(page)))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=SLOW) for n in range(1, 60))])
 def test_random_problems_are_valid_by_their_schemas(seed: int) -> None:
     solution = drawn(Random(seed))

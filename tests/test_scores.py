@@ -611,6 +611,7 @@ def test_the_work_of_a_page_is_read_back_completely(
     assert (run.code, "Not read" in run.out) == (0, False), run.out
 
 
+@pytest.mark.slow
 def test_studies_change_and_draw_given_matrices(attncalc: Any) -> None:
     file = str(sample("softmax").path)
     run = attncalc("vary", file, "S[I,je] = 0:2")

@@ -79,6 +79,7 @@ def test_with_a_key_of_random_length_the_weight_is_the_logistic_of_a_normal() ->
     assert weight.standard_error == pytest.approx(weight.std / math.sqrt(20_000))
 
 
+@pytest.mark.slow
 def test_two_heads_that_are_averaged_spread_less_by_the_ratio_of_their_variances() -> None:
     one, two = (drawn(Problem(**each), LONGER, watch="O", count=20_000) for each in (ONE, TWO))
     _, of_one = moments(weight_of_a)
@@ -181,6 +182,7 @@ def test_every_draw_equals_solving_it_alone() -> None:
         assert values == pytest.approx([alone["A"][0, 0, 0], alone["O"][1, 0]], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_digits_however_much_is_drawn_at_once(
     monkeypatch: pytest.MonkeyPatch, attncalc: Command
 ) -> None:
@@ -299,6 +301,7 @@ def conditioned(*given: str, watch: str = "A[1,1,1], O, K[a]", **how: Any) -> Si
     return drawn(problem, LONGER, watch=watch, given=read_conditions(given, problem), **how)
 
 
+@pytest.mark.slow
 def test_under_a_condition_the_weight_has_the_moments_of_a_normal_cut_off() -> None:
     """The score β (1 + z / √2) is above 0 where z > -√2; the sum over that part is exact."""
     found = conditioned("q_1·k_a > 0", count=20_000)

@@ -255,6 +255,7 @@ def test_files_of_an_input_folder_are_not_overwritten(
     assert everything(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_folder_may_contain_other_files(here: Here) -> None:
     assert here("self", "animals", "-o", "animals/key.md").code == 0
     assert here("self", "animals", "-o", "animals/key.json").code == 0
@@ -262,7 +263,7 @@ def test_a_folder_may_contain_other_files(here: Here) -> None:
     assert here("check", "self.json", "key", "-o", "key/marks.md").code == 0
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["key.md", "key.tex"])
 def test_the_picture_beside_a_page_is_an_output_too(here: Here, tmp_path: Path, page: str) -> None:
     picture = "key-map.png" if page == "key.md" else "key-map.pdf"
@@ -290,6 +291,7 @@ def test_two_outputs_are_two_files(here: Here, tmp_path: Path, way: str) -> None
     assert everything(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_two_outputs_are_two_files_before_there_is_any(here: Here, tmp_path: Path) -> None:
     before = everything(tmp_path)
     Path("later.csv").symlink_to("new.csv")
@@ -300,6 +302,7 @@ def test_two_outputs_are_two_files_before_there_is_any(here: Here, tmp_path: Pat
     assert everything(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_page_and_its_picture_are_two_files_through_links_too(here: Here) -> None:
     Path("key.md").symlink_to("key-map.png")
     done = here("self", "self.json", "-o", "key.md")
@@ -360,6 +363,7 @@ def test_nothing_is_printed_into_inputs(tmp_path: Path, called: tuple[str, ...])
     assert everything(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_file_on_standard_input_is_not_overwritten(tmp_path: Path) -> None:
     fill(tmp_path)
     before = everything(tmp_path)
@@ -379,6 +383,7 @@ def test_a_file_on_standard_input_is_not_overwritten(tmp_path: Path) -> None:
     assert everything(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_both_outputs_do_not_go_to_standard_output(here: Here) -> None:
     done = here("check", "self.json", "mine.json", "--csv", "-")
     assert (done.code, done.out) == (2, "")
@@ -388,6 +393,7 @@ def test_both_outputs_do_not_go_to_standard_output(here: Here) -> None:
     assert Path("marks.md").exists()
 
 
+@pytest.mark.slow
 def test_devices_are_read_and_written_alike(here: Here) -> None:
     """Nothing is lost on /dev/null, nor through a pipe."""
     done = here("check", "self.json", "mine.json", "--csv", os.devnull, "-o", os.devnull)

@@ -28,6 +28,7 @@ def exact_norm(*numbers: float) -> float:
     return float(Fraction(isqrt(int(total * digits**2)), digits))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [(3e307, 4e307), (1e200, -1e200), (3e-200, 4e-200)])
 def test_norms_and_distances_are_those_of_fractions(first: float, second: float) -> None:
     problem = Problem(**of_values(first, second))

@@ -108,6 +108,7 @@ def test_a_pipe_gets_one_table_for_each_step() -> None:
     assert "columns" not in text
 
 
+@pytest.mark.slow
 def test_a_large_matrix_is_elided_with_a_note_and_full_shows_it() -> None:
     solution = self_attention([[1]] * 30, [[1]], [[1]], [[1]])
     text = drawn(solution, only="Q,A")

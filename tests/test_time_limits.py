@@ -102,7 +102,7 @@ def test_samples_names_no_file_without_a_sample(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["npz", "json", "tex", "html", "md", "csv"])
 def test_a_long_label_is_stored_once(ending: str, attncalc: Command, tmp_path: Path) -> None:
     """It was in every sentence and heading: 40 tokens made 100 MB of arrays."""

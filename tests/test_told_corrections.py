@@ -42,7 +42,6 @@ def test_a_correction_in_a_sentence_counts_and_is_reported(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "Q[2,1] should be -1 because 0·1 + 1·(-1) = -1",
         "I think Q[2,1] should be -1, and Q[3,2] should be 2",
         "the last row of Q should be (2.5, -2, 4)",
     ],
@@ -50,6 +49,34 @@ def test_a_correction_in_a_sentence_counts_and_is_reported(said: str) -> None:
 def test_a_correction_that_is_not_understood_is_listed(said: str) -> None:
     answer = read(WRONG + said + "\n")
     assert answer.has_unread_matrix
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "oops: the first entry of the second row should be -1, I typed it wrongly.",
+        "Typo above, bottom left of the small block: not 1.0, correct is -1.0",
+        "Ups: in der zweiten Zeile von Q muss die erste Zahl -1 sein.",
+        "訂正：2行目の最初は -1",
+        "Q[2,1] should be -1 because 0·1 + 1·(-1) = -1",
+    ],
+)
+def test_the_numbers_place_a_correction_in_any_words(said: str) -> None:
+    answer = read(WRONG + said + "\n")
+    assert answer.matrices["Q"].values.tolist() == RIGHT
+    assert "line 3: Q[2,1] is corrected here" in answer.remarks
+    assert not answer.has_unread_matrix
+
+
+def test_a_correction_that_fits_no_entry_or_several_is_listed() -> None:
+    assert read(WRONG + "Sorry, one entry above should be 9.\n").has_unread_matrix
+    several = read("Q = [1 3; 1 -1; 2.5 -2]\n\nOops, one entry above must be -1... or is it 1?\n")
+    assert several.has_unread_matrix
+
+
+def test_words_about_errors_before_the_steps_or_about_sums_correct_nothing() -> None:
+    for text in ("Sorry for being 2 days late.\n\n" + WRONG, WRONG + "each row should sum to 1\n"):
+        assert not any("corrected" in remark for remark in read(text).remarks)
 
 
 def test_the_last_version_of_a_corrected_matrix_counts() -> None:

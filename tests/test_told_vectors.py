@@ -107,6 +107,7 @@ def test_a_token_that_is_called_as_a_symbol_is_a_token(tmp_path: Path) -> None:
     assert not marking.is_provisional
 
 
+@pytest.mark.slow
 def test_means_are_columns_however_they_are_typed(tmp_path: Path) -> None:
     problem = Problem(
         X=np.array([[1, -2], [0, 1]]), W_Q=np.array([[2, -2], [2, 1]]),

@@ -99,6 +99,7 @@ def test_entries_of_given_matrices_are_watched_where_they_were_given(
         assert found.values[step, 2:8] == pytest.approx(wanted, abs=0)
 
 
+@pytest.mark.slow
 def test_means_of_a_batch_are_watched_and_written_out(attncalc: Command, tmp_path: Path) -> None:
     files = [str(tmp_path / f"{i}.json") for i in range(2)]
     for file, (X, target) in zip(files, EXAMPLES, strict=True):
@@ -150,6 +151,7 @@ def perplexities_of(problem: Problem) -> list[str]:
     return [f"perplexity exp({name} / 3) is {mean:.{problem.decimals}f}" for name, mean in means]
 
 
+@pytest.mark.slow
 def test_the_perplexity_is_beside_each_cross_entropy() -> None:
     problem = language(step="0.1", decimals=6)
     page = solve(problem).to_markdown().replace("&#95;", "_")
@@ -224,6 +226,7 @@ def page(attncalc: Command, tmp_path: Path) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_the_page_has_the_digits_of_the_table(attncalc: Command, page: Path) -> None:
     recorded = json.loads(read_page(page.read_text("utf-8")).one("script", id="problem").text)
     csv = attncalc("train", "--watch", "W_Q[1,1],dW_V[2,:]", "--format", "csv").out

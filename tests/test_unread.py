@@ -48,6 +48,7 @@ OTHER: dict[str, Any] = {
     "router_groups": 2,
     "top_groups": 2,
     "router": "sigmoid",
+    "router_scales": "inputs",
     "router_norm": False,
     "router_scale": 3,
     "read": "mean",
@@ -119,6 +120,7 @@ def test_a_setting_changes_the_calculation_or_is_refused(base: dict[str, Any]) -
     assert set(dropped) <= {"combine", "heads"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [TWO, FORWARD], ids=["attention", "feed-forward"])
 def test_a_setting_of_a_layer_changes_it_or_is_refused(part: dict[str, Any]) -> None:
     def stack(fields: dict[str, Any]) -> dict[str, Any]:

@@ -130,12 +130,14 @@ def test_the_limits_of_the_scale_are_equal_weights_and_a_hardmax_that_ties_share
     assert ladder == [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
 
 
+@pytest.mark.slow
 def test_a_mask_applies_at_both_limits() -> None:
     problem = Problem(**TWO, keep=[[0, 1]])
     assert study(problem, "scale=0:inf").digits[0] == ("0.00", "1.00")
     assert study(problem, "scale=0:inf").digits[-1] == ("0.00", "1.00")
 
 
+@pytest.mark.slow
 def test_a_longer_key_gets_the_largest_weight_when_its_score_is_larger() -> None:
     """Scores are 2 t and 1.7: they tie at 0.85, which is no value of the grid."""
     problem = Problem(**{**TWO, "K": [[2, 0], [0, Fraction(17, 10)]]})
@@ -144,6 +146,7 @@ def test_a_longer_key_gets_the_largest_weight_when_its_score_is_larger() -> None
     assert (found.output, found.before, found.after) == (0, (1,), (0,))
 
 
+@pytest.mark.slow
 def test_a_changeover_at_a_root_is_found_to_nine_digits() -> None:
     """With x in both query and key, x² = 2 is where the second key is passed."""
     problem = Problem(
@@ -154,6 +157,7 @@ def test_a_changeover_at_a_root_is_found_to_nine_digits() -> None:
     assert [each.at for each in found] == [pytest.approx(2.0, abs=1e-9)]
 
 
+@pytest.mark.slow
 def test_a_third_input_that_leads_for_a_moment_between_two_values_is_seen() -> None:
     """Scores t, 3 - t and 1.5001: the third is first between 1.4999 and 1.5001 alone."""
     third = Fraction(15001, 10000)
@@ -163,6 +167,7 @@ def test_a_third_input_that_leads_for_a_moment_between_two_values_is_seen() -> N
     assert [(each.before, each.after) for each in found] == [((1,), (2,)), ((2,), (0,))]
 
 
+@pytest.mark.slow
 def test_a_changeover_at_a_root_of_two_is_found_to_its_last_digits() -> None:
     """Of token 1, x in query and key, the score is x²; that of token 2 is a bias of 2."""
     W = [[1], [0]]
@@ -171,6 +176,7 @@ def test_a_changeover_at_a_root_of_two_is_found_to_its_last_digits() -> None:
     assert [each.at for each in found] == [pytest.approx(math.sqrt(2), abs=1e-12)]
 
 
+@pytest.mark.slow
 def test_inputs_that_always_tie_never_change() -> None:
     """Their scores are the same sums in another order: equal, but for the last bit of floats."""
     numbers = [1.1, 0.3, 0.7, 0.9, 0.21]
@@ -182,12 +188,14 @@ def test_inputs_that_always_tie_never_change() -> None:
     assert study(problem, "scale=0:inf").changeovers == ()
 
 
+@pytest.mark.slow
 def test_where_the_sign_of_the_scale_turns_the_last_becomes_first() -> None:
     (found,) = study(Problem(**TWO), "scale=-1:1").changeovers
     assert found.at == pytest.approx(0.0, abs=1e-9)
     assert (found.before, found.after) == ((1,), (0,))
 
 
+@pytest.mark.slow
 def test_measures_equal_plain_python() -> None:
     problem = read_problem(AVERAGE)
     watch = "A, entropy(A), max(A), norm(O), distance(O, V[b]), error(O, mean V[a,b])"
@@ -208,6 +216,7 @@ def test_measures_equal_plain_python() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_digits_equal_those_of_self() -> None:
     """Rounded at each step, with ties: the shown digits are those of exact decimals."""
     problem = read_problem(SAMPLES / "cross.json")
@@ -228,6 +237,7 @@ def test_a_direction_moves_a_row_and_is_exact() -> None:
     )  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_tokens_as_columns_are_changed_by_their_columns() -> None:
     rows = Problem(X=[[1, 2], [3, 4]], W_Q=[[1], [1]], W_K=[[1], [0]], W_V=[[1], [2]])
     turned = Problem(X=[[1, 3], [2, 4]], W_Q=[[1, 1]], W_K=[[1, 0]], W_V=[[1, 2]], layout="columns")
@@ -368,6 +378,7 @@ def test_a_billion_solves_are_refused_with_their_count_and_their_time(attncalc: 
     assert "this is 10,000,000,000 solves" in grid.err
 
 
+@pytest.mark.slow
 def test_a_limit_that_depends_on_a_bias_or_a_cap_is_refused(attncalc: Command) -> None:
     run = attncalc("vary", AVERAGE, "scale=0:inf", "--softcap", "5")
     assert "with a softcap scores have no limit at inf: give scale a largest value" in run.err
@@ -408,6 +419,7 @@ def test_json_has_the_keys_that_programs_read(attncalc: Command) -> None:
     assert json.loads(run.out)["rows"][1]["at"] == ["inf"]
 
 
+@pytest.mark.slow
 def test_the_table_lists_every_value_and_where_first_places_change(attncalc: Command) -> None:
     run = attncalc("vary", AVERAGE, "K[a] *= 0:3")
     assert run.code == 0
@@ -479,6 +491,7 @@ def test_what_was_read_is_never_written(attncalc: Command, tmp_path: Path) -> No
     assert mine.read_bytes() == Path(AVERAGE).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_number_of_solves_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = read_problem(AVERAGE)
     told: list[tuple[int, int]] = []
@@ -493,6 +506,7 @@ def test_the_number_of_solves_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(told) > 2
 
 
+@pytest.mark.slow
 def test_large_problems_skip_changeovers_with_a_note() -> None:
     rng = np.random.default_rng(0)
     X, W = rng.standard_normal((120, 2)), np.eye(2)

@@ -57,6 +57,7 @@ def vit(seed: int, channels: int = 1, d: int = 3, **more: Any) -> dict[str, Any]
 # -- digits ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize(
     ("channels", "norm", "activation"), [(1, "post", "relu"), (2, "pre", "gelu")]
@@ -432,7 +433,7 @@ def in_words(value: Any) -> str:
     return value if isinstance(value, str) else "wrong"
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "step", "wrong"), WRONG, ids=in_words)
 def test_wrong_tokens_are_recognised(code: str, step: str, wrong: Any) -> None:
     problem = Problem(**vit(5), rounding="each-step", decimals=4)

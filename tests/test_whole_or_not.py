@@ -75,6 +75,7 @@ WRITING = [
 Calls = list[tuple[dict[Path, list[bytes]], Path | None]]
 
 
+@pytest.mark.slow
 def test_every_command_that_writes_is_among_them() -> None:
     written = {(called[0], flag) for called in WRITING for flag in called if flag[0] == "-"}
     assert outputs_of_the_command() <= written
@@ -183,7 +184,7 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes | None]]:
     }
 
 
-@pytest.mark.campaign(8)
+@pytest.mark.slow
 def test_a_disk_that_fails_at_any_call_changes_nothing(
     asked: tuple[dict[Path, bytes], Path | None], tmp_path: Path
 ) -> None:

@@ -17,7 +17,8 @@ from attncalc.problem.replacing import replacing
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
-from attncalc.solving.why import Part, attributed, checked, why
+from attncalc.solving.why import Part, attributed, checked, ends_of, why
+from attncalc.solving.why_score import why_score
 
 SAMPLES = sorted(
     each.relative_to(BUNDLED).with_suffix("").as_posix()
@@ -61,14 +62,62 @@ def test_scores_are_split_over_features_and_outputs_over_tokens() -> None:
     assert float(found.value) == pytest.approx(np.log(weights[2]), abs=1e-12)
 
 
+def test_a_score_is_one_table_of_features_biases_positions_and_mask() -> None:
+    """Against plain numpy: biases, rope, ALiBi, a mask with values, and two heads."""
+    rng = np.random.default_rng(3)
+    r = lambda *shape: np.round(rng.normal(size=shape), 2)  # noqa: E731 - short matrices
+    X, W_Q, W_K, W_V, b_Q, b_K, M = r(3, 4), r(4, 4), r(4, 4), r(4, 4), r(1, 4), r(1, 4), r(3, 3)
+    for rows in (3, 60):  # exact decimals, and floats
+        own = np.resize(X, (rows, 4))
+        bias = np.resize(M, (rows, rows))
+        problem = Problem(X=own, W_Q=W_Q, W_K=W_K, W_V=W_V, b_Q=b_Q, b_K=b_K, heads=2, bias=bias,
+                          positions="rope", rope_pairing="halves", decimals=6)  # fmt: skip
+        solution = solve(problem)
+        found = why_of_problem(solution, "S_masked[2,3,1]").found[0]
+        parts = {part.text: float(part.value) for part in found.parts}
+        head, (i, j), root = slice(2, 4), (2, 0), np.sqrt(2)
+        q, k = own[i] @ W_Q[:, head], own[j] @ W_K[:, head]
+        full = q + b_Q[0, head], k + b_K[0, head]
+        turns = [np.array([[np.cos(p), -np.sin(p)], [np.sin(p), np.cos(p)]]) for p in (i, j)]
+        expected = {f"feature {c + 1}": q[c] * k[c] / root for c in range(2)}
+        expected |= {"bias of Q": b_Q[0, head] @ full[1] / root,
+                     "bias of K": q @ b_K[0, head] / root,
+                     "rotation by positions": (turns[0] @ full[0]) @ (turns[1] @ full[1]) / root
+                     - full[0] @ full[1] / root, "mask: bias[3,1]": bias[i, j]}  # fmt: skip
+        assert parts == pytest.approx(expected, abs=1e-12)
+        assert sum(parts.values()) == pytest.approx(solution.floats["S_masked"][1, i, j], abs=1e-12)
+        assert "features are those of (Q - b_Q)·(K - b_K); products times 0.707107" in found.how
+
+
+def test_a_forbidden_score_says_which_mask_forbids_it() -> None:
+    solution = solve(Problem(Q=[[1, 2], [3, 4]], K=[[1, 0], [0, 1]], V=[[1], [2]], causal=True))
+    parts = why_of_problem(solution, "S_masked[1,2]").parts
+    assert [part.text for part in parts] == ["Q[1,1]·K[2,1]", "Q[1,2]·K[2,2]",
+                                             "forbidden by causal"]  # fmt: skip
+    assert float(parts[-1].value) == -np.inf
+
+
+@pytest.mark.parametrize("name", mostly_slow(SAMPLES, 6))
+def test_every_score_is_the_sum_of_its_table(name: str) -> None:
+    solution = solve(read_problem(BUNDLED / f"{name}.json"))
+    for step in solution.plan:
+        shape = solution.shape_of(step.name)
+        for place in {(0,) * len(shape), tuple(side - 1 for side in shape)}:
+            if (found := why_score(solution, step, place)) is not None:
+                shown: Any = solution.shown(step.name)
+                for index in place:
+                    shown = shown[index]
+                near = 0.6 * 10**-solution.problem.decimals
+                assert shown == "-inf" or abs(float(found.value) - float(shown)) < near, step.name
+
+
 def test_a_logit_is_the_sum_of_its_components() -> None:
     solution = solve(read_problem(BUNDLED / "gpt.json"))
     logits = np.asarray(solution.carried["logits"], dtype=float)
     weight = np.zeros(logits.shape)
     weight[0, 1], weight[0, 2] = 1, -1
-    parts, tokens = attributed(solution, {"logits": weight})
-    X = np.asarray(solution.problem.given["X"], dtype=float)
-    whole = (tokens * X).sum() + sum(part.value for part in parts)
+    parts, ends, _ = attributed(solution, {"logits": weight})
+    whole = sum(part.value for part in (*parts, *ends_of(solution, ends, {})))
     assert whole == pytest.approx(logits[0, 1] - logits[0, 2], abs=1e-12)
     names = [part.text for part in parts]
     assert names == ["O, head 1", "O, head 2", "F_2", "beta_out", "b_out"]
@@ -140,6 +189,7 @@ def heads_of(model: Any, parts: dict[str, float], torch: Any) -> dict[str, float
     return found
 
 
+@pytest.mark.slow
 def test_zero_for_a_part_changes_the_number_by_exactly_that_part() -> None:
     """Every part of a sum of products, by replacing one of its factors by 0."""
     problem = read_problem(BUNDLED / "self.json")

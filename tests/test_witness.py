@@ -55,9 +55,8 @@ def test_a_mistake_among_the_numbers_stays() -> None:
 
 def test_letters_that_are_read_as_digits_are_reported() -> None:
     answer = read("K:\n3 -O.5\n2 -1.5\n-2.5 3.5\n")
-    assert "lines 2 to 4: read as K, because its numbers are those of K, with -O.5 as -0.5" in (
-        answer.remarks
-    )
+    because = "its numbers are those of K (letters read as digits: -O.5 = -0.5)"
+    assert f"lines 2 to 4: read as K, because {because}" in answer.remarks
 
 
 def test_a_named_matrix_of_its_shape_is_never_replaced_by_numbers_that_agree() -> None:

@@ -2,12 +2,14 @@
 
 import json
 import re
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 from conftest import GOOD, Command
 
-from attncalc import Problem, read_problem, self_attention, solve
+from attncalc import Problem, check, new, read_problem, self_attention, solve
+from attncalc.base.rounding import half_away
 from attncalc.equations.expressions import (
     Expression,
     Negative,
@@ -20,7 +22,8 @@ from attncalc.equations.expressions import (
 )
 from attncalc.problem.samples import sample
 from attncalc.reading import read_stream
-from attncalc.solving.work import Fractions
+from attncalc.reading.plain.valuing import value_of
+from attncalc.solving.work import Fractions, Work
 from attncalc.writing.document import Given
 from attncalc.writing.html.mathml import MathMl
 from attncalc.writing.latex_math import TexMath
@@ -102,6 +105,7 @@ def test_equals_only_where_the_shown_value_is_exact() -> None:
     assert work(wider, "S_scaled") == ["S_scaled[1,1] = 16.00 / √4 = 8.00"]
 
 
+@pytest.mark.slow
 def test_each_kind_is_described() -> None:
     masked = work(homework("masks"))
     assert "S_masked[1,2] = 1.41 + (-1) ≈ 0.41" in masked
@@ -359,6 +363,7 @@ def test_an_ascii_terminal_reads_the_work_too(attncalc: Command) -> None:
     assert "Q[1,1] = (1*0) + (-1*1) + (0*-0.5) + (2*1) = 1.00" in run.out
 
 
+@pytest.mark.slow
 def test_work_costs_no_more_than_it_must_for_a_large_problem() -> None:
     """One entry of 400 tokens is not the work of 160,000."""
     tokens = [[i % 7, i % 3] for i in range(400)]
@@ -476,3 +481,28 @@ def normalised_without_gain() -> Problem:
     for name in ("gamma_1", "beta_1"):
         del said[name]
     return read_stream(json.dumps(said).encode(), "problem.json")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_line_of_a_correction_gives_its_result(seed: int) -> None:
+    """Products and sums of the written numbers, rounded, are the result, for every entry."""
+    solution = solve(new(tokens=3, seed=seed))
+    plain, closing = (Work(solution, comes_out=each) for each in (False, True))
+    missed = 0
+    for step in solution.plan:
+        for line, usual in zip(closing.lines(step), plain.lines(step), strict=True):
+            form = in_text(line.forms[-1]).replace("−", "-")
+            if (value := value_of(form)) is not None:
+                assert f"{half_away(Decimal(float(value)), 2):.2f}" == line.result.text, form
+            worth = value_of(in_text(usual.forms[-1]))
+            missed += worth is not None and abs(float(worth) - float(line.result.text)) > 0.005
+    assert missed or seed  # the usual line does not always give it
+
+
+def test_a_correction_shows_the_digits_that_it_needs() -> None:
+    problem = Problem(
+        X=[[1, 2], [0, 1], [2, -1]], W_Q=[[1, 0], [1, 1]], W_K=[[0, 1], [1, -1]],
+        W_V=[[1, 1], [0, 2]], decimals=2,
+    )  # fmt: skip
+    said = str(check(problem, {"O": [[1.23, 3.25], [1.44, 1.70], [0.86, 3.99]]}))
+    assert "O[3,1] = (0.667·1.00) + (0.329·0.00) + (0.005·2.00) ≈ 0.68" in said

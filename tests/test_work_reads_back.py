@@ -4,6 +4,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from conftest import many
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,6 +63,7 @@ def check(line: ReadLine, decimals: int) -> None:
         assert line.sign == "≈"
 
 
+@pytest.mark.slow
 @many(80)
 @given(kinds(rounding=("each-step",), decimals=4), st.sampled_from(FORMS))
 def test_the_numbers_of_each_line_are_those_really_used(kind: Kind, form: Form) -> None:
@@ -77,6 +79,7 @@ def test_the_numbers_of_each_line_are_those_really_used(kind: Kind, form: Form) 
             known[line.entry] = Fraction(line.result)
 
 
+@pytest.mark.slow
 @many(80)
 @given(kinds(rounding=("display",), decimals=3), st.sampled_from(FORMS))
 def test_fractions_are_exact(kind: Kind, form: Form) -> None:
@@ -96,6 +99,7 @@ def test_fractions_are_exact(kind: Kind, form: Form) -> None:
     assert len(shown) == sum(solution[name].size for name in rational if name in solution.floats)
 
 
+@pytest.mark.slow
 @many(60)
 @given(kinds(rounding=("display",), decimals=3), st.sampled_from(FORMS))
 def test_a_mark_shows_that_a_displayed_zero_is_not_zero(kind: Kind, form: Form) -> None:

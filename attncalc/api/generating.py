@@ -20,6 +20,7 @@ from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
 from attncalc.studies import generate as generating
 from attncalc.studies.generate import (
+    NO_CACHE,
     USUAL,
     Cache,
     Ids,
@@ -50,6 +51,7 @@ def generate(
     beams: int = 1,
     length_penalty: float = 1.0,
     eos: int | Sequence[int] | None = None,
+    family: Any = None,
 ) -> Study:
     """Generate tokens: greedily, at random, or by a beam search.
 
@@ -70,6 +72,8 @@ def generate(
         divided by its number of new tokens to the power of the penalty.
     eos
         The token or tokens that end a sequence; None for those of the model, () for none.
+    family
+        As in `open_model`.
 
     Returns
     -------
@@ -87,7 +91,8 @@ def generate(
     >>> generate(sample("model").path, 2, tokens=[2, 4, 7]).found.tokens
     (10, 2)
     """
-    made, end = source_of(source, Given(tokens, text, None, spectrogram, decoder_tokens))
+    given = Given(tokens, text, None, spectrogram, decoder_tokens, family=family)
+    made, end = source_of(source, given)
     if eos is not None:
         end = (eos,) if isinstance(eos, int) else tuple(eos)
     count = min(USUAL, max(room(made), 1)) if count is None else count
@@ -131,7 +136,7 @@ def source_of(
 
 def _with_start(folder: Path, given: Given) -> Given:
     """Return the input with the start token of the decoder, for a model with an encoder."""
-    model = Model(folder)
+    model = Model(folder, family=given.family)
     if given.decoder_tokens is not None or model.decoder is None:
         return given
     start = model.said_of_tokens("decoder_start_token_id") or model.said_of_tokens("bos_token_id")
@@ -172,7 +177,8 @@ class _OfModel:
         self.prompt: Ids = tuple(opened.asks)
         self.places = model.places
         self.title = f"{model.family.title} ({model.folder.name})"
-        self.remarks: tuple[str, ...] = opened.remarks
+        self._is_cached = not any("equations" in each for each in self._layers)
+        self.remarks: tuple[str, ...] = (*opened.remarks, *(() if self._is_cached else (NO_CACHE,)))
 
     def logits(self, ids: Ids, cache: Cache) -> tuple[Matrix, Cache]:
         """Return the logits after these tokens, and the cache with all of them."""
@@ -187,7 +193,7 @@ class _OfModel:
             own = {name: each for name, each in cache.items() if name.startswith(start)}
             problem = Problem(**_with_past(layer, as_past(own)), **tokens, **self._memory)
             last = LAST if number < len(self._layers) else plan(problem)[-2].name
-            names = [f"{side}K", f"{side}V"]
+            names = [f"{side}K", f"{side}V"] if self._is_cached else []
             solution = solve(problem, keep=(last, *names), proves=False)
             kept |= grown(own, solution.floats, names, start)
             tokens = {"X1" if self._memory else "X": Owned(solution[last])}

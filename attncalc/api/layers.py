@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from attncalc.writing.document import Document
 
 Told = Callable[[int], None] | None
-_CHANGE = re.compile(r"(\d{1,6})\.(?:(\d{1,6})|(\w+)(\[[^\]]*\])?)")
+_CHANGE = re.compile(r"(\d{1,6})\.((?:self\.|cross\.)?)(?:(\d{1,6})|(\w+)(\[[^\]]*\])?)")
 _PATCH = re.compile(r"(.+):(\d{1,6}\..+)", re.DOTALL)
+_HEAD = re.compile(r"((?:self\.|cross\.)?)H\[(\d+),:,:\]")
 
 
 def layers(
@@ -338,7 +339,7 @@ class Change(NamedTuple):
 
 
 def read_change(text: str) -> Change:
-    """Return the change that a text such as 3.2, 3.F_2 or 4.H[2,:,:] names.
+    """Return the change that a text such as 3.2, 3.F_2, 4.H[2,:,:] or 4.cross.2 names.
 
     Raises
     ------
@@ -354,10 +355,11 @@ def read_change(text: str) -> Change:
     if match is None:
         raise InputError(
             f"{quoted(text)} names no step of a layer: write 3.2 (layer 3, head 2), 3.F_2 or "
-            "3.H[2,4,:]"
+            "3.H[2,4,:], of a decoder with cross-attention 3.self.2 or 3.cross.2"
         )
-    layer, head, step, index = match.groups()
-    return Change(text.strip(), int(layer), f"H[{head},:,:]" if head else f"{step}{index or ''}")
+    layer, side, head, step, index = match.groups()
+    entry = f"H[{head},:,:]" if head else f"{step}{index or ''}"
+    return Change(text.strip(), int(layer), f"{side}{entry}")
 
 
 def read_patch(text: str) -> Change:
@@ -386,8 +388,14 @@ def _changed(problem: Problem, clean: Solution, changes: list[Change]) -> Proble
     known = by_name(clean.plan)
     for each in changes:
         entry = each.entry
-        if problem.n_heads == 1 and entry == "H[1,:,:]":
-            entry = "H"  # the only head has no axis of its own
+        head = _HEAD.fullmatch(entry)
+        if head and not head[1] and "H" not in clean.floats and "self.H" in clean.floats:
+            raise InputError(
+                f"{each.text}: layer {each.layer} has two attentions: write {each.layer}.self."
+                f"{head[2]} or {each.layer}.cross.{head[2]}"
+            )
+        if head and head[2] == "1" and clean.floats.get(f"{head[1]}H", np.zeros(())).ndim == 2:
+            entry = f"{head[1]}H"  # the only head has no axis of its own
         try:
             found = chosen_entries(clean, [entry], known)
         except InputError as error:

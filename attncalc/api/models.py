@@ -64,6 +64,7 @@ def open_model(
     layer: int | None = None,
     report: Report | None = None,
     config: Any = None,
+    family: Any = None,
     **conventions: Any,
 ) -> Problem:
     """Open the folder of a model, run its layers on an input, and return one as a problem.
@@ -99,6 +100,9 @@ def open_model(
         Called with the number of finished layers, and of all.
     config
         The config of a state dict: a mapping, or an object with `to_dict`.
+    family
+        A JSON file that describes the family of the model, or its content as a mapping
+        (docs/models.md); None for the family.json of the folder, or for a known family.
     **conventions
         Fields of `Problem` in place of the model's. The masks `ignore`, `keep` and `bias`, and
         settings of a layer, such as `softcap`, apply to all layers up to the returned one; with
@@ -132,6 +136,7 @@ def open_model(
 
         inputs = {"tokens": tokens, "text": text, "image": image, "spectrogram": spectrogram}
         inputs |= {"decoder_tokens": decoder_tokens, "type_ids": type_ids, "layer": layer}
+        inputs |= {"family": family}
         with saved(unwrapped(folder), config) as place:
             return open_model(
                 place, **inputs, decoder_ignore=decoder_ignore, report=report, **conventions
@@ -139,7 +144,7 @@ def open_model(
     if config is not None:
         raise InputError("config is for a state dict: a folder has its own")
     given = Given(
-        tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore=decoder_ignore
+        tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore, family
     )
     opened = Opened(Path(folder), given)
     after = None if report is None else _of(opened.runs_to(layer), report)
@@ -147,11 +152,11 @@ def open_model(
 
 
 class Given(NamedTuple):
-    """The input of a model: one of the first four, and additional arrays.
+    """The input of a model: one of the first four, additional arrays, and its family.
 
     Parameters
     ----------
-    tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore
+    tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore, family
         As in `open_model`.
     """
 
@@ -162,6 +167,7 @@ class Given(NamedTuple):
     decoder_tokens: Sequence[int] | None = None
     type_ids: Sequence[int] | None = None
     decoder_ignore: Any = None
+    family: Any = None
 
     @property
     def what(self) -> str:
@@ -207,7 +213,8 @@ class Opened:
     ) -> None:
         self._given, self._what, self._needed = given, given.what, needed
         self._said = {name: said.get(name, name) for name in Given._fields}
-        self._first = Model(folder, "tokens" if self._what == "text" else self._what)
+        takes = "tokens" if self._what == "text" else self._what
+        self._first = Model(folder, takes, given.family)
         decoder = None if given.decoder_tokens is None else self._first.decoder
         if given.decoder_tokens is not None and decoder is None:
             raise InputError(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,18 +17,24 @@ from attncalc.problem.fields import LAST
 from attncalc.reading.models.tokens import ids_of
 from attncalc.solving.choosing import by_name, chosen_entries
 from attncalc.solving.solution import Solution, solve
-from attncalc.solving.why import Part, Why, attributed, checked, inside
+from attncalc.solving.why import TOKENS, Part, Why, attributed, checked, ends_of, inside
 from attncalc.solving.why import why as parts_of_entry
+from attncalc.solving.why_score import why_score
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from attncalc.writing.document import Document
 
-_LOGIT = re.compile(r"""\s*+logits\[\s*+(\d++)\s*+,\s*+(\d++|'[^']*+'|"[^"]*+")\s*+\]\s*+""")
+_OUTPUT = re.compile(
+    r"""\s*+(logits|[FG]_pre|Y)\[\s*+(\d++)\s*+,\s*+(\d++|'[^']*+'|"[^"]*+")\s*+\]\s*+"""
+)
+_OF_LAYER = re.compile(r"\s*+(\d{1,6})\.(\w.*+)", re.DOTALL)
 HOW = "contributions of the embedding, heads and feed-forward parts; normalization scales fixed"
 DECIMALS = 4
 """Decimals of the parts of a model's logits."""
+NAMES = {"X": "embedding", "P": "positions", "T": "token types", "class_token": "class token"}
+"""What the first layer of a model reads."""
 Logits = list[tuple[int, int, int]]
 """Rows and columns of logits as written, each with its sign."""
 
@@ -106,25 +113,27 @@ def why_of_problem(solution: Solution, entry: str, of: str | None = None) -> Why
         If there is no such entry or component.
     """
     title, decimals = solution.problem.title or "Why", solution.problem.decimals
-    logits = read_logits(entry)
-    if logits and any(step.name == "logits" for step in solution.plan):
-        start, value = _weighed(solution, logits, 1)
+    name, logits = read_logits(entry)
+    if name == "logits" and any(step.name == name for step in solution.plan):
+        start, value = _weighed(solution, name, logits, 1)
         if of is not None:
-            found = _inside(entry, of, inside(solution, start, of))
-            return Whys((found,), title, decimals)
-        parts, tokens = attributed(solution, start)
-        X = np.asarray(solution.problem.given["X"], dtype=float)
-        parts = (Part("X", float((tokens * X).sum())), *parts)
+            return Whys((_inside(solution, start, entry, of),), title, decimals)
+        made = attributed(solution, start)
+        parts = (*ends_of(solution, made.ends, {}), *made.parts)
         dtype = solution.problem.dtype
-        return Whys((checked(entry, HOW, value, parts, dtype),), title, decimals)
+        return Whys((checked(entry, _how(made.fixed), value, parts, dtype),), title, decimals)
     if len(logits) > 1:
-        raise InputError(f"{quoted(entry)}: this problem has no logits")
+        raise InputError(f"{quoted(entry)}: this problem has no {name}")
     if of is not None:
         raise InputError("the parts of a component are those of a logit: name one, as logits[1,2]")
     known = {step.name: step for step in solution.plan}
     entries = chosen_entries(solution, [entry], by_name(solution.plan))
     pairs = [(name, place) for name, places in entries.items() for place in places]
-    return Whys(tuple(parts_of_entry(solution, known[n], at) for n, at in pairs), title, decimals)
+    found = (
+        why_score(solution, known[n], at) or parts_of_entry(solution, known[n], at)
+        for n, at in pairs
+    )
+    return Whys(tuple(found), title, decimals)
 
 
 def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None) -> Whys:
@@ -146,53 +155,89 @@ def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None
     InputError
         If it is another entry, or no part of the model adds to the logits directly.
     """
-    model, folder = opened.model, opened.model.folder
-    logits = read_logits(entry, lambda text: ids_of(folder, text))
+    if match := _OF_LAYER.fullmatch(entry):
+        return _of_layer(opened, said, int(match[1]), match[2], of)
+    title, decimals = opened.model.family.title, said.get("decimals", DECIMALS)
+    name, logits = read_logits(entry, partial(_ids, opened))
     if not logits:
         raise InputError(
-            f"{quoted(entry)}: of a model, ask for a logit: logits[2,40], or a difference: "
-            "logits[2,40] - logits[2,'cat'] (rows from 1; columns are tokens or their ids)"
+            f"{quoted(entry)}: of a model, ask for a logit, logits[2,40], a difference, "
+            "logits[2,40] - logits[2,'cat'] (rows from 1; columns are tokens or their ids), an "
+            "entry of the last outputs, Y[2,1], or one of a layer, 3.S[1,2,3]"
         )
-    _check_adds(opened)
+    if name != LAST:
+        _check_head(opened)
     parts: list[Part] = []
     start: dict[str, Matrix] = {}
-    value = 0.0
+    fixed: list[str] = []
     for number, solution in _backwards(opened, said):
         if not start:
-            start, value = _weighed(solution, logits, 0)
+            start, value = _weighed(solution, name, logits, 0 if name == "logits" else 1)
         where = f"layer {number}, "
         if of is not None and of.startswith(where):
-            found = _inside(entry, of, inside(solution, start, of, where))
-            return Whys((found,), model.family.title, DECIMALS)
-        made, tokens = attributed(solution, start, where)
-        parts[:0] = made
-        start = {LAST: tokens}
+            return Whys((_inside(solution, start, entry, of, where),), title, decimals)
+        made = attributed(solution, start, where)
+        parts[:0] = made.parts
+        fixed[:0] = made.fixed
+        start = {LAST: next((made.ends[n] for n in TOKENS if n in made.ends), np.zeros(0))}
     if of is not None:
         names = [name for each in parts for name in each.asks]
         raise InputError(f"{quoted(of)} is no component: there are {', '.join(names)}")
-    parts[:0] = _embedded(solution, tokens, opened.first)
-    found = checked(entry.strip(), HOW, value, tuple(parts), solution.problem.dtype)
-    return Whys((found,), model.family.title, DECIMALS)
+    first = f"input of layer {opened.first}" if opened.first else NAMES["X"]
+    called = NAMES | {f"{name}1": each for name, each in NAMES.items()} | {"X": first, "X1": first}
+    parts[:0] = ends_of(solution, made.ends, called)
+    how = _how(tuple(fixed))
+    found = checked(entry.strip(), how, value, tuple(parts), solution.problem.dtype)
+    return Whys((found,), title, decimals)
 
 
-def _check_adds(opened: Opened) -> None:
-    """Refuse a model whose parts do not add to logits of tokens."""
-    model = opened.model
-    if model.takes != "tokens" or model.family.decoder is not None or opened.ids == []:
-        raise InputError("why reads models of one stack of layers over tokens, such as GPT-2")
-    if model.layer(0).get("norm") not in ("pre", "around", "output"):
-        raise InputError(
-            f"{model.family.title} normalizes after each part, so no part adds to the logits "
-            "directly: open a layer with attncalc open, and ask why of it"
+def _of_layer(opened: Opened, said: Fields, number: int, entry: str, of: str | None) -> Whys:
+    """Return the parts of an entry of a layer; what can be asked next is of the same layer."""
+    solution = solve(opened.problem(number, said), proves=False)
+    found = why_of_problem(solution, entry, of).found
+    start = f"{number}."
+    found = tuple(
+        each._replace(
+            parts=tuple(p._replace(asks=tuple(f"{start}{a}" for a in p.asks)) for p in each.parts)
         )
-    if model.head is None or model.has_classes:
-        raise InputError("this model has no logits of tokens: its folder holds no such head")
+        for each in found
+    )
+    title = f"{opened.model.family.title}, layer {number}"
+    return Whys(found, title, said.get("decimals", DECIMALS))
+
+
+def _how(fixed: tuple[str, ...]) -> str:
+    """Return the sentence about contributions, with the steps whose factors are fixed."""
+    more = f"; factors of {', '.join(dict.fromkeys(fixed))} fixed" if fixed else ""
+    return f"{HOW}{more}"
+
+
+def _ids(opened: Opened, text: str) -> list[int]:
+    """Return the ids of a text: tokens, or the class of this name."""
+    model = opened.model
+    if not model.has_classes:
+        return ids_of(model.folder, text)
+    names = model.config.get("id2label", {})
+    names = names if isinstance(names, dict) else {}
+    return [int(key) for key, name in names.items() if name == text and str(key).isdecimal()]
+
+
+def _check_head(opened: Opened) -> None:
+    """Refuse a model without logits, or the encoder before a decoder."""
+    model = opened.model
+    if model.head is None:
+        has_more = model.decoder is not None
+        more = "give --decoder-tokens for those of its decoder, or " if has_more else ""
+        raise InputError(
+            f"this model has no logits of tokens: its folder holds no such head: {more}ask for an "
+            "entry of a layer, as 0.S[1,2,3], or of the last outputs, as Y[1,1]"
+        )
 
 
 def _backwards(opened: Opened, said: Fields) -> Iterator[tuple[int, Solution]]:
     """Run all layers, and yield the solution of each, the last first: one is in memory at a time.
 
-    The last has the head, at every token.
+    The last has the head, at every token if it reads the last one.
     """
     last = opened.model.count - 1
     read = [opened.start(said)]
@@ -201,33 +246,26 @@ def _backwards(opened: Opened, said: Fields) -> Iterator[tuple[int, Solution]]:
         read.append(opened.after(made.floats[LAST]))
     for number in range(last, opened.first - 1, -1):
         problem = opened.at(number, read.pop(), ends=number == last)
-        if number == last and problem.read != "all":
+        if number == last and problem.read == "last":
             problem = problem.with_field("read", "all")
         yield number, solve(problem, proves=False)
 
 
-def _embedded(solution: Solution, tokens: Matrix, first: int) -> list[Part]:
-    """Return the contributions of what the first layer reads."""
-    given = solution.problem.given
-    X = np.asarray(given["X"], dtype=float)
-    name = f"input of layer {first}" if first else "embedding"
-    made = [Part(name, float((tokens * X).sum()))]
-    if "P" in given:
-        added = np.asarray(given["P"], dtype=float)[: len(X)]
-        made.append(Part("positions", float((tokens * added).sum())))
-    return made
-
-
-def _inside(entry: str, of: str, parts: tuple[Part, ...]) -> Why:
+def _inside(
+    solution: Solution, start: dict[str, Matrix], entry: str, of: str, where: str = ""
+) -> Why:
+    value, parts = inside(solution, start, of, where)
     if not parts:
         raise InputError(f"{quoted(of)} is no component with parts: ask why without it to see all")
-    what = "tokens" if parts[0].text.startswith("token ") else "features"
-    whole = sum(each.value for each in parts)
-    return Why(f"{of} in {entry.strip()}", f"the sum over {what}", whole, parts)
+    what = {"t": "tokens", "e": "experts"}.get(parts[0].text[0], "features")
+    name, dtype = f"{of} in {entry.strip()}", solution.problem.dtype
+    return checked(name, f"the sum over {what}", value, parts, dtype)
 
 
-def read_logits(entry: str, ids: Callable[[str], list[int]] | None = None) -> Logits:
-    """Return the places of logits in a difference, each with its sign; [] for other entries.
+def read_logits(entry: str, ids: Callable[[str], list[int]] | None = None) -> tuple[str, Logits]:
+    """Return the places of outputs in a difference, each with its sign, and the name of their step.
+
+    Of other entries, there are none.
 
     Parameters
     ----------
@@ -242,14 +280,13 @@ def read_logits(entry: str, ids: Callable[[str], list[int]] | None = None) -> Lo
         If a text is not one token.
     """
     one, _, other = entry.partition(" - ") if " - " in entry else entry.partition("-")
-    found: Logits = []
-    for text, sign in ((one, 1), (other, -1)):
-        match = _LOGIT.fullmatch(text)
-        if match:
-            found.append((int(match[1]), _column(match[2], ids), sign))
-        elif text.strip() or sign == 1:
-            return []
-    return found
+    matches = [_OUTPUT.fullmatch(text) for text in (one, other) if text.strip()]
+    names = {match and match[1] for match in matches}
+    if None in names or len(names) != 1:
+        return "", []
+    signed = zip(filter(None, matches), (1, -1), strict=False)
+    found = [(int(match[2]), _column(match[3], ids), sign) for match, sign in signed]
+    return str(names.pop()), found
 
 
 def _column(text: str, ids: Callable[[str], list[int]] | None) -> int:
@@ -263,16 +300,25 @@ def _column(text: str, ids: Callable[[str], list[int]] | None) -> int:
     return found[0]
 
 
-def _weighed(solution: Solution, logits: Logits, first: int) -> tuple[dict[str, Matrix], float]:
+def _weighed(
+    solution: Solution, name: str, logits: Logits, first: int
+) -> tuple[dict[str, Matrix], float]:
     """Return the weight of each logit in the number, and the number."""
-    made = np.asarray(solution.carried["logits"], dtype=float)
+    steps = {step.name for step in solution.plan}
+    capped = f"{name}_capped"
+    name = capped if first == 0 and capped in steps else name
+    if name not in steps:
+        there = [each for each in ("logits", "F_pre", "G_pre") if each in steps]
+        has = " and ".join(there) or "no logits"
+        raise InputError(f"{name}: this model has {has}")
+    made = np.asarray(solution.carried[name], dtype=float)
     weight = np.zeros(made.shape)
-    rows, columns = map(int, solution.shape_of("logits"))
+    rows, columns = map(int, solution.shape_of(name))
     for row, column, sign in logits:
         if not (1 <= row <= rows and first <= column < columns + first):
             raise InputError(
-                f"logits[{row},{column}]: the logits have rows 1 to {rows}, and columns {first} to "
+                f"{name}[{row},{column}]: it has rows 1 to {rows}, and columns {first} to "
                 f"{columns + first - 1}"
             )
         weight[row - 1, column - first] += sign
-    return {"logits": weight}, float((weight * made).sum())
+    return {name: weight}, float((weight * made).sum())

@@ -62,7 +62,10 @@ class DigitsWalk(Walk):
             codes[near] = NUMBER_OF[Status.ROUNDING]
         right = (values == shown) | ((decimals > asked) & is_rounded)
         codes[right | stands_for_minus_infinity(values, shown)] = NUMBER_OF[Status.CORRECT]
-        return codes, (decimals < asked) & is_rounded & (codes == NUMBER_OF[Status.WRONG])
+        coarse = (decimals < asked) & is_rounded
+        if (coarse & (codes == NUMBER_OF[Status.WRONG])).any():  # then 0.7 for 0.707 is not 0.70
+            codes[coarse & (codes == NUMBER_OF[Status.ROUNDING])] = NUMBER_OF[Status.WRONG]
+        return codes, coarse & (codes == NUMBER_OF[Status.WRONG])
 
     def is_near_key(self, name: str, written: WrittenMatrix) -> Matrix:
         """Return where the key can give a number, for any rounding of earlier values."""

@@ -145,8 +145,8 @@ class Key:
 
     @cached_property
     def work(self) -> Work:
-        """The written-out work of each entry."""
-        return Work(self.solution)
+        """The written-out work of each entry, with digits from which it comes out as shown."""
+        return Work(self.solution, comes_out=True)
 
     @cached_property
     def shown(self) -> Mapping[str, Matrix]:

@@ -17,9 +17,11 @@ from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.grading.rules import NUMBER_OF, Rules, Status
+from attncalc.grading.rules import ANY_SLIP, NUMBER_OF, Cause, Rules, Status
 from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.attention.declared import IN_ORDER, MOST_DECIMALS
+from attncalc.problem.fields import GIVEN
+from attncalc.problem.layers import STEP_TITLES
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import IN_FULL, Answer, WrittenMatrix
@@ -33,6 +35,7 @@ CONVENTIONS = (
     *("mask-forgotten", "mask-not-asked"),
 )
 """Recipes that are not mistakes in a lesson: it may use another convention."""
+_CUT = Cause("cut", "digits are cut off", "")
 Variant = Mapping[str, tuple[Any, str]]
 _COLUMNS: Variant = {"layout": ("columns", "tokens are columns")}
 _OUT_IN: Variant = {"weights_layout": ("out-in", "weights are stored as (out, in)")}
@@ -57,6 +60,8 @@ ALIKE, MOST_ALIKE = 0.0151, 0.5
 """The largest difference for a number to identify a row, and the share of numbers that must."""
 LIKE_A_FLOAT, NEAR = 6, 1e-5
 """The fewest significant digits of a float32, and its largest relative error."""
+OF_THE_SAME = 0.75
+"""The share of right numbers above which a result belongs to the givens of an earlier example."""
 SURELY_ROUNDED = 4
 """The number of decimals from which printed matrices probably have more digits."""
 
@@ -216,7 +221,7 @@ def _tried(
         return None
     check = partial(_checked, givens, matrices, own, read, said)
     first = best = check({})
-    tried = () if by_one else (*VARIANTS, *_scales(matrices))
+    tried = () if by_one else (*VARIANTS, *_scales(matrices), *_normalizers(matrices))
     chosen: Variant = {}
     for _ in range(MOST_AT_ONCE):
         start = chosen
@@ -262,6 +267,24 @@ def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:
     return ({"scale": (factor, f"the scores are divided by √{root}")},)
 
 
+def _normalizers(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:
+    """Return what replaces the softmax: the largest score alone, or each score over their sum."""
+    weights = matrices.get("A")
+    if weights is None or weights.values.shape[-2:] == (1, 1):
+        return ()
+    shares, says = weights.values, "each score is divided by the sum of its row"
+    found = []
+    ties = 1 / shares[shares > 0]
+    if (shares == 0).any() and (np.abs(ties - np.round(ties)) <= ALIKE * ties).all():
+        found.append({"normalizer": ("hardmax", "each query attends to its largest score alone")})
+    for scores in (matrices[name].values for name in ("S", "S_scaled") if name in matrices):
+        with np.errstate(all="ignore"):
+            made = [scores / scores.sum(axis=axis, keepdims=True) for axis in (-1, -2)]
+        if scores.shape == shares.shape and any(np.abs(m - shares).mean() <= ALIKE for m in made):
+            found.append({"normalizer": ("sum", says)})
+    return tuple(found[:1])
+
+
 def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
     """Return the problem of an example; None if there is none."""
     whole = {
@@ -269,7 +292,7 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
         for name, each in matrices.items()
         if not each.problem and not np.isnan(each.values).any()
     }
-    fields = {name: each for name, each in whole.items() if name not in IN_ORDER[3:]}
+    fields = {n: each for n, each in whole.items() if n in GIVEN and n not in IN_ORDER[3:]}
     made = {name for name, tokens in _TOKENS.items() if _has(fields, f"W_{name}", tokens)}
     there = made | (fields.keys() & {*_TOKENS})
     for name in _TOKENS:
@@ -292,8 +315,11 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
     most = max((int(each[each < IN_FULL].max(initial=0)) for each in decimals), default=0)
     given = {name: _typed(each) for name, each in fields.items()}
     counts = {name: int(each.decimals.max()) for name, each in fields.items()}
+    heads = max((len(each.values) for each in whole.values() if each.values.ndim == 3), default=0)
     return _Givens(
-        given | ({"scale": "none"} if scores == "S_scaled" and "S" in fields else {}),
+        given
+        | ({"scale": "none"} if scores == "S_scaled" and "S" in fields else {})
+        | ({"heads": heads} if heads else {}),
         filled,
         {name: count for name, count in counts.items() if 1 <= count < IN_FULL},
         min(max(most, 1), MOST_DECIMALS),
@@ -361,10 +387,11 @@ def _checked(
         return None
     if rounded:
         under = (*under, f"{of_each([*rounded])} {'are' if len(rounded) > 1 else 'is'} rounded")
-    judge = _Judge(marking, under)
+    names = tuple(name for name in givens.fields if name not in givens.filled and name in matrices)
+    others = [each for each in own if each in STEP_TITLES and each not in {*steps, *names}]
+    judge = _Judge(marking, under, own, others)
     judged = [judge.judged(each) for each in marking.steps]
     shown = tuple(each for said_of in judged for each in said_of if each.name not in there)
-    names = tuple(name for name in givens.fields if name not in givens.filled and name in matrices)
     lost = sum(
         matrices[name].values.size
         for name in own
@@ -439,8 +466,10 @@ def _follows(key: Key, step: Step, givens: _Givens) -> bool:
 class _Judge:
     """Finds the errors of each step, and the conventions under which other entries are right."""
 
-    def __init__(self, marking: Marking, under: tuple[str, ...]) -> None:
-        self.marking, self.under = marking, under
+    def __init__(
+        self, marking: Marking, under: tuple[str, ...], own: frozenset[str], others: Sequence[str]
+    ) -> None:
+        self.marking, self.under, self.of_example, self.others = marking, under, own, others
         self.mended: Known | None = None
 
     @cached_property
@@ -461,24 +490,63 @@ class _Judge:
         wrong = marks.statuses == NUMBER_OF[Status.WRONG]
         wrong &= ~_is_float(written, marks.expected) & ~self._is_shown(written, marks.expected)
         meant = next((each for each in marks.causes if each.family in CONVENTIONS), None)
-        if not wrong.any() or meant is not None:
+        wrong &= meant is None
+        cut, others = self._cut(marks, meant.says if meant else "")
+        if cut.sum() > (others & ~wrong).sum():
+            meant, cut = meant or _CUT, cut & False
+        meant, wrong = None if cut.any() else meant, wrong | cut
+        if not wrong.any() or meant not in (None, _CUT):
             under = (*self.under, meant.says) if meant else self.under
             return [Finding(RIGHT, name, under=under)]
         under, wrong, expected = self._best(marks, wrong)
-        if (wrong == ~np.isnan(written.values)).all() and not self._is_printed(marks.step):
-            why = "no entry follows from the values read before it"
-            return [Finding(UNCHECKED, name, why=why)]
         if not wrong.any():
             return [Finding(RIGHT, name, under=under)]
+        if why := self._unsure(marks, wrong):
+            return [Finding(UNCHECKED, name, why=why)]
         points = np.where(wrong, expected, written.values)
         behind = self.marking.key.slack.behind(points, self._fine(written))
         self.mended = (self.mended or self.own).with_matrices({name: points}, {name: behind})
-        causes = [each.says for each in marks.causes if under == self.under]
+        own = marks.causes if under == self.under else ()
+        causes = [each.says for each in own if each.code != ANY_SLIP]
         said = Finding(WRONG, name, under=under, why="; ".join(causes[:2]))
+        if cut.any():
+            said = said._replace(why="its digits are cut off, where others are rounded")
         return [
             said._replace(**self._entry(written, (*place,), expected))
             for place in np.argwhere(wrong).tolist()
         ]
+
+    def _cut(self, marks: StepMarks, says: str) -> tuple[Matrix, Matrix]:
+        """Return which entries are cut and not rounded, and which are not cut."""
+        written, step = marks.written, marks.step
+        assert written is not None
+        right, cut = (self._styles(step.name, written, cuts=each) for each in (False, True))
+        for under, made in () if marks.way else self._otherwise(step):
+            if under == says and made.low.shape == written.shape:
+                right |= self._is_near(written, made)
+                cut |= _is_cut(written, made.middle)
+        broken = written.values != np.round(written.values)
+        return cut & ~right & broken, ~cut & broken
+
+    def _styles(self, name: str, written: WrittenMatrix, *, cuts: bool) -> Matrix:
+        """Return which entries agree with a flawless script that cuts digits, or that rounds."""
+        found = np.zeros(written.shape, dtype=bool)
+        for style, script in self.marking.key.scripts.items():
+            is_so = (style.rule == "truncate") == cuts
+            if is_so and name in script and script[name].shape == written.shape:
+                found |= script[name] == written.values
+        return found
+
+    def _unsure(self, marks: StepMarks, wrong: Matrix) -> str:
+        """Return why a step may follow from something else than the given matrices; "" if not."""
+        written, step = marks.written, marks.step
+        assert written is not None
+        if (wrong == ~np.isnan(written.values)).all() and not self._is_printed(step):
+            return "no entry follows from the values read before it"
+        if not self._belongs(step) and wrong.mean() >= 1 - OF_THE_SAME:
+            return "it may belong to other given matrices than those of the example before it"
+        between = self._between(step)
+        return between and f"it may follow from {between}, for which no rule is known here"
 
     def _is_shown(self, written: WrittenMatrix, expected: Matrix) -> Matrix:
         """Return which entries are right as typed: -2. is -1.999 without decimals."""
@@ -519,6 +587,23 @@ class _Judge:
             for name in step.inputs
         )
 
+    def _between(self, step: Step) -> str:
+        """Return the steps of the lesson that this plan does not have, and that may change it."""
+        order = [*STEP_TITLES]
+        at = order.index(step.name)
+        first = min((order.index(name) for name in step.inputs if name in order), default=at)
+        between = [name for name in self.others if first < order.index(name) < at]
+        return of_each(between) if between else ""
+
+    def _belongs(self, step: Step) -> bool:
+        """Return whether a matrix that a step follows from is in the example itself."""
+        steps, written = self.marking.key.steps, self.marking.answer.matrices
+        return any(
+            name in self.of_example
+            or (name in steps and name not in written and self._belongs(steps[name]))
+            for name in step.inputs
+        )
+
     def _is_near(self, written: WrittenMatrix, made: Range) -> Matrix:
         return self.marking.key.slack.near(written.values, self._fine(written), made)
 
@@ -537,6 +622,14 @@ class _Judge:
                     if recipe.code.split(":")[0] in CONVENTIONS:
                         with suppress(ValueError, InputError):
                             yield recipe.says, known.result(step, None, recipe)
+
+
+def _is_cut(written: WrittenMatrix, exact: Matrix) -> Matrix:
+    """Return which entries are the exact numbers with later digits cut off."""
+    size = 10.0 ** np.minimum(written.decimals, MOST_DECIMALS)
+    with np.errstate(invalid="ignore"):
+        same: Matrix = np.trunc(exact * size) == np.round(written.values * size)
+    return same
 
 
 def _is_float(written: WrittenMatrix, expected: Matrix) -> Matrix:

@@ -44,7 +44,7 @@ def replacing(problem: Problem, changes: Mapping[str, tuple[Matrix, Matrix]]) ->
     texts = {text.partition("[")[0]: text for text in problem.equations or ()}
     more: dict[str, Any] = dict(problem.more)
     for name, (where, values) in changes.items():
-        if name not in steps or "." in name:
+        if name not in steps:
             raise InputError(f"no step {name} that can be replaced: there are {', '.join(steps)}")
         try:
             left, _, right = line_of(steps[name], shapes).partition(" = ")
@@ -52,8 +52,9 @@ def replacing(problem: Problem, changes: Mapping[str, tuple[Matrix, Matrix]]) ->
             raise InputError(f"{name} cannot be replaced: no equation states it") from None
         indices = left.partition("[")[2].rstrip("]").split(",")
         at = ",".join(index.partition(" in ")[0].strip() for index in indices)
-        test = f"replaced_{name}[{at}] if changed_{name}[{at}] > 0"
+        own = name.replace(".", "_")  # of one attention of two
+        test = f"replaced_{own}[{at}] if changed_{own}[{at}] > 0"
         texts[name] = f"{left} = {test} else ({right})"
         dtype = problem.dtype
-        more |= {f"changed_{name}": where.astype(dtype), f"replaced_{name}": values.astype(dtype)}
+        more |= {f"changed_{own}": where.astype(dtype), f"replaced_{own}": values.astype(dtype)}
     return problem.with_fields({"equations": list(texts.values()), "more": more})

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -11,9 +11,11 @@ from typing import NamedTuple
 from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
 from attncalc.problem.attention.declared import IN_ORDER
+from attncalc.problem.fields import MASKS
 from attncalc.reading.answers.answer import Answer, WrittenMatrix, renumbered
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.html_page import is_html, text_of_html
+from attncalc.reading.answers.own_page import pages_in, rules_in
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.files import decode, is_folder, list_folder
 from attncalc.reading.naming.at_hand import names_at_hand
@@ -25,7 +27,7 @@ ENDINGS = (".md", ".markdown", ".ipynb", ".tex", ".html", ".htm", ".rst", ".org"
 """File endings of lessons in a folder."""
 GIVEN_NAMES = (
     *("X", "X1", "X2", "P", "W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O"),
-    *("Q", "K", "V", "bias", "keep"),
+    *("Q", "K", "V", *MASKS),
 )
 """The matrices that an example of attention may start with."""
 MOST_EXAMPLES = 200
@@ -43,6 +45,12 @@ _NAMES = (
      r"X[\1,:]"),
 )  # fmt: skip
 """Names of given matrices that readers of answers do not need."""
+_CHECKED = re.compile(
+    r"tokens are (?:rows|columns)$|scores (?:not scaled|divided by|S are given)|mask |causal, top|"
+    r"normalizer |sinusoidal |\d{1,4} heads, their outputs side|shown to |full |each step ",
+    re.IGNORECASE,
+)
+"""Conventions that results can be checked by."""
 _PRINTED = re.compile(r"print\((?:[^(),]{0,60},\s?)?([A-Za-z_]\w{0,40})\)")
 _ARRAY = re.compile(r"(?:tensor\(|array\()?\[")
 _STEP = re.compile(r"[\w.]+")
@@ -80,11 +88,17 @@ class Lesson:
     places
         The place of each line in a notebook, or in an HTML page (cell 0); empty if it is the line
         number.
+    is_page
+        Whether it is a page of attncalc: one example.
+    rules
+        The conventions of such a page by which results are not checked here.
     """
 
     place: str
     text: str
     places: tuple[Place, ...] = ()
+    is_page: bool = False
+    rules: tuple[str, ...] = ()
 
     @cached_property
     def lines(self) -> list[str]:
@@ -93,6 +107,22 @@ class Lesson:
         for pattern, name in _NAMES:
             text = pattern.sub(name, text)
         return _with_prints(text.split("\n"))
+
+    def parts(self) -> Iterator["Lesson"]:
+        """Yield the text of the document, and each page of attncalc in it, which is complete.
+
+        Other lines are blank.
+        """
+        lines = self.text.split("\n")
+        pages = [*pages_in(lines)]
+        own = {number for page in pages for number in page}
+        for kept in ({*range(len(lines))} - own, *map(set, pages)):
+            text = "\n".join(line if i in kept else "" for i, line in enumerate(lines))
+            if any(map(str.isdecimal, text)):
+                if self.is_page or not kept <= own:
+                    yield replace(self, text=text)
+                else:
+                    yield replace(self, text=text, is_page=True, rules=_rules(text))
 
     @cached_property
     def with_points(self) -> list[str]:
@@ -128,15 +158,17 @@ class Lesson:
 
     def examples(self) -> Iterator[Example]:
         """Yield the examples: one begins if a matrix is repeated with other numbers."""
-        size = len(self.lines)
-        whole = Example(1, size, {}, frozenset())
+        written = [number for number, line in enumerate(self.lines, start=1) if line.strip()]
+        whole = Example(min(written), max(written), {}, frozenset())
         answer = self.read(whole)
-        starts = [1, *_starts(answer)]
+        later = () if self.is_page else _starts(answer)
+        starts = [whole.first, *(line for line in later if line > whole.first)]
         known: dict[str, WrittenMatrix] = {}
-        ends = [*starts[1:], size + 1]
+        ends = [*starts[1:], whole.last + 1]
         for first, after in islice(zip(starts, ends, strict=True), MOST_EXAMPLES):
             part = whole._replace(first=first, last=after - 1)
-            own = (answer if len(starts) == 1 else self.read(part)).matrices
+            found = (answer if len(starts) == 1 else self.read(part)).matrices
+            own = {n: each for n, each in found.items() if not _is_one_score(n, each)}
             begins = min((_begins(name) for name in own), default=len(IN_ORDER))
             known = {name: each for name, each in known.items() if name not in IN_ORDER[begins:]}
             known |= own
@@ -193,15 +225,26 @@ def read_lesson(place: str, data: bytes) -> Lesson:
         raise InputError(f"{place}: no notebook of Jupyter")
     if is_html(text):
         page = text_of_html(text)
-        return Lesson(place, page.text, tuple((0, line, False) for line in page.places))
+        lines = tuple((0, line, False) for line in page.places)
+        return Lesson(place, page.text, lines, page.is_own, _rules(text) if page.is_own else ())
     return Lesson(place, text.replace("\r\n", "\n"))
+
+
+def _is_one_score(name: str, written: WrittenMatrix) -> bool:
+    """Return whether scores or weights are one number: "Score: 7.0 of 8" begins no example."""
+    return written.values.size == 1 and name.startswith(("S", "A"))
+
+
+def _rules(text: str) -> tuple[str, ...]:
+    """Return the conventions of a page of attncalc by which results are not checked here."""
+    return tuple(each for each in rules_in(text) if not _CHECKED.match(each))
 
 
 def _begins(name: str) -> int:
     """Return the first position in the plan whose result a matrix may change."""
     if name in IN_ORDER:  # queries, keys and values are side by side
         return max(IN_ORDER.index(name), IN_ORDER.index("S"))
-    return IN_ORDER.index("S_masked") if name in ("bias", "keep") else 0
+    return IN_ORDER.index("S_masked") if name in MASKS else 0
 
 
 def _starts(answer: Answer) -> list[int]:

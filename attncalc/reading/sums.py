@@ -61,9 +61,9 @@ def sums_in(lines: list[str]) -> Iterator[Sum]:
             if result is None or found is None:
                 continue
             text = written[found.start() :].strip()
-            before = line[: line.find(text)][-1:] or " "
+            before = (line[: line.find(text)].rstrip() or " ")[-1]
             slack = _slack(text, result[1])
-            is_apart = not (before.isalnum() or before in ")]}.,") and "," not in text
+            is_apart = not (before.isalnum() or before in ")]}.,+-·/^") and "," not in text
             if slack is not None and is_apart:
                 value = value_of(text)
                 yield Sum(number, text, float(value or 0), result[1], slack)

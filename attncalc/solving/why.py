@@ -49,6 +49,8 @@ from attncalc.solving.work import Work
 MOST_PARTS = 2_000
 STOPS = ("O", "F_2")
 """Outputs of attentions and of feed-forward parts, whose contributions are parts."""
+TOKENS = ("X", "X1")
+"""Where a calculation begins, also if these are embedded tokens or patches."""
 FIXED = ("var", "ms")
 """Steps that are the scale of a normalisation."""
 
@@ -119,7 +121,7 @@ def why(solution: Solution, step: Step, shown: Place) -> Why:
         If there are too many parts.
     """
     work = Work(solution)
-    own = _Own(solution, step, work.turned(shown), work)
+    own = OneEntry(solution, step, work.turned(shown), work)
     with solution.arithmetic():
         entry = own.text(Entry(own.equation.name, ()))
         tree = own.at_place
@@ -132,7 +134,7 @@ def why(solution: Solution, step: Step, shown: Place) -> Why:
         return checked(entry, how, own.number, parts, solution.problem.dtype)
 
 
-class _Own:
+class OneEntry:
     """The equation of a step at one entry.
 
     Parameters
@@ -180,11 +182,24 @@ class _Own:
     @cached_property
     def at_place(self) -> Node:
         """The right-hand side at the entry, without marks."""
+        return self._here(_plain(self.equation.right))
+
+    def _here(self, x: Node) -> Node:
+        """Return an expression with the indices of the entry."""
         inner = self.place[len(self.head) :]
         by: dict[str, Node] = {
             index: Number(_fraction(at)) for index, at in zip(self.equation.at, inner, strict=True)
         }
-        return replaced(_plain(self.equation.right), by)
+        return replaced(x, by)
+
+    @property
+    def remark(self) -> str:
+        """Why a mask forbids the entry; "" if none does."""
+        x = self._here(self.equation.right)
+        while isinstance(x, If):
+            x = x.then if self.holds(_plain(x.test)) else x.otherwise
+        is_forbidden = isinstance(x, Remark) and float(self.number) == float("-inf")
+        return str(x.words[0]) if isinstance(x, Remark) and is_forbidden else ""
 
     @property
     def number(self) -> Any:
@@ -229,6 +244,7 @@ class _Own:
         return np.asarray(made).ravel()[0]
 
     def holds(self, test: Node) -> bool:
+        """Return whether a condition holds."""
         return bool(self.value(If(test, ONE, Number(_fraction(0)))))
 
     def part(self, x: Node) -> Part:
@@ -317,18 +333,22 @@ def _is_sum(x: Node) -> bool:
 
 
 class Attributed(NamedTuple):
-    """The contributions to a number, and the gradient of the tokens that were read.
+    """The contributions to a number, and the gradients of the matrices that were read.
 
     Parameters
     ----------
     parts
         The contributions of attentions (for each head), feed-forward parts and biases.
-    tokens
-        The gradient of the tokens X, with fixed scales, (tokens, width).
+    ends
+        The gradient of each matrix that begins the calculation, such as X and P, scales fixed.
+    fixed
+        The steps that are not linear, whose factors are fixed: an entry is its input times a
+        factor.
     """
 
     parts: tuple[Part, ...]
-    tokens: Matrix
+    ends: Mapping[str, Matrix]
+    fixed: tuple[str, ...]
 
 
 def attributed(solution: Solution, start: Mapping[str, Matrix], where: str = "") -> Attributed:
@@ -344,60 +364,52 @@ def attributed(solution: Solution, start: Mapping[str, Matrix], where: str = "")
         The layer, before the names of components.
     """
     groups: list[list[Part]] = []  # from the last step to the first
-    held = _held(solution)
-    for reached, slope in _reached(solution, held, start):
-        if reached == "X":
-            parts = tuple(part for group in reversed(groups) for part in group)
-            return Attributed(parts, slope)
+    way = _Backward(solution)
+    for reached, slope in way.reached(start):
         if isinstance(reached, str):
-            groups.append([Part(f"{where}{reached}", float((slope * held[reached]).sum()))])
+            groups.append([Part(f"{where}{reached}", float((slope * way.held[reached]).sum()))])
         else:
-            groups.append([*_component(reached, held, slope, where)])
-    raise AssertionError("X is the last that is reached")
+            groups.append([*way.component(reached, slope, where)])
+    parts = tuple(part for group in reversed(groups) for part in group)
+    return Attributed(parts, way.ends, tuple(way.fixed))
+
+
+def ends_of(solution: Solution, ends: Mapping[str, Matrix], names: Mapping[str, str]) -> list[Part]:
+    """Return the contributions of the matrices that begin a calculation, with these names."""
+    held = _held(solution)
+    pairs = (
+        (name, float((ends[name] * held[name]).sum()))
+        for name in sorted(ends, key=lambda n: n not in TOKENS)
+    )
+    return [Part(names.get(name, name), value) for name, value in pairs]
 
 
 def inside(
     solution: Solution, start: Mapping[str, Matrix], of: str, where: str = ""
-) -> tuple[Part, ...]:
-    """Return the parts of a component: of a head over tokens, of a feed-forward part over features.
+) -> tuple[float, tuple[Part, ...]]:
+    """Return the value and the parts of a component.
+
+    The parts of a head are tokens, those of a feed-forward part features, or experts.
 
     Parameters
     ----------
     solution, start, where
         As in `attributed`.
     of
-        The text of the component's part; () if it is not one of this layer.
+        The text of the component's part; without parts if it is not one of this layer.
     """
-    held = _held(solution)
-    for step, slope in _reached(solution, held, start):
+    way = _Backward(solution)
+    for step, slope in way.reached(start):
         if isinstance(step, str):
             continue
-        name = f"{where}{step.name}"
-        parts = [each.text for each in _component(step, held, slope, where) if each.asks]
-        if of not in parts:
+        asked = [each for each in way.component(step, slope, where) if each.asks]
+        head = next((k for k, each in enumerate(asked) if each.text == of), None)
+        if head is None:
             continue
-        reads, found = step.inputs[0], dict(_backward(step, held, slope))
-        if own_name(step.name) != "O":
-            values = (found[reads] * held[reads]).sum(axis=0)
-            parts_ = [Part(f"{reads}[:,{k}]", float(v)) for k, v in enumerate(values, start=1)]
-            biases = (n for n in found if role_of(n) == "bias")
-            return (*parts_, *(Part(n, float((found[n] * held[n]).sum())) for n in biases))
-        prefix = step.name.removesuffix("O")
-        weights = next(each for each in solution.plan if each.name == f"{prefix}A")
-        A, V = (held[each] for each in _weighed(solution, prefix))
-        head = parts.index(of) if of != name else 0
-        back = found[reads].reshape(len(slope), -1, V.shape[-1])[:, head]
-        own = A[head] if A.ndim == 3 else A
-        values = V[head * len(V) // len(A)] if V.ndim == 3 else V
-        sums = np.einsum("ij,jc,ic->j", own, values, back)
-        keys = solution.column_labels(weights)
-        return tuple(Part(f"token {key}", float(v)) for key, v in zip(keys, sums, strict=True))
-    return ()
-
-
-def _weighed(solution: Solution, prefix: str) -> tuple[str, ...]:
-    """Return the names of the weights and the values of an attention."""
-    return next(s.inputs for s in solution.plan if s.name in (f"{prefix}H", f"{prefix}O"))[:2]
+        is_attention = own_name(step.name) == "O"
+        made = way.of_head(step, slope, head) if is_attention else way.of_forward(step, slope)
+        return asked[head].value, tuple(made)
+    return 0.0, ()
 
 
 def _held(solution: Solution) -> dict[str, Matrix]:
@@ -405,24 +417,111 @@ def _held(solution: Solution) -> dict[str, Matrix]:
     return {name: np.asarray(each, dtype=float) for name, each in held.items()}
 
 
-def _reached(
-    solution: Solution, held: Mapping[str, Matrix], start: Mapping[str, Matrix]
-) -> Iterator[tuple[Step | str, Matrix]]:
-    """Yield each component and bias, from the last, with the weight of its entries; then X."""
-    slopes = {name: np.asarray(each, dtype=float) for name, each in start.items()}
-    for step in reversed(solution.plan):
-        slope = slopes.pop(step.name, None)
-        if slope is None:
-            continue
-        if own_name(step.name) in STOPS:
-            yield step, slope
-            continue
-        for name, back in _backward(step, held, slope):
-            if role_of(name) == "bias":
-                yield name, back
+class _Backward:
+    """The backward pass from a number through the steps of a layer, scales fixed.
+
+    Parameters
+    ----------
+    solution
+        The solution of the layer.
+    """
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution, self.held = solution, _held(solution)
+        self.steps = {step.name: step for step in solution.plan}
+        self.near = NEAR.get(solution.problem.dtype, 1e-9)
+        self.fixed: dict[str, None] = {}
+        self.ends: dict[str, Matrix] = {}
+
+    def reached(self, start: Mapping[str, Matrix]) -> Iterator[tuple[Step | str, Matrix]]:
+        """Yield each component and bias, from the last, with the weight of its entries."""
+        slopes = {name: np.asarray(each, dtype=float) for name, each in start.items()}
+        for step in reversed(self.solution.plan):
+            slope = slopes.pop(step.name, None)
+            if slope is None:
+                continue
+            if own_name(step.name) in STOPS:
+                yield step, slope
+                continue
+            pairs = [] if step.name in TOKENS else self.backward(step, slope)
+            if not pairs:
+                self.ends[step.name] = slope
+            for name, back in pairs:
+                if role_of(name) == "bias":
+                    yield name, back
+                else:
+                    slopes[name] = slopes.get(name, 0.0) + back
+        self.ends |= slopes
+
+    def backward(self, step: Step, slope: Matrix) -> list[tuple[str, Matrix]]:
+        """Return the gradient of each input that the result is linear in, other factors fixed."""
+        pairs = [*_backward(step, self.held, slope)]
+        terms = [back * self.held[name] for name, back in pairs]
+        made = slope * self.held[step.name]
+        size = max(np.abs(made).sum(), *(np.abs(each).sum() for each in terms), 0.0)
+        whole = made.sum()
+        if not pairs or abs(sum(each.sum() for each in terms) - whole) <= self.near * size:
+            return pairs
+        self.fixed[step.name] = None
+        for pair, each in zip(pairs, terms, strict=True):
+            if abs(each.sum() - whole) <= self.near * size:  # linear in this input alone
+                return [pair]
+        (name, back), *others = pairs
+        if others or back.shape != slope.shape:
+            return pairs  # the sum of all parts will be refused
+        read = self.held[name]
+        factor = np.divide(self.held[step.name], read, out=np.zeros_like(read), where=read != 0)
+        return [(name, slope * factor)]
+
+    def component(self, step: Step, slope: Matrix, where: str) -> Iterator[Part]:
+        """Yield the contributions of an attention's heads and bias, or of a feed-forward part."""
+        name = f"{where}{step.name}"
+        whole = float((slope * self.held[step.name]).sum())
+        is_projected = step.inputs[0] != f"{step.name[:-1]}A"
+        if own_name(step.name) != "O" or not is_projected or len(step.inputs) < 2:
+            yield Part(name, whole, (name,))
+            return
+        concat = step.inputs[0]
+        heads = self.held.get(f"{step.name.removesuffix('O')}H")
+        count = 1 if heads is None or heads.ndim < 3 else len(heads)
+        found = dict(_backward(step, self.held, slope))
+        values = (found[concat] * self.held[concat]).sum(axis=0).reshape(count, -1).sum(axis=1)
+        for head, value in enumerate(values, start=1):
+            text = f"{name}, head {head}" if count > 1 else name
+            yield Part(text, float(value), (text,))
+        for bias, each in found.items():
+            if bias != concat:
+                yield Part(f"{where}{bias}", float((each * self.held[bias]).sum()))
+
+    def of_head(self, step: Step, slope: Matrix, head: int) -> Iterator[Part]:
+        """Yield the contributions of the tokens that a head attends to."""
+        prefix = step.name.removesuffix("O")
+        weights = self.steps[f"{prefix}A"]
+        weighed = next(s for s in self.solution.plan if s.name in (f"{prefix}H", f"{prefix}O"))
+        A, V = (self.held[each] for each in weighed.inputs[:2])
+        back = slope if weighed is step else dict(_backward(step, self.held, slope))[step.inputs[0]]
+        back = back.reshape(len(slope), -1, V.shape[-1])[:, head]
+        own = A[head] if A.ndim == 3 else A
+        values = V[head * len(V) // len(A)] if V.ndim == 3 else V
+        sums = np.einsum("ij,jc,ic->j", own, values, back)
+        keys = self.solution.column_labels(weights)
+        yield from (Part(f"token {key}", float(v)) for key, v in zip(keys, sums, strict=True))
+
+    def of_forward(self, step: Step, slope: Matrix) -> Iterator[Part]:
+        """Yield the contributions of the hidden features of a feed-forward part, or of experts."""
+        pairs = self.backward(step, slope)
+        is_sum = sum(role_of(name) != "bias" for name, _ in pairs) > 1
+        for name, back in pairs:
+            terms = back * self.held[name]
+            if own_name(name) == "F_mix":
+                yield from self.of_forward(self.steps[name], back)
+            elif is_sum or role_of(name) == "bias":
+                yield Part(name, float(terms.sum()))
             else:
-                slopes[name] = slopes.get(name, 0.0) + back
-    yield "X", slopes.get("X", np.zeros_like(held["X"]))
+                is_of_experts = own_name(name).startswith("E_") or terms.ndim == 3
+                text = "expert {}" if is_of_experts else f"{name}[:,{{}}]"
+                sums = enumerate(terms.sum(axis=(1, 2) if terms.ndim == 3 else 0), start=1)
+                yield from (Part(text.format(k), float(each)) for k, each in sums)
 
 
 def _backward(
@@ -441,27 +540,3 @@ def _backward(
         # the gradient is the last, and the result before it: GRADIENT and RESULT are -1 and -2
         read = [reads[place] for place in way.reads]
         yield name, np.asarray(way.operation.apply(*read), dtype=float)
-
-
-def _component(step: Step, held: Mapping[str, Matrix], slope: Matrix, where: str) -> Iterator[Part]:
-    """Yield the contributions of an attention's heads and its bias, or of a feed-forward part."""
-    name = f"{where}{step.name}"
-    whole = float((slope * held[step.name]).sum())
-    if own_name(step.name) != "O" or len(step.inputs) < 2:
-        yield Part(name, whole, (name,) if own_name(step.name) != "O" else ())
-        return
-    concat = step.inputs[0]
-    heads = next((m for n, m in held.items() if own_name(n) == "H" and m.ndim == 3), None)
-    found = dict(_backward(step, held, slope))
-    count = 1 if heads is None else len(heads)
-    back = found.get(concat)
-    if back is None:
-        yield Part(name, whole)
-        return
-    values = (back * held[concat]).sum(axis=0).reshape(count, -1).sum(axis=1)
-    for head, value in enumerate(values, start=1):
-        text = f"{name}, head {head}" if count > 1 else name
-        yield Part(text, float(value), (text,))
-    for bias, each in found.items():
-        if bias != concat:
-            yield Part(f"{where}{bias}", float((each * held[bias]).sum()))

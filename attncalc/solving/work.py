@@ -4,7 +4,7 @@ import operator
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, DivisionByZero
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial, reduce
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from attncalc.equations.expressions import (
     Product,
     Quotient,
     Ratio,
+    Root,
     Sum,
     fraction,
     given,
@@ -95,6 +96,8 @@ class Work:
         The steps, with all of their inputs.
     fractions
         The notation of rational values: fractions, mixed numbers, or (None) decimals.
+    comes_out
+        Whether entries are written with the digits from which the result follows as shown.
 
     Examples
     --------
@@ -105,8 +108,10 @@ class Work:
     ('11.00', True)
     """
 
-    def __init__(self, solution: Solution, fractions: Fractions | None = None) -> None:
-        self.solution = solution
+    def __init__(
+        self, solution: Solution, fractions: Fractions | None = None, *, comes_out: bool = False
+    ) -> None:
+        self.solution, self.comes_out = solution, comes_out
         self.problem = solution.problem
         self.fractions = fractions
         self._steps = {step.name: step for step in solution.plan}
@@ -235,8 +240,8 @@ class Work:
             )
 
     def _comes_out(self, form: Expression, name: str, place: Place) -> bool:
-        """Return whether a quotient of two written numbers gives the result, rounded."""
-        if not _has_quotient(form):
+        """Return whether the written numbers of a line, or of a quotient, give the result."""
+        if not (self.comes_out or _has_quotient(form)):
             return True
         decimals = self.problem.decimals
         try:
@@ -252,10 +257,11 @@ class Work:
 
     def _make_operand(self, name: str, more: int = 0) -> Operand:
         is_step = self._is_made(name)
+        quote = partial(self._step_in, more=more) if is_step else self._given_entry
         return Operand(
             name,
             self.solution.carried[name] if is_step else self._given_matrices[name],
-            quote=partial(self._step_entry if is_step else self._given_entry, name),
+            quote=partial(quote, name),
             entry=partial(self.entry, name),
             write=partial(self._written, more=more),
             own=self._own,
@@ -305,6 +311,16 @@ class Work:
             return shown._replace(exact=_value(shown))
         true = self._explanation(name, place).exact if self.solution.is_exact else None
         return shown._replace(exact=true)
+
+    def _step_in(self, name: str, place: Place, more: int) -> Expression:
+        """Return an entry of a step as the next one reads it, or with more digits."""
+        shown = self._step_entry(name, place)
+        if not (more and self.comes_out and isinstance(shown, Number)) or shown == MINUS_INFINITY:
+            return shown
+        with self.solution.arithmetic():
+            true = _decimal(self._unrounded(name, place))
+            is_rounded = self.problem.rounding != EACH_STEP and true != Decimal(shown.text)
+            return self._written(true, shown.exact, more) if is_rounded else shown
 
     def _read_rationality(self, name: str) -> bool:
         """Return whether a matrix contains fractions: no root, exponential or rounding precedes."""
@@ -386,15 +402,20 @@ def _value_of_digits(form: Expression) -> Decimal | None:
     if isinstance(form, Negative):
         value = _value_of_digits(form.term)
         return None if value is None else -value
+    if isinstance(form, Ratio):
+        return Decimal(form.exact.numerator) / form.exact.denominator
+    if isinstance(form, Root):
+        under = _value_of_digits(form.radicand)
+        return None if under is None else under.sqrt()
+    parts: tuple[Expression, ...]
     if isinstance(form, Quotient):
         parts, work = (form.top, form.bottom), operator.truediv
-    elif isinstance(form, Product | Sum) and len(form[0]) == 2:
-        parts = form[0]
-        work = operator.mul if isinstance(form, Product) else operator.add
+    elif isinstance(form, Product | Sum):
+        parts, work = form[0], operator.mul if isinstance(form, Product) else operator.add
     else:
         return None
-    left, right = map(_value_of_digits, parts)
-    return None if left is None or right is None else Decimal(work(left, right))
+    values = [value for part in parts if (value := _value_of_digits(part)) is not None]
+    return Decimal(reduce(work, values)) if len(values) == len(parts) else None
 
 
 def _digits_of(expression: Expression) -> Decimal | None:

@@ -122,7 +122,7 @@ class _Latex(parts.DocumentWriter[str]):
 
     def field(self, field: parts.Field) -> Iterator[str]:
         text = r"\hrulefill" if field.text is None else in_latex(field.text)
-        yield rf"\noindent {in_latex(_capital(self.say(field.label)))}: {text}\par"
+        yield rf"\noindent {in_latex(_capital(self.say(f'{field.label}:')))} {text}\par"
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
         yield _said("; ".join(facts.texts))

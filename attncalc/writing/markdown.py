@@ -73,7 +73,7 @@ class _Markdown(parts.DocumentWriter[str]):
     def field(self, field: parts.Field) -> Iterator[str]:
         line = "&nbsp; ______________________________"
         text = line if field.text is None else escaped(field.text)
-        yield f"{_label(self.say(field.label))}: {text}"
+        yield f"{_label(self.say(f'{field.label}:'))} {text}"
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
         yield _bullets(facts.texts)

@@ -67,7 +67,7 @@ class _Terminal(parts.DocumentWriter[Text]):
 
     def field(self, field: parts.Field) -> Iterator[Text]:
         if field.text is not None:
-            yield self._line(f"{self.say(field.label)}: {field.text}")
+            yield self._line(f"{self.say(f'{field.label}:')} {field.text}")
 
     def facts(self, facts: parts.Facts) -> Iterator[Text]:
         yield self._line(" · ".join(facts.texts))

@@ -261,7 +261,7 @@ def _done(cause: Cause, name: str) -> str:
 
 
 def _either(reasons: Sequence[str]) -> str:
-    return reasons[0] if len(reasons) == 1 else f"{', '.join(reasons[:-1])} or {reasons[-1]}"
+    return reasons[0] if len(reasons) == 1 else f"{'; '.join(reasons[:-1])}, or {reasons[-1]}"
 
 
 def _what_follows(marking: Marking) -> Iterator[str]:
@@ -386,7 +386,8 @@ def _where_unread(marking: Marking) -> str:
             runs[-1].append(line)
         else:
             runs.append([line])
-    texts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    to = "–" if len(runs) > 1 else " to "
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}{to}{run[-1]}" for run in runs]
     return f"line{'s' if len(lines) > 1 else ''} {of_each(texts)}, which could not be read"
 
 

@@ -189,7 +189,7 @@ def _say_of_others(folder: str, answers: list[Path]) -> None:
     if others:
         more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
         names = ", ".join(map(quoted, others[:MOST_NAMED]))
-        note(f"{folder}: not marked, because no answers have these names: {names}{more}")
+        note(f"{folder}: not marked, because their names are not those of answers: {names}{more}")
 
 
 def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Output:

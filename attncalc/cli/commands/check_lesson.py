@@ -16,11 +16,12 @@ from attncalc.cli.commands.problem import conventions_of
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.streams import receive
 from attncalc.cli.targets import Target, check_targets, deliver, output, target_of
-from attncalc.grading.lesson import Finding, Read, check_example
+from attncalc.grading.lesson import UNCHECKED, WRONG, Finding, Read, check_example
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.files import is_found, read_bytes, refuse_found
 from attncalc.reading.lesson import (
+    GIVEN_NAMES,
     Example,
     Lesson,
     lessons_in,
@@ -35,7 +36,7 @@ from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
 FORMS = ("table", "markdown", "latex", "html", "json")
 LONG = 100_000
 """Characters of an example up to which it is tried by other conventions: each reads it again."""
-RIGHT, WRONG, NOTHING = 0, 1, 2
+DONE, FOUND, NOTHING = 0, 1, 2
 """How the command ends."""
 _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty", "atol", "rtol",
              "rounding_penalty", "precision_penalty", "sheet", "reading")  # fmt: skip
@@ -62,8 +63,8 @@ def check_lessons(flags: Mapping[str, Any]) -> int:
     read = [*mapped(work, places, 1 if "-" in places else flags["jobs"] or cores())]
     deliver(output(target, _written(read, form, target)))
     if any(each.of("wrong") for each in read):
-        return WRONG
-    return RIGHT if any(each.of("right") for each in read) else NOTHING
+        return FOUND
+    return DONE if any(each.of("right") for each in read) else NOTHING
 
 
 def _written(read: Sequence[Read], form: str, target: Target) -> str:
@@ -110,9 +111,10 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         where, ends = lesson.where(first, last), (lesson.line(first), lesson.line(last))
         found.append(one._replace(where=where, line=ends[0], last=ends[1]))
 
-    for example in lesson.examples():
-        for each in _of_example(lesson, example, said, seen):
-            keep(*each)
+    for part in lesson.parts():
+        for example in part.examples():
+            for each in _of_example(part, example, said, seen):
+                keep(*each)
     for one in sums_in(lesson.lines):
         if one.line not in seen or not one.is_right:
             right = f"{one.value:.{len(one.result.partition('.')[2])}f}"
@@ -136,10 +138,12 @@ def _of_example(
 ) -> Iterator[Placed]:
     """Yield the report of an example: its results, its given matrices, and text not read."""
     size = sum(len(line) for line in lesson.lines[example.first - 1 : example.last])
+    is_plain = size > LONG or bool(lesson.rules)
     read = partial(lesson.read, example)
-    checked = check_example(example.matrices, example.own, read, said, by_one=size > LONG)
+    checked = check_example(example.matrices, example.own, read, said, by_one=is_plain)
     first = lesson.read(example)
     answer, given, results, steps, _ = checked or (first, (), (), (), 0)
+    results = (*_by_known_rules(lesson, results),)
     for name, own in groupby(results, lambda each: each.name):
         matrix = answer.matrices[name]
         lines = lines_of(lesson, answer, name, _rows(matrix)) or [example.first]
@@ -156,6 +160,8 @@ def _of_example(
         why = (
             "its place among the results is unclear"
             if name in steps
+            else "no result that follows from it could be checked"
+            if name in GIVEN_NAMES
             else "the matrices it needs are not given"
         )
         one = Finding("given", name) if name in given else Finding("unchecked", name, why=why)
@@ -163,8 +169,18 @@ def _of_example(
             yield one, min(lines), max(lines)
             seen.update(each.line for each in first.taken if each.what == name)
     for unread in answer.unread:
-        if unread.line not in seen:
+        if unread.line not in seen and not unread.of_map:
             yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
+
+
+def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the results; wrong ones are not checked if their page states a rule unknown here."""
+    unknown = {each.name for each in results if each.kind == WRONG} if lesson.rules else ()
+    for name, own in groupby(results, lambda each: each.name):
+        if name in unknown:
+            yield Finding(UNCHECKED, name, why=f"its page states: {lesson.rules[0]}")
+        else:
+            yield from own
 
 
 def _rows(written: WrittenMatrix) -> list[list[str]]:

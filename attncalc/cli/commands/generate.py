@@ -6,6 +6,7 @@ from typing import Any
 from attncalc.api.generating import is_model, source_of
 from attncalc.api.models import Given
 from attncalc.base.errors import InputError
+from attncalc.cli.commands.models import NEEDED, given_from
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.flags.table import GENERATING
@@ -16,11 +17,7 @@ from attncalc.studies.generate import USUAL, Settings, Source, room
 from attncalc.studies.generate import generate as generate_tokens
 from attncalc.writing.studies.forms import forms_of
 
-NEEDED = {
-    "tokens": '--tokens "3, 7", or --text',
-    "spectrogram": "--spectrogram x.npy",
-    "image": "a model that generates tokens: this one has none",
-}
+_NEEDED = {**NEEDED, "image": "a model that generates tokens: this one has none"}
 _SETTINGS = ("temperature", "top_k", "top_p", "seed", "beams", "length_penalty")
 
 
@@ -55,12 +52,8 @@ def refuse_alone(flags: Mapping[str, Any]) -> None:
 
 def _source(flags: Mapping[str, Any]) -> tuple[Source, tuple[int, ...]]:
     """Return the source of logits, and the tokens that end its sequences."""
-    names = ("tokens", "text", "spectrogram", "decoder_tokens")
-    given: dict[str, Any] = {name: flags[name] for name in names}
-    said = {name: f"--{name.replace('_', '-')}" for name in names}
-    for name in ("tokens", "decoder_tokens"):
-        if given[name] is not None:
-            given[name] = read_ids(given[name], said[name])
+    given, said = given_from(flags)
     place = flags["source"]
+    names = tuple(Given._fields)
     with as_flags(() if is_model(place) else names):
-        return source_of(place, Given(**given), said, NEEDED)
+        return source_of(place, given, said, _NEEDED)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from attncalc.api.layers import Layers, read_change, read_patch
-from attncalc.api.models import Given, Opened
+from attncalc.api.models import Opened
 from attncalc.base.errors import InputError
 from attncalc.base.text import on_a_line
 from attncalc.cli.commands.calculate import show_page
 from attncalc.cli.commands.generate import generate, refuse_alone
+from attncalc.cli.commands.models import check_one_input, ignored_from, opened_from
 from attncalc.cli.commands.pages import form_from
 from attncalc.cli.commands.studies import picture_of_study, show, wanted_from
 from attncalc.cli.progress import reporting
@@ -19,9 +20,8 @@ from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.equations.operations import Softmax
 from attncalc.problem.fields import read_setting
 from attncalc.problem.problem import Problem
-from attncalc.reading import read_matrix
+from attncalc.reading.models.described import drafted
 from attncalc.reading.models.family import SPAN
-from attncalc.reading.models.tokens import read_ids
 from attncalc.solving.solution import solve
 from attncalc.studies.layers import Walk
 from attncalc.writing.studies.forms import forms_of
@@ -31,18 +31,15 @@ Fields = dict[str, Any]
 PICTURES = (".png", ".svg")
 MOST_PROBABLE, MOST_LAYERS = 5, 9_999
 ALL = "all"
-NEEDED = {
-    "tokens": '--tokens "3, 7", or --text',
-    "image": "--image x.npy",
-    "spectrogram": "--spectrogram x.npy",
-}
-"""The required input, by the kind of model."""
 PAGES = ("table", "markdown", "latex", "html", "pdf")
 """Forms that show a single head; the others contain the data of all heads."""
 
 
 def open_model(flags: Flags) -> None:
     """Run a model up to a layer and show it, or run all of it and show the likeliest tokens."""
+    if flags["draft"]:
+        _draft(flags)
+        return
     if flags["generate"] is not None:
         _generate(flags)
         return
@@ -71,6 +68,19 @@ def open_model(flags: Flags) -> None:
         show_page(problem, flags)
 
 
+def _draft(flags: Flags) -> None:
+    """Write a draft of the file that describes the family of a model."""
+    unused = ("tokens", "text", "image", "spectrogram", "layer", "generate", "family", "format")
+    for name in unused:
+        if flags[name] is not None:
+            raise InputError(f"--draft reads only the folder: omit --{name}")
+    target = target_of("--out", flags["out"])
+    content, near = drafted(Path(flags["folder"]))
+    check_targets(target)
+    fits = f"its names are nearest to those of {near}" if near else "no known family has such names"
+    deliver(output(target, content, f'{fits}: replace every "?", then open it with --family'))
+
+
 def _generate(flags: Flags) -> None:
     """Generate tokens in place of showing a layer or the next token."""
     own = ("layer", "at", "head", "only", "work", "blank", "image", "type_ids", "title")
@@ -85,9 +95,7 @@ def _generate(flags: Flags) -> None:
 
 
 def _check_flags(flags: Flags) -> None:
-    given = [name for name in Given._fields[:4] if flags[name] is not None]
-    if len(given) > 1:
-        raise InputError(f"--{given[0]} and --{given[1]} together: give one of them")
+    check_one_input(flags)
     _check_layer(flags)
     if flags["decimals"] is not None:
         try:
@@ -159,17 +167,7 @@ def _check_head(problem: Problem, head: int | None) -> None:
 
 def _opened(flags: Flags) -> Opened:
     """Return the model with its input."""
-    given: dict[str, Any] = {name: flags[name] for name in Given._fields}
-    said = {name: f"--{name.replace('_', '-')}" for name in given}
-    for name in ("image", "spectrogram"):
-        if given[name] is not None:
-            said[name] = given[name]
-    for name in ("tokens", "decoder_tokens", "type_ids"):
-        if given[name] is not None:
-            given[name] = read_ids(given[name], said[name])
-    if given["decoder_ignore"] is not None:
-        given["decoder_ignore"] = read_matrix("ignore", given["decoder_ignore"])["ignore"]
-    opened = Opened(Path(flags["folder"]), Given(**given), said, NEEDED)
+    opened = opened_from(flags["folder"], flags)
     if flags["after"] is not None:
         layer = flags["layer"]
         opened.resume(Path(flags["after"]), layer if isinstance(layer, int) else None)
@@ -190,9 +188,7 @@ def _problem(opened: Opened, flags: Flags) -> Problem:
 def _said(flags: Flags) -> Fields:
     """Return the fields that replace those of the model."""
     said: Fields = {name: flags[name] for name in ("title", "decimals") if flags[name] is not None}
-    if flags["ignore"] is not None:
-        said["ignore"] = read_matrix("ignore", flags["ignore"])["ignore"]
-    return said
+    return said | ignored_from(flags)
 
 
 def _show_all(flags: Flags) -> None:

@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from attncalc.api.generating import is_model
-from attncalc.api.models import Given, Opened
+from attncalc.api.models import Given
 from attncalc.api.why import Whys, why_of_model, why_of_problem
 from attncalc.base.errors import InputError
+from attncalc.cli.commands.models import ignored_from, opened_from
 from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.refusals import typed
 from attncalc.cli.commands.studies import picture_of_study, show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, deliver
-from attncalc.reading.models.tokens import read_ids
+from attncalc.problem.fields import GIVEN, SETTINGS
 from attncalc.solving.solution import solve
 from attncalc.writing.reports.why import why_as_json, why_document
 from attncalc.writing.studies.forms import Forms
@@ -53,9 +54,8 @@ def _picture(found: Whys, form: str, look: Any) -> Any:
 
 
 def _of_problem(flags: Mapping[str, Any]) -> Whys:
-    for name in ("tokens", "text"):
-        if flags[name] is not None:
-            raise InputError(f"--{name} is for the folder of a model, with a config.json")
+    for flag in typed(flags, (name for name in Given._fields if name not in GIVEN)):
+        raise InputError(f"{flag} is for the folder of a model, with a config.json")
     problem = problem_from(flags, fallback="self")
     if problem.is_long:
         raise InputError(f"why is for short problems, not for {problem.most_scores:,} scores")
@@ -64,9 +64,9 @@ def _of_problem(flags: Mapping[str, Any]) -> Whys:
 
 
 def _of_model(flags: Mapping[str, Any]) -> Whys:
-    if flags["tokens"] is None and flags["text"] is None:
-        raise InputError('a model needs its tokens: --tokens "3, 7", or --text')
-    ids = None if flags["tokens"] is None else read_ids(flags["tokens"])
-    said = {"tokens": "--tokens", "text": "--text"}
-    opened = Opened(Path(flags["file"]), Given(ids, flags["text"]), said)
-    return why_of_model(opened, {}, flags["entry"], flags["of"])
+    fitting = (*Given._fields, "ignore", "decimals")
+    for flag in typed(flags, (name for name in (*GIVEN, *SETTINGS) if name not in fitting)):
+        raise InputError(f"{flag} is for a problem: the files of a model define it: omit the flag")
+    opened = opened_from(flags["file"], flags)
+    said = {} if flags["decimals"] is None else {"decimals": flags["decimals"]}
+    return why_of_model(opened, said | ignored_from(flags), flags["entry"], flags["of"])

@@ -178,6 +178,16 @@ WATCH = Flag(
     unsaid="the weights",
 )
 YES = Flag("--yes", "Run even if it takes long.", STUDY, bool, default=False)
+FAMILY = Flag("--family ROW", "JSON that describes its family.", MODEL)
+OF_MODELS = (
+    Flag("--tokens IDS", 'Token ids, e.g. "3, 7".', MODEL),
+    Flag("--text TEXT", "Text; needs attncalc[models].", MODEL),
+    Flag("--spectrogram MATRIX", "Spectrogram (.npy): bands, frames.", MODEL),
+    Flag("--decoder-tokens IDS", "Decoder token ids; shows decoder layers.", MODEL),
+    Flag("--decoder-ignore MATRIX", "Padding mask of the decoder.", MODEL),
+    FAMILY,
+)
+"""What a model reads, other than fields of a problem: image, type_ids and ignore."""
 GENERATING = (
     Flag("--temperature NUMBER", "Draw tokens; divide logits by this.", GENERATION, float),
     Flag("--top-k NUMBER", "Draw from the k most probable tokens.", GENERATION, int),
@@ -377,8 +387,7 @@ feed-forward parts of each layer. PROBLEM is a problem, or the folder of a model
         (
             Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
             Flag("ENTRY", "Entry or row, e.g. S[2,3] or O[2,:]; or a logit.", default=...),
-            Flag("--tokens TOKENS", "Ids of the tokens that a model reads.", MODEL),
-            Flag("--text TEXT", "Text that a model reads; needs attncalc[models].", MODEL),
+            *OF_MODELS,
             Flag("--of PART", 'Split a part of a logit, e.g. "layer 0, O, head 2".'),
             DARK,
             SIZE,
@@ -613,14 +622,11 @@ Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs
 """,
         (
             Flag("FOLDER", "Folder of the model.", OUTPUT, default=...),
-            Flag("--tokens IDS", 'Token ids, e.g. "3, 7".', MODEL),
-            Flag("--text TEXT", "Text; needs attncalc[models].", MODEL),
+            *OF_MODELS,
             Flag("--image MATRIX", "Image (.npy): channels, rows, columns.", MODEL),
-            Flag("--spectrogram MATRIX", "Spectrogram (.npy): bands, frames.", MODEL),
-            Flag("--decoder-tokens IDS", "Decoder token ids; shows decoder layers.", MODEL),
             Flag("--type-ids IDS", 'Token type ids of BERT, e.g. "0 0 1".', MODEL),
             Flag("--ignore MATRIX", "Padding mask: 1 for padding.", MODEL),
-            Flag("--decoder-ignore MATRIX", "Padding mask of the decoder.", MODEL),
+            _switch("--draft", "Print a draft of such a JSON.", MODEL),
             Flag("--layer NUMBER", "Layer to show, from 0, or all.", LAYER),
             Flag("--head NUMBER", "Head to show, from 1.", LAYER, int, unsaid="all"),
             Flag("--at NUMBER", "Token to predict at, from 1.", LAYER, int, unsaid="the last"),
@@ -646,7 +652,8 @@ Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs
             OUT,
         ),
         function="open_model",
-        rare="temperature top_k top_p seed beams length_penalty eos cache dark size patch after",
+        rare="temperature top_k top_p seed beams length_penalty eos cache dark size patch after "
+        "family draft",
     ),
     "generate": Command(
         "generate",
@@ -669,6 +676,7 @@ Sample: attncalc samples ids -o ids.json
             Flag("--text TEXT", "Text of the prompt; needs attncalc[models].", MODEL),
             Flag("--spectrogram MATRIX", "Spectrogram (.npy): bands, frames.", MODEL),
             Flag("--decoder-tokens IDS", "First tokens of the decoder.", MODEL, unsaid="start"),
+            FAMILY,
             *GENERATING,
             Flag("--decimals -d VALUE", "Decimals shown, 0 to 12.", OUTPUT, int),
             *OF_STUDIES,

@@ -31,28 +31,10 @@ from attncalc.reading.notebooks import text_of_notebook
 
 SHEETS = (".csv", ".tsv")
 ENDINGS = (
-    ".json",
-    *SHEETS,
-    ".npz",
-    ".safetensors",
-    ".md",
-    ".markdown",
-    ".tex",
-    ".html",
-    ".htm",
-    ".txt",
-    ".m",
-    ".py",
-    ".ipynb",
-    ".yaml",
-    ".yml",
-    ".jl",
-    ".r",
-    ".rmd",
-    ".qmd",
-    ".wl",
-    ".rst",
-    ".org",
+    *(".json", *SHEETS, ".npz", ".safetensors", ".yaml", ".yml"),
+    *(".txt", ".text", ".md", ".markdown", ".tex", ".rst", ".org", ".html", ".htm", ".eml"),
+    *(".py", ".ipynb", ".sage", ".m", ".jl", ".r", ".rmd", ".qmd", ".wl", ".nb"),
+    *(".js", ".c", ".cpp", ".java", ".rs", ".hs"),
 )
 """File endings of answers in a folder."""
 

@@ -36,6 +36,8 @@ _Named = tuple[str, Any, int]
 """A name, its value, and its head; 0 for all heads."""
 
 
+FEW = 4
+"""The smallest number of words of a sentence."""
 MOST_NAMES = 5000
 """The largest number of names that are read, such as one for each entry."""
 
@@ -58,6 +60,10 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
         why = f"only the first {MOST_NAMES:,} names are read"
         not_read.append(Unread(0, "…", why, could_be_matrix=True))
     answer = assembled(place, found, not_read, connections, expected)
+    if expected is not None and not answer.connections:
+        sentences = [each for each in _texts(content) if len(each.split()) >= FEW]
+        told = read_text_answer("\n".join(sentences), place, expected).connections or ()
+        answer = replace(answer, connections=(*(e._replace(line=0) for e in told),) or None)
     if expected is None or not (answer.has_unread_matrix or _are_misfits(answer, expected)):
         return answer
     other = read_text_answer("\n".join(_outline(content)), place, expected)
@@ -65,6 +71,15 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
     if more <= 0 or _are_misfits(other, expected):
         return answer
     return replace(other, connections=answer.connections or other.connections)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts of an object."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+    elif isinstance(value, str):
+        yield value
 
 
 def _are_misfits(answer: Answer, expected: Expected) -> bool:

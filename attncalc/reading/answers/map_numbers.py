@@ -17,6 +17,8 @@ from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.map_words import lexemes_in
 from attncalc.reading.naming.name import Tokens
+from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.other_words import ORDINALS
 
 LONGEST, MOST_LINES = 400, 400
 """The longest line, and the largest number of lines, in which a map is looked for."""
@@ -40,6 +42,12 @@ _ENDS = r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s*$|\s+[^\W\d_a-zà-ÿ])|[;!?](?=\s|$)|
 _SENTENCES, _PARTS = re.compile(_ENDS), re.compile(rf"{_ENDS}|[、，,]|\s{{3,}}")
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
+_ORDINAL = re.compile(rf"\b(?:{'|'.join(ORDINALS)})\b", re.IGNORECASE)
+_COUNT = re.compile(r"\b(\d{1,2})\. (?=[^\W\d_])")
+_QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
+_LARGEST = re.compile(r"\b(?:arg_?max|which\.max|idxmax|max\.col)\b", re.IGNORECASE)
+_WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"\[\d{1,3}\](?=\s)")
+"""Places that a program prints, and R's count before a vector."""
 _BARS = re.compile(r"[|│\t]")
 _EQUALS, _VECTOR = re.compile(r"=(?!>)"), re.compile(r"[(\[] ?[-+]?\d+ ?[,;、 ]")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
@@ -88,18 +96,43 @@ def map_by_weights(
     ['output 1 → input 2', 'output 2 → input 1']
     """
     reader = _Reader(weights, labels)
-    plain = ((line, unicodedata.normalize("NFKC", text)) for line, text in lines[-MOST_LINES:])
+    plain = (
+        (line, unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES))
+        for line, text in lines[-MOST_LINES:]
+    )
     short = [each for each in plain if len(each[1]) < LONGEST]
     listed = [(line, _NUMBERED.sub("", text)) for line, text in short]  # "1. output" or a list
     ways = (
         *((listed, ends) for ends in (_SENTENCES, _PARTS)),
         *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
+        *((texts, _SENTENCES) for texts in reader.under_headings(listed)),
+        *(
+            ([(line, sign.sub(_as_number, text)) for line, text in short], _PARTS)
+            for sign in (_ORDINAL, _COUNT)
+        ),
     )
-    found = (
-        reader.read([part for each in texts for part in reader.parts(*each, ends)])
-        for texts, ends in ways
-    )
+    parts = [[p for each in texts for p in reader.parts(*each, ends)] for texts, ends in ways]
+    parts += [[p for each in own for p in _repeated(each)] for own in parts]
+    found = [*map(reader.read, parts), reader.printed(short)]
     return [reader.written(each) for each in max(found, key=len)]
+
+
+def _as_number(match: "re.Match[str]") -> str:
+    return f"{ORDINALS.get(match[0].lower(), match[0][:-2])} "
+
+
+def _repeated(part: _Part) -> Iterator[_Part]:
+    """Yield the statements of a part, each with the same words: a looks at b and c looks at d."""
+    starts = [k for k, gap in enumerate(part.gaps) if gap == part.gaps[0]]
+    for start, stop in pairwise([*starts, len(part.outputs)]):
+        own = slice(start, stop)
+        yield _Part(part.line, part.text, part.outputs[own], part.inputs[own],
+                    part.gaps[start : stop - 1])  # fmt: skip
+
+
+def fits(line: WrittenConnection, weights: Matrix, labels: Tokens) -> bool:
+    """Return whether a line of a map names only inputs with the largest weight of its output."""
+    return _Reader(weights, labels).is_right(line)
 
 
 def is_prose(line: str) -> bool:
@@ -152,10 +185,66 @@ class _Reader:
         """Return the place of a token among outputs (side 0) or inputs; -1 for "itself"."""
         if match["itself"]:
             return -1
-        if match["number"]:
-            return int(match["number"]) - 1
-        names, name = self.sides[side], match["word"].lower()
-        return names.index(name) if name in names else len(names)
+        return self._named(match[0], side)
+
+    def _named(self, name: str, side: int) -> int:
+        names = self.sides[side]
+        if name.lower() in names:
+            return names.index(name.lower())
+        return int(name) - 1 if name.isdigit() else len(names)
+
+    def under_headings(self, lines: Sequence[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+        """Yield lines below headings of outputs, each after the output of its heading.
+
+        Headings have one form, and name the outputs in order: "- id: 1", "- id: 2". First all
+        lines below them are taken, then those of each form.
+        """
+        texts = [_VALUES.sub(" ", text) for _, text in lines]
+        outputs = [{*self._outputs(text)} for text in texts]
+        forms = [" ".join(_TOKEN.sub(self._without_token, text).split()) for text in texts]
+        count, named = len(self.weights), [p for p, own in enumerate(outputs) if own]
+        for form in dict.fromkeys(forms[p] for p in named):
+            starts = [p for p in named if forms[p] == form and len(outputs[p]) == 1][-count:]
+            if [outputs[p] for p in starts] == [{k} for k in range(count)]:
+                sections = [
+                    [p for p in named if start < p < stop]
+                    for start, stop in pairwise([*starts, len(lines)])
+                ]
+                yield from self._sections(lines, sections, forms)
+                return
+
+    def _sections(
+        self, lines: Sequence[tuple[int, str]], sections: list[list[int]], forms: list[str]
+    ) -> Iterator[list[tuple[int, str]]]:
+        for form in ("", *dict.fromkeys(forms[p] for p in sections[0])):
+            own = [[p for p in each if forms[p] == form or not form] for each in sections]
+            if all(own):
+                yield [
+                    (lines[each[0]][0], " ".join([name, *(lines[p][1] for p in each)]))
+                    for name, each in zip(map(str, range(1, len(own) + 1)), own, strict=True)
+                ]
+
+    def _outputs(self, text: str) -> Iterator[int]:
+        tokens = filter(self._is_token, _TOKEN.finditer(text))
+        return (self._place(each, 0) for each in tokens)
+
+    def _without_token(self, match: "re.Match[str]") -> str:
+        return "" if self._is_token(match) else match[0].lower()
+
+    def printed(self, lines: Sequence[tuple[int, str]]) -> list[_Stated]:
+        """Return the map that a program prints as places of the largest weights, from 0 or 1."""
+        count = len(self.weights)
+        for place, (line, text) in enumerate(lines):
+            if called := _LARGEST.search(text):
+                below = [own for at, own in lines[place + 1 :] if at <= line + count + 2]
+                for own in (text[called.end() :], *below, "\n".join(below)):
+                    said = [*map(int, _WHOLE.findall(_COUNTED.sub("", own)))][-count:]
+                    for first in (0, 1):
+                        made = [_Stated(line, k, [each - first], "") for k, each in enumerate(said)]
+                        is_map = len(made) == count and all(map(self._is_possible, made))
+                        if is_map and all(map(self._fits, made)):
+                            return made
+        return []
 
     def read(self, parts: Sequence[_Part]) -> list[_Stated]:
         """Return the last run of parts that states an input for each output."""
@@ -199,6 +288,11 @@ class _Reader:
         """Return whether the first input of an output has its largest weight."""
         return said.inputs[0] in self._largest(said.output)
 
+    def is_right(self, line: WrittenConnection) -> bool:
+        """Return whether a line names only inputs with the largest weight of its output."""
+        output, most = self._named(line.output, 0), [self._named(each, 1) for each in line.most]
+        return 0 <= output < len(self.weights) and {*most} <= {*self._largest(output)}
+
     def _largest(self, output: int) -> list[int]:
         row = self.weights[output]
         return np.flatnonzero(row >= row.max() - TIE).tolist()
@@ -223,7 +317,7 @@ class _Reader:
         for part in reversed(parts):
             kinds = {each.kind for each in lexemes_in(part.text, {})}
             made = [_Stated(part.line, k, part.inputs, "") for k in range(len(self.weights))]
-            is_of_all = "attends" in kinds and {"all", "equal"} & kinds
+            is_of_all = {"attends", "takes"} & kinds and {"all", "equal"} & kinds
             if is_of_all and len(made) > 1 and all(map(self._is_possible, made)):
                 return made if all(map(self._fits, made)) else []
         return []

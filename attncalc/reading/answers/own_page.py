@@ -6,6 +6,7 @@ replacements are inserted for names on these pages, and replaced by the names af
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from attncalc.base.latex_text import in_latex
@@ -39,6 +40,9 @@ _TOP, _BOTTOM = ("╭", "+"), ("╰", "+")
 _SHAPE = re.compile(r" × (\d{1,7})\s*$")
 _CAPTION = re.compile(r"columns? (\d{1,7})(?: to (\d{1,7}))? of \d+")
 _LEFT_OUT = "…"
+_FENCE = "```"
+LONGEST_RULES = 4000
+_BETWEEN_RULES = re.compile(r" · |; |\n- |</?li>|\\noindent |\n")
 _MARKS = re.compile(r"[●○†]")
 _TEX_NAME = "\\text{"
 _TEX_HEAD = "\\makebox[0pt]{"
@@ -155,7 +159,8 @@ def handed_back(text: str, names: Sequence[str], html: Html | None = None) -> Ha
         The original HTML page; names are unescaped there.
     """
     lines = text.split("\n")
-    opening = _opening(lines) if html is None else -1 if html.is_own else None
+    opening = next(_openings(lines[:MOST_BEFORE]), None) if html is None else None
+    opening = -1 if html is not None and html.is_own else opening
     if opening is None:
         return Handed(text, MapLines(()))
     page = _Page(lines, names, is_decoded=html is not None)
@@ -163,13 +168,41 @@ def handed_back(text: str, names: Sequence[str], html: Html | None = None) -> Ha
     return Handed("\n".join(page.lines), page.of_map)
 
 
-def _opening(lines: Sequence[str]) -> int | None:
-    """Return the line where the conventions of attncalc's own pages end; None if there are none."""
-    for number, line in enumerate(lines[:MOST_BEFORE]):
+def _openings(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the lines where the conventions of attncalc's own pages end."""
+    for number, line in enumerate(lines):
         near = [line, *lines[number + 1 : number + 2]]
         if _SIGN in line and any(rule in each for rule in _RULE for each in near):
-            return number if any(rule in line for rule in _RULE) else number + 1
-    return None
+            yield number if any(rule in line for rule in _RULE) else number + 1
+
+
+def rules_in(text: str) -> list[str]:
+    """Return the conventions that one of attncalc's own pages states above its matrices.
+
+    Examples
+    --------
+    >>> rules_in("Tokens are rows · shown to 2 decimals, halves away from zero · exact")
+    ['Tokens are rows', 'shown to 2 decimals, halves away from zero']
+    """
+    before, sign, after = text.partition(_SIGN)
+    said = _BETWEEN_RULES.split(before[-LONGEST_RULES:] + sign + after[:LONGEST_RULES])
+    end = next((i for i, each in enumerate(said) if _SIGN in each), 0)
+    starts = [i for i, each in enumerate(said[: end + 1]) if each.lower().startswith("tokens are ")]
+    return [each.strip() for each in said[max(starts, default=end) : end + 1] if each.strip()]
+
+
+def pages_in(lines: Sequence[str]) -> Iterator[range]:
+    """Yield the lines of each page of attncalc in a document: to its fence, or to the next page."""
+    openings = [*_openings(lines)]
+    fences = [number for number, line in enumerate(lines) if line.lstrip().startswith(_FENCE)]
+    starts = []
+    for opening in openings:
+        above = range(opening, max(opening - MOST_BEFORE, -1), -1)
+        starts.append(next((i for i in above if _TITLE.match(lines[i])), opening))
+    for start, after in pairwise([*starts, len(lines)]):
+        is_inside = sum(fence < start for fence in fences) % 2 == 1
+        ends = [fence for fence in fences if is_inside and start < fence < after]
+        yield range(start, ends[0] if ends else after)
 
 
 class _Page:

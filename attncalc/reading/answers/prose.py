@@ -36,11 +36,12 @@ _IDENTITY = re.compile(r"(?<![\w.,-])\d{6,12}(?![\w.]|,\d)")
 """The number of a student, or a telephone number."""
 _ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
 _TELEPHONE = re.compile(
-    r"(?:(?:tel|phone|mobile|mobil|tél|fax)[\w.]{0,8} ?[:.]? ?)?"
-    r"(?:\+ ?\d{1,3}|\(?0\d{1,5}\)?)(?:[ ./-]{1,3}\(?\d{2,12}\)?){1,6}",
+    r"(?:tel|phone|mobile|mobil|tél|fax|cell|handy|whatsapp|office)[\w.]{0,8} ?[:.]? ?"
+    r"\+? ?\(?\d{1,5}\)?(?:[ ./-]{1,3}\(?\d{1,12}\)?){1,6}"
+    r"|(?:\+ ?\d{1,3}|\(?0\d{1,5}\)?)(?:[ ./-]{1,3}\(?\d{2,12}\)?){1,6}",
     re.IGNORECASE,
 )
-"""A telephone number begins with + and a country, or with 0."""
+"""A telephone number, after its name or with + and a country, or with 0."""
 _PAGE = re.compile(r"\s*[-–—]+ \d{1,3} [-–—]+\s*")
 _DATE = re.compile(
     r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?=T?\b|T\d)"
@@ -101,6 +102,8 @@ def role_of_words(text: str) -> str:
         return "words"
     if _REMARK.match(text):
         return "a remark"
+    if is_telephone(text):
+        return "the number of a telephone"
     if PREAMBLE.match(text):
         return "the head of a mail, or of a session"
     if _CODE.search(text):
@@ -130,8 +133,10 @@ def is_telephone(text: str) -> bool:
 
     Examples
     --------
-    >>> is_telephone("06 12 34 56 78"), is_telephone("0 12 34"), is_telephone("10 12")
-    (True, False, False)
+    >>> is_telephone("06 12 34 56 78"), is_telephone("Tel. +385 1 4606 111")
+    (True, True)
+    >>> is_telephone("0 12 34"), is_telephone("10 12")
+    (False, False)
     """
     return len(text) < 60 and _TELEPHONE.fullmatch(text.strip(" .")) is not None
 

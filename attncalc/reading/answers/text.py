@@ -17,12 +17,13 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.collecting import collected
+from attncalc.reading.answers.corrected import with_corrected
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
-from attncalc.reading.answers.map_lines import MapReader, with_tables
-from attncalc.reading.answers.map_numbers import is_prose, map_by_weights
+from attncalc.reading.answers.map_lines import UNCLEAR, MapReader, with_tables
+from attncalc.reading.answers.map_numbers import fits, is_prose, map_by_weights
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
     Part,
@@ -35,7 +36,7 @@ from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import IN_COMMENT, role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.answers.token_rows import with_rows_of_tokens
-from attncalc.reading.answers.witness import witnessed
+from attncalc.reading.answers.witness import BECAUSE, witnessed
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.name import name_in
@@ -76,7 +77,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     page = page._replace(text=_with_ascii_digits(page.text))
     # before the text is rewritten, which makes it longer and takes time
     text, said = within_bounds(page.text)
-    plain = with_decimal_commas(PRIVATE.sub("", text))
+    plain = with_decimal_commas(without_senders(PRIVATE.sub("", text)))
     text = _rewritten(plain, expected)
     of_map = MapReader(expected)
     blocks, document = blocks_of(
@@ -106,6 +107,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = _fitting(_as_shares(matrices, expected, found), expected, found)
     matrices = _turned_alike(matrices, expected, found)
     _tell_columns(matrices, expected, found)
+    matrices = with_corrected(plain, matrices, expected, found)
     faults += [*found.faults, *faults_in(matrices)]
     _take_map_by_weights(plain, matrices, expected, found, of_map)
     unread = tuple(sorted(found.unread, key=lambda each: each.line))
@@ -125,9 +127,12 @@ def _take_map_by_weights(
     found: Collected,
     of_map: MapReader,
 ) -> None:
-    """Read a map that is not complete from the lines that belong to no step."""
+    """Read a map that is not complete, or only with rows of A, from lines that are no step."""
+    steps_of = [each for each in found.taken if each.how.startswith(BECAUSE)]
+    rows = {line for each in steps_of for line in range(each.line, each.last + 1)}
+    outside = [each for each in found.connections if each.line not in rows]
     has_one = [each.shape[0] for each in of_map.weights] == [1]
-    if not (has_one and matrices) or of_map.is_complete(found.connections):
+    if not (has_one and matrices) or of_map.is_complete(outside):
         return
     ((weights,),) = of_map.weights
     if (written := matrices.get("A")) is not None:
@@ -150,6 +155,18 @@ def _take_map_by_weights(
         found.connections[:] = stated
         texts = dict(lines)
         found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
+    elif not all(fits(each, weights, expected.labels) for each in outside if each.is_told):
+        # words were read in part, and otherwise than the numbers: nobody is marked by them
+        told = [each for each in found.connections if each.is_told]
+        found.connections[:] = [each for each in found.connections if not each.is_told]
+        found.taken[:] = [
+            e for e in found.taken if e.what != "map" or e.line not in {t.line for t in told}
+        ]
+        texts = dict(enumerate(text.split("\n"), start=1))
+        found.unread += [
+            Unread(line, texts[line], f"it seems to be of the map: {UNCLEAR}", False, of_map=True)
+            for line in dict.fromkeys(each.line for each in told)
+        ]
 
 
 def _with_ascii_digits(text: str) -> str:
@@ -176,7 +193,7 @@ def _rewritten(text: str, expected: Expected) -> str:
     text = in_english(with_layers_in_words(with_tables(text)))
     shapes = {key.shape[-2:] for key in expected.steps.values()}
     text = with_counted_rows(text, partial(_names_a_row, expected), shapes)
-    text = with_corrections(without_references(without_senders(text)))
+    text = with_corrections(without_references(text))
     text = with_rows_of_tokens(text, expected.labels)
     named = partial(_step_named, expected)
     return with_vectors(with_rows(with_topics(text, named), named), size)

@@ -85,6 +85,9 @@ _WORD_BEFORE, _WORD_BEHIND = re.compile(r"[^\W\d_]{2} ?$"), re.compile(r" [^\W\d
 _ARGUMENT = re.compile(r"[^\W\d_]{3}\}?\s*+(?:\\left)?\((?:\s*+\\begin\{\w{1,20}+\})?\s*+[\[(]*+$")
 _BRACKET = re.compile(r"[\d}]\s*+(?:\\left)?\s*+(?:\\begin\{\w{1,20}+\}|\(|\[|⎡)\s*+$")
 
+_ROW_ENDS = re.compile(r" / |; |\n")
+"""What separates rows in the text of a part."""
+
 StepNamed = Callable[[str], str]
 
 
@@ -113,7 +116,7 @@ def witnessed(
         witness.without_prose(matrices)
         missing = {n: key for n, key in expected.steps.items() if n not in matrices}
         witness.list_announced(missing)
-    _list_work_like(found, missing)
+    _list_work_like(found, missing, beside)
     return matrices
 
 
@@ -133,7 +136,7 @@ def _without_discarded(text: str, found: Collected) -> str:
     for each in found.taken:
         if each.how in ("struck out", "commented out") and 0 < each.line <= len(lines):
             line = lines[each.line - 1]
-            lines[each.line - 1] = line.replace(each.text, " " * len(each.text))
+            lines[each.line - 1] = line.replace(each.text, " " * len(each.text), 1)
     return "\n".join(lines)
 
 
@@ -142,9 +145,10 @@ def _holds(key: Matrix, said: list[float]) -> bool:
     return len(said) > 1 and all((abs(key - value) <= NEAR).any() for value in said)
 
 
-def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
-    """List work and prose that may contain an unread step: as many numbers, or its rows."""
-    for each in [each for each in found.taken if not each.what]:
+def _list_work_like(found: Collected, missing: Mapping[str, Matrix], beside: StepNamed) -> None:
+    """List work and prose that may contain an unread step: as many numbers, its rows, its name."""
+    read = {line for e in found.taken if e.what for line in range(e.line, e.last + 1)}
+    for each in [each for each in found.taken if not each.what and each.line not in read]:
         name = ""
         if each.how in LIKE_WORK and "[" in each.text and not _RELATION.search(each.text):
             count = len(numbers_of(each.text))
@@ -154,6 +158,9 @@ def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
             said = [n.value for n in numbers_of(each.text) if n.entry.decimals]
             name = next((n for n, key in missing.items() if key.shape[-1] in widths), "")
             name = name or next((n for n, key in missing.items() if _holds(key, said)), "")
+            if not name and len(numbers_of(each.text)) > 1:
+                words = map(beside, _NUMBERS.split(each.text[:200]))
+                name = next((word for word in words if word in missing), "")
         if name:
             found.taken.remove(each)
             found.unread.append(Unread(each.line, each.text, f"it may be {name}: name it", True))
@@ -636,8 +643,9 @@ class Witness:
         first, last = min(n.line for n in numbers), max(n.line for n in numbers)
         where = f"line {first}" if first == last else f"lines {first} to {last}"
         shown = [(self.lines[n.line - 1][n.start : n.end].strip(), n.entry.text) for n in numbers]
-        letters = [f"{typed} as {text}" for typed, text in shown if {*typed} & {*"lIOoQ"}]
-        why = "".join([because, *(f", with {each}" for each in letters)])
+        letters = (f"{typed} = {text}" for typed, text in shown if {*typed} & {*"lIOoQ"})
+        said = ", ".join(dict.fromkeys(letters))
+        why = f"{because} (letters read as digits: {said})" if said else because
         self.said.append((first, f"{where}: read as {name}, because {why}"))
         lines = {number.line for number in numbers}
         for line in sorted(lines):
@@ -659,9 +667,7 @@ class Witness:
             if again and each.could_be_matrix:
                 how = f"{again} again"
                 self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
-            elif not each.could_be_matrix or not (
-                self._is_read(each, own) or self._is_softmax(own, read)
-            ):
+            elif not each.could_be_matrix or not self._is_read(each, read):
                 left.append(each)
         self.found.unread[:] = [*left, *self._left_over()]
 
@@ -735,43 +741,58 @@ class Witness:
                 self.found.unread.append(Unread(number, text.strip(), why, could_be_matrix=True))
                 lines.add(number + 1)
 
-    def _is_read(self, unread: Unread, own: list[Number]) -> bool:
-        """Return whether the results in an unread text are all parts of steps."""
-        is_first = bool(own) and not unread.text[: own[0].start].strip(STARTS)
-        if is_first and own[0].value in range(1, MOST_ROWS):
-            own = own[1:]  # it may count its row
-        is_result = [each.is_last and not _is_label(unread.text, each) for each in own]
-        if not any(is_result):
+    def _is_read(self, unread: Unread, read: Mapping[str, WrittenMatrix]) -> bool:
+        """Return whether the results in an unread text are all parts of steps, or e^s of scores."""
+        whole = self._with_commas(unread.text)
+        texts = _ROW_ENDS.split(whole)
+        firsts = [row[0] for row in map(numbers_of, texts) if len(row) > 1]
+        if len(firsts) < len(texts) or not _are_counts(firsts):
+            texts = [whole]
+        rows = [[(n, _is_label(text, n)) for n in numbers_of(text)] for text in texts]
+        first = rows[0][0][0] if rows[0] else None
+        is_first = first is not None and not texts[0][: first.start].strip(STARTS)
+        if is_first and first and first.value in range(1 - (len(rows) > 1), MOST_ROWS):
+            rows = [row[1:] for row in rows]  # it may count its row
+        own = [number for row in rows for number, _ in row]
+        is_power = self._are_powers(own, read)
+        if is_power.sum() > 1 and is_power[[bool(each.entry.decimals) for each in own]].all():
+            return True
+        is_result = np.array([n.is_last and not label for row in rows for n, label in row], bool)
+        if not is_result.any():
             return False
-        windows = [*self._windows(unread.line, own)]
-        if windows:
+        if windows := [*self._windows(unread.line, own)]:
             return any(
                 not (self.free[each] & is_result & ~_are_sums(own)).any() for each in windows
             )
-        # the numbers of a column, which are not consecutive
+        # the numbers of a column, which are not consecutive, with their powers of e beside them
         last = unread.line + max(4, len(own))
         there = Counter(
             number.value
             for number, is_free in zip(self.numbers, self.free, strict=True)
             if not is_free and unread.line <= number.line <= last
         )
-        said = Counter(n.value for n, is_one in zip(own, is_result, strict=True) if is_one)
-        return said <= there
+        said = Counter(
+            n.value for n, is_one, of_e in zip(own, is_result, is_power, strict=True)
+            if is_one and (not of_e or n.value in there)
+        )  # fmt: skip
+        return bool(said) and said <= there
 
-    def _is_softmax(self, own: list[Number], read: Mapping[str, WrittenMatrix]) -> bool:
-        """Return whether the decimals of a text are e^s of scores, or the sums of their rows."""
-        said = np.array([each.value for each in own if each.entry.decimals])
+    @staticmethod
+    def _are_powers(own: list[Number], read: Mapping[str, WrittenMatrix]) -> Matrix:
+        """Return which decimals are e^s of scores, or the sums of their rows."""
+        said = np.array([each.value if each.entry.decimals else np.nan for each in own])
         scores = [
             np.nan_to_num(each.values, nan=-np.inf) for n, each in read.items()
             if own_name(n)[:1] == "S"
         ]  # fmt: skip
-        if len(said) < 2 or not scores:
-            return False
+        if not scores:
+            return np.zeros(len(own), bool)
         with np.errstate(all="ignore"):
             powers = [np.exp(each) for each in scores]
-        known = np.concatenate([[*each.ravel(), *each.sum(axis=-1).ravel()] for each in powers])
-        within = np.abs(said[:, None] - known) <= ONE * np.maximum(1, known)
-        return bool(within.any(axis=1).all())
+            known = np.concatenate([[*each.ravel(), *each.sum(axis=-1).ravel()] for each in powers])
+            within = np.abs(said[:, None] - known) <= ONE * np.maximum(1, known)
+        found: Matrix = within.any(axis=1)
+        return found
 
     def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
         """Yield where the same numbers begin on a line, consecutively."""

@@ -30,6 +30,7 @@ from attncalc.reading.models.family import (
     root_of_width,
 )
 from attncalc.reading.models.folder import Config
+from attncalc.reading.models.names import OUT_IN
 from attncalc.reading.models.rope import (
     a_base,
     a_scaling,
@@ -351,6 +352,28 @@ def _rope_in_some_layers(config: Config, layer: int) -> str | None:
     if not isinstance(kinds, list) or layer >= len(kinds) or kinds[layer] not in (0, 1):
         raise config.wrong("no_rope_layers", kinds, "0 or 1 for each layer")
     return None if kinds[layer] else "none"
+
+
+def _normalised_if_turned(config: Config, layer: int) -> str | None:
+    """Return the normalization of queries and keys of Llama 4, in layers with rope."""
+    is_turned = _rope_in_some_layers(config, layer) is None
+    return "rms" if is_turned and config.is_so("use_qk_norm", True) else None
+
+
+def _tuned_or_chunked(config: Config, layer: int) -> list[str] | None:
+    """Return the scores of Llama 4: in chunks with rope, else larger for later queries."""
+    if _rope_in_some_layers(config, layer) is None:
+        size = config.count_or_none("attention_chunk_size")
+        one = "S[h,i,j] / sqrt(d_k)"
+        within = (
+            f"S_scaled[h,i,j] = {one} if i // {size} == j // {size} else -inf  # within a chunk"
+        )
+        return None if size is None else [within]
+    if not config.is_so("attn_temperature_tuning", True):
+        return None
+    floor, scale = config.count("floor_scale", 8192), config.number("attn_scale", 0.1)
+    tuned = f"log(1 + (i + 1) // {floor}) * {scale!r} + 1"
+    return [f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) * ({tuned})  # tuned by position"]
 
 
 def _rope_in_windows(config: Config, layer: int) -> str | None:
@@ -760,7 +783,7 @@ _GPT_J: dict[str, Any] = {
         "ForSequenceClassification": _as_classes("score"),
     },
     "own": _DENSE,
-    "is_out_in": True,
+    "weights_layout": OUT_IN,
 }
 
 
@@ -1106,6 +1129,47 @@ _WITH_EXPERTS = (
         **_LLAMA_NAMES,
     ),
     Family(
+        "Llama 4",
+        ("llama4_text", "llama4"),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={
+            **_LLAMA_FIXED,
+            "rope_pairing": "interleaved",
+            "router": "sigmoid",
+            "router_scales": "inputs",
+            "router_norm": False,
+        },
+        said={
+            **_LLAMA_SAID,
+            **_ROUTED,
+            "positions": _rope_in_some_layers,
+            "qk_norm": _normalised_if_turned,
+            "equations": _tuned_or_chunked,
+        },
+        heads=dict.fromkeys(
+            ("ForCausalLM", "ForConditionalGeneration"),
+            Head({"W_out": ("lm_head.weight", "language_model.lm_head.weight")}, is_tied=True),
+        ),
+        own={
+            "feed_forward.router.weight": "W_router",
+            "experts.gate_up_proj": "W_13_halves",
+            "experts.down_proj": "W_2_in_out",
+            "shared_expert.gate_proj.weight": "W_s1",
+            "shared_expert.up_proj.weight": "W_s3",
+            "shared_expert.down_proj.weight": "W_s2",
+        },
+        inside="text_config",
+        tower="language_model.model.",
+        **{
+            **_LLAMA_NAMES,
+            "remarks": lambda config: (
+                ("images are not read: this is the model of text",)
+                if config.says("vision_config")
+                else ()
+            ),
+        },
+    ),
+    Family(
         "Granite MoE",
         ("granitemoe", "granitemoeshared"),
         biases=_biased("", attention_bias="QKVO"),
@@ -1405,7 +1469,7 @@ FAMILIES = (
             "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
             "is_gated": lambda config, layer: False,
         },
-        is_out_in=True,
+        weights_layout=OUT_IN,
     ),
     Family(
         "GLM",
@@ -1483,7 +1547,7 @@ FAMILIES = (
         heads=_GPT_HEADS,
         asks={"scale_attn_weights": (True,), "multi_query": (True,)},
         key_heads=lambda config, layer: 1,
-        is_out_in=True,
+        weights_layout=OUT_IN,
     ),
     Family(
         "GPT-Neo",
@@ -1503,7 +1567,7 @@ FAMILIES = (
         positions="P",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
         heads=_GPT_HEADS,
-        is_out_in=True,
+        weights_layout=OUT_IN,
     ),
     _BERT,
     replace(

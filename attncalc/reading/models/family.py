@@ -165,8 +165,8 @@ class Family:
         Whether each head has its own gains of normalised queries and keys.
     fused
         How one array holds Q, K and V: the number of its equal blocks, and their order in each.
-    is_out_in
-        Whether all weights are stored (out, in), whatever their names suggest.
+    weights_layout
+        How all weights are stored, whatever their names suggest: "torch" for (out, in), "in-out".
     pads
         The key of the id without a position of its own, which is refused as a token.
     inside, tower
@@ -178,6 +178,9 @@ class Family:
         The projection of embedded tokens to the width of the layers, if it exists.
     has_sinusoids
         Whether positions are sinusoids, first the sines, if no file contains them.
+    source, stated, ignored
+        Of a family in a file: its path, the tensors that it names by their places in it, and the
+        ends of the names of tensors that it leaves out.
     """
 
     title: str
@@ -209,13 +212,16 @@ class Family:
     has_gains: bool = True
     own_gains: bool = False
     fused: Said = lambda config, layer: (1, "QKV")
-    is_out_in: bool = False
+    weights_layout: str = ""
     pads: str = ""
     inside: str = ""
     tower: str = ""
     usual: Mapping[str, Any] = field(default_factory=dict)
     widens: str = ""
     has_sinusoids: bool = False
+    source: str = ""
+    stated: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
 
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys."""

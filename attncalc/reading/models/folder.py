@@ -206,13 +206,13 @@ def read_config(folder: Path) -> Config:
     path = folder / CONFIG
     if not path.exists():
         raise InputError(f"{folder}: it holds no {CONFIG}, which says what a model is")
-    return Config(str(path), _parsed(path))
+    return Config(str(path), parsed(path))
 
 
 def read_generation_config(folder: Path) -> Config:
     """Return the generation_config.json of a folder; empty if there is none."""
     path = folder / "generation_config.json"
-    return Config(str(path), _parsed(path) if path.exists() else {})
+    return Config(str(path), parsed(path) if path.exists() else {})
 
 
 def find_weights(folder: Path) -> Weights:
@@ -238,7 +238,7 @@ def find_weights(folder: Path) -> Weights:
 
 def _files_of(path: Path) -> dict[str, str]:
     """Return the file of each tensor, according to an index."""
-    files = _parsed(path).get("weight_map")
+    files = parsed(path).get("weight_map")
     if not isinstance(files, dict) or not files:
         raise InputError(f"{path}: it has no weight_map, which says what each shard holds")
     for name, file in files.items():
@@ -251,7 +251,8 @@ def _files_of(path: Path) -> dict[str, str]:
     return files
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def parsed(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file."""
     refuse_found(path, may_link=True)
     try:
         content = json.loads(decode(read_bytes(path), str(path)))

@@ -23,6 +23,8 @@ FUSED = {
 
 ALTERNATING = {"W_13_in_out": ("W_1", "W_3"), "b_13_in_out": ("b_1", "b_3")}
 """Weights and biases of experts, (experts, in, out), of which every second output is of W_3."""
+HALVES = {"W_13_halves": ("W_1", "W_3")}
+"""Weights of experts, (experts, in, out), of which the second half of the outputs is of W_3."""
 
 
 class Heads(NamedTuple):
@@ -76,6 +78,7 @@ def layer_fields(
     found: Mapping[str, tuple[str, Meaning]],
     heads: Heads,
     tell: Tell,
+    layout: str = "",
 ) -> Fields:
     """Return the matrices of a layer by attncalc's names, and the layout of its weights.
 
@@ -89,9 +92,11 @@ def layer_fields(
         Required if Q, K and V are stored in one array and differ in width.
     tell
         Called with each error.
+    layout
+        The layout of all weights; "" if names and shapes decide.
     """
     taken = {field: arrays[name] for field, (name, _) in found.items()}
-    turned = _kept_in_out(found, taken)
+    turned = _kept_in_out(found, taken, layout)
     layout = IN_OUT if turned else OUT_IN
     fields: Fields = {}
     for field, array in taken.items():
@@ -117,6 +122,9 @@ def layer_fields(
                 each: half.swapaxes(-1, -2) if turn else half
                 for each, half in zip(ALTERNATING[field], halves, strict=True)
             }
+        elif field in HALVES:
+            pairs = zip(HALVES[field], np.split(array, 2, axis=-1), strict=True)
+            fields |= {each: half.swapaxes(-1, -2) for each, half in pairs}
         elif field == "W_2_in_out":
             fields["W_2"] = array.swapaxes(-1, -2)
         else:
@@ -149,11 +157,15 @@ def _comes_from(field: str, turned: set[str]) -> bool:
     return field in turned or any(field in FUSED.get(each, ()) for each in turned)
 
 
-def _kept_in_out(found: Mapping[str, tuple[str, Meaning]], taken: Mapping[str, Matrix]) -> set[str]:
+def _kept_in_out(
+    found: Mapping[str, tuple[str, Meaning]], taken: Mapping[str, Matrix], layout: str
+) -> set[str]:
     """Return the weights stored (in, out): those of a Conv1D, recognised by one that is not square.
 
     nanoGPT has the names of GPT-2, and stores its weights (out, in).
     """
+    if layout:
+        return {field for field in found if field.startswith("W_") and layout == IN_OUT}
     named_so = {
         field
         for field, (_, meaning) in found.items()

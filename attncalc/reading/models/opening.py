@@ -17,9 +17,12 @@ from attncalc.base.types import Matrix
 from attncalc.equations.operations import Project
 from attncalc.equations.operations.angles import Sinusoids
 from attncalc.equations.operations.assembling import Patches
+from attncalc.problem.fields import KNOWN
 from attncalc.problem.image import PatchGrid
 from attncalc.problem.problem import Problem
 from attncalc.reading.cells import in_place
+from attncalc.reading.models.described import FILE as DESCRIBED
+from attncalc.reading.models.described import check_read, check_stated, read_family
 from attncalc.reading.models.families import families_of
 from attncalc.reading.models.family import CLASSES, POOLED, SPAN, Family, Head, check_config
 from attncalc.reading.models.folder import (
@@ -41,7 +44,10 @@ Fields = dict[str, Any]
 SINGLE_LABEL = "single_label_classification"
 MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
-_OF_ROUTERS = ("top_k", "router", "router_norm", "router_scale", "router_groups", "top_groups")
+_OF_ROUTERS = (
+    *("top_k", "router", "router_scales", "router_norm", "router_scale"),
+    *("router_groups", "top_groups"),
+)
 _LAST_OF_PARTS = ("W_O", "b_O", "W_2", "b_2", "W_s2")
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalisation in old files from TensorFlow."""
@@ -58,6 +64,9 @@ class Model:
         Its path.
     takes
         The input, which determines the tower of a model with several.
+    family
+        A file that describes its family, or its content; None for the family.json of the folder,
+        or one of the known families.
 
     Raises
     ------
@@ -68,11 +77,13 @@ class Model:
     is_in_8_bits = False
     """Whether some weights are whole numbers, with a scale for each row (bitsandbytes)."""
 
-    def __init__(self, folder: Path, takes: str = "") -> None:
+    def __init__(self, folder: Path, takes: str = "", family: Any = None) -> None:
         is_one_file = folder.suffix.lower() == GGUF
         config, weights = open_gguf(folder) if is_one_file else open_folder(folder)
-        self.towers = _known(config, weights)
-        family = next((each for each in self.towers if each.takes == takes), self.towers[0])
+        if family is None and (folder / DESCRIBED).is_file():
+            family = folder / DESCRIBED
+        self.towers = [read_family(family)] if family is not None else _known(config, weights)
+        row = next((each for each in self.towers if each.takes == takes), self.towers[0])
         said = config.get("quantization_config", None)
         self.is_in_8_bits = isinstance(said, Mapping) and said.get("load_in_8bit") is True
         if said is not None and not self.is_in_8_bits:
@@ -80,7 +91,10 @@ class Model:
                 f"{config.place}: its weights are quantised: of these, 8 bits of bitsandbytes and "
                 "GGUF files are read"
             )
-        self._open(folder, config, weights, family)
+        self._open(folder, config, weights, row)
+        if row.source:
+            check_read(row, weights)
+            self._notes.append(f"the family is that of {row.source}")
 
     def _open(self, folder: Path, config: Config, weights: Weights, family: Family) -> None:
         config = family.own_config(config)
@@ -89,6 +103,9 @@ class Model:
         self._notes = list(family.remarks(config))
         self._tokens = 0
         self.root, self._pattern = _where(family, weights, folder)
+        if family.source:
+            start = self.root + self._pattern.partition("{}")[0]
+            check_stated(family, weights, self.root, start, self.architecture)
 
     @property
     def decoder(self) -> "Model | None":
@@ -103,7 +120,10 @@ class Model:
     @property
     def count(self) -> int:
         """The number of its layers."""
-        return int(self.family.count(self.config, 0))
+        found = self.family.count(self.config, 0)
+        if found is None:
+            raise InputError(f"{self.family.source}: count: there is no number of layers")
+        return int(found)
 
     @property
     def takes(self) -> str:
@@ -135,8 +155,8 @@ class Model:
             )
         self._tokens = len(ids)
         X = self._embedded(ids, place)
-        if self.family.factor is not None:
-            X = X * self.family.factor(self.config, 0)
+        if (factor := self.family.factor and self.family.factor(self.config, 0)) is not None:
+            X = X * factor
         begun = {"X": X, **self._beginnings(len(ids), place)}
         if "W_type" in begun:
             begun["type_ids"] = [types or [0] * len(ids)]
@@ -274,6 +294,7 @@ class Model:
         start = self.place(number)
         names = [name for name in self.weights if name.startswith(start)]
         names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
+        names = [name for name in names if not name.endswith(self.family.ignored)]
         faults = [
             f"{quoted(name)} is in this layer, and nothing here reads it"
             for name in names
@@ -297,14 +318,17 @@ class Model:
         if "W_UKV" in fields:
             fields = latent_fields(fields, int(settings["heads"]), int(settings["rope_dims"]))
             self._notes.append("the first columns of W_K are those of rope: they take K_R as it is")
-        self._check_places(parts.get("self", fields), settings)
-        settings |= self._turned_by(number, settings)
+        width = self._check_places(parts.get("self", fields), settings)
+        settings |= self._turned_by(number, settings, width)
         dropped = () if "W_router" in fields else _OF_ROUTERS
         settings = {n: each for n, each in settings.items() if n not in dropped}
         self._scale_parts(fields)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
-        return {**settings, "weights_layout": OUT_IN, **owned, **inner}
+        found = {**settings, "weights_layout": OUT_IN, **owned}
+        if more := {n: found.pop(n) for n in [*found] if n not in KNOWN and n != "reach"}:
+            found["more"] = more  # read by equations alone
+        return {**found, **inner}
 
     def check_number(self, number: int) -> None:
         """Refuse the number of a layer that does not exist."""
@@ -314,12 +338,11 @@ class Model:
                 f"{self.count - 1}"
             )
 
-    def _turned_by(self, number: int, settings: Fields) -> Fields:
+    def _turned_by(self, number: int, settings: Fields, width: int) -> Fields:
         """Return the frequencies of rope, where its scaling has its own; {} for others."""
         if settings.get("positions") != "rope":
             return {}
-        dims = settings.get("rope_dims") or self.config.count_or_none("head_dim")
-        dims = dims or self.config.count("hidden_size") // settings["heads"]
+        dims = settings.get("rope_dims") or width
         found = frequencies(self.config, number, dims, self._tokens)
         if "rope_factor" in found:
             found["rope_factor"] = Fraction(str(found["rope_factor"]))
@@ -342,9 +365,8 @@ class Model:
         own = self.family.key_heads(self.config, 0), *self.family.fused(self.config, 0)
         heads = Heads(settings["heads"], *own)
         found = named(names, faults.append, self.family.own)
-        if self.family.is_out_in:
-            found = {field: (name, each._replace(end="")) for field, (name, each) in found.items()}
-        return layer_fields(_Read(self), found, heads, faults.append)
+        layout = self.family.weights_layout
+        return layer_fields(_Read(self), found, heads, faults.append, layout)
 
     def _is_read(self, name: str) -> bool:
         """Return whether a tensor of a layer has a meaning here, or needs none."""
@@ -354,6 +376,8 @@ class Model:
     def _settings(self, number: int) -> Fields:
         """Return the settings of a layer, with rope's factors that a GGUF file contains."""
         settings = self.family.settings(self.config, number)
+        if "heads" not in settings:
+            raise InputError(f"{self.family.source}: settings: there is no heads in layer {number}")
         if FREQUENCIES in self.weights:
             factors = self.weights[FREQUENCIES].astype(float)
             plain = float(settings.pop("rope_base")) ** -(np.arange(len(factors)) / len(factors))
@@ -455,7 +479,7 @@ class Model:
                 f"W_out is the product of the model's {head.tensors['W_out'][0]} and "
                 f"{head.behind[0]}"
             )
-        if head.shrinks is not None and (factor := head.shrinks(self.config, 0)) != 1:
+        if head.shrinks is not None and (factor := head.shrinks(self.config, 0)) not in (None, 1):
             arrays["W_out"] = arrays["W_out"] * factor
             self._notes.append(
                 f"W_out is what the model keeps, times {factor:.6g}: by that it multiplies the "
@@ -606,8 +630,8 @@ class Model:
             )
         return array
 
-    def _check_places(self, fields: Fields, settings: Fields) -> None:
-        """Refuse weights that do not match the number of heads of the config."""
+    def _check_places(self, fields: Fields, settings: Fields) -> int:
+        """Return the width of a head; refuse weights that do not match the config's heads."""
         heads = settings["heads"]
         for name in ("W_Q", "W_K", "W_V"):
             if name not in fields or fields[name].ndim != 2:
@@ -625,6 +649,7 @@ class Model:
                 f"{self.config.place}: {heads} heads, and the queries are {width} wide: that is no "
                 "whole number for each"
             )
+        return int(width // heads)
 
 
 class _Read(dict[str, Matrix]):

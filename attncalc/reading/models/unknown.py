@@ -33,22 +33,43 @@ def unknown(config: Config, weights: Weights) -> InputError:
     kind = config.get("model_type")
     kinds = ", ".join(dict.fromkeys(kind for each in FAMILIES for kind in each.types))
     why = f" ({WHY[kind]})" if isinstance(kind, str) and kind in WHY else ""
+    folder = weights.folder
     lines = [
         f"{config.place}: model_type {quoted(str(kind))} is none of those opened here{why}: "
         f"{kinds}. Its tensors are listed below, each with the field of a problem that it seems "
         "to be (? if unknown): fill these fields, as JSON or .npz, with X, heads and the other "
-        "settings."
+        "settings. Or describe its family in a file without Python (docs/models.md): "
+        f"attncalc open {harmless(str(folder))} --draft -o family.json writes a draft, and "
+        "--family family.json reads it."
     ]
-    alike: dict[str, list[str]] = {}
+    return InputError("\n".join([*lines, *_by_layer(alike(weights), weights), *_near(weights)]))
+
+
+def alike(weights: Iterable[str]) -> dict[str, list[str]]:
+    """Return the names of tensors by form: those of one form differ in numbers alone."""
+    found: dict[str, list[str]] = {}
     for name in weights:
-        alike.setdefault(_NUMBER.sub("#", name), []).append(name)
-    return InputError("\n".join([*lines, *_by_layer(alike, weights), *_near(alike, weights)]))
+        found.setdefault(_NUMBER.sub("#", name), []).append(name)
+    return found
 
 
-def _by_layer(alike: dict[str, list[str]], weights: Weights) -> Iterator[str]:
+def unread(family: Family, weights: Iterable[str]) -> list[list[str]]:
+    """Return the tensors that a family does not read, those of one form together."""
+    sides = [family, *([family.decoder] if family.decoder else [])]
+    ignored = tuple(end for side in sides for end in side.ignored)
+    return [
+        names
+        for names in alike(weights).values()
+        if not is_buffer(names[0])
+        and not names[0].endswith(ignored)
+        and not any(_reads(side, names[0]) for side in sides)
+    ]
+
+
+def _by_layer(forms: dict[str, list[str]], weights: Weights) -> Iterator[str]:
     """Yield the tensors by stacks of layers; of those that differ in numbers alone, the first."""
     stacks: dict[str, list[list[str]]] = {}
-    for form, names in alike.items():
+    for form, names in forms.items():
         stacks.setdefault(form.partition("#")[0] if "#" in form else "", []).append(names)
     for stack, listed in sorted(stacks.items()):
         places = {name[len(stack) :].partition(".")[0] for names in listed for name in names}
@@ -68,17 +89,28 @@ def _line(name: str, shape: Sequence[int]) -> str:
     return f'"{harmless(name)}", {" × ".join(map(str, shape)) or "one number"}: {field or "?"}'
 
 
-def _near(alike: dict[str, list[str]], weights: Weights) -> Iterator[str]:
-    """Yield the families that read most of these tensors and need few others, the nearest first."""
-    firsts = [names[0] for names in alike.values() if not is_buffer(names[0])]
-    found = [(each, _unread(each, firsts), _missing(each, weights)) for each in FAMILIES]
-    found = [each for each in found if 2 * len(each[1]) <= len(firsts)]
-    found.sort(key=lambda each: len(each[1]) + len(each[2]))
+def nearest(weights: Weights) -> list[tuple[Family, list[str], list[str]]]:
+    """Return the families that read most of these tensors, the nearest first.
+
+    Beside each, the tensors that it does not read, and those that it needs and that are missing.
+    """
+    firsts = sum(not is_buffer(names[0]) for names in alike(weights).values())
+    found = [
+        (each, [names[0] for names in unread(each, weights)], _missing(each, weights))
+        for each in FAMILIES
+    ]
+    found = [each for each in found if 2 * len(each[1]) <= firsts]
+    return sorted(found, key=lambda each: len(each[1]) + len(each[2]))
+
+
+def _near(weights: Weights) -> Iterator[str]:
+    """Yield the nearest families, with what each does not read or lacks."""
+    found = nearest(weights)
     yield "Families whose names nearly fit:" if found else "No family here has names like these."
-    for family, unread, missing in found[:MOST_NEAR]:
+    for family, rest, missing in found[:MOST_NEAR]:
         said = [
             f"{what} {', '.join(_quoted(names))}"
-            for what, names in (("it does not read", unread), ("it also needs", missing))
+            for what, names in (("it does not read", rest), ("it also needs", missing))
             if names
         ]
         usual = "it reads all of them; whether it computes the same is unknown"
@@ -87,12 +119,6 @@ def _near(alike: dict[str, list[str]], weights: Weights) -> Iterator[str]:
 
 def _quoted(names: Iterable[str]) -> Iterator[str]:
     return (f'"{harmless(name)}"' for name in names)
-
-
-def _unread(family: Family, names: Sequence[str]) -> list[str]:
-    """Return the tensors that a family does not read, of one for each form of name."""
-    sides = [family, *([family.decoder] if family.decoder else [])]
-    return [name for name in names if not any(_reads(side, name) for side in sides)]
 
 
 def _reads(side: Family, name: str) -> bool:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from attncalc.problem.fields import MATRICES
 from attncalc.reading.naming.at_hand import name_at_hand, names_there
 from attncalc.reading.naming.expressions import is_product, step_of_expression
 from attncalc.reading.naming.layer_words import step_of_layer
-from attncalc.reading.naming.symbols import compact, indexed
+from attncalc.reading.naming.symbols import STEPS, compact, indexed
 from attncalc.reading.naming.vocabulary import plain_word, step_of_words
 from attncalc.reading.plain.other_words import ORDINALS
 
@@ -201,7 +202,7 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
         or _of_counted_row(clean)
         or _of_row(clean, labels)
         or _expression(clean)
-        or (None if is_product(clean) else _words(clean))
+        or (None if is_product(clean) else _given_or_said(clean))
     )
     if name and name.matrix in "QKVO" and name.how != "expression":
         name = name._replace(turned=name.turned or _TRANSPOSED.search(clean) is not None)
@@ -321,6 +322,19 @@ def _expression(text: str) -> Name | None:
         if len(numbers) == 1 and (step := step_of_expression(_NUMBERED.sub("", text))):
             return Name(step, number=int(numbers.pop()), how="expression")
     return Name(step, how="expression") if step else None
+
+
+def _given_or_said(text: str) -> Name | None:
+    """Return the given matrix after words, or what the words name: we use three tokens with X."""
+    said = _words(text)
+    before, _, last = text.rpartition(" ")
+    name = _symbol(last.lstrip("$\\("))
+    is_given = name is not None and name.matrix in MATRICES and name.matrix not in STEPS
+    if not is_given or last.islower() or _TIMES.search(before) or not _PLAIN_WORD.search(before):
+        return said
+    is_made_of_it = said is not None and last.endswith(said.matrix)  # the queries with W_Q
+    others = (word for word in before.split() if not word[1:].isalpha() or word.isupper())
+    return said if is_made_of_it or any(map(_symbol, others)) else name
 
 
 def _words(text: str) -> Name | None:

@@ -72,6 +72,27 @@ _CORRECTS = re.compile(
 """Words for a number that is wrong elsewhere."""
 
 
+_SPEAKS_OF_ERROR = re.compile(
+    r"\b(?:sorry|oops|ups|typo|errat(?:um|a)|my mistake|mis(?:typed|copied|read)|correct(?:ion|ed)"
+    r"|pardon|entschuldigung|verschrieben|korrektur|korrigiert|désolée?|perdón|corrección|corregid[oa]"
+    r"|scusa|scusi|correzione|desculpe|perdão|correção|corrigid[oa]|correctie|foutje|rättelse"
+    r"|rettelse|poprawka|oprava|düzeltme|javítás|исправ\w{0,8})\b|抱歉|订正|訂正|更正|修正",
+    re.IGNORECASE,
+)
+
+
+def speaks_of_error(text: str) -> bool:
+    """Return whether a sentence with a number is about an error elsewhere, in any words.
+
+    Examples
+    --------
+    >>> speaks_of_error("oops: the first entry of row 2 should be -0.28")
+    True
+    """
+    has_number = any(map(str.isdigit, text))
+    return has_number and bool(_SPEAKS_OF_ERROR.search(text) or _CORRECTS.search(text))
+
+
 def is_correction(text: str) -> bool:
     """Return whether a sentence states the correct value of an entry or a row.
 

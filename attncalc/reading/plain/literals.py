@@ -9,6 +9,7 @@ import re
 from attncalc.reading.plain.marks import COMMA, GRID
 from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import Rows, fitted, parted
+from attncalc.reading.plain.valuing import value_of
 
 DEEPEST = 8
 LONGEST_CELL = 60
@@ -19,6 +20,12 @@ _BLOT = re.compile(r"[▒▓░█■□#?¿!�]{1,4}")
 """Signs in place of an illegible number."""
 _WORD = re.compile(r"[^\W\d_]{3,}\.?")
 _LEFT_OUT = ("...", "…")
+_OF_ARITHMETIC = re.compile(r"[-+*·×/√^.\dEexpsqrt ]{1,80}+")
+_OPERATOR_BEFORE, _OPERATOR_BEHIND = (
+    re.compile(r"[-+*·×/√^] ?$|[A-Za-z]$"),
+    re.compile(r" ?[-+*·×/^]"),
+)
+"""What is beside the brackets of a calculation: exp(2), 1/(1 + e), (1 + e)/2."""
 _NUMBERLIKE = re.compile(r"\d|[½¼¾⅓⅔]|_{2,}|\?|∞|inf", re.IGNORECASE)
 
 
@@ -41,30 +48,54 @@ def parse(text: str, start: int) -> tuple[Tree | None, int]:
     stack: list[Tree] = []
     position = start
     while position < len(text):
-        character = text[position]
-        if character in "[(":
+        stop = _end_of_piece(text, position) if stack else position
+        if stop is None:
+            return None, start
+        if stop > position:
+            stack[-1].append(text[position:stop])
+        elif text[position] in "[(":
             inner = Tree()
             if stack:
                 stack[-1].append(inner)
             stack.append(inner)
             if len(stack) > DEEPEST:
                 raise TooDeep
-            position += 1
-        elif character in "])":
-            closed = stack.pop()
-            position += 1
-            if not stack:
-                return closed, position
         else:
-            match = _BRACKET.search(text, position)
-            stop = match.start() if match else len(text)
-            piece = text[position:stop]
-            is_between = not piece.strip(" ,\t\n") and text[stop : stop + 1] == "["
-            if ("\n\n" in piece and not is_between) or "=" in piece or GRID.search(piece):
-                return None, start  # a matrix does not continue in another paragraph
-            stack[-1].append(piece)
-            position = stop
+            closed = stack.pop()
+            if not stack:
+                return closed, position + 1
+        position = max(stop, position + 1)
     return None, start
+
+
+def _end_of_piece(text: str, start: int) -> int | None:
+    """Return the end of the text before a bracket of a list; None if it is not of a matrix."""
+    if text[start] in "[]()":
+        return (_end_of_arithmetic(text, start) if text[start] == "(" else 0) or start
+    match = _BRACKET.search(text, start)
+    stop = match.start() if match else len(text)
+    piece = text[start:stop]
+    is_between = not piece.strip(" ,\t\n") and text[stop : stop + 1] == "["
+    if ("\n\n" in piece and not is_between) or "=" in piece or GRID.search(piece):
+        return None  # a matrix does not continue in another paragraph
+    return stop
+
+
+def _end_of_arithmetic(text: str, start: int) -> int:
+    """Return the end of a bracket that is part of a calculation in an entry; 0 for a list."""
+    depth, stop = 0, start
+    while stop < len(text) and (depth or stop == start) and stop - start < LONGEST_CELL:
+        match = _OF_ARITHMETIC.match(text, stop)
+        if text[stop] in "()":
+            depth += 1 if text[stop] == "(" else -1
+            stop += 1
+        elif match is None:
+            return 0
+        else:
+            stop = match.end()
+    before = text[max(0, start - 2) : start]
+    is_beside = _OPERATOR_BEFORE.search(before) or _OPERATOR_BEHIND.match(text, stop)
+    return stop if not depth and is_beside and value_of(text[start:stop]) is not None else 0
 
 
 def _depth(tree: Tree) -> int:

@@ -51,7 +51,10 @@ _COUNTED_LINE = re.compile(
     r"(?P<behind>[^\d\t,;|]{0,9}?) ++(?P<row>[-+.\d][^\t|]*)"
 )
 """A row, and a word with its number: row 1: 0 1, or 1. row: 0 1."""
-_COUNT_INSIDE = re.compile(r"\b([^\W\d_]{2,20}) (\d{1,2})(?=: ?[-+.\d(\[])")
+_COUNT_INSIDE = re.compile(
+    r"\b([^\W\d_]{2,20}) (\d{1,2})"
+    rf"(?=: ?[-+.\d(\[]| ?[(\[] ?[-+.{COMMA}\d]{{1,12}}[,; ]{{1,2}}[-+.\d])"
+)
 _MARKED = re.compile(r"^[\s*#>+-]*(?:\[[ xX✓]\]\s*)?")
 """The mark of a list, and its box."""
 SHORT, LEAST = 300, 2
@@ -147,7 +150,7 @@ def _counted_groups(
 
 def _with_counts_inside(line: str, names_a_row: Callable[[str], bool]) -> str:
     """Return a line with "row" for the unknown word that counts the rows on it: rad 1: 0 1."""
-    found = _COUNT_INSIDE.findall(line) if len(line) < SHORT and ":" in line else []
+    found = _COUNT_INSIDE.findall(line) if len(line) < SHORT else []
     words = {word for word, _ in found}
     if len(found) < LEAST or len(words) > 1 or names_a_row(f"{found[0][0]} 1"):
         return line

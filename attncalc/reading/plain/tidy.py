@@ -64,6 +64,10 @@ _TAGS = re.compile(
     r"small|big|mark|html|body|math)(?: [^<>\n]{0,200})?/?>",
     re.IGNORECASE,
 )
+_ROW_TAG = re.compile(
+    r"(?mi)^([ \t]{0,40})<(row|r|line|item|vector|vec)>([^<>\n]{1,2000})</\2>[ \t]*$"
+)
+"""A row of a matrix in XML."""
 _NAMED_TAG = re.compile(
     r"<[A-Za-z]\w{0,20} [^<>\n]{0,200}?\bname=\"([^\"<>\n]{1,60})\"[^<>\n]{0,200}>"
 )
@@ -87,7 +91,7 @@ _TICKED = re.compile(r"(?m)^([ \t]{0,40}[-*+] )\[[ xX✓]\][ \t]{1,9}")
 """List markers of word processors, and ticked boxes: ○ q1, - [x] row 1."""
 _HIGHLIGHTED = re.compile(r"(?<![=<>!:])==(?=[^\s=])([^=\n]{1,200}?)(?<=[^\s=])==(?!=)")
 _CELLS_OF = re.compile(rf"(?<=[=:] )\{{([-+\d.,{COMMA};/ ]{{3,4000}})\}}")
-_WIKI_HEADING = re.compile(r"(?m)^={2,6} ?(?=[^\W\d_])([^=\n]{1,120}?) ?=*$")
+_WIKI_HEADING = re.compile(r"(?m)^(?:={2,6} ?|h[1-6]\. )(?=[^\W\d_])([^=\n]{1,120}?) ?=*$")
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
@@ -96,8 +100,10 @@ _THIN = re.compile(r"\\,(?= ?(?:;|\)|\\right))|(?<=[;(])\\,|(?<=; )\\,")
 r"""TeX's thin space beside separators and brackets: (0,62\,;\,0,38)."""
 _FORMULA = re.compile(r"(?<=\t)=(?:[A-Z][A-Z.]{1,20}\(|\$?[A-Z]{1,2}\$?\d)[^\t\n]{0,200}")
 _FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
-_BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[(\d{1,2})\][ \t]{1,9}(?=[^\W\d_])")
-"""The number of a list: [1] Q."""
+_BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[\d{1,3}\][ \t]{1,9}(?=\(?[^\W\d_])")
+"""The number of a list or of a notebook's cell: [1] Q, [8] (A @ V)."""
+_ROOT = re.compile(r"\b(?:\w{1,9}\.)?[Ss]qrt ?(?:\( ?(\d{1,9}) ?\)|\[ ?(\d{1,9}) ?\])")
+"""The root of a whole number, as programs write it: sqrt(2), np.sqrt(2), Sqrt[2]."""
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
 
 
@@ -117,8 +123,8 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     ('Q_1 =  (1, -3)', [Struck(line=1, text='(1, 3)')])
     """
     text = UNMARKED.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
-    if "[1]" in text:
-        text = _BRACKETED_COUNT.sub(r"\1(\2) ", text)
+    if "] " in text:
+        text = _BRACKETED_COUNT.sub(r"\1", text)
     if "\t" in text:
         text = _without_empty_columns(text)
     if "{|" in text:
@@ -126,8 +132,9 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     if "\\," in text:
         text = _THIN.sub(" ", text)
     text = _NAMED_TAG.sub(r"\1:", text) if 'name="' in text else text
+    text = _ROW_TAG.sub(r"\1\3", text) if "</" in text else text
     text = with_printed(without_session(_FENCES.sub("", text)))
-    text = _WIKI_HEADING.sub(r"# \1", text) if "==" in text else text
+    text = _WIKI_HEADING.sub(r"# \1", text)
     text, struck = _without_struck(text)
     text = _letters(text)
     text = _QUOTES.sub("", text)
@@ -179,8 +186,10 @@ def _letters(text: str) -> str:
     text = _VULGAR.sub(_vulgar, text)
     text = _LETTERS.sub(lambda m: unicodedata.normalize("NFKC", m[0]), text)
     text = _SUBSCRIPTS.sub(lambda m: "_" + unicodedata.normalize("NFKC", m[0]), text)
+    if "qrt" in text:
+        text = _ROOT.sub(lambda m: f"√{m[1] or m[2]}", text)
     text = _SUPERSCRIPTS.sub(lambda m: "^" + unicodedata.normalize("NFKC", m[0]), text)
-    return text.replace("ᵀ", "^T").replace("^^", "^").replace("^−", "^-")
+    return text.replace("ᵀ", "^T").replace("^T^", "^T").replace("^^", "^").replace("^−", "^-")
 
 
 def _without_struck(text: str) -> tuple[str, list[Struck]]:

@@ -10,9 +10,11 @@ from fractions import Fraction
 
 LONGEST = 400
 DEEPEST = 20
-_TOKEN = re.compile(
-    r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3}(?!\d))?|\.\d+)|(sqrt|exp|√|e(?![a-z]))|([-+*·×/^(){}]))"
-)
+_SIGNS = r"|\.\d+)|(sqrt|exp|√|[eE](?![a-z]))|([-+*·×/^(){}]))"
+_TOKEN = re.compile(rf"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{{1,3}}(?!\d))?{_SIGNS}")
+_BESIDE_E = re.compile(rf"\s*(?:(\d+(?:\.\d*)?{_SIGNS}")
+_E = re.compile(r"(?<![\d.])[eE](?![a-zA-Z\d])|[eE]\^")
+"""The base of powers: in (2e+5)/(1+e), 2e+5 is no power of 10."""
 _CLOSING = {"(": ")", "{": "}"}
 Value = Fraction | float
 
@@ -43,8 +45,9 @@ def value_of(text: str) -> Fraction | Decimal | None:
 def _tokens(text: str) -> list[str]:
     found, position = [], 0
     text = text.rstrip()
+    token = _BESIDE_E if _E.search(text) else _TOKEN
     while position < len(text):
-        match = _TOKEN.match(text, position)
+        match = token.match(text, position)
         if match is None:
             raise NoValue
         found.append(match[0].strip())
@@ -92,7 +95,7 @@ class _Parser:
             elif self.next == "/":
                 self.take()
                 value = value / self.signed()
-            elif self.next in ("(", "√", "sqrt", "exp", "e"):
+            elif self.next in ("(", "√", "sqrt", "exp", "e", "E"):
                 value = value * self.power()
             else:
                 return value
@@ -123,7 +126,7 @@ class _Parser:
             if self.take() != _CLOSING[token]:
                 raise NoValue
             return value
-        if token == "e":
+        if token in ("e", "E"):
             return math.e
         if token in ("√", "sqrt"):
             return _root(self._deeper(self.atom))

@@ -240,7 +240,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
             yield self._section(self.say("Notes"), listed, class_="notes")
 
     def field(self, field: parts.Field) -> Iterator[Html]:
-        label = element("span", f"{_label(self.say(field.label))}:", class_="label")
+        label = element("span", _label(self.say(f"{field.label}:")), class_="label")
         text = element("span", class_="line") if field.text is None else field.text
         yield element("p", qr_code(field.code) or "", label, " ", text, class_="field")
 

@@ -16,7 +16,10 @@ from functools import cache
 from typing import NamedTuple
 
 DECIMAL_COMMA = ("de", "fr", "es", "pt")
+LISTS_BY_MARKS = ("zh", "ja")
 ENGLISH = "en"
+_OR, _EITHER = ", or ", "{t_a}, or {t_b}"
+_IN_POINTS = ("for its cause", "for a hint")
 _PLACE = re.compile(r"\{(\w+)\}")
 _NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?∞"
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
@@ -88,10 +91,18 @@ class Catalogue:
 
     def _part(self, name: str, text: str, *, strict: bool) -> str | None:
         if name.startswith("t_"):
+            one, _, other = text.rpartition(_OR)
+            said = [self.said(each, strict=True) for each in (*one.split("; "), other) if one]
+            firsts = [each for each in said[:-1] if each]
+            if firsts and len(firsts) + 1 == len(said) and said[-1]:
+                return self._whole[_EITHER].format(t_a="; ".join(firsts), t_b=said[-1])
             return self.said(text, strict=strict) or (None if strict else text)
         if name == "list":
-            return _LISTED.sub(lambda _: self._whole.get("{t_a} and {t_b}", "")[5:-5], text)
+            text = _LISTED.sub(lambda _: self._whole.get("{t_a} and {t_b}", "")[5:-5], text)
+            return text.replace(", ", "、") if self.language in LISTS_BY_MARKS else text
         if name in ("points", "rest"):
+            for words in _IN_POINTS:
+                text = text.replace(words, self._whole.get(words, words))
             return self.number(text.replace(" of ", "/"))
         is_number = name == "line" or re.fullmatch(r"n\d?", name)
         return self.number(text) if is_number else text

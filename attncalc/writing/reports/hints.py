@@ -104,11 +104,11 @@ def _on_a_step(marking: Marking, target: _Target, level: int) -> Iterator[str]:
 
 
 def _missing(marking: Marking, name: str) -> Step | None:
-    """Return the first step before this one that the answer does not show."""
-    key = marking.key
-    for earlier, step in key.steps.items():
-        if earlier in key.before[name] and not is_shown(marking.answer, earlier):
-            return step
+    """Return the first step that this one needs and that the answer does not show."""
+    steps = marking.key.steps
+    for each in steps[name].inputs:
+        if each in steps and not is_shown(marking.answer, each):
+            return _missing(marking, each) or steps[each]
     return None
 
 

@@ -31,7 +31,7 @@ def _parts(read: Read) -> Iterator[Part]:
 
 def _verdict(read: Read) -> str:
     if read.error:
-        return on_a_line(read.error)
+        return on_a_line(read.error.removeprefix(f"{read.place}: "))
     if read.of("wrong"):
         count = len(read.of("wrong"))
         return f"{count:,} wrong number{'s' * (count > 1)}"

@@ -51,11 +51,18 @@ def overview(entries: Sequence[ClassRow], title: str) -> Document:
     texts += [f"Late: {late}."] if (late := sum(each.is_late for each in entries)) else []
     parts: tuple[Part, ...] = (
         Bullets(tuple(texts)),
-        _table("Marks", ("marks", "students", ""), _histogram(totals)),
+        _table(_marks_title(totals, missing), ("marks", "students", ""), _histogram(totals)),
         _table("Steps", ("step", "lost points", "of", "first mistake"), _steps(handed, several)),
-        _table("Causes", ("answers", "step", "cause", "sample", "by"), _causes(handed, several)),
     )
+    if causes := [*_causes(handed, several)]:
+        headings = "answers", "step", "cause", "sample", "by"
+        parts = (*parts, _table("Causes", headings, iter(causes)))
     return Document(f"Overview: {on_a_line(title)}", parts)
+
+
+def _marks_title(totals: Sequence[Totals], missing: int) -> str:
+    """Return the title of the distribution; the mean above it is that of answers handed in."""
+    return "Marks of students" + (", 0 for what is not handed in" if missing and totals else "")
 
 
 def _table(title: str, headings: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Table:

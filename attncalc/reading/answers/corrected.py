@@ -1,0 +1,80 @@
+"""Corrections in any words, which the numbers of the answer place.
+
+"Oops: the first entry of the second output row should be -0.28" corrects the only entry that is
+wrong and that -0.28 makes right. The forms that name an entry are read before, by `corrections`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from attncalc.base.types import Place
+from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix
+from attncalc.reading.answers.cuts import Number, near, numbers_of
+from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.keeping import Collected
+from attncalc.reading.plain.corrections import LONGEST, speaks_of_error
+
+_OF_SUMS = (0.0, 1.0, 100.0)
+"""What rows sum to: a sentence with these numbers alone may be about sums."""
+
+
+def with_corrected(
+    text: str, matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
+) -> dict[str, WrittenMatrix]:
+    """Return the matrices with each entry that a sentence corrects, with a remark.
+
+    A sentence about an error whose number fits no wrong entry, or several, is listed as unread.
+    """
+    made = dict(matrices)
+    of_steps = [each for each in found.taken if each.what]
+    steps = {line for each in of_steps for line in range(each.line, each.last + 1)}
+    listed = {each.line for each in found.unread if each.could_be_matrix}
+    for line, sentence in enumerate(text.split("\n"), start=1):
+        if line in steps or len(sentence) > LONGEST or not speaks_of_error(sentence):
+            continue
+        above = {each.step for each in of_steps if each.line < line}
+        wrong = [each for each in _wrong(made, expected) if each[0] in above]
+        said = [each for each in numbers_of(sentence) if each.is_last]
+        said = [each for each in said if each.entry.decimals] or said
+        fits = {(name, place): each for name, place, right in wrong for each in said
+                if near(np.array(each.value), np.array(right)).all()}  # fmt: skip
+        ((name, place), number) = next(iter(fits.items()), (("", ()), None))
+        old = made[name].values[place] if name else np.nan
+        is_of_sums = all(each.value in _OF_SUMS for each in said)
+        is_whole = all(each.value in (old, number and number.value) for each in said)
+        if number and len(fits) == 1 and is_whole and not is_of_sums:
+            made[name] = _with_entry(made[name], place, number)
+            what = f"{name}[{','.join(str(index + 1) for index in place)}]"
+            found.taken[:] = [each for each in found.taken if each.line != line]
+            found.unread[:] = [each for each in found.unread if each.line != line]
+            found.taken.append(Taken(line, line, what, "a correction", sentence.strip()))
+            found.remarks.append(f"line {line}: {what} is corrected here")
+        elif wrong and (fits or not is_of_sums) and line not in listed:
+            why = "it may correct an entry: name it, as in Q[2,1] = 3"
+            found.unread.append(Unread(line, sentence.strip(), why, could_be_matrix=True))
+    return made
+
+
+def _wrong(
+    matrices: Mapping[str, WrittenMatrix], expected: Expected
+) -> Iterator[tuple[str, Place, float]]:
+    """Yield the entries that differ from the key, with its values."""
+    for name, written in matrices.items():
+        key = expected.steps.get(name)
+        if key is not None and key.shape == written.shape and not expected.by_columns:
+            is_wrong = ~near(written.values, key) & ~np.isnan(written.values)
+            for place in map(tuple, np.argwhere(is_wrong).tolist()):
+                yield name, place, float(key[place])
+
+
+def _with_entry(written: WrittenMatrix, place: Place, number: Number) -> WrittenMatrix:
+    """Return a matrix with another entry."""
+    values, decimals = written.values.copy(), written.decimals.copy()
+    values[place], decimals[place] = number.value, number.entry.decimals
+    texts = None if written.texts is None else written.texts.copy()
+    if texts is not None:
+        texts[place] = number.entry.text
+    faults = {at: fault for at, fault in written.faults.items() if at != place}
+    return replace(written, values=values, decimals=decimals, texts=texts, faults=faults)
