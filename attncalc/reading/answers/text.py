@@ -156,7 +156,7 @@ def _take_map_by_weights(
         texts = dict(lines)
         found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
     elif not all(fits(each, weights, expected.labels) for each in outside if each.is_told):
-        # words were read in part, and otherwise than the numbers: nobody is marked by them
+        # words that were read in part, against the numbers, mark no output wrong
         told = [each for each in found.connections if each.is_told]
         found.connections[:] = [each for each in found.connections if not each.is_told]
         found.taken[:] = [
