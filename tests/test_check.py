@@ -332,8 +332,7 @@ def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
         ),
         (
             [PROBLEM, "a.md", "--steps", "Q,Z"],
-            'error: --steps: unknown name "Z": did you mean V? '
-            "(known: Q, K, V, S, A, O, connections)\n",
+            'error: --steps: unknown name "Z" (known: Q, K, V, S, A, O, connections)\n',
         ),
         (
             [PROBLEM, "a.md", "--weight", "A"],
@@ -422,6 +421,26 @@ def test_a_sheet_with_the_name_of_a_student_is_one_of_many_answers(
         (folder / each).write_text("Q = [1 3; -1 1; 2.5 -2]\n")
     (folder / name).write_text("Q\n1,3\n-1,1\n2.5,-2\n")
     assert "3 of 3 answers marked" in attncalc("check", PROBLEM, str(folder)).out
+
+
+def test_an_answer_that_is_a_problem_is_named(attncalc: Command) -> None:
+    attncalc("samples", "self", "-o", "q.json")
+    for first in ("q.json", "a.txt"):
+        attncalc("samples", "full-precision", "-o", "a.txt")
+        refused = attncalc("check", first, "q.json")
+        assert refused.code == 2
+        if first == "q.json":
+            assert "q.json is a problem, not an answer: the problem comes first" in refused.err
+
+
+def test_messages_on_a_rubric_name_it(attncalc: Command, tmp_path: Path) -> None:
+    attncalc("samples", "self", "-o", "q.json")
+    attncalc("samples", "full-precision", "-o", "a.md")
+    rules = {"weights": '{"Z": 1}', "deductions": '{"Bad One": 1}'}
+    for name, rule in rules.items():
+        (tmp_path / "r.json").write_text(f'{{"{name}": {rule}}}')
+        said = attncalc("check", "q.json", "a.md", "--rubric", "r.json").err
+        assert f"r.json: {name}: unknown name" in said
 
 
 MAIL = (

@@ -750,8 +750,11 @@ def of_experts(f: dict[str, Any]) -> Any:
         whole = shares[chosen].sum() if f.get("router_norm", True) else 1
         total = x.copy()
         for e in chosen:
-            inner = act(x @ f["W_1"][e] + f["b_1"][e], x @ f["W_3"][e])
             share = shares[e] / whole * f.get("router_scale", 1)
+            if f.get("router_scales") == "inputs":
+                total += act(share * x @ f["W_1"][e], share * x @ f["W_3"][e]) @ f["W_2"][e]
+                continue
+            inner = act(x @ f["W_1"][e] + f["b_1"][e], x @ f["W_3"][e])
             total += share * (inner @ f["W_2"][e] + f["b_2"][e])
         own = act(x @ f["W_s1"], x @ f["W_s3"]) @ f["W_s2"]
         made.append(total + sigmoid(x @ f["W_sgate"]) * own)
@@ -761,6 +764,13 @@ def of_experts(f: dict[str, Any]) -> Any:
 OF_EXPERTS: list[dict[str, Any]] = [
     {},
     {"router": "sigmoid", "router_norm": False},
+    {
+        "router_scales": "inputs",
+        "router": "sigmoid",
+        "router_norm": False,
+        "b_1": None,
+        "b_2": None,
+    },
     {"router": "sigmoid", "b_choice": np.array([0.5, -0.5, 0.1, 0.2]), "router_scale": 2.5},
     {"top_k": 4, "activation": "swish-clamped"},
     {"top_k": 1, "router_norm": False},
@@ -776,12 +786,13 @@ def test_experts_give_what_they_give_one_by_one(kind: dict[str, Any]) -> None:
     assert np.abs(solve(Problem(**turned, weights_layout="torch"))["Y"] - found["Y"]).max() < 1e-12
 
 
-@pytest.mark.parametrize("kind", OF_EXPERTS[:3], ids=lambda kind: ", ".join(kind) or "plain")
+@pytest.mark.parametrize("kind", OF_EXPERTS[:4], ids=lambda kind: ", ".join(kind) or "plain")
 def test_experts_have_the_gradients_of_differences(kind: dict[str, Any]) -> None:
     fields = experts(6, **kind)
     dY = np.random.default_rng(3).normal(size=(N, D))
     found = solve(Problem(**fields, dY=dY))
-    for name in ("X", "W_router", "W_1", "b_2", "W_s2", "W_sgate"):
+    names = ("X", "W_router", "W_1", "W_2", "b_2", "W_s2", "W_sgate")
+    for name in (each for each in names if fields[each] is not None):
         for place in list(np.ndindex(fields[name].shape))[::5]:
             step = np.zeros(fields[name].shape)
             step[place] = 1e-6
@@ -799,6 +810,7 @@ def test_experts_have_the_gradients_of_differences(kind: dict[str, Any]) -> None
         ({"W_2": np.ones((FF, D))}, "W_2 is 4 × 3: 4 experts each need 4 × 3"),
         ({"b_1": np.ones(3)}, "b_1 needs 4 for each expert"),
         ({"W_s2": None}, "a shared expert is given, and no W_s2"),
+        ({"router_scales": "inputs"}, "b_1 is given: with router_scales inputs, experts that are"),
         ({"activation": "swish-clamped", "W_3": None}, "needs a gate, W_3"),
     ],
 )

@@ -208,7 +208,7 @@ def test_siblings_of_siblings_and_of_given_problems(attncalc: Command, tmp_path:
         (("--ties", "9"), "--ties takes 0 to 3 outputs, not 9"),
         (("--ties", "1.5"), '--ties takes a whole number, not "1.5"'),
         (("--second-lines", "9"), "--second-lines takes 0 to 3 outputs, not 9"),
-        (("--tokens", "1", "--ties", "1"), "--ties takes 0 to 0 outputs, not 1: there is one input "
+        (("--tokens", "1", "--ties", "1"), "--ties takes 0 outputs, not 1: there is one input "
          "to attend to"),
         (("--tokens", "1", "--spread", "0.3:0.8"), "--spread: there is one input to attend to, and "
          "e^H / n is 1"),

@@ -82,10 +82,10 @@ def test_feedback_shows_the_points_weights_and_deductions_of_a_rubric(
         ),
         ('{"asked": [1]}', 'rubric.json: asked takes names, as "Q,A"'),
         ('{"steps": "Q", "asked": "Q"}', "rubric.json: steps and asked are the same here"),
-        ('{"weights": {"Z": 1}}', '--weight: unknown name "Z": did you mean V?'),
-        ('{"require": "Q,Z"}', '--require: unknown name "Z": did you mean V?'),
+        ('{"weights": {"Z": 1}}', 'rubric.json: weights: unknown name "Z"'),
+        ('{"require": "Q,Z"}', 'rubric.json: require: unknown name "Z"'),
         ('{"deductions": {"softmax-colums": 1}}', '"softmax-colums": did you mean softmax-columns'),
-        ('{"deductions": {"Bad One": 1}}', '--deductions: unknown name "Bad One"'),
+        ('{"deductions": {"Bad One": 1}}', 'rubric.json: deductions: unknown name "Bad One"'),
     ],
 )
 def test_an_invalid_rubric_states_why(

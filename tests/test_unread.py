@@ -48,6 +48,7 @@ OTHER: dict[str, Any] = {
     "router_groups": 2,
     "top_groups": 2,
     "router": "sigmoid",
+    "router_scales": "inputs",
     "router_norm": False,
     "router_scale": 3,
     "read": "mean",

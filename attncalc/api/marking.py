@@ -220,7 +220,9 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
     for code in rules.deductions:
         # steps of other problems are recognised by their form
         if not CODE.fullmatch(code) or (code not in codes and get_close_matches(code, codes, 1)):
-            raise InputError(f"{spelled('deductions')}: {unknown(code, sorted(codes))}")
+            kind = code.split("-")[0]  # those of its kind are named first
+            listed = sorted(codes, key=lambda each: (each.split("-")[0] != kind, each))
+            raise InputError(f"{spelled('deductions')}: {unknown(code, listed)}")
     return replace(
         rules,
         asked=rules.asked and tuple(named(spelled("steps"), name) for name in rules.asked),

@@ -121,7 +121,8 @@ def deliver(*outputs: Output) -> None:
 
 def _where(written: Output) -> str:
     if written.target.is_folder:
-        return f"{len(written.files)} files written to {written.target.place}"
+        count = len(written.files)
+        return f"{count} file{'s' * (count != 1)} written to {written.target.place}"
     return f"written to {' and '.join(map(str, written.files))}"
 
 

@@ -240,6 +240,12 @@ MixExperts(A, F):         Y[i in n, c in w] = sum(A[i,h] * F[h,i,c] for h in H) 
     paper Shazeer et al., Outrageously Large Neural Networks (2017)
     back A: MixBackA(F, dY)
     back F: MixBackF(A, dY)
+ScaleForExperts(A, X):    Y[h in columns(A), i in n, c in d] = A[i,h] * X[i,c]  ~ A * X
+    paper Meta AI, Llama 4 (2025)
+    back A: MixBackA(dY, X)
+    back X: MixExperts(A, dY)
+SumExperts(F):            Y[i in n, c in w] = sum(F[h,i,c] for h in H)  ~ "Σ_experts"(F)
+    back F: SpreadToExperts(dY; heads = heads(F))
 GateRows(g, X):           Y[i in n, c in w] = +sigmoid(g[i,0]) * X[i,c]
     back g: GateRowsBack(g, X, dY)
     back X: GateRows(g, dY)
@@ -411,6 +417,7 @@ SiLUBack(X, U?, G):
 TanhBack(X, U?, G):       dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }+(1 - tanh(X[i,j]) ** 2)  ~ G{U| * U} * "tanh'"(X)
 SplitHeads(G):            Y[h in heads, i in n, x in columns(G) // heads] = G[i,h * (columns(G) // heads) + x]  ~ heads(G)
 ShareAmongHeads(G):       Y[h in heads, i in n, c in d] = G[i,c] / heads
+SpreadToExperts(G):       Y[h in heads, i in n, c in d] = G[i,c]
 TakeRows(G):              Y[i in stop - start, c in d] = G[i + start,c]  ~ {!rows|"tokens {start + 1} to {stop}"}{rows|"token {stop}"}(G)
 PlaceFirst(G):            Y[i in n, c in d] = G[0,c] if i == 0 else why(0, "this token is not read")  ~ G if "it is the first token" else 0
 PlaceLast(G):             Y[i in n, c in d] = G[0,c] if i == n - 1 else why(0, "this token is not read")  ~ G if "it is the last token" else 0

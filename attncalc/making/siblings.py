@@ -64,7 +64,7 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> 
     for name in ("ties", "second_lines"):
         count = getattr(wishes, name)
         if count is not None and not 0 <= count <= most:
-            raise InputError(f"{name} takes 0 to {most} outputs, not {count}")
+            raise InputError(f"{name} takes {'0 to ' * (most > 0)}{most} outputs, not {count}")
     return wishes
 
 

@@ -137,9 +137,8 @@ class Wishes:
             count = getattr(self, name)
             if self.like is None and count is not None and not 0 <= count <= self.most_outputs:
                 only = "" if self.most_outputs else ": there is one input to attend to"
-                raise InputError(
-                    f"{name} takes 0 to {self.most_outputs} outputs, not {count}{only}"
-                )
+                most = f"0 to {self.most_outputs}" if self.most_outputs else "0"
+                raise InputError(f"{name} takes {most} outputs, not {count}{only}")
         for name in ("spread", "mean_spread"):
             ends = getattr(self, name)
             if ends is not None and not 0 <= ends[0] < ends[1]:

@@ -29,6 +29,7 @@ TITLES = {
     "E_top": "shares of the chosen experts",
     "E_share": "shares that sum to 1",
     "E_scaled": "scaled shares",
+    "X_E": "scaled inputs of each expert",
     "F_E": "outputs of each expert",
     "F_mix": "outputs of the chosen experts",
     "F_s1": "first projection of the shared expert",
@@ -125,6 +126,13 @@ def _check_experts(placed: Placed, tokens: Stream) -> None:
         bias = f"b{name[1:]}"
         if getattr(fields, bias) is not None and getattr(fields, bias).size != count * outs:
             raise placed.fault(ShapeError, f"{placed.named(bias)} needs {outs} for each expert")
+    biases = fields.those_given("b_1", "b_2", "b_3")
+    if biases and fields.router_scales == "inputs":
+        raise placed.fault(
+            InputError,
+            f"{biases[0]} is given: with router_scales inputs, experts that are not chosen read 0, "
+            "and with a bias they would give another number",
+        )
     for name in fields.those_given("b_router", "b_choice"):
         placed.check_bias(name, "W_router")
     for name in fields.those_given("W_s1", "W_s3", "W_sgate"):
@@ -141,11 +149,19 @@ def _steps(placed: Placed, tokens: str, gives: str) -> Iterator[Step]:
     routed = placed.named("F_mix") if has_own else gives
     steps = tuple(_routed(placed, tokens))
     yield from steps
-    for step in _fed(placed, tokens, ("F_1", "F_3", "G", placed.named("F_E")), ("1", "3", "2")):
+    shares, of_experts, read = steps[-1].name, placed.named("F_E"), tokens
+    mix: str = "MixExperts"
+    inputs: tuple[str, ...] = (shares, of_experts)
+    if placed.fields.router_scales == "inputs":
+        read, mix, inputs = placed.named("X_E"), "SumExperts", (of_experts,)
+        scaled = Stated(Statement("ScaleForExperts"))
+        yield Step(
+            read, TITLES["X_E"], scaled, (shares, tokens), "queries", "features", slices="expert"
+        )
+    for step in _fed(placed, read, ("F_1", "F_3", "G", of_experts), ("1", "3", "2")):
         yield step._replace(slices="expert")
-    shares = (steps[-1].name, placed.named("F_E"))
     title = TITLES["F_mix" if has_own else "F_2"]
-    yield Step(routed, title, Stated(Statement("MixExperts")), shares, "queries", "features")
+    yield Step(routed, title, Stated(Statement(mix)), inputs, "queries", "features")
     if not has_own:
         return
     of_own = placed.named("F_s2")
@@ -185,6 +201,8 @@ def _routed(placed: Placed, tokens: str) -> Iterator[Step]:
         limit = Statement("LimitGroups", settings={"kept": fields.top_groups})
         yield step("E_limited", Stated(limit), read, "E_groups")
         by = ["E_limited"]
+    if not by and fields.router == "sigmoid":
+        by = ["E_logits"]  # large shares are equal as floats
     if (fields.top_k or fields.n_experts) < fields.n_experts:
         top = Statement("TopK", frozenset({"by"} if by else ()), {"kept": fields.top_k})
         yield step("E_top", Stated(top), last, *by)
@@ -241,13 +259,16 @@ def _said(fields: Any) -> Iterator[str]:
         ends = "divided by their sum" if fields.router_norm else "not divided by their sum"
         scaled = fields.router_scale != 1
         ends += f", times {as_written(Fraction(fields.router_scale))}" if scaled else ""
+        if fields.router_scales == "inputs":
+            yield "shares multiply the inputs of experts (router_scales: inputs)"
         yield f"shares by {fields.router} of the router's logits (router), {ends} (router_norm)"
 
 
 def _settings(placed: Placed) -> Iterator[str]:
     yield "activation"
     if placed.fields.n_experts:
-        yield from ("top_k", "router", "router_norm", "router_scale", "router_groups")
+        yield from ("top_k", "router", "router_scales", "router_norm")
+        yield from ("router_scale", "router_groups")
         if placed.fields.router_groups > 1:
             yield "top_groups"
 

@@ -260,6 +260,14 @@ class FeedForwardFields:
         kind=LAYERS,
         needs="experts (W_router)",
     )
+    router_scales: str = choice(
+        "outputs",
+        "inputs",
+        says="Shares multiply the outputs of experts, or their inputs.",
+        panel=FEED_FORWARD,
+        kind=LAYERS,
+        needs="experts (W_router)",
+    )
     router_norm: bool = setting(
         True,
         yes_or_no,

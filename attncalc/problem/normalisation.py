@@ -126,10 +126,10 @@ def with_statistics(
 
 _WHERE = {
     "pre": "before each part",
-    "post": "behind each part",
+    "post": "after each part",
     "pre-second": "before each part but the first",
-    "around": "before each part and behind it, before it is added",
-    "output": "behind each part, before it is added",
+    "around": "before each part and after it, before it is added",
+    "output": "after each part, before it is added",
 }
 
 

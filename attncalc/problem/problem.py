@@ -188,11 +188,12 @@ class Problem(Outer):
         Feed-forward, act(N W_1 + b_1) W_2 + b_2, with W_3 a gate: act(N W_1 + b_1) ⊙
         (N W_3 + b_3); its function, `"relu"`, `"relu2"`, `"gelu"`, `"gelu-tanh"`, `"gelu-quick"`,
         `"silu"` or, with a gate, `"swish-clamped"`.
-    W_router, b_router, top_k, router, router_norm, router_scale, b_choice
+    W_router, b_router, top_k, router, router_norm, router_scale, router_scales, b_choice
         Experts: `W_1`, `W_2` and `W_3` are one matrix for each, the router is (d, experts). Each
         token has the `top_k` experts with the largest shares, by a `"softmax"` or `"sigmoid"` of
         the logits, plus `b_choice`. Their shares are divided by their sum, unless `router_norm`
-        is false, and multiplied by `router_scale`.
+        is false, and multiplied by `router_scale`; they multiply the outputs of experts, or by
+        `router_scales` `"inputs"` what these read.
     W_s1, W_s3, W_s2, W_sgate
         An expert that all tokens share; with `W_sgate`, (d, 1), times a share for each token.
     router_groups, top_groups

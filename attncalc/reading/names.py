@@ -114,6 +114,9 @@ def unknown(name: str, known: Iterable[str] = KNOWN) -> str:
     by_plain = {_plain(each): each for each in known} | {
         plain: each for plain, each in _BY_PLAIN.items() if each in known
     }
-    near = get_close_matches(_plain(name[:80]), by_plain, n=1, cutoff=0.0)
-    nearest = f"unknown name {quoted(name)}: did you mean {by_plain[near[0]]}?"
-    return nearest if len(known) > MOST_LISTED else f"{nearest} (known: {', '.join(known)})"
+    near = get_close_matches(_plain(name[:80]), by_plain, n=1, cutoff=0.65)
+    nearest = f": did you mean {by_plain[near[0]]}?" if near else ""
+    listed = [*known[:MOST_LISTED], "…"] if len(known) > MOST_LISTED else known
+    if near and len(known) > MOST_LISTED:
+        return f"unknown name {quoted(name)}{nearest}"
+    return f"unknown name {quoted(name)}{nearest} (known: {', '.join(listed)})"

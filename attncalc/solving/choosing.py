@@ -102,7 +102,7 @@ def _parsed(
     """Return the requested step, and the indices along each axis, from 0."""
     match = _REFERENCE.fullmatch(reference)
     step = steps.get(match[1].strip().lower()) if match else None
-    if match is None or step is None:
+    if match is None or step is None or "[" in (match[2] or ""):  # one entry at a time
         known = ", ".join(step.name for step in solution.plan)
         raise InputError(f"{quoted(reference)} is not an entry: write {HOW} (steps: {known})")
     sizes = solution.shape_of(step.name)

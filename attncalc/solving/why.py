@@ -518,8 +518,9 @@ class _Backward:
             elif is_sum or role_of(name) == "bias":
                 yield Part(name, float(terms.sum()))
             else:
-                text = "expert {}" if own_name(name).startswith("E_") else f"{name}[:,{{}}]"
-                sums = enumerate(terms.sum(axis=0), start=1)
+                is_of_experts = own_name(name).startswith("E_") or terms.ndim == 3
+                text = "expert {}" if is_of_experts else f"{name}[:,{{}}]"
+                sums = enumerate(terms.sum(axis=(1, 2) if terms.ndim == 3 else 0), start=1)
                 yield from (Part(text.format(k), float(each)) for k, each in sums)
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
+from attncalc.reading import read_problem
 from attncalc.reading.answers import answers_in, passed_over, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
@@ -118,7 +120,7 @@ def _read_ahead(
     answers, rules = flags["answers"], rules_from(flags)
     if flags["dump"]:
         key, dump, rules = _dump(problem, answers, rules)
-        return key, [(answers[0], dump)], with_known_steps(rules, key), True
+        return key, [(answers[0], dump)], with_known_steps(rules, flags, key), True
     places = _places(answers)
     alone, key = places is None, key_of(problem, rules)
     with key.names_at_hand():
@@ -126,7 +128,7 @@ def _read_ahead(
             (each, _ahead(each, key.expected, answers, alone=alone, of_all=flags["reading"]))
             for each in places or answers
         ]
-    return key, read, with_known_steps(rules, key), alone
+    return key, read, with_known_steps(rules, flags, key), alone
 
 
 def _dump(problem: Problem, answers: Sequence[str], rules: Rules) -> tuple[Key, Answer, Rules]:
@@ -228,6 +230,11 @@ def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) 
             refuse_found(Path(place))
         return read_file(place, expected)
     except AttncalcError as error:
+        if alone and _is_problem(place):
+            raise InputError(
+                f"{place} is a problem, not an answer: the problem comes first, as in attncalc "
+                "check problem.json answer.txt"
+            ) from None
         if alone:
             raise
         return str(error)
@@ -235,6 +242,12 @@ def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) 
         if alone:
             raise
         return unforeseen(place, error)
+
+
+def _is_problem(place: str) -> bool:
+    with suppress(AttncalcError):
+        return Path(place).suffix == ".json" and bool(read_problem(place).given)
+    return False
 
 
 def _marked(

@@ -209,7 +209,7 @@ def _form(flags: Mapping[str, Any], page: Target) -> str:
 
 
 def _rules(flags: Mapping[str, Any], samples: Sequence[Key]) -> Rules:
-    return replace(with_known_steps(rules_from(flags), *samples), same_for_all=True)
+    return replace(with_known_steps(rules_from(flags), flags, *samples), same_for_all=True)
 
 
 def _of(key: Key, rules: Rules) -> Rules:

@@ -50,7 +50,7 @@ def export(flags: Mapping[str, Any]) -> None:
     problem = problem_from(flags, fallback="self")
     rules = rules_from({**flags, "atol": None, "rtol": None})
     key = key_of(problem, rules)
-    course = course_of(key, with_known_steps(rules, key), points)
+    course = course_of(key, with_known_steps(rules, flags, key), points)
     check_targets(target)  # again, since inputs are known now
     _refuse_another_ending(target, system)
     deliver(WRITERS[system](key, course, target))

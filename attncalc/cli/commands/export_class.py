@@ -52,7 +52,7 @@ def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | No
     check_targets(target)  # again, since inputs are known now
     rules = rules_from({**flags, "atol": None, "rtol": None})
     samples = keys_of_one_student(given, rules)
-    way = _Way(system, with_known_steps(rules, *samples), points)
+    way = _Way(system, with_known_steps(rules, flags, *samples), points)
     files, notes = WRITERS[system](given, _versions(given, way))
     place = target.place or Path("-")
     named = {place / name if target.is_folder else place: files[name] for name in files}

@@ -38,7 +38,7 @@ def _lines(topic: str | None) -> Iterator[str]:
     else:
         near = get_close_matches(name, [*found, *COMMANDS], n=1)
         meant = f"did you mean {near[0]}? " if near else ""
-        raise InputError(f"no help on {quoted(topic)}: {meant}(attncalc help lists all topics)")
+        raise InputError(f"no help on {quoted(topic)}: {meant}attncalc help lists all topics")
 
 
 def _of_topic(text: str) -> Iterator[str]:

@@ -45,9 +45,14 @@ def _weight(text: str) -> tuple[str, str]:
     return name.strip(), number
 
 
-def with_known_steps(rules: Rules, *keys: Key) -> Rules:
+def with_known_steps(rules: Rules, flags: Mapping[str, Any], *keys: Key) -> Rules:
     """Return the rules with the steps under their own names; refuse unknown steps."""
-    return under_own_names(rules, *keys, spelled=_flag)
+
+    def place(name: str) -> str:
+        rubric, is_typed = flags.get("rubric"), flags.get(RULES.get(name, name))
+        return f"{rubric}: {name}" if rubric and not is_typed else _flag(name)
+
+    return under_own_names(rules, *keys, spelled=place)
 
 
 def rules_of_one(rules: Rules, key: Key) -> Rules:

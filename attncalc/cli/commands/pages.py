@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attncalc.base.errors import InputError, OutputError
 from attncalc.base.typed import quoted
 from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.progress import reporting
 from attncalc.cli.targets import Output, Target, check_targets, output, target_of
 from attncalc.reading.files import is_folder
 from attncalc.writing.files import Content
@@ -185,7 +186,8 @@ def _pdf(page: Page, form: Form) -> Output:
             failed = (str(error),)
     from attncalc.writing.paper.writer import write_paper
 
-    paper = write_paper([page])
+    with reporting() as report:
+        paper = write_paper([page], report)
     notes = (*failed, *page.advice, *_on_map(page), *paper.notes)
     why = "whose error is above" if failed else "which is not installed"
     said = f"written to {form.target.place}, without LaTeX, {why}"

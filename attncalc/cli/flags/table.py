@@ -282,9 +282,10 @@ COMMANDS: dict[str, Command] = {
     "cross": Command(
         "calculate",
         """Compute cross-attention: the tokens of X1 attend to those of X2.
+Sample: attncalc samples cross -o cross.json
 
     attncalc cross                    the bundled homework
-    attncalc cross in.json --no-scale --work -o key.md
+    attncalc cross cross.json --no-scale --work -o key.md
     attncalc cross --Q "1 0" --K "1 0; 0 1" --V "2 1; -1 4"
 """,
         PAGES,
@@ -294,8 +295,8 @@ COMMANDS: dict[str, Command] = {
         "calculate",
         """Compute one or more encoder layers step by step.
 
-    attncalc encoder                  the bundled sample
-    attncalc encoder in.json --norm pre --activation gelu
+    attncalc encoder    the sample: attncalc samples encoder -o encoder.json
+    attncalc encoder encoder.json --norm pre --activation gelu
     attncalc encoder --X "1 0 2; 0 1 1"       a normalization alone
 """,
         (*PAGES, *WORDS),
@@ -305,9 +306,9 @@ COMMANDS: dict[str, Command] = {
         "calculate",
         """Compute one or more decoder layers, with or without an encoder.
 
-    attncalc decoder                  the bundled sample
-    attncalc decoder in.json --work -o key.md
-    attncalc decoder in.json --only "self.A,cross.A,Y"
+    attncalc decoder    the sample: attncalc samples decoder -o decoder.json
+    attncalc decoder decoder.json --work -o key.md
+    attncalc decoder decoder.json --only "self.A,cross.A,Y"
 """,
         (*PAGES, *WORDS),
         "decoder",
@@ -316,9 +317,10 @@ COMMANDS: dict[str, Command] = {
     "vit": Command(
         "calculate",
         """Compute a Vision Transformer, from image patches to class scores.
+Sample: attncalc samples vit -o vit.json
 
     attncalc vit                      the bundled sample
-    attncalc vit in.json --only "patches,X,A,prob"
+    attncalc vit vit.json --only "patches,X,A,prob"
     attncalc vit --image "1 0 2 1; 0 1 1 0" --patch 2 --E "1 0; 0 1; 1 1; 0 2"
 """,
         PAGES,
@@ -418,10 +420,11 @@ the steps. The exit code is 0 if all is right, 1 if not.
         """Solve a problem over a range of values and show the effect.
 
 A range is from:to, from:to:steps or from:to:log. Two changes make a grid.
+Sample: attncalc samples average -o average.json
 
-    attncalc vary in.json "scale=0.1:10:log" --watch "A[1,:]"
-    attncalc vary in.json "K[a] *= 0:3" -o curve.png
-    attncalc vary in.json "Q[1,1] = -2:2" "scale=0.5,1,2"
+    attncalc vary average.json "scale=0.1:10:log" --watch "A[1,:]"
+    attncalc vary average.json "K[a] *= 0:3" -o curve.png
+    attncalc vary average.json "Q[1,1] = -2:2" "scale=0.5,1,2"
 """,
         (
             Flag(
@@ -443,10 +446,11 @@ A range is from:to, from:to:steps or from:to:log. Two changes make a grid.
         """Draw values at random, solve each draw and show the spread.
 
 mu is the given value. The same seed gives the same digits.
+Sample: attncalc samples average -o average.json
 
-    attncalc simulate in.json "K[a] ~ N(mu, 0.01 I)" --draws 1000 --seed 1
-    attncalc simulate in.json "K[a] ~ N(mu, 0.1 I)" -o cloud.png
-    attncalc simulate in.json "Q[1,1] ~ U(-1, 1)" --watch "A[1,:]" --until 0.1
+    attncalc simulate average.json "K[a] ~ N(mu, 0.01 I)" --draws 1000 --seed 1
+    attncalc simulate average.json "K[a] ~ N(mu, 0.1 I)" -o cloud.png
+    attncalc simulate average.json "Q[1,1] ~ U(-1,1)" --watch "A[1,:]" --until 0.1
 """,
         (
             Flag(
@@ -472,10 +476,11 @@ mu is the given value. The same seed gives the same digits.
         """Train by hand: repeat forward, loss, backward and step.
 
 Several files are a batch: L is the mean of their losses, and the weights are those of the first.
+Sample: attncalc samples train-copy -o train-copy.json
 
-    attncalc train in.json --steps 20 --rate 0.1 -o loss.png
-    attncalc train in.json --steps 2 --watch "dW_Q[1,1]" --work --full
-    attncalc train in.json --optimizer adam --clip 1 --save trained.json
+    attncalc train train-copy.json --steps 20 --rate 0.1 -o loss.png
+    attncalc train train-copy.json --steps 2 --watch "dW_Q[1,1]" --work --full
+    attncalc train train-copy.json --optimizer adam --clip 1 --save trained.json
 """,
         (
             Flag("[FILE...]", "Problems with a target.", OUTPUT, list, name="things"),
@@ -562,10 +567,11 @@ query_offset, rope_base, rope_pairing, rope_dims, qk_norm, q_gain, k_gain.
         """Design a query that copies a value or averages several.
 
 q = beta (k_a + k_b). With --heads, each head gets a query for one value; the outputs are averaged.
+Sample: attncalc samples average -o average.json
 
-    attncalc aim in.json "1/2 v_a + 1/2 v_b" --beta 10
-    attncalc aim in.json "v_b" --within 0.001         find a sufficient beta
-    attncalc aim in.json "1/2 v_a + 1/2 v_b" --heads 2 --save two-heads.json
+    attncalc aim average.json "1/2 v_a + 1/2 v_b" --beta 10
+    attncalc aim average.json "v_b" --within 0.001         find a sufficient beta
+    attncalc aim average.json "1/2 v_a + 1/2 v_b" --heads 2 --save two-heads.json
 """,
         (
             Flag(
@@ -655,9 +661,10 @@ Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs
 
 SOURCE is the folder of a model, or a problem with ids, W_E and a head. By default, the most
 probable token is chosen; --temperature, --top-k, --top-p and --seed draw tokens.
+Sample: attncalc samples ids -o ids.json
 
     attncalc generate gpt2 --text "The cat" --count 5
-    attncalc generate in.json --tokens "0" --count 2 --top-p 0.9 --seed 1
+    attncalc generate ids.json --tokens "0" --count 2 --top-p 0.9 --seed 1
     attncalc generate gpt2 --text "The cat" --beams 3 -o tree.png
 """,
         (

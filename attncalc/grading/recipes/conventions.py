@@ -27,10 +27,10 @@ OTHER_EPS = (Fraction(0), Fraction(1, 10**3), *(Fraction(1, 10**power) for power
 LARGEST = 1_000_000
 """The largest number of scores of a problem that is computed with each convention."""
 _NORMS = {
-    "post": "behind each part, once it is added",
+    "post": "after each part, once it is added",
     "pre": "before each part",
-    "around": "before each part and behind it",
-    "output": "behind each part, before it is added",
+    "around": "before each part and after it",
+    "output": "after each part, before it is added",
     "none": "nowhere",
 }
 _ELSEWHERE = ("gamma_E", "beta_E", "gamma_out", "beta_out", "gamma_pre", "beta_pre")

@@ -43,6 +43,7 @@ _SENTENCES, _PARTS = re.compile(_ENDS), re.compile(rf"{_ENDS}|[、，,]|\s{{3,}}
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
 _ORDINAL = re.compile(rf"\b(?:{'|'.join(ORDINALS)})\b", re.IGNORECASE)
+_COUNT = re.compile(r"\b(\d{1,2})\. (?=[^\W\d_])")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _LARGEST = re.compile(r"\b(?:arg_?max|which\.max|idxmax|max\.col)\b", re.IGNORECASE)
 _WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"\[\d{1,3}\](?=\s)")
@@ -105,16 +106,19 @@ def map_by_weights(
         *((listed, ends) for ends in (_SENTENCES, _PARTS)),
         *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
         *((texts, _SENTENCES) for texts in reader.under_headings(listed)),
-        ([(line, _ORDINAL.sub(_as_number, text)) for line, text in listed], _PARTS),
+        *(
+            ([(line, sign.sub(_as_number, text)) for line, text in short], _PARTS)
+            for sign in (_ORDINAL, _COUNT)
+        ),
     )
     parts = [[p for each in texts for p in reader.parts(*each, ends)] for texts, ends in ways]
-    parts += [[p for each in own for p in _repeated(each)] for own in parts[:2]]
+    parts += [[p for each in own for p in _repeated(each)] for own in parts]
     found = [*map(reader.read, parts), reader.printed(short)]
     return [reader.written(each) for each in max(found, key=len)]
 
 
 def _as_number(match: "re.Match[str]") -> str:
-    return str(ORDINALS[match[0].lower()])
+    return f"{ORDINALS.get(match[0].lower(), match[0][:-2])} "
 
 
 def _repeated(part: _Part) -> Iterator[_Part]:
@@ -124,6 +128,11 @@ def _repeated(part: _Part) -> Iterator[_Part]:
         own = slice(start, stop)
         yield _Part(part.line, part.text, part.outputs[own], part.inputs[own],
                     part.gaps[start : stop - 1])  # fmt: skip
+
+
+def fits(line: WrittenConnection, weights: Matrix, labels: Tokens) -> bool:
+    """Return whether a line of a map names only inputs with the largest weight of its output."""
+    return _Reader(weights, labels).is_right(line)
 
 
 def is_prose(line: str) -> bool:
@@ -278,6 +287,11 @@ class _Reader:
     def _fits(self, said: _Stated) -> bool:
         """Return whether the first input of an output has its largest weight."""
         return said.inputs[0] in self._largest(said.output)
+
+    def is_right(self, line: WrittenConnection) -> bool:
+        """Return whether a line names only inputs with the largest weight of its output."""
+        output, most = self._named(line.output, 0), [self._named(each, 1) for each in line.most]
+        return 0 <= output < len(self.weights) and {*most} <= {*self._largest(output)}
 
     def _largest(self, output: int) -> list[int]:
         row = self.weights[output]

@@ -136,16 +136,33 @@ def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -
     for name in sorted(there.intersection(expected.steps)):
         own = [part for part in parts if part.name == name and not part.head]
         options = [meant for each, meant in _ALSO if each == name and meant not in there]
+        options = [meant for meant in options if meant in expected.steps]
         if not options or any(part.is_whole for part in own) or not own:
             continue
+        for again in _repetitions(own):
+            values = matrix_of(again, expected.shape(name), expected.by_columns).values
+            meant = next((e for e in options if _agreement(e, values, expected) == 1), None)
+            if meant and _agreement(name, values, expected) <= SURE:
+                parts = _renamed(parts, again, meant, "its numbers are", found)
+                options.remove(meant)
+                own = [part for part in own if part not in again]
         values = matrix_of(own, expected.shape(name), expected.by_columns).values
         if _agreement(name, values, expected) > SURE or np.isfinite(values).sum() < len(own):
             continue
         for meant in options:
-            if meant in expected.steps and _agreement(meant, values, expected) == 1:
+            if _agreement(meant, values, expected) == 1:
                 parts = _renamed(parts, own, meant, "its numbers are", found)
                 break
     return parts
+
+
+def _repetitions(own: list[Part]) -> list[list[Part]]:
+    """Return the rows or entries that are written again, if all are: s_11 for S and S/√d_k."""
+    times, sets = Counter[tuple[int, int]](), dict[int, list[Part]]()
+    for part in own:
+        sets.setdefault(times[part.row, part.column], []).append(part)
+        times[part.row, part.column] += 1
+    return [*sets.values()][1:] if len({len(each) for each in sets.values()}) == 1 else []
 
 
 def _agreement(name: str, values: Matrix, expected: Expected) -> float:

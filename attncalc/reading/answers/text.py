@@ -22,8 +22,8 @@ from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
-from attncalc.reading.answers.map_lines import MapReader, with_tables
-from attncalc.reading.answers.map_numbers import is_prose, map_by_weights
+from attncalc.reading.answers.map_lines import UNCLEAR, MapReader, with_tables
+from attncalc.reading.answers.map_numbers import fits, is_prose, map_by_weights
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
     Part,
@@ -155,6 +155,18 @@ def _take_map_by_weights(
         found.connections[:] = stated
         texts = dict(lines)
         found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
+    elif not all(fits(each, weights, expected.labels) for each in outside if each.is_told):
+        # words were read in part, and otherwise than the numbers: nobody is marked by them
+        told = [each for each in found.connections if each.is_told]
+        found.connections[:] = [each for each in found.connections if not each.is_told]
+        found.taken[:] = [
+            e for e in found.taken if e.what != "map" or e.line not in {t.line for t in told}
+        ]
+        texts = dict(enumerate(text.split("\n"), start=1))
+        found.unread += [
+            Unread(line, texts[line], f"it seems to be of the map: {UNCLEAR}", False, of_map=True)
+            for line in dict.fromkeys(each.line for each in told)
+        ]
 
 
 def _with_ascii_digits(text: str) -> str:

@@ -116,7 +116,7 @@ def witnessed(
         witness.without_prose(matrices)
         missing = {n: key for n, key in expected.steps.items() if n not in matrices}
         witness.list_announced(missing)
-    _list_work_like(found, missing)
+    _list_work_like(found, missing, beside)
     return matrices
 
 
@@ -145,8 +145,8 @@ def _holds(key: Matrix, said: list[float]) -> bool:
     return len(said) > 1 and all((abs(key - value) <= NEAR).any() for value in said)
 
 
-def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
-    """List work and prose that may contain an unread step: as many numbers, or its rows."""
+def _list_work_like(found: Collected, missing: Mapping[str, Matrix], beside: StepNamed) -> None:
+    """List work and prose that may contain an unread step: as many numbers, its rows, its name."""
     read = {line for e in found.taken if e.what for line in range(e.line, e.last + 1)}
     for each in [each for each in found.taken if not each.what and each.line not in read]:
         name = ""
@@ -158,6 +158,9 @@ def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
             said = [n.value for n in numbers_of(each.text) if n.entry.decimals]
             name = next((n for n, key in missing.items() if key.shape[-1] in widths), "")
             name = name or next((n for n, key in missing.items() if _holds(key, said)), "")
+            if not name and len(numbers_of(each.text)) > 1:
+                words = map(beside, _NUMBERS.split(each.text[:200]))
+                name = next((word for word in words if word in missing), "")
         if name:
             found.taken.remove(each)
             found.unread.append(Unread(each.line, each.text, f"it may be {name}: name it", True))

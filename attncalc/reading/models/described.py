@@ -28,7 +28,7 @@ from attncalc.reading.models.family import (
     Said,
 )
 from attncalc.reading.models.folder import Config, Weights, open_folder, parsed, said
-from attncalc.reading.models.layer import ALTERNATING, FUSED
+from attncalc.reading.models.layer import ALTERNATING, FUSED, HALVES
 from attncalc.reading.models.names import IN_OUT, OUT_IN
 from attncalc.reading.models.rope import a_base, a_scaling, a_share
 from attncalc.reading.models.unknown import alike, nearest, unread
@@ -44,7 +44,7 @@ IN_LAYERS = "tensors"
 """The key of the tensors of a layer."""
 Parse = Callable[[Any], Any]
 _PARTS_OF_LATENT = ("W_UKV", "W_DKV_KR", "b_DKV_KR", "lambda_1", "lambda_2")
-_FIELDS = (*GIVEN, *FUSED, *ALTERNATING, "W_2_in_out", *_PARTS_OF_LATENT)
+_FIELDS = (*GIVEN, *FUSED, *ALTERNATING, *HALVES, "W_2_in_out", *_PARTS_OF_LATENT)
 _SETTINGS = (*(each for each in SETTINGS if not each.endswith("layout")), "reach")
 _USUAL: dict[str, Said] = {
     "rope_base": a_base,

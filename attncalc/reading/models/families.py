@@ -354,6 +354,28 @@ def _rope_in_some_layers(config: Config, layer: int) -> str | None:
     return None if kinds[layer] else "none"
 
 
+def _normalised_if_turned(config: Config, layer: int) -> str | None:
+    """Return the normalization of queries and keys of Llama 4, in layers with rope."""
+    is_turned = _rope_in_some_layers(config, layer) is None
+    return "rms" if is_turned and config.is_so("use_qk_norm", True) else None
+
+
+def _tuned_or_chunked(config: Config, layer: int) -> list[str] | None:
+    """Return the scores of Llama 4: in chunks with rope, else larger for later queries."""
+    if _rope_in_some_layers(config, layer) is None:
+        size = config.count_or_none("attention_chunk_size")
+        one = "S[h,i,j] / sqrt(d_k)"
+        within = (
+            f"S_scaled[h,i,j] = {one} if i // {size} == j // {size} else -inf  # within a chunk"
+        )
+        return None if size is None else [within]
+    if not config.is_so("attn_temperature_tuning", True):
+        return None
+    floor, scale = config.count("floor_scale", 8192), config.number("attn_scale", 0.1)
+    tuned = f"log(1 + (i + 1) // {floor}) * {scale!r} + 1"
+    return [f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) * ({tuned})  # tuned by position"]
+
+
 def _rope_in_windows(config: Config, layer: int) -> str | None:
     """Return no positions in the layers of Cohere 2 without a window."""
     return None if a_window_but_in_every(4)(config, layer) else "none"
@@ -1105,6 +1127,47 @@ _WITH_EXPERTS = (
             "self_attn.sinks": "sinks",
         },
         **_LLAMA_NAMES,
+    ),
+    Family(
+        "Llama 4",
+        ("llama4_text", "llama4"),
+        biases=_biased("", attention_bias="QKVO"),
+        fixed={
+            **_LLAMA_FIXED,
+            "rope_pairing": "interleaved",
+            "router": "sigmoid",
+            "router_scales": "inputs",
+            "router_norm": False,
+        },
+        said={
+            **_LLAMA_SAID,
+            **_ROUTED,
+            "positions": _rope_in_some_layers,
+            "qk_norm": _normalised_if_turned,
+            "equations": _tuned_or_chunked,
+        },
+        heads=dict.fromkeys(
+            ("ForCausalLM", "ForConditionalGeneration"),
+            Head({"W_out": ("lm_head.weight", "language_model.lm_head.weight")}, is_tied=True),
+        ),
+        own={
+            "feed_forward.router.weight": "W_router",
+            "experts.gate_up_proj": "W_13_halves",
+            "experts.down_proj": "W_2_in_out",
+            "shared_expert.gate_proj.weight": "W_s1",
+            "shared_expert.up_proj.weight": "W_s3",
+            "shared_expert.down_proj.weight": "W_s2",
+        },
+        inside="text_config",
+        tower="language_model.model.",
+        **{
+            **_LLAMA_NAMES,
+            "remarks": lambda config: (
+                ("images are not read: this is the model of text",)
+                if config.says("vision_config")
+                else ()
+            ),
+        },
     ),
     Family(
         "Granite MoE",

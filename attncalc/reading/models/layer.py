@@ -23,6 +23,8 @@ FUSED = {
 
 ALTERNATING = {"W_13_in_out": ("W_1", "W_3"), "b_13_in_out": ("b_1", "b_3")}
 """Weights and biases of experts, (experts, in, out), of which every second output is of W_3."""
+HALVES = {"W_13_halves": ("W_1", "W_3")}
+"""Weights of experts, (experts, in, out), of which the second half of the outputs is of W_3."""
 
 
 class Heads(NamedTuple):
@@ -120,6 +122,9 @@ def layer_fields(
                 each: half.swapaxes(-1, -2) if turn else half
                 for each, half in zip(ALTERNATING[field], halves, strict=True)
             }
+        elif field in HALVES:
+            pairs = zip(HALVES[field], np.split(array, 2, axis=-1), strict=True)
+            fields |= {each: half.swapaxes(-1, -2) for each, half in pairs}
         elif field == "W_2_in_out":
             fields["W_2"] = array.swapaxes(-1, -2)
         else:

@@ -44,7 +44,10 @@ Fields = dict[str, Any]
 SINGLE_LABEL = "single_label_classification"
 MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
-_OF_ROUTERS = ("top_k", "router", "router_norm", "router_scale", "router_groups", "top_groups")
+_OF_ROUTERS = (
+    *("top_k", "router", "router_scales", "router_norm", "router_scale"),
+    *("router_groups", "top_groups"),
+)
 _LAST_OF_PARTS = ("W_O", "b_O", "W_2", "b_2", "W_s2")
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalisation in old files from TensorFlow."""

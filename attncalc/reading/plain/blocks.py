@@ -35,7 +35,8 @@ _APART = re.compile(r"(?<! ) {2,}+(?=[^\W\d])")
 _NAMED_ROW = re.compile(r"(?P<name>[^\W\d][^=:]{0,30})[=:](?P<row>[^=:A-Za-z]+)")
 PREAMBLE = re.compile(
     r"[ >*]{0,8}(?:(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff|fecha|asunto"
-    r"|objet|envoyé|revision|author|created) ?: ?(?=.*[^\W\d_])"
+    r"|objet|envoyé|revision|author|created"
+    r"|name|student|nom|nombre|nome|naam|imię|jméno) ?: ?(?=.*[^\W\d_])"
     r"|#\+(?:TBLFM|ATTR_\w{1,12}|OPTIONS|PLOT):"
     r"|posted (?:by|on) (?=.*\d\d)"
     r"|(?:I?Python|R version|GNU Octave|Octave|Julia|MATLAB|Wolfram|SageMath)\b[^=\n]{0,40}\d\.)",

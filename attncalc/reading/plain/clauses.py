@@ -22,6 +22,7 @@ _TURN = re.compile(r"^\s*(?:\^\{?T\}?|')")
 _TURNED = re.compile(r"T(?![^\W_])|√")
 _SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|e|ed|en|also|sowie)\b)?[\s,;]*")
 _LETTER = re.compile(r"[^\W\d_]|[√⟨∑∂‖]")
+_NEXT = re.compile(r"(?<!\s)(?:\s*+[,;|&]\s*+|\s++)(?:(?:and|und|et|y|e|en) )?(?=[^\W\d_])")
 _OPERATORS = re.compile(r"[\s·*@×+\-/√()\d.^{}T'eE]*")
 _VERB = re.compile(
     r"\b(?:is|are|ist|sind|est|sont|es|son|becomes|gives|get|lautet|equals|ergibt|erhalte|donne|da|è|sono|é|são|zijn|dà|dá)"
@@ -163,6 +164,9 @@ def _kind(segment: str) -> tuple[Kind, str, str]:
     letter = _LETTER.search(text)
     if letter is None or _is_arithmetic(text):
         return "work" if any(c.isdigit() for c in text) else "name", text, ""
+    head = _NEXT.split(text, maxsplit=1)[0]
+    if letter.start() < len(head) < len(text) and all(map(is_number_cell, split_row(head) or [""])):
+        return "row", head, _SEPARATOR.sub("", text[len(head) :]).strip()  # √2, and the next name
     if _FUNCTION.match(text, letter.start()):
         return "name", named, ""
     return _of_value_and_name(text, letter.start()) or ("name", named, "")

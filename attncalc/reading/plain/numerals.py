@@ -72,10 +72,11 @@ def is_number_cell(text: str) -> bool:
 
 def is_work(text: str) -> bool:
     """Return whether a text is a calculation, such as `1·0 + 2·1`; `e/(1 + e)` is not."""
-    inner = _IRRATIONAL.sub("1", text).strip().lstrip("+-−–~≈ ")
+    inner = _IRRATIONAL.sub("1", _POWERS.sub("e", text)).strip().lstrip("+-−–~≈ ")
     return len(inner) > 1 and _WORK.search(inner) is not None
 
 
+_POWERS = re.compile(r"(?:exp ?|[eE]\^ ?)\([^()]{0,20}\)")
 _IRRATIONAL = re.compile(r"\([^()eE√]{0,60}[eE√][^()]{0,60}\)")
 _WORK = re.compile(
     r"(?<![eE^({×·*/])[+−](?!\d*/)|(?<![eE^({×·*/\s])\s?-\s?|[·*×](?! ?10 ?(?:\^|\*\*|⁻))"

@@ -12,10 +12,13 @@ _ENGLISH = ("first 1st", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "
             "seventh 7th", "eighth 8th", "ninth 9th", "tenth 10th")  # fmt: skip
 _OTHERS = (
     "primo prima primeiro primeira eerste erste erster ersten premier première primero primer "
-    "primera",
-    "secondo seconda segundo segunda tweede zweite zweiter zweiten deuxième seconde",
-    "terzo terza terceiro terceira derde dritte dritter dritten troisième tercer tercero tercera",
-    "quarto quarta vierde vierte vierter vierten quatrième cuarto cuarta",
+    "primera første första pierwszy pierwsza pierwsze první первый первая",
+    "secondo seconda segundo segunda tweede zweite zweiter zweiten deuxième seconde anden "
+    "andet andra drugi druga drugie druhý второй вторая",
+    "terzo terza terceiro terceira derde dritte dritter dritten troisième tercer tercero tercera "
+    "tredje trzeci trzecia trzecie třetí третий третья",
+    "quarto quarta vierde vierte vierter vierten quatrième cuarto cuarta "
+    "fjerde fjärde czwarty czwarta czwarte čtvrtý четвёртый",
     "quinto quinta vijfde fünfte fünften cinquième quinta",
     "sesto sesta sexto sexta zesde sechste sechsten sixième",
 )

@@ -25,6 +25,7 @@ _ITEM = re.compile(
 _WRAPPED = re.compile(r"\s{2}\\\s*$")
 """The sign that pandas prints after the names of columns if others continue below."""
 _DEEP = re.compile(r"(?m)^[ \t]{0,40}-[ ]{1,4}-[ ]{1,4}\S")
+_RULE = re.compile(r"[ \t]{0,40}-[-+]{2,2000}-[ \t]*")
 DEEPEST = 4
 """The depth of nested lists."""
 
@@ -48,6 +49,8 @@ def with_printed(text: str) -> str:
         lines = _with_frames(lines)
     if ":, :, " in text or ":,:," in text or ", , " in text:
         lines = _with_layers(lines)
+    if "-+-" in text:
+        lines = _with_bars(lines)
     if _DEEP.search(text):
         lines = _with_lists(lines)
     return "\n".join(lines)
@@ -175,6 +178,20 @@ def _with_layers(lines: list[str]) -> list[str]:
             literal = _literal(layers)
             found[start:i] = [""] * (i - start)
             found[start] = f"{name} = {literal}" if name and name != "ans" else literal
+    return found
+
+
+def _with_bars(lines: list[str]) -> list[str]:
+    """Return tables without outer bars, as psql prints them, with these."""
+    found = [*lines]
+    for i, line in enumerate(lines):
+        if not _RULE.fullmatch(line) or not i or "|" not in lines[i - 1]:
+            continue
+        found[i - 1], found[i] = f"|{lines[i - 1]}|", f"|{line.strip().replace('+', '|')}|"
+        for k in range(i + 1, len(lines)):
+            if "|" not in lines[k]:
+                break
+            found[k] = f"|{lines[k]}|"
     return found
 
 

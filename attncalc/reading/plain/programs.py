@@ -87,6 +87,11 @@ _PRINTED = tuple(
          r"(?=\[?[A-Za-z])", ""),
         # C and JavaScript: one pair of brackets for each index
         (("][",), r"(?<=\w)\[(\d{1,3})\]\[(\d{1,3})\](?=\s?[=:])", r"[\1,\2]"),
+        # tables of SQL, and of JavaScript's console
+        (("elect ", "ELECT "), r"^[^\n]{0,20}\b(?:select|SELECT)\b[^\n;]{1,60}\b(?:from|FROM) "
+         r"([A-Za-z]\w{0,30})\b[^\n;]{0,80};?[ \t]*$", r"\1:"),
+        (("(index)",), r"^[│|][ \t]+(?:\d{1,4}|'[^'\n]{1,30}')[ \t]+(?=[│|])"
+         r"|^[│|][ \t]+\(index\)[ \t]+[│|][^\n]{0,400}$", ""),
         # J: negative numbers
         (("=:",), r"(?<!\S)_(?=\d[\d.]{0,20}(?:[ \t]{1,9}_?\d[\d.]{0,20}){0,30}[ \t]*$)", "-"),
         # Mathematica, SymPy, Maple and Typst, with the options before its numbers

@@ -64,6 +64,10 @@ _TAGS = re.compile(
     r"small|big|mark|html|body|math)(?: [^<>\n]{0,200})?/?>",
     re.IGNORECASE,
 )
+_ROW_TAG = re.compile(
+    r"(?mi)^([ \t]{0,40})<(row|r|line|item|vector|vec)>([^<>\n]{1,2000})</\2>[ \t]*$"
+)
+"""A row of a matrix in XML."""
 _NAMED_TAG = re.compile(
     r"<[A-Za-z]\w{0,20} [^<>\n]{0,200}?\bname=\"([^\"<>\n]{1,60})\"[^<>\n]{0,200}>"
 )
@@ -128,6 +132,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     if "\\," in text:
         text = _THIN.sub(" ", text)
     text = _NAMED_TAG.sub(r"\1:", text) if 'name="' in text else text
+    text = _ROW_TAG.sub(r"\1\3", text) if "</" in text else text
     text = with_printed(without_session(_FENCES.sub("", text)))
     text = _WIKI_HEADING.sub(r"# \1", text)
     text, struck = _without_struck(text)

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Polygon
 from matplotlib.transforms import IdentityTransform
 
+from attncalc.problem.step import Report
 from attncalc.writing.paper.ink import (
     Box,
     Disc,
@@ -54,8 +55,10 @@ class Sheet:
     lines: list[Line] = field(default_factory=list)
 
 
-def make_pdf(sheets: Sequence[Sheet], ink: Ink) -> bytes:
+def make_pdf(sheets: Sequence[Sheet], ink: Ink, report: Report | None = None) -> bytes:
     """Return documents as a PDF, each on new pages with numbers of its own."""
+    filled = [list(_filled(sheet.lines)) for sheet in sheets]
+    done, of = 0, sum(map(len, filled))
     buffer = io.BytesIO()
     about = {"Title": sheets[0].title, "Creator": "attncalc", "CreationDate": None}
     with mpl.rc_context(), warnings.catch_warnings():
@@ -63,11 +66,13 @@ def make_pdf(sheets: Sequence[Sheet], ink: Ink) -> bytes:
         mpl.rcdefaults()
         mpl.rcParams.update({"pdf.fonttype": 42, "pdf.compression": 6})
         with PdfPages(buffer, metadata=about) as file:
-            for sheet in sheets:
-                pages = list(_filled(sheet.lines))
+            for sheet, pages in zip(sheets, filled, strict=True):
                 for number, page in enumerate(pages, start=1):
                     marks = [*page, *_around(sheet, number, len(pages), ink)]
                     file.savefig(_drawn(marks))
+                    done += 1
+                    if report is not None:
+                        report(done, of)
     return buffer.getvalue()
 
 

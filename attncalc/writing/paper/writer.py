@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from attncalc.base.text import of_each
+from attncalc.problem.step import Report
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
@@ -38,12 +39,12 @@ class Paper(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def write_paper(documents: Sequence[parts.Document]) -> Paper:
+def write_paper(documents: Sequence[parts.Document], report: Report | None = None) -> Paper:
     """Return documents as one PDF, each on new pages."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on fonts
     ink = Ink()
     sheets = [_sheet(document, ink) for document in documents]
-    content = make_pdf(sheets, ink)
+    content = make_pdf(sheets, ink, report)
     lacking = "".join(sorted(ink.lacking))
     note = (
         f"no font here can draw {of_each(list(lacking))}: the PDF shows codes such as "

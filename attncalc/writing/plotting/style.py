@@ -1,5 +1,6 @@
 """How pictures look: for grey print, for colour-blind readers, and the same on every machine."""
 
+import logging
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -155,6 +156,7 @@ def fonts_for(texts: Iterable[str]) -> list[str]:
 @cache
 def _find_new_fonts() -> None:
     """Add fonts that were installed after matplotlib listed them."""
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # on weights it lacks
     known = {font.fname for font in fontManager.ttflist}
     for path in findSystemFonts():
         if path not in known:
