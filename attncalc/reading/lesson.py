@@ -43,8 +43,9 @@ _NAMES = (
                 r"(?=\W{0,3}W[_^]?\{?[QKV]\b)", re.IGNORECASE), ""),
     (re.compile(r"(?<![\w\\])(?:\\(?:mathbf|vec|boldsymbol)\{x\}|x)_?\{?(\d{1,3})\}?(?=\s?=)"),
      r"X[\1,:]"),
+    (re.compile(r"(?<=[a-z:] )(\d{1,3}),(\d{3})(?= [a-z])"), r"\1\2"),
 )  # fmt: skip
-"""Names of given matrices that readers of answers do not need."""
+"""Names of given matrices that readers of answers do not need, and thousands in a sentence."""
 _CHECKED = re.compile(
     r"tokens are (?:rows|columns)$|scores (?:not scaled|divided by|S are given)|mask |causal, top|"
     r"normalizer |sinusoidal |\d{1,4} heads, their outputs side|shown to |full |each step ",
