@@ -376,6 +376,43 @@ def _tuned_or_chunked(config: Config, layer: int) -> list[str] | None:
     return [f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) * ({tuned})  # tuned by position"]
 
 
+def _disentangled(config: Config, layer: int) -> list[str]:
+    """Return the scores of DeBERTa-v2 and v3: of tokens, and of tokens with distances.
+
+    He et al., *DeBERTa* (2021). Distances beyond half of the buckets are counted by logarithms.
+    """
+    kinds = config.get("pos_att_type", None) or []
+    kinds = kinds.split("|") if isinstance(kinds, str) else kinds
+    if sorted(kinds) != ["c2p", "p2c"] or not config.is_so("share_att_key", False):
+        raise config.wrong("pos_att_type", kinds, "c2p and p2c, with share_att_key true,")
+    most, buckets = (config.get(k, -1) for k in ("max_relative_positions", "position_buckets"))
+    most = config.count("max_position_embeddings") if most < 1 else most
+    span, gap = (buckets, "far[i,j]") if buckets > 0 else (most, "abs(i - j)")
+    half = span // 2
+    slot = f"min(max(({gap} if i > j else -{gap}) + {span}, 0), {2 * span - 1})"
+    log = f"log(abs(i - j) / {half}) / log({most - 1} / {half}) * {half - 1}"
+    is_normed = "layer_norm" in str(config.get("norm_rel_ebd", "none"))
+    eps = float(config.number("layer_norm_eps"))
+    normed = f"(E_rel[p,a] - mu_rel[p]) / sqrt(var_rel[p] + {eps!r}) * gain_rel[a] + bias_rel[a]"
+    table = "N_rel" if is_normed else "E_rel"
+    made = [
+        "mu_rel[p] = sum(E_rel[p,a] for a in d) / d",
+        "var_rel[p] = sum((E_rel[p,a] - mu_rel[p]) ** 2 for a in d) / d",
+        f"N_rel[p,a] = {normed}  # distances, normalized",
+    ]
+    far = f"abs(i - j) if abs(i - j) <= {half} else {half} + sum(1 for k in {half} if k < {log})"
+    return [
+        *(made if is_normed else ()),
+        *([f"far[i in n,j in n] = {far}  # distances in buckets"] if buckets > 0 else ()),
+        *(
+            f"{x}_rel[h,p,c] = sum({table}[p,a] * W_{x}[h,a,c] for a in d) + b_{x}[h,0,c]"
+            for x in "QK"
+        ),
+        f"S_scaled[h,i,j] = (S[h,i,j] + sum(Q[h,i,c] * K_rel[h,{slot},c] "
+        f"+ K[h,j,c] * Q_rel[h,{slot},c] for c in d_k)) / sqrt(3 * d_k)  # disentangled",
+    ]
+
+
 def _rope_in_windows(config: Config, layer: int) -> str | None:
     """Return no positions in the layers of Cohere 2 without a window."""
     return None if a_window_but_in_every(4)(config, layer) else "none"
@@ -1637,6 +1674,45 @@ FAMILIES = (
             "ForTokenClassification": _as_classes("classifier", "all"),
         },
         asks={},
+    ),
+    replace(
+        _BERT,
+        title="DeBERTa-v3",
+        types=("deberta-v2",),
+        said={**_BERT.said, "equations": _disentangled},
+        begins={n: each for n, each in _BERT.begins.items() if n.endswith("_E")},
+        positions="",
+        own={
+            f"{name}_proj.{end}": field
+            for name, x in (("query", "Q"), ("key", "K"), ("value", "V"))
+            for end, field in (("weight", f"W_{x}"), ("bias", f"b_{x}"))
+        },
+        shared={
+            "E_rel": "encoder.rel_embeddings.weight",
+            "gain_rel": "encoder.LayerNorm.weight",
+            "bias_rel": "encoder.LayerNorm.bias",
+        },
+        heads={
+            "ForMaskedLM": _OF_MASKED,
+            "ForSequenceClassification": Head(
+                {
+                    "W_pre": ("pooler.dense.weight",),
+                    "b_pre": ("pooler.dense.bias",),
+                    "W_out": ("classifier.weight",),
+                    "b_out": ("classifier.bias",),
+                },
+                CLASSES,
+                "first",
+                says={"activation_pre": an_activation("pooler_hidden_act")},
+            ),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
+        asks={
+            "relative_attention": (True,),
+            "position_biased_input": (False,),
+            "type_vocab_size": (0,),
+            "conv_kernel_size": (0, None),
+        },
     ),
     replace(
         _BERT,

@@ -312,7 +312,8 @@ class Model:
         self._scale(fields)
         for name in self.family.shared:
             side, _, own = name.rpartition(".")
-            (parts[side] if side else fields)[own] = self._shared(name)
+            if (tensor := self._shared(name)) is not None:
+                (parts[side] if side else fields)[own] = tensor
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         if "W_UKV" in fields:
@@ -393,11 +394,16 @@ class Model:
                 fields[f"b_{own}"] = fields[f"b_{own}"] * scale
                 self._notes.append(f"W_{own} and b_{own} contain the layer scale ({name})")
 
-    def _shared(self, name: str) -> Matrix:
-        """Return a tensor that is in the first layer, or before all, and applies to all."""
+    def _shared(self, name: str) -> Matrix | None:
+        """Return a tensor that is in the first layer, or before all, and applies to all.
+
+        One that equations alone read may be missing: then they do not read it.
+        """
         own = self.family.shared[name]
-        first = self.root + self._pattern.format(0) + own
-        return self._tensor(first if self._stored(first) else self.root + own)
+        first, before = self.root + self._pattern.format(0) + own, self.root + own
+        if name.rpartition(".")[2] not in KNOWN and not self._stored(before):
+            return None
+        return self._tensor(first if self._stored(first) else before)
 
     def normalised(self) -> Fields:
         """Return the normalisation after the last layer; {} if there is none."""
