@@ -144,7 +144,7 @@ def test_a_missing_step_may_be_in_unread_text() -> None:
         ),
     )
     said = verdict(mark(key_of(read_problem(PROBLEM), Rules()), answer, Rules(asked=("Q", "S"))))
-    assert "S may be in lines 3 and 12 to 14, which could not be read." in said
+    assert "S may be in lines 3 and 12–14, which could not be read." in said
     assert not any("Not found" in text for text in said)
 
 
