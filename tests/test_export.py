@@ -686,6 +686,6 @@ def test_prairielearn_accepts_minus_infinity_as_it_is_typed(
 
 @pytest.mark.parametrize("system", ["moodle", "numbas", "stack"])
 def test_a_folder_is_refused_where_an_export_is_one_file(attncalc: Command, system: str) -> None:
-    run = attncalc("export", str(GOOD), "--to", system, "-o", "ex/")
+    run = attncalc("export", "in.json", "--to", system, "-o", "ex/")
     assert run.code == 2
     assert "is one file, as -o ex." in run.err
