@@ -85,7 +85,7 @@ class Settings(NamedTuple):
             <= MOST_PENALTY,
             "beams with temperature, top-k, top-p or a seed: beam search draws nothing; omit one "
             "of them": self.beams > 1 and self.is_drawn,
-            f"count {self.steps:,} with {self.beams} beams: {passes:,} passes through all layers; "
+            f"count {self.steps:,} with beams {self.beams}: {passes:,} passes through all layers; "
             f"at most {MOST_PASSES:,}": passes > MOST_PASSES,
         }
         for fault, is_there in faults.items():

@@ -275,7 +275,10 @@ def _coloured(
     least = maps.natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots
     largest = heatmap.LARGEST if len(every) == 1 else LARGEST_OF_SEVERAL
     cell = heatmap.natural_cell(every[0], least, largest)
-    is_filled = look.size is not None and look.size[1] is not None and not look.has_map
+    is_beside = look.has_map and len(every) == 1  # its rows are level with the tokens of the map
+    is_filled = is_beside or (
+        look.size is not None and look.size[1] is not None and not look.has_map
+    )
     style: Any = {"palette": palette, "proportion": None if is_filled else cell[1] / cell[0]}
 
     def panel(index: int, axes: Axes, room: figure.Room) -> figure.LeftOut:

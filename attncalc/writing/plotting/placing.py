@@ -76,7 +76,8 @@ def wrapped(text: str, size: float, width: float, *, most_lines: int | None = No
     if not text.strip():
         return ""
     fitting = int(len(text) * width / text_width(text, size))
-    return "\n".join(textwrap.wrap(text, max(fitting, 1))[:most_lines])
+    lines = textwrap.wrap(text.replace(" ·", "\xa0·"), max(fitting, 1))  # none begins with a dot
+    return "\n".join(lines[:most_lines]).replace("\xa0·", " ·")
 
 
 @dataclass(frozen=True)
