@@ -255,6 +255,10 @@ WRONG = {
     "c08.md": [("line 13", "K[2,2]")],
     "c10.ipynb": [("cell 7, line 1 of its output", "S[1,3]")],
     "c12.md": [("line 8", "A[1,1]"), ("line 8", "A[1,2]")],
+    "d02.md": [("line 29", "O[1,2]")],
+    "d04.md": [("line 31", "A[2,1]")],
+    "d06.md": [("line 13", "S_scaled[1,2]")],
+    "d08.md": [("line 28", "O[3,1]")],
 }
 """What is wrong in lessons in the manner of blogs and courses; the others are right."""
 
