@@ -307,6 +307,9 @@ def test_a_result_of_a_printed_value_is_right() -> None:
 def test_arithmetic_is_checked_with_its_rounded_numbers() -> None:
     lines = ["3.32096/2 = 1.66082 and", "3.32096/2 = 1.66048", "1.41·2.00 = 2.83", "1·0 + 2·4 = 9"]
     assert [each.is_right for each in sums_in(lines)] == [False, True, True, False]
+    tiny = r"A_{1,1} &= \frac{4.48}{2985.52} \approx {0.00}^{\dagger}"
+    wrong = tiny.replace("0.00", "0.05")
+    assert [each.is_right for each in sums_in([tiny, wrong])] == [True, False]
 
 
 def test_nothing_that_is_left_out_is_silent() -> None:
