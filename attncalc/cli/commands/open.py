@@ -238,8 +238,7 @@ def _show_next(flags: Flags) -> None:
     _check_head_of(opened, flags)
     problem = _problem(opened, flags)
     if opened.model.is_pooled:
-        is_plain = problem.activation_pre == "none"
-        show_page(problem, {**flags, "only": "F_pre" if is_plain else "G_pre"})
+        show_page(problem, {**flags, "only": problem.calculation.steps[-1].name})
         return
     if opened.model.is_of_spans and flags["at"] is None:
         _write_span(opened, solve(problem, keep=("logits",))["logits"], flags)

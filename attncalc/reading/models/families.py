@@ -634,6 +634,74 @@ def _end_of_text(config: Config, ids: Sequence[int]) -> int:
 _OF_TEXT = replace(_pooled("text_projection", "last", "none", bias=False), stops=_end_of_text)
 _OF_LAST_TOKEN = replace(_pooled("{}head", "last", "none"), stops=lambda config, ids: len(ids) - 1)
 _OF_AN_IMAGE = _pooled("visual_projection", "first", "none", bias=False)
+
+
+def _attention_pooled(config: Config, layer: int) -> list[str]:
+    """Return the pooling of SigLIP: a learned query attends to all outputs of the layers.
+
+    Zhai et al., *Scaling Vision Transformers* (2022). One array holds Q, K and V.
+    """
+    d, heads = config.count("hidden_size"), config.count("num_attention_heads")
+    width = d // heads
+    eps = float(config.number("layer_norm_eps"))
+    tanh = "0.5 * {0} * (1 + tanh(sqrt(2 / pi) * ({0} + 0.044715 * {0} ** 3)))"
+    known = {"gelu": "gelu({})", "gelu-tanh": tanh, "relu": "relu({})", "silu": "silu({})"}
+    activation = an_activation("hidden_act")(config, 0)
+    if activation not in known:
+        raise config.wrong("hidden_act", config.get("hidden_act"), " or ".join(known))
+    of_head = f"h in {heads},{{}},c in {width}"
+    at = [f"h * {width} + c" + f" + {start}" * (start > 0) for start in (0, d, 2 * d)]
+    query, tokens = "sum(W_probe[0,a] * ", "sum(Y[i,a] * "
+    normed = (
+        f"(O_pool[z,a] - mu_pool[z]) / sqrt(var_pool[z] + {eps!r}) * gain_pool[a] + bias_pool[a]"
+    )
+    return [
+        *(
+            f"{name}_pool[{of_head.format(rows)}] = {row}W_pool[{place},a] for a in d) "
+            f"+ b_pool[{place}]  # {title} of the pooling"
+            for name, rows, row, place, title in zip(
+                "QKV",
+                ("z in 1", "i", "i"),
+                (query, tokens, tokens),
+                at,
+                ("learned query", "keys", "values"),
+                strict=True,
+            )
+        ),
+        f"S_pool[h,z,i] = sum(Q_pool[h,z,c] * K_pool[h,i,c] for c in {width}) / sqrt({width})"
+        "  # scaled scores of the pooling",
+        "A_pool[h,z,i] = softmax(S_pool[h,z,j] for j in n)[i]  # weights of the pooling",
+        f"V_all[z in 1,c in d] = sum(A_pool[c // {width},z,i] * "
+        f"V_pool[c // {width},i,c % {width}] for i in n)  # outputs of its heads",
+        "O_pool[z,c] = sum(V_all[z,a] * W_poolO[c,a] for a in d) + b_poolO[c]  # projected",
+        "mu_pool[z] = sum(O_pool[z,a] for a in d) / d",
+        "var_pool[z] = sum((O_pool[z,a] - mu_pool[z]) ** 2 for a in d) / d",
+        f"N_pool[z,a] = {normed}  # normalized",
+        "F_pool[z,u] = sum(N_pool[z,a] * W_pool1[u,a] for a in d) + b_pool1[u]  # first projection",
+        f"G_pool[z,u] = {known[activation].format('F_pool[z,u]')}",
+        "F_pre[z,c] = O_pool[z,c] + sum(G_pool[z,u] * W_pool2[c,u] for u in columns(G_pool)) "
+        "+ b_pool2[c]  # pooled output",
+    ]
+
+
+_OF_POOLED_PATCHES = Head(
+    {
+        "W_probe": ("{}head.probe",),
+        "W_pool": ("{}head.attention.in_proj_weight",),
+        "b_pool": ("{}head.attention.in_proj_bias",),
+        "W_poolO": ("{}head.attention.out_proj.weight",),
+        "b_poolO": ("{}head.attention.out_proj.bias",),
+        "gain_pool": ("{}head.layernorm.weight",),
+        "bias_pool": ("{}head.layernorm.bias",),
+        "W_pool1": ("{}head.mlp.fc1.weight",),
+        "b_pool1": ("{}head.mlp.fc1.bias",),
+        "W_pool2": ("{}head.mlp.fc2.weight",),
+        "b_pool2": ("{}head.mlp.fc2.bias",),
+    },
+    POOLED,
+    "all",
+    says={"equations": _attention_pooled},
+)
 _DINO = Family(
     "DINOv2",
     ("dinov2",),
@@ -732,7 +800,10 @@ _OF_IMAGES = (
             "P": "embeddings.position_embedding.weight",
         },
         ends={"gamma_out": "post_layernorm.weight", "beta_out": "post_layernorm.bias"},
-        heads={"ForImageClassification": _as_classes("classifier", "mean")},
+        heads={
+            "ForImageClassification": _as_classes("classifier", "mean"),
+            "Model": _OF_POOLED_PATCHES,
+        },
         **_CLIP,
         inside="vision_config",
         tower="vision_model.",

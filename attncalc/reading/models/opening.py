@@ -326,10 +326,7 @@ class Model:
         self._scale_parts(fields)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
-        found = {**settings, "weights_layout": OUT_IN, **owned}
-        if more := {n: found.pop(n) for n in [*found] if n not in KNOWN and n != "reach"}:
-            found["more"] = more  # read by equations alone
-        return {**found, **inner}
+        return {**_with_more({**settings, "weights_layout": OUT_IN, **owned}), **inner}
 
     def check_number(self, number: int) -> None:
         """Refuse the number of a layer that does not exist."""
@@ -493,7 +490,7 @@ class Model:
             )
         fields = {name: Owned(self._turned(name, each, layout)) for name, each in arrays.items()}
         said = {name: says(self.config, 0) for name, says in head.says.items()}
-        return {"read": head.reads, **fields, **said}
+        return _with_more({"read": head.reads, **fields, **said})
 
     @staticmethod
     def _turned(name: str, array: Matrix, layout: str) -> Matrix:
@@ -673,6 +670,14 @@ class _Read(dict[str, Matrix]):
         own = [each for each in there if EXPERT.sub(OF_EACH, each) == name]
         in_order = sorted(own, key=lambda each: int(EXPERT.findall(each)[0]))
         return np.stack([self._model._tensor(each) for each in in_order])
+
+
+def _with_more(fields: Fields) -> Fields:
+    """Return fields, with those that equations alone read under `more`."""
+    found = dict(fields)
+    if more := {n: found.pop(n) for n in fields if n not in KNOWN and n != "reach"}:
+        found["more"] = more
+    return found
 
 
 def _owned(value: Any) -> Any:
