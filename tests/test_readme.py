@@ -19,8 +19,11 @@ from conftest import PACKAGE, ROOT, Command, clean_environment
 
 import attncalc
 from attncalc.cli.flags.table import COMMANDS, topics
-from attncalc.grading.rules import Status
+from attncalc.grading.key import key_of
+from attncalc.grading.rules import Rules, Status
 from attncalc.problem.fields import GIVEN, SETTINGS
+from attncalc.problem.samples import sample
+from attncalc.reading import read_problem
 
 WRITTEN_BY_A_COMMAND = "key.md"
 DOCS = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name != WRITTEN_BY_A_COMMAND)
@@ -240,6 +243,13 @@ def test_the_reference_names_every_field_and_its_values() -> None:
 def test_the_reference_names_every_code_of_a_marking() -> None:
     rows = re.findall(r"^\| (`.*?) \|", PAGES["check.md"], re.MULTILINE)
     assert re.findall(r"`([\w-]+)`", " ".join(rows)) == [each.value for each in Status]
+
+
+def test_the_reference_names_every_code_of_a_deduction() -> None:
+    listed = PAGES["check.md"].split("The codes of a self-attention", 1)[1].split("\n\n", 1)[0]
+    keys = [key_of(read_problem(sample(name).path), Rules()) for name in ("self", "causal")]
+    expected = {each.code.split(":")[0] for key in keys for each in key.all_recipes}
+    assert re.findall(r"`([\w-]+)`", listed) == sorted(expected)
 
 
 # ARCHITECTURE.md and the packages
