@@ -241,7 +241,9 @@ def test_set_sets_every_setting(folder: Path, name: str) -> None:
     patched = {"image": [[1, 0], [0, 1]], "patch": 2, "E": [[1], [0], [2], [1]]}
     channels = {"image": [[1, 0]], "patch": 1, "channels": 2, "E": [[1], [2]]}
     placed = BASES["alone"] | {"positions": "sinusoidal"}
-    bases = [*BASES.values(), patched, channels, placed]
+    four = {"W_1": [[[1], [1]]] * 4, "W_2": [[[1, 1]]] * 4, "router_groups": 4}
+    experts = BASES["experts"] | four | {"W_router": [[1, 0, 1, 0], [0, 1, 0, 1]]}
+    bases = [*BASES.values(), patched, channels, placed, experts]
     taken = [base for base in bases if agree(folder, base, name, VALUES[name])]
     assert taken
     for base in taken[:1]:
@@ -293,6 +295,7 @@ CALLS = {
     "check": ["check", "problem.json", "answer.md"],
     "export": ["export", "problem.json", "--to", "moodle"],
     "vary": ["vary", "in.json", "scale=1,2"],
+    "why": ["why", "in.json", "O[1,1]"],
     "simulate": ["simulate", "in.json", "K[a] ~ N(mu, I)", "--draws", "3"],
     "aim": ["aim", "in.json", "v_b"],
     "new": ["new", "--seed", "1"],

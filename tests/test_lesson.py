@@ -255,6 +255,10 @@ WRONG = {
     "c08.md": [("line 13", "K[2,2]")],
     "c10.ipynb": [("cell 7, line 1 of its output", "S[1,3]")],
     "c12.md": [("line 8", "A[1,1]"), ("line 8", "A[1,2]")],
+    "d02.md": [("line 29", "O[1,2]")],
+    "d04.md": [("line 31", "A[2,1]")],
+    "d06.md": [("line 13", "S_scaled[1,2]")],
+    "d08.md": [("line 28", "O[3,1]")],
 }
 """What is wrong in lessons in the manner of blogs and courses; the others are right."""
 
@@ -303,6 +307,9 @@ def test_a_result_of_a_printed_value_is_right() -> None:
 def test_arithmetic_is_checked_with_its_rounded_numbers() -> None:
     lines = ["3.32096/2 = 1.66082 and", "3.32096/2 = 1.66048", "1.41·2.00 = 2.83", "1·0 + 2·4 = 9"]
     assert [each.is_right for each in sums_in(lines)] == [False, True, True, False]
+    tiny = r"A_{1,1} &= \frac{4.48}{2985.52} \approx {0.00}^{\dagger}"
+    wrong = tiny.replace("0.00", "0.05")
+    assert [each.is_right for each in sums_in([tiny, wrong])] == [True, False]
 
 
 def test_nothing_that_is_left_out_is_silent() -> None:

@@ -421,14 +421,20 @@ def test_rows_that_read_one_another_are_computed_and_marked_as_here(rounding: st
 
 
 UNSOLVABLE = {
-    "1 / x[i,j]": "y[2,1]: division by 0",
-    "sqrt(x[i,j])": "y[1,2]: the root of a negative number",
-    "log(x[i,j])": "y[1,2]: the logarithm of a number that is not above 0",
+    "1 / x[i,j]": "y[2,1] is not a finite number: 1 / x[i,j] divides by 0",
+    "sqrt(x[i,j])": "y[1,2] is not a finite number: sqrt(x[i,j]) is the root of a negative number",
+    "log(x[i,j])": (
+        "y[1,2] is not a finite number: "
+        "log(x[i,j]) is the logarithm of a number that is not positive"
+    ),
     "x[i + 1,j]": "y[2,1]: x has no place 3: its places are 1 to 2",
     "share(x[i,k] for k in d)[j]": (
         "the scores of row 1 sum to 0: the normalizer sum cannot divide by that"
     ),
-    "exp(1000 * x[i,j])": "y grows beyond 1.8e308, the largest number here",
+    "exp(1000 * x[i,j])": (
+        "y[1,1] is not a finite number: "
+        "exp(1000 * x[i,j]) is larger than the largest float64 (about 1.8e+308)"
+    ),
 }
 
 

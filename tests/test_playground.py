@@ -15,6 +15,7 @@ from browser import Browser, needs_axe, needs_chromium
 from conftest import ROOT
 from live_pages import NODE, folder, needs_node, shown
 
+from attncalc.base.errors import AttncalcError
 from attncalc.cli.commands.playground import playground
 from attncalc.reading import read_stream
 from attncalc.solving.solution import solve
@@ -214,6 +215,49 @@ def test_gradients_of_equations_of_users_have_the_digits_of_attncalc(data_file: 
 def test_a_wrong_equation_is_refused(text: str, problem: str, data_file: str) -> None:
     (made,) = computed(SOLVED, [{"key": "self", "equations": text}], data_file)
     assert problem in made["error"]
+
+
+WITHOUT_A_VALUE = {
+    "1/0": "1 / 0 divides by 0",
+    "0**-1": "0 ** -1 divides by 0",
+    "7 % 0": "7 % 0 divides by 0",
+    "7 // 0": "7 // 0 divides by 0",
+    "Q[i,7 % j]": "7 % j divides by 0",
+    "2 - Q[i,0] / (i - 1)": "Q[i,0] / (i - 1) divides by 0",
+    "sum(1/(c-1) for c in d_k)": "1 / (c - 1) divides by 0",
+    "softmax(1/k for k in m)[j]": " divides by 0",
+    "log(0)": "log(0) is the logarithm of a number that is not positive",
+    "1 + sqrt(-1)": "sqrt(-1) is the root of a negative number",
+    "(-8)**(1/3)": "(-8) ** (1 / 3) raises a negative number to a fraction",
+    "exp(100000)": "exp(100000) is larger than the largest float64 (about 1.8e+308)",
+    "10**400": "10 ** 400 is larger than the largest float64 (about 1.8e+308)",
+    "max(Q[i,c] for c in d_k if c > 5)": "max(Q[i,c] for c in d_k if c > 5) has no value",
+    "sum(1 for c in 0)": "c runs over nothing: its size is 0",
+    "max(Q[i,c] for c in 0)": "c runs over nothing: its size is 0",
+    "sum(1 for c in 1e9)": "c runs over 1",
+    "5 and 3": "5 and 3 is a condition, no number: write 1 if 5 and 3 else 0",
+    "Q[i,0] % 2": "Q[i,0] % 2: % takes indices, sizes and given whole numbers",
+    "2**100000": "an exponent is at most 1000",
+    "inf": "",
+}
+
+
+@needs_node
+def test_an_equation_without_a_value_is_refused_as_attncalc_refuses_it(
+    data: str, data_file: str
+) -> None:
+    problem = json.loads(data)["templates"]["self"]["problem"]
+    lines = [{"key": "self", "equations": f"S[i,j] = {each}"} for each in WITHOUT_A_VALUE]
+    found = computed(SOLVED, lines, data_file)
+    for (text, why), made in zip(WITHOUT_A_VALUE.items(), found, strict=True):
+        file = problem | {"equations": [f"S[i,j] = {text}"]}
+        with pytest.raises(AttncalcError) as refused:
+            solve(read_stream(json.dumps(file).encode(), "problem.json"))
+        assert why.replace(" ", "") in str(refused.value).replace(" ", "")
+        assert "error" in made, (text, made)
+        assert made["error"].startswith("S"), text
+        assert why in made["error"], text
+        assert not re.search("NaN|Infinity|undefined", made["error"])
 
 
 PASTED = {

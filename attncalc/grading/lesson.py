@@ -62,6 +62,8 @@ LIKE_A_FLOAT, NEAR = 6, 1e-5
 """The fewest significant digits of a float32, and its largest relative error."""
 OF_THE_SAME = 0.75
 """The share of right numbers above which a result belongs to the givens of an earlier example."""
+FEWEST_ALIKE = 3
+"""The fewest entries of a result whose other entries can show that one of them is wrong."""
 SURELY_ROUNDED = 4
 """The number of decimals from which printed matrices probably have more digits."""
 
@@ -121,7 +123,7 @@ class Checked(NamedTuple):
     """A checked example: its answer, and the finding for each result.
 
     `steps` are those that follow from its given matrices. `lost` counts the entries of matrices
-    that are not results under the convention.
+    that are not results under the convention; `loose` those that only some rounding explains.
     """
 
     answer: Answer
@@ -129,15 +131,16 @@ class Checked(NamedTuple):
     findings: tuple[Finding, ...]
     steps: frozenset[str]
     lost: int
+    loose: int = 0
 
     @property
     def cost(self) -> int:
-        """The evidence against the convention: the number of wrong and lost entries."""
+        """The evidence against the convention: the number of wrong, lost and loose entries."""
         kinds = [(each.kind, each.name) for each in self.findings]
         sizes = [
             self.answer.matrices[name].values.size for kind, name in kinds if kind == UNCHECKED
         ]
-        return self.lost + sum(kind == WRONG for kind, _ in kinds) + sum(sizes)
+        return self.lost + self.loose + sum(kind == WRONG for kind, _ in kinds) + sum(sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +296,11 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
         if not each.problem and not np.isnan(each.values).any()
     }
     fields = {n: each for n, each in whole.items() if n in GIVEN and n not in IN_ORDER[3:]}
-    made = {name for name, tokens in _TOKENS.items() if _has(fields, f"W_{name}", tokens)}
+    made = {
+        name
+        for name, tokens in _TOKENS.items()
+        if _has(fields, f"W_{name}", tokens) and not _are_of_others(whole, name, tokens)
+    }
     there = made | (fields.keys() & {*_TOKENS})
     for name in _TOKENS:
         for each in (name,) if name in made else (f"W_{name}", f"b_{name}"):
@@ -334,6 +341,12 @@ _OF_SCORES = ("Q", "K", "W_Q", "W_K", "b_Q", "b_K")
 
 def _has(fields: Mapping[str, WrittenMatrix], weights: str, tokens: Sequence[str]) -> bool:
     return weights in fields and any(each in fields for each in tokens)
+
+
+def _are_of_others(whole: Mapping[str, WrittenMatrix], name: str, tokens: Sequence[str]) -> bool:
+    """Return whether queries, keys or values are printed in a shape that tokens cannot give."""
+    sizes = {size for each in tokens if each in whole for size in whole[each].shape}
+    return name in whole and sizes.isdisjoint(whole[name].shape[-2:])
 
 
 def _filled(fields: dict[str, WrittenMatrix], there: set[str]) -> frozenset[str]:
@@ -389,7 +402,7 @@ def _checked(
         under = (*under, f"{of_each([*rounded])} {'are' if len(rounded) > 1 else 'is'} rounded")
     names = tuple(name for name in givens.fields if name not in givens.filled and name in matrices)
     others = [each for each in own if each in STEP_TITLES and each not in {*steps, *names}]
-    judge = _Judge(marking, under, own, others)
+    judge = _Judge(marking, under, own | {*answer.matrices} - {*there}, others)
     judged = [judge.judged(each) for each in marking.steps]
     shown = tuple(each for said_of in judged for each in said_of if each.name not in there)
     lost = sum(
@@ -397,7 +410,7 @@ def _checked(
         for name in own
         if name in IN_ORDER and name not in steps and name not in names
     )
-    return Checked(answer, names, shown, frozenset(steps), lost)
+    return Checked(answer, names, shown, frozenset(steps), lost, judge.loose)
 
 
 def _with_rows(answer: Answer, own: Mapping[str, WrittenMatrix], key: Key) -> Answer:
@@ -471,6 +484,7 @@ class _Judge:
     ) -> None:
         self.marking, self.under, self.of_example, self.others = marking, under, own, others
         self.mended: Known | None = None
+        self.loose = 0
 
     @cached_property
     def own(self) -> Known:
@@ -491,11 +505,12 @@ class _Judge:
         wrong &= ~_is_float(written, marks.expected) & ~self._is_shown(written, marks.expected)
         meant = next((each for each in marks.causes if each.family in CONVENTIONS), None)
         wrong &= meant is None
+        wrong |= self._alone(marks, meant)
         cut, others = self._cut(marks, meant.says if meant else "")
         if cut.sum() > (others & ~wrong).sum():
             meant, cut = meant or _CUT, cut & False
         meant, wrong = None if cut.any() else meant, wrong | cut
-        if not wrong.any() or meant not in (None, _CUT):
+        if not wrong.any() or (meant not in (None, _CUT) and wrong.sum() > 1):
             under = (*self.under, meant.says) if meant else self.under
             return [Finding(RIGHT, name, under=under)]
         under, wrong, expected = self._best(marks, wrong)
@@ -515,6 +530,39 @@ class _Judge:
             said._replace(**self._entry(written, (*place,), expected))
             for place in np.argwhere(wrong).tolist()
         ]
+
+    def _alone(self, marks: StepMarks, meant: Cause | None) -> Matrix:
+        """Return the entry that is wrong if the others are exact, or follow from printed values.
+
+        Entries that only some rounding of earlier values explains are counted as loose.
+        """
+        written, step = marks.written, marks.step
+        assert written is not None
+        none = np.zeros(written.shape, dtype=bool)
+        if marks.way or (marks.statuses == NUMBER_OF[Status.CORRECT]).all():
+            return none
+        fits = [
+            self._is_near(written, Range.at(made)) | _is_float(written, made)
+            for made in self._exactly(step, meant)
+            if made.shape == written.shape
+        ]
+        answered = ~np.isnan(written.values)
+        loose = answered & ~np.logical_or.reduce(fits) if fits else none
+        is_alone = loose.sum() == 1 and answered.sum() >= FEWEST_ALIKE
+        if is_alone and any((each | loose | ~answered).all() for each in fits):
+            return loose
+        self.loose += int(loose.sum())
+        return none
+
+    def _exactly(self, step: Step, meant: Cause | None) -> Iterator[Matrix]:
+        """Yield a step without rounding, and from the values as printed."""
+        key = self.marking.key
+        recipes = [each for each in key.recipes[step.name] if meant and each.code == meant.code]
+        if not recipes:
+            yield key.exact[step.name].astype(np.float64)
+        for rule in self.own.rules(step)[1:]:
+            with suppress(ValueError, InputError), np.errstate(all="ignore"):
+                yield self.own.result(step, rule, *recipes[:1]).low
 
     def _cut(self, marks: StepMarks, says: str) -> tuple[Matrix, Matrix]:
         """Return which entries are cut and not rounded, and which are not cut."""

@@ -30,6 +30,7 @@ GIVEN_NAMES = (
     *("Q", "K", "V", *MASKS),
 )
 """The matrices that an example of attention may start with."""
+_RESULTS = IN_ORDER[IN_ORDER.index("S") :]
 MOST_EXAMPLES = 200
 """The largest number of examples that are read."""
 MOST_LINES = 400
@@ -252,14 +253,20 @@ def _starts(answer: Answer) -> list[int]:
     """Return the lines where matrices are repeated with other numbers."""
     seen: dict[str, list[float]] = {}
     found, before, begins = [], 0, 0
+    place, turn = 0, 0  # in the plan, and the line where it last goes back
     for each in answer.taken:
         if not each.what or each.what == "map":
             begins = begins or each.line  # words between two matrices belong to the second
             continue
         numbers = numbers_of(each.text)
         earlier = seen.get(each.what)
+        if each.what in _RESULTS:
+            back = place > (place := _RESULTS.index(each.what))
+            turn = each.line if back and before < each.line else turn
         if earlier is not None and not _are_alike(earlier, numbers) and before < each.line:
-            found.append(begins if before < begins else each.line)
+            is_later = each.what in _RESULTS and 0 < turn < each.line
+            found.append(turn if is_later else begins if before < begins else each.line)
+            turn = 0
             seen.clear()
         seen[each.what] = numbers
         before, begins = max(before, each.last), 0

@@ -13,6 +13,7 @@ _TEX = (
     (re.compile(r"\\(?:cdot|times)(?![A-Za-z])|(?<=[\d)]) ?[x×∗⋅] ?(?=[-\d(.])"), "·"),
     (re.compile(r"\\[dt]?frac\{([^{}]{1,60})\}\{([^{}]{1,60})\}"), r"((\1)/(\2))"),
     (re.compile(r"\\sqrt\{([^{}]{1,60})\}"), r"sqrt(\1)"),
+    (re.compile(r"\{([\d.]{1,60})\}\^\{\\dagger\}"), r"\1"),
     (re.compile(r"\\(?:left|right|quad|qquad|[,;!])|[$&`*_]{0,3}\$|&|\\\\"), " "),
     (re.compile(r"\*\*"), "^"),
     (re.compile(r"−|–"), "-"),

@@ -142,7 +142,7 @@ def _of_example(
     read = partial(lesson.read, example)
     checked = check_example(example.matrices, example.own, read, said, by_one=is_plain)
     first = lesson.read(example)
-    answer, given, results, steps, _ = checked or (first, (), (), (), 0)
+    answer, given, results, steps, *_ = checked or (first, (), (), ())
     results = (*_by_known_rules(lesson, results),)
     for name, own in groupby(results, lambda each: each.name):
         matrix = answer.matrices[name]

@@ -54,7 +54,8 @@ def _picture(found: Whys, form: str, look: Any) -> Any:
 
 
 def _of_problem(flags: Mapping[str, Any]) -> Whys:
-    for flag in typed(flags, (name for name in Given._fields if name not in GIVEN)):
+    plain = {**flags, "set": ()}  # of fields, which a problem has
+    for flag in typed(plain, (name for name in Given._fields if name not in GIVEN)):
         raise InputError(f"{flag} is for the folder of a model, with a config.json")
     problem = problem_from(flags, fallback="self")
     if problem.is_long:

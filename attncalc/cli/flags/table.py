@@ -301,6 +301,7 @@ Sample: attncalc samples cross -o cross.json
 """,
         (*PAGES, *WORDS),
         "encoder",
+        rare="no_marking",
     ),
     "decoder": Command(
         "calculate",
@@ -382,7 +383,7 @@ feed-forward parts of each layer. PROBLEM is a problem, or the folder of a model
 
     attncalc why in.json "O[2,1]"
     attncalc why in.json "A[2,:]"                  the logarithm of each weight
-    attncalc why gpt2 --text "The cat" "logits[2,' sat'] - logits[2,40]"
+    attncalc why gpt2 --text "The cat" "logits[2,' sat'] - logits[2,' on']"
 """,
         (
             Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
@@ -727,7 +728,7 @@ that an error counts once. All accept the digits of both rounding rules.
 
     attncalc export problem.json --to gradescope --points 10 -o autograder.zip
     attncalc export problem.json --to moodle -o question.xml
-    attncalc export set/ --to gradescope -o a.zip     each student of a class their own
+    attncalc export set/ --to gradescope -o a.zip     one for each student
 """,
         (
             PROBLEM,

@@ -107,8 +107,9 @@ def map_by_weights(
         *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
         *((texts, _SENTENCES) for texts in reader.under_headings(listed)),
         *(
-            ([(line, sign.sub(_as_number, text)) for line, text in short], _PARTS)
+            ([(line, sign.sub(_as_number, text)) for line, text in texts], _PARTS)
             for sign in (_ORDINAL, _COUNT)
+            for texts in (short, [*_paragraphs(short)])
         ),
     )
     parts = [[p for each in texts for p in reader.parts(*each, ends)] for texts, ends in ways]

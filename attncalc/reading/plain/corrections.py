@@ -38,6 +38,15 @@ _LED = re.compile(
     rf"(?P<name>{_NAME}) ?(?:=|is|ist|est|es|è|é) ?(?P<value>{_VALUE})(?P<rest>.*)",
     re.IGNORECASE,
 )
+_OF_ROW = rf"{_NUMBER}(?:(?:[,;] ?| {{1,4}}){_NUMBER}){{0,12}}"
+_WAIT = re.compile(
+    rf"(?P<name>[^=≈:\n]{{1,60}}[=:] ?)(?P<old>{_OF_ROW})[ ,;.(—-]{{0,4}}(?:->|→)? ?"
+    r"(?:no|nope|nein|non|não|nee|nej|sorry|oops|ups|wait|actually|rather|i mean|correction)\b"
+    r"[,:.! ]{1,3}"
+    rf"(?:wait[,:.! ]{{1,3}})?(?P<new>{_OF_ROW})\W{{0,3}}",
+    re.IGNORECASE,
+)
+"""A row that is corrected where it is written: k2 = 2, 2 -> no, 2, 1."""
 _ROW_IS = re.compile(
     rf"[^\d=:\n]{{0,80}}?(?P<name>\brow \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})) "
     rf"(?:is|=|es|ist|est|è|é) (?P<value>{_NUMBER}(?:(?:, ?| {{1,4}}){_NUMBER}){{1,12}})"
@@ -112,6 +121,8 @@ def with_corrections(text: str) -> str:
     --------
     >>> with_corrections("oh no, Q[2,1] should be -1, not 1!")
     'correction: Q[2,1] = -1'
+    >>> with_corrections("k2 = 2, 2 -> no, 2, 1")
+    'k2 = 2, 1'
     """
     lines = text.split("\n")
     for i, (line, below) in enumerate(pairwise(lines)):
@@ -120,9 +131,15 @@ def with_corrections(text: str) -> str:
     return "\n".join(map(_line, lines))
 
 
+def _count(row: str) -> int:
+    return len(split_row(row) or ())
+
+
 def _line(line: str) -> str:
     if len(line) > LONGEST or not any(map(str.isdigit, line)):
         return line
+    if (said := _WAIT.fullmatch(line)) and _count(said["old"]) == _count(said["new"]):
+        return f"{said['name']}{said['new']}"
     if said := _ROW_IS.match(line):
         return f"{said['name']} = [{said['value']}]"
     found = _LED.match(line) or (_CORRECTS.search(line) and _SHOULD.search(line))

@@ -2,12 +2,15 @@
 //
 // A number is { n, d }, a fraction, or { n, e }, about n · 2^e; null is -∞.
 
-import { bits, cosine, erf, fix, halfAway, halfEven, ln, pi, power, ratio, root, sine, size, tanh, tenTo, together } from "../numbers.js";
+import { NoValue, bits, cosine, erf, fix, halfAway, halfEven, ln, pi, power, ratio, root, sine, size, tanh, tenTo, together } from "../numbers.js";
 
 export const rational = (n, d = 1n) => ({ n, d });
 export const ZERO = rational(0n), ONE = rational(1n);
 export const isRational = (x) => x.d !== undefined;
-const isZero = (x) => x.n === 0n;
+const isZero = (x) => x !== null && x.n === 0n;
+/** The largest power of two of a float64. */
+export const LARGEST = 1024;
+const refuse = (why) => { throw new NoValue(why); };
 const LEAST_EXPONENT = -23n * 10n ** 17n;
 const shifted = (n, by) => (by < 0 ? n >> BigInt(-by) : n << BigInt(by));
 
@@ -33,9 +36,9 @@ export function toDouble(x) {
  * The arithmetic with w binary digits.
  *
  * `entryOf(name)` returns the function that gives the k-th entry of a matrix; `functions` keeps
- * values of functions from one run to the next.
+ * values of functions from one run to the next. `strict` refuses intermediate values: "large" ones, or also "none", -∞.
  */
-export function exactArithmetic(w, entryOf, functions = new Map()) {
+export function exactArithmetic(w, entryOf, functions = new Map(), strict = "") {
   const float = (n, e) => {
     const over = bits(n) - w;
     return over > 8 ? { n: n >> BigInt(over), e: e + over } : { n, e };
@@ -71,17 +74,18 @@ export function exactArithmetic(w, entryOf, functions = new Map()) {
     return isDust ? ZERO : made;
   }
   /** -∞ minus -∞, in a row with only -∞, is -∞. */
-  const less = (a, b) => (b === null ? a : plus(a, minus(b)));
+  const less = (a, b) => (b !== null ? plus(a, minus(b)) : a === null ? a : refuse("has no value"));
   function times(a, b) {
-    if (a === null || b === null) return null;
+    if (a === null || b === null) return (a ?? b ?? ZERO).n > 0n ? null : refuse("has no value");
     if (isZero(a) || isZero(b)) return ZERO;
     if (isRational(a) && isRational(b)) return short(rational(a.n * b.n, a.d * b.d));
     const [x, y] = [toFloat(a), toFloat(b)];
     return float(x.n * y.n, x.e + y.e);
   }
   function over(a, b) {
-    if (isZero(b)) throw new RangeError("division by 0");
-    if (isZero(a)) return ZERO;
+    if (isZero(b)) refuse("divides by 0");
+    if (isZero(a) || (b === null && a !== null)) return ZERO;
+    if (a === null) return b?.n > 0n ? a : refuse("has no value");
     if (isRational(a) && isRational(b)) return times(a, b.n < 0n ? rational(-b.d, -b.n) : rational(b.d, b.n));
     const [x, y] = [toFloat(a), toFloat(b)], up = Math.max(0, w + 8 + bits(y.n) - bits(x.n));
     return float((x.n << BigInt(up)) / y.n, x.e - y.e - up);
@@ -103,7 +107,7 @@ export function exactArithmetic(w, entryOf, functions = new Map()) {
   const bySeries = (act) => (x) => { const at = places(x); return float(act(fixed(x, at), at), -at); };
   const CALLS = {
     exp: (x) => {
-      if (x === null || x.n < LEAST_EXPONENT * (x.d ?? 1n) && magnitude(x) > 60) return ZERO;
+      if (x.n < LEAST_EXPONENT * (x.d ?? 1n) && magnitude(x) > 60) return ZERO;
       if (isZero(x)) return ONE;
       if (magnitude(x) < -2 * w) return float((1n << BigInt(w)) + fixed(x), -w);
       if (magnitude(x) > 21 && x.n > 0n) return { n: 1n, e: 1 << 20 }; // too large for any page
@@ -111,7 +115,7 @@ export function exactArithmetic(w, entryOf, functions = new Map()) {
       return { n: m, e: k - w };
     },
     sqrt: (x) => {
-      if (x.n < 0n) throw new RangeError("the root of a negative number");
+      if (x.n < 0n) refuse("is the root of a negative number");
       if (isZero(x)) return ZERO;
       if (isRational(x)) {
         const { n, d } = lowest(x), [top, bottom] = [root(n), root(d)];
@@ -122,7 +126,7 @@ export function exactArithmetic(w, entryOf, functions = new Map()) {
     },
     log: (x) => {
       const { n, d } = asRatio(x);
-      if (n <= 0n) throw new RangeError("the logarithm of a number that is not above 0");
+      if (n <= 0n) refuse("is the logarithm of a number that is not positive");
       return float(ln(n, d, w + 64), -w - 64);
     },
     tanh: (x) => (isZero(x) ? ZERO : bySeries(tanh)(x)),
@@ -131,7 +135,7 @@ export function exactArithmetic(w, entryOf, functions = new Map()) {
     erf: (x) => (isZero(x) ? ZERO : bySeries(erf)(x)),
   };
   function called(title, x) {
-    if (x === null) return CALLS[title](x);
+    if (x === null) return title === "exp" ? ZERO : refuse("has no value");
     const key = `${title} ${w} ${x.n}/${x.d ?? x.e}`; // an edit changes few of many arguments
     let found = functions.get(key);
     if (found === undefined) {
@@ -151,12 +155,22 @@ export function exactArithmetic(w, entryOf, functions = new Map()) {
 
   const largest = (f, g) => () => { const a = f(), b = g(); return compare(a, b) < 0 ? b : a; };
   return {
+    checked: (f, x) => () => {
+      try {
+        const value = f();
+        if (strict && value !== null && magnitude(value) > LARGEST) refuse("is larger than the largest float64 (about 1.8e+308)");
+        return value !== null || strict !== "none" ? value : refuse("has no value");
+      } catch (error) {
+        if (error instanceof NoValue) error.at ??= x;
+        throw error;
+      }
+    },
     number: (own) => () => own,
     nothing: () => () => null,
     counted: (f) => () => rational(BigInt(f())),
     pi: () => { const own = { n: pi(w), e: -w }; return () => own; },
     entry: (title, place) => { const of = entryOf(title); return () => of(place()); },
-    neg: (f) => () => minus(f()),
+    neg: (f) => () => minus(f() ?? refuse("has no value")),
     add: (f, g) => () => plus(f(), g()),
     sub: (f, g) => () => less(f(), g()),
     mul: (f, g) => () => times(f(), g()),
@@ -168,12 +182,13 @@ export function exactArithmetic(w, entryOf, functions = new Map()) {
     },
     raised: (f, k) => () => raisedTo(f(), k),
     power: (f, g) => () => {
-      const a = f(), b = lowest(g());
+      const a = f() ?? refuse("has no value"), b = lowest(g() ?? refuse("has no value"));
       if (isRational(b) && b.d === 1n && size(b.n) < 1000n) return raisedTo(a, Number(b.n));
-      return called("exp", times(called("log", a), b));
+      if (a.n < 0n) refuse("raises a negative number to a fraction");
+      return isZero(a) ? (b.n > 0n ? ZERO : refuse("divides by 0")) : called("exp", times(called("log", a), b));
     },
     call: (title, f) => () => called(title, f()),
-    abs: (f) => () => { const x = f(); return { ...x, n: size(x.n) }; },
+    abs: (f) => () => { const x = f() ?? refuse("has no value"); return { ...x, n: size(x.n) }; },
     max: (f, g, at, where) => (typeof g === "function" ? largest(f, g) : () => {
       let all = null;
       for (let k = 0; k < g; k += 1) { at(k); if (where && !where()) continue; const x = f(); if (compare(x, all) > 0) all = x; }

@@ -5,19 +5,27 @@
 
 import { COMPARISONS, DEFINED, name, node, replaced, some, walk } from "./parse.js";
 import { SIDES, extents, served } from "./extents.js";
+import { NoValue } from "../numbers.js";
+import { source } from "./source.js";
 
 const COMPARE = {
   "<": (c) => c < 0, "<=": (c) => c <= 0, ">": (c) => c > 0, ">=": (c) => c >= 0, "==": (c) => c === 0, "!=": (c) => c !== 0,
 };
 const ARITHMETIC = {
   "+": (f, g) => () => f() + g(), "-": (f, g) => () => f() - g(), "*": (f, g) => () => f() * g(),
-  "//": (f, g) => () => Math.floor(f() / g()), "%": (f, g) => () => { const b = g(); return ((f() % b) + b) % b; },
+  "//": (f, g) => () => Math.floor(f() / divisor(g())), "%": (f, g) => () => { const b = divisor(g()); return ((f() % b) + b) % b; },
   neg: (f) => () => -f(),
 };
+function divisor(n) {
+  if (n === 0) throw new NoValue("divides by 0");
+  return n;
+}
 const FUNCTIONS = { abs: Math.abs, max: Math.max, min: Math.min };
+const isMinusInfinity = ({ is, parts: [a] }) => is === "neg" && a.is === "inf";
 const isWholeNumber = ({ n, d }) => d === 1n && n < 2n ** 53n && n > -(2n ** 53n);
-const of = (op, ...parts) => node(op, parts);
-const callOf = (title, ...parts) => node("call", parts, { name: title });
+// what rows are written in: messages name nodes of the equation only
+const of = (op, ...parts) => node(op, parts, { isMade: true });
+const callOf = (title, ...parts) => node("call", parts, { name: title, isMade: true });
 
 export class Program {
   /**
@@ -137,7 +145,11 @@ export class Program {
     if (x.is === "mark" || x.is === "why") return this.index(x.parts[0]);
     const parts = x.parts.map((part) => this.index(part));
     if (x.is === "call" && x.name in FUNCTIONS) { const act = FUNCTIONS[x.name]; return () => act(...parts.map((f) => f())); }
-    if (x.is in ARITHMETIC) return ARITHMETIC[x.is](...parts);
+    if (x.is in ARITHMETIC) {
+      const act = ARITHMETIC[x.is](...parts);
+      if (x.is !== "//" && x.is !== "%") return act;
+      return () => { try { return act(); } catch (error) { error.at ??= x; throw error; } };
+    }
     throw new SyntaxError(`${x.is} ${x.name ?? ""} is not a whole number in ${this.equation.text}`);
   }
 
@@ -224,16 +236,23 @@ export class Program {
   }
 
   value(x, scope) {
+    const { A } = this, isOwn = x.parts.length && !x.isMade && !["mark", "why", "entry", "if"].includes(x.is) && !isMinusInfinity(x);
+    return isOwn && A.checked ? A.checked(this.valueOf(x, scope), x) : this.valueOf(x, scope);
+  }
+
+  valueOf(x, scope) {
     const { A, I } = this, [a, b] = x.parts, f = (part) => this.value(part, scope);
     if (x.is === "num") return A.number(x.value);
     if (x.is === "mark" || x.is === "why") return f(a);
-    if (x.is === "neg" && a.is === "inf") return A.nothing();
+    if (isMinusInfinity(x)) return A.nothing();
+    if (x.is === "inf") return this.world.refuse(`${this.equation.name}: inf is no number: only -inf is one`);
     if (x.is === "name") {
       if (this.slots.has(x.name)) { const slot = this.slots.get(x.name); return A.counted(() => I[slot]); }
       if (x.name === "pi") return A.pi();
       return A.number(x.name in this.numbers ? { n: BigInt(this.numbers[x.name]), d: 1n } : this.world.setting(x.name));
     }
     if (x.is === "entry") return A.entry(x.name, this.place(x));
+    if ((x.is === "//" || x.is === "%") && !this.isOfPlaces(x)) this.world.refuse(`${this.equation.name}: ${source(x)}: ${x.is} takes indices, sizes and given whole numbers`);
     if (x.is === "//" || x.is === "%" || (x.is === "call" && x.name in SIDES)) return A.counted(this.index(x));
     if (x.is === "sum" || x.is === "max") return this.kept(this.aggregate(x, scope), x, scope);
     if (x.is === "row") return this.row(x, scope);
@@ -314,14 +333,14 @@ export class Program {
     }
     const allowed = of("!=", body, of("neg", node("inf")));
     if (x.name === "share") {
-      const total = node("sum", [body, size, allowed], { index: x.index }), isOwn = of("!=", own, of("neg", node("inf")));
+      const total = node("sum", [body, size, allowed], { index: x.index, isMade: true }), isOwn = of("!=", own, of("neg", node("inf")));
       const share = this.A.share(this.value(own, scope), this.value(total, scope), () => this.refuse());
       return this.A.choose(this.test(isOwn, scope), share, this.A.number({ n: 0n, d: 1n }));
     }
     // the largest score is subtracted first: it changes no value, and no power of e overflows
-    const largest = beside.reduce((all, other) => callOf("max", all, other), node("max", [body, size], { index: x.index }));
+    const largest = beside.reduce((all, other) => callOf("max", all, other), node("max", [body, size], { index: x.index, isMade: true }));
     const power = (score) => callOf("exp", of("-", score, of("fixed", largest)));
-    const total = beside.reduce((all, other) => of("+", all, power(other)), node("sum", [power(body), size], { index: x.index }));
+    const total = beside.reduce((all, other) => of("+", all, power(other)), node("sum", [power(body), size], { index: x.index, isMade: true }));
     return this.value(of("share", power(own), total), scope);
   }
 

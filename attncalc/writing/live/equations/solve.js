@@ -3,16 +3,16 @@
 // whole.js first (exact in doubles), else near.js (doubles with a bound), and exact.js for each entry
 // whose digit the bound leaves open.
 
-import { Refusal, bits, halfAway, pointed, readNumber, tenTo, together } from "../numbers.js";
-import { asRatio, exactArithmetic, isRational, magnitude, rational, roundedTo, toDouble } from "./exact.js";
+import { NoValue, Refusal, bits, halfAway, pointed, readNumber, tenTo, together } from "../numbers.js";
+import { LARGEST, asRatio, exactArithmetic, isRational, magnitude, rational, roundedTo, toDouble } from "./exact.js";
 import { Program } from "./interpret.js";
 import { bound, nearArithmetic } from "./near.js";
-import { parse } from "./parse.js";
+import { parse, some } from "./parse.js";
+import { source } from "./source.js";
 import { GivenUp, MOST, wholeArithmetic } from "./whole.js";
 
 const SLACK = 1 + 1e-9; // for the roundings of bounds
 const FEWER = 160; // binary digits that decide most open entries
-const LARGEST = 1024;
 const DIGITS = { precision: 150, guard: 110 };
 
 const parsed = new Map();
@@ -110,6 +110,8 @@ class Worked {
       if (!(error instanceof GivenUp || error instanceof RangeError)) throw error;
       this.inBounds();
     }
+    const place = this.digits.indexOf(-Infinity);
+    if (place >= 0 && !this.readsMinusInfinity()) this.refuse(place, "none");
   }
 
   /** The inputs of the equation; its own earlier rows, and those of its group, as the next step reads them. */
@@ -118,7 +120,7 @@ class Worked {
     const { rounds, decimals } = this.rules, own = this.group[title]();
     this.group[title] = () => own;
     if (!rounds) return own;
-    return { exactAt: (k, w) => { const n = own.rounded(own.exactAt(k, w)); return n === -Infinity ? null : rational(BigInt(n), tenTo(decimals)); } };
+    return { exactAt: (k, w) => { const n = own.rounded(own.exactAt(k, w), k); return n === -Infinity ? null : rational(BigInt(n), tenTo(decimals)); } };
   }
 
   /** The k-th entry with w binary digits, or with all where these are known. */
@@ -126,8 +128,7 @@ class Worked {
     const full = this.plans.get(this.rules.w)?.known[k];
     if (full !== undefined) return full;
     if (!this.plans.has(w)) {
-      const A = exactArithmetic(w, (title) => { const matrix = this.matrixAt(title); return (at) => matrix.exactAt(at, w); }, this.rules.functions);
-      this.plans.set(w, { program: new Program(this.equation, this.world, A), known: [] });
+      this.plans.set(w, { program: this.programOf(w), known: [] });
     }
     const { program, known } = this.plans.get(w);
     if (known[k] === undefined) {
@@ -137,11 +138,36 @@ class Worked {
         known[k] = program.entry();
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
-        throw new Refusal(`${this.step.name}[${placeOf(program.shape, k)}]: ${error.message}`);
+        throw this.refusal(program.shape, k, error);
       }
       program.I.splice(0, before.length, ...before);
     }
     return known[k];
+  }
+
+  programOf(w, strict = "") {
+    const A = exactArithmetic(w, (title) => { const matrix = this.matrixAt(title); return (at) => matrix.exactAt(at, w); }, strict ? new Map() : this.rules.functions, strict);
+    return new Program(this.equation, this.world, A);
+  }
+
+  refusal(shape, k, error) {
+    const place = `${this.step.name}[${placeOf(shape, k)}]`;
+    if (!(error instanceof NoValue)) return new Refusal(`${place}: ${error.message}`);
+    return new Refusal(`${place} is not a finite number: ${error.at ? `${source(error.at)} ` : ""}${error.message}`);
+  }
+
+  /** Refuse the k-th entry, which is no finite number, with the innermost expression that is none. */
+  refuse(k, strict) {
+    const program = this.programOf(this.rules.w, strict);
+    program.goTo(k);
+    try { program.entry(); } catch (error) { if (error instanceof NoValue) throw this.refusal(program.shape, k, error); }
+    throw this.refusal(program.shape, k, new NoValue(strict === "none" ? "it has no value" : "it is larger than the largest float64 (about 1.8e+308)"));
+  }
+
+  /** Whether -∞ is a number here: in the equation, or in a matrix that it reads. */
+  readsMinusInfinity() {
+    const { equation, step, reads } = this, isIn = (x) => some(x, ({ is }) => is === "inf");
+    return [equation, ...equation.group].some(({ right }) => isIn(right)) || Object.keys(step.inputs).some((title) => reads(title).near.v.includes(-Infinity));
   }
 
   inWholes() {
@@ -193,7 +219,7 @@ class Worked {
     this.open = open.length;
     for (const k of open) {
       const far = this.roundedFar(k, e[k]);
-      this.digits[k] = far ?? this.rounded(this.exactAt(k));
+      this.digits[k] = far ?? this.rounded(this.exactAt(k), k);
       if (!Number.isFinite(e[k])) [v[k], e[k]] = toDouble(this.exactAt(k));
     }
     return undefined;
@@ -203,7 +229,7 @@ class Worked {
   allExactly(exactAt) {
     const { shape, count } = new Program(this.equation, this.world, exactArithmetic(FEWER, () => () => null));
     this.matrix = new Matrix(shape, exactAt);
-    this.digits = Array.from({ length: count }, (_, k) => this.rounded(this.exactAt(k)));
+    this.digits = Array.from({ length: count }, (_, k) => this.rounded(this.exactAt(k), k));
   }
 
   /**
@@ -220,8 +246,8 @@ class Worked {
     return part <= spare || 2n * d - part <= spare ? undefined : small(halfAway(n * tenTo(this.rules.decimals), d));
   }
 
-  rounded(x) {
-    if (x !== null && magnitude(x) > LARGEST) throw new Refusal(`${this.step.name} grows beyond 1.8e308, the largest number here`);
+  rounded(x, k) {
+    if (x !== null && magnitude(x) > LARGEST) this.refuse(k, "large");
     return small(roundedTo(x, this.rules.decimals, this.rules.guard));
   }
 }

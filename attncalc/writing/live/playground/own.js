@@ -1,14 +1,14 @@
 // Equations that users write: each replaces the step with its name, or adds a step, as in equations/own.py.
 
-import { SIDES, extents } from "../equations/extents.js";
-import { name as nameNode, node, num, parse, rebuilt, walk } from "../equations/parse.js";
-import { written } from "../equations/source.js";
+import { SIDES, extents, sizesOf as sizesOfEquation } from "../equations/extents.js";
+import { COMPARISONS, name as nameNode, node, num, parse, rebuilt, walk } from "../equations/parse.js";
+import { source, written } from "../equations/source.js";
 import { Refusal } from "../numbers.js";
 
 const SIZES = ["n", "m", "d", "d_k", "d_v", "d_ff", "heads"];
 const USUAL = { i: ["n"], t: ["n"], j: ["m"], h: ["heads"] };
 const SIGNS = [[/√\s*([\w.]+)/gu, "sqrt($1)"], [/√/g, "sqrt"], [/[·⋅×]/g, "*"], [/÷/g, "/"], [/−/g, "-"], [/²/g, "**2"], [/³/g, "**3"], [/≤/g, "<="], [/≥/g, ">="], [/≠/g, "!="], [/∞/g, "inf"], [/π/g, "pi"], [/[Σ∑]/g, "sum"]];
-const MOST_CHARACTERS = 4000, MOST_WORK = 5_000_000;
+const MOST_CHARACTERS = 4000, MOST_WORK = 5_000_000, LARGEST_POWER = 1000;
 
 /** A line as { name, title, text, equation }. */
 function readLine(text) {
@@ -20,7 +20,31 @@ function readLine(text) {
   try { equation = parse(line); } catch (error) { throw new Refusal(error.message); }
   if (equation.at.length > 3) throw new Refusal(`${equation.name}: a matrix has at most three indices: heads, rows and columns`);
   if ([...SIZES, "inf", "pi"].includes(equation.name)) throw new Refusal(`${equation.name} is a size or a constant: choose another name`);
+  refuseTests(equation);
   return { name: equation.name, title: title.trim(), text: typed.trim(), equation };
+}
+
+/** Refuse conditions where numbers belong, and exponents that take long. */
+function refuseTests({ name, right }) {
+  const isTest = ({ is }) => ["and", "or", "not", ...COMPARISONS].includes(is);
+  const visit = (x, maySay) => {
+    if (isTest(x) && !maySay) throw new Refusal(`${name}: ${source(x)} is a condition, no number: write 1 if ${source(x)} else 0`);
+    if (x.is === "**") for (const y of walk(x.parts[1])) if (y.is === "**" || (y.is === "num" && y.value.n > BigInt(LARGEST_POWER) * y.value.d)) throw new Refusal(`${name}: an exponent is at most ${LARGEST_POWER}`);
+    x.parts.forEach((part, k) => visit(part, ["and", "or", "not"].includes(x.is) || (x.is === "if" && k === 0) || (["sum", "max"].includes(x.is) && k === 2) || (x.is === "why" && k === 1)));
+  };
+  visit(right, false);
+}
+
+/** Refuse an index that runs over nothing or too much. */
+function checkRuns(line, own, held, settings) {
+  const runs = extents(own, held, settings), asked = sizesOfEquation(own);
+  for (const index of Object.keys(asked)) {
+    if (!(Number.isInteger(runs[index]) && runs[index] >= 0)) throw new Refusal(`${line.name}: ${index} runs over ${source(asked[index])}: sizes are whole numbers`);
+    if (runs[index] > MOST_WORK) throw new Refusal(`${line.name}: ${index} runs over ${runs[index]}: at most ${MOST_WORK} are computed here`);
+    if (!runs[index]) throw new Refusal(`${line.name}: ${index} runs over nothing: its size is 0`);
+  }
+  const work = (x) => (x.index ? runs[x.index] : 1) * (1 + x.parts.reduce((all, part) => all + work(part), 0));
+  if (own.at.reduce((all, index) => all * runs[index], 1) * work(own.right) > MOST_WORK) throw new Refusal(`${line.name} takes more than ${MOST_WORK} operations: use attncalc for it`);
 }
 
 const indicesOf = ({ at, right }) => new Set([...at, ...[...walk(right)].map((x) => x.index).filter(Boolean)]);
@@ -94,8 +118,8 @@ function stepOf(line, replaces, shapes, sizes) {
   const inputs = Object.fromEntries(reads.filter((name) => name !== line.name).map((name) => [name, name]));
   const step = { name: line.name, title: line.title || replaces?.title || "stated by an equation", role: roleOf(line, own, replaces), equation: written(own), inputs, settings, formula: line.text };
   try {
-    const count = shapeOf(step, shapes).reduce((all, side) => all * side, 1);
-    if (count > MOST_WORK) throw new Refusal(`${line.name} has ${count} entries`);
+    const numbers = Object.fromEntries(Object.entries(settings).map(([name, size]) => [name, Number(size)]));
+    checkRuns(line, own, Object.fromEntries(Object.keys(inputs).map((name) => [name, shapes[name]])), numbers);
   } catch (error) {
     throw error instanceof Refusal ? error : new Refusal(`${error.message}: write it on the left, as ${own.at[0] ?? "i"} in d`);
   }
