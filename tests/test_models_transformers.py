@@ -530,7 +530,7 @@ def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def made(name: str, folder: Path, **shards: Any) -> Any:
     """Return a model with parameters spread out, saved in a folder as hubs hand it out."""
-    config, kind, said = (MODELS | PAIRS | TOWERS | OF_PATCHES | LOCAL)[name]
+    config, kind, said = (MODELS | PAIRS | TOWERS | OF_PATCHES | LOCAL | OF_AUDIO)[name]
     config = getattr(transformers, config)(**said)
     config._attn_implementation = config._experts_implementation = "eager"
     model = spread_out(getattr(transformers, kind)(config))
@@ -851,6 +851,53 @@ def test_encoders_of_images_are_those_of_the_package(name: str, tmp_path: Path) 
     pooled = out.get("pooler_output", out.get("image_embeds"))
     if pooled is not None and "DINO" not in name:
         near(solution["G_pre" if "G_pre" in steps else "F_pre"], pooled.unsqueeze(0))
+
+
+AUDIO = SMALL | {
+    "conv_dim": [6, 10],
+    "conv_stride": [5, 2],
+    "conv_kernel": [10, 3],
+    "num_feat_extract_layers": 2,
+    "num_conv_pos_embeddings": 6,
+    "num_conv_pos_embedding_groups": 4,
+    "num_labels": 3,
+    "classifier_proj_size": 12,
+}
+STABLE = {
+    "do_stable_layer_norm": True,
+    "feat_extract_norm": "layer",
+    "num_conv_pos_embeddings": 5,
+}
+OF_AUDIO: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "wav2vec2 of letters": ("Wav2Vec2Config", "Wav2Vec2ForCTC", AUDIO),
+    "wav2vec2, pre-norm": ("Wav2Vec2Config", "Wav2Vec2Model", AUDIO | STABLE),
+    "wav2vec2 of classes": ("Wav2Vec2Config", "Wav2Vec2ForSequenceClassification", AUDIO | STABLE),
+}
+
+
+@pytest.mark.campaign(3)
+@pytest.mark.parametrize("name", OF_AUDIO)
+def test_encoders_of_audio_are_those_of_the_package(name: str, tmp_path: Path) -> None:
+    """What the layers read, each layer, and the logits, of what the convolutions of audio give."""
+    model = made(name, tmp_path)
+    wave = torch.randn(1, 120, generator=torch.manual_seed(2))
+    out, seen = run(model, wave)
+    end = "feature_extractor"
+    frames = next(gave for where, gave in seen.items() if where.endswith(end)).numpy()
+    given = {"spectrogram": frames}
+    for layer in range(3):
+        solution = solve(open_model(tmp_path, **given, layer=layer))
+        near(solution["A"], out.attentions[layer])
+        if layer < 2:
+            near(solution["Y"], out.hidden_states[layer + 1])
+    solution = solve(open_model(tmp_path, **given))
+    if "logits" in out:
+        logits = out.logits
+        near(solution["logits"], logits if logits.ndim == 3 else logits.unsqueeze(0))
+    else:
+        near(solution["Y"], out.last_hidden_state)
+    with pytest.raises(InputError, match="this model reads 10 × any number: the features"):
+        open_model(tmp_path, spectrogram=frames[:, 1:])
 
 
 MODERN = SMALL | {

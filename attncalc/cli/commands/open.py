@@ -247,7 +247,7 @@ def _show_next(flags: Flags) -> None:
     measure = "prob" if has_shares else "logits"
     found = solve(problem, keep=(measure,))[measure]
     place = _place(opened, len(found), flags)
-    at = place + 1 if len(found) > 1 else None
+    at = f"{place + 1} of {len(found)}" if len(found) > 1 else ""
     _write_next(opened, found[place], flags, at, has_shares=has_shares)
 
 
@@ -293,21 +293,19 @@ def _place(opened: Opened, count: int, flags: Flags) -> int:
     return place
 
 
-def _write_next(
-    opened: Opened, shares: Any, flags: Flags, place: int | None, *, has_shares: bool
-) -> None:
+def _write_next(opened: Opened, shares: Any, flags: Flags, place: str, *, has_shares: bool) -> None:
     model = opened.model
     best = np.argsort(-shares, kind="stable")[:MOST_PROBABLE]
     words = (model.classes if model.has_classes else opened.named)(best.tolist())
     rows = [(int(i), word, float(shares[i])) for i, word in zip(best, words, strict=True)]
     remarks = opened.remarks
-    if place is not None:
+    if place:
         what = "probable tokens after"
         if opened.is_masked:
             what = "probable tokens in place of"
         elif model.has_classes:
             what = "classes of"
-        remarks = (f"{what} token {place} of {len(opened.asks)}", *remarks)
+        remarks = (f"{what} token {place}", *remarks)
     if not has_shares:
         remarks = ("scores are logits: they are not shares of one", *remarks)
     what = "Classes" if model.has_classes else "Next tokens"

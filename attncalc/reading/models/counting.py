@@ -11,7 +11,7 @@ from attncalc.reading.models.folder import Config
 from attncalc.studies.counting import MOST, Count, Load, visible
 
 USUAL_TOKENS = 1024
-_NOT_COUNTED = ("SigLIP vision", "ModernBERT", "Llama 4", "DeBERTa-v3")
+_NOT_COUNTED = ("SigLIP vision", "ModernBERT", "Llama 4", "DeBERTa-v3", "wav2vec 2.0")
 """Titles of families with parts that are not counted: a pooling attention, a layer without norm."""
 MOST_LAYERS = 100_000
 _WIDTHS = {"qwen3": 128, "gemma2": 256}

@@ -1409,6 +1409,47 @@ _PARALLEL = (
     ),
 )
 
+_OF_AUDIO = Head(
+    {"W_out": ("classifier.weight",), "b_out": ("classifier.bias",)},
+    CLASSES,
+    "mean",
+    behind=("projector.weight", "projector.bias"),
+    asks={"use_weighted_layer_sum": (False,)},
+)
+_WAV2VEC = Family(
+    "wav2vec 2.0",
+    ("wav2vec2",),
+    layers=("encoder.layers.{}.",),
+    count=a_count("num_hidden_layers"),
+    fixed={"block": "encoder", "norm": "post", "normalization": "layer"},
+    said={
+        "heads": a_count("num_attention_heads"),
+        "eps": a_number("layer_norm_eps", 1e-5),
+        "activation": an_activation("hidden_act"),
+    },
+    begins={"gamma_E": "encoder.layer_norm.weight", "beta_E": "encoder.layer_norm.bias"},
+    own={
+        "layer_norm.weight": "gamma_1",
+        "layer_norm.bias": "beta_1",
+        "feed_forward.intermediate_dense.weight": "W_1",
+        "feed_forward.intermediate_dense.bias": "b_1",
+        "feed_forward.output_dense.weight": "W_2",
+        "feed_forward.output_dense.bias": "b_2",
+    },
+    convolutions=(("encoder.pos_conv_embed.conv", 1),),
+    widens="feature_projection.",
+    heads={
+        "ForCTC": Head({"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, CLASSES, "all"),
+        "ForSequenceClassification": _OF_AUDIO,
+    },
+    asks={
+        "do_stable_layer_norm": (False,),
+        "add_adapter": (False,),
+        "adapter_attn_dim": (None,),
+        "feat_extract_activation": ("gelu",),
+    },
+    remarks=lambda config: ("the convolutions of audio (feature_extractor) are not computed",),
+)
 FAMILIES = (
     Family(
         "GPT-2",
@@ -1926,15 +1967,7 @@ FAMILIES = (
         **_bart("encoder", norm="pre", is_last_normalised=True),
         begins={"P": "encoder.embed_positions.weight"},
         convolutions=(("encoder.conv1", 1), ("encoder.conv2", 2)),
-        heads={
-            "ForAudioClassification": Head(
-                {"W_out": ("classifier.weight",), "b_out": ("classifier.bias",)},
-                CLASSES,
-                "mean",
-                behind=("projector.weight", "projector.bias"),
-                asks={"use_weighted_layer_sum": (False,)},
-            )
-        },
+        heads={"ForAudioClassification": _OF_AUDIO},
         decoder=Family(
             "Whisper",
             (),
@@ -1961,6 +1994,14 @@ FAMILIES = (
         heads=_T5_OF_TOKENS,
         decoder=Family("mT5", (), **_T5_DECODER, heads=_t5_heads()),
     ),
+    _WAV2VEC,
+    replace(
+        _WAV2VEC,
+        fixed={**_WAV2VEC.fixed, "norm": "pre"},
+        begins={},
+        ends={"gamma_out": "encoder.layer_norm.weight", "beta_out": "encoder.layer_norm.bias"},
+        asks={**_WAV2VEC.asks, "do_stable_layer_norm": (True,)},
+    ),
     *_SINCE_LLAMA,
     *_PARALLEL,
     *_WITH_EXPERTS,
@@ -1971,4 +2012,10 @@ FAMILIES = (
 def families_of(config: Config) -> list[Family]:
     """Return the rows of a config: one for each tower; none if its family is unknown."""
     kind = config.get("model_type")
-    return [family for family in FAMILIES if kind in family.types]
+    found = [family for family in FAMILIES if kind in family.types]
+    of_config = [
+        each
+        for each in found
+        if all(config.get(key, values[0]) in values for key, values in each.asks.items())
+    ]
+    return of_config or found

@@ -1,6 +1,7 @@
-"""The convolutions over the frames of a spectrogram before the layers of Whisper.
+"""Convolutions over frames before the layers of Whisper, and as positions of wav2vec 2.0.
 
-Radford et al., *Robust Speech Recognition via Large-Scale Weak Supervision* (2022), section 2.2.
+Baevski et al., *wav2vec 2.0* (2020), section 2; Radford et al.,
+*Robust Speech Recognition via Large-Scale Weak Supervision* (2022), section 2.2.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ def convolved(rows: Matrix, weights: Matrix, bias: Matrix, step: int) -> Matrix:
     rows
         A frame in each row, (frames, features).
     weights
-        As `nn.Conv1d` stores them, (out, features, width).
+        As `nn.Conv1d` stores them, (out, features of a group, width).
     bias
         A number for each output.
     step
@@ -27,7 +28,21 @@ def convolved(rows: Matrix, weights: Matrix, bias: Matrix, step: int) -> Matrix:
     width = weights.shape[2]
     padded = np.pad(rows, ((width // 2, width // 2), (0, 0)))
     beside = np.lib.stride_tricks.sliding_window_view(padded, width, axis=0)[::step]
-    columns = weights.reshape(len(weights), -1).T
-    return Activate("gelu").apply(
-        Project().apply(beside.reshape(len(beside), -1), columns, bias.reshape(1, -1))
-    )
+    groups = rows.shape[1] // weights.shape[1]
+    parts = (np.split(each, groups, axis) for each, axis in ((beside, 1), (weights, 0), (bias, 0)))
+    made = [
+        Project().apply(
+            read.reshape(len(read), -1), own.reshape(len(own), -1).T, plus.reshape(1, -1)
+        )
+        for read, own, plus in zip(*parts, strict=True)
+    ]
+    return Activate("gelu").apply(np.hstack(made))
+
+
+def weighted(lengths: Matrix, directions: Matrix) -> Matrix:
+    """Return the weights of a convolution with weight norm: a length at each place of its width.
+
+    Salimans and Kingma, *Weight Normalization* (2016).
+    """
+    found: Matrix = lengths * directions / np.sqrt((directions**2).sum(axis=(0, 1), keepdims=True))
+    return found

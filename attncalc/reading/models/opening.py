@@ -31,7 +31,7 @@ from attncalc.reading.models.folder import (
     open_folder,
     read_generation_config,
 )
-from attncalc.reading.models.frames import convolved
+from attncalc.reading.models.frames import convolved, weighted
 from attncalc.reading.models.gguf import ENDING as GGUF
 from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
 from attncalc.reading.models.layer import Heads, latent_fields, layer_fields, named
@@ -164,7 +164,7 @@ class Model:
         is_wider = self.family.widens and f"{projection}.weight" in self.weights
         return self._widened(begun, projection) if is_wider else begun
 
-    def _widened(self, begun: Fields, name: str) -> Fields:
+    def _widened(self, begun: Fields, name: str, what: str = "embedding of the tokens") -> Fields:
         """Return embedded tokens, with everything added, times a projection to a larger width."""
         table = begun.pop("X")
         own: Fields = {
@@ -175,9 +175,7 @@ class Model:
         own |= {"ids": list(range(len(table))), "W_E": Owned(table), "weights_layout": OUT_IN}
         own |= {"block": "encoder", "read": "all", "activation_pre": "none"}
         made = solve(Problem(**begun, **own), keep=("F_pre",))["F_pre"]
-        self._notes.append(
-            f"X is the embedding of the tokens, after its normalization and {quoted(name)}"
-        )
+        self._notes.append(f"X is the {what}, after its normalization and {quoted(name)}")
         return {"X": Owned(made)}
 
     def _embedded(self, ids: Sequence[int], place: str) -> Matrix:
@@ -258,6 +256,8 @@ class Model:
         """
         while frames.ndim > 2 and len(frames) == 1:
             frames = frames[0]
+        if self.family.widens:
+            return self._begin_features(frames, place)
         begun = self._beginnings(0, place)
         slower = math.prod(step for _, step in self.family.convolutions)
         wanted = (self.config.count("num_mel_bins"), slower * len(begun["P"].array))
@@ -269,6 +269,32 @@ class Model:
             weights, bias = (self._tensor(f"{self.root}{name}.{w}") for w in ("weight", "bias"))
             rows = convolved(rows, weights, bias, step)
         return {"X": Owned(rows), **begun}
+
+    def _begin_features(self, frames: Matrix, place: str) -> Fields:
+        """Return the projected features of audio, and their convolution, which is added to them."""
+        norm, own = (f"{self.root}{self.family.widens}{n}" for n in ("layer_norm", "projection"))
+        gain, bias = (self._tensor(f"{norm}.{each}") for each in ("weight", "bias"))
+        if frames.ndim != 2 or len(frames) != len(gain):
+            found = " × ".join(map(str, frames.shape))
+            raise InputError(
+                f"{place} is {found}: this model reads {len(gain)} × any number: the features that "
+                "its feature_extractor computes from audio, and frames"
+            )
+        embedded = {"X": frames.T, "gamma_E": Owned(gain), "beta_E": Owned(bias)}
+        X = self._widened(embedded, own, "output of feature_extractor")["X"]
+        ((name, step),) = self.family.convolutions
+        start = f"{self.root}{name}."
+        parts = (("parametrizations.weight.original0", "weight_g"),
+                 ("parametrizations.weight.original1", "weight_v"))  # fmt: skip
+        weights = weighted(
+            *(
+                self._tensor(start + (new if self._stored(start + new) else old))
+                for new, old in parts
+            )
+        )
+        P = convolved(X.array, weights, self._tensor(f"{start}bias"), step)[: len(X.array)]
+        self._notes.append(f"P is a convolution of X over {weights.shape[2]} frames, then GELU")
+        return {"X": X, "P": Owned(P), **self._beginnings(0, place)}
 
     def _sides(self, key: str) -> tuple[int, int]:
         """Return the height and width in a config, given as one number or as two."""

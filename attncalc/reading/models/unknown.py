@@ -20,7 +20,6 @@ WHY = {
     "longformer": "some of its tokens attend to all others by weights of their own",
     "big_bird": "its attention is sparse by blocks, some of them at random",
     "swin": "its attention is within windows of an image, which are shifted and merged",
-    "wav2vec2": "its positions are a convolution over frames",
     "mamba": "it has no attention",
     "fnet": "it has no attention",
 }
