@@ -362,6 +362,7 @@ def wrong_answers(problem: Problem) -> Iterator[dict[str, object]]:
                 yield {name: made.round(2).tolist()}
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize("language", mostly_slow(LANGUAGES, 6))
 def test_no_english_is_left_in_markings(language: str, tmp_path: Path) -> None:
     given = {"X": [[1, 2], [0, 1], [2, -1]], "W_Q": [[1, 0], [1, 1]], "W_K": [[0, 1], [1, -1]]}

@@ -360,6 +360,7 @@ def test_the_command_ends_as_check_does(attncalc: Command, tmp_path: Path) -> No
     assert attncalc("check", "--lesson", "a.md", "c.md", "missing.md").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", mostly_slow(["html", "json", "latex", "markdown"], 2))
 def test_reports_have_forms_and_contain_no_escapes(
     form: str, attncalc: Command, tmp_path: Path
@@ -420,6 +421,7 @@ OWN = {
 """Samples, and the steps that are checked on their pages; the others state other rules."""
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize(
     ("name", "form"), mostly_slow((pytest.param(n, f) for n in OWN for f in FORMS), 13)
 )
@@ -472,6 +474,7 @@ def test_cut_digits_among_rounded_ones_are_reported() -> None:
     assert found.why == "its digits are cut off, where others are rounded"
 
 
+@pytest.mark.slow
 def test_a_lesson_that_cuts_all_digits_is_right_under_this_convention() -> None:
     read = checked(f"{SCORES}A = [{CUT}]\n")
     assert not read.of("wrong")
