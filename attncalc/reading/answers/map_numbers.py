@@ -102,20 +102,12 @@ def map_by_weights(
     )
     short = [each for each in plain if len(each[1]) < LONGEST]
     listed = [(line, _NUMBERED.sub("", text)) for line, text in short]  # "1. output" or a list
-    ways = (
-        *((listed, ends) for ends in (_SENTENCES, _PARTS)),
-        *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
-        *((texts, _SENTENCES) for texts in reader.under_headings(listed)),
-        *(
-            ([(line, sign.sub(_as_number, text)) for line, text in texts], _PARTS)
-            for sign in (_ORDINAL, _COUNT)
-            for texts in (short, [*_paragraphs(short)])
-        ),
-    )
-    parts = [[p for each in texts for p in reader.parts(*each, ends)] for texts, ends in ways]
-    parts += [[p for each in own for p in _repeated(each)] for own in parts]
-    found = [*map(reader.read, parts), reader.printed(short)]
-    return [reader.written(each) for each in max(found, key=len)]
+    best = list[_Stated]()
+    for stated in reader.readings(short, listed):
+        best = max(best, stated, key=len)
+        if len(best) == len(weights):
+            break
+    return [reader.written(each) for each in best]
 
 
 def _as_number(match: "re.Match[str]") -> str:
@@ -193,6 +185,28 @@ class _Reader:
         if name.lower() in names:
             return names.index(name.lower())
         return int(name) - 1 if name.isdigit() else len(names)
+
+    def readings(
+        self, short: Sequence[tuple[int, str]], listed: Sequence[tuple[int, str]]
+    ) -> Iterator[list[_Stated]]:
+        """Yield what lines state, cut in one way after another; `listed` has no list numbers."""
+        ways = (
+            *((listed, ends) for ends in (_SENTENCES, _PARTS)),
+            *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
+            *((texts, _SENTENCES) for texts in self.under_headings(listed)),
+            *(
+                ([(line, sign.sub(_as_number, text)) for line, text in texts], _PARTS)
+                for sign in (_ORDINAL, _COUNT)
+                for texts in (short, [*_paragraphs(short)])
+            ),
+        )
+        parts = []
+        for texts, ends in ways:
+            parts.append([part for each in texts for part in self.parts(*each, ends)])
+            yield self.read(parts[-1])
+        for own in parts:
+            yield self.read([part for each in own for part in _repeated(each)])
+        yield self.printed(short)
 
     def under_headings(self, lines: Sequence[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
         """Yield lines below headings of outputs, each after the output of its heading.

@@ -141,11 +141,8 @@ def _take_map_by_weights(
     left = {each.line for each in found.unread}
     own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
     steps = {line for each in own_parts for line in range(each.line, each.last + 1)}
-    lines = [
-        (number, line)
-        for number, line in enumerate(text.split("\n"), start=1)
-        if number not in steps or is_prose(line)
-    ]
+    texts = dict(enumerate(text.split("\n"), start=1))
+    lines = [each for each in texts.items() if each[0] not in steps or is_prose(each[1])]
     if stated := map_by_weights(lines, weights, expected.labels):
         numbers = [each.line for each in stated]
         own_lines = {*range(min(numbers), max(numbers) + 1)}
@@ -153,19 +150,15 @@ def _take_map_by_weights(
         found.unread[:] = [each for each in found.unread if each.line not in own_lines]
         found.taken[:] = [e for e in found.taken if e.what != "map" and e.line not in own_lines]
         found.connections[:] = stated
-        texts = dict(lines)
         found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
     elif not all(fits(each, weights, expected.labels) for each in outside if each.is_told):
         # words that were read in part, against the numbers, mark no output wrong
-        told = [each for each in found.connections if each.is_told]
+        told = dict.fromkeys(each.line for each in found.connections if each.is_told)
         found.connections[:] = [each for each in found.connections if not each.is_told]
-        found.taken[:] = [
-            e for e in found.taken if e.what != "map" or e.line not in {t.line for t in told}
-        ]
-        texts = dict(enumerate(text.split("\n"), start=1))
+        found.taken[:] = [e for e in found.taken if e.what != "map" or e.line not in told]
         found.unread += [
             Unread(line, texts[line], f"it seems to be of the map: {UNCLEAR}", False, of_map=True)
-            for line in dict.fromkeys(each.line for each in told)
+            for line in told
         ]
 
 

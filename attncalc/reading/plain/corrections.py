@@ -10,6 +10,7 @@ from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.rows import split_row
 
 LONGEST = 300
+_SORRY_WORDS = "sorry|oops|ups|pardon|entschuldigung|désolée?|perdón|scusi|scusa|desculpe|perdão"
 _PLACE = r"(?:_ ?)?[\[({]? ?\d{1,2}(?: ?[,;] ?\d{1,2})?(?: ?[\])}])?"
 _LETTER = r"(?:[A-Za-zα](?:[_^]\{?(?:scaled|masked)\}?)?|alpha|attn)"
 """In a correction only letters are names: "row 1 should be 1" is about its sum."""
@@ -33,8 +34,8 @@ _SHOULD = re.compile(
     re.IGNORECASE,
 )
 _LED = re.compile(
-    r"[\s>*_-]{0,8}(?:sorry|oops|ups|typo|erratum|errata|edit|update|my mistake|pardon"
-    r"|entschuldigung|désolée?|perdón|scusi|scusa|desculpe|perdão|fout|errore?|erro)\b[\s:,.!*_-]{1,6}"
+    rf"[\s>*_-]{{0,8}}(?:{_SORRY_WORDS}|typo|erratum|errata|edit|update|my mistake"
+    r"|fout|errore?|erro)\b[\s:,.!*_-]{1,6}"
     rf"(?P<name>{_NAME}) ?(?:=|is|ist|est|es|è|é) ?(?P<value>{_VALUE})(?P<rest>.*)",
     re.IGNORECASE,
 )
@@ -55,8 +56,7 @@ _ROW_IS = re.compile(
 )
 """A row in a sentence with nothing else: the third row of K is 1 -2, and not as above."""
 _SORRY = re.compile(
-    r"\W{0,8}(?:sorry|oops|ups|pardon|entschuldigung|désolée?|perdón|scusi|scusa|desculpe|perdão|抱歉)"
-    r"\b.{0,80}\d",
+    rf"\W{{0,8}}(?:{_SORRY_WORDS}|抱歉)\b.{{0,80}}\d",
     re.IGNORECASE,
 )
 """The start of a correction, whatever its verb."""
@@ -82,9 +82,9 @@ _CORRECTS = re.compile(
 
 
 _SPEAKS_OF_ERROR = re.compile(
-    r"\b(?:sorry|oops|ups|typo|errat(?:um|a)|my mistake|mis(?:typed|copied|read)|correct(?:ion|ed)"
-    r"|pardon|entschuldigung|verschrieben|korrektur|korrigiert|désolée?|perdón|corrección|corregid[oa]"
-    r"|scusa|scusi|correzione|desculpe|perdão|correção|corrigid[oa]|correctie|foutje|rättelse"
+    rf"\b(?:{_SORRY_WORDS}|typo|errat(?:um|a)|my mistake|mis(?:typed|copied|read)|correct(?:ion|ed)"
+    r"|verschrieben|korrektur|korrigiert|corrección|corregid[oa]"
+    r"|correzione|correção|corrigid[oa]|correctie|foutje|rättelse"
     r"|rettelse|poprawka|oprava|düzeltme|javítás|исправ\w{0,8})\b|抱歉|订正|訂正|更正|修正",
     re.IGNORECASE,
 )
