@@ -72,7 +72,8 @@ CLEAN = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 VOCABULARY = ("map_words.py", "name.py")
 """Modules with words that answers may contain."""
 NOT_PROSE = re.compile(
-    r"^( *)\*{0,2}\w+(?:, \*{0,2}\w+)*\n(?=\1 {4}\S)|^ *(?:>>>|\.\.\.) .*$", re.MULTILINE
+    r"^( *)\*{0,2}\w+(?:, \*{0,2}\w+)*\n(?=\1 {4}\S)|^ *\w+(?:, \w+)*: |^ *(?:>>>|\.\.\.) .*$",
+    re.MULTILINE,
 )
 """Names of parameters, and examples, in a docstring."""
 LINE_BREAK = re.compile(r"\n[ #]*")

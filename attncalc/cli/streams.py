@@ -30,13 +30,7 @@ def prepare() -> None:
 
 
 def receive() -> bytes:
-    """Return all of standard input.
-
-    Raises
-    ------
-    InputError
-        If it is closed, or a folder.
-    """
+    """Return all of standard input. Raises InputError if it is closed, or a folder."""
     from attncalc.reading.files import read_within
 
     if sys.stdin is None:

@@ -27,13 +27,7 @@ BLOCKS = (2, 4, 8, 16, 32, 64, 128)
 
 
 class Cause(NamedTuple):
-    """A wrong computation with the results of a kernel.
-
-    Parameters
-    ----------
-    code, says
-        Its name in JSON, and as a sentence.
-    """
+    """A wrong computation with the results of a kernel; its code in JSON, and its sentence."""
 
     code: str
     says: str
@@ -44,14 +38,9 @@ def causes_of(
 ) -> tuple[Cause, ...]:
     """Return the causes that give every entry that a kernel returned; () if there is none.
 
-    Parameters
-    ----------
-    case, right
-        The case that failed, and its right results.
-    got
-        The results of the kernel, by name, (batch, heads, tokens, width).
-    most
-        The largest number of causes, the nearest first.
+    case, right: the case that failed, and its right results.
+    got: the results of the kernel, by name, (batch, heads, tokens, width).
+    most: the largest number of causes, the nearest first.
     """
     if not np.isfinite(got["O"]).all():
         return tuple(_not_finite(case, got["O"], right))

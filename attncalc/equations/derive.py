@@ -101,12 +101,7 @@ def total(equation: Equation, arriving: tuple[int, ...] | None = None) -> Equati
 
     For a mutual recurrence these are computed together, from the last row back.
 
-    Parameters
-    ----------
-    equation
-        The recurrence.
-    arriving
-        The number of upstream gradients of each matrix of the group; by default one,
+    arriving: the number of upstream gradients of each matrix of the group; by default one,
         `gradient_name`.
     """
     counts = (None,) * len(equation.group) if arriving is None else arriving
@@ -138,24 +133,8 @@ def gradient(equation: Equation, name: str) -> Equation | None:
 
     It reads the inputs of the equation, `gradient_name` (for a recurrence `total_name`, see
     `total`), for weights the result, and sizes of the forward equation. A broadcast side of 1
-    counts as full: `gradient_value` sums it.
-
-    Parameters
-    ----------
-    equation
-        The equation.
-    name
-        The input.
-
-    Returns
-    -------
-    Equation or None
-        None if the result does not depend on the values of the input.
-
-    Raises
-    ------
-    InputError
-        If there is no gradient: through hardmax.
+    counts as full: `gradient_value` sums it. None if the result does not depend on the values of
+    the input. Raises InputError if there is no gradient: through hardmax.
     """
     arriving = gradient_name(equation) if equation.recurs is None else total_name(equation)
     walker = _Walk(equation, name)
@@ -178,15 +157,10 @@ def gradient_value(
 ) -> Matrix | None:
     """Return dL/d(input), in the input's shape; None if the result does not depend on it.
 
-    Parameters
-    ----------
-    equation, name
-        As in `gradient`.
-    matrices
-        The inputs of the equation, and dL/d(result) under `gradient_name`; its result, if known,
-        under its own name.
-    settings
-        The settings of the equation.
+    equation, name: as in `gradient`.
+    matrices: the inputs of the equation, and dL/d(result) under `gradient_name`; its result, if
+        known, under its own name.
+    settings: the settings of the equation.
     """
     derived = gradient(equation, name)
     if derived is None:

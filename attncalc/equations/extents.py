@@ -28,21 +28,11 @@ def extents(
 ) -> dict[str, int]:
     """Return the range of each index, and the value of each named size.
 
-    A side of 1 is broadcast to all values of an index, as in numpy.
+    A side of 1 is broadcast to all values of an index, as in numpy. Raises ShapeError if an index
+    runs over sides of different lengths, or over nothing known.
 
-    Parameters
-    ----------
-    equation
-        The equation.
-    shapes
-        The shapes of the matrices it reads, any leading axes included.
-    settings
-        Numbers that it reads by name.
-
-    Raises
-    ------
-    ShapeError
-        If an index runs over sides of different lengths, or over nothing known.
+    shapes: the shapes of the matrices it reads, any leading axes included.
+    settings: numbers that it reads by name.
     """
     shapes = {**shapes, **shapes_together(equation, shapes, settings)}
     found: dict[str, int] = {}

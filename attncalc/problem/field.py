@@ -94,32 +94,18 @@ class OrNone:
 class Setting(NamedTuple):
     """A convention.
 
-    Parameters
-    ----------
-    default
-        The default value.
-    read
-        Returns the value, or raises `NotANumber` or `ValueError` where it cannot be one.
-    takes
-        Its accepted values, as text.
-    says
-        Its meaning, as in the help of its flag.
-    panel
-        The heading of the flag, one of `PANELS`.
-    short
-        A second, short flag, as "-d".
-    off
-        The value of a switch `--no-…`, if there is one.
-    kind
-        As of a matrix that can be given.
-    in_decoder, in_vit
-        The default in a decoder, or for an image, if it differs.
-    is_list
-        Whether it takes several values.
-    needs
-        What else is to be given for it to count; "" for no more than its part.
-    flag
-        The flag that adds one of its values, where it may be repeated.
+    default: the default value.
+    read: returns the value, or raises `NotANumber` or `ValueError` where it cannot be one.
+    takes: its accepted values, as text.
+    says: its meaning, as in the help of its flag.
+    panel: the heading of the flag, one of `PANELS`.
+    short: a second, short flag, as "-d".
+    off: the value of a switch `--no-…`, if there is one.
+    kind: as of a matrix that can be given.
+    in_decoder, in_vit: the default in a decoder, or for an image, if it differs.
+    is_list: whether it takes several values.
+    needs: what else is to be given for it to count; "" for no more than its part.
+    flag: the flag that adds one of its values, where it may be repeated.
     """
 
     default: Any
@@ -150,17 +136,12 @@ class Setting(NamedTuple):
 class MatrixField(NamedTuple):
     """A matrix that can be given.
 
-    Parameters
-    ----------
-    role
-        What it is: "tokens", "projected", "weights", "bias", "positions", "marks", "scores" that
+    role: what it is: "tokens", "projected", "weights", "bias", "positions", "marks", "scores" that
         are added, or the "start" of a calculation: scores or weights themselves; "ids", "table"
         (what ids are rows of) or "image"; "buckets" are biases by distance; "frequencies" and
         "heads" are lists of numbers, as a bias is.
-    says, panel
-        As of a `Setting`.
-    kind
-        The kind of problem that alone can have it: "self" or "cross" attention, "layers",
+    says, panel: as of a `Setting`.
+    kind: the kind of problem that alone can have it: "self" or "cross" attention, "layers",
         "image"; "" for all.
     """
 
@@ -171,15 +152,7 @@ class MatrixField(NamedTuple):
 
 
 class Nested(NamedTuple):
-    """A part, or a list of layers, with fields of its own.
-
-    Parameters
-    ----------
-    says
-        What it holds.
-    several
-        Whether it is a list.
-    """
+    """A part, or a list of layers (`several`), with fields of its own."""
 
     says: str
     several: bool
@@ -266,8 +239,6 @@ def not_negative(given: Any) -> Fraction:
 def sides(given: Any) -> int | tuple[int, int]:
     """Read the sides of a patch: one for both, or its rows and its columns.
 
-    Examples
-    --------
     >>> sides("2"), sides("2x3"), sides([2, 2])
     (2, (2, 3), 2)
     """
@@ -283,8 +254,6 @@ def sides(given: Any) -> int | tuple[int, int]:
 def names(given: Any) -> tuple[str, ...]:
     """Read a list of names, or a text with commas or spaces between them.
 
-    Examples
-    --------
     >>> names("Q, S_scaled A")
     ('Q', 'S_scaled', 'A')
     """

@@ -465,8 +465,6 @@ def read_lines(given: Any) -> Lines:
 def added_lines(before: Any, further: Any) -> Lines:
     """Return equations and further ones, which replace those of the same name.
 
-    Examples
-    --------
     >>> added_lines(["a[i] = X[i,0]", "b = 1"], ["b = 2"])
     ('a[i] = X[i,0]', 'b = 2')
     """
@@ -550,8 +548,6 @@ WHOLE = (
 def own_name(name: str) -> str:
     """Return what a matrix is called in its part, without that part: 1.W_Q is W_Q there.
 
-    Examples
-    --------
     >>> own_name("1.W_Q"), own_name("2.self.bias"), own_name("X")
     ('W_Q', 'bias', 'X')
     """
@@ -561,8 +557,6 @@ def own_name(name: str) -> str:
 def role_of(name: str) -> str:
     """Return the role of a matrix, of any part of the calculation; "" for other names.
 
-    Examples
-    --------
     >>> role_of("W_Q"), role_of("1.self.keep"), role_of("O")
     ('weights', 'marks', '')
     """
@@ -604,13 +598,8 @@ ALIASES = {
 def read_setting(name: str, given: Any) -> Any:
     """Return the value of a setting.
 
-    Raises
-    ------
-    InputError
-        If it cannot have that value; the message lists the accepted values.
+    Raises InputError if it cannot have that value; the message lists the accepted values.
 
-    Examples
-    --------
     >>> read_setting("rounding", "each step"), read_setting("scale", "1/3")
     ('each-step', Fraction(1, 3))
     """

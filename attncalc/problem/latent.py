@@ -82,17 +82,7 @@ JOINED = Part("keys", _joined, {})
 
 
 def latent(placed: Placed, fields: Any, tokens: str) -> list[Placed]:
-    """Return the parts before a latent attention, and the attention with what it reads; else it.
-
-    Parameters
-    ----------
-    placed
-        The attention.
-    fields
-        Its fields.
-    tokens
-        The tokens that it would read.
-    """
+    """Return the parts before a latent attention, and the attention with what it reads; else it."""
     if not fields.those_given("W_DQ", "W_DKV", "W_KR"):
         return [placed]
 

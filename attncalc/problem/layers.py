@@ -36,14 +36,9 @@ STEP_TITLES = {name: title for part in PARTS for name, title in part.titles.item
 def opening(fields: Scope, tokens: str, earlier: int = 0) -> list[Placed]:
     """Return the parts before all layers, each reading what the one before it gives.
 
-    Parameters
-    ----------
-    fields
-        The fields of the whole.
-    tokens
-        The name of the tokens that are given, or that the first part makes.
-    earlier
-        The number of tokens in the cache, which precede these.
+    fields: the fields of the whole.
+    tokens: the name of the tokens that are given, or that the first part makes.
+    earlier: the number of tokens in the cache, which precede these.
     """
     parts: list[Placed] = []
     reads = () if has_made_tokens(fields) else (tokens,)
@@ -89,14 +84,9 @@ def parts_of_layers(fields: Scope, inner: Mapping[str, Scope], tokens: str) -> l
 
     Of one attention whose tokens come from ids: the parts that make its tokens, and the attention.
 
-    Parameters
-    ----------
-    fields
-        The fields of the whole, and of its layer where there is but one.
-    inner
-        Those of each layer, and of each attention in one, by the prefix of their names.
-    tokens
-        What the first layer reads.
+    fields: the fields of the whole, and of its layer where there is but one.
+    inner: those of each layer, and of each attention in one, by the prefix of their names.
+    tokens: what the first layer reads.
     """
     parts = opening(fields, tokens, max(each.n_past for each in (fields, *inner.values())))
     if parts:
@@ -128,17 +118,7 @@ def _numbers(fields: Scope, inner: Mapping[str, Scope]) -> Sequence[int]:
 
 
 class _Layer:
-    """A layer: attention and feed-forward, each with its normalisations and its residual sum.
-
-    Parameters
-    ----------
-    prefix
-        The prefix of its names.
-    inner, fields
-        The fields of its attentions, by the prefix of their names, and its own.
-    tokens
-        What it reads.
-    """
+    """A layer: attention and feed-forward, each with its normalisations and its residual sum."""
 
     def __init__(self, prefix: str, inner: Mapping[str, Scope], fields: Scope, tokens: str) -> None:
         self.prefix = prefix

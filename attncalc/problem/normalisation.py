@@ -96,16 +96,10 @@ def with_statistics(
 ) -> Iterator[Step]:
     """Yield the means and the variances of rows, then the step that normalises these rows.
 
-    Parameters
-    ----------
-    last, normalise
-        That step, which reads the matrix, a gain and a bias; its operation.
-    number, prefix
-        What follows and what precedes the names of means and variances, as in 1.mu_2.
-    ddof
-        As of `FeatureVariance`.
-    squares
-        The operation of mean squares; None for those of each row.
+    last, normalise: that step, which reads the matrix, a gain and a bias; its operation.
+    number, prefix: what follows and what precedes the names of means and variances, as in 1.mu_2.
+    ddof: as of `FeatureVariance`.
+    squares: the operation of mean squares; None for those of each row.
     """
     matrix, *own = last.inputs
 

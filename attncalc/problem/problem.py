@@ -450,13 +450,7 @@ class Problem(Outer):
         return f"layer {place}" if place.isdigit() else place
 
     def with_field(self, name: str, value: Any) -> "Problem":
-        """Return the problem with another matrix or setting, by name, such as 1.W_1 or self.scale.
-
-        Raises
-        ------
-        InputError
-            If there is no such layer or attention, or the value is invalid.
-        """
+        """Return the problem with another matrix or setting, such as 1.W_1 or self.scale."""
         return self.with_fields({name: value})
 
     def with_fields(self, values: Mapping[str, Any]) -> "Problem":

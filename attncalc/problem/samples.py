@@ -181,13 +181,8 @@ KERNELS = (
 def sample(name: str) -> Sample:
     """Return the sample of that name, a problem or a worked answer.
 
-    Raises
-    ------
-    InputError
-        If there is none; the message lists them.
+    Raises InputError if there is none; the message lists them.
 
-    Examples
-    --------
     >>> sample("cross").kind
     'cross'
     """

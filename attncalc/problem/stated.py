@@ -47,8 +47,6 @@ def heading(problem: Problem) -> str:
 def conventions(problem: Problem) -> tuple[str, ...]:
     """Return every convention of a problem, as short texts.
 
-    Examples
-    --------
     >>> problem = Problem(X=[[1, 0]], W_Q=[[1], [0]], W_K=[[1], [1]], W_V=[[2], [4]])
     >>> for convention in conventions(problem):
     ...     print(convention)

@@ -23,13 +23,7 @@ FEWEST, LARGEST = 12, 6e4
 
 
 def read_dump(path: Path) -> dict[str, Matrix]:
-    """Return the arrays of numbers in a file.
-
-    Raises
-    ------
-    InputError
-        If it contains none, or cannot be read.
-    """
+    """Return the arrays of numbers in a file."""
     data = read_bytes(path)
     arrays = load_arrays(data, Faults(str(path))) if holds_arrays(data) else {}
     if not isinstance(arrays, Mapping):

@@ -77,13 +77,7 @@ class Scanned(Answer):
 
 
 def read_file(place: str, expected: Expected | None) -> Answer:
-    """Return the answer in a file; a picture of a typeset page is recognised.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read; for a picture, the message names the package that reads it.
-    """
+    """Return the answer in a file; a picture of a typeset page is recognised."""
     path = Path(place)
     if is_folder(path):
         return read_answer(place, expected)
@@ -198,15 +192,7 @@ def _tilt(boxes: Any) -> float:
 
 
 def laid_out(lines: Sequence[Any], tilt: float) -> str:
-    """Return text with each matrix below its name, from the letters of each line and their boxes.
-
-    Parameters
-    ----------
-    lines
-        For each recognised line its letters: text, confidence and the corners of its box.
-    tilt
-        The slope of the lines.
-    """
+    """Return text with each matrix below its name, from the letters of lines, and their tilt."""
     words: list[Word] = []
     sentences: list[tuple[float, str]] = []
     for line in lines:

@@ -54,16 +54,9 @@ class Handed(NamedTuple):
 class ClassSet(NamedTuple):
     """A set: the students of a class, and their problems.
 
-    Parameters
-    ----------
-    place
-        The folder of the set.
-    students
-        The class.
-    handed
-        The problems of each student, in order.
-    secret
-        The secret of the set, in hexadecimal digits; "" if its list has none.
+    place: the folder of the set.
+    handed: the problems of each student, in order.
+    secret: the secret of the set, in hexadecimal digits; "" if its list has none.
     """
 
     place: Path
@@ -108,13 +101,7 @@ def is_set(place: str) -> bool:
 
 
 def read_set(place: Path) -> ClassSet:
-    """Read the list of a set for a class.
-
-    Raises
-    ------
-    InputError
-        If its list cannot be read, or was not written by `attncalc new --class`.
-    """
+    """Read the list of a set for a class."""
     source = place / MANIFEST
     refuse_found(source)
     content = read_json_object(source, "the list of a set")
@@ -190,17 +177,10 @@ def _in_set(part: str) -> str:
 def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[Unpaired]]:
     """Return the students of answers, by the names of files and folders; and unmatched files.
 
-    Parameters
-    ----------
-    given
-        The set.
-    answers
-        Folders of answers, or single ones.
+    Raises InputError if one of them does not exist, or all are empty.
 
-    Raises
-    ------
-    InputError
-        If one of them does not exist, or all are empty.
+    given: the set.
+    answers: folders of answers, or single ones.
     """
     names, coded = _Names(given), partial(_by_code, _codes_of(given))
     found: dict[tuple[int, int], list[Paired]] = defaultdict(list)

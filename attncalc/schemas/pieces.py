@@ -61,17 +61,7 @@ def shared(name: str) -> Schema:
 
 
 def whole(name: str, body: Schema, title: str, defined: Mapping[str, Schema]) -> Schema:
-    """Return a self-contained schema: it includes the shared definitions that it needs.
-
-    Parameters
-    ----------
-    name, title
-        Its name, for programs and for readers.
-    body
-        Its content.
-    defined
-        All shared definitions.
-    """
+    """Return a self-contained schema: it includes the shared definitions that it needs."""
     needed: dict[str, Schema] = {}
     waiting = list(_names_in(body))
     while waiting:

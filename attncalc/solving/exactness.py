@@ -68,8 +68,6 @@ def most_digits(problem: Problem, plan: Plan) -> int:
 def longest_product(plan: Plan) -> int:
     """Return how many typed numbers are multiplied into one entry at most.
 
-    Examples
-    --------
     >>> from attncalc.solving.plan import plan
     >>> X, W = [[1]], [[2]]
     >>> longest_product(plan(Problem(X=X, W_Q=W, W_K=W, W_V=W)))  # X W_Q (X W_K)ᵀ

@@ -62,17 +62,7 @@ KEYS = {"most": "Bold:", "second": "underlined:"}
 def write_latex(
     document: parts.Document, *, standalone: bool = False, picture: str | None = None
 ) -> str:
-    """Return a document as LaTeX.
-
-    Parameters
-    ----------
-    document
-        The document.
-    standalone
-        Whether it is a complete file, not the body of one.
-    picture
-        For a complete file, the name of the file with the map.
-    """
+    """Return a document as LaTeX: complete (`standalone`, with a picture of the map), or a body."""
     if standalone:
         return "".join(write_together([write_sheet(document, picture=picture)]))
     body = _body(document, picture, LINE)

@@ -152,15 +152,7 @@ def in_rows(line: Derivation, room: float) -> str:
 
 
 def _rows_of(parts: Sequence[tuple[str, list[str], str]], room: float) -> list[str]:
-    """Arrange equal things in rows: side by side, stacked, or broken, as space permits.
-
-    Parameters
-    ----------
-    parts
-        The sign before each, the pieces it can be broken into, and its unbroken form.
-    room
-        The width of a row.
-    """
+    """Arrange parts (sign, pieces, unbroken form) side by side, stacked or broken."""
     rows = [""]
     for sign, pieces, whole in parts:
         if rows[-1] and width(rows[-1]) + width(whole) + width(sign) > room:
@@ -179,16 +171,10 @@ def _rows_of(parts: Sequence[tuple[str, list[str], str]], room: float) -> list[s
 class MatrixBlock(NamedTuple):
     """A matrix, or the part of one that fits a line.
 
-    Parameters
-    ----------
-    name
-        Its name, in TeX.
-    matrix
-        Its rows in brackets, with names of tokens before and above them, in TeX.
-    width
-        The largest width of all of this, in points.
-    caption
-        Which part it is, if not all.
+    name: its name, in TeX.
+    matrix: its rows in brackets, with names of tokens before and above them, in TeX.
+    width: the largest width of all of this, in points.
+    caption: which part it is, if not all.
     """
 
     name: str

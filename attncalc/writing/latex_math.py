@@ -60,16 +60,10 @@ _FUNCTIONS = {
 class _Name(NamedTuple):
     """A name in parts: S_scaled, X1, W_1, gamma_2, or 1.Q of a first layer.
 
-    Parameters
-    ----------
-    part
-        Its part, such as the 1 of 1.Q.
-    letters
-        Its letters, in TeX.
-    number, word
-        Its index.
-    mark
-        A mark of the symbol: "new" for a matrix after a gradient step.
+    part: its part, such as the 1 of 1.Q.
+    letters: its letters, in TeX.
+    number, word: its index.
+    mark: a mark of the symbol: "new" for a matrix after a gradient step.
     """
 
     part: str

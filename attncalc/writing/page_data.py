@@ -45,13 +45,7 @@ if TYPE_CHECKING:
 
 
 def write_csv(page: Page) -> Iterator[str]:
-    """Yield the page as one file of blocks, line by line.
-
-    Raises
-    ------
-    InputError
-        If the problem has masks for each head, which blocks cannot contain.
-    """
+    """Yield the page as one file of blocks, line by line."""
     return as_lines(_blocks(page))
 
 

@@ -17,8 +17,6 @@ from attncalc.studies.patterns.pattern import Amount, Pattern
 def sentence(problem: Problem, pattern: Pattern) -> str:
     """Return the sentence of a pattern, without its full stop.
 
-    Examples
-    --------
     >>> from attncalc import self_attention
     >>> solution = self_attention([[0], [0]], [[1]], [[1]], [[1]])
     >>> sentence(solution.problem, solution.patterns[0])

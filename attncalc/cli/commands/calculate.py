@@ -29,13 +29,7 @@ def calculate(flags: Flags) -> None:
 
 
 def show_page(problem: Problem, flags: Flags) -> None:
-    """Solve a problem, and write the requested page.
-
-    Raises
-    ------
-    InputError, OutputError
-        If flags contradict one another, or name something that does not exist.
-    """
+    """Solve a problem, and write the requested page."""
     _check_combinations(flags)
     if flags["practice"]:
         flags = {**flags, "blank": True}

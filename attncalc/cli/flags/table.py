@@ -229,21 +229,13 @@ WISHED = (
 class Command(NamedTuple):
     """A command.
 
-    Parameters
-    ----------
-    module
-        Its module in `cli/commands/`.
-    text
-        Its summary in a line; details; its examples, which are indented.
-    own
-        Its own flags.
-    fields
-        The problems whose fields are flags too: those of a block, "attention" or "" (all); "new"
-        for only settings, None for no fields.
-    function
-        Its function, if its name differs from the module's.
-    rare
-        Its flags that only `--help-all` shows.
+    module: its module in `cli/commands/`.
+    text: its summary in a line; details; its examples, which are indented.
+    own: its own flags.
+    fields: the problems whose fields are flags too: those of a block, "attention" or "" (all);
+        "new" for only settings, None for no fields.
+    function: its function, if its name differs from the module's.
+    rare: its flags that only `--help-all` shows.
     """
 
     module: str

@@ -23,15 +23,10 @@ class Softmax(Operation):
 
     The largest score of the row is subtracted first, which changes nothing but keeps exp finite.
 
-    Parameters
-    ----------
-    masked
-        Whether scores may be -∞. A row of nothing else then gets weights of 0.
-    shifted
-        Whether the maximum is subtracted; not needed where scores are known to be small.
-    has_sink
-        Whether attention sinks follow as a second matrix, (1, 1) or (heads, 1, 1): exp(sink) is
-        added to the denominator of each row, and goes to no key (OpenAI, *gpt-oss* model card,
+    masked: whether scores may be -∞. A row of nothing else then gets weights of 0.
+    shifted: whether the maximum is subtracted; not needed where scores are known to be small.
+    has_sink: whether attention sinks follow as a second matrix, (1, 1) or (heads, 1, 1): exp(sink)
+        is added to the denominator of each row, and goes to no key (OpenAI, *gpt-oss* model card,
         2025; Xiao et al., *Efficient Streaming Language Models with Attention Sinks*, 2023).
     """
 
@@ -100,13 +95,7 @@ class FeatureMean(Operation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureVariance(Operation):
-    """The variance of the features of each token, from these and their mean.
-
-    Parameters
-    ----------
-    ddof
-        What is taken off the number of features before it divides: 0, or 1 of a sample.
-    """
+    """The variance of the features of each token, divided by their number less `ddof` (0 or 1)."""
 
     ddof: int = 0
 
@@ -131,18 +120,11 @@ class Normalise(Operation):
     (where there are any). Ba et al., *Layer Normalization* (2016); Zhang and Sennrich, *Root Mean
     Square Layer Normalization* (2019), where nothing is taken off.
 
-    Parameters
-    ----------
-    eps
-        A small number that avoids a division by 0.
-    is_inside
-        Whether eps is added inside the root, or to the root.
-    is_centred
-        Whether the mean is taken off.
-    has_gain, has_bias
-        Whether a gain, and a bias, follow among the inputs.
-    of, eps_field
-        What its rows are, and what ε is called, in messages.
+    eps: a small number that avoids a division by 0.
+    is_inside: whether eps is added inside the root, or to the root.
+    is_centred: whether the mean is taken off.
+    has_gain, has_bias: whether a gain, and a bias, follow among the inputs.
+    of, eps_field: what its rows are, and what ε is called, in messages.
     """
 
     eps: Fraction

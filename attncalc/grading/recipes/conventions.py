@@ -41,15 +41,7 @@ _PAIRS = (("W_Q", "W_K"), ("W_Q", "W_V"), ("W_K", "W_V"), ("W_1", "W_3"))
 
 
 class Otherwise(NamedTuple):
-    """A problem computed with another convention.
-
-    Parameters
-    ----------
-    code, says
-        Its name in JSON, and the change, as a clause.
-    steps
-        The result of each step by name, in the layout of the plan.
-    """
+    """A problem computed with another convention: its code in JSON, its clause, its results."""
 
     code: str
     says: str
@@ -57,13 +49,7 @@ class Otherwise(NamedTuple):
 
 
 def otherwise(problem: Problem) -> Iterator[Otherwise]:
-    """Yield layers computed with each other possible convention.
-
-    Parameters
-    ----------
-    problem
-        The problem. Nothing is yielded for a single attention, and for a large problem.
-    """
+    """Yield layers of a small problem, computed with each other possible convention."""
     if problem.is_alone or problem.most_scores > LARGEST or problem.backward:
         return
     for code, says, fields in _changes(problem):

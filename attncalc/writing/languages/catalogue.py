@@ -39,15 +39,7 @@ LONGEST = 2000
 
 
 class Catalogue:
-    """The sentences of a language.
-
-    Parameters
-    ----------
-    language
-        Its code, such as "de".
-    messages
-        Translations by English messages.
-    """
+    """The sentences of a language: its code, and the translations by English message."""
 
     def __init__(self, language: str, messages: dict[str, str]) -> None:
         self.language, self._whole = language, messages

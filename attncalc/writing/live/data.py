@@ -80,23 +80,10 @@ be rational for an entry to count as rational, or None.
 def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
     """Return a problem as the interpreter of equations in a page reads it.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    fractions
-        How rational numbers are written; None for decimals.
+    Returns `given` matrices as typed; the `steps`, see `stated_steps`; `settings` and `digits` of
+    the problem, and `fractions`. Raises UnstatedError if no equation states one of its steps.
 
-    Returns
-    -------
-    dict
-        `given` matrices as typed; the `steps`, see `stated_steps`; `settings` and `digits` of the
-        problem, and `fractions`.
-
-    Raises
-    ------
-    UnstatedError
-        If no equation states one of its steps.
+    fractions: how rational numbers are written; None for decimals.
     """
     steps = plan(problem)
     digits = digits_for(problem, steps)
@@ -158,15 +145,7 @@ def unmarked_data(problem: Problem) -> dict[str, Any]:
 
 
 def language_data(problem: Problem, source: str) -> dict[str, Any]:
-    """Return the words of a script in the language of a problem, and whether numbers have a comma.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    source
-        The text of the script, and of its data, which contain the English sentences.
-    """
+    """Return the words of a script in the language of a problem, and its decimal comma."""
     words = catalogue(problem.language)
     return {"words": words.within(source), "comma": words.has_comma}
 
@@ -177,12 +156,8 @@ def stated_steps(problem: Problem, steps: Plan) -> list[dict[str, Any]]:
     Each has its `name`, `title` and `role`; its `equation` as computed, and the shown `formula`;
     `inputs`, the matrices by their names in the equation, and `rows`, those whose earlier rows a
     recurrence reads; its numbers (`settings`) and `tables`; the setting of the problem that is its
-    number (`chosen`), and whether it keeps fractions (`rational`).
-
-    Raises
-    ------
-    UnstatedError
-        If no equation states one of them; with its name.
+    number (`chosen`), and whether it keeps fractions (`rational`). Raises UnstatedError if no
+    equation states one of them; with its name.
     """
     shapes: dict[str, Shape] = {name: matrix.shape for name, matrix in problem.given.items()}
     found = []

@@ -40,13 +40,7 @@ FULL_FROM = 0.5
 
 
 def draw(problem: Problem, heads: Sequence[Head], look: Look) -> figure.HouseFigure:
-    """Draw a picture of these heads; its `notes` list omitted parts.
-
-    Raises
-    ------
-    InputError
-        If the requested size is too small.
-    """
+    """Draw a picture of these heads; its `notes` list omitted parts."""
     count, heads = len(heads), heads[:MOST_HEADS]
     with house_style(texts_of(problem)):
         of_class = _is_of_class(problem, heads[0], look)
@@ -71,13 +65,7 @@ def _left_out(heads: int) -> tuple[str, ...]:
 
 
 def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFigure:
-    """Draw a gradient as a heatmap, with white at 0; its `notes` list omitted parts.
-
-    Raises
-    ------
-    InputError
-        If the requested size is too small.
-    """
+    """Draw a gradient as a heatmap, with white at 0; its `notes` list omitted parts."""
     matrix = solution.precisely_tabled(step.name)
     count = len(matrix) if matrix.ndim == 3 else 1
     heads = range(min(count, MOST_HEADS))
@@ -153,8 +141,6 @@ def scale_of(heads: Sequence[Head]) -> heatmap.Scale:
     From 0 to 1 for most; weights that were divided by their sum may be negative or beyond 1, and
     where many tokens share the weight, the scale ends at the largest.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> weights = np.array([[0.2, 0.8]])
     >>> scale_of([Head(0, weights, weights)])

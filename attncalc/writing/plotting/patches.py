@@ -67,18 +67,12 @@ IN_GREY = "the picture shows the mean of the channels of the image, of which the
 class PatchWeights:
     """The weights of the class token on each patch.
 
-    Parameters
-    ----------
-    weights
-        The weight of each patch, by its place in the image, (down, across).
-    texts
-        The text on each patch, row by row; empty for none.
-    ranks
-        0 for a patch with the largest weight, 1 for a second, -1 for any other, (down, across).
-    itself
-        The text of the class token's weight on itself, and its rank.
-    unwritten
-        The number of weights that round to zero and are not written, to keep the image visible.
+    weights: the weight of each patch, by its place in the image, (down, across).
+    texts: the text on each patch, row by row; empty for none.
+    ranks: 0 for a patch with the largest weight, 1 for a second, -1 for any other, (down, across).
+    itself: the text of the class token's weight on itself, and its rank.
+    unwritten: the number of weights that round to zero and are not written, to keep the image
+        visible.
     """
 
     weights: NDArray[np.float64]

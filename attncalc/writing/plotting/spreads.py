@@ -52,13 +52,7 @@ class _Shared(NamedTuple):
 
 
 def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) -> Picture:
-    """Draw simulations as a file of the given form.
-
-    Raises
-    ------
-    InputError
-        If the size that is asked for is too small.
-    """
+    """Draw simulations as a file of the given form."""
     drawn = draw_simulations(simulations, look)
     means = (
         f"{which and f'{which} draws: '}{each.name}: mean {significant(each.mean, 4)}, "

@@ -50,12 +50,9 @@ class Rank:
 class Palette:
     """The colours of a picture by use; each has enough contrast with the background.
 
-    Parameters
-    ----------
-    paper, strong, ink, rule, small_print
-        The background, headings, names, the columns' lines, and the conventions.
-    ranks
-        Lines to the largest weight, to the second, and to all others.
+    paper, strong, ink, rule, small_print: the background, headings, names, the columns' lines, and
+        the conventions.
+    ranks: lines to the largest weight, to the second, and to all others.
     """
 
     paper: str
@@ -178,13 +175,8 @@ def _missing(texts: Iterable[str], families: list[str]) -> str:
 def luminance(rgb: Any) -> Any:
     """Return the relative luminance of colours, as WCAG 2.1 has it: 0 for black, 1 for white.
 
-    Parameters
-    ----------
-    rgb
-        Red, green and blue from 0 to 1 along the last axis.
+    rgb: red, green and blue from 0 to 1 along the last axis.
 
-    Examples
-    --------
     >>> luminance((1.0, 1.0, 1.0)).round(6), luminance((0.0, 0.0, 0.0))
     (np.float64(1.0), np.float64(0.0))
     """
@@ -196,8 +188,6 @@ def luminance(rgb: Any) -> Any:
 def contrast(one: Any, other: Any) -> float:
     """Return the contrast ratio of two colours, from 1 to 21.
 
-    Examples
-    --------
     >>> round(contrast("black", "white"), 6)
     21.0
     """
@@ -216,19 +206,10 @@ def dark_enough_for_white(rgb: Any) -> Any:
 def shades(color: str, paper: str, strengths: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return shades of a colour on the background: pale if weak, and always visible.
 
-    Parameters
-    ----------
-    color
-        The full colour, for a strength of 1.
-    paper
-        The colour of the background.
-    strengths
-        From 0 to 1, (k,).
+    Returns red, green and blue, (k, 3).
 
-    Returns
-    -------
-    NDArray
-        Red, green and blue, (k, 3).
+    color: the full colour, for a strength of 1.
+    strengths: from 0 to 1, (k,).
     """
     full, bare = np.array(to_rgb(color)), np.array(to_rgb(paper))
     hundredths = np.arange(101)[:, np.newaxis] / 100

@@ -26,13 +26,7 @@ LINES = "thick line: the result; solid: kept; dotted: dropped"
 
 
 def render_generation(made: Generation, form: str, look: Look) -> Picture:
-    """Draw generated tokens as a file of the given form.
-
-    Raises
-    ------
-    InputError
-        If the size that is asked for is too small.
-    """
+    """Draw generated tokens as a file of the given form."""
     told = [*said_of(made), made.text]
     return picture_of(draw_generation(made, look), form, made.source.title, told, _texts(made))
 
