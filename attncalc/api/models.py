@@ -154,10 +154,8 @@ def open_model(
 class Given(NamedTuple):
     """The input of a model: one of the first four, additional arrays, and its family.
 
-    Parameters
-    ----------
-    tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore, family
-        As in `open_model`.
+    tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore, family: as in
+        `open_model`.
     """
 
     tokens: Sequence[int] | None = None
@@ -171,13 +169,7 @@ class Given(NamedTuple):
 
     @property
     def what(self) -> str:
-        """The name of the given one of the first four; "" for none.
-
-        Raises
-        ------
-        InputError
-            If several are given.
-        """
+        """The name of the given one of the first four; "" for none."""
         names = [name for name in self._fields[:4] if getattr(self, name) is not None]
         if len(names) > 1:
             raise InputError(f"{names[0]} and {names[1]} together: pass only one")
@@ -187,21 +179,11 @@ class Given(NamedTuple):
 class Opened:
     """A model with its input.
 
-    Parameters
-    ----------
-    folder
-        Its path.
-    given
-        Its input.
-    said
-        The names of the fields of `Given` for the user, for messages.
-    needed
-        The required input, by the kind of model.
+    Raises InputError if the model is not supported, or does not read the input.
 
-    Raises
-    ------
-    InputError
-        If the model is not supported, or does not read the input.
+    folder: its path.
+    said: the names of the fields of `Given` for the user, for messages.
+    needed: the required input, by the kind of model.
     """
 
     def __init__(
@@ -279,14 +261,8 @@ class Opened:
     ) -> Problem:
         """Return the problem of a layer; the default is the last one, with the head.
 
-        Parameters
-        ----------
-        layer
-            The layer, from 0.
-        said
-            Fields that replace the model's, as in `open_model`.
-        told
-            Called with the number of each finished layer, from 1.
+        said: fields that replace the model's, as in `open_model`.
+        told: called with the number of each finished layer, from 1.
         """
         number = self.model.count - 1 if layer is None else layer
         self.model.check_number(number)
@@ -299,10 +275,7 @@ class Opened:
     def start(self, said: Fields, told: Callable[[int], None] | None = None) -> Fields:
         """Return what the first layer reads, or the one after stored outputs: `first`.
 
-        Parameters
-        ----------
-        said, told
-            As in `problem`.
+        said, told: as in `problem`.
         """
         self.take(said)
         self._begun, labels = self.begun(told)
@@ -317,13 +290,7 @@ class Opened:
         return read_after(self._begun, made)
 
     def at(self, number: int, tokens: Fields, *, ends: bool = False) -> Problem:
-        """Return the problem of a layer that reads these tokens; the last may have the head.
-
-        Raises
-        ------
-        InputError
-            If there is no such layer, or the tokens do not fit it.
-        """
+        """Return the problem of a layer that reads these tokens; the last may have the head."""
         own = self.layer(self.model, number)
         end = self.model.end(own["weights_layout"]) if ends else {}
         self._remark_on_padding(end)
@@ -341,15 +308,9 @@ class Opened:
     def tail(self, tokens: Fields) -> tuple[Plan, dict[str, Matrix], str]:
         """Return the steps after the last layer, the matrices they read, and the layer's output.
 
-        Parameters
-        ----------
-        tokens
-            What any layer reads, for the sizes.
+        Raises InputError if the model has no head.
 
-        Raises
-        ------
-        InputError
-            If the model has no head.
+        tokens: what any layer reads, for the sizes.
         """
         if self.model.head is None:
             raise InputError(f"{self.model.folder}: this model has no known head, so no logits")
@@ -367,17 +328,11 @@ class Opened:
     def resume(self, place: Path, layer: int | None = None) -> None:
         """Continue after the outputs of a layer in a file: of all layers, or of one.
 
-        Parameters
-        ----------
-        place
-            The `.npz` file.
-        layer
-            The layer to compute; None for the last. Of all layers, the last before it is used.
+        Raises InputError if the file has no such outputs, or those of another model or of other
+        tokens.
 
-        Raises
-        ------
-        InputError
-            If the file has no such outputs, or those of another model or of other tokens.
+        place: the `.npz` file.
+        layer: the layer to compute; None for the last. Of all layers, the last before it is used.
         """
         arrays = arrays_in(place)
         wanted = self.model.count - 1 if layer is None else layer
@@ -555,13 +510,7 @@ class Opened:
 
 
 def arrays_in(place: Path) -> Mapping[str, Matrix]:
-    """Return the arrays of an `.npz` file by name.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is another kind of file.
-    """
+    """Return the arrays of an `.npz` file by name."""
     arrays = load_arrays(read_bytes(place), Faults(str(place)))
     if isinstance(arrays, np.ndarray):
         raise InputError(f"{place}: one array, where arrays with names are needed: an .npz file")
@@ -593,13 +542,7 @@ def _array(name: str, given: Any) -> Matrix:
 
 
 def _whole_numbers(name: str, given: Iterable[Any] | None) -> list[int]:
-    """Return token ids.
-
-    Raises
-    ------
-    InputError
-        If it is not a list of whole numbers, or an empty one.
-    """
+    """Return token ids. Raises InputError if it is not a list of whole numbers, or an empty one."""
     array = as_array([] if given is None else list(given))
     if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
         raise InputError(f"{name} takes a list of token ids: whole numbers, as [3, 7]")

@@ -121,17 +121,10 @@ def _settings(module: Any, *, is_decoder: bool) -> dict[str, Any]:
 def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
     """Write a model to a temporary folder, in the format of model hubs.
 
-    Parameters
-    ----------
-    model
-        A model with `save_pretrained`, or a state dict.
-    config
-        Of a state dict: its config, a mapping, or an object with `to_dict`.
+    Raises InputError if it is neither, or a state dict has no config.
 
-    Raises
-    ------
-    InputError
-        If it is neither, or a state dict has no config.
+    model: a model with `save_pretrained`, or a state dict.
+    config: of a state dict: its config, a mapping, or an object with `to_dict`.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -154,13 +147,7 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
 
 
 def check_tensors(state: Mapping[str, Any]) -> None:
-    """Refuse a state dict whose tensors are not the weights of a model.
-
-    Raises
-    ------
-    InputError
-        If adapters are not merged, weights are quantised, or tensors have no numbers.
-    """
+    """Refuse a state dict whose tensors are not the weights of a model."""
     for name, tensor in state.items():
         if isinstance(tensor, Mapping):
             raise InputError(f"{quoted(name)} is a dict of tensors: pass it as the state dict")
