@@ -32,6 +32,8 @@ LAYER_PANELS = PATCHES, OF_LAYERS, EMBEDDING, NORMALISATION, FEED_FORWARD, HEAD 
     "Layers: head",
 )
 """Headings of flags of layers, after the others."""
+KIND_OF = {**dict.fromkeys(LAYER_PANELS, LAYERS), PATCHES: IMAGE}
+"""The kind of what is declared below a heading, unless it has one of its own."""
 OF_BLOCK = {
     "attention": ("", "self", "cross"),
     "encoder": ("", "self", LAYERS),
@@ -183,13 +185,15 @@ def setting(
     """
     takes = takes or (read.takes if isinstance(read, Whole) else TAKES[read])
     read = OrNone(read) if default is None else read
-    made = Setting(default, read, takes, says, panel, **more)
+    kind = more.pop("kind", KIND_OF.get(panel, ""))
+    made = Setting(default, read, takes, says, panel, kind=kind, **more)
     is_open = is_open or made.in_decoder is not None or made.kind in (LAYERS, IMAGE)
     return field(default=None if is_open else default, metadata={"field": made})
 
 
-def choice(*values: str, says: str, panel: str, **more: Any) -> Any:
-    """Declare a convention that has one of these values, by default the first."""
+def choice(words: str, says: str, panel: str, **more: Any) -> Any:
+    """Declare a convention that has one of these words as its value, by default the first."""
+    values = tuple(words.split())
     quoted_values = [f'"{value}"' for value in values]
     takes = f"{', '.join(quoted_values[:-1])} or {quoted_values[-1]}"
     return setting(values[0], OneOf(values), says, panel, takes=takes, **more)
@@ -202,7 +206,8 @@ def nested(says: str, *, several: bool = False) -> Any:
 
 def matrix(role: str, says: str, panel: str, kind: str = "") -> Any:
     """Declare a matrix."""
-    return field(default=None, metadata={"field": MatrixField(role, says, panel, kind)})
+    made = MatrixField(role, says, panel, kind or KIND_OF.get(panel, ""))
+    return field(default=None, metadata={"field": made})
 
 
 def number(given: Any) -> Fraction:
