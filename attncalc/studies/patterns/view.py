@@ -25,12 +25,7 @@ from attncalc.studies.watched import entropy
 class SolvedAttention:
     """An attention of a solution: the only one, or one in layers.
 
-    Parameters
-    ----------
-    solution
-        The solution.
-    weights
-        The step of its weights.
+    weights: the step of its weights.
     """
 
     solution: Solution
@@ -104,19 +99,14 @@ class SolvedAttention:
 class Rows(NamedTuple):
     """Derived values of each row of weights: arrays, one entry for each output.
 
-    Parameters
-    ----------
-    lead, runner
-        The inputs with the largest and the second weight, from 0, the first of those that tie.
-    top, second
-        Those weights; with only one input, the second is 0.
-    sharing, sharing_second
-        The number of inputs that tie for the largest and for the second weight.
-    total
-        The sum of the absolute weights.
-    entropy
-        H = -Σ p ln p in nats, of the weights divided by their sum; nan where one is negative, or
-        all are 0.
+    lead, runner: the inputs with the largest and the second weight, from 0, the first of those that
+        tie.
+    top, second: those weights; with only one input, the second is 0.
+    sharing, sharing_second: the number of inputs that tie for the largest and for the second
+        weight.
+    total: the sum of the absolute weights.
+    entropy: H = -Σ p ln p in nats, of the weights divided by their sum; nan where one is negative,
+        or all are 0.
     """
 
     lead: Matrix
@@ -137,8 +127,6 @@ class Rows(NamedTuple):
 def rows_of(weights: Matrix) -> Rows:
     """Return the derived values of each row of one head's weights, in blocks if it is large.
 
-    Examples
-    --------
     >>> rows_of(np.array([[0.5, 0.5, 0.0]])).effective.round(2).tolist()
     [2.0]
     """
@@ -169,15 +157,7 @@ def _entropy(weights: Matrix) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One head of a solution.
-
-    Parameters
-    ----------
-    attended
-        Its attention.
-    head
-        The head.
-    """
+    """One head of a solution (attended: its attention)."""
 
     attended: SolvedAttention
     head: Head
