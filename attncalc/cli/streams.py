@@ -17,10 +17,7 @@ from attncalc.base.text import on_a_line, within
 
 
 def prepare() -> None:
-    """Configure the streams so that no setup can make a print fail.
-
-    A stream that is closed writes nowhere; a letter that its encoding lacks is spelled out.
-    """
+    """Configure the streams so that no closed stream and no encoding can make a print fail."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -52,10 +49,7 @@ def emit_bytes(data: bytes) -> None:
 
 
 def emit(text: str | Iterable[str]) -> None:
-    """Write all data to standard output, or end without a message when its reader has ended.
-
-    Data in pieces are written piece by piece.
-    """
+    """Write data, at once or in pieces; end without a message when its reader has ended."""
     encoding = sys.stdout.encoding or "utf-8"
     with _printing():
         for piece in [text] if isinstance(text, str) else text:

@@ -57,10 +57,7 @@ def causes_of(
 def _explained(
     case: Case, got: Mapping[str, Matrix], right: Expected, fields: list[Fields]
 ) -> float | None:
-    """Return the largest error compared with other problems, in their bounds; None beyond them.
-
-    Heads that are right may stay right.
-    """
+    """Return the largest error compared with other problems, in their bounds; None beyond them."""
     heads = {name: _wrong(each, right, name).any(axis=(0, 2, 3)) for name, each in got.items()}
     try:
         rough = outputs(case, fields)

@@ -132,11 +132,7 @@ class Inside:
 
 
 def command(arguments: list[str], seconds: float = 60.0) -> Callable[..., Matrix]:
-    """Return a kernel that runs a program with the names of an input and an output .npz file.
-
-    The input contains `query`, `key`, `value` and every keyword argument as an array; the program
-    writes `output`.
-    """
+    """Return a kernel that runs a program with the names of an input and an output .npz file."""
 
     def attention(query: Matrix, key: Matrix, value: Matrix, **named: Any) -> Matrix:
         with tempfile.TemporaryDirectory() as folder:

@@ -71,10 +71,7 @@ class Report(NamedTuple):
 
     @property
     def causes(self) -> tuple[tuple[Cause, int], ...]:
-        """The fewest causes that explain the failures, with the number that each explains.
-
-        Causes that explain equally many are all among them.
-        """
+        """The fewest causes that explain the failures, with the number that each explains."""
         found = [each.failure.causes for each in self.of("failed") if each.failure]
         says = {each.code: each for own in reversed(found) for each in reversed(own)}
         codes = [{each.code for each in own} for own in found]

@@ -269,11 +269,7 @@ def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
 
 
 def _recurrence(equation: Equation, rows: list[Compiled], frame: Frame) -> Matrix:
-    """Return a matrix that reads earlier rows, computed row by row.
-
-    Equations that read one another are computed together. If one of these matrices is given, its
-    rows are read instead of the computed ones.
-    """
+    """Return a matrix that reads earlier rows, row by row, together with those it reads."""
     recurs = equation.recurs
     assert recurs is not None
     given = {name: matrix.shape for name, matrix in frame.matrices.items()}
@@ -521,10 +517,7 @@ class Compiler:
         return view
 
     def _gathered(self, x: Entry, axes: Axes) -> Compiled:
-        """Return an entry whose places are computed; places that a condition excludes are clipped.
-
-        If a place from a matrix is outside this one, the entry is nan.
-        """
+        """Return an entry with computed places: clipped where conditions exclude them, else nan."""
         name, places = x.name, [self.whole(place, axes) for place in x.at]
 
         def gather(frame: Frame) -> Matrix:

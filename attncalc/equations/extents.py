@@ -105,10 +105,7 @@ def sides(shapes: Mapping[str, Shape]) -> dict[str, int]:
 def _note(
     entry: Entry, shape: Shape, asked: Collection[str], free: Collection[str], found: dict[str, int]
 ) -> None:
-    """Store the ranges of the indices of an entry; in K[i - s] the shift keeps the length.
-
-    Only axes determine the ranges of those in `free`, and all agree.
-    """
+    """Store the ranges of the indices of an entry; in K[i - s] the shift keeps the length."""
     if (len(shape), len(entry.at)) == (2, 3):  # a matrix without heads applies to them all
         shape = (1, *shape)
     sides = shape[max(0, len(shape) - len(entry.at)) :]

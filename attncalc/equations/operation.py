@@ -118,11 +118,7 @@ PLAIN = (1, 1)
 
 
 class Operation:
-    """A pure function of matrices with its equation, which explains each entry.
-
-    Most operations apply to every row of the queries and to every score in the same way; others
-    have methods for a part of the matrices.
-    """
+    """A pure function of matrices with its equation, which explains each entry."""
 
     @property
     def shares(self) -> tuple[str, ...]:
@@ -179,10 +175,7 @@ class Operation:
         return np.broadcast_to(made, (problems, *made.shape[1:]))
 
     def statement(self, *shapes: Shape) -> Statement:
-        """Return its equation of the library, for inputs of these shapes.
-
-        By default it has the name of the class, and the operation's numbers as settings.
-        """
+        """Return its equation: by default that of its class, with its numbers as settings."""
         settings: dict[str, Setting] = {}
         own: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         for field in own:
@@ -192,10 +185,7 @@ class Operation:
         return Statement.of(type(self).__name__, len(shapes))._replace(settings=settings)
 
     def formula(self, *operands: Expression) -> Expression:
-        """Return the right-hand side of the step's equation in matrix notation.
-
-        Operands are as in `explain`.
-        """
+        """Return the right-hand side in matrix notation, for operands as in `explain`."""
         from attncalc.equations.notation import formula  # here, and not at every start
 
         found = self.statement(*[PLAIN] * len(operands))
@@ -207,11 +197,7 @@ class Operation:
         return formula(own, named, found.settings, text, is_turned=is_turned)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Return how the entry at a place results from entries of the inputs.
-
-        For a recurrence, the last operands are the results whose earlier rows it reads, its own
-        first.
-        """
+        """Return how an entry results from the inputs, and last the results of a recurrence."""
         from attncalc.equations.writing import explanation  # here, and not at every start
 
         served = operands if self.names_heads else _operands_for_each_head(operands)
@@ -411,10 +397,7 @@ def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
 
 
 def _simple(own: Equation, known: Mapping[str, Setting]) -> str:
-    """Return the text of an equation without conditions that are always true.
-
-    An index of a side with a single place is omitted.
-    """
+    """Return the text of an equation without conditions that are always true."""
     sizes = {
         index: Fraction(known[source(size)]) if source(size) in known else None
         for index, size in zip(own.at, own.over, strict=True)

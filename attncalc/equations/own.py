@@ -682,10 +682,7 @@ def _explicit(line: Line, known: Known) -> Equation:
 
 
 def _reading(line: Line, own: Equation, known: Known) -> Equation:
-    """Return an equation that reads nothing with a side of some matrix for one of its sizes.
-
-    What it reads says in which kind of number it is computed.
-    """
+    """Return an equation that reads nothing with a side of some matrix for one of its sizes."""
     if {*own.reads} - {own.name}:
         return own
     try:
@@ -888,10 +885,7 @@ def _reached(
     numbers: Mapping[str, Setting],
     given: Mapping[str, Matrix],
 ) -> Matrix:
-    """Return the values of a place where its conditions hold.
-
-    A condition that reads a matrix may hold anywhere.
-    """
+    """Return the values of a place where its conditions hold, or read a matrix."""
     kept = [each for each in tests if not any(isinstance(y, Entry) for y in walk(each))]
     axes = tuple(sorted(own.indices & names_in(place, *kept)))
     frame, compiler = Frame({**given}, dict(numbers)), Compiler(own.indices)

@@ -216,10 +216,7 @@ def _quotient(x: Node, g: Node) -> Node | None:
 
 
 def _summed(adjoint: Node, loops: dict[str, Node], tests: list[Node], target: list[str]) -> Node:
-    """Return an adjoint summed over the indices that run over it, where the conditions hold.
-
-    The index that the fewest factors depend on is summed first, over these alone.
-    """
+    """Return an adjoint summed over the indices that run over it, where the conditions hold."""
     if isinstance(adjoint, Operator) and adjoint.sign == "neg":
         return Operator("neg", (_summed(adjoint.arguments[0], loops, tests, target),))
     factors = _cancelled(split("*", adjoint))

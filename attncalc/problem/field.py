@@ -179,10 +179,7 @@ def setting(
     is_open: bool = False,
     **more: Any,
 ) -> Any:
-    """Declare a convention, with `more` of `Setting`; one whose default is None may be left out.
-
-    The default of an open one depends on the problem.
-    """
+    """Declare a convention; the default of an open one depends on the problem."""
     takes = takes or (read.takes if isinstance(read, Whole) else TAKES[read])
     read = OrNone(read) if default is None else read
     kind = more.pop("kind", KIND_OF.get(panel, ""))

@@ -172,10 +172,7 @@ class _Layer:
             self._add(NORMALISATION, f"N_{number}", str(number))
 
     def _join_together(self, insides: Sequence[tuple[Part, str, Scope]]) -> None:
-        """Add parts that read the same tokens, and one sum of these and of all that they give.
-
-        Wang and Komatsuzaki, *GPT-J-6B* (2021); Black et al., *GPT-NeoX-20B* (2022).
-        """
+        """Add parts that read the same tokens, and one sum (GPT-J-6B, 2021; GPT-NeoX-20B, 2022)."""
         before, fields = self.tokens, self.fields
         self._check_parallel(insides)
         read, made = before, []

@@ -83,10 +83,7 @@ def deciding(texts: Sequence[str]) -> set[str]:
 
 
 def placeholders(problem: Outer) -> Iterator[dict[str, Shape]]:
-    """Yield the shapes of matrices that equations may define for an attention.
-
-    First queries, keys and values without weights, then scores, then the weights.
-    """
+    """Yield shapes that equations may define: queries, keys and values, scores, then weights."""
     lines = parsed(problem.equations)
     stated = {line.name for line in lines} - set(problem.names)
     projected = [name for name in "QKV" if not problem.those_given(f"W_{name}")]

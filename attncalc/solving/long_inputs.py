@@ -233,10 +233,7 @@ class _Job:
         return self.known[self.core[0].inputs[0]].ndim == 2
 
     def block(self, head: int, rows: slice) -> dict[str, Matrix]:
-        """Return some rows of a head, from the scores to the weights, in separate arrays.
-
-        They are the same numbers that `run` keeps, or reads for the outputs.
-        """
+        """Return some rows of a head, from the scores to the weights, in separate arrays."""
         job = replace(self, core=_without_shift(self.core)) if self._is_safe else self
         values: dict[str, Matrix] = {}
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -455,10 +452,7 @@ def _on_all_cores(
     blocks: list[tuple[int, slice]],
     report: Report | None,
 ) -> None:
-    """Do the work for each block, on as many threads as there are cores, each with its own BLAS.
-
-    The calling thread also processes blocks, since starting a thread takes as long as a tile.
-    """
+    """Do the work for each block on a thread for each core, the calling one included."""
     done = 0
     lock = threading.Lock()
     waiting = iter(range(len(blocks)))

@@ -17,21 +17,7 @@ from attncalc.solving.solution import Solution, given_in_decimals
 def weights_otherwise(
     solution: Solution, weights: Step, fields: Mapping[str, Any]
 ) -> tuple[Matrix, ...] | None:
-    """Return the weights of each head with other fields and the same inputs.
-
-    Parameters
-    ----------
-    solution
-        The solved layers; earlier steps without a column for each key are kept.
-    weights
-        The weights of the attention.
-    fields
-        The changed fields of the attention.
-
-    Returns
-    -------
-    tuple of (n, m) arrays, or None if numbers exceed floats
-    """
+    """Return the weights of each head with other fields and the same inputs; None beyond floats."""
     steps = _steps(solution, weights, fields)
     known = {**solution.problem.given, **solution.carried}
     if solution.is_exact:

@@ -130,10 +130,7 @@ class Work:
         )
 
     def reads(self, name: str, place: Place) -> tuple[tuple[str, Place], ...]:
-        """Return the entries that an entry is calculated from, in order, each once.
-
-        All places are in the layout of the plan, also those of given matrices.
-        """
+        """Return the places that an entry is calculated from, in the layout of the plan."""
         found: dict[tuple[str, Place], None] = {}
         step = self._steps[name]
         with self.solution.arithmetic():
@@ -155,11 +152,7 @@ class Work:
     def _row(
         self, name: str, head: tuple[int, ...], row: int
     ) -> list[tuple[Number | Ratio, Number | None]]:
-        """Return the entries of a row as shown, each with its hidden value.
-
-        In decimals a row is rounded at once; hidden values are computed only for entries shown as
-        zero.
-        """
+        """Return the entries of a row as shown, with hidden values of those shown as zero."""
         if self.fractions:
             columns = range(self.solution.shape_of(name)[-1])
             places = [self.turned((*head, row, column)) for column in columns]

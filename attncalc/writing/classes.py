@@ -65,9 +65,6 @@ def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
 
 
 def manifest(spec: Mapping[str, Any], students: Sequence[Any]) -> str:
-    """Return the list of the content of a set, which `attncalc check` reads.
-
-    It also contains the specification with the secret, so that it makes the same set again.
-    """
+    """Return the content of a set for `attncalc check`, with the specification and its secret."""
     content = {"attncalc": __version__, **spec, "students": list(students)}
     return in_json(content, indent=1) + "\n"

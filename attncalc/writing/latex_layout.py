@@ -119,10 +119,7 @@ def by_rows(lines: Sequence[Derivation], at_least: int = 1) -> Iterator[list[Der
 
 
 def in_columns(lines: Sequence[Derivation], room: float) -> Iterator[str]:
-    """Yield rows of an aligned block, with as many entries side by side as fit.
-
-    A row has as many entries as the matrix, or as divide its rows equally.
-    """
+    """Yield rows of an aligned block, with as many entries side by side as fit."""
     texts = [in_rows(line, room) for line in lines]
     widths = [math.inf if "\n" in text else set_width(text) + BETWEEN_COLUMNS for text in texts]
     of_row = len(next(iter(by_rows(lines))))
@@ -282,10 +279,7 @@ def _joined(equations: list[str]) -> str:
 
 
 def _headed(heads: Sequence[str], rows: list[list[str]]) -> tuple[str, list[list[str]]]:
-    """Return names over columns, in TeX, and the rows, widened to make room for them.
-
-    Over each name a phantom of the widest entry keeps the name's column as wide as the entries'.
-    """
+    """Return names over columns, in TeX, and the rows, widened to make room for them."""
     if not heads:
         return "", rows
     widest = [max(column, key=_entry_width) for column in zip(*rows, strict=True)]

@@ -122,10 +122,7 @@ _BETWEEN = {
 
 
 def _index(text: str) -> str:
-    """Return an index, a size or a condition as typed, in TeX.
-
-    Without stars, angle brackets and escaped signs, which GitHub misreads in a formula.
-    """
+    """Return an index, a size or a condition in TeX, without signs that GitHub misreads."""
     return _WORDS.sub(lambda found: _SIGNS.get(found[0]) or _word_in_tex(found[0]), text)
 
 

@@ -162,10 +162,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
 
 
 def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
-    """Return whether the work of these steps is short enough to be folded into every page.
-
-    The inputs of each entry are counted as the longest side of a given matrix.
-    """
+    """Return whether the work of these steps is short enough to be folded into every page."""
     if solution.keep is not None or solution.problem.is_long:
         return False
     entries = sum(prod(solution.shape_of(step.name)) for step in steps)

@@ -263,10 +263,7 @@ def _connection(attention: Attention, head: Head, connection: Connection) -> dic
 
 
 def write_npz(page: Page, file: IO[bytes]) -> None:
-    """Write the problem and each step as one array each, in the type of the results.
-
-    Texts (titles, labels, conventions, work, notes) are arrays of texts. There are no pickles.
-    """
+    """Write the problem, each step and the texts as one array each, without pickles."""
     arrays: Any = in_arrays(page.problem) | dict(_results(page))
     np.savez(file, **arrays)
 

@@ -68,10 +68,7 @@ def _say_beforehand(
 
 
 def _remakes(problem: Problem, form: Form) -> bool:
-    """Return whether scores and weights are recomputed row by row instead of kept.
-
-    Arrays are written entirely, and columns would each read all rows.
-    """
+    """Return whether scores and weights are recomputed row by row instead of kept."""
     is_by_rows = form.name not in ("csv", "json") or not problem.standing.by_columns
     return problem.is_long and form.name != "npz" and is_by_rows
 

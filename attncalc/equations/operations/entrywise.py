@@ -80,10 +80,7 @@ class Gate(Operation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DivideBySqrt(Operation):
-    """Division by √d_k, which keeps scores of wide queries and keys in the range of narrow ones.
-
-    Vaswani et al. (2017), equation 1.
-    """
+    """Division by √d_k (Vaswani et al., 2017, equation 1)."""
 
     d_k: int
 
@@ -121,10 +118,7 @@ class MultiplyEach(Operation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SoftCap(Operation):
-    """c · tanh(s / c): scores near 0 stay as they are, none goes beyond c.
-
-    Gemma Team, *Gemma 2* (2024), section 2.
-    """
+    """c · tanh(s / c), which is never beyond c (Gemma Team, *Gemma 2*, 2024, section 2)."""
 
     cap: Fraction
 

@@ -22,10 +22,7 @@ def ones(shape: Shape) -> Stated:
 
 
 def less_one_hot(ids: Sequence[int]) -> Stated:
-    """Return the operation that subtracts 1 at the column of each id, from 0.
-
-    It is the gradient of the cross-entropy, through the softmax, in the logits.
-    """
+    """Return the gradient of the cross-entropy in logits: 1 less at the column of each id."""
     return Stated(Statement("LessOneHot", tables={"ids": np.array([ids])}))
 
 

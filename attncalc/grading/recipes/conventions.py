@@ -185,10 +185,7 @@ def _of_a_stack(problem: Problem) -> Iterator[Change]:
 
 
 def _with_gains(problem: Problem, norm: str) -> dict[str, Any]:
-    """Return the fields for another place of normalisations, with the gains that are read there.
-
-    Of four normalisations around two parts, those before a part are the first and the third.
-    """
+    """Return the fields for another place of normalisations, with the gains that are read there."""
     changed: dict[str, Any] = {"norm": norm}
     if (problem.norm, norm) != ("around", "pre"):
         return changed

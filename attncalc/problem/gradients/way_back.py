@@ -148,10 +148,7 @@ class _WayBack:
     def _through_rows(
         self, by: Step, parts: Mapping[str, list[str]], known: dict[str, str]
     ) -> Iterator[Step]:
-        """Yield the gradients of steps that are computed row by row together, from the last row on.
-
-        Each is that of all parts that arrive at it, with what comes back from later rows.
-        """
+        """Yield the gradients of steps that are computed together, from the last row on."""
         names = {
             name: part_name(name, name) if name == self._start.of else gradient_name(name)
             for name in by.rows_of
@@ -210,10 +207,7 @@ class _WayBack:
 def _uses(
     problem: Scope, forward: Plan, shapes: Mapping[str, Shape], end: str
 ) -> dict[str, list[_Use]]:
-    """Return, by the step that reads them, the matrices whose gradient is required.
-
-    Of steps up to `end`, those alone that lead there.
-    """
+    """Return, by the steps up to `end` that read them, matrices whose gradient is required."""
     wanted = {name for name in problem.given if role_of(name) not in NO_GRADIENT}
     uses: dict[str, list[_Use]] = {}
     rows_of = {step.name: step.rows_of for step in forward}

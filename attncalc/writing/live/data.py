@@ -99,10 +99,7 @@ def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str,
 def page_data(
     problem: Problem, fractions: Fractions | None = None, *, others: bool = True
 ) -> dict[str, Any]:
-    """Return the same with the settings that a reader may change, and their texts.
-
-    `others` are the plans for other conventions.
-    """
+    """Return the same with settings that a reader may change, and plans for other conventions."""
     known: dict[str, int] = {}
     texts: dict[str, int] = {}
     plans = {
@@ -265,10 +262,7 @@ def _plans(
 
 
 def _are_of_all(problem: Problem) -> bool:
-    """Return whether the conventions of a problem apply to all its attentions.
-
-    One may have its own. A causal mask does not apply to cross-attention.
-    """
+    """Return whether the conventions of a problem apply to all its attentions."""
     first, *_ = problem.attentions
     own = (problem.scale, problem.softcap, problem.normalizer)
     return first.causal == problem.causal and all(

@@ -133,11 +133,7 @@ def _free(segment: Segment, x: Floats, y: Floats, taken: Floats) -> NDArray[np.b
 
 
 def _crossings(segment: Segment, x: Floats, y: Floats, starts: Floats, ends: Floats) -> Floats:
-    """Count the segments that run through the text, for each spot.
-
-    Every one runs from one column of dots to the other, so it crosses the text where its
-    heights at the text's two sides are not both above or both below.
-    """
+    """Count the segments that run through the text, for each spot."""
     slope = (ends[:, 1] - starts[:, 1]) / (ends[:, 0] - starts[:, 0])
 
     def height_at(where: Floats) -> Any:

@@ -154,10 +154,7 @@ def _around(points: Sequence[Matrix]) -> tuple[Limits, Limits]:
 
 
 def values_of(simulation: Simulation) -> Matrix | None:
-    """Return the given values of the problem, (m, 2); None if heads have their own.
-
-    Also None if equations weigh no values.
-    """
+    """Return the given values of the problem, (m, 2); None if heads have their own, or for none."""
     if not simulation.problem.is_alone:  # the outputs of layers are not mixtures of values
         return None
     solution = solve(simulation.problem)

@@ -196,10 +196,7 @@ def contrast(one: Any, other: Any) -> float:
 
 
 def dark_enough_for_white(rgb: Any) -> Any:
-    """Return on which colours white is more readable than black, with a contrast of at least 4.5:1.
-
-    Black and white are equally far from a luminance of √(0.05 · 1.05) − 0.05 ≈ 0.179.
-    """
+    """Return on which colours white is more readable than black, with a contrast of 4.5:1."""
     return luminance(rgb) + 0.05 < np.sqrt(0.05 * 1.05)
 
 
