@@ -59,7 +59,7 @@ PHRASES = {
 BANNED = re.compile(r"(?<![\w-])(?:" + "|".join(PHRASES) + r")(?![\w-])", re.IGNORECASE)
 PAGES = sorted(
     path
-    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.*"))
+    for path in (*ROOT.glob("*.md"), PACKAGE / "cli/commands.md", *(ROOT / "docs").rglob("*.*"))
     if path.suffix in {".md", ".ipynb"}
     and not {"reference", "gallery"} & set(path.relative_to(ROOT).parts)
 )
