@@ -118,7 +118,7 @@ def _numbers(fields: Scope, inner: Mapping[str, Scope]) -> Sequence[int]:
 
 
 class _Layer:
-    """A layer: attention and feed-forward, each with its normalisations and its residual sum."""
+    """A layer: attention and feed-forward, each with its normalizations and its residual sum."""
 
     def __init__(self, prefix: str, inner: Mapping[str, Scope], fields: Scope, tokens: str) -> None:
         self.prefix = prefix

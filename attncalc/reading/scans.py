@@ -77,7 +77,7 @@ class Scanned(Answer):
 
 
 def read_file(place: str, expected: Expected | None) -> Answer:
-    """Return the answer in a file; a picture of a typeset page is recognised."""
+    """Return the answer in a file; a picture of a typeset page is recognized."""
     path = Path(place)
     if is_folder(path):
         return read_answer(place, expected)

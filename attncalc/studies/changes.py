@@ -47,7 +47,7 @@ class Span:
 
     first, last: its ends; the last may be infinite.
     count: how many values it has; 0 for the usual number.
-    is_log: whether neighbours have the same ratio, and not the same difference.
+    is_log: whether neighbors have the same ratio, and not the same difference.
     """
 
     first: Fraction

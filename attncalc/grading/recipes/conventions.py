@@ -185,7 +185,7 @@ def _of_a_stack(problem: Problem) -> Iterator[Change]:
 
 
 def _with_gains(problem: Problem, norm: str) -> dict[str, Any]:
-    """Return the fields for another place of normalisations, with the gains that are read there."""
+    """Return the fields for another place of normalizations, with the gains that are read there."""
     changed: dict[str, Any] = {"norm": norm}
     if (problem.norm, norm) != ("around", "pre"):
         return changed

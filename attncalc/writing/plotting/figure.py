@@ -173,7 +173,7 @@ class HouseFigure(Figure):
     """A matplotlib Figure that is drawn and saved in attncalc's style, with any settings.
 
     caption: its texts.
-    palette: its colours.
+    palette: its colors.
     notes: notes about it: omitted parts, and the reasons.
     """
 

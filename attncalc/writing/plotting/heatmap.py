@@ -74,7 +74,7 @@ Scale = tuple[float, float]
 class Cells:
     """The values and texts of cells, and the names next to them.
 
-    values: the values of the colours, (rows, columns).
+    values: the values of the colors, (rows, columns).
     texts: the texts in the cells, row by row; empty for none.
     names: the names of the rows, and of the columns.
     titles: the names of the rows and the columns; "" without a name.
@@ -172,9 +172,9 @@ def draw_heatmap(
     Returns the number of values that are not written, since they would be illegible.
 
     axes: the axes, whose limits, ticks and sides become those of the cells.
-    cells, scale: the cells, and the scale of their colours.
+    cells, scale: the cells, and the scale of their colors.
     room: the inches the axes will have; None for those it has.
-    palette: the colours of names and titles.
+    palette: the colors of names and titles.
     proportion: the height of a cell for a width of 1; None for cells that fill the axes.
     """
     width, height = _cell(cells, room or room_of(axes))

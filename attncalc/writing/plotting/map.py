@@ -231,8 +231,8 @@ def draw_map(
     axes: the axes, whose limits, ticks and sides become those of the map.
     columns, lines: the dots, and the lines between them.
     room: the inches the axes will have; None for those it has.
-    palette: the colours.
-    reach: the weight of the strongest colour, if lines are shaded by weight.
+    palette: the colors.
+    reach: the weight of the strongest color, if lines are shaded by weight.
     """
     draw_columns(axes, columns, room=room, palette=palette)
     room = room or room_of(axes)

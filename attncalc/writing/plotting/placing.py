@@ -89,7 +89,7 @@ class Segment:
 
 
 def place(labelled: Sequence[Segment], others: Sequence[Segment]) -> list[Point | None]:
-    """Return the centre of each segment's text, where few segments cross it, or None."""
+    """Return the center of each segment's text, where few segments cross it, or None."""
     counted = others[:: 1 + len(others) // MOST_COUNTED]
     starts = np.array([segment.output for segment in counted])
     ends = np.array([segment.input for segment in counted])

@@ -196,7 +196,7 @@ def contrast(one: Any, other: Any) -> float:
 
 
 def dark_enough_for_white(rgb: Any) -> Any:
-    """Return on which colours white is more readable than black, with a contrast of 4.5:1."""
+    """Return on which colors white is more readable than black, with a contrast of 4.5:1."""
     return luminance(rgb) + 0.05 < np.sqrt(0.05 * 1.05)
 
 
@@ -205,7 +205,7 @@ def shades(color: str, paper: str, strengths: NDArray[np.float64]) -> NDArray[np
 
     Returns red, green and blue, (k, 3).
 
-    color: the full colour, for a strength of 1.
+    color: the full color, for a strength of 1.
     strengths: from 0 to 1, (k,).
     """
     full, bare = np.array(to_rgb(color)), np.array(to_rgb(paper))
