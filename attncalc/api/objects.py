@@ -1,7 +1,4 @@
-"""Problems from the objects of other libraries: PyTorch's modules, models and state dicts.
-
-PyTorch is not imported: its objects bring what is needed.
-"""
+"""Problems from objects of PyTorch, which is not imported: modules, models, state dicts."""
 
 import json
 import tempfile

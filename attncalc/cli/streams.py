@@ -1,7 +1,4 @@
-"""Standard streams: data on standard output, messages on standard error; `| head` ends quietly.
-
-If standard error is closed or full, messages are lost and data is not.
-"""
+"""Data on standard output, messages on standard error; `| head` ends quietly."""
 
 import errno
 import io

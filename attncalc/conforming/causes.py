@@ -609,15 +609,12 @@ def _of_norms(case: Case) -> Iterator[Named]:
     plus = _both(_changed("gamma_Q", lambda g: [x + 1 for x in g]),
                  _changed("gamma_K", lambda g: [x + 1 for x in g]))  # fmt: skip
     yield "norm-one-plus", "the gains are 1 + w, not w", plus
-    yield "norm-swapped", "the gains of queries and keys are exchanged", _gains_exchanged
+    says = "the gains of queries and keys are exchanged"
+    yield "norm-swapped", says, lambda f: {**f, "gamma_Q": f["gamma_K"], "gamma_K": f["gamma_Q"]}
     if case.call.get("rope_base") is not None:
         bare = {"Q": _unnormed("Q"), "K": _unnormed("K")}
         after = _given_as("Q", "K", then=_without(*_NO_ROPE), **bare)
         yield "norm-after-rope", "queries and keys are normalized after the rotation", after
-
-
-def _gains_exchanged(fields: Fields) -> Fields:
-    return {**fields, "gamma_Q": fields["gamma_K"], "gamma_K": fields["gamma_Q"]}
 
 
 def _unnormed(name: str) -> Callable[[Fields], Matrix]:

@@ -1,7 +1,4 @@
-"""A problem in the form of its file, as JSON, CSV and arrays: each can be read back.
-
-All three contain the settings, labels and matrices as given; only the notation differs.
-"""
+"""A problem in the form of its file, as JSON, CSV and arrays: each can be read back."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Solution: the matrix of each step of a problem, in three forms, and derived results.
-
-`floats` are for speed, `exact` for every digit, and `digits` are shown.
-"""
+"""Solution: the matrix of each step in floats (speed), exact decimals and shown digits."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext

@@ -1,7 +1,4 @@
-"""What is watched in a study: entries of steps, and measures of their rows.
-
-Everything is asked of a family: matrices of (problems, heads, rows, columns), tokens as rows.
-"""
+"""What is watched of a family, (problems, heads, rows, columns): entries, measures of rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Documents as values: pages, worksheets, markings; each form is a visitor.
-
-The parts define the content and its order; the forms define the appearance.
-"""
+"""Documents as values, whose parts define content and order; each form is a visitor."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""How LaTeX sets long work on several lines, and matrices in blocks that fit a line and a page.
-
-The widths are those of Computer Modern at 10 points, rounded up.
-"""
+"""How LaTeX breaks long work and wide matrices, by widths of Computer Modern at 10 points."""
 
 import math
 import re

@@ -1,7 +1,4 @@
-"""The patterns of a solution as sentences: each with its numbers and its threshold.
-
-Names in them are escaped: a sentence can be shown unchanged.
-"""
+"""The patterns of a solution as escaped sentences, each with its numbers and threshold."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

@@ -114,7 +114,10 @@ def check_class(flags: Mapping[str, Any]) -> int:
         _refuse_within(page.place, [flags["file"], *flags["answers"]])
     rows = _marked(given, paired, way, page, flags["jobs"] or cores())
     entries = list(_entries(given, samples, way, rows, late))
-    strays = [_stray(each) for each in unpaired]
+    strays = [
+        Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
+        for each in unpaired
+    ]
     if flags["anonymous"]:
         entries.sort(key=lambda each: each.student)  # the order of the list would name them
         strays = [Stray(HIDDEN, "its name could say whose it is", each.what) for each in strays]
@@ -131,10 +134,6 @@ def check_class(flags: Mapping[str, Any]) -> int:
         document = class_rows.class_document(entries, strays, shown.in_words, several=several)
         deliver(output(STDOUT, tables_of(document, STDOUT)))
     return _ends(entries, strays)
-
-
-def _stray(each: Unpaired) -> Stray:
-    return Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
 
 
 def _book(asked: str | None, given: ClassSet) -> Gradebook | None:

@@ -1,7 +1,4 @@
-"""The script of a page: a module of this folder and its imports, in one short text.
-
-The modules are split into tokens, and declared names are shortened.
-"""
+"""The script of a page: a module of this folder and its imports, with shortened names."""
 
 import re
 from collections import Counter

@@ -1,7 +1,4 @@
-"""An image split into its patches, with the weights of the class token on them.
-
-A solid frame marks the patch with the largest weight, a dashed one the second.
-"""
+"""An image in its patches, with the weights of the class token, the two largest framed."""
 
 from dataclasses import dataclass
 from typing import Any

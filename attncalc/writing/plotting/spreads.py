@@ -1,7 +1,4 @@
-"""Pictures of random draws: histograms of watched quantities, and clouds of outputs.
-
-Several problems are side by side, on one scale.
-"""
+"""Histograms of watched quantities and clouds of outputs; several problems on one scale."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
