@@ -1,4 +1,4 @@
-"""Copying mistakes: an entry read as another number, rows or neighbours in other places."""
+"""Copying mistakes: an entry read as another number, rows or neighbors in other places."""
 
 from collections.abc import Iterator, Sequence
 from itertools import permutations
@@ -154,7 +154,7 @@ class _Compared(NamedTuple):
 
 
 def _misplaced(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Found]:
-    """Yield the rows, columns, or two neighbours in other places."""
+    """Yield the rows, columns, or two neighbors in other places."""
     if isinstance(step.operation, Patches | Stack):
         return  # here, an image that is cut differently explains all
     for rule in known.rules(step):

@@ -52,7 +52,7 @@ class Span:
     count
         How many values it has; 0 for the usual number.
     is_log
-        Whether neighbours have the same ratio, and not the same difference.
+        Whether neighbors have the same ratio, and not the same difference.
     """
 
     first: Fraction

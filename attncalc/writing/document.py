@@ -363,7 +363,7 @@ class Sheet(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """A page of an answer as a picture (PNG), and the text that was recognised on it."""
+    """A page of an answer as a picture (PNG), and the text that was recognized on it."""
 
     picture: bytes
     text: str

@@ -760,7 +760,7 @@ that an error counts once. All accept the digits of both rounding rules.
         """Write one page that computes any small problem.
 
 The page needs no installation and contains everything: it opens offline, in any browser. Type or
-paste matrices, add tokens, play the calculation, share a link, practise, and export the problem.
+paste matrices, add tokens, play the calculation, share a link, practice, and export the problem.
 
     attncalc playground -o index.html
     attncalc playground in.json -o page.html          opened with your problem

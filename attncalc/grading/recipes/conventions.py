@@ -1,6 +1,6 @@
 """Problems under another convention: a line of a program that is wrong everywhere.
 
-A program normalises, activates and scales in one place, for all parts and all layers. The result of
+A program normalizes, activates and scales in one place, for all parts and all layers. The result of
 another convention is that of the same problem with another setting.
 """
 
@@ -34,9 +34,9 @@ _NORMS = {
     "none": "nowhere",
 }
 _ELSEWHERE = ("gamma_E", "beta_E", "gamma_out", "beta_out", "gamma_pre", "beta_pre")
-"""The matrices of normalisations outside the layers."""
+"""The matrices of normalizations outside the layers."""
 _UNSAID = {n: SETTINGS[n].default for n in ("normalization", "eps", "eps_place", "ddof")}
-"""Settings of normalisation without a normalised part: they would be refused as unused."""
+"""Settings of normalization without a normalized part: they would be refused as unused."""
 _PAIRS = (("W_Q", "W_K"), ("W_Q", "W_V"), ("W_K", "W_V"), ("W_1", "W_3"))
 
 
@@ -130,10 +130,10 @@ def _of_normalisations(problem: Problem) -> Iterator[Change]:
             changed = _with_gains(problem, norm)
             if norm == "none" and not problem.those_given(*_ELSEWHERE):
                 changed = {**changed, **_UNSAID}
-            yield f"norm-place:{norm}", f"tokens are normalised {where}", changed
+            yield f"norm-place:{norm}", f"tokens are normalized {where}", changed
     kind = "rms" if problem.normalization == "layer" else "layer"
     by = "by the root of the mean square" if kind == "rms" else "to mean 0 and variance 1"
-    yield f"norm-other:{kind}", f"tokens are normalised {by} ({kind})", {"normalization": kind}
+    yield f"norm-other:{kind}", f"tokens are normalized {by} ({kind})", {"normalization": kind}
     place = "outside" if problem.eps_place == "inside" else "inside"
     yield f"eps-{place}", f"ε stands {place} the root", {"eps_place": place}
     ddof = 1 - problem.ddof
@@ -167,13 +167,13 @@ def _of_attentions(problem: Problem) -> Iterator[Change]:
 
 
 def _of_one_size(problem: Problem) -> Iterator[Change]:
-    """Yield the results without normalised queries and keys, or with another ε."""
+    """Yield the results without normalized queries and keys, or with another ε."""
     given = [name for name in problem.names if own_name(name) in _QK_GAINS]
     changed: dict[str, Any] = dict.fromkeys(given)
-    says = "queries and keys are not normalised"
+    says = "queries and keys are not normalized"
     yield "qk-norm-forgotten", says, changed | {"qk_norm": "none"}
     for eps in OTHER_EPS:
-        says = f"ε is {as_written(eps)} where queries and keys are normalised"
+        says = f"ε is {as_written(eps)} where queries and keys are normalized"
         yield f"qk-eps-other:{float(eps):g}", says, {"qk_eps": eps}
 
 
@@ -199,9 +199,9 @@ def _of_a_stack(problem: Problem) -> Iterator[Change]:
 
 
 def _with_gains(problem: Problem, norm: str) -> dict[str, Any]:
-    """Return the fields for another place of normalisations, with the gains that are read there.
+    """Return the fields for another place of normalizations, with the gains that are read there.
 
-    Of four normalisations around two parts, those before a part are the first and the third.
+    Of four normalizations around two parts, those before a part are the first and the third.
     """
     changed: dict[str, Any] = {"norm": norm}
     if (problem.norm, norm) != ("around", "pre"):

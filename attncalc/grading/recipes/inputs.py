@@ -51,7 +51,7 @@ LEFT_OUT: dict[type[Operation], tuple[str, str]] = {
     RelativeBias: ("rel-bias-forgotten", "the relative bias"),
     Mask: ("mask-forgotten", "the mask"),
 }
-"""Operations that may be missing in the normalised scores."""
+"""Operations that may be missing in the normalized scores."""
 OF_SCORES = (Scoring, DivideBySqrt, Multiply, SoftCap, Mask, Alibi, RelativeBias)
 """Operations that compute scores, finished or not."""
 
@@ -101,7 +101,7 @@ def _of_tokens(step: Step, problem: Attention) -> Iterator[Wrong]:
 
 
 def of_scores(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield scores of queries and keys that are not rotated, or not normalised."""
+    """Yield scores of queries and keys that are not rotated, or not normalized."""
     if not isinstance(step.operation, Scores):
         return
     by_name = {each.name: each for each in steps}
@@ -113,7 +113,7 @@ def of_scores(step: Step, steps: Plan) -> Iterator[Wrong]:
         is_turned = isinstance(pair[0].operation, Rotate)
         left, right = (each.inputs[0] for each in pair)
         instead = dict(zip(step.inputs, (left, right), strict=True))
-        code, done = ("rope", "rotated") if is_turned else ("norm", "normalised")
+        code, done = ("rope", "rotated") if is_turned else ("norm", "normalized")
         says = f"queries and keys are not {done}"
         yield f"{code}-forgotten", says, partial(with_others, step, instead)
 
@@ -179,7 +179,7 @@ def of_outputs(step: Step, steps: Plan) -> Iterator[Wrong]:
 
 
 def of_skipped(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield a projection of tokens that are not normalised, or not activated, yet."""
+    """Yield a projection of tokens that are not normalized, or not activated, yet."""
     if not isinstance(step.operation, Project):
         return
     tokens = step.inputs[0]
@@ -191,7 +191,7 @@ def of_skipped(step: Step, steps: Plan) -> Iterator[Wrong]:
 
 
 def of_sum(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield a residual sum with the normalised tokens, and positions added before a class token."""
+    """Yield a residual sum with the normalized tokens, and positions added before a class token."""
     if step.operation.name != "Add":
         return
     before = step.inputs[0]
@@ -223,14 +223,14 @@ def _of_positions(step: Step, stacked: Step) -> Iterator[Wrong]:
 
 
 def of_normalised(step: Step, operation: Normalise, steps: Plan) -> Iterator[Wrong]:
-    """Yield other tokens, or each feature over the tokens, normalised."""
+    """Yield other tokens, or each feature over the tokens, normalized."""
     tokens = step.inputs[0]
-    says = "each feature is normalised over the tokens, not each token over its features"
+    says = "each feature is normalized over the tokens, not each token over its features"
     yield "mean-over-tokens", says, partial(_over_tokens, step, operation)
     by_name = {each.name: each for each in steps}
     sum_ = by_name.get(tokens)
     for other in sum_.inputs if sum_ and isinstance(sum_.operation, Add) else ():
-        says = f"{other} is normalised, and not {tokens}"
+        says = f"{other} is normalized, and not {tokens}"
 
         def of_other(read: Read, other: str = other) -> Range:
             return _normalised(step, operation, read(other), read)
@@ -239,7 +239,7 @@ def of_normalised(step: Step, operation: Normalise, steps: Plan) -> Iterator[Wro
 
 
 def _normalised(step: Step, operation: Normalise, values: Range, read: Read) -> Range:
-    """Return values normalised by their own mean and variance."""
+    """Return values normalized by their own mean and variance."""
     rest = map(read, step.inputs[2 + operation.is_centred :])
     if not operation.is_centred:
         return operation.over(values, FeatureSquares().over(values), *rest)
@@ -248,7 +248,7 @@ def _normalised(step: Step, operation: Normalise, values: Range, read: Read) -> 
 
 
 def _over_tokens(step: Step, operation: Normalise, read: Read) -> Range:
-    """Return each feature normalised over the tokens, with gain and bias."""
+    """Return each feature normalized over the tokens, with gain and bias."""
     bare = replace(operation, has_gain=False, has_bias=False)
     before = 2 + operation.is_centred
     bare_step = step._replace(inputs=step.inputs[:before])

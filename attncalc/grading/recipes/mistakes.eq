@@ -113,7 +113,7 @@ HardMax
     softmax-columns: hardmax(S[k,j] for k in n)[i]  # each {across} is made to sum to 1, not each {line}
     softmax-whole: 1 if S[i,j] == max(max(S[k,l] for l in m) for k in n) else 0  # the whole matrix is made to sum to 1, not each {line}
 
-# Normalisation
+# Normalization
 FeatureMean
     sum-for-mean: sum(X[i,c] for c in d)  # the features are added, and not divided by their number
     mean-over-tokens: Z[c in d, z in 1] = sum(X[i,c] for i in n) / rows(X)  # the mean is that of each feature over the tokens, not of each token over its features
@@ -133,7 +133,7 @@ Normalise
     variance-other-count: {mean|{gain|gain[0,c] * }(X[i,c] - mean[i,0]) / {eps|{inside|sqrt(var[i,0] * columns(X) / (columns(X) - 1) + eps)}{!inside|(sqrt(var[i,0] * columns(X) / (columns(X) - 1)) + eps)}}{!eps|sqrt(var[i,0] * columns(X) / (columns(X) - 1))}{bias| + bias[0,c]}}  # the variance is divided by d - 1
     bias-forgotten: {bias|N[i,c] - bias[0,c]}  # {bias} is not added
     gain-forgotten: {gain|(X[i,c]{mean| - mean[i,0]}) / {eps|{inside|sqrt(var[i,0] + eps)}{!inside|(sqrt(var[i,0]) + eps)}}{!eps|sqrt(var[i,0])}{bias| + bias[0,c]}}  # it is not multiplied by {gain}
-    norm-forgotten: X[i,c]  # {X} is not normalised
+    norm-forgotten: X[i,c]  # {X} is not normalized
 
 # Activations
 ReLU, GELU, GELUtanh, GELUquick, SiLU, Tanh

@@ -1,4 +1,4 @@
-"""Catalogues of sentences: a file .po for each language, in the format of gettext.
+"""Catalogs of sentences: a file .po for each language, in the format of gettext.
 
 A message is the English sentence as a page has it, with a name in braces where it varies. The first
 letters of the name say what is there:
@@ -110,7 +110,7 @@ class Catalogue:
 
 @cache
 def catalogue(language: str) -> Catalogue:
-    """Return the catalogue of a language."""
+    """Return the catalog of a language."""
     if language == ENGLISH:
         return Catalogue(language, {})
     from importlib.resources import files  # English needs none

@@ -12,7 +12,7 @@ D = TypeVar("D", bound=parts.Document)
 
 
 def in_language(document: D) -> D:
-    """Return a document in its language: sentences of its catalogue, and decimal signs."""
+    """Return a document in its language: sentences of its catalog, and decimal signs."""
     if document.language == ENGLISH:
         return document
     words = catalogue(document.language)

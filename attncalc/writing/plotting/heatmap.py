@@ -1,4 +1,4 @@
-"""The heatmap: values as coloured cells, with their digits, and a bar of the colours."""
+"""The heatmap: values as colored cells, with their digits, and a bar of the colors."""
 
 import re
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ TITLE_GAP = 6.0
 NOT_WRITTEN = "{} weights are not written in the heatmap: the cells are too small"
 
 Scale = tuple[float, float]
-"""The values of the first and of the last colour."""
+"""The values of the first and of the last color."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Cells:
     Parameters
     ----------
     values
-        The values of the colours, (rows, columns).
+        The values of the colors, (rows, columns).
     texts
         The texts in the cells, row by row; empty for none.
     names
@@ -201,18 +201,18 @@ def draw_heatmap(
     palette: Palette = LIGHT,
     proportion: float | None = None,
 ) -> LeftOut:
-    """Draw values as coloured cells on any axes of matplotlib, the first row on top.
+    """Draw values as colored cells on any axes of matplotlib, the first row on top.
 
     Parameters
     ----------
     axes
         The axes, whose limits, ticks and sides become those of the cells.
     cells, scale
-        The cells, and the scale of their colours.
+        The cells, and the scale of their colors.
     room
         The inches the axes will have; None for those it has.
     palette
-        The colours of names and titles.
+        The colors of names and titles.
     proportion
         The height of a cell for a width of 1; None for cells that fill the axes.
 
@@ -243,7 +243,7 @@ def draw_bar(
     colours: str = WEIGHTS,
     alpha: float | None = None,
 ) -> None:
-    """Draw the colour bar on a separate axes; `alpha` is its opacity."""
+    """Draw the color bar on a separate axes; `alpha` is its opacity."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     bar = figure.colorbar(
@@ -293,7 +293,7 @@ def _on_dots(values: Matrix) -> dict[str, int]:
 
 
 def _in_dots(values: Matrix) -> Matrix:
-    """Return the means of neighbouring values, where there are more than an image has dots."""
+    """Return the means of neighboring values, where there are more than an image has dots."""
     for axis, size in enumerate(values.shape):
         if size > MOST_DOTS:
             edges = np.linspace(0, size, MOST_DOTS + 1).astype(np.intp)

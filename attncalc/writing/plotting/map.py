@@ -198,7 +198,7 @@ class Columns:
         return max(len(self.inputs), len(self.outputs))
 
     def heights(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return the rows of the dots of a column; the shorter is centred next to the longer."""
+        """Return the rows of the dots of a column; the shorter is centered next to the longer."""
         return np.arange(float(len(names))) + (self.rows - len(names)) / 2
 
 
@@ -254,9 +254,9 @@ def draw_map(
     room
         The inches the axes will have; None for those it has.
     palette
-        The colours.
+        The colors.
     reach
-        The weight of the strongest colour, if lines are shaded by weight.
+        The weight of the strongest color, if lines are shaded by weight.
 
     Returns
     -------

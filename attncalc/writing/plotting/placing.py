@@ -91,7 +91,7 @@ class Segment:
 
 
 def place(labelled: Sequence[Segment], others: Sequence[Segment]) -> list[Point | None]:
-    """Return the centre of each segment's text, or None if there is no free place on it.
+    """Return the center of each segment's text, or None if there is no free place on it.
 
     Parameters
     ----------
