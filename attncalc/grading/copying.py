@@ -187,7 +187,7 @@ def _of_rows(step: Step, compared: _Compared, code: str, word: str) -> Iterator[
         return
     if 1 < len(moved) < len(heads):
         return
-    sources, of = heads[moved[0]], f" of head {moved[0] + 1}" if len(moved) < len(heads) else ""
+    sources, of = heads[moved[0]], f" in head {moved[0] + 1}" if len(moved) < len(heads) else ""
     places = [row for row in own if sources[row] != row]
     seen_in = len(moved) * len(places) * compared.values.shape[-1]
     for kind, says in _said(sources, places, word):

@@ -129,7 +129,7 @@ _WHERE = {
     "post": "after each part",
     "pre-second": "before each part but the first",
     "around": "before each part and after it, before it is added",
-    "output": "after each part, before it is added",
+    "output": "after each part, before the residual sum",
 }
 
 

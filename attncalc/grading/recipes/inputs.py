@@ -47,7 +47,7 @@ LEFT_OUT: dict[type[Operation], tuple[str, str]] = {
     DivideBySqrt: ("scale-none", "they are scaled"),
     Multiply: ("scale-none", "they are scaled"),
     SoftCap: ("cap-forgotten", "they are capped"),
-    Alibi: ("alibi-forgotten", "slope times distance is taken off"),
+    Alibi: ("alibi-forgotten", "slope times distance is subtracted"),
     RelativeBias: ("rel-bias-forgotten", "the relative bias"),
     Mask: ("mask-forgotten", "the mask"),
 }
@@ -96,7 +96,7 @@ def _of_tokens(step: Step, problem: Attention) -> Iterator[Wrong]:
         if other in problem.names and other != plain:
             placed = problem.positions == "sinusoidal" or f"P{other[1:]}" in problem.names
             name = other + tokens.removeprefix(plain) if placed else other
-            says = f"{step.name} is computed from {other} and not from {plain}"
+            says = f"{step.name} is computed from {other}, and not from {plain}"
             yield f"wrong-source:{other}", says, partial(with_others, step, {tokens: name})
 
 
@@ -152,7 +152,7 @@ def of_weights(step: Step, steps: Plan) -> Iterator[Wrong]:
         says = f"the weights are those of the scores before {words}"
         yield code, says, partial(with_others, step, earlier)
         if found is Mask:
-            after = "the mask is laid on the weights after the softmax: they no longer sum to 1"
+            after = "the mask is applied to the weights after the softmax: they no longer sum to 1"
             yield "mask-after-softmax", after, partial(_masked_after, step, last.name, earlier)
         last = by_name.get(last.inputs[0], step)
 
@@ -215,7 +215,7 @@ def _of_positions(step: Step, stacked: Step) -> Iterator[Wrong]:
         return stacked.operation.over(read(token), placed(rows, read))
 
     # without a class token, the first token has the first position
-    says = f"{positions} is added before {token} is put in front: the first row to the first patch"
+    says = f"{positions} is added before {token} is put in front: the first row goes to the first patch"
     yield "positions-before-class", says, partial(stacked_after, slice(None, -1))
     says = f"{positions} is not added to {token}"
     yield "positions-not-on-class", says, partial(stacked_after, slice(1, None))
@@ -311,7 +311,7 @@ def _of_mask(step: Step, steps: Plan) -> Iterator[Wrong]:
         def unmasked(read: Read) -> Range:
             return step.operation.over(Softmax().over(read(masked.inputs[0])), read(dA))
 
-        yield "mask-gradient", f"{says}: the weights are those without it", unmasked
+        yield "mask-gradient", f"{says}: the weights are those without the mask", unmasked
 
 
 def _of_factors(step: Step, steps: Plan) -> Iterator[Wrong]:
@@ -340,7 +340,7 @@ def _of_parts(step: Step) -> Iterator[Wrong]:
         kept = [name for name in names if name != left_out]
         yield f"part-not-added:{left_out}", f"{left_out} is not added", partial(_sum_of, kept)
     for only in names if len(names) > 2 else ():
-        says = f"{only} alone is taken: the gradients of the other ways are not added"
+        says = f"{only} alone is taken: the gradients of the other paths are not added"
         yield f"part-alone:{only}", says, partial(_sum_of, [only])
 
 
