@@ -22,6 +22,7 @@ _OR, _EITHER = ", or ", "{t_a}, or {t_b}"
 _IN_POINTS = ("for its cause", "for a hint")
 _PLACE = re.compile(r"\{(\w+)\}")
 _NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?∞"
+_ONE_NUMBER = re.compile(rf"(?:{_NUMBER}) ?%?")
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 _LISTED = re.compile(r" and (?!.* and )")
 _MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
@@ -57,6 +58,13 @@ class Catalogue:
     def say(self, text: str) -> str:
         """Return a sentence in this language; one without a translation stays as it is."""
         return self.said(text) or text
+
+    def each(self, text: str) -> str:
+        """Return sentences and numbers, between semicolons, in this language."""
+        return "; ".join(
+            self.number(one) if _ONE_NUMBER.fullmatch(one) else self.say(one)
+            for one in text.split("; ")
+        )
 
     def said(self, text: str, *, strict: bool = False) -> str | None:
         """Return a sentence in this language, or None if it has no translation.
