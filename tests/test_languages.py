@@ -443,3 +443,37 @@ def test_no_english_is_left_in_markings(language: str, tmp_path: Path) -> None:
         if ENGLISH.search(text)
     }
     assert found == set()
+
+
+def test_the_table_of_a_folder_in_german(attncalc: Command, tmp_path: Path) -> None:
+    given = {"X": [[1, 2], [0, 1]], "W_Q": [[1, 0], [1, 1]], "W_K": [[0, 1], [1, -1]]}
+    values = {"W_V": [[1, 1], [0, 2]], "decimals": 2, "language": "de"}
+    (tmp_path / "p.json").write_text(json.dumps(given | values))
+    (tmp_path / "a").mkdir()
+    answers = {"wrong.txt": "Q = [1 1; 1 1]", "scan.txt": SCANNED, "empty.txt": "?"}
+    for name, text in answers.items():
+        (tmp_path / "a" / name).write_text(text)
+    printed = attncalc("check", "p.json", "a").out
+    assert "a/wrong.txt" in printed  # a name is not translated
+    assert re.search(r"\d,\d+ von \d", printed)
+    assert not ENGLISH.search(printed.replace("a/wrong.txt", "").split("a/empty.txt")[0])
+    assert attncalc("check", "p.json", "a", "-o", "t.md").code == 1
+    page = (tmp_path / "t.md").read_text("utf-8")
+    assert "# Antworten" in page
+    assert "vorläufig" in page
+    assert page.index("# Nicht gelesen, und Anmerkungen") > page.index("| a/wrong.txt |")
+    assert "| note |" not in page
+
+
+LESSON = """Given X = [1 2; 0 1], W_V = [1 1; 0 2].
+
+V = X W_V = [1 5; 0 3]
+"""
+
+
+def test_a_lesson_in_german(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "l.md").write_text(LESSON)
+    run = attncalc("check", "--lesson", "l.md", "--language", "de")
+    assert "1 falsche Zahl" in run.out
+    assert "Zeile 3   V[2,2]   3   2" in run.out
+    assert not ENGLISH.search(run.out)
