@@ -215,7 +215,8 @@ def _of_positions(step: Step, stacked: Step) -> Iterator[Wrong]:
         return stacked.operation.over(read(token), placed(rows, read))
 
     # without a class token, the first token has the first position
-    says = f"{positions} is added before {token} is put in front: the first row goes to the first patch"
+    says = f"{positions} is added before {token} is put in front"
+    says += ": the first row goes to the first patch"
     yield "positions-before-class", says, partial(stacked_after, slice(None, -1))
     says = f"{positions} is not added to {token}"
     yield "positions-not-on-class", says, partial(stacked_after, slice(1, None))
