@@ -364,7 +364,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         FALCON | {"parallel_attn": False, "multi_query": False, "bias": True},
     ),
     "Phi": ("PhiConfig", "PhiForCausalLM", GROUPED),
-    "Phi, normalised": (
+    "Phi, normalized": (
         "PhiConfig",
         "PhiForCausalLM",
         SMALL | {"qk_layernorm": True, "partial_rotary_factor": 1.0},
@@ -375,7 +375,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         GROUPED | {"use_parallel_residual": True, "partial_rotary_factor": 0.5},
     ),
     "Cohere": ("CohereConfig", "CohereForCausalLM", GROUPED | {"logit_scale": 0.3}),
-    "Cohere, normalised": (
+    "Cohere, normalized": (
         "CohereConfig",
         "CohereForCausalLM",
         GROUPED | {"use_qk_norm": True, "attention_bias": True},
@@ -438,7 +438,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "AlbertForMaskedLM",
         SMALL | {"embedding_size": 8, "hidden_act": "gelu_new"},
     ),
-    "ELECTRA, factorised": (
+    "ELECTRA, factorized": (
         "ElectraConfig",
         "ElectraForMaskedLM",
         SMALL | {"embedding_size": 8},
@@ -844,7 +844,7 @@ def test_encoders_of_images_are_those_of_the_package(name: str, tmp_path: Path) 
     assert_layers(tmp_path, given, out)
     solution = solve(open_model(tmp_path, **given))
     steps = {step.name for step in solution.plan}
-    if "last_hidden_state" in out and name != "CLIP vision":  # it normalises one token alone
+    if "last_hidden_state" in out and name != "CLIP vision":  # it normalizes one token alone
         near(solution["Y"], out.last_hidden_state)
     if "logits" in out:
         near(solution["logits"], out.logits.unsqueeze(0))

@@ -22,7 +22,7 @@ WIDE, HIGH = 10.0, 20.0
 
 
 def letters(text: str, x: float, y: float, tilt: float = 0.0) -> list[Any]:
-    """Return a line as it is recognised: a box for each letter, none for spaces."""
+    """Return a line as it is recognized: a box for each letter, none for spaces."""
     found = []
     for place, letter in enumerate(text):
         left = x + WIDE * place
@@ -63,7 +63,7 @@ def recognised(text: str, middles: list[float], width: float, height: float) -> 
 
 
 def test_a_number_with_a_narrow_point_stays_one() -> None:
-    """As recognised on a practice page that Chromium printed: the last zero is further away."""
+    """As recognized on a practice page that Chromium printed: the last zero is further away."""
     lines = [recognised("-5.00", [6, 16.5, 25, 35, 53], 10, 35)]
     lines += [recognised("-4.24", [5.5, 15, 23, 32.5, 49.5], 10, 33)]
     assert [scans.laid_out([line], 0.0).strip() for line in lines] == ["-5.00", "-4.24"]

@@ -197,7 +197,7 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
 
     codes = {*KINDS, *(each.code.split(":")[0] for key in keys for each in key.all_recipes)}
     for code in rules.deductions:
-        # steps of other problems are recognised by their form
+        # steps of other problems are recognized by their form
         if not CODE.fullmatch(code) or (code not in codes and get_close_matches(code, codes, 1)):
             kind = code.split("-")[0]  # those of its kind are named first
             listed = sorted(codes, key=lambda each: (each.split("-")[0] != kind, each))

@@ -157,7 +157,7 @@ def check_tensors(state: Mapping[str, Any]) -> None:
         kind = str(getattr(tensor, "dtype", ""))
         is_whole = name.endswith("weight") and "int" in kind
         if not hasattr(tensor, "shape") or "qint" in kind or is_whole:
-            raise InputError(f"{quoted(name)} is quantised: pass the model before quantising it")
+            raise InputError(f"{quoted(name)} is quantized: pass the model before quantizing it")
 
 
 def _write_tensors(place: Path, tensors: Mapping[str, Any]) -> None:

@@ -256,7 +256,7 @@ def share(low: Matrix, high: Matrix) -> Interval:
 
 
 def _means(weights: Weights, values: Any) -> Interval:
-    """Return the means of values by weights that sum to 1; others are not normalised."""
+    """Return the means of values by weights that sum to 1; others are not normalized."""
     low, high = weights.low, weights.high
     least, most = ends_of(values)
     if low.shape[-1] != np.shape(least)[-2]:

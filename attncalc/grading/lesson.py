@@ -40,7 +40,7 @@ Variant = Mapping[str, tuple[Any, str]]
 _COLUMNS: Variant = {"layout": ("columns", "tokens are columns")}
 _OUT_IN: Variant = {"weights_layout": ("out-in", "weights are stored as (out, in)")}
 _UNSCALED: Variant = {"scale": ("none", "the scores are not scaled")}
-_CAUSAL: Variant = {"causal": (True, "a query sees keys up to its own place only")}
+_CAUSAL: Variant = {"causal": (True, "a causal mask is used")}
 VARIANTS: tuple[Variant, ...] = (
     _COLUMNS,
     _OUT_IN,

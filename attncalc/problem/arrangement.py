@@ -208,7 +208,7 @@ NEEDED = {
     HeadFields: "a head (W_out)",
     LatentFields: "a latent attention (W_DKV and W_KR)",
     LayerFields: "a layer of an encoder or a decoder",
-    NormalisationFields: "a normalisation",
+    NormalisationFields: "a normalization",
     PatchFields: "an image",
     ResidualFields: "a layer with an attention or a feed-forward part",
 }

@@ -76,7 +76,7 @@ def _parts(fields: Scope, tokens: str) -> Iterator[tuple[Part, str]]:
 MEMORY = "X2"
 """What a decoder's cross-attention reads: the outputs of an encoder."""
 MOST_AROUND = 2
-"""Parts that a layer may have with two normalisations for each."""
+"""Parts that a layer may have with two normalizations for each."""
 
 
 def parts_of_layers(fields: Scope, inner: Mapping[str, Scope], tokens: str) -> list[Placed]:
@@ -156,7 +156,7 @@ class _Layer:
             yield FEED_FORWARD, "", self.fields
 
     def _join(self, number: int, part: Part, side: str, own: Scope) -> None:
-        """Add a part between its normalisations and its residual connection."""
+        """Add a part between its normalizations and its residual connection."""
         before, norm = self.tokens, self.fields.norm
         count = 2 * number - 1 if norm == "around" else number
         if norm in ("pre", "around") or (norm == "pre-second" and number > 1):
@@ -190,7 +190,7 @@ class _Layer:
             self._add(NORMALISATION, "N_1", "1")
 
     def _check_parallel(self, insides: Sequence[object]) -> None:
-        """Refuse parallel parts that a layer does not have, or cannot normalise so."""
+        """Refuse parallel parts that a layer does not have, or cannot normalize so."""
         where = f"layer {self.prefix.rstrip('.')}: " if self.prefix else ""
         parallel, norm = self.fields.parallel, self.fields.norm
         if len(insides) <= 1:

@@ -70,7 +70,7 @@ class Problem(Outer):
     b_Q, b_K, b_V, b_O
         Biases, one number for each column of the weights.
     gamma_Q, beta_Q, gamma_K, beta_K
-        Gain and bias of queries and keys normalised by `qk_norm`: d_k numbers for all heads, or
+        Gain and bias of queries and keys normalized by `qk_norm`: d_k numbers for all heads, or
         d_k for each head.
     P, P1, P2, P3
         Positions that are added to X, X1, X2 or X3, of the same shape.

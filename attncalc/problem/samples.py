@@ -124,7 +124,7 @@ GROUPS = {
         Sample("equations/forgetting.json", "self", "a forget gate in the scores"),
         Sample("equations/stick-breaking.json", "self", "stick-breaking weights"),
         Sample("equations/hopfield.json", "self", "stored patterns, and their energy"),
-        Sample("equations/graph.json", "self", "nodes that attend to their neighbours"),
+        Sample("equations/graph.json", "self", "nodes that attend to their neighbors"),
         Sample("equations/linformer.json", "self", "keys and values projected to two"),
         Sample("equations/performer.json", "self", "random features of the softmax"),
         Sample("equations/fnet.json", "self", "the Fourier transform in place of attention"),

@@ -114,7 +114,7 @@ def _norm_in_words(problem: Attention) -> Iterator[str]:
     how += " of all heads together" if is_joint else ""
     eps = f"ε = {as_written(problem.norm_eps)} inside the root"
     before = ", before rope" if problem.positions == "rope" else ""
-    what = f"each head's queries and keys normalised {how}{before}"
+    what = f"each head's queries and keys normalized {how}{before}"
     yield f"{what} (qk_norm: {problem.qk_norm}), {eps}"
 
 
@@ -185,7 +185,7 @@ def _heads_in_words(problem: Attention) -> Iterator[str]:
 def _score_in_words(problem: Attention) -> Iterator[str]:
     """Yield the kind of score, if it is not a dot product or given."""
     if problem.start == "A":
-        yield "weights A are given: they are neither normalised nor rounded before they are used"
+        yield "weights A are given: they are neither normalized nor rounded before they are used"
     if problem.start == "S":
         yield "scores S are given"
     if problem.score == DOT:

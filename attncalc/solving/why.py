@@ -3,7 +3,7 @@
 The parts follow from the equation of the step: the terms of its sums, and of products and
 quotients that have a sum among them. The logarithm of a softmax weight is its score less the
 logarithm of the sum. `attributed` carries an entry back through a network to the outputs of its
-attentions and feed-forward parts; the scale of each normalisation is fixed (Elhage et al.,
+attentions and feed-forward parts; the scale of each normalization is fixed (Elhage et al.,
 *A Mathematical Framework for Transformer Circuits*, 2021).
 """
 
@@ -52,7 +52,7 @@ STOPS = ("O", "F_2")
 TOKENS = ("X", "X1")
 """Where a calculation begins, also if these are embedded tokens or patches."""
 FIXED = ("var", "ms")
-"""Steps that are the scale of a normalisation."""
+"""Steps that are the scale of a normalization."""
 
 
 class Part(NamedTuple):

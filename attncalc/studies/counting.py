@@ -28,7 +28,7 @@ MOST = 10**12
 MOST_REPEATED, MOST_STATED = 1_000_000, 200
 """The largest numbers of tokens of a problem, without and with its own equations."""
 KERNEL = 3
-"""Kernel of the convolution, and neighbours without a window, in the comparison of layers."""
+"""Kernel of the convolution, and neighbors without a window, in the comparison of layers."""
 OF_A_KIND = "layer", "formula", "multiply_adds", "sequential", "path"
 
 

@@ -137,7 +137,7 @@ def _looked_at(sought: _Sought) -> Matrix:
 
 
 def _brackets(values: Matrix, sought: _Sought) -> Iterator[_Bracket]:
-    """Yield between which neighbours those that have led lead no more."""
+    """Yield between which neighbors those that have led lead no more."""
     current: Matrix | None = None
     last = 0.0
     for value, weights in zip(values, sought.at(values), strict=True):

@@ -305,7 +305,7 @@ class Sheet(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """A page of an answer as a picture (PNG), and the text that was recognised on it."""
+    """A page of an answer as a picture (PNG), and the text that was recognized on it."""
 
     picture: bytes
     text: str
@@ -392,6 +392,8 @@ class DocumentWriter(Generic[T]):
     """How to see omitted parts."""
     words = catalogue(ENGLISH)
     """The language of the document that is written."""
+    is_titled = False
+    """Whether the document has a title, above the titles of its tables."""
 
     def say(self, text: str) -> str:
         """Return a heading or a label in the language of the document."""
@@ -403,7 +405,7 @@ class DocumentWriter(Generic[T]):
 
     def document(self, document: Document) -> Iterator[T]:
         """Yield a document in this form."""
-        self.words = catalogue(document.language)
+        self.words, self.is_titled = catalogue(document.language), bool(document.title)
         for part in document.parts:
             yield from self.write(part)
 

@@ -192,7 +192,7 @@ class _Latex(parts.DocumentWriter[str]):
         yield from map(_said, verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[str]:
-        yield rf"\section*{{{table.title}}}"
+        yield rf"\{'sub' if self.is_titled else ''}section*{{{in_latex(table.title)}}}"
         yield from (_said("; ".join(told)) for told in table.told)
 
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:

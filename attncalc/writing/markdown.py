@@ -118,7 +118,7 @@ class _Markdown(parts.DocumentWriter[str]):
         yield _bullets(verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[str]:
-        yield f"# {table.title}"
+        yield f"{'##' if self.is_titled else '#'} {table.title}"
         rows = [[escaped(text) for text in row] for row in table.rows]
         yield _piped([table.headings, ["---"] * len(table.headings), *rows])
 

@@ -190,6 +190,6 @@ class _Terminal(parts.DocumentWriter[Text]):
         ]
 
     def _sign(self, cell: parts.Cell) -> str:
-        """Return the sign that marks an entry without colours, after a blank."""
+        """Return the sign that marks an entry without colors, after a blank."""
         sign = cell.mark.sign if cell.mark else RANKS.get(cell.rank, "")
         return self.known(f" {sign}") if sign else ""

@@ -1,4 +1,4 @@
-"""Rows normalised: scores that become weights, and tokens over their features.
+"""Rows normalized: scores that become weights, and tokens over their features.
 
 Ioffe and Szegedy, *Batch Normalization* (2015), section 3, derives the gradients.
 """
@@ -116,7 +116,7 @@ class HeadsSquares(Operation):
 class Normalise(Operation):
     """Each token less its mean, over the root of its variance, times a gain, plus a bias.
 
-    It reads the tokens, their means (where they are centred), their variances, a gain and a bias
+    It reads the tokens, their means (where they are centered), their variances, a gain and a bias
     (where there are any). Ba et al., *Layer Normalization* (2016); Zhang and Sennrich, *Root Mean
     Square Layer Normalization* (2019), where nothing is taken off.
 
@@ -136,7 +136,7 @@ class Normalise(Operation):
     eps_field: str = "an eps"
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Normalise each row; refuse one that would be divided by 0."""
+        """Normalize each row; refuse one that would be divided by 0."""
         variance = matrices[1 + self.is_centred]
         if (row := _first_row(variance == -in_system_of(variance, self.eps))) is not None:
             raise InputError(

@@ -128,7 +128,7 @@ class _Counting:
         return size
 
     def _side(self, family: Family) -> None:
-        """Add an encoder or a decoder: its embedding, its layers and its last normalisation."""
+        """Add an encoder or a decoder: its embedding, its layers and its last normalization."""
         side = str(family.fixed["block"])
         own, dot = (f"{side} ", f"{side}.") if self.family.decoder else ("", "")
         heads = family.said["heads"](self.config, 0)
@@ -276,7 +276,7 @@ class _Counting:
             self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
 
     def _of_one_size(self, family: Family, heads: tuple[int, int, int]) -> None:
-        """Add the gains of normalised queries and keys: one for all heads, or one for each."""
+        """Add the gains of normalized queries and keys: one for all heads, or one for each."""
         kind, (*counts, width) = family.setting("qk_norm", self.config), heads
         if kind is None:
             return
@@ -359,7 +359,7 @@ class _Counting:
 
 
 def _gain_and_bias(family: Family, kind: str) -> tuple[str, ...]:
-    """Return the parameters of each normalisation of a kind: a LayerNorm may have no bias."""
+    """Return the parameters of each normalization of a kind: a LayerNorm may have no bias."""
     if not family.has_gains:
         return ()
     is_biased = not family.ends or "beta_out" in family.ends

@@ -449,7 +449,7 @@ def _masked(start: str, end: str, bias: str, activation: Said, norm: str = "Laye
 
 
 def _with_hidden(reads: str, classes: str = "classifier") -> Head:
-    """Return the head of ModernBERT for classes: a hidden layer, normalised, and the classes."""
+    """Return the head of ModernBERT for classes: a hidden layer, normalized, and the classes."""
     masked = _masked(
         "head.", classes, f"{classes}.bias", an_activation("classifier_activation"), "norm"
     )
@@ -896,7 +896,7 @@ _GPT_J: dict[str, Any] = {
 
 
 def _falcon_parallel(config: Config, layer: int) -> str:
-    """Return the arrangement of Falcon's layers: with one normalisation, with two, or in turn."""
+    """Return the arrangement of Falcon's layers: with one normalization, with two, or in turn."""
     is_new = config.is_so("new_decoder_architecture", False)
     norms = config.get("num_ln_in_parallel_attn", None)
     if is_new and norms in (None, 2):

@@ -134,9 +134,9 @@ class Family:
     part_factor
         The factor of what attentions and feed-forward parts give, before it is added.
     has_plain_end
-        Whether a normalisation without gain and bias follows the layers.
+        Whether a normalization without gain and bias follows the layers.
     gain_above
-        The number added to the gains of normalisations.
+        The number added to the gains of normalizations.
     asks
         The requirements for a config: keys, and their possible values, the first of which is the
         default.
@@ -160,9 +160,9 @@ class Family:
     key_heads
         The number of key heads; None if there are as many as query heads.
     has_gains
-        Whether its normalisations have gains.
+        Whether its normalizations have gains.
     own_gains
-        Whether each head has its own gains of normalised queries and keys.
+        Whether each head has its own gains of normalized queries and keys.
     fused
         How one array holds Q, K and V: the number of its equal blocks, and their order in each.
     weights_layout

@@ -50,7 +50,7 @@ _OF_ROUTERS = (
 )
 _LAST_OF_PARTS = ("W_O", "b_O", "W_2", "b_2", "W_s2")
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
-"""The names of gain and bias of a normalisation in old files from TensorFlow."""
+"""The names of gain and bias of a normalization in old files from TensorFlow."""
 _WHOLE = ("F32", "F64", "U8", "I64")
 _HALVES = {"F16": "float16", "BF16": "bfloat16", "I8": "int8"}
 
@@ -88,7 +88,7 @@ class Model:
         self.is_in_8_bits = isinstance(said, Mapping) and said.get("load_in_8bit") is True
         if said is not None and not self.is_in_8_bits:
             raise InputError(
-                f"{config.place}: its weights are quantised: of these, 8 bits of bitsandbytes and "
+                f"{config.place}: its weights are quantized: of these, 8 bits of bitsandbytes and "
                 "GGUF files are read"
             )
         self._open(folder, config, weights, row)
@@ -429,7 +429,7 @@ class Model:
         return self._tensor(first if self._stored(first) else before)
 
     def normalised(self) -> Fields:
-        """Return the normalisation after the last layer; {} if there is none."""
+        """Return the normalization after the last layer; {} if there is none."""
         if self.family.has_plain_end:
             width = self.weights.shape(self.root + self.family.tokens)[-1]
             return {"gamma_out": Owned(np.ones(width, np.float32))}
@@ -440,7 +440,7 @@ class Model:
         }
 
     def end(self, layout: str) -> Fields:
-        """Return the parts after the last layer: a normalisation, and a head if there is one.
+        """Return the parts after the last layer: a normalization, and a head if there is one.
 
         Parameters
         ----------
@@ -655,7 +655,7 @@ class Model:
     def _checked(self, name: str, array: Matrix) -> Matrix:
         if array.dtype.kind != "f":
             raise InputError(
-                f"{self.folder}: {quoted(name)} is of {array.dtype}: quantised weights are not read"
+                f"{self.folder}: {quoted(name)} is of {array.dtype}: quantized weights are not read"
             )
         return array
 

@@ -332,7 +332,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         yield _bullets(verdict.sentences, class_="verdict")
 
     def table(self, table: parts.Table) -> Iterator[Html]:
-        yield self._heading(0, table.title)
+        yield self._heading(int(self.is_titled), table.title)
         yield text_table(table.headings, table.rows, table.title)
 
     def sheet(self, sheet: parts.Sheet) -> Iterator[Html]:

@@ -34,7 +34,7 @@ ABOVE = 26.0
 FULL_FROM = 0.5
 """A largest weight from which the shades reach to 1; a smaller one ends the scale itself."""
 DEEP, MIDDLE = 0.69, 0.49
-"""Shades on which numbers have another colour, on light paper and on dark."""
+"""Shades on which numbers have another color, on light paper and on dark."""
 MOST_TOLD = 100
 """Number of weights that a description lists; more are too many to listen to."""
 
@@ -127,7 +127,7 @@ class Side(NamedTuple):
     is_left: bool
 
     def y(self, place: int) -> float:
-        """Return the height of a dot: the shorter column is centred on the longer."""
+        """Return the height of a dot: the shorter column is centered on the longer."""
         return TOP + self.pitch * (place + 0.5 + (self.rows - len(self.names)) / 2)
 
     @property

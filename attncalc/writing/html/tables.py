@@ -23,7 +23,7 @@ CUT = (
     "matrices in blocks."
 )
 LOOKS = {"most": "strong", "second": "em", "wrong": "strong"}
-"""How an entry looks that differs from others, without any colour."""
+"""How an entry looks that differs from others, without any color."""
 
 
 def matrix_table(

@@ -235,7 +235,7 @@ def figure_of(
 
 
 def furnish(axes: Axes, palette: Palette) -> None:
-    """Set two sides, and the colours of ticks, of an axes with curves or points."""
+    """Set two sides, and the colors of ticks, of an axes with curves or points."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(palette.rule)
     axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)

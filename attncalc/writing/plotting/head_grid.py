@@ -51,7 +51,7 @@ def draw_heads(walk: Walk, look: Look) -> figure.HouseFigure:
     panel = figure.panel_of("heads", *tracks, draw)
     bar = lambda axes, _: _bar(axes, palette)  # noqa: E731 - drawn in the figure
     mosaic = figure.with_column(panel, "bar", heatmap.BAR_WIDTH, bar)
-    footnote = "each square: queries down, keys across; the same colours for all heads"
+    footnote = "each square: queries down, keys across; the same colors for all heads"
     caption = figure.Caption(harmless(walk.title), footnote, _texts(walk))
     return figure.figure_of(mosaic, caption, palette, look.size)
 

@@ -1,4 +1,4 @@
-"""The heatmap: values as coloured cells, with their digits, and a bar of the colours."""
+"""The heatmap: values as colored cells, with their digits, and a bar of the colors."""
 
 import re
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ TITLE_GAP = 6.0
 NOT_WRITTEN = "{} weights are not written in the heatmap: the cells are too small"
 
 Scale = tuple[float, float]
-"""The values of the first and of the last colour."""
+"""The values of the first and of the last color."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def draw_heatmap(
     palette: Palette = LIGHT,
     proportion: float | None = None,
 ) -> LeftOut:
-    """Draw values as coloured cells on any axes of matplotlib, the first row on top.
+    """Draw values as colored cells on any axes of matplotlib, the first row on top.
 
     Returns the number of values that are not written, since they would be illegible.
 
@@ -199,7 +199,7 @@ def draw_bar(
     colours: str = WEIGHTS,
     alpha: float | None = None,
 ) -> None:
-    """Draw the colour bar on a separate axes; `alpha` is its opacity."""
+    """Draw the color bar on a separate axes; `alpha` is its opacity."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     bar = figure.colorbar(
@@ -249,7 +249,7 @@ def _on_dots(values: Matrix) -> dict[str, int]:
 
 
 def _in_dots(values: Matrix) -> Matrix:
-    """Return the means of neighbouring values, where there are more than an image has dots."""
+    """Return the means of neighboring values, where there are more than an image has dots."""
     for axis, size in enumerate(values.shape):
         if size > MOST_DOTS:
             edges = np.linspace(0, size, MOST_DOTS + 1).astype(np.intp)

@@ -1,4 +1,4 @@
-"""The options of a picture: its kind, its texts, its colours and its size."""
+"""The options of a picture: its kind, its texts, its colors and its size."""
 
 import math
 import re

@@ -179,7 +179,7 @@ class Columns:
         return max(len(self.inputs), len(self.outputs))
 
     def heights(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return the rows of the dots of a column; the shorter is centred next to the longer."""
+        """Return the rows of the dots of a column; the shorter is centered next to the longer."""
         return np.arange(float(len(names))) + (self.rows - len(names)) / 2
 
 

@@ -44,7 +44,7 @@ MOST_PIXELS = 400
 PALEST = 0.62
 """How light the darkest pixel is under the weights, for contrast."""
 COVER = 0.62
-"""How opaque the colour of a weight is, which lets the image through."""
+"""How opaque the color of a weight is, which lets the image through."""
 FRAME = 2.6
 """Points of the line around a patch."""
 FRAME_SHARE = 0.08
@@ -52,7 +52,7 @@ FRAME_SHARE = 0.08
 INSET = 0.05
 """How far inside its patch that line is, relative to its side."""
 RGB = 3
-"""Channels of an image that is drawn in colours."""
+"""Channels of an image that is drawn in colors."""
 NOT_WRITTEN = "{} weights are not written in the picture: the patches are too small"
 SHOWN_AS_ZERO = "{} weights are not written on the image: they show as {}"
 MOST_ZEROS = 64
