@@ -928,6 +928,40 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
         "DebertaV2ForSequenceClassification",
         DEBERTA | LOG_BUCKETS | {"num_labels": 3},
     ),
+    "DeBERTa-v2, own projections of distances": (
+        "DebertaV2Config",
+        "DebertaV2ForTokenClassification",
+        DEBERTA | LOG_BUCKETS | {"share_att_key": False, "type_vocab_size": 2},
+    ),
+    "DeBERTa-v2, distances on one side": (
+        "DebertaV2Config",
+        "DebertaV2ForMaskedLM",
+        DEBERTA | {"pos_att_type": "p2c", "position_biased_input": True, "legacy": False},
+    ),
+    "DeBERTa, the first": ("DebertaConfig", "DebertaModel", DEBERTA),
+    "DeBERTa, the first, of masked words": (
+        "DebertaConfig",
+        "DebertaForMaskedLM",
+        DEBERTA | {"pos_att_type": "c2p|p2c", "max_relative_positions": 5},
+    ),
+    "DeBERTa, the first, of masked words, c2p": (
+        "DebertaConfig",
+        "DebertaForMaskedLM",
+        DEBERTA
+        | {"pos_att_type": "c2p", "type_vocab_size": 2, "position_biased_input": True}
+        | {"legacy": False},
+    ),
+    "DeBERTa, the first, of classes": (
+        "DebertaConfig",
+        "DebertaForSequenceClassification",
+        DEBERTA | {"num_labels": 3, "hidden_act": "gelu_new", "pooler_hidden_act": "relu"},
+    ),
+    "DeBERTa without distances": (
+        "DebertaConfig",
+        "DebertaForTokenClassification",
+        DEBERTA
+        | {"relative_attention": False, "pos_att_type": None, "position_biased_input": True},
+    ),
     "ModernBERT": ("ModernBertConfig", "ModernBertModel", MODERN),
     "ModernBERT of masked words": (
         "ModernBertConfig",

@@ -6,7 +6,7 @@ Names and keys are those of the `transformers` library, whose classes define the
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
 from attncalc.reading.models.family import (
@@ -38,6 +38,16 @@ from attncalc.reading.models.rope import (
     remarks_on_share,
     scale_of_yarn,
 )
+
+
+def _linear(**letters: str) -> dict[str, str]:
+    """Return the fields of the weights and the biases of projections, by their names."""
+    return {
+        f"{name}.{end}": f"{kind}_{letter}"
+        for name, letter in letters.items()
+        for end, kind in (("weight", "W"), ("bias", "b"))
+    }
+
 
 _ENCODER = {"block": "encoder", "norm": "pre", "normalization": "layer"}
 _DECODER = {"block": "decoder", "norm": "pre", "causal": True}
@@ -376,40 +386,93 @@ def _tuned_or_chunked(config: Config, layer: int) -> list[str] | None:
     return [f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) * ({tuned})  # tuned by position"]
 
 
-def _disentangled(config: Config, layer: int) -> list[str]:
-    """Return the scores of DeBERTa-v2 and v3: of tokens, and of tokens with distances.
+class Distances(NamedTuple):
+    """How DeBERTa scores distances.
+
+    Parameters
+    ----------
+    kinds
+        "K" if queries score keys of distances (c2p), "Q" if keys score their queries (p2c).
+    span, most
+        Half of the rows of the table of distances, and the largest distance.
+    has_buckets, is_normed, is_shared
+        Whether far distances share rows, by logarithms; whether the table is normalized; and
+        whether its projections are those of tokens.
+    """
+
+    kinds: str
+    span: int
+    most: int
+    has_buckets: bool
+    is_normed: bool
+    is_shared: bool
+
+
+def distances(config: Config) -> Distances | None:
+    """Return how a DeBERTa of any version scores distances; None if it does not."""
+    kinds = config.get("pos_att_type", None) or []
+    kinds = [each.strip() for each in kinds.lower().split("|")] if isinstance(kinds, str) else kinds
+    if not config.is_so("relative_attention", False) and not kinds:
+        return None
+    if not config.is_so("relative_attention", False) or sorted(kinds) not in _KINDS_OF_DISTANCES:
+        raise config.wrong("pos_att_type", kinds, "c2p, p2c or both, with relative_attention true,")
+    most = config.get("max_relative_positions", -1)
+    most = most if type(most) is int and most > 0 else config.count("max_position_embeddings")
+    is_first = config.get("model_type") == "deberta"
+    buckets = -1 if is_first else config.number("position_buckets", -1)
+    return Distances(
+        "".join(x for x, kind in (("K", "c2p"), ("Q", "p2c")) if kind in kinds),
+        int(buckets) if buckets > 0 else most,
+        most,
+        buckets > 0,
+        not is_first and "layer_norm" in str(config.get("norm_rel_ebd", "none")),
+        not is_first and config.is_so("share_att_key", False),
+    )
+
+
+_KINDS_OF_DISTANCES = (["c2p"], ["p2c"], ["c2p", "p2c"])
+
+
+def _disentangled(config: Config, layer: int) -> list[str] | None:
+    """Return the scores of DeBERTa: of tokens, and of tokens with distances.
 
     He et al., *DeBERTa* (2021). Distances beyond half of the buckets are counted by logarithms.
     """
-    kinds = config.get("pos_att_type", None) or []
-    kinds = kinds.split("|") if isinstance(kinds, str) else kinds
-    if sorted(kinds) != ["c2p", "p2c"] or not config.is_so("share_att_key", False):
-        raise config.wrong("pos_att_type", kinds, "c2p and p2c, with share_att_key true,")
-    most, buckets = (config.get(k, -1) for k in ("max_relative_positions", "position_buckets"))
-    most = config.count("max_position_embeddings") if most < 1 else most
-    span, gap = (buckets, "far[i,j]") if buckets > 0 else (most, "abs(i - j)")
-    half = span // 2
+    if (found := distances(config)) is None:
+        return None
+    span, most, half = found.span, found.most, found.span // 2
+    gap = "far[i,j]" if found.has_buckets else "abs(i - j)"
     slot = f"min(max(({gap} if i > j else -{gap}) + {span}, 0), {2 * span - 1})"
     log = f"log(abs(i - j) / {half}) / log({most - 1} / {half}) * {half - 1}"
-    is_normed = "layer_norm" in str(config.get("norm_rel_ebd", "none"))
     eps = float(config.number("layer_norm_eps"))
     normed = f"(E_rel[p,a] - mu_rel[p]) / sqrt(var_rel[p] + {eps!r}) * gain_rel[a] + bias_rel[a]"
-    table = "N_rel" if is_normed else "E_rel"
+    table = "N_rel" if found.is_normed else "E_rel"
     made = [
         "mu_rel[p] = sum(E_rel[p,a] for a in d) / d",
         "var_rel[p] = sum((E_rel[p,a] - mu_rel[p]) ** 2 for a in d) / d",
         f"N_rel[p,a] = {normed}  # distances, normalized",
     ]
     far = f"abs(i - j) if abs(i - j) <= {half} else {half} + sum(1 for k in {half} if k < {log})"
+    heads = config.count("num_attention_heads")
+    width = config.count("hidden_size") // heads
+    place = f"h * {width} + c"
+    is_first = config.get("model_type") == "deberta"  # its keys of distances have no bias
+
+    def projected(x: str) -> str:
+        if found.is_shared:
+            return f"{x}_rel[h,p,c] = sum({table}[p,a] * W_{x}[h,a,c] for a in d) + b_{x}[h,0,c]"
+        bias = "" if is_first and x == "K" else f" + b_pos{x}[{place}]"
+        row = f"sum({table}[p,a] * W_pos{x}[{place},a] for a in d)"
+        return f"{x}_rel[h in {heads},p,c in {width}] = {row}{bias}"
+
+    tokens = {"K": "Q[h,i,c]", "Q": "K[h,j,c]"}
+    products = [f"{tokens[x]} * {x}_rel[h,{slot},c]" for x in found.kinds]
     return [
-        *(made if is_normed else ()),
-        *([f"far[i in n,j in n] = {far}  # distances in buckets"] if buckets > 0 else ()),
-        *(
-            f"{x}_rel[h,p,c] = sum({table}[p,a] * W_{x}[h,a,c] for a in d) + b_{x}[h,0,c]"
-            for x in "QK"
-        ),
-        f"S_scaled[h,i,j] = (S[h,i,j] + sum(Q[h,i,c] * K_rel[h,{slot},c] "
-        f"+ K[h,j,c] * Q_rel[h,{slot},c] for c in d_k)) / sqrt(3 * d_k)  # disentangled",
+        *(made if found.is_normed else ()),
+        *([f"far[i in n,j in n] = {far}  # distances in buckets"] if found.has_buckets else ()),
+        *map(projected, found.kinds),
+        f"S_scaled[h,i,j] = (S[h,i,j] + sum({' + '.join(products)} for c in d_k)) "
+        f"/ sqrt({1 + len(found.kinds)} * d_k)  # disentangled",
     ]
 
 
@@ -1450,6 +1513,65 @@ _WAV2VEC = Family(
     },
     remarks=lambda config: ("the convolutions of audio (feature_extractor) are not computed",),
 )
+_DEBERTA_V3 = replace(
+    _BERT,
+    title="DeBERTa-v3",
+    types=("deberta-v2",),
+    said={**_BERT.said, "equations": _disentangled},
+    optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
+    usual={"type_vocab_size": 0},
+    own={
+        **_linear(query_proj="Q", key_proj="K", value_proj="V"),
+        **_linear(pos_key_proj="posK", pos_query_proj="posQ"),
+    },
+    shared={
+        "E_rel": "encoder.rel_embeddings.weight",
+        "gain_rel": "encoder.LayerNorm.weight",
+        "bias_rel": "encoder.LayerNorm.bias",
+    },
+    heads={
+        "ForMaskedLM": replace(
+            _OF_MASKED,
+            tensors={
+                name: (
+                    *names,
+                    names[0].replace("cls.predictions.transform", "lm_predictions.lm_head"),
+                )
+                for name, names in _OF_MASKED.tensors.items()
+            }
+            | {"b_out": ("cls.predictions.bias", "lm_predictions.lm_head.bias")},
+        ),
+        "ForSequenceClassification": Head(
+            {
+                "W_pre": ("pooler.dense.weight",),
+                "b_pre": ("pooler.dense.bias",),
+                "W_out": ("classifier.weight",),
+                "b_out": ("classifier.bias",),
+            },
+            CLASSES,
+            "first",
+            says={"activation_pre": an_activation("pooler_hidden_act")},
+        ),
+        "ForTokenClassification": _as_classes("classifier", "all"),
+    },
+    asks={"conv_kernel_size": (0, None), "attention_head_size": (None,)},
+)
+_DEBERTA = (
+    _DEBERTA_V3,
+    replace(
+        _DEBERTA_V3,
+        title="DeBERTa",
+        types=("deberta",),
+        own={
+            **{"q_bias": "b_Q", "v_bias": "b_V", "pos_proj.weight": "W_posK"},
+            **_linear(pos_q_proj="posQ"),
+        },
+        shared={"E_rel": "encoder.rel_embeddings.weight"},
+        asks={"talking_head": (False,)},
+        biases=_biased("QVO12"),
+        fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
+    ),
+)
 FAMILIES = (
     Family(
         "GPT-2",
@@ -1787,45 +1909,7 @@ FAMILIES = (
         },
         asks={},
     ),
-    replace(
-        _BERT,
-        title="DeBERTa-v3",
-        types=("deberta-v2",),
-        said={**_BERT.said, "equations": _disentangled},
-        begins={n: each for n, each in _BERT.begins.items() if n.endswith("_E")},
-        positions="",
-        own={
-            f"{name}_proj.{end}": field
-            for name, x in (("query", "Q"), ("key", "K"), ("value", "V"))
-            for end, field in (("weight", f"W_{x}"), ("bias", f"b_{x}"))
-        },
-        shared={
-            "E_rel": "encoder.rel_embeddings.weight",
-            "gain_rel": "encoder.LayerNorm.weight",
-            "bias_rel": "encoder.LayerNorm.bias",
-        },
-        heads={
-            "ForMaskedLM": _OF_MASKED,
-            "ForSequenceClassification": Head(
-                {
-                    "W_pre": ("pooler.dense.weight",),
-                    "b_pre": ("pooler.dense.bias",),
-                    "W_out": ("classifier.weight",),
-                    "b_out": ("classifier.bias",),
-                },
-                CLASSES,
-                "first",
-                says={"activation_pre": an_activation("pooler_hidden_act")},
-            ),
-            "ForTokenClassification": _as_classes("classifier", "all"),
-        },
-        asks={
-            "relative_attention": (True,),
-            "position_biased_input": (False,),
-            "type_vocab_size": (0,),
-            "conv_kernel_size": (0, None),
-        },
-    ),
+    *_DEBERTA,
     replace(
         _BERT,
         title="ELECTRA",

@@ -121,6 +121,8 @@ class Family:
         The table of embeddings; "" if there is none.
     begins
         The tensors before the layers, by field.
+    optional
+        The key of each field of `begins` that is missing where a config says false, 0 or null.
     ends
         The tensors after the layers, by field; the first existing name counts.
     heads
@@ -191,6 +193,7 @@ class Family:
     said: Mapping[str, Said]
     tokens: str = ""
     begins: Mapping[str, str] = field(default_factory=dict)
+    optional: Mapping[str, str] = field(default_factory=dict)
     ends: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, Head] = field(default_factory=dict)
     positions: str = ""
@@ -231,6 +234,14 @@ class Family:
         outer = {key: each for key, each in config.values.items() if key != "architectures"}
         named = {key: config.values[key] for key in ("architectures",) if key in config.values}
         return Config(config.place, {**self.usual, **outer, **inner, **named})
+
+    def beginnings(self, config: Config) -> dict[str, str]:
+        """Return the tensors before the layers of a config, by field."""
+        return {
+            name: own
+            for name, own in self.begins.items()
+            if name not in self.optional or config.get(self.optional[name], True)
+        }
 
     @property
     def all_heads(self) -> Mapping[str, Head]:

@@ -600,7 +600,7 @@ class Model:
     def _beginnings(self, tokens: int, place: str) -> Fields:
         """Return the parts before the layers, with positions for each token."""
         made: Fields = {}
-        for name, own in self.family.begins.items():
+        for name, own in self.family.beginnings(self.config).items():
             is_stored = (
                 name != "P" or not self.family.has_sinusoids or self._stored(self.root + own)
             )
