@@ -971,6 +971,7 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
             "attention_bias": True,
             "mlp_bias": True,
             "classifier_bias": True,
+            "norm_bias": True,
             "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
         },
     ),
@@ -1049,7 +1050,6 @@ def test_8_bits_of_bitsandbytes_are_multiplied_by_the_scales_of_rows(tmp_path: P
 
 UNKNOWN: dict[str, dict[str, Any]] = {
     "Funnel": {"vocab_size": 50, "block_sizes": [1, 2], "d_model": 16, "n_head": 4, "d_head": 4},
-    "Deberta": SMALL,
     "Nystromformer": SMALL,
     "Splinter": SMALL,
     "Blenderbot": BART,

@@ -529,8 +529,9 @@ class Opened:
             return None
         name = self._said["type_ids"]
         types = _whole_numbers(name, self._given.type_ids)
-        if "W_type" not in self._first.family.beginnings(self._first.config):
-            title = self._first.family.title
+        family = self._first.family
+        if "W_type" not in family.present(self._first.config, family.begins):
+            title = family.title
             raise InputError(f"{name}: {title} has no token types: omit it")
         if len(types) != len(self.ids):
             raise InputError(

@@ -3,9 +3,11 @@
 Names and keys are those of the `transformers` library, whose classes define them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
@@ -40,13 +42,20 @@ from attncalc.reading.models.rope import (
 )
 
 
-def _linear(**letters: str) -> dict[str, str]:
+def _linear(
+    letters: Mapping[str, str] = MappingProxyType({}), kinds: tuple[str, str] = ("W", "b"),
+    **more: str,
+) -> dict[str, str]:  # fmt: skip
     """Return the fields of the weights and the biases of projections, by their names."""
     return {
         f"{name}.{end}": f"{kind}_{letter}"
-        for name, letter in letters.items()
-        for end, kind in (("weight", "W"), ("bias", "b"))
+        for name, letter in {**letters, **more}.items()
+        for end, kind in zip(("weight", "bias"), kinds, strict=True)
     }
+
+
+_normed = partial(_linear, kinds=("gamma", "beta"))
+"""The fields of the gains and the biases of normalisations, by their names."""
 
 
 _ENCODER = {"block": "encoder", "norm": "pre", "normalization": "layer"}
@@ -511,21 +520,33 @@ def _masked(start: str, end: str, bias: str, activation: Said, norm: str = "Laye
     return Head(tensors, MASKED, "all", says={"activation_pre": activation}, is_tied=True)
 
 
-def _with_hidden(reads: str, classes: str = "classifier") -> Head:
+_MODERN_HEAD = replace(
+    _masked("head.", "decoder", "decoder.bias", an_activation("classifier_activation"), "norm"),
+    optional={"b_pre": "classifier_bias", "beta_pre": "norm_bias", "b_out": "decoder_bias"},
+)
+
+
+def _with_hidden(reads: str) -> Head:
     """Return the head of ModernBERT for classes: a hidden layer, normalised, and the classes."""
-    masked = _masked(
-        "head.", classes, f"{classes}.bias", an_activation("classifier_activation"), "norm"
-    )
     pooling = {"cls": "first", "mean": "mean"}
     says = {
-        **masked.says,
+        **_MODERN_HEAD.says,
         "read": lambda config, layer: (
             pooling[config.one_of("classifier_pooling", pooling, "cls")]
             if reads == "first"
             else reads
         ),
     }
-    return replace(masked, gives=CLASSES, reads=reads, says=says, is_tied=False)
+    tensors = {
+        **_MODERN_HEAD.tensors,
+        "W_out": ("classifier.weight",),
+        "b_out": ("classifier.bias",),
+    }
+    optional = {name: key for name, key in _MODERN_HEAD.optional.items() if name != "b_out"}
+    return replace(
+        _MODERN_HEAD, tensors=tensors, gives=CLASSES, reads=reads, says=says, is_tied=False,
+        optional=optional,
+    )  # fmt: skip
 
 
 _GELU: Said = lambda config, layer: "gelu"  # noqa: E731 - a reader among others
@@ -594,28 +615,21 @@ _MASKED_ENCODERS = (
             ),
         },
         tokens="embeddings.tok_embeddings.weight",
-        begins={"gamma_E": "embeddings.norm.weight"},
-        ends={"gamma_out": "final_norm.weight"},
+        begins={"gamma_E": "embeddings.norm.weight", "beta_E": "embeddings.norm.bias"},
+        optional=dict.fromkeys(("beta_E", "beta_out"), "norm_bias"),
+        usual={"norm_bias": False, "classifier_bias": False},
+        ends={"gamma_out": "final_norm.weight", "beta_out": "final_norm.bias"},
         own={
-            "attn_norm.weight": "gamma_1",
-            "mlp_norm.weight": "gamma_2",
-            "attn.Wo.weight": "W_O",
-            "attn.Wo.bias": "b_O",
-            "mlp.Wi.weight": "W_13",
-            "mlp.Wi.bias": "b_13",
-            "mlp.Wo.weight": "W_2",
-            "mlp.Wo.bias": "b_2",
+            **_normed(attn_norm="1", mlp_norm="2"),
+            **_linear({"attn.Wo": "O", "mlp.Wi": "13", "mlp.Wo": "2"}),
         },
         heads={
-            "ForMaskedLM": _masked(
-                "head.", "decoder", "decoder.bias", an_activation("classifier_activation"), "norm"
-            ),
+            "ForMaskedLM": _MODERN_HEAD,
             "ForSequenceClassification": _with_hidden("first"),
             "ForTokenClassification": _with_hidden("all"),
             "ForQuestionAnswering": replace(_with_hidden("all"), labels=SPAN),
             "ForMultipleChoice": replace(_with_hidden("first"), labels=("this choice",)),
         },
-        asks={"norm_bias": (False,)},
     ),
     replace(
         _BERT,
@@ -764,6 +778,7 @@ _OF_POOLED_PATCHES = Head(
     POOLED,
     "all",
     says={"equations": _attention_pooled},
+    optional={"W_probe": "vision_use_head"},
 )
 _DINO = Family(
     "DINOv2",
@@ -1001,7 +1016,7 @@ def _exaone_positions(config: Config, layer: int) -> str | None:
 _COHERE: dict[str, Any] = {
     "biases": _biased("", attention_bias="QKVO"),
     "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_cohere_factor)},
-    "own_gains": True,
+    "own_gains": "each",
     **_LLAMA_NAMES,
 }
 _COHERE_FIXED = {
@@ -1022,7 +1037,7 @@ _OLMO_2 = Family(
     said=_LLAMA_SAID,
     heads=_llama_heads(),
     own=_OF_OUTPUTS,
-    own_gains=True,
+    own_gains="each",
     **_LLAMA_NAMES,
 )
 _SINCE_LLAMA = (
@@ -1273,7 +1288,7 @@ _WITH_EXPERTS = (
         heads=_llama_heads(),
         asks={"clip_qkv": (None,)},
         own=_EXPERTS,
-        own_gains=True,
+        own_gains="each",
         **_LLAMA_NAMES,
     ),
     Family(
@@ -1329,6 +1344,8 @@ _WITH_EXPERTS = (
             "shared_expert.up_proj.weight": "W_s3",
             "shared_expert.down_proj.weight": "W_s2",
         },
+        own_gains="none",
+        usual={"n_shared_experts": 1},
         inside="text_config",
         tower="language_model.model.",
         **{

@@ -435,9 +435,11 @@ class Model:
             return {"gamma_out": Owned(np.ones(width, np.float32))}
         return {
             name: _owned(self._gained(name, self._tensor(self.root + own)))
-            for name, own in self.family.ends.items()
-            if self._stored(self.root + own)
+            for name, own in self._present(self.family.ends)
         }
+
+    def _present(self, tensors: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+        return self.family.present(self.config, tensors).items()
 
     def end(self, layout: str) -> Fields:
         """Return the parts after the last layer: a normalisation, and a head if there is one.
@@ -600,7 +602,7 @@ class Model:
     def _beginnings(self, tokens: int, place: str) -> Fields:
         """Return the parts before the layers, with positions for each token."""
         made: Fields = {}
-        for name, own in self.family.beginnings(self.config).items():
+        for name, own in self._present(self.family.begins):
             is_stored = (
                 name != "P" or not self.family.has_sinusoids or self._stored(self.root + own)
             )
