@@ -606,6 +606,7 @@ SOURCE is a problem, a model's folder or its config.json; weights are not read.
             Flag("--batch NUMBER", "Sequences computed together.", STUDY, int, 1),
             Flag("--dtype TYPE", "fp64, fp32, bf16, fp16 or int8.", STUDY, str, "fp32"),
             Flag("--compare SOURCE", "Compare with the counts of another source.", STUDY),
+            FAMILY,
             Flag("--vary SIZE=RANGE", "Count at each value; of tokens, batch or a key.", STUDY),
             *OF_STUDIES,
         ),
