@@ -900,6 +900,31 @@ def test_encoders_of_audio_are_those_of_the_package(name: str, tmp_path: Path) -
         open_model(tmp_path, spectrogram=frames[:, 1:])
 
 
+def test_padded_frames_are_those_of_the_package(tmp_path: Path) -> None:
+    """They are 0 before the convolution of positions, and no frame attends to them."""
+    model = made("wav2vec2, pre-norm", tmp_path)
+    mask = torch.ones(1, 120, dtype=torch.long)
+    mask[0, 90:] = 0
+    seen: list[Any] = []
+    hook = lambda module, read, gave: seen.append(gave)  # noqa: E731 - one line
+    model.feature_extractor.register_forward_hook(hook)
+    with torch.no_grad():
+        wave = torch.randn(1, 120, generator=torch.manual_seed(2))
+        out = model(wave, attention_mask=mask, output_attentions=True)
+        frames = seen[0]
+        real = model._get_feature_vector_attention_mask(frames.shape[-1], mask)[0].bool().numpy()
+    assert 0 < real.sum() < len(real)
+    given: dict[str, Any] = {"spectrogram": frames.numpy(), "ignore": (~real).astype(int)}
+    solution = solve(open_model(tmp_path, **given))
+    found, expected = solution["Y"][real], out.last_hidden_state[0].numpy()[real]
+    assert np.abs(found - expected).max() < NEAR
+    weights = out.attentions[-1][0].numpy()[:, real]
+    assert np.abs(solution["A"][:, real] - weights).max() < NEAR
+    made("wav2vec2 of classes", tmp_path)
+    with pytest.raises(InputError, match="averages all tokens that are not padding"):
+        open_model(tmp_path, **given)
+
+
 MODERN = SMALL | {
     "local_attention": 4,
     "pad_token_id": 0,

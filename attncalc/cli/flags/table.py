@@ -182,7 +182,7 @@ FAMILY = Flag("--family ROW", "JSON that describes its family.", MODEL)
 OF_MODELS = (
     Flag("--tokens IDS", 'Token ids, e.g. "3, 7".', MODEL),
     Flag("--text TEXT", "Text; needs attncalc[models].", MODEL),
-    Flag("--spectrogram MATRIX", "Spectrogram (.npy): bands, frames.", MODEL),
+    Flag("--spectrogram MATRIX", "Audio (.npy): bands or features, frames.", MODEL),
     Flag("--decoder-tokens IDS", "Decoder token ids; shows decoder layers.", MODEL),
     Flag("--decoder-ignore MATRIX", "Padding mask of the decoder.", MODEL),
     FAMILY,
@@ -676,7 +676,7 @@ Sample: attncalc samples ids -o ids.json
             ),
             Flag("--tokens IDS", 'Token ids of the prompt, e.g. "3, 7".', MODEL),
             Flag("--text TEXT", "Text of the prompt; needs attncalc[models].", MODEL),
-            Flag("--spectrogram MATRIX", "Spectrogram (.npy): bands, frames.", MODEL),
+            Flag("--spectrogram MATRIX", "Audio (.npy): bands or features, frames.", MODEL),
             Flag("--decoder-tokens IDS", "First tokens of the decoder.", MODEL, unsaid="start"),
             FAMILY,
             *GENERATING,
