@@ -70,7 +70,7 @@ def count_described(folder: Path, family: Any, load: Load) -> Count:
 
 
 def _listed(layers: Sequence[int]) -> str:
-    """Return numbers of layers in words, such as "0, 2 to 5"."""
+    """Return numbers of layers as text, such as "0, 2 to 5"."""
     ends = [each for each in layers if each + 1 not in layers]
     starts = [each for each in layers if each - 1 not in layers]
     pairs = zip(starts, ends, strict=True)
