@@ -84,7 +84,8 @@ def open_model(
         The input of a ViT, (channels, rows, columns), scaled as by its processor; or an `.npy`
         file.
     spectrogram
-        The input of Whisper, (bands, frames), from its feature extractor; or an `.npy` file.
+        Of Whisper, (bands, frames) from its feature extractor; of wav2vec 2.0, (features, frames),
+        the output of its module `feature_extractor`: a column for each frame. Or an `.npy` file.
     decoder_tokens
         Token ids, (n,), of the decoder in a model with an encoder: then a layer of the decoder is
         returned, otherwise one of the encoder.
@@ -214,7 +215,7 @@ class Opened:
         self._begun: Fields = {}
         self._labels: Any = None
         self._stored: Matrix | None = None
-        self.first = 0
+        self.first = self._frames = 0
         self.ids: list[int] = self._ids()
         self.words: list[str] = self.named(self.ids) if self.ids else []
 
@@ -409,8 +410,12 @@ class Opened:
         """Whether each token of the shown part is padding."""
         own = self._given.decoder_ignore
         if self.model is self._first:
-            return _padding(self.ids, self._masks)
+            return self._is_padding_of_first
         return _padding(self.asks, {} if own is None else {"ignore": as_array(own)})
+
+    @property
+    def _is_padding_of_first(self) -> list[bool]:
+        return _padding(self.ids or range(self._frames), self._masks)
 
     @property
     def last(self) -> int:
@@ -423,6 +428,11 @@ class Opened:
 
     def _remark_on_padding(self, end: Fields) -> None:
         """Add remarks on padding: the token that the head reads, and the positions of tokens."""
+        if end.get("read") == "mean" and any(self._is_padding):
+            raise InputError(
+                f"{self.model.folder}: its head averages all tokens that are not padding, which no "
+                "field states: leave padding out, or show a layer"
+            )
         reads_last = end.get("read") == "last" and "read" not in self._alone
         if reads_last and self.last < len(self.asks) - 1:
             end["read"] = "all"
@@ -475,7 +485,8 @@ class Opened:
             return self._first.begin_image(_array("image", self._given.image), name)
         if self._what == "spectrogram":
             frames = _array("spectrogram", self._given.spectrogram)
-            return self._first.begin_spectrogram(frames, name)
+            self._frames = frames.shape[-1] if frames.ndim else 0
+            return self._first.begin_spectrogram(frames, name, self._is_padding_of_first)
         return self._first.begin(self.ids, name, self._types())
 
     def _types(self) -> list[int] | None:
@@ -484,8 +495,9 @@ class Opened:
             return None
         name = self._said["type_ids"]
         types = _whole_numbers(name, self._given.type_ids)
-        if "W_type" not in self._first.family.begins:
-            title = self._first.family.title
+        family = self._first.family
+        if "W_type" not in family.present(self._first.config, family.begins):
+            title = family.title
             raise InputError(f"{name}: {title} has no token types: omit it")
         if len(types) != len(self.ids):
             raise InputError(
