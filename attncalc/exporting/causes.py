@@ -45,8 +45,8 @@ def mistakes(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
 def _of_version(key: Key, course: Course, clauses: dict[str, int]) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     for name, before in steps_before(key, course).items():
-        points, ranges = ({each: of[each] for each in before} for of in (key.shown, key.ranges))
-        known = Known(key, key.slack, points, ranges)
+        points = {each: key.shown[each] for each in before}
+        known = Known(key, key.slack, points, {each: key.ranges[each] for each in before})
         finite = [
             each for each in made_instead(known, key.steps[name]) if np.isfinite(each[1]).all()
         ]

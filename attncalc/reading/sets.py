@@ -447,8 +447,7 @@ class _Names:
         """Return the student that a first line of a page names; its title names the problem."""
         listed = (self.paired(place, (line, lines[0])) for line in lines)
         found = {each for each in listed if isinstance(each, Paired) and each.problem != UNSAID}
-        (one, *others) = found or (None,)
-        return None if one is None or others else one._replace(how="name on the page")
+        return found.pop()._replace(how="name on the page") if len(found) == 1 else None
 
     def _named(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
         """Return the students in a name, each with its position: the longest names."""
