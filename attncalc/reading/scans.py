@@ -85,7 +85,7 @@ def read_file(place: str, expected: Expected | None) -> Answer:
     kind = next((kind for start, kind in STARTS.items() if data.startswith(start)), "")
     if not kind:
         return read_answer_bytes(data, place, expected)
-    if any(find_spec(each) is None for each in NEEDED):
+    if not is_installed():
         raise InputError(
             f"{place}: {kind} cannot be read: {CAN_BE_READ}; pip install 'attncalc[ocr]' adds the "
             "recognition of typeset pages"
@@ -94,9 +94,8 @@ def read_file(place: str, expected: Expected | None) -> Answer:
 
 
 def _scanned(data: bytes, place: str, expected: Expected | None) -> Answer:
-    """Return the answer on recognized pages, which a person is to compare with them."""
-    engine = _engine()
-    pages = [_page(picture, engine, place) for picture in _pictures(data, place)]
+    """Return the answer on recognised pages, which a person is to compare with them."""
+    pages = list(_recognised(data, place))
     text = "\n\n".join(page.text for page in pages)
     read = read_answer_bytes(text.encode(), f"{place}.txt", expected)
     why = "its numbers were recognized in a picture: compare them with it"
@@ -105,10 +104,24 @@ def _scanned(data: bytes, place: str, expected: Expected | None) -> Answer:
     return Scanned(**vars(answer), pages=tuple(pages))
 
 
+def _recognised(data: bytes, place: str) -> Iterator[ScannedPage]:
+    engine = _engine()
+    yield from (_page(picture, engine, place) for picture in _pictures(data, place))
+
+
+def is_installed() -> bool:
+    """Return whether the extra ocr is installed."""
+    return all(find_spec(each) is not None for each in NEEDED)
+
+
+def first_page(place: Path) -> list[str]:
+    """Return the recognised lines of the first page of a file."""
+    page = next(_recognised(read_bytes(place), str(place)), None)
+    return [] if page is None else page.text.splitlines()
+
+
 def codes_in(place: Path) -> str:
-    """Return what the QR code of each page of a file says; "" where the extra ocr is missing."""
-    if any(find_spec(each) is None for each in NEEDED):
-        return ""
+    """Return what the QR code of each page of a file says."""
     import cv2  # rapidocr brings it
     import numpy as np
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from attncalc.base.latex_text import LETTERS, in_latex
 from attncalc.writing import document as parts
+from attncalc.writing.html.qr import in_rules
 from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex_layout import (
     LINE,
@@ -112,7 +113,8 @@ class _Latex(parts.DocumentWriter[str]):
 
     def field(self, field: parts.Field) -> Iterator[str]:
         text = r"\hrulefill" if field.text is None else in_latex(field.text)
-        yield rf"\noindent {in_latex(_capital(self.say(f'{field.label}:')))} {text}\par"
+        label = in_latex(_capital(self.say(f"{field.label}:")))
+        yield rf"\noindent {label} {text}{in_rules(field.code)}\par"
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
         yield _said("; ".join(facts.texts))

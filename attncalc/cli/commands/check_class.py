@@ -31,11 +31,11 @@ from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.reading import read_problem
-from attncalc.reading.answers import read_answer
 from attncalc.reading.attempts import due_date, is_late
 from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_found
 from attncalc.reading.gradebook import SYSTEMS, Gradebook, read_gradebook
 from attncalc.reading.hints import hints_in
+from attncalc.reading.scans import read_file
 from attncalc.reading.sets import ClassSet, Paired, Unpaired, anonymous, pairs, read_set
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
@@ -353,7 +353,7 @@ def _attempt(key: Key, place: Path, rules: Rules, hides: bool) -> Marked:
     try:
         refuse_found(place, may_link=True)  # a file in a folder is not a link: see `pairs`
         with key.names_at_hand():
-            answer = replace(read_answer(place, key.expected), place=shown)
+            answer = replace(read_file(str(place), key.expected), place=shown)
         hinted = replace(rules, hints=hints_in(str(place)))
         return Marked(shown, mark(key, answer, hinted))
     except AttncalcError as error:

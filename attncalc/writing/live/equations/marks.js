@@ -360,6 +360,12 @@ export function mark(solution, typed) {
     ? script[name].map(({ kind }, k) => kind ?? said(all[name][k])) : Array.from(key.shown[name], () => "blank")]));
 }
 
+/** Which results of a step, each a range of every entry, give all written entries. */
+export function explaining(solution, typed, results) {
+  const { decimals: asked } = solution.rules, answers = readAnswers(typed, asked), slack = { cuts: false, asked: 9 };
+  return results.filter((range) => answers.every((each, k) => each.kind || isNear(each, Math.max(each.decimals, asked), range, k, slack, 1)));
+}
+
 /** The reported mark among those that several interpretations allow. */
 const said = (all) => MARKS.find((_, k) => all === 1 << k) ?? (all & ~(CORRECT | ROUNDING) ? "undecided" : "rounding");
 const merged = ([first, ...others]) => Object.fromEntries(Object.entries(first).map(([name, marks]) => [name, marks.map((all, k) => others.reduce((one, each) => one | each[name][k], all))]));
