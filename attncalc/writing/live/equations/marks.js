@@ -10,11 +10,11 @@ import { Refusal, readNumber } from "../numbers.js";
 import { toDouble } from "./exact.js";
 import { some } from "./parse.js";
 import { reach } from "./ranges.js";
-import { shownText, solve } from "./solve.js";
+import { shownText, sidesOf, solve } from "./solve.js";
 
 const RULES = ["half-away", "half-even", "truncate"], ROUNDINGS = ["display", "each-step"];
 const DUST = 1e-6, RELATIVE_DUST = 1e-13, LARGEST_CUT = 1 - 1e-9, MOST_CUT = 50, FLOATS = 4e-13, SCRIPTS = 1e-12; // as in grading/slack
-const FAR = 0.025, SURE = 3, SMALLEST_CUT_SHORT = 10, FEWEST_DIGITS = 3, MOST_DIGITS = 5, ON_A_DISPLAY = 4; // as in grading/accepted, digits and arranging
+const FAR = 0.025, SURE = 3, SMALLEST_CUT_SHORT = 10, FEWEST_DIGITS = 3, MOST_DIGITS = 5, ON_A_DISPLAY = 4, LARGEST_SCORE = 30; // as in grading/accepted, digits and arranging
 const MARKS = ["correct", "rounding", "follows", "matches-key", "precision", "wrong"];
 const CORRECT = 1, ROUNDING = 2, FOLLOWS = 4, MATCHES_KEY = 8, PRECISION = 16, WRONG = 32, ODD = MATCHES_KEY | PRECISION; // sets of marks are sums
 
@@ -303,9 +303,16 @@ function walk(key, script, { cuts, digits }, doubts, dusty) {
   function isFar(known, name, answers, marks) {
     const { low, high } = known.result(name, null, false), unit = 10 ** -key.asked;
     const largest = low.reduce((most, v) => (Number.isFinite(v) ? Math.max(most, Math.abs(v)) : most), 1);
-    const room = key.steps[name].step.role === "weights" ? FAR + unit : 2 * (FAR + unit) * largest;
-    const far = answers.filter(({ v }, k) => marks[k] === WRONG && (v < low[k] - room || v > high[k] + room)).length;
+    const isWeights = key.steps[name].step.role === "weights", room = isWeights ? FAR + unit : 2 * (FAR + unit) * largest, more = isWeights && key.isOfShares(name) ? ofSmallPowers(known, name, unit) : () => 0;
+    const far = answers.filter(({ v }, k) => marks[k] === WRONG && (v < low[k] - room - more(k) || v > high[k] + room + more(k))).length;
     return far > (marks.filter((all) => all & WRONG).length > 2 ? 1 : 0);
+  }
+
+  /** Small powers of e lose most of their digits. */
+  function ofSmallPowers(known, name, unit) {
+    const scores = known.read(Object.values(key.steps[name].step.inputs)[0], null, false).low, count = sidesOf(key.steps[name].matrix)[2], sums = [];
+    scores.forEach((s, k) => (sums[Math.floor(k / count)] = (sums[Math.floor(k / count)] ?? 0) + Math.exp(Math.min(s, LARGEST_SCORE))));
+    return (k) => (unit * (count + 1)) / Math.max(sums[Math.floor(k / count)], unit);
   }
 
   /** Store a step for later ones: computed values replace blanks. */
