@@ -86,13 +86,16 @@ def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str,
     fractions: how rational numbers are written; None for decimals.
     """
     steps = plan(problem)
+    return _facts(problem, fractions, steps) | {"steps": stated_steps(problem, steps)}
+
+
+def _facts(problem: Problem, fractions: Fractions | None, steps: Plan) -> dict[str, Any]:
     digits = digits_for(problem, steps)
     return {
         "settings": settings_data(problem),
         "digits": None if digits is None else digits._asdict(),
         "fractions": fractions,
         "given": {name: given_data(problem, name) for name in problem.names},
-        "steps": stated_steps(problem, steps),
     }
 
 
@@ -114,7 +117,7 @@ def page_data(
         }
         for key, other, steps, said in _plans(problem, others=others)
     }
-    return live_data(problem, fractions) | {
+    return _facts(problem, fractions, plan(problem)) | {
         "steps": [json.loads(each) for each in known],
         "plans": plans,
         "texts": list(texts),
@@ -224,8 +227,7 @@ def _shown(step: Step, problem: Problem) -> dict[str, Any]:
 def _conventions(problem: Problem) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the conventions of a plan under each rounding: several lines depend on it."""
     for rounding in (DISPLAY, EACH_STEP):
-        is_own = rounding == problem.rounding
-        yield rounding, conventions(problem if is_own else replace(problem, rounding=rounding))
+        yield rounding, conventions(problem, rounding)
 
 
 def key_of(problem: Problem) -> str:
