@@ -94,7 +94,7 @@ def read_file(place: str, expected: Expected | None) -> Answer:
 
 
 def _scanned(data: bytes, place: str, expected: Expected | None) -> Answer:
-    """Return the answer on recognised pages, which a person is to compare with them."""
+    """Return the answer on recognized pages, which a person is to compare with them."""
     pages = list(_recognised(data, place))
     text = "\n\n".join(page.text for page in pages)
     read = read_answer_bytes(text.encode(), f"{place}.txt", expected)
