@@ -287,7 +287,9 @@ def test_a_map_in_any_words_is_read_where_it_fits_the_weights(text: str) -> None
 @pytest.mark.parametrize(
     "text",
     ["Sentence: a b c", "to 1   to 2   to 3", "| 1 | 3 | 2 |\n| 2 | 3 | 1 |\n| 3 | 1 | 2 |",
-     "Exercise 1, page 2 of 3", "q1 = (1, 2)\nq2 = (2, 1)\nq3 = (3, 2)"],
+     "Exercise 1, page 2 of 3",
+     "<tr><td>1</td><td>2</td></tr>\n<tr><td>2</td><td>1</td></tr>\n<tr><td>3</td><td>2</td></tr>",
+     "q1 = (1, 2)\nq2 = (2, 1)\nq3 = (3, 2)"],
 )  # fmt: skip
 def test_other_numbers_are_not_a_map(text: str) -> None:
     lines = [*enumerate(text.split("\n"), start=1)]

@@ -1,7 +1,7 @@
 """Cuts of the numbers of a text: the best positions for the rows of a known matrix."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ STRIDES = 6
 GAPS = ((0, 0.0), (1, 0.1), (2, 0.3), (3, 0.6))
 JUMP = 1.5
 """The cost of skipped numbers between two rows, in agreeing entries."""
+TINY = 1e-9
 
 _INDEX = re.compile(
     r"(?<![\d.])\d ?(?:×|x|\\times) ?\d(?![\d.])"
@@ -203,6 +204,8 @@ def cuts(
 ) -> list[Cut]:
     """Return the best cut of each layout: rows, columns of a table, results, columns for rows.
 
+    Layouts in which fewer entries can agree are left out; a cut with fewer may be returned.
+
     Parameters
     ----------
     numbers
@@ -246,7 +249,7 @@ def cuts(
         for way in ("", ", columns as rows") if turned else ("",):
             own = agree[run].swapaxes(1, 2) if way else agree[run]
             is_seen = np.isfinite(key.T if way else key)
-            for rows, stride in _arrangements(own, is_seen, strides):
+            for rows, stride in _arrangements(own, is_seen, strides, least):
                 places = np.where(rows >= 0, run[rows], -1)
                 places = places.T if way else places
                 if not free[places[places >= 0]].all():
@@ -256,7 +259,9 @@ def cuts(
     return found
 
 
-def _arrangements(agree: Matrix, is_seen: Matrix, strides: int) -> Iterator[tuple[Matrix, int]]:
+def _arrangements(
+    agree: Matrix, is_seen: Matrix, strides: int, least: float
+) -> Iterator[tuple[Matrix, int]]:
     """Yield the best rows of a matrix among numbers, and the distance of the entries in a row.
 
     `agree` holds for each number whether it agrees with each entry; `is_seen` is false for masked
@@ -269,6 +274,8 @@ def _arrangements(agree: Matrix, is_seen: Matrix, strides: int) -> Iterator[tupl
             break
         columns = [agree[stride * j :][:starts, :, j] for j in range(width)]
         scores = np.sum(columns, axis=0, dtype=float).T
+        if not _can_be(scores, height * width, least):
+            continue
         spans = [stride * (width - 1) + 1] * (height - 1)
         for rows in (_in_order([*scores], spans), _beside(scores, stride, width)):
             if rows is not None:
@@ -280,9 +287,15 @@ def _arrangements(agree: Matrix, is_seen: Matrix, strides: int) -> Iterator[tupl
             np.sum([agree[j:, i, k][:count] for j, k in enumerate(own)], axis=0, dtype=float)
             for i, (own, count) in enumerate(zip(places, shortest, strict=True))
         ]
-        rows = _in_order(counts, [len(own) for own in places[:-1]])
+        can_be = _can_be(counts, is_seen.sum(), least)
+        rows = _in_order(counts, [len(own) for own in places[:-1]]) if can_be else None
         if rows is not None:
             yield np.where(is_seen, rows[:, None] + np.cumsum(is_seen, axis=1) - 1, -1), 1
+
+
+def _can_be(scores: Iterable[Matrix], size: int, least: float) -> bool:
+    """Return whether the best place of each row, wherever it is, makes enough entries agree."""
+    return float(sum(each.max(initial=0) for each in scores)) > least * size - TINY
 
 
 def _beside(scores: Matrix, stride: int, width: int) -> Matrix | None:

@@ -51,6 +51,7 @@ _WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"
 _BARS = re.compile(r"[|│\t]")
 _EQUALS, _VECTOR = re.compile(r"=(?!>)"), re.compile(r"[(\[] ?[-+]?\d+ ?[,;、 ]")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 
 
 class _Part(NamedTuple):
@@ -98,7 +99,7 @@ def map_by_weights(
     reader = _Reader(weights, labels)
     plain = (
         (line, unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES))
-        for line, text in lines[-MOST_LINES:]
+        for line, text in ((n, _TAG.sub(" ", own)) for n, own in lines[-MOST_LINES:])
     )
     short = [each for each in plain if len(each[1]) < LONGEST]
     listed = [(line, _NUMBERED.sub("", text)) for line, text in short]  # "1. output" or a list

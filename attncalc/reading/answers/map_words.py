@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
@@ -176,6 +177,7 @@ def _lexeme(kind: str, said: str) -> Lexeme:
     return Lexeme(kind, said)
 
 
+@lru_cache(maxsize=16_384)
 def _word(word: str) -> Lexeme:
     if word in _ORDINALS:
         return Lexeme("ordinal", str(_ORDINALS[word]))

@@ -13,10 +13,6 @@ _IN_CODE = {"A": "weights|attn|attention|alphas?|probs?|att|attention_weights|at
             "S": "scores|logits|scaled_scores|attn_scores", "V": "values|value",
             "Q": "queries|query", "K": "keys|key"}  # fmt: skip
 _VARIABLES = tuple((re.compile(rf"\b(?:{words})\b"), name) for name, words in _IN_CODE.items())
-_PRINTED = re.compile(
-    r"^(?:np\.|torch\.|sp\.|sympy\.)?(?:round|around|print|pprint|disp|display)\((.*?)"
-    r"(?:, ?(?:\d{1,2}|\w{1,20} ?= ?\w{1,20})){0,3}\)$"
-)
 _EVALUATED = re.compile(r"^(?:evalf|N|simplify|expand)(?:\[\d{1,2}\])?[\[(]([^\[\]]{1,80})[\])]$")
 _ROUNDED = re.compile(r"\b[Rr]ound[(\[]([A-Za-z]\w{0,20}), ?[\d.]{1,8}[)\]]")
 _TRANSPOSED = re.compile(r"([A-Za-z]\w{0,20}), ?transpose_b ?= ?True\)")
@@ -52,7 +48,7 @@ def step_of_expression(text: str) -> str | None:
     """
     if len(text) > LONGEST or not text.strip():
         return None
-    skeleton = _skeleton(_PRINTED.sub(r"\1", text.strip()))
+    skeleton = _skeleton(text.strip())
     if projected := _PROJECTED.match(skeleton):
         return (projected["a"] or projected["b"]).upper()
     return next((step for pattern, step in _PATTERNS if pattern.match(skeleton)), None)

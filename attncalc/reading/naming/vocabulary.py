@@ -160,6 +160,7 @@ def says_only_a_step(text: str) -> bool:
     return all(concept_of(word) or word in _BESIDE for word in words_of(text))
 
 
+@lru_cache(maxsize=16_384)
 def concept_of(word: str) -> str:
     """Return the meaning of a word in lower case without accents; "" if it is unknown."""
     if word in _CONCEPT:

@@ -40,8 +40,6 @@ _BEFORE = re.compile(
 )
 """A name and the matrix after it, without a sign between them."""
 _FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
-_REMARK = re.compile(rf"(?<!\s)\s{{2,}}+(?:#|%|//)\s*(?={GRID.pattern})")
-"""A comment with the result of a line of a program."""
 _ASIDE_EQUATION = re.compile(
     r"\([=≈] ?[-.,\d]{1,12}\)|"
     r"\((?=[^()=≈:]{0,40}(?:√|sqrt|d_?\{?[kvm]|\b(?:axis|dim|keepdims|dtype|n|m|h|k|byrow|nrow|ncol)\b)"
@@ -107,7 +105,6 @@ def clauses_of(text: str) -> list[Clause]:
 def _segments(text: str) -> list[str]:
     if len(text) > LONGEST:
         return [text]
-    text = _REMARK.sub(" = ", text)
     text = _CONDITION.sub(_hidden, _ASIDE_EQUATION.sub(_hidden, text))
     text = _VERB.sub("=", _UNEQUAL.sub("≠", text))
     if not _RELATION.search(text) and (match := _BEFORE.fullmatch(text.strip())):
