@@ -18,6 +18,7 @@ from attncalc.reading.answers.answer import (
 )
 from attncalc.reading.answers.collecting import collected
 from attncalc.reading.answers.corrected import with_corrected
+from attncalc.reading.answers.doubting import questioned
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
@@ -108,6 +109,8 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = _turned_alike(matrices, expected, found)
     _tell_columns(matrices, expected, found)
     matrices = with_corrected(plain, matrices, expected, found)
+    search = partial(witnessed, plain, found, expected, named, beside)
+    matrices = questioned(matrices, expected, found, search)
     faults += [*found.faults, *faults_in(matrices)]
     _take_map_by_weights(plain, matrices, expected, found, of_map)
     unread = tuple(sorted(found.unread, key=lambda each: each.line))

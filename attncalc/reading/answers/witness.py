@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import groupby, pairwise
 
@@ -108,6 +109,8 @@ def witnessed(
     is_left = any(each.could_be_matrix for each in found.unread)
     if not is_left and all(_is_settled(matrices.get(n), k) for n, k in expected.steps.items()):
         return matrices
+    keys, expected = expected.steps, _stacked(expected)
+    matrices = {n: _as_stack(each, keys.get(n)) for n, each in matrices.items()}
     text = _DRAWN.sub(" ", _without_discarded(text, found))
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
         witness = Witness(each, found, expected, named, beside)
@@ -117,7 +120,38 @@ def witnessed(
         missing = {n: key for n, key in expected.steps.items() if n not in matrices}
         witness.list_announced(missing)
     _list_work_like(found, missing, beside)
-    return matrices
+    return {n: _as_heads(each, keys.get(n)) for n, each in matrices.items()}
+
+
+def _stacked(expected: Expected) -> Expected:
+    """Return the steps with the rows of each head below those of the head before it."""
+    keys, follows = expected.steps, expected.follows
+    if all(key.ndim == 2 for key in keys.values()):
+        return expected
+
+    def following(own: Mapping[str, Matrix]) -> Mapping[str, Matrix]:
+        whole = {name: each.reshape(keys[name].shape) for name, each in own.items()}
+        found = follows(whole) if follows is not None else {}
+        return {name: _stack(each) for name, each in found.items()}
+
+    return replace(expected, steps={n: _stack(key) for n, key in keys.items()}, follows=following)
+
+
+def _stack(matrix: Matrix) -> Matrix:
+    return matrix.reshape(-1, matrix.shape[-1])
+
+
+def _as_stack(written: WrittenMatrix, key: Matrix | None) -> WrittenMatrix:
+    """Return a step with several heads as one matrix, if all of it was read."""
+    is_whole = key is not None and key.ndim == 3 and written.shape == key.shape
+    return written.arranged(_stack) if is_whole and not written.problem else written
+
+
+def _as_heads(written: WrittenMatrix, key: Matrix | None) -> WrittenMatrix:
+    """Return a step with several heads as its heads again."""
+    if key is None or key.ndim != 3 or written.shape != _stack(key).shape:
+        return written
+    return written.arranged(lambda each: each.reshape(key.shape))
 
 
 def _is_settled(written: WrittenMatrix | None, key: Matrix) -> bool:
