@@ -18,6 +18,8 @@ from attncalc.reading.answers.keeping import Collected
 
 SOUND = 0.5
 """The share of right entries above which a wrong entry is a mistake, and not a misreading."""
+LONGEST = 200
+"""The length of the text of a doubtful step in a list of what is not read."""
 LEAST = 2
 """The smallest number of entries of a later step that contradicts an earlier one."""
 OFF = 0.05
@@ -31,26 +33,32 @@ def questioned(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected, search: Search
 ) -> dict[str, WrittenMatrix]:
     """Return the matrices, with doubtful ones read elsewhere or listed as not read."""
-    read = dict(matrices)
-    follows = _follows(read, expected)
-    for name in [n for n in expected.steps if n in read]:
-        if not _is_off(name, read[name], expected, follows):
-            continue
-        taken, remarks = [*found.taken], [*found.remarks]
-        unread = [*found.unread]
-        others = {n: each for n, each in read.items() if n != name}
-        found.taken[:] = [each for each in taken if each.step != name]
-        other = search(others).get(name)
-        if other is not None and _agrees(other, expected.steps[name]):
-            read[name] = other
-            continue
-        found.taken[:], found.remarks[:], found.unread[:] = taken, remarks, unread
-        if why := _contradiction(name, read, expected):
-            line = next((each.line for each in taken if each.step == name), 0)
-            text = "; ".join(each.text for each in taken if each.step == name)[:200]
-            found.unread.append(Unread(line, text, f"it may not be {name}: {why}", True))
-            del read[name]
-    return read
+    follows = _follows(matrices, expected)
+    off = {n for n in expected.steps if n in matrices and _is_off(n, matrices[n], expected, follows)}
+    if not off:
+        return dict(matrices)
+    before = [*found.taken], [*found.unread], [*found.remarks]
+    elsewhere = search(_without(off, matrices, found))
+    right = {n for n in off if n in elsewhere and _agrees(elsewhere[n], expected.steps[n])}
+    found.taken[:], found.unread[:], found.remarks[:] = before
+    doubts = {n: _contradiction(n, matrices, expected) for n in off - right}
+    for name in [each for each in doubts if doubts[each]]:
+        own = [each for each in found.taken if each.step == name]
+        text, line = "; ".join(each.text for each in own)[:LONGEST], min((e.line for e in own), default=0)
+        why = f"it may not be {name}: {doubts[name]}"
+        found.unread.append(Unread(line, text, why, could_be_matrix=True))
+        right.add(name)
+    return dict(search(_without(right, matrices, found))) if right else dict(matrices)
+
+
+def _without(
+    names: set[str], matrices: Mapping[str, WrittenMatrix], found: Collected
+) -> Mapping[str, WrittenMatrix]:
+    """Return a reading without some steps, and remove the notes about them."""
+    found.taken[:] = [each for each in found.taken if each.step not in names]
+    said = tuple(f": read as {name}, " for name in names)
+    found.remarks[:] = [each for each in found.remarks if not any(one in each for one in said)]
+    return {name: each for name, each in matrices.items() if name not in names}
 
 
 def _is_off(
@@ -90,21 +98,20 @@ def _follows(read: Mapping[str, WrittenMatrix], expected: Expected) -> Mapping[s
 def _contradiction(name: str, read: Mapping[str, WrittenMatrix], expected: Expected) -> str:
     """Return why a reading is impossible beside the rest of the answer, or ""."""
     written, key = read[name], expected.steps[name]
-    if written.shape == key.shape and expected.follows is not None:
-        if np.isnan(written.values).any():
-            return ""
-        of_it = expected.follows({name: written.values})
-    else:
-        of_it = {}
+    is_of_shape = written.shape == key.shape
+    if expected.follows is None or (is_of_shape and np.isnan(written.values).any()):
+        return ""
+    # of another shape, anything that depends on it
+    other = written.values if is_of_shape else key + np.arange(key.size).reshape(key.shape) + 1.0
+    of_it = expected.follows({name: other})
     order = [*expected.steps]
     for later in order[order.index(name) + 1 :]:
-        if later not in read or expected.steps[later].size < LEAST:
+        right = expected.steps[later]
+        if later not in read or later not in of_it or right.size < LEAST:
             continue
-        if _agrees(read[later], expected.steps[later]) and (
-            not of_it or (later in of_it and not near(of_it[later], expected.steps[later]).all())
-        ):
+        if _agrees(read[later], right) and not near(of_it[later], right).all():
             return f"{later} is right, and does not follow from it"
-    if own_name(name) == "A" and written.shape == key.shape and _are_no_weights(written, key):
+    if own_name(name) == "A" and is_of_shape and _are_no_weights(written, key):
         return "these are no weights"
     return ""
 

@@ -47,7 +47,7 @@ from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
 from attncalc.reading.plain.corrections import with_corrections
 from attncalc.reading.plain.grids import Line
-from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
+from attncalc.reading.plain.marks import MASKED, MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.sentence_rows import with_counted_rows, with_rows, without_senders
@@ -58,13 +58,17 @@ from attncalc.reading.plain.topics import with_topics
 MOST_FAULTS = 100
 ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
 """The number of matrices with rows for columns that are a habit, and not a mistake."""
-_MASKED = ("x", "X", "×", "*", "/", "-", "--", "---", "–", "—")
-"""Signs that people write for masked entries."""
 _MINUS = re.compile(r"⁻(?=[.\d])")
 """The raised minus of a calculator before a digit that is not raised."""
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
 _EXPLICIT = re.compile(r"= ?\[")
 """A matrix in brackets behind its name: its shape is meant."""
+_ILLEGIBLE = re.compile(
+    r"([\d|&;,\[(\]?][ \t]{1,20})(?:\[[^\W\d_]{3,20}\]|[#█▒░▓■]{2,20}"
+    r"|[\[(<](?:illegible|unreadable|smudged?|stain|unleserlich|illisible|illeggibile|ilegible"
+    r"|nieczytelne|неразборчиво|判読不能|看不清)[\])>])(?=[ \t]{0,20}(?:[-\d|&;,\])\n]|$))"
+)
+"""What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
@@ -166,14 +170,15 @@ def _take_map_by_weights(
 
 
 def _with_ascii_digits(text: str) -> str:
-    """Return a text with digits, separators and raised minus signs of any script as ASCII.
+    """Return a text with digits, separators and signs of any script as ASCII; ? is illegible.
 
     Examples
     --------
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')
     """
-    text = _MINUS_WORD.sub("-", _MINUS.sub("-", text))
+    text = text.replace("\\[Infinity]", "∞")
+    text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(r"\1?", text)))
     if not _OTHER_DIGIT.search(text):
         return text
     text = _OTHER_DIGIT.sub(lambda each: str(unicodedata.decimal(each[0])), text)
@@ -449,7 +454,7 @@ def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
         return part
     rows = [
         [
-            "-inf" if value == -np.inf and cell.strip() in _MASKED else cell
+            "-inf" if value == -np.inf and cell.strip() in MASKED else cell
             for cell, value in zip(row, values, strict=False)
         ]
         for row, values in zip(part.rows, key, strict=True)

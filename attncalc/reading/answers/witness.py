@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache
 from itertools import groupby, pairwise
 
@@ -18,6 +19,7 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import (
+    IN_FULL,
     Entry,
     Taken,
     Unread,
@@ -29,7 +31,7 @@ from attncalc.reading.answers.expected import NEAR, Expected
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_COMMENT, IN_SENTENCE, NO_NAME, PROSE
 from attncalc.reading.plain.corrections import is_correction
-from attncalc.reading.plain.marks import COLUMN, COMMA
+from attncalc.reading.plain.marks import COLUMN, COMMA, MASKED
 
 ENOUGH = 0.75
 """The share of entries that must agree for a cut to be a step."""
@@ -306,9 +308,9 @@ class Witness:
         """Read a later version of a step whose numbers are all right, where an earlier is not."""
         for name, key in self.expected.steps.items():
             written, own = read.get(name), self.own.get(name)
-            if written is None or not own or written.shape != key.shape or key.size <= FEW:
+            if written is None or not own or written.shape != key.shape or key.size < FEW:
                 continue
-            if not ENOUGH <= near(written.values, key).mean() < 1:
+            if not WRONG < near(written.values, key).mean() < 1:
                 continue
             later = self.free & (np.arange(len(self.numbers)) > max(own))
             found = cuts(self.numbers, key, later, turned=False, least=1)
@@ -684,10 +686,17 @@ class Witness:
         lines = {number.line for number in numbers}
         for line in sorted(lines):
             self.found.taken.append(Taken(line, line, name, because, self.lines[line - 1]))
-        return matrix_of_entries(
-            [[[self.numbers[k].entry if k >= 0 else Entry("") for k in row] for row in cut.rows]],
-            f"line {first}",
-        )
+        rows = [
+            [self.numbers[k].entry if k >= 0 else self._left_out(row) for k in row]
+            for row in cut.rows
+        ]
+        return matrix_of_entries([rows], f"line {first}")
+
+    def _left_out(self, row: list[int]) -> Entry:
+        """Return the masked score that a row has no number for: -∞ if it has a sign for each."""
+        here = self.lines[self.numbers[max(row)].line - 1]
+        signs = sum(here.split().count(sign) for sign in MASKED)
+        return Entry("-inf", Decimal("-Infinity"), IN_FULL) if signs == row.count(-1) else Entry("")
 
     def without_witnessed(self, read: Mapping[str, WrittenMatrix]) -> None:
         """Remove from the unread parts those that are read: results of a step, or repetitions."""
