@@ -12,7 +12,7 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import Unread, WrittenMatrix
-from attncalc.reading.answers.cuts import near
+from attncalc.reading.answers.cuts import near, numbers_of
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
 
@@ -59,6 +59,25 @@ def _without(
     said = tuple(f": read as {name}, " for name in names)
     found.remarks[:] = [each for each in found.remarks if not any(one in each for one in said)]
     return {name: each for name, each in matrices.items() if name not in names}
+
+
+def leave_noise(
+    matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
+) -> None:
+    """Note that unread numbers are no step, if all that was read is right and they fit no other.
+
+    They fit a missing step if half of its entries, or of one of its rows, are among them.
+    """
+    keys = expected.steps
+    if not matrices or not all(n in keys and _agrees(e, keys[n]) for n, e in matrices.items()):
+        return
+    unread = [each for each in found.unread if each.could_be_matrix]
+    values = [np.array([n.value for n in numbers_of(each.text)]) for each in unread]
+    said = np.concatenate([np.zeros(0), *values])
+    for name in [each for each in keys if each not in matrices]:
+        if near(said[:, None], keys[name].ravel()).any(axis=0).mean() > SOUND or not said.size:
+            return
+    found.unread[:] = [each._replace(could_be_matrix=False) for each in found.unread]
 
 
 def _is_off(

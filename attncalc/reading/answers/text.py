@@ -17,8 +17,8 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.collecting import collected
-from attncalc.reading.answers.corrected import with_corrected
-from attncalc.reading.answers.doubting import questioned
+from attncalc.reading.answers.corrected import quoted_lines, with_corrected
+from attncalc.reading.answers.doubting import leave_noise, questioned
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
@@ -104,6 +104,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     if document.is_full:
         why = f"only the first {MOST_GRIDS:,} matrices in brackets are looked at"
         found.unread.append(Unread(0, "…", why, could_be_matrix=True))
+    _leave_quoted(quoted_lines(plain), found)
     place_loose(found, expected)
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
@@ -115,6 +116,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = with_corrected(plain, matrices, expected, found)
     search = partial(witnessed, plain, found, expected, named, beside)
     matrices = questioned(matrices, expected, found, search)
+    leave_noise(matrices, expected, found)
     faults += [*found.faults, *faults_in(matrices)]
     _take_map_by_weights(plain, matrices, expected, found, of_map)
     unread = tuple(sorted(found.unread, key=lambda each: each.line))
@@ -404,6 +406,17 @@ def _matrices(
             continue
         matrices[name] = matrix_of(latest, expected.shape(name), expected.by_columns)
     return matrices
+
+
+def _leave_quoted(lines: set[int], found: Collected) -> None:
+    """Remove the steps of a quoted mail that the mail itself states whole."""
+    own = {part.name for part in found.parts if part.is_whole and part.line not in lines}
+    old = [part for part in found.parts if part.line in lines and part.name in own]
+    found.parts = [part for part in found.parts if part not in old]
+    places = {(part.line, part.what) for part in old}
+    for i, each in enumerate(found.taken):
+        if (each.line, each.what) in places:
+            found.taken[i] = each._replace(what="", how="an older version, quoted")
 
 
 def _as_corrections(parts: list[Part], expected: Expected) -> list[Part]:
