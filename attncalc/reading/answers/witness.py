@@ -317,6 +317,7 @@ class Witness:
             whole = next((c for c in found if c.share == 1 and self._is_close(c)), None)
             if whole is not None and not self._is_factor(whole):
                 read[name] = self._taken(name, whole, f"it is a later version of {name}")
+                self.left -= own
 
     def _take_copies(self, matrix: Matrix) -> None:
         """Remove from the free numbers those that copy a given matrix."""
@@ -668,7 +669,7 @@ class Witness:
     def _taken(self, name: str, cut: Cut, because: str) -> WrittenMatrix:
         """Return the matrix of a cut; its numbers are marked as used, and a remark is added."""
         if name in self.own and not self._is_guess(name):
-            self.free[[*self.own[name]]] = True
+            self.free[[*self.own[name].difference(self.witnessed)]] = True
             self.left |= self.own[name] - {*cut.places}
             rows = {number for row in self.rows.get(name, []) for number in row}
             self.left |= rows - {*cut.places}
@@ -712,7 +713,7 @@ class Witness:
                 self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
             elif not each.could_be_matrix or not self._is_read(each, read):
                 left.append(each)
-        self.found.unread[:] = [*left, *self._left_over()]
+        self.found.unread[:] = [*left, *self._left_over(read)]
 
     def _product(self, own: list[Number], read: Mapping[str, WrittenMatrix]) -> str:
         """Return the first of known matrices whose numbers follow one another, or ""."""
@@ -798,7 +799,8 @@ class Witness:
             rows = [row[1:] for row in rows]  # it may count its row
         own = [number for row in rows for number, _ in row]
         is_power = self._are_powers(own, read)
-        if is_power.sum() > 1 and is_power[[bool(each.entry.decimals) for each in own]].all():
+        are_decimals = [bool(each.entry.decimals) for each in own]
+        if is_power.sum() > 1 and is_power[are_decimals].mean() >= ENOUGH:
             return True
         is_result = np.array([n.is_last and not label for row in rows for n, label in row], bool)
         if not is_result.any():
@@ -844,8 +846,11 @@ class Witness:
             if self.values[start : start + len(own)].tolist() == values:
                 yield slice(start, start + len(own))
 
-    def _left_over(self) -> Iterator[Unread]:
-        """Yield the numbers that were read as part of a step, and are not part of its cut."""
+    def _left_over(self, read: Mapping[str, WrittenMatrix]) -> Iterator[Unread]:
+        """Yield the numbers that were read as part of a step, and are not part of its cut.
+
+        Powers of e, and their sums, are work beside the weights.
+        """
         left = [self.numbers[place] for place in sorted(self.left) if self.free[place]]
         counted = {line for line, own in self._by_line(self.numbers) if _are_counts(own)}
         counted |= {
@@ -859,7 +864,8 @@ class Witness:
         could_be = len({each.line for each in behind}) > 1  # a column, not a count of rows
         for line, numbers in self._by_line(left):
             text = " ".join(each.entry.text for each in numbers)
-            yield Unread(line, text, BESIDE, could_be)
+            are_powers = self._are_powers(numbers, read).all()
+            yield Unread(line, text, BESIDE, could_be and not are_powers)
 
     @staticmethod
     def _by_line(numbers: list[Number]) -> Iterator[tuple[int, list[Number]]]:
