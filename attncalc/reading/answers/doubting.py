@@ -5,6 +5,7 @@ more in all numbers that no other step uses. If it is not found, and the rest of
 contradicts the reading, the step is listed as not read: nobody is accused of it.
 """
 
+import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -25,6 +26,8 @@ LEAST = 2
 OFF = 0.05
 """How far a weight, or its share of the sum of a row, may be off by rounding."""
 
+_DIGITS = re.compile(r"\d+")
+
 Search = Callable[[Mapping[str, WrittenMatrix]], Mapping[str, WrittenMatrix]]
 """Searches the steps that are missing in a reading, in numbers that no step of it uses."""
 
@@ -34,7 +37,8 @@ def questioned(
 ) -> dict[str, WrittenMatrix]:
     """Return the matrices, with doubtful ones read elsewhere or listed as not read."""
     follows = _follows(matrices, expected)
-    off = {n for n in expected.steps if n in matrices and _is_off(n, matrices[n], expected, follows)}
+    read = [name for name in expected.steps if name in matrices]
+    off = {name for name in read if _is_off(name, matrices[name], expected, follows)}
     if not off:
         return dict(matrices)
     before = [*found.taken], [*found.unread], [*found.remarks]
@@ -44,7 +48,8 @@ def questioned(
     doubts = {n: _contradiction(n, matrices, expected) for n in off - right}
     for name in [each for each in doubts if doubts[each]]:
         own = [each for each in found.taken if each.step == name]
-        text, line = "; ".join(each.text for each in own)[:LONGEST], min((e.line for e in own), default=0)
+        text = "; ".join(each.text for each in own)[:LONGEST]
+        line = min((each.line for each in own), default=0)
         why = f"it may not be {name}: {doubts[name]}"
         found.unread.append(Unread(line, text, why, could_be_matrix=True))
         right.add(name)
@@ -75,7 +80,10 @@ def leave_noise(
     values = [np.array([n.value for n in numbers_of(each.text)]) for each in unread]
     said = np.concatenate([np.zeros(0), *values])
     for name in [each for each in keys if each not in matrices]:
-        if near(said[:, None], keys[name].ravel()).any(axis=0).mean() > SOUND or not said.size:
+        size = keys[name].size
+        if near(said[:, None], keys[name].ravel()).any(axis=0).mean() >= SOUND or any(
+            "[" in each.text and len(_DIGITS.findall(each.text)) >= size for each in unread
+        ):
             return
     found.unread[:] = [each._replace(could_be_matrix=False) for each in found.unread]
 

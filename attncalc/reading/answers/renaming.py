@@ -81,10 +81,9 @@ def _named_by_following(parts: list[Part], expected: Expected, found: Collected)
         followed = expected.follows({n: v for n, v in own.items() if v is not values})
         shares = {name: share_alike(values, each) for name, each in followed.items()}
         missing = [name for name in shares if name in _AFTER and name not in there]
+        scores = own.get(part.name)
+        shares |= {n: 1.0 for n in shares if n == "S_scaled" and _is_multiple(values, scores)}
         meant = max(missing, key=lambda name: shares[name], default=part.name)
-        if "S_scaled" in missing and _is_multiple(values, own.get(part.name)):
-            meant = "S_scaled"  # by another factor than that of the key
-            shares[meant] = 1.0
         is_nearly = shares.get(meant, 0) >= NEARLY and shares[meant] > shares.get(part.name, 0)
         if is_nearly and _differs(np.ravel(values)):
             parts = _renamed(parts, [part], meant, "it follows from the steps before it", found)

@@ -105,6 +105,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
         why = f"only the first {MOST_GRIDS:,} matrices in brackets are looked at"
         found.unread.append(Unread(0, "…", why, could_be_matrix=True))
     _leave_quoted(quoted_lines(plain), found)
+    _leave_lone_rows(expected, found)
     place_loose(found, expected)
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
@@ -412,7 +413,7 @@ def _leave_quoted(lines: set[int], found: Collected) -> None:
     """Remove the steps of a quoted mail that the mail itself states whole."""
     own = {part.name for part in found.parts if part.is_whole and part.line not in lines}
     old = [part for part in found.parts if part.line in lines and part.name in own]
-    found.parts = [part for part in found.parts if part not in old]
+    _remove(old, found)
     places = {(part.line, part.what) for part in old}
     for i, each in enumerate(found.taken):
         if (each.line, each.what) in places:
@@ -494,6 +495,24 @@ def _is_one_row(parts: list[Part], expected: Expected) -> bool:
     height, width = (0, 0, *expected.shape(parts[0].name))[-2:]
     is_alone = len(parts) == 1 and parts[0].is_whole and parts[0].row_from == 0
     return is_alone and height > 1 and parts[0].size == (1, width) and width > 1
+
+
+def _remove(parts: list[Part], found: Collected) -> None:
+    """Remove parts, and keep the places of unnamed matrices among the others."""
+    gone = {id(part) for part in parts}
+    for each in found.loose:
+        each.after -= sum(id(part) in gone for part in found.parts[: each.after])
+    found.parts = [part for part in found.parts if id(part) not in gone]
+
+
+def _leave_lone_rows(expected: Expected, found: Collected) -> None:
+    """List rows that are no matrix, such as exponents on a line, if a matrix has no name."""
+    sizes = {(len(each.grid.rows), len(each.grid.rows[0])) for each in found.loose}
+    for name in {part.name for part in found.parts}:
+        own = [part for part in found.parts if part.name == name]
+        if expected.shape(name)[-2:] in sizes and _is_one_row(own, expected):
+            _remove(own, found)
+            _leave(own[0], f"one row, where {name} has {expected.shape(name)[-2]}", found)
 
 
 def _in_order(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
