@@ -16,6 +16,7 @@ from attncalc.reading.answers.answer import Unread, WrittenMatrix
 from attncalc.reading.answers.cuts import near, numbers_of
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
+from attncalc.reading.answers.prose import IN_COMMENT
 
 SOUND = 0.5
 """The share of right entries above which a wrong entry is a mistake, and not a misreading."""
@@ -26,6 +27,8 @@ LEAST = 2
 OFF = 0.05
 """How far a weight, or its share of the sum of a row, may be off by rounding."""
 
+ONE = "one number, where "
+"""The start of the reason for an entry of a step that has more."""
 _DIGITS = re.compile(r"\d+")
 
 Search = Callable[[Mapping[str, WrittenMatrix]], Mapping[str, WrittenMatrix]]
@@ -76,7 +79,10 @@ def leave_noise(
     keys = expected.steps
     if not matrices or not all(n in keys and _agrees(e, keys[n]) for n, e in matrices.items()):
         return
-    unread = [each for each in found.unread if each.could_be_matrix]
+    unread = [
+        each for each in found.unread
+        if each.could_be_matrix and each.why != IN_COMMENT and not each.why.startswith(ONE)
+    ]  # fmt: skip
     values = [np.array([n.value for n in numbers_of(each.text)]) for each in unread]
     said = np.concatenate([np.zeros(0), *values])
     for name in [each for each in keys if each not in matrices]:
@@ -85,7 +91,9 @@ def leave_noise(
             "[" in each.text and len(_DIGITS.findall(each.text)) >= size for each in unread
         ):
             return
-    found.unread[:] = [each._replace(could_be_matrix=False) for each in found.unread]
+    found.unread[:] = [
+        each._replace(could_be_matrix=False) if each in unread else each for each in found.unread
+    ]
 
 
 def _is_off(

@@ -173,7 +173,7 @@ def _take_map_by_weights(
 
 
 def _with_ascii_digits(text: str) -> str:
-    """Return a text with digits, separators and signs of any script as ASCII; ? is illegible.
+    """Return a text with digits, separators and signs of any script as ASCII; ▒ is illegible.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def _with_ascii_digits(text: str) -> str:
     ('−0.25 -3', 'x² 1½')
     """
     text = text.replace("\\[Infinity]", "∞")
-    text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(r"\1?", text)))
+    text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(r"\1▒", text)))
     if not _OTHER_DIGIT.search(text):
         return text
     text = _OTHER_DIGIT.sub(lambda each: str(unicodedata.decimal(each[0])), text)
