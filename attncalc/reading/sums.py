@@ -43,8 +43,6 @@ class Sum(NamedTuple):
 def sums_in(lines: list[str]) -> Iterator[Sum]:
     """Yield the arithmetic of each line, with its result.
 
-    Examples
-    --------
     >>> [(each.text, each.is_right) for each in sums_in(["q1·k1 = 1·0 + 2·4 = 9"])]
     [('1·0 + 2·4', False)]
     """
