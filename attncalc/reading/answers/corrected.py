@@ -4,6 +4,7 @@
 wrong and that -0.28 makes right. The forms that name an entry are read before, by `corrections`.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -18,6 +19,19 @@ from attncalc.reading.plain.corrections import LONGEST, speaks_of_error
 
 _OF_SUMS = (0.0, 1.0, 100.0)
 """What rows sum to: a sentence with these numbers alone may be about sums."""
+_TIME, _FORWARDED = re.compile(r"\d{1,2}[:.h]\d\d"), re.compile(r"\s{0,8}-{3,20} ?[^\W\d_]")
+
+
+def quoted_lines(text: str) -> set[int]:
+    """Return the lines of an older mail that a mail quotes: what is above it replaces it."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        is_head = line.rstrip().endswith(":") and _TIME.search(line) is not None
+        behind = next((each for each in lines[number:] if each.strip()), "")
+        is_quote = is_head and (line.lstrip().startswith(">") or behind.lstrip().startswith(">"))
+        if is_quote or (_FORWARDED.match(line) and line.rstrip().endswith("---")):
+            return {*range(number, len(lines) + 1)}
+    return set()
 
 
 def with_corrected(

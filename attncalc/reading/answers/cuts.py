@@ -29,6 +29,8 @@ _INDEX = re.compile(
     r"(?<![\d.])\d ?(?:×|x|\\times) ?\d(?![\d.])"
     r"|\^\{[^{}]*\}|\^\s?\(?-?[\w.+*]+\)?|_\{[^}]*\}|_\w+"
     r"|(?<=[A-Za-z])[(\[]\d ?, ?\d[)\]]"
+    r"|\b(?:token|word|input|output|row|head|Wort|Zeile|Ausgabe|mot|ligne|palabra|fila"
+    r"|slide|słowo|слово) \d{1,2}\b(?! ?[.,;/] ?-?\d)"
     r"|(?:(?<=[^\W\d_]{2} )|(?<=\b[a-z]=))\d{1,2}(?= ?(?:[|:=→]|->))"
     r"|(?<!/)√ ?\d{1,4}(?![\d.])|sqrt ?\(\d{1,4}\)"
     r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}"

@@ -81,6 +81,8 @@ def _named_by_following(parts: list[Part], expected: Expected, found: Collected)
         followed = expected.follows({n: v for n, v in own.items() if v is not values})
         shares = {name: share_alike(values, each) for name, each in followed.items()}
         missing = [name for name in shares if name in _AFTER and name not in there]
+        scores = own.get(part.name)
+        shares |= {n: 1.0 for n in shares if n == "S_scaled" and _is_multiple(values, scores)}
         meant = max(missing, key=lambda name: shares[name], default=part.name)
         is_nearly = shares.get(meant, 0) >= NEARLY and shares[meant] > shares.get(part.name, 0)
         if is_nearly and _differs(np.ravel(values)):
@@ -115,6 +117,15 @@ def _renamed(
             found.taken[i] = taken._replace(what=what, how=f"{taken.how}; taken as {meant}: {why}")
     same = {id(part) for part in own}
     return [part._replace(name=meant) if id(part) in same else part for part in parts]
+
+
+def _is_multiple(values: Matrix, scores: Matrix | None) -> bool:
+    """Return whether numbers are scores times one factor, which is not 1."""
+    if scores is None or values.shape != scores.shape or not np.isfinite(values + scores).all():
+        return False
+    size = np.abs(scores).sum()
+    factor = np.abs(values).sum() / size if size else 1.0
+    return not 0.9 < factor < 1.1 and share_alike(values, scores * factor) == 1
 
 
 def _differs(numbers: Matrix) -> bool:

@@ -17,7 +17,8 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.collecting import collected
-from attncalc.reading.answers.corrected import with_corrected
+from attncalc.reading.answers.corrected import quoted_lines, with_corrected
+from attncalc.reading.answers.doubting import leave_noise, questioned
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
@@ -46,7 +47,7 @@ from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
 from attncalc.reading.plain.corrections import with_corrections
 from attncalc.reading.plain.grids import Line
-from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
+from attncalc.reading.plain.marks import MASKED, MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.sentence_rows import with_counted_rows, with_rows, without_senders
@@ -57,13 +58,17 @@ from attncalc.reading.plain.topics import with_topics
 MOST_FAULTS = 100
 ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
 """The number of matrices with rows for columns that are a habit, and not a mistake."""
-_MASKED = ("x", "X", "×", "*", "/", "-", "--", "---", "–", "—")
-"""Signs that people write for masked entries."""
 _MINUS = re.compile(r"⁻(?=[.\d])")
 """The raised minus of a calculator before a digit that is not raised."""
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
 _EXPLICIT = re.compile(r"= ?\[")
 """A matrix in brackets behind its name: its shape is meant."""
+_ILLEGIBLE = re.compile(
+    r"([\d|&;,\[(\]?][ \t]{1,20})(?:\[[^\W\d_]{3,20}\]|[#█▒░▓■]{2,20}"
+    r"|[\[(<](?:illegible|unreadable|smudged?|stain|unleserlich|illisible|illeggibile|ilegible"
+    r"|nieczytelne|неразборчиво|判読不能|看不清)[\])>])(?=[ \t]{0,20}(?:[-\d|&;,\])\n]|$))"
+)
+"""What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
@@ -99,6 +104,8 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     if document.is_full:
         why = f"only the first {MOST_GRIDS:,} matrices in brackets are looked at"
         found.unread.append(Unread(0, "…", why, could_be_matrix=True))
+    _leave_quoted(quoted_lines(plain), found)
+    _leave_lone_rows(expected, found)
     place_loose(found, expected)
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
@@ -108,6 +115,9 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = _turned_alike(matrices, expected, found)
     _tell_columns(matrices, expected, found)
     matrices = with_corrected(plain, matrices, expected, found)
+    search = partial(witnessed, plain, found, expected, named, beside)
+    matrices = questioned(matrices, expected, found, search)
+    leave_noise(matrices, expected, found)
     faults += [*found.faults, *faults_in(matrices)]
     _take_map_by_weights(plain, matrices, expected, found, of_map)
     unread = tuple(sorted(found.unread, key=lambda each: each.line))
@@ -163,14 +173,15 @@ def _take_map_by_weights(
 
 
 def _with_ascii_digits(text: str) -> str:
-    """Return a text with digits, separators and raised minus signs of any script as ASCII.
+    """Return a text with digits, separators and signs of any script as ASCII; ▒ is illegible.
 
     Examples
     --------
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')
     """
-    text = _MINUS_WORD.sub("-", _MINUS.sub("-", text))
+    text = text.replace("\\[Infinity]", "∞")
+    text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(r"\1▒", text)))
     if not _OTHER_DIGIT.search(text):
         return text
     text = _OTHER_DIGIT.sub(lambda each: str(unicodedata.decimal(each[0])), text)
@@ -398,6 +409,17 @@ def _matrices(
     return matrices
 
 
+def _leave_quoted(lines: set[int], found: Collected) -> None:
+    """Remove the steps of a quoted mail that the mail itself states whole."""
+    own = {part.name for part in found.parts if part.is_whole and part.line not in lines}
+    old = [part for part in found.parts if part.line in lines and part.name in own]
+    _remove(old, found)
+    places = {(part.line, part.what) for part in old}
+    for i, each in enumerate(found.taken):
+        if (each.line, each.what) in places:
+            found.taken[i] = each._replace(what="", how="an older version, quoted")
+
+
 def _as_corrections(parts: list[Part], expected: Expected) -> list[Part]:
     """Return parts with a right row below its entire matrix as a correction of it."""
     key = expected.steps.get(parts[0].name)
@@ -446,7 +468,7 @@ def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
         return part
     rows = [
         [
-            "-inf" if value == -np.inf and cell.strip() in _MASKED else cell
+            "-inf" if value == -np.inf and cell.strip() in MASKED else cell
             for cell, value in zip(row, values, strict=False)
         ]
         for row, values in zip(part.rows, key, strict=True)
@@ -473,6 +495,24 @@ def _is_one_row(parts: list[Part], expected: Expected) -> bool:
     height, width = (0, 0, *expected.shape(parts[0].name))[-2:]
     is_alone = len(parts) == 1 and parts[0].is_whole and parts[0].row_from == 0
     return is_alone and height > 1 and parts[0].size == (1, width) and width > 1
+
+
+def _remove(parts: list[Part], found: Collected) -> None:
+    """Remove parts, and keep the places of unnamed matrices among the others."""
+    gone = {id(part) for part in parts}
+    for each in found.loose:
+        each.after -= sum(id(part) in gone for part in found.parts[: each.after])
+    found.parts = [part for part in found.parts if id(part) not in gone]
+
+
+def _leave_lone_rows(expected: Expected, found: Collected) -> None:
+    """List rows that are no matrix, such as exponents on a line, if a matrix has no name."""
+    sizes = {(len(each.grid.rows), len(each.grid.rows[0])) for each in found.loose}
+    for name in {part.name for part in found.parts}:
+        own = [part for part in found.parts if part.name == name]
+        if expected.shape(name)[-2:] in sizes and _is_one_row(own, expected):
+            _remove(own, found)
+            _leave(own[0], f"one row, where {name} has {expected.shape(name)[-2]}", found)
 
 
 def _in_order(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:

@@ -9,6 +9,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
 from functools import cache
 from itertools import groupby, pairwise
 
@@ -17,6 +19,7 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import (
+    IN_FULL,
     Entry,
     Taken,
     Unread,
@@ -28,7 +31,7 @@ from attncalc.reading.answers.expected import NEAR, Expected
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_COMMENT, IN_SENTENCE, NO_NAME, PROSE
 from attncalc.reading.plain.corrections import is_correction
-from attncalc.reading.plain.marks import COLUMN, COMMA
+from attncalc.reading.plain.marks import COLUMN, COMMA, MASKED
 
 ENOUGH = 0.75
 """The share of entries that must agree for a cut to be a step."""
@@ -108,6 +111,8 @@ def witnessed(
     is_left = any(each.could_be_matrix for each in found.unread)
     if not is_left and all(_is_settled(matrices.get(n), k) for n, k in expected.steps.items()):
         return matrices
+    keys, expected = expected.steps, _stacked(expected)
+    matrices = {n: _as_stack(each, keys.get(n)) for n, each in matrices.items()}
     text = _DRAWN.sub(" ", _without_discarded(text, found))
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
         witness = Witness(each, found, expected, named, beside)
@@ -117,7 +122,38 @@ def witnessed(
         missing = {n: key for n, key in expected.steps.items() if n not in matrices}
         witness.list_announced(missing)
     _list_work_like(found, missing, beside)
-    return matrices
+    return {n: _as_heads(each, keys.get(n)) for n, each in matrices.items()}
+
+
+def _stacked(expected: Expected) -> Expected:
+    """Return the steps with the rows of each head below those of the head before it."""
+    keys, follows = expected.steps, expected.follows
+    if all(key.ndim == 2 for key in keys.values()):
+        return expected
+
+    def following(own: Mapping[str, Matrix]) -> Mapping[str, Matrix]:
+        whole = {name: each.reshape(keys[name].shape) for name, each in own.items()}
+        found = follows(whole) if follows is not None else {}
+        return {name: _stack(each) for name, each in found.items()}
+
+    return replace(expected, steps={n: _stack(key) for n, key in keys.items()}, follows=following)
+
+
+def _stack(matrix: Matrix) -> Matrix:
+    return matrix.reshape(-1, matrix.shape[-1])
+
+
+def _as_stack(written: WrittenMatrix, key: Matrix | None) -> WrittenMatrix:
+    """Return a step with several heads as one matrix, if all of it was read."""
+    is_whole = key is not None and key.ndim == 3 and written.shape == key.shape
+    return written.arranged(_stack) if is_whole and not written.problem else written
+
+
+def _as_heads(written: WrittenMatrix, key: Matrix | None) -> WrittenMatrix:
+    """Return a step with several heads as its heads again."""
+    if key is None or key.ndim != 3 or written.shape != _stack(key).shape:
+        return written
+    return written.arranged(lambda each: each.reshape(key.shape))
 
 
 def _is_settled(written: WrittenMatrix | None, key: Matrix) -> bool:
@@ -272,15 +308,16 @@ class Witness:
         """Read a later version of a step whose numbers are all right, where an earlier is not."""
         for name, key in self.expected.steps.items():
             written, own = read.get(name), self.own.get(name)
-            if written is None or not own or written.shape != key.shape or key.size <= FEW:
+            if written is None or not own or written.shape != key.shape or key.size < FEW:
                 continue
-            if not ENOUGH <= near(written.values, key).mean() < 1:
+            if not WRONG < near(written.values, key).mean() < 1:
                 continue
             later = self.free & (np.arange(len(self.numbers)) > max(own))
             found = cuts(self.numbers, key, later, turned=False, least=1)
             whole = next((c for c in found if c.share == 1 and self._is_close(c)), None)
             if whole is not None and not self._is_factor(whole):
                 read[name] = self._taken(name, whole, f"it is a later version of {name}")
+                self.left -= own
 
     def _take_copies(self, matrix: Matrix) -> None:
         """Remove from the free numbers those that copy a given matrix."""
@@ -632,7 +669,7 @@ class Witness:
     def _taken(self, name: str, cut: Cut, because: str) -> WrittenMatrix:
         """Return the matrix of a cut; its numbers are marked as used, and a remark is added."""
         if name in self.own and not self._is_guess(name):
-            self.free[[*self.own[name]]] = True
+            self.free[[*self.own[name].difference(self.witnessed)]] = True
             self.left |= self.own[name] - {*cut.places}
             rows = {number for row in self.rows.get(name, []) for number in row}
             self.left |= rows - {*cut.places}
@@ -650,10 +687,17 @@ class Witness:
         lines = {number.line for number in numbers}
         for line in sorted(lines):
             self.found.taken.append(Taken(line, line, name, because, self.lines[line - 1]))
-        return matrix_of_entries(
-            [[[self.numbers[k].entry if k >= 0 else Entry("") for k in row] for row in cut.rows]],
-            f"line {first}",
-        )
+        rows = [
+            [self.numbers[k].entry if k >= 0 else self._left_out(row) for k in row]
+            for row in cut.rows
+        ]
+        return matrix_of_entries([rows], f"line {first}")
+
+    def _left_out(self, row: list[int]) -> Entry:
+        """Return the masked score that a row has no number for: -∞ if it has a sign for each."""
+        here = self.lines[self.numbers[max(row)].line - 1]
+        signs = sum(here.split().count(sign) for sign in MASKED)
+        return Entry("-inf", Decimal("-Infinity"), IN_FULL) if signs == row.count(-1) else Entry("")
 
     def without_witnessed(self, read: Mapping[str, WrittenMatrix]) -> None:
         """Remove from the unread parts those that are read: results of a step, or repetitions."""
@@ -669,7 +713,7 @@ class Witness:
                 self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
             elif not each.could_be_matrix or not self._is_read(each, read):
                 left.append(each)
-        self.found.unread[:] = [*left, *self._left_over()]
+        self.found.unread[:] = [*left, *self._left_over(read)]
 
     def _product(self, own: list[Number], read: Mapping[str, WrittenMatrix]) -> str:
         """Return the first of known matrices whose numbers follow one another, or ""."""
@@ -755,7 +799,8 @@ class Witness:
             rows = [row[1:] for row in rows]  # it may count its row
         own = [number for row in rows for number, _ in row]
         is_power = self._are_powers(own, read)
-        if is_power.sum() > 1 and is_power[[bool(each.entry.decimals) for each in own]].all():
+        are_decimals = [bool(each.entry.decimals) for each in own]
+        if is_power.sum() > 1 and is_power[are_decimals].mean() >= ENOUGH:
             return True
         is_result = np.array([n.is_last and not label for row in rows for n, label in row], bool)
         if not is_result.any():
@@ -801,8 +846,11 @@ class Witness:
             if self.values[start : start + len(own)].tolist() == values:
                 yield slice(start, start + len(own))
 
-    def _left_over(self) -> Iterator[Unread]:
-        """Yield the numbers that were read as part of a step, and are not part of its cut."""
+    def _left_over(self, read: Mapping[str, WrittenMatrix]) -> Iterator[Unread]:
+        """Yield the numbers that were read as part of a step, and are not part of its cut.
+
+        Powers of e, and their sums, are work beside the weights.
+        """
         left = [self.numbers[place] for place in sorted(self.left) if self.free[place]]
         counted = {line for line, own in self._by_line(self.numbers) if _are_counts(own)}
         counted |= {
@@ -816,7 +864,8 @@ class Witness:
         could_be = len({each.line for each in behind}) > 1  # a column, not a count of rows
         for line, numbers in self._by_line(left):
             text = " ".join(each.entry.text for each in numbers)
-            yield Unread(line, text, BESIDE, could_be)
+            are_powers = self._are_powers(numbers, read).all()
+            yield Unread(line, text, BESIDE, could_be and not are_powers)
 
     @staticmethod
     def _by_line(numbers: list[Number]) -> Iterator[tuple[int, list[Number]]]:

@@ -29,3 +29,7 @@ WIDE = {"。": ". ", "、": ", ", "，": ", ", "；": "; ", "：": ": "}
 def typed(text: str) -> str:
     """Return a text with its decimal commas as typed."""
     return text.replace(COMMA, ",").replace(CELL, " ").replace(ROW, "; ")
+
+
+MASKED = ("x", "X", "×", "*", "/", "-", "--", "---", "–", "—")
+"""Signs that people write for masked entries."""

@@ -25,7 +25,7 @@ _POWER = re.compile(
     r"(?:([+-]?[\d.,]+) ?(?:×|x|\*|·|\\times|\\cdot) ?|([+-]?))10 ?(?:\^|\*\*) ?([+-]?\d+)"
 )
 _MIXED = re.compile(r"([+-]?)(\d+)[ +]+(\d+) ?/ ?(\d+)")
-_DOUBTFUL = re.compile(r"[+-]?\d+ ?\^ ?[({]?(\d+ ?/ ?\d+)[)}]?")
+_DOUBTFUL = re.compile(r"[+-]?\d+ ?\^ ?\{?(\d+ ?/ ?\d+)\}?")
 _BLANK = re.compile(r"[_\s.…?]*|-{1,3}|[–—]|\\[cv]dots|[□▢☐]+")
 _INFINITE = re.compile(
     r"-\s?(?:(?:np|numpy|math|torch)?\.)?(?:inf(?:inity|ty)?|∞|oo|\\infty|infty)"
@@ -72,11 +72,14 @@ def is_number_cell(text: str) -> bool:
 
 def is_work(text: str) -> bool:
     """Return whether a text is a calculation, such as `1·0 + 2·1`; `e/(1 + e)` is not."""
+    text = _ROOTS.sub("", text)
     inner = _IRRATIONAL.sub("1", _POWERS.sub("e", text)).strip().lstrip("+-−–~≈ ")
     return len(inner) > 1 and _WORK.search(inner) is not None
 
 
 _POWERS = re.compile(r"(?:exp ?|[eE]\^ ?)\([^()]{0,20}\)")
+_ROOTS = re.compile(r" ?[*·] ?(?:√\d{1,9}|\d{1,9} ?\^ ?\(1/2\))(?![\d*·^])")
+"""A factor that is a root: 3/2*2^(1/2) is one number."""
 _IRRATIONAL = re.compile(r"\([^()eE√]{0,60}[eE√][^()]{0,60}\)")
 _WORK = re.compile(
     r"(?<![eE^({×·*/])[+−](?!\d*/)|(?<![eE^({×·*/\s])\s?-\s?|[·*×](?! ?10 ?(?:\^|\*\*|⁻))"

@@ -1,0 +1,158 @@
+"""Doubts about the reading of a step, from all numbers of an answer together.
+
+A step that disagrees with the key is a mistake of the student, or a misreading. It is searched once
+more in all numbers that no other step uses. If it is not found, and the rest of the answer
+contradicts the reading, the step is listed as not read: nobody is accused of it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from attncalc.base.types import Matrix
+from attncalc.problem.fields import own_name
+from attncalc.reading.answers.answer import Unread, WrittenMatrix
+from attncalc.reading.answers.cuts import near, numbers_of
+from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.keeping import Collected
+from attncalc.reading.answers.prose import IN_COMMENT
+
+SOUND = 0.5
+"""The share of right entries above which a wrong entry is a mistake, and not a misreading."""
+LONGEST = 200
+"""The length of the text of a doubtful step in a list of what is not read."""
+LEAST = 2
+"""The smallest number of entries of a later step that contradicts an earlier one."""
+OFF = 0.05
+"""How far a weight, or its share of the sum of a row, may be off by rounding."""
+
+ONE = "one number, where "
+"""The start of the reason for an entry of a step that has more."""
+_DIGITS = re.compile(r"\d+")
+
+Search = Callable[[Mapping[str, WrittenMatrix]], Mapping[str, WrittenMatrix]]
+"""Searches the steps that are missing in a reading, in numbers that no step of it uses."""
+
+
+def questioned(
+    matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected, search: Search
+) -> dict[str, WrittenMatrix]:
+    """Return the matrices, with doubtful ones read elsewhere or listed as not read."""
+    follows = _follows(matrices, expected)
+    read = [name for name in expected.steps if name in matrices]
+    off = {name for name in read if _is_off(name, matrices[name], expected, follows)}
+    if not off:
+        return dict(matrices)
+    before = [*found.taken], [*found.unread], [*found.remarks]
+    elsewhere = search(_without(off, matrices, found))
+    right = {n for n in off if n in elsewhere and _agrees(elsewhere[n], expected.steps[n])}
+    found.taken[:], found.unread[:], found.remarks[:] = before
+    doubts = {n: _contradiction(n, matrices, expected) for n in off - right}
+    for name in [each for each in doubts if doubts[each]]:
+        own = [each for each in found.taken if each.step == name]
+        text = "; ".join(each.text for each in own)[:LONGEST]
+        line = min((each.line for each in own), default=0)
+        why = f"it may not be {name}: {doubts[name]}"
+        found.unread.append(Unread(line, text, why, could_be_matrix=True))
+        right.add(name)
+    return dict(search(_without(right, matrices, found))) if right else dict(matrices)
+
+
+def _without(
+    names: set[str], matrices: Mapping[str, WrittenMatrix], found: Collected
+) -> Mapping[str, WrittenMatrix]:
+    """Return a reading without some steps, and remove the notes about them."""
+    found.taken[:] = [each for each in found.taken if each.step not in names]
+    said = tuple(f": read as {name}, " for name in names)
+    found.remarks[:] = [each for each in found.remarks if not any(one in each for one in said)]
+    return {name: each for name, each in matrices.items() if name not in names}
+
+
+def leave_noise(
+    matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
+) -> None:
+    """Note that unread numbers are no step, if all that was read is right and they fit no other.
+
+    They fit a missing step if half of its entries, or of one of its rows, are among them.
+    """
+    keys = expected.steps
+    if not matrices or not all(n in keys and _agrees(e, keys[n]) for n, e in matrices.items()):
+        return
+    unread = [
+        each for each in found.unread
+        if each.could_be_matrix and each.why != IN_COMMENT and not each.why.startswith(ONE)
+    ]  # fmt: skip
+    values = [np.array([n.value for n in numbers_of(each.text)]) for each in unread]
+    said = np.concatenate([np.zeros(0), *values])
+    for name in [each for each in keys if each not in matrices]:
+        size = keys[name].size
+        if near(said[:, None], keys[name].ravel()).any(axis=0).mean() >= SOUND or any(
+            "[" in each.text and len(_DIGITS.findall(each.text)) >= size for each in unread
+        ):
+            return
+    found.unread[:] = [
+        each._replace(could_be_matrix=False) if each in unread else each for each in found.unread
+    ]
+
+
+def _is_off(
+    name: str, written: WrittenMatrix, expected: Expected, follows: Mapping[str, Matrix]
+) -> bool:
+    """Return whether a step disagrees with the key and with what follows, as no slip does."""
+    keys = [each for each in (expected.steps[name], follows.get(name)) if each is not None]
+    return max(_share(written, key) for key in keys) <= SOUND
+
+
+def _share(written: WrittenMatrix, key: Matrix) -> float:
+    """Return the share of entries that agree with a key, of those that were written."""
+    if written.shape != key.shape:
+        return 0.0
+    is_there = ~np.isnan(written.values)
+    return float(near(written.values, key)[is_there].mean()) if is_there.any() else 1.0
+
+
+def _agrees(written: WrittenMatrix, key: Matrix) -> bool:
+    return written.shape == key.shape and bool(near(written.values, key).all())
+
+
+def _follows(read: Mapping[str, WrittenMatrix], expected: Expected) -> Mapping[str, Matrix]:
+    """Return the steps that follow from an answer's own matrices."""
+    own = {
+        n: each.values for n, each in read.items()
+        if each.shape == expected.shape(n) and not np.isnan(each.values).any()
+    }  # fmt: skip
+    found: dict[str, Matrix] = {}
+    for name in expected.steps:  # from the steps before it, and not from itself
+        if name in own and expected.follows is not None:
+            rest = {n: each for n, each in own.items() if n != name}
+            found[name] = expected.follows(rest).get(name, expected.steps[name])
+    return found
+
+
+def _contradiction(name: str, read: Mapping[str, WrittenMatrix], expected: Expected) -> str:
+    """Return why a reading is impossible beside the rest of the answer, or ""."""
+    written, key = read[name], expected.steps[name]
+    is_of_shape = written.shape == key.shape
+    if expected.follows is None or (is_of_shape and np.isnan(written.values).any()):
+        return ""
+    # of another shape, anything that depends on it
+    other = written.values if is_of_shape else key + np.arange(key.size).reshape(key.shape) + 1.0
+    of_it = expected.follows({name: other})
+    order = [*expected.steps]
+    for later in order[order.index(name) + 1 :]:
+        right = expected.steps[later]
+        if later not in read or later not in of_it or right.size < LEAST:
+            continue
+        if _agrees(read[later], right) and not near(of_it[later], right).all():
+            return f"{later} is right, and does not follow from it"
+    if own_name(name) == "A" and is_of_shape and _are_no_weights(written, key):
+        return "these are no weights"
+    return ""
+
+
+def _are_no_weights(written: WrittenMatrix, key: Matrix) -> bool:
+    """Return whether numbers are outside 0 to 1, where those of the key sum to 1 in rows."""
+    values = written.values
+    is_share = np.allclose(key.sum(axis=-1), 1)
+    return is_share and bool((values < -OFF).any())
