@@ -33,7 +33,7 @@ def test_it_prints_the_environment(attncalc: Command) -> None:
     assert re.fullmatch(r"\d+ cores?; .*", lines["threads"])
     assert lines["output"] == "no terminal, utf-8, 80 columns"
     assert lines["errors"] == "no terminal, utf-8"
-    assert {"system", "colour", "file names", "environment", "LaTeX"} <= set(lines)
+    assert {"system", "color", "file names", "environment", "LaTeX"} <= set(lines)
 
 
 @pytest.mark.slow

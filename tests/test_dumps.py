@@ -11,7 +11,7 @@ from implementations import BUGS, MOST_NEGATIVE, Layer, run
 from tensor_files import save_tensors
 
 from attncalc import read_problem
-from attncalc.grading.framework import recognised
+from attncalc.grading.framework import recognized
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
@@ -247,5 +247,5 @@ def test_an_array_of_a_dump_is_not_found_under_another_name(tmp_path: Path) -> N
     layer, key = keyed("BERT", tmp_path)
     scaled = run(layer, layer.arrays())["S"]  # S is kept scaled, and so is S_scaled
     np.savez(tmp_path / "dump.npz", S=scaled, S_scaled=scaled)
-    found = recognised(key, read_answer(tmp_path / "dump.npz", key.expected))
+    found = recognized(key, read_answer(tmp_path / "dump.npz", key.expected))
     assert (set(found.matrices), found.remarks) == ({"S", "S_scaled"}, ())

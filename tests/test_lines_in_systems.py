@@ -179,7 +179,7 @@ def test_moodle_accepts_tied_inputs(attncalc: Command, tmp_path: Path, name: str
         assert {k if k < len(options) - 1 else -1 for k in found} >= right
 
 
-def test_stack_has_no_drop_downs(attncalc: Command, tmp_path: Path) -> None:
+def test_stack_asks_for_the_map_with_drop_downs(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("export", str(sample("self").path), "--to", "stack", "--steps", "A,connections")
-    assert run.code == 2
-    assert "STACK takes numbers, not connections: use --steps A" in run.err
+    assert run.code == 0
+    assert run.out.count("<type>dropdown</type>") == 2 * 3

@@ -134,7 +134,7 @@ def _terminal() -> Facts:
         "output": out._asdict(),
         "errors": error._asdict(),
         "files": sys.getfilesystemencoding(),
-        "colour": console.color_system or "none",
+        "color": console.color_system or "none",
     }
 
 

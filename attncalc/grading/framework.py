@@ -49,7 +49,7 @@ TURNED = (
 """Kᵀ, which frameworks store for the product; other transposed steps are mistakes."""
 
 
-def recognised(key: Key, answer: Answer) -> Answer:
+def recognized(key: Key, answer: Answer) -> Answer:
     """Return a program's dump with each array under its step, in the layout of the plan.
 
     Parameters

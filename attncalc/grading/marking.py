@@ -8,7 +8,7 @@ import numpy as np
 from attncalc.grading.compare import CompareWalk
 from attncalc.grading.credit import asked_of, passed_by
 from attncalc.grading.digits import marks_of_digits
-from attncalc.grading.framework import recognised
+from attncalc.grading.framework import recognized
 from attncalc.grading.key import Key, Style
 from attncalc.grading.lines import LineMark, maps_of, mark_lines
 from attncalc.grading.marks import Marking, StepMarks
@@ -49,7 +49,7 @@ def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
     _refuse_too_many_entries(key, answer)
     said = rules.asked if rules.asked is not None else key.problem.asked
     if rules.in_tolerance:
-        answer = recognised(key, answer)
+        answer = recognized(key, answer)
     asked, passed = asked_of(key, answer, rules), passed_by(key, answer, rules)
     rules = replace(rules, asked=asked)
     style: Style | None = None

@@ -95,7 +95,7 @@ def read_file(place: str, expected: Expected | None) -> Answer:
 
 def _scanned(data: bytes, place: str, expected: Expected | None) -> Answer:
     """Return the answer on recognized pages, which a person is to compare with them."""
-    pages = list(_recognised(data, place))
+    pages = list(_recognized(data, place))
     text = "\n\n".join(page.text for page in pages)
     read = read_answer_bytes(text.encode(), f"{place}.txt", expected)
     why = "its numbers were recognized in a picture: compare them with it"
@@ -104,7 +104,7 @@ def _scanned(data: bytes, place: str, expected: Expected | None) -> Answer:
     return Scanned(**vars(answer), pages=tuple(pages))
 
 
-def _recognised(data: bytes, place: str) -> Iterator[ScannedPage]:
+def _recognized(data: bytes, place: str) -> Iterator[ScannedPage]:
     engine = _engine()
     yield from (_page(picture, engine, place) for picture in _pictures(data, place))
 
@@ -115,8 +115,8 @@ def is_installed() -> bool:
 
 
 def first_page(place: Path) -> list[str]:
-    """Return the recognised lines of the first page of a file."""
-    page = next(_recognised(read_bytes(place), str(place)), None)
+    """Return the recognized lines of the first page of a file."""
+    page = next(_recognized(read_bytes(place), str(place)), None)
     return [] if page is None else page.text.splitlines()
 
 

@@ -11,7 +11,7 @@ def doctor() -> Schema:
     blas = thing("The library for matrix products.", words)
     interpreter = "version:text implementation:text bits:place virtual:yes"
     machine = "name:text release:text machine:text cores:place"
-    terminal = "width:count output errors files:text colour:text"
+    terminal = "width:count output errors files:text color:text"
     return thing(
         "The environment: versions, platform and encodings.",
         "attncalc:text installed:text python system libraries extras threads terminal environment "

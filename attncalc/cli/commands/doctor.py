@@ -64,7 +64,7 @@ def _told(found: Facts) -> Iterator[tuple[str, str]]:
     yield "threads", f"{_cores(system['cores'])}; {_blas(found['threads'])}"
     yield "output", f"{_stream(terminal['output'])}, {terminal['width']} columns"
     yield "errors", _stream(terminal["errors"])
-    yield "colour", terminal["colour"]
+    yield "color", terminal["color"]
     yield "file names", terminal["files"]
     set_to = [f"{name}={value}" for name, value in found["environment"].items()]
     yield "environment", ", ".join(set_to) or "nothing that changes what is printed"

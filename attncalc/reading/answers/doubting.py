@@ -2,7 +2,7 @@
 
 A step that disagrees with the key is a mistake of the student, or a misreading. It is searched once
 more in all numbers that no other step uses. If it is not found, and the rest of the answer
-contradicts the reading, the step is listed as not read: nobody is accused of it.
+contradicts the reading, the step is listed as not read, and is not marked.
 """
 
 import re
@@ -22,6 +22,8 @@ SOUND = 0.5
 """The share of right entries above which a wrong entry is a mistake, and not a misreading."""
 LONGEST = 200
 """The length of the text of a doubtful step in a list of what is not read."""
+_NAMES = re.compile(r"\bbe (?:a part of )?(\w+)")
+"""The steps that unread numbers may be, in the reason."""
 LEAST = 2
 """The smallest number of entries of a later step that contradicts an earlier one."""
 OFF = 0.05
@@ -29,7 +31,6 @@ OFF = 0.05
 
 ONE = "one number, where "
 """The start of the reason for an entry of a step that has more."""
-_DIGITS = re.compile(r"\d+")
 
 Search = Callable[[Mapping[str, WrittenMatrix]], Mapping[str, WrittenMatrix]]
 """Searches the steps that are missing in a reading, in numbers that no step of it uses."""
@@ -74,7 +75,7 @@ def leave_noise(
 ) -> None:
     """Note that unread numbers are no step, if all that was read is right and they fit no other.
 
-    They fit a missing step if half of its entries, or of one of its rows, are among them.
+    They fit a missing step if half of its entries are among them, or if they are as many.
     """
     keys = expected.steps
     if not matrices or not all(n in keys and _agrees(e, keys[n]) for n, e in matrices.items()):
@@ -87,13 +88,17 @@ def leave_noise(
     said = np.concatenate([np.zeros(0), *values])
     for name in [each for each in keys if each not in matrices]:
         size = keys[name].size
-        if near(said[:, None], keys[name].ravel()).any(axis=0).mean() >= SOUND or any(
-            "[" in each.text and len(_DIGITS.findall(each.text)) >= size for each in unread
-        ):
+        is_said = any(name in _NAMES.findall(each.why) for each in unread)
+        is_large = any(len(numbers) >= size for numbers in values)
+        if is_said or is_large or _covers(said, keys[name]):
             return
     found.unread[:] = [
         each._replace(could_be_matrix=False) if each in unread else each for each in found.unread
     ]
+
+
+def _covers(numbers: Matrix, key: Matrix) -> bool:
+    return bool(near(numbers[:, None], key.ravel()).any(axis=0).mean() >= SOUND)
 
 
 def _is_off(

@@ -74,7 +74,7 @@ def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFig
     furthest = max(float(np.abs(cells.values).max()) for cells in every) or 1.0
     numbers = [head + 1 if matrix.ndim == 3 else 0 for head in heads]
     with house_style(texts_of(solution.problem)):
-        mosaic = _coloured(every, numbers, (-furthest, furthest), step.name, look)
+        mosaic = _colored(every, numbers, (-furthest, furthest), step.name, look)
         drawn = figure.figure_of(mosaic, _caption(solution.problem), _palette(look), look.size)
     drawn.notes = (*_left_out(count), *drawn.notes)
     return drawn
@@ -243,12 +243,12 @@ def _legend_rows(ranks: int, heads: int, look: Look) -> int:
 def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
     """Return the heatmaps of the weights of all heads."""
     every = _cells(problem, heads, look)
-    return _coloured(
+    return _colored(
         every, [head.number for head in heads], scale_of(heads), "attention weight", look
     )
 
 
-def _coloured(
+def _colored(
     every: Sequence[heatmap.Cells],
     numbers: Sequence[int],
     scale: heatmap.Scale,
