@@ -57,33 +57,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AttncalcError": "base.errors",
-    "Connection": "solving.connections",
-    "InputError": "base.errors",
-    "Layers": "api.layers",
-    "OutputError": "base.errors",
-    "Problem": "problem.problem",
-    "ShapeError": "base.errors",
-    "Solution": "api",
-    "Study": "api.studies",
-    "Trace": "api.tracing",
-    "aim": "api.studies",
-    "check": "api",
-    "count": "api.counting",
-    "conform": "api.conforming",
-    "cross_attention": "api",
-    "from_module": "api.objects",
-    "generate": "api.generating",
-    "layers": "api.layers",
-    "new": "api.making",
-    "open_model": "api.models",
-    "read_problem": "reading",
-    "self_attention": "api",
-    "simulate": "api.studies",
-    "solve": "api",
-    "trace": "api.tracing",
-    "train": "api.studies",
-    "vary": "api.studies",
+    name: home
+    for home, names in {
+        "api": "Solution check cross_attention self_attention solve",
+        "api.conforming": "conform",
+        "api.counting": "count",
+        "api.generating": "generate",
+        "api.layers": "Layers layers",
+        "api.making": "new",
+        "api.models": "open_model",
+        "api.objects": "from_module",
+        "api.studies": "Study aim simulate train vary",
+        "api.tracing": "Trace trace",
+        "base.errors": "AttncalcError InputError OutputError ShapeError",
+        "problem.problem": "Problem",
+        "reading": "read_problem",
+        "solving.connections": "Connection",
+    }.items()
+    for name in names.split()
 }
 
 

@@ -1,4 +1,4 @@
-"""Compare what a worksheet that is practised on says of entries with what attncalc check says.
+"""Compare what a worksheet that is practiced on says of entries with what attncalc check says.
 
 python benchmarks/practice.py --answers 2000
 """

@@ -104,7 +104,7 @@ def draw_page(arguments: list[str], name: str) -> None:
 
 
 def draw_terminal(arguments: list[str], place: Path) -> None:
-    """Run the command in a terminal's colours and draw its output."""
+    """Run the command in a terminal's colors and draw its output."""
     shown = subprocess.run(
         [COMMAND, *arguments],
         env=os.environ | {"FORCE_COLOR": "1", "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"},

@@ -252,7 +252,7 @@ def _text(printed: bytes, encoding: str) -> str:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment without what would colour or widen the output."""
+    """Return the environment without what would color or widen the output."""
     unwanted = {"FORCE_COLOR", "NO_COLOR", "COLUMNS", "TERM", "CLICOLOR_FORCE", "GITHUB_ACTIONS"}
     kept = {name: value for name, value in os.environ.items() if name not in unwanted}
     return kept | {"_TYPER_FORCE_DISABLE_TERMINAL": "1", "PYTHONIOENCODING": "utf-8"}

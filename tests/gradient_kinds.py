@@ -302,7 +302,7 @@ FURTHER: dict[str, Callable[[Chance], Fields]] = {
         {"image": c.numbers(2, 2, 4), "patch": 2, "norm": "none"}
         | {"E": c.numbers(8, 3), "W_1": c.numbers(3, 2), "W_2": c.numbers(2, 3)}
     ),
-    "a head that is normalised": lambda c: (
+    "a head that is normalized": lambda c: (
         {"block": "encoder", "X": c.numbers(3, 4)}
         | {"W_1": c.numbers(4, 2), "W_2": c.numbers(2, 4), "W_pre": c.numbers(4, 3)}
         | {"gamma_pre": c.numbers(3), "beta_pre": c.numbers(3), "activation_pre": "relu"}

@@ -1,4 +1,4 @@
-"""Answers as students give them, and what check, and what a worksheet that is practised on, say."""
+"""Answers as students give them, and what check, and what a worksheet that is practiced on, say."""
 
 from collections import Counter
 from collections.abc import Iterator

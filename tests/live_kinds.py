@@ -100,7 +100,7 @@ def distant(rng: Random, number: Any) -> dict[str, Any]:
 
 
 def turned(rng: Random, number: Any) -> dict[str, Any]:
-    """Return queries and keys that are normalised, or turned in other ways."""
+    """Return queries and keys that are normalized, or turned in other ways."""
     fields = _given(rng, number, d_k=rng.choice([2, 4, 6]))
     wide = len(fields["Q"][0] if _heads_of(fields) == 1 else fields["Q"][0][0])
     if rng.random() < 0.5:

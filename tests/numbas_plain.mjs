@@ -9,7 +9,8 @@ new Function('Numbas', 'question', definition.preamble.js)({}, question);
 const { gaps } = definition.parts[0];
 const answerTo = ({ type, choices }, given) => (type === '1_n_2' ? choices.map((_, k) => [k === given]) : given ?? []);
 const marked = (answer) => gaps.map(({ customName, marks }, gap) => {
-  const [credit] = question.attncalc.marked(0, gap, gaps.map((each) => answerTo(each, answer[each.customName])));
-  return [customName, marks * credit];
+  const [credit, said] = question.attncalc.marked(0, gap, gaps.map((each) => answerTo(each, answer[each.customName])));
+  return [customName, marks * credit, said];
 });
-console.log(JSON.stringify({ scores: answers.map((answer) => Object.fromEntries(marked(answer))) }));
+const found = answers.map(marked), by = (k) => found.map((each) => Object.fromEntries(each.map((gap) => [gap[0], gap[k]])));
+console.log(JSON.stringify({ scores: by(1), said: by(2) }));

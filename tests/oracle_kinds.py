@@ -236,7 +236,7 @@ def _projections(
 def _normalised(
     kind: Kind, name: str, heads: Heads, gain: Row | None, bias: Row | None, read: Reader
 ) -> Generator[tuple[str, Heads], None, Heads]:
-    """Return each row over the root of its mean square, less its mean before if it is centred."""
+    """Return each row over the root of its mean square, less its mean before if it is centered."""
     means = [[[Fraction(0)] for _ in matrix] for matrix in heads]
     if kind.qk_norm == "layer":
         yield f"mu_{name}", (found := [[[_mean(row)] for row in matrix] for matrix in heads])

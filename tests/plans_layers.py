@@ -51,7 +51,7 @@ def _attended(tokens: np.ndarray, given: Env) -> np.ndarray:
 
 
 def layer(given: Env, cut: Cut = lambda matrix: matrix) -> Env:
-    """Return the steps of a layer that normalises behind each part.
+    """Return the steps of a layer that normalizes behind each part.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _of_pre(given: Env) -> Iterator[Plan]:
 
 
 def _of_gate(given: Env) -> Iterator[Plan]:
-    """Yield what goes wrong of a gate, behind a normalisation by the mean square."""
+    """Yield what goes wrong of a gate, behind a normalization by the mean square."""
     X, gate = given["X"], given["W_Q"]
     own = {name: given[name] for name in ("X", "W_1", "W_2")}
     fields = {**own, "W_3": gate, "activation": "silu", "normalization": "rms", "norm": "pre"}

@@ -423,7 +423,7 @@ COPIED = {"X": 1.0, "W": -2.0}
 
 
 def _of_copying(task: Task) -> list[tuple[str, str, Recipe]]:
-    """Return mistakes of copying: an entry of X or W, rows, columns, and two neighbours."""
+    """Return mistakes of copying: an entry of X or W, rows, columns, and two neighbors."""
     found: list[tuple[str, str, Recipe]] = []
     for side in "QKV":
         source = "X" if not task.cross else "X1" if side == "Q" else "X2"

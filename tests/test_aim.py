@@ -106,7 +106,7 @@ def test_keys_that_depend_on_each_other_are_named_and_passed_where_that_is_possi
     end = designed("v_3", **line)
     assert end.obstacle is not None
     assert end.obstacle.is_passed
-    # the score of 3 is β above that of 2, its neighbour
+    # the score of 3 is β above that of 2, its neighbor
     assert end.queries.tolist() == [[10]]
     assert end.weights[0][2] == pytest.approx(1 / (1 + math.exp(-10) + math.exp(-20)), abs=1e-12)
     middle = designed("v_2", **line)

@@ -64,7 +64,7 @@ IMAGES = [[0, 4], [1, 4], [4, 8]]
 
 
 def near(q: tuple[int, int], k: tuple[int, int], canvas: tuple[int, int], kernel: int) -> bool:
-    """Return whether a key is in the kernel of a query, whose centre stays within the canvas."""
+    """Return whether a key is in the kernel of a query, whose center stays within the canvas."""
     half = kernel // 2
     centre = (clamped(x, half, side - 1 - half) for x, side in zip(q, canvas, strict=True))
     return all(abs(c - x) <= half for c, x in zip(centre, k, strict=True))

@@ -68,7 +68,7 @@ def memory(problem: Problem) -> Problem:
 
 
 def with_settings(**settings: Any) -> Changes:
-    if settings.get("norm") == "none":  # how tokens would be normalised is then read by nothing
+    if settings.get("norm") == "none":  # how tokens would be normalized is then read by nothing
         settings |= {"normalization": "layer", "eps": "1e-5", "eps_place": "inside", "ddof": 0}
     return lambda problem: replace(problem, **settings)
 
@@ -144,7 +144,7 @@ def test_a_different_convention_is_named(case: tuple[str, str], tmp_path: Path) 
 
 
 ALSO = ("norm-place", "weights-swapped", "wrong-source", "scale-forgotten", "eps-forgotten")
-"""A finding that one step shows, such as tokens that are not normalised."""
+"""A finding that one step shows, such as tokens that are not normalized."""
 
 
 @pytest.mark.slow

@@ -644,7 +644,7 @@ def test_three_hundred_tokens_show_the_digits_of_the_oracle(rounding: str) -> No
 
 
 def test_scores_that_are_all_zero_share_a_hardmax() -> None:
-    """Normalised features sum to 0, but for what roots and thirds leave in the last digits."""
+    """Normalized features sum to 0, but for what roots and thirds leave in the last digits."""
     ones, square = [[1], [1], [1]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     problem = Problem(
         block="encoder", norm="pre", residual=False, normalizer="hardmax", scale="none",

@@ -9,8 +9,9 @@ from test_equations import CASES, CUBE, EPS, SLOPE
 
 from attncalc import InputError
 from attncalc.base.decimals import decimals_of
-from attncalc.equations.derive import gradient, gradient_name, gradient_value
+from attncalc.equations.derive import gradient, gradient_name, total, total_name
 from attncalc.equations.evaluate import evaluate
+from attncalc.equations.extents import extents
 from attncalc.equations.library import equation, inputs_of, stated
 from attncalc.equations.operation import Operation
 from attncalc.equations.operations import HardMax
@@ -34,6 +35,50 @@ def normals(shape, seed):
 def weighed(made, seed=9):
     """Return a gradient of a result: random, and known from its shape."""
     return odd_eighths(made.shape, seed) if made.dtype == object else normals(made.shape, seed)
+
+
+def gradient_value(equation, name, matrices, settings=None):
+    """Return dL/d(input), in the input's shape, from `gradient_name` among the matrices."""
+    derived = gradient(equation, name)
+    if derived is None:
+        return None
+    known = dict(settings or {})
+    inputs = {each: matrix for each, matrix in matrices.items() if each in equation.reads}
+    runs = extents(equation, {each: matrix.shape for each, matrix in inputs.items()}, known)
+    known |= {each: size for each, size in runs.items() if each not in equation.indices}
+    held = dict(matrices)
+    if equation.name not in held:
+        held[equation.name] = evaluate(equation, inputs, settings)
+    held[name] = _spread(held[name], derived, runs)
+    if equation.recurs is not None:
+        held[total_name(equation)] = evaluate(total(equation), held, known)
+    return _fitted(evaluate(derived, held, known), matrices[name].shape)
+
+
+def _spread(matrix, derived, runs):
+    """Return a matrix with its broadcast sides repeated for their indices."""
+    lead = matrix.ndim - len(derived.at)
+    sides = [
+        runs.get(index, 1) if side == 1 else side
+        for index, side in zip(derived.at, matrix.shape[lead:], strict=True)
+    ]
+    return np.broadcast_to(matrix, (*matrix.shape[:lead], *sides))
+
+
+def _fitted(made, shape):
+    """Return a gradient in the shape of its input: summed over broadcast entries."""
+    while made.ndim > len(shape):
+        made = made.sum(axis=0)
+    for axis, side in enumerate(shape):
+        if side == 1 != made.shape[axis]:
+            made = made.sum(axis=axis, keepdims=True)
+        elif made.shape[axis] > side:  # beyond it, a condition excludes all reads
+            made = np.take(made, range(side), axis=axis)
+        elif made.shape[axis] < side:  # the rest is not read
+            rest = list(made.shape)
+            rest[axis] = side - made.shape[axis]
+            made = np.concatenate([made, np.zeros(rest, int).astype(made.dtype)], axis=axis)
+    return made
 
 
 def differences(stated_, matrices, settings, name, arriving):

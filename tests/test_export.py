@@ -361,7 +361,6 @@ SAID = [
     ),
     ("moodle --points 2", "--points: in Moodle they are set where the question is used"),
     ("moodle --steps Q,Z", None),
-    ("stack --steps Q,connections", "STACK takes numbers, not connections: use --steps Q"),
     ("gradescope", "a problem for Gradescope is a zip: name its file with --out"),
     ("prairielearn", "a problem for PrairieLearn is a folder: name it with --out"),
     ("moodle -o quiz.zip", 'quiz.zip: a file for Moodle ends in .xml, not in ".zip"'),

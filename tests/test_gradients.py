@@ -625,7 +625,7 @@ def test_ids_are_written_and_read_back(tmp_path: Path) -> None:
     ],
 )
 def test_each_line_of_layers_equals_its_result(kind: Fields) -> None:
-    """Through normalisations, residual connections and ReLU, too."""
+    """Through normalizations, residual connections and ReLU, too."""
     chance = Chance(len(kind))
     sizes: Fields = {"X": (3, 4), "W_Q": (4, 2), "W_K": (4, 2), "W_V": (4, 2), "W_O": (2, 4)}
     sizes |= {"W_1": (4, 4), "W_2": (4, 4)}

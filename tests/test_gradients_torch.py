@@ -191,7 +191,7 @@ OTHER_WAYS = {
     "types": of_types,
     "patches": of_patches,
     "patches of channels": of_channels,
-    "a head that is normalised": of_a_head,
+    "a head that is normalized": of_a_head,
 }
 
 

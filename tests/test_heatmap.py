@@ -1,4 +1,4 @@
-"""The heatmap, checked through what is drawn: which cells, in which colours, with which digits."""
+"""The heatmap, checked through what is drawn: which cells, in which colors, with which digits."""
 
 from itertools import pairwise
 from typing import Any
@@ -69,10 +69,10 @@ def test_digits_are_centred_in_their_cells() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", mostly_slow([False, True]))
 def test_every_digit_can_be_read_on_its_cell(dark: bool) -> None:
-    """All weights from 0 to 1: whatever the colour, black or white reaches 4.5 to 1 on it."""
+    """All weights from 0 to 1: whatever the color, black or white reaches 4.5 to 1 on it."""
     solution = identity([[i, 100 - i] for i in range(101)], normalizer="sum")
     figure = drawn(solution, dark=dark)
-    figure.canvas.draw()  # a mesh takes its colours when it is drawn
+    figure.canvas.draw()  # a mesh takes its colors when it is drawn
     (mesh,) = meshes(figure)
     cells = mesh.get_facecolors()
     inks = [text.get_color() for text in texts(figure, "value")]
@@ -139,7 +139,7 @@ def test_several_heads_share_one_scale_and_one_bar() -> None:
 
 @pytest.mark.slow
 def test_the_shared_scale_includes_the_largest_weight_of_all_heads() -> None:
-    """Head 1 spreads its weight, head 2 does not: the same colour must mean the same weight."""
+    """Head 1 spreads its weight, head 2 does not: the same color must mean the same weight."""
     X = np.eye(4)
     W_Q, W_K = np.hstack([0 * X, 9 * X]), np.hstack([X, X])
     solution = self_attention(X, W_Q, W_K, np.hstack([X, X]), heads=2, scale="none")

@@ -392,7 +392,7 @@ def test_only_the_script_of_an_interactive_page_is_allowed() -> None:
 
 
 def luminance(colour: list[float]) -> float:
-    """Return how light a colour is, as WCAG 2.1 defines it."""
+    """Return how light a color is, as WCAG 2.1 defines it."""
     linear = [each / 12.92 if each <= 0.03928 else ((each + 0.055) / 1.055) ** 2.4
               for each in colour]  # fmt: skip
     return float(np.dot([0.2126, 0.7152, 0.0722], linear))

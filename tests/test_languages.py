@@ -7,20 +7,26 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 from browser import Browser
 from conftest import BUNDLED, Command, mostly_slow
+from gradient_kinds import kind_of_attention, kind_of_layers, posed
+from live_kinds import rarer
 from test_live_page import press_button, quiet
 
 from attncalc import check
 from attncalc.base.errors import AttncalcError
 from attncalc.equations.own import Own
+from attncalc.equations.tree import chosen
 from attncalc.exporting.handed_in import results
 from attncalc.exporting.typed_in import correct_answers, marked
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
+from attncalc.grading.recipes import roundings
+from attncalc.grading.recipes.conventions import _changes as conventions
 from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
@@ -339,7 +345,10 @@ def test_a_pdf_in_each_language(language: str) -> None:
     assert write_paper([page]).content.startswith(b"%PDF-")
 
 
-ENGLISH = re.compile(r"\b(?:the|are|with|because|its|your|which|taken|written|read|match)\b")
+ENGLISH = re.compile(
+    r"\b(?:the|is|are|with|because|its|your|which|taken|written|read|match|each|not|left|by|alone"
+    r"|added|after|before|where|their|provisional|marked)\b"
+)
 SCANNED = "Q:\n3 2\nl l\n1 -1\nK:\n2 -1\n1 -1\n-l 3\nV: 1 5; O 2; 2 O\nTel. 12 34 56\n7 8\n"
 WRONG_WAYS = (
     {"A": [[0.62, 0.28, 0.67], [0.07, 0.14, 0.33], [0.31, 0.58, 0.00]]},
@@ -362,6 +371,63 @@ def wrong_answers(problem: Problem) -> Iterator[dict[str, object]]:
                 yield {name: made.round(2).tolist()}
 
 
+KINDS = ("samples", "layers", "masks and heads", "rarer")
+
+
+def problems(kind: str, count: int) -> Iterator[Problem]:
+    """Yield problems of a kind, the bundled ones or drawn ones."""
+    if kind == "samples":
+        for path in sorted(BUNDLED.rglob("*.json")):
+            with suppress(AttncalcError):
+                yield read_problem(path)
+    for seed in range(0 if kind == "samples" else count):
+        rng = Random(seed)
+        with suppress(AttncalcError):
+            if kind == "rarer":
+                yield Problem(**rarer(rng, lambda rng=rng: rng.randint(-3, 3)))
+            else:
+                fields = kind_of_layers(seed) if kind == "layers" else kind_of_attention(seed)
+                yield posed(fields)
+
+
+def causes(problem: Problem) -> Iterator[str]:
+    """Yield the text of each mistake that is known in a problem."""
+    key = Key(problem, ToTheDigit(2))
+    yield from (recipe.says for recipe in key.all_recipes)
+    yield from (recipe.says for step in key.steps.values() for recipe in roundings(step, 2))
+    yield from () if problem.is_alone else (says for _, says, _ in conventions(problem))
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [("rarer", 6), *(pytest.param(kind, 250, marks=pytest.mark.slow) for kind in KINDS)],
+)
+def test_every_cause_is_translated(kind: str, count: int) -> None:
+    words = catalogue("de")
+    texts = {text for problem in problems(kind, count) for text in causes(problem)}
+    said = {text: words.said(text, strict=True) for text in texts}
+    assert {text: each for text, each in said.items() if not each or ENGLISH.search(each)} == {}
+
+
+SIZES = ("d_k", "d_model", "d_other", "d_heads", "queries", "keys")
+
+
+def test_every_mistake_of_an_equation_is_translated() -> None:
+    """Each clause of mistakes.eq, whatever problem shows it."""
+    text = (files("attncalc.grading.recipes") / "mistakes.eq").read_text("utf-8")
+    clauses = [line.partition("  # ")[2] for line in text.splitlines() if line.startswith("    ")]
+    words = catalogue("de")
+    filled = dict.fromkeys(SIZES, "4") | {"line": "row", "across": "column"}
+    plain = [
+        re.sub(r"\{([^{}]+)\}", lambda m: filled.get(m[1], m[1]), chosen(clause, {*flags}))
+        for clause in clauses
+        for flags in (("embedded",), ("residual", "back", "sample"))
+    ]
+    said = {text: words.said(text, strict=True) for text in plain if text}
+    assert len(said) > 100
+    assert {text: each for text, each in said.items() if not each or ENGLISH.search(each)} == {}
+
+
 @pytest.mark.campaign(6)
 @pytest.mark.parametrize("language", mostly_slow(LANGUAGES, 6))
 def test_no_english_is_left_in_markings(language: str, tmp_path: Path) -> None:
@@ -377,3 +443,37 @@ def test_no_english_is_left_in_markings(language: str, tmp_path: Path) -> None:
         if ENGLISH.search(text)
     }
     assert found == set()
+
+
+def test_the_table_of_a_folder_in_german(attncalc: Command, tmp_path: Path) -> None:
+    given = {"X": [[1, 2], [0, 1]], "W_Q": [[1, 0], [1, 1]], "W_K": [[0, 1], [1, -1]]}
+    values = {"W_V": [[1, 1], [0, 2]], "decimals": 2, "language": "de"}
+    (tmp_path / "p.json").write_text(json.dumps(given | values))
+    (tmp_path / "a").mkdir()
+    answers = {"wrong.txt": "Q = [1 1; 1 1]", "scan.txt": SCANNED, "empty.txt": "?"}
+    for name, text in answers.items():
+        (tmp_path / "a" / name).write_text(text)
+    printed = attncalc("check", "p.json", "a").out
+    assert "a/wrong.txt" in printed  # a name is not translated
+    assert re.search(r"\d,\d+ von \d", printed)
+    assert not ENGLISH.search(printed.replace("a/wrong.txt", "").split("a/empty.txt")[0])
+    assert attncalc("check", "p.json", "a", "-o", "t.md").code == 1
+    page = (tmp_path / "t.md").read_text("utf-8")
+    assert "# Antworten" in page
+    assert "vorläufig" in page
+    assert page.index("# Nicht gelesen, und Anmerkungen") > page.index("| a/wrong.txt |")
+    assert "| note |" not in page
+
+
+LESSON = """Given X = [1 2; 0 1], W_V = [1 1; 0 2].
+
+V = X W_V = [1 5; 0 3]
+"""
+
+
+def test_a_lesson_in_german(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "l.md").write_text(LESSON)
+    run = attncalc("check", "--lesson", "l.md", "--language", "de")
+    assert "1 falsche Zahl" in run.out
+    assert "Zeile 3   V[2,2]   3   2" in run.out
+    assert not ENGLISH.search(run.out)

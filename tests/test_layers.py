@@ -244,7 +244,7 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
         ),
         (
             {"gamma_1": [1, 1]},
-            "normalisation 1: gamma_1 has 2 numbers and R_1 is 3 × 3: it needs 3, one for each "
+            "normalization 1: gamma_1 has 2 numbers and R_1 is 3 × 3: it needs 3, one for each "
             "feature",
         ),
         ({"gamma_3": [1, 1, 1]}, "gamma_3 is given, but this encoder does not use it"),
@@ -388,7 +388,7 @@ WRONG: list[tuple[str, str, str, Any]] = [
     (
         "norm-of-other:X",
         "N_1",
-        "X is normalised, and not R_1",
+        "X is normalized, and not R_1",
         lambda s: normal(of_given(s), (spread(of_given(s)) + EPS) ** 0.5),
     ),
     ("activation-forgotten", "G", "ReLU is left out", lambda s: of(s, "F_1")),

@@ -144,7 +144,7 @@ def test_the_comparison_marks_what_changed(attncalc: Callable[..., Any], cats: P
 
 @pytest.mark.slow
 def test_long_inputs_are_changed_too() -> None:
-    """Beyond the size of blocks, where equations stand in for the outputs of heads."""
+    """Beyond the size of blocks, where equations replace the outputs of heads."""
     rng = np.random.default_rng(2)
     weights = {f"W_{name}": rng.normal(size=(8, 8)) for name in "QKVO"}
     problem = Problem(X=rng.normal(size=(600, 8)), **weights, heads=2, causal=True)

@@ -1,4 +1,4 @@
-"""Layers against PyTorch in float64: encoder and decoder layers, normalisations, activations."""
+"""Layers against PyTorch in float64: encoder and decoder layers, normalizations, activations."""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def attention_of(layer: Any) -> dict[str, Any]:
 
 
 def rest_of(layer: Any, norms: int) -> dict[str, Any]:
-    """Return the fields of the feed-forward part and of the normalisations of a layer."""
+    """Return the fields of the feed-forward part and of the normalizations of a layer."""
     named = [(number, getattr(layer, f"norm{number}")) for number in range(1, norms + 1)]
     return {
         "W_1": layer.linear1.weight.T,

@@ -131,8 +131,10 @@ def check_practice(seed: int, count: int) -> None:
     decided = {pair: found[pair] for pair in found if pair[0] != "undecided"}
     opposed = {pair for pair in decided if "wrong" in pair and RIGHT & {*pair}}
     assert not opposed, found
-    otherwise = sum(decided[pair] for pair in decided if pair[0] != pair[1])
-    assert otherwise <= max(2, MOST_OTHERWISE * found.total()), found
+    # a masked entry may stay blank: check takes what follows for it
+    filled = {pair for pair in decided if pair[0] != "blank" or pair[1] not in RIGHT}
+    otherwise = sum(decided[pair] for pair in filled if pair[0] != pair[1])
+    assert otherwise <= MOST_OTHERWISE * found.total(), found
     assert found.total() - sum(decided.values()) < MOST_UNDECIDED * found.total(), found
 
 

@@ -60,7 +60,7 @@ def viewed(step: Step, read: list[Any]) -> Any:
 
 
 def by_columns(step: Step, read: list[Any]) -> Any:
-    """Normalise scores over the queries."""
+    """Normalize scores over the queries."""
     powers = np.exp(read[0])
     return powers / powers.sum(axis=-2, keepdims=True)
 

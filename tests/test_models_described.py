@@ -14,7 +14,7 @@ import pytest
 from conftest import Command, mostly_slow
 from tensor_files import save_tensors
 
-from attncalc import InputError, generate, layers, open_model, solve
+from attncalc import InputError, count, generate, layers, open_model, solve
 from attncalc.reading.models.folder import find_weights
 
 Fields = dict[str, Any]
@@ -223,6 +223,40 @@ def renamed(folder: Path, names: Mapping[str, str], keys: Mapping[str, str]) -> 
     for old, new in keys.items():
         config[new] = config.pop(old)
     (folder / "config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_a_described_family_is_counted_as_its_row(
+    name: str, in_float64: Any, tmp_path: Path
+) -> None:
+    """Parameters are those of PyTorch; the other counts are those of the row in the table."""
+    model = in_float64.made(name, tmp_path)
+    expected = count(tmp_path, tokens=7)
+    family, names, keys = DESCRIBED[name]
+    renamed(tmp_path, names, keys)
+    found = count(tmp_path, tokens=7, family=family)
+    total = sum(each.numel() for each in model.parameters())
+    assert found["parameters"]["total"] == expected["parameters"]["total"] == total
+    for key in ("multiply_adds", "activations", "attention_matrix", "kv_cache"):
+        for part in {"total", "bytes"} & {*expected[key]}:
+            assert name == "Phi" or found[key][part] == expected[key][part], key  # it has a window
+
+
+def test_a_described_family_is_counted_by_the_shapes_of_its_tensors(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    novel(tmp_path)
+    numbers = sum(array.size for array in find_weights(tmp_path).values())
+    run = attncalc("count", str(tmp_path), "--family", str(tmp_path / "novel.json"),
+                   "--tokens", "5", "--format", "json")  # fmt: skip
+    assert json.loads(run.out)["parameters"]["total"] == numbers
+    assert "G_O" in json.loads(run.out)["multiply_adds"]["by_step"]
+    (tmp_path / "novel.json").rename(tmp_path / "family.json")
+    assert count(tmp_path, vary={"tokens": [4, 8]})["growth"]["powers"]["S_scaled"] == 2
+    run = attncalc("count", str(tmp_path), "--vary", "hidden_size=8,16")
+    assert "tokens or batch can vary" in run.err
 
 
 @pytest.mark.torch

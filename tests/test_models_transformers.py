@@ -364,7 +364,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         FALCON | {"parallel_attn": False, "multi_query": False, "bias": True},
     ),
     "Phi": ("PhiConfig", "PhiForCausalLM", GROUPED),
-    "Phi, normalised": (
+    "Phi, normalized": (
         "PhiConfig",
         "PhiForCausalLM",
         SMALL | {"qk_layernorm": True, "partial_rotary_factor": 1.0},
@@ -375,7 +375,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         GROUPED | {"use_parallel_residual": True, "partial_rotary_factor": 0.5},
     ),
     "Cohere": ("CohereConfig", "CohereForCausalLM", GROUPED | {"logit_scale": 0.3}),
-    "Cohere, normalised": (
+    "Cohere, normalized": (
         "CohereConfig",
         "CohereForCausalLM",
         GROUPED | {"use_qk_norm": True, "attention_bias": True},
@@ -438,7 +438,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "AlbertForMaskedLM",
         SMALL | {"embedding_size": 8, "hidden_act": "gelu_new"},
     ),
-    "ELECTRA, factorised": (
+    "ELECTRA, factorized": (
         "ElectraConfig",
         "ElectraForMaskedLM",
         SMALL | {"embedding_size": 8},
@@ -844,7 +844,7 @@ def test_encoders_of_images_are_those_of_the_package(name: str, tmp_path: Path) 
     assert_layers(tmp_path, given, out)
     solution = solve(open_model(tmp_path, **given))
     steps = {step.name for step in solution.plan}
-    if "last_hidden_state" in out and name != "CLIP vision":  # it normalises one token alone
+    if "last_hidden_state" in out and name != "CLIP vision":  # it normalizes one token alone
         near(solution["Y"], out.last_hidden_state)
     if "logits" in out:
         near(solution["logits"], out.logits.unsqueeze(0))
@@ -900,6 +900,31 @@ def test_encoders_of_audio_are_those_of_the_package(name: str, tmp_path: Path) -
         open_model(tmp_path, spectrogram=frames[:, 1:])
 
 
+def test_padded_frames_are_those_of_the_package(tmp_path: Path) -> None:
+    """They are 0 before the convolution of positions, and no frame attends to them."""
+    model = made("wav2vec2, pre-norm", tmp_path)
+    mask = torch.ones(1, 120, dtype=torch.long)
+    mask[0, 90:] = 0
+    seen: list[Any] = []
+    hook = lambda module, read, gave: seen.append(gave)  # noqa: E731 - one line
+    model.feature_extractor.register_forward_hook(hook)
+    with torch.no_grad():
+        wave = torch.randn(1, 120, generator=torch.manual_seed(2))
+        out = model(wave, attention_mask=mask, output_attentions=True)
+        frames = seen[0]
+        real = model._get_feature_vector_attention_mask(frames.shape[-1], mask)[0].bool().numpy()
+    assert 0 < real.sum() < len(real)
+    given: dict[str, Any] = {"spectrogram": frames.numpy(), "ignore": (~real).astype(int)}
+    solution = solve(open_model(tmp_path, **given))
+    found, expected = solution["Y"][real], out.last_hidden_state[0].numpy()[real]
+    assert np.abs(found - expected).max() < NEAR
+    weights = out.attentions[-1][0].numpy()[:, real]
+    assert np.abs(solution["A"][:, real] - weights).max() < NEAR
+    made("wav2vec2 of classes", tmp_path)
+    with pytest.raises(InputError, match="averages all tokens that are not padding"):
+        open_model(tmp_path, **given)
+
+
 MODERN = SMALL | {
     "local_attention": 4,
     "pad_token_id": 0,
@@ -928,6 +953,40 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
         "DebertaV2ForSequenceClassification",
         DEBERTA | LOG_BUCKETS | {"num_labels": 3},
     ),
+    "DeBERTa-v2, own projections of distances": (
+        "DebertaV2Config",
+        "DebertaV2ForTokenClassification",
+        DEBERTA | LOG_BUCKETS | {"share_att_key": False, "type_vocab_size": 2},
+    ),
+    "DeBERTa-v2, distances on one side": (
+        "DebertaV2Config",
+        "DebertaV2ForMaskedLM",
+        DEBERTA | {"pos_att_type": "p2c", "position_biased_input": True, "legacy": False},
+    ),
+    "DeBERTa, the first": ("DebertaConfig", "DebertaModel", DEBERTA),
+    "DeBERTa, the first, of masked words": (
+        "DebertaConfig",
+        "DebertaForMaskedLM",
+        DEBERTA | {"pos_att_type": "c2p|p2c", "max_relative_positions": 5},
+    ),
+    "DeBERTa, the first, of masked words, c2p": (
+        "DebertaConfig",
+        "DebertaForMaskedLM",
+        DEBERTA
+        | {"pos_att_type": "c2p", "type_vocab_size": 2, "position_biased_input": True}
+        | {"legacy": False},
+    ),
+    "DeBERTa, the first, of classes": (
+        "DebertaConfig",
+        "DebertaForSequenceClassification",
+        DEBERTA | {"num_labels": 3, "hidden_act": "gelu_new", "pooler_hidden_act": "relu"},
+    ),
+    "DeBERTa without distances": (
+        "DebertaConfig",
+        "DebertaForTokenClassification",
+        DEBERTA
+        | {"relative_attention": False, "pos_att_type": None, "position_biased_input": True},
+    ),
     "ModernBERT": ("ModernBertConfig", "ModernBertModel", MODERN),
     "ModernBERT of masked words": (
         "ModernBertConfig",
@@ -937,6 +996,7 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
             "attention_bias": True,
             "mlp_bias": True,
             "classifier_bias": True,
+            "norm_bias": True,
             "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
         },
     ),
@@ -1015,7 +1075,6 @@ def test_8_bits_of_bitsandbytes_are_multiplied_by_the_scales_of_rows(tmp_path: P
 
 UNKNOWN: dict[str, dict[str, Any]] = {
     "Funnel": {"vocab_size": 50, "block_sizes": [1, 2], "d_model": 16, "n_head": 4, "d_head": 4},
-    "Deberta": SMALL,
     "Nystromformer": SMALL,
     "Splinter": SMALL,
     "Blenderbot": BART,

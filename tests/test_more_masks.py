@@ -1,4 +1,4 @@
-"""Windows, biases by distance, sinks, normalised queries: what is equal to what, and is refused."""
+"""Windows, biases by distance, sinks, normalized queries: what is equal to what, and is refused."""
 
 from fractions import Fraction
 from typing import Any
@@ -116,7 +116,7 @@ def test_a_window_on_a_long_input_uses_the_memory_of_blocks(scale: str) -> None:
     assert peak(n=n, window=64, scale=scale) < 40e6  # a mask of n × m alone has 36 MB of bytes
 
 
-# -- normalised queries and keys ------------------------------------------------------------------
+# -- normalized queries and keys ------------------------------------------------------------------
 
 
 def test_normalised_keys_of_a_cache_are_those_of_the_whole_sequence() -> None:

@@ -1,4 +1,4 @@
-"""Windows, biases by distance, sinks, normalised queries, against PyTorch in float64."""
+"""Windows, biases by distance, sinks, normalized queries, against PyTorch in float64."""
 
 from fractions import Fraction
 from typing import Any

@@ -298,14 +298,14 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     ),
     "quantised": (
         config(quantization_config={"bits": 4}),
-        "model/config.json: its weights are quantised: of these, 8 bits of bitsandbytes and "
+        "model/config.json: its weights are quantized: of these, 8 bits of bitsandbytes and "
         "GGUF files are read",
     ),
     "weights of whole numbers": (
         tensors(
             lambda held: held.update({"transformer.h.0.attn.c_attn.weight": np.ones((8, 24), "i1")})
         ),
-        'model: "transformer.h.0.attn.c_attn.weight" is of int8: quantised weights are not read',
+        'model: "transformer.h.0.attn.c_attn.weight" is of int8: quantized weights are not read',
     ),
     "two models in one": (
         tensors(lambda held: held.update({"other.h.0.ln_1.weight": np.ones(8)})),

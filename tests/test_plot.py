@@ -156,7 +156,7 @@ def test_rank_is_readable_without_colour(palette: Any) -> None:
 def test_every_colour_contrasts_with_the_paper(palette: Any) -> None:
     for text in (palette.strong, palette.ink, palette.small_print):
         assert contrast(text, palette.paper) >= 4.5
-    for rank in palette.ranks:  # weights are written in the colour of their line
+    for rank in palette.ranks:  # weights are written in the color of their line
         assert contrast(rank.color, palette.paper) >= 4.5
     assert contrast(palette.rule, palette.paper) >= 3.0
 

@@ -1,6 +1,8 @@
 """The code of a problem as a QR code: drawn as segno has it, and read back from pictures."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,8 +10,10 @@ from conftest import Command
 from test_scans import WITH_OCR
 
 from attncalc.reading.scans import codes_in
+from attncalc.writing.document import Document
 from attncalc.writing.html import qr
 from attncalc.writing.html.qr import MODULE, QUIET, qr_code
+from attncalc.writing.latex import write_latex
 
 CODE = "BKWR-TZNM"
 ROSTER, SPEC = "name\nAda Lovelace\nBlaise Pascal\n", '{"problems": [{"name": "1"}], "seed": 7}'
@@ -32,6 +36,65 @@ def test_bars_are_the_dark_modules() -> None:
             dark.add((int(y) // MODULE - QUIET, column - QUIET))
     rows = segno.make(CODE, error="h", micro=False).matrix
     assert dark == {(i, j) for i, row in enumerate(rows) for j, bit in enumerate(row) if bit}
+
+
+def drawn(tex: str) -> set[tuple[int, int]]:
+    """Return the modules that the rules of a LaTeX page cover."""
+    found = re.search(r"begin\{picture\}\((\d+),\1\)(.*?)\\end\{picture\}", tex)
+    assert found is not None
+    side, dark = int(found[1]), set()
+    rules = r"\\put\((\d+),(\d+)\)\{\\rule\{(\d+)\\unitlength\}\{1\.02\\unitlength\}\}"
+    for x, y, width in re.findall(rules, found[2]):
+        dark |= {(side - 1 - int(y), int(x) + k) for k in range(int(width))}
+    return dark
+
+
+def worksheet(attncalc: Command, folder: Path) -> tuple[str, str]:
+    """Return a worksheet in LaTeX, and the code of its problem."""
+    (folder / "roster.csv").write_text(ROSTER)
+    (folder / "spec.json").write_text(SPEC)
+    made = ("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    assert attncalc(*made).code == 0
+    tex = (folder / "set" / "Ada-Lovelace" / "worksheet.tex").read_text(encoding="utf-8")
+    found = re.search("[B-Z]{4}-[B-Z]{4}", tex)
+    assert found is not None
+    return tex, found[0]
+
+
+def test_latex_draws_the_same_modules_in_rules(attncalc: Command, tmp_path: Path) -> None:
+    segno = pytest.importorskip("segno")
+    tex, code = worksheet(attncalc, tmp_path)
+    rows = segno.make(code, error="h", micro=False).matrix
+    assert drawn(tex) == {(i, j) for i, row in enumerate(rows) for j, bit in enumerate(row) if bit}
+    assert re.findall(r"\\usepackage.*", tex) == re.findall(
+        r"\\usepackage.*", write_latex(Document("", ()), standalone=True)
+    )
+
+
+@WITH_OCR
+def test_the_rules_of_latex_are_read_by_a_decoder(attncalc: Command, tmp_path: Path) -> None:
+    """They are drawn here at 4 pixels a module, as a scan at 144 dots an inch has them."""
+    pytest.importorskip("segno")
+    import numpy as np
+    from PIL import Image
+
+    tex, code = worksheet(attncalc, tmp_path)
+    page = np.full((400, 600), 255, np.uint8)
+    for i, j in drawn(tex):
+        page[40 + 4 * i : 44 + 4 * i, 400 + 4 * j : 404 + 4 * j] = 0
+    Image.fromarray(page).save(tmp_path / "page.png")
+    assert codes_in(tmp_path / "page.png") == code
+
+
+@WITH_OCR
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no LaTeX")
+def test_a_page_of_latex_is_read_by_a_decoder(attncalc: Command, tmp_path: Path) -> None:
+    pytest.importorskip("segno")
+    _, code = worksheet(attncalc, tmp_path)
+    run = ("pdflatex", "-interaction=batchmode", "set/Ada-Lovelace/worksheet.tex")
+    subprocess.run(run, cwd=tmp_path, check=True, timeout=60)
+    assert code in codes_in(tmp_path / "worksheet.pdf")
 
 
 @WITH_OCR

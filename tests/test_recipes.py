@@ -1,4 +1,4 @@
-"""Every wrong recipe is recognised: each is done once in plain numpy, and must be named."""
+"""Every wrong recipe is recognized: each is done once in plain numpy, and must be named."""
 
 import contextlib
 import json

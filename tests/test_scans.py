@@ -14,7 +14,7 @@ import pytest
 from conftest import BUNDLED, Command
 
 from attncalc.base.errors import InputError
-from attncalc.reading import scans
+from attncalc.reading import scans, sets
 
 HAS_OCR = all(find_spec(each) is not None for each in scans.NEEDED)
 WITH_OCR = pytest.mark.skipif(not HAS_OCR, reason="attncalc[ocr] is not installed")
@@ -22,7 +22,7 @@ WIDE, HIGH = 10.0, 20.0
 
 
 def letters(text: str, x: float, y: float, tilt: float = 0.0) -> list[Any]:
-    """Return a line as it is recognised: a box for each letter, none for spaces."""
+    """Return a line as it is recognized: a box for each letter, none for spaces."""
     found = []
     for place, letter in enumerate(text):
         left = x + WIDE * place
@@ -63,7 +63,7 @@ def recognised(text: str, middles: list[float], width: float, height: float) -> 
 
 
 def test_a_number_with_a_narrow_point_stays_one() -> None:
-    """As recognised on a practice page that Chromium printed: the last zero is further away."""
+    """As recognized on a practice page that Chromium printed: the last zero is further away."""
     lines = [recognised("-5.00", [6, 16.5, 25, 35, 53], 10, 35)]
     lines += [recognised("-4.24", [5.5, 15, 23, 32.5, 49.5], 10, 33)]
     assert [scans.laid_out([line], 0.0).strip() for line in lines] == ["-5.00", "-4.24"]
@@ -175,3 +175,58 @@ def test_a_typeset_page_is_read_and_provisional(attncalc: Command, tmp_path: Pat
     marked = json.loads(run.out)
     assert "compare them with it" in run.out
     assert marked["verdict"].startswith("This score is provisional")
+
+
+def scans_of_a_class(attncalc: Command, folder: Path) -> None:
+    """Write a set of two students and two problems, and answers as stubs of scans."""
+    (folder / "roster.csv").write_text("name,id\nAda Lovelace,1017\nBlaise Pascal,1018\n")
+    (folder / "spec.json").write_text('{"problems": [{"name": "1"}, {"name": "2"}], "seed": 7}')
+    made = ("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    assert attncalc(*made).code == 0
+    answers = {"a.pdf": ("Ada-Lovelace", 1), "b.pdf": ("Ada-Lovelace", 2)}
+    (folder / "answers").mkdir()
+    for file, (name, problem) in answers.items():
+        key = (folder / f"set/keys/{name}/{problem}/key.md").read_text(encoding="utf-8")
+        head, _, rest = key.partition("\n## ")
+        if file == "b.pdf":  # the code was not recognised
+            head = re.sub(r"code \w+-\w+", "c0de 8KWR", head)
+        (folder / "answers" / file).write_text(f"%PDF\n{head}\n## {rest}", encoding="utf-8")
+    (folder / "answers" / "c.pdf").write_text("%PDF\nO = [1 2]")
+    text = (folder / "set/keys/Blaise-Pascal/1/key.md").read_text(encoding="utf-8")
+    (folder / "answers" / "blaise pascal 1.md").write_text(text, encoding="utf-8")
+
+
+def test_scans_of_a_class_are_paired_by_their_header_and_provisional(
+    attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stub reads the text of a file; recognition itself is tested where it is installed."""
+
+    def recognised(data: bytes, place: str) -> Any:
+        yield scans.ScannedPage(b"", data.decode().removeprefix("%PDF\n"))
+
+    scans_of_a_class(attncalc, tmp_path)
+    for module in (scans, sets):
+        monkeypatch.setattr(module, "is_installed", lambda: True)
+    monkeypatch.setattr(sets, "codes_in", lambda place: "")
+    monkeypatch.setattr(scans, "_recognised", recognised)
+    run = attncalc("check", "set", "answers", "--csv", "marks.csv", "--jobs", "1")
+    assert "Traceback" not in run.err
+    rows = (tmp_path / "marks.csv").read_text("utf-8")
+    assert [rows.count(each) for each in ("code in the file", "name on the page")] == [1, 1]
+    assert rows.count("%,provisional,") == 2, rows
+    assert "answers/c.pdf,unmatched" in rows
+    assert "none on its first page" in rows
+
+
+@pytest.mark.slow
+def test_without_the_extra_scans_are_listed_and_the_others_marked(
+    attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scans_of_a_class(attncalc, tmp_path)
+    (tmp_path / "answers" / "a.pdf").rename(tmp_path / "answers" / "ada 1.pdf")
+    for module in (scans, sets):
+        monkeypatch.setattr(module, "is_installed", lambda: False)
+    assert attncalc("check", "set", "answers", "--csv", "marks.csv").code == 1
+    rows = (tmp_path / "marks.csv").read_text("utf-8")
+    assert rows.count("pip install 'attncalc[ocr]' adds the recognition of typeset pages") == 3
+    assert "blaise pascal 1.md" in rows

@@ -10,9 +10,11 @@ from xml.etree import ElementTree
 
 import pytest
 from conftest import Command
+from test_lines_in_systems import PROBLEMS, answers, expected, numbers
 
 from attncalc import read_problem, solve
 from attncalc.problem.samples import sample
+from attncalc.problem.serialising import in_json
 
 MAXIMA = shutil.which("maxima")
 needs_maxima = pytest.mark.skipif(MAXIMA is None, reason="there is no maxima")
@@ -30,6 +32,9 @@ def earned(question: ElementTree.Element, answers: dict[str, Any]) -> dict[str, 
     """Return the score of each tree, evaluated as STACK does: after the question's variables."""
     lines = [question.findtext("questionvariables/text") or ""]
     for name, rows in answers.items():
+        if isinstance(rows, int):  # the value of a drop-down
+            lines.append(f"{name}: {rows};")
+            continue
         lines.append(f"{name}: matrix({','.join('[' + ','.join(row) + ']' for row in rows)});")
     names = []
     for tree in question.findall("prt"):
@@ -58,6 +63,10 @@ def shown_in(question: ElementTree.Element, problem: Path) -> dict[str, Any]:
     """Return the right answer, by the names of the inputs."""
     solution = solve(read_problem(problem))
     found = {}
+    for field in question.findall("input"):
+        if field.findtext("type") == "dropdown":
+            options = re.findall(r"\[(\d+),(true|false),", str(field.findtext("tans")))
+            found[str(field.findtext("name"))] = next(int(n) for n, x in options if x == "true")
     for step in solution.plan:
         plain = "ans" + "".join(sign for sign in step.name if sign.isalnum())
         shown = solution.shown(step.name)
@@ -110,3 +119,44 @@ def test_a_question_has_an_input_and_a_tree_for_each_matrix(attncalc: Command) -
     assert float(question.findtext("defaultgrade") or 0) == 12
     variables = question.findtext("questionvariables/text") or ""
     assert not re.search(r"\bansQ\w*:", variables)  # only the student writes an input
+
+
+@needs_maxima
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["drawn", "heads", "tied", "flat"])
+def test_lines_of_the_map_earn_what_check_gives(
+    name: str, attncalc: Command, tmp_path: Path
+) -> None:
+    """Right options are computed in plain Python: by the key, or better by the typed weights."""
+    problem = PROBLEMS[name]
+    (tmp_path / "in.json").write_text(json.dumps(in_json(problem)))
+    question = stack_question(attncalc, "in.json", "--steps", "A,connections")
+    _, shown = numbers(problem)
+    for typed, chosen in answers(problem, 4):
+        full = [  # STACK takes no blanks
+            [[t or s for t, s in zip(*rows, strict=True)] for rows in zip(*heads, strict=True)]
+            for heads in zip(typed, shown, strict=True)
+        ]
+        several, given = len(full) > 1, {}
+        for h, head in enumerate(full, 1):
+            given[f"ansAh{h}" if several else "ansA"] = head
+            for i, pair in enumerate(chosen[h - 1], 1):
+                for option, which in zip(pair, "ms", strict=True):
+                    number = option + 1 if option >= 0 else len(head[0]) + 1
+                    given[f"map{h if several else ''}o{i}{which}"] = number
+        scores = earned(question, given)
+        lines = [value for tree, value in scores.items() if tree.startswith("prtmap")]
+        expect = expected(problem, full, chosen)
+        assert sum(lines) / len(lines) == pytest.approx(expect, abs=1e-6)
+
+
+def test_the_map_is_a_pair_of_drop_downs_for_each_output(attncalc: Command) -> None:
+    question = stack_question(attncalc, str(sample("sentence").path), "--steps", "O,connections")
+    text, fields = question.findtext("questiontext/text") or "", question.findall("input")
+    options = [str(each.findtext("tans")) for each in fields if each.findtext("type") == "dropdown"]
+    assert options
+    assert all("true" in each for each in options)
+    for name in inputs_of(question):
+        assert text.count(f"[[input:{name}]]") == text.count(f"[[validation:{name}]]") == 1
+    for tree in question.findall("prt"):
+        assert text.count(f"[[feedback:{tree.findtext('name')}]]") == 1

@@ -46,7 +46,7 @@ PHRASES = {
     r"may as well|as well as not": "can also be",
     r"in so many words|in words|at its word|in no silence|unawares": "explicitly",
     r"all the same": "anyway",
-    r"knows? (?:of|again)": "recognises",
+    r"knows? (?:of|again)": "recognizes",
     r"where it lies|wherever it lies": "in place",
     r"is no (?:text|rule|step)": "is not a",
     r"must be said": "is required",
@@ -54,12 +54,18 @@ PHRASES = {
     r"of one's own": "of your own",
     r"strangers?": "untrusted",
     r"knife's edge": "unstable",
+    # one spelling, the American one, as in NumPy and PyTorch
+    r"(?:normal|recogn|serial|quant|factor|minim|optim|token)is(?:es?|ed|ing|ations?)": "-ize",
+    r"(?:non-)?(?:colou|neighbou|behaviou|favou)r(?:s|ed|ing|ite|able)?": "-or",
+    r"labell(?:ed|ing)|cancell(?:ed|ing)|modell(?:ed|ing)": "labeled, canceled, modeled",
+    r"centre[ds]?|grey|licence|judgement": "center, gray, license, judgment",
+    r"catalogues?|practis(?:ed?|ing)|towards|analyse[ds]?": "catalog, practice, toward, analyze",
 }
 """Patterns of words, and what to write instead."""
 BANNED = re.compile(r"(?<![\w-])(?:" + "|".join(PHRASES) + r")(?![\w-])", re.IGNORECASE)
 PAGES = sorted(
     path
-    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.*"))
+    for path in (*ROOT.glob("*.md"), PACKAGE / "cli/commands.md", *(ROOT / "docs").rglob("*.*"))
     if path.suffix in {".md", ".ipynb"}
     and not {"reference", "gallery"} & set(path.relative_to(ROOT).parts)
 )
@@ -69,10 +75,11 @@ EXEMPT = {
 }
 CLEAN = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 """Packages, whose messages, docstrings and comments are checked."""
-VOCABULARY = ("map_words.py", "name.py")
+VOCABULARY = ("map_words.py", "name.py", "layer_words.py", "vocabulary.py")
 """Modules with words that answers may contain."""
 NOT_PROSE = re.compile(
-    r"^( *)\*{0,2}\w+(?:, \*{0,2}\w+)*\n(?=\1 {4}\S)|^ *(?:>>>|\.\.\.) .*$", re.MULTILINE
+    r"^( *)\*{0,2}\w+(?:, \*{0,2}\w+)*\n(?=\1 {4}\S)|^ *\w+(?:, \w+)*: |^ *(?:>>>|\.\.\.) .*$",
+    re.MULTILINE,
 )
 """Names of parameters, and examples, in a docstring."""
 LINE_BREAK = re.compile(r"\n[ #]*")

@@ -33,6 +33,7 @@ from attncalc.reading.answers import answer_of
 TASKS, EACH = 10, 20
 ALONE = (Status.CORRECT, Status.ROUNDING, Status.MATCHES_KEY)
 """What a system must accept without an answer's own values."""
+COPYING = ("miscopied", "row", "column", "entries")
 RULES = Rules(deductions={})
 """Entry by entry: which cause explains a step is for `check` alone to find."""
 
@@ -100,19 +101,19 @@ def task_of(seed: int) -> planting.Task:
             return task
 
 
-def in_numbas(exam: str, answers: list[dict[str, Any]]) -> list[float]:
-    """Return the scores by the question's script; by Numbas' runtime, if NUMBAS is its folder."""
-    program = Path(__file__).with_name("numbas.mjs" if NUMBAS else "numbas_plain.mjs")
+def in_numbas(exam: str, answers: list[dict[str, Any]], runtime: str = NUMBAS) -> Any:
+    """Return the marks by the question's script; by Numbas' runtime, if this is its folder."""
+    program = Path(__file__).with_name("numbas.mjs" if runtime else "numbas_plain.mjs")
     done = subprocess.run(
         [str(NODE), str(program)],
         input=json.dumps({"text": exam, "answers": [by_part(each) for each in answers]}),
-        cwd=NUMBAS or None,
+        cwd=runtime or None,
         capture_output=True,
         text=True,
         timeout=300,
         check=True,
     )
-    return [sum(scores.values()) for scores in json.loads(done.stdout)["scores"]]
+    return json.loads(done.stdout)
 
 
 def in_gradescope(home: Path, shown: dict[str, Any]) -> float:
@@ -150,7 +151,8 @@ def test_all_systems_mark_alike(seed: int, tmp_path: Path) -> None:
     for name, text in {**of_one(problem), handed_in.COURSE: write_course(course)}.items():
         (source / name).write_text(text)
     differences = []
-    of_numbas = in_numbas(exam, [each.shown for each in answers])
+    marked = in_numbas(exam, [each.shown for each in answers])
+    of_numbas = [sum(scores.values()) for scores in marked["scores"]]
     for answer, points in zip(answers, of_numbas, strict=True):
         marking = mark(key, answer_of(answer.shown), course.rules)
         right = float(score(marking).earned)
@@ -176,6 +178,49 @@ def test_all_systems_mark_alike(seed: int, tmp_path: Path) -> None:
             if accepts(gap, float(text)) != earns:
                 differences.append(f"{answer.how}: {text}, {gap} in Moodle, check {status.value}")
     assert not differences, "\n".join(differences)
+
+
+@pytest.mark.skipif(NODE is None, reason="there is no node")
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(TASKS))
+def test_numbas_names_the_causes_that_check_names(seed: int) -> None:
+    """Each conceptual mistake in one step: the sentence of `check`, or none, never another.
+
+    Copying mistakes are not precomputed: there are too many.
+    """
+    task = task_of(seed)
+    problem = Problem(**{n: v for n, v in task.fields.items() if v is not None})
+    asked = [name for name in task.steps if name != "S_masked"]
+    rules = replace(RULES, asked=tuple(asked))
+    key = key_of(problem, rules)
+    made = []
+    for step, code, make in planting.recipes_of(task):
+        script = planting.written(
+            task, (problem.rounding, "half-away"), task.steps, recipe=(step, make)
+        )
+        if script is not None and step in asked and not code.startswith(COPYING):
+            made.append(Written(f"{code} in {step}", texts({n: script[n] for n in asked}, 2)))
+    exam = numbas.exam("", [numbas.question([(key, course_of(key, rules))])])
+    told = in_numbas(exam, [each.shown for each in made], runtime="")["said"]
+    found, named, wrong = [], 0, []
+    for answer, said in zip(made, told, strict=True):
+        marking = mark(key, answer_of(answer.shown), rules)
+        first = marking.first_wrong
+        if first is None or first.place is None or first.marks.count(Status.WRONG) < 2:
+            continue
+        name = first.marks.step.name
+        causes = [each for each in first.marks.causes if not each.code.startswith(COPYING)]
+        says = [c.says if c.step == name else f"{c.says} (in {c.step})" for c in causes]
+        each = f"{len(says)} mistakes explain all of {name} equally well: "
+        opening = each if len(says) > 1 else f"Every entry of {name} matches this mistake: "
+        why = opening + ", or ".join(filter(None, ["; ".join(says[:-1]), *says[-1:]]))
+        ours = " ".join(text for part, text in said.items() if part.split(",")[0] == name)
+        found.append(answer)
+        named += bool(says) and why in ours
+        if any(each in ours for each in ("matches this", "equally well")) and why not in ours:
+            wrong.append(f"{answer.how}: {ours} | check: {why}")
+    assert not wrong, "\n".join(wrong)
+    assert named >= 0.9 * len(found), (named, len(found))
 
 
 def _places(shown: list[Any], *before: int) -> Iterator[tuple[int, ...]]:

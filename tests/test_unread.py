@@ -74,9 +74,9 @@ BASES: dict[str, dict[str, Any]] = {
     "rope": {"X": EYE, **TWO, "positions": "rope"},
     "frequencies": {"X": EYE, **TWO, "positions": "rope", "rope_frequencies": [1]},
     "relative bias": {"X": EYE, **TWO, "rel_bias": [[1], [2], [3], [4]]},
-    "queries normalised": {"X": EYE, **TWO, "qk_norm": "layer"},
+    "queries normalized": {"X": EYE, **TWO, "qk_norm": "layer"},
     "an attention of ids": {"ids": [[1, 1]], "W_E": EYE, **TWO},
-    "a normalisation": {"block": "encoder", "X": EYE},
+    "a normalization": {"block": "encoder", "X": EYE},
     "feed-forward": {"block": "encoder", "X": EYE, **FORWARD},
     "feed-forward by rms": {"block": "encoder", "X": EYE, **FORWARD, "normalization": "rms"},
     "experts": {
@@ -85,7 +85,7 @@ BASES: dict[str, dict[str, Any]] = {
     "an encoder": {"block": "encoder", "X": EYE, **TWO, **FORWARD},
     "with a head": {"block": "encoder", "X": EYE, **TWO, "W_out": EYE},
     "with a hidden layer": {"block": "encoder", "X": EYE, **TWO, "W_pre": EYE},
-    "with one that is normalised": {
+    "with one that is normalized": {
         **{"block": "encoder", "X": EYE, **TWO, "W_pre": EYE, "gamma_pre": [1, 1]},
     },
     "a decoder": {"X1": EYE, "X2": EYE, "self": TWO, "cross": TWO},

@@ -477,7 +477,7 @@ def test_a_picture_names_its_lines_and_marks_where_first_places_change(
     assert [len(line.get_xdata()) for line in curves] == [301, 301, 301]
     assert mark.get_xdata() == pytest.approx([1, 1])
     grid = draw_variation(study(problem, "K[a] *= 0:3:4", "scale=0,1"), Look())
-    assert len(grid.axes) == 6  # a heatmap and its colours for each of three weights
+    assert len(grid.axes) == 6  # a heatmap and its colors for each of three weights
     run = attncalc("vary", AVERAGE, "scale=0:inf", "-o", "limits.svg")
     assert run.code == 0
     assert "scale=0:inf" in (tmp_path / "limits.svg").read_text(encoding="utf-8")

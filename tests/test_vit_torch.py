@@ -103,7 +103,7 @@ def fields_of(layer: Any, heads: int) -> dict[str, Any]:
 
 
 def test_embeddings_are_those_of_bert() -> None:
-    """Rows of three tables are added, and normalised, as Devlin et al. (2019) have it."""
+    """Rows of three tables are added, and normalized, as Devlin et al. (2019) have it."""
     tables = [torch.nn.Embedding(count, 6).double() for count in (11, 5, 2)]
     norm = torch.nn.LayerNorm(6, eps=1e-12).double()
     ids, types = torch.tensor([7, 0, 10, 7, 3]), torch.tensor([0, 0, 0, 1, 1])

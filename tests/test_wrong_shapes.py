@@ -78,7 +78,7 @@ def test_a_wrong_shape_that_later_steps_use_is_reported() -> None:
     assert verdict(marked(Q_OF_X2))[:3] == (
         "Q has the wrong shape: 4 × 2 is written, where it is 2 × 2. "
         "Later steps are marked from your Q where possible.",
-        "Every entry of Q matches this mistake: Q is computed from X2 and not from X1.",
+        "Every entry of Q matches this mistake: Q is computed from X2, and not from X1.",
         "S, S_scaled, A and O are correct given your earlier values; no points deducted.",
     )
 

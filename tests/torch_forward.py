@@ -53,7 +53,7 @@ def sinusoids(n: int, d: int, first: int, base: float) -> Any:
 
 
 def of_one_size(f: Fields, X: Any, name: str) -> Any:
-    """Return each head's queries or keys normalised."""
+    """Return each head's queries or keys normalized."""
     given = {n: f.get(f"{n}_{name}") for n in ("gamma", "beta")}
     split = {
         n: each if each is None or each.numel() == X.shape[-1] else each.reshape(len(X), 1, -1)
@@ -192,7 +192,7 @@ def alone(f: Fields) -> Any:
 
 
 def normalised(f: Fields, X: Any, number: str) -> Any:
-    """Return tokens normalised."""
+    """Return tokens normalized."""
     gain, bias = f.get(f"gamma_{number}"), f.get(f"beta_{number}")
     eps = float(f.get("eps", 1e-5))
     if f.get("normalization") == "rms":

@@ -21,6 +21,7 @@ def count(
     dtype: str = "fp32",
     compare: Source | None = None,
     vary: Mapping[str, Sequence[int]] | None = None,
+    family: Any = None,
 ) -> dict[str, Any]:
     """Count parameters, multiply-adds and bytes, without solving anything.
 
@@ -39,6 +40,9 @@ def count(
         Another source, which is counted in the same way and compared.
     vary
         One size and its values: "tokens", "batch", or a key of the model's config.
+    family
+        A JSON file that describes the family of the source, or its content; None for the
+        family.json of its folder, or a known family. The shapes of its tensors are read.
 
     Returns
     -------
@@ -59,21 +63,25 @@ def count(
     >>> count(problem, tokens=6)["multiply_adds"]["by_step"]["S"]
     72
     """
-    return counted(source, Load(tokens, batch, dtype), compare, vary).as_json()
+    return counted(source, Load(tokens, batch, dtype), compare, vary, family).as_json()
 
 
 def counted(
-    source: Source, load: Load, compare: Source | None, vary: Mapping[str, Sequence[int]] | None
+    source: Source,
+    load: Load,
+    compare: Source | None,
+    vary: Mapping[str, Sequence[int]] | None,
+    family: Any = None,
 ) -> Counted:
     """Return the counts of a source, of one to compare with, and for each value of a size."""
     return Counted(
-        count_of(source, load),
+        count_of(source, load, family=family),
         None if compare is None else count_of(compare, load),
-        None if vary is None else _growth(source, load, vary),
+        None if vary is None else _growth(source, load, vary, family),
     )
 
 
-def _growth(source: Source, load: Load, sizes: Mapping[str, Sequence[int]]) -> Growth:
+def _growth(source: Source, load: Load, sizes: Mapping[str, Sequence[int]], family: Any) -> Growth:
     if len(sizes) != 1:
         raise InputError(f"{len(sizes)} sizes vary: give one, as tokens=8:1024:log")
     ((size, given),) = sizes.items()
@@ -81,21 +89,31 @@ def _growth(source: Source, load: Load, sizes: Mapping[str, Sequence[int]]) -> G
     if len(values) < 2 or list(values) != sorted({*values}) or values[0] < 1:
         raise InputError(f"{quoted(size)} takes at least two increasing whole numbers from 1")
     if size in ("tokens", "batch"):
-        counts = [count_of(source, Load(**{**load._asdict(), size: value})) for value in values]
+        loads = (Load(**{**load._asdict(), size: value}) for value in values)
+        counts = [count_of(source, each, family=family) for each in loads]
     else:
-        counts = [count_of(source, load, {size: value}) for value in values]
+        counts = [count_of(source, load, {size: value}, family) for value in values]
     return Growth(size, values, tuple(counts))
 
 
-def count_of(source: Source, load: Load, sizes: Mapping[str, int] = MappingProxyType({})) -> Count:
+def count_of(
+    source: Source,
+    load: Load,
+    sizes: Mapping[str, int] = MappingProxyType({}),
+    family: Any = None,
+) -> Count:
     """Return the counts of a problem, a file or a model; with other values of its config's keys."""
     if not isinstance(source, Problem):
         path = Path(source)
         if path.name == "config.json" or (path / "config.json").exists():
             from attncalc.reading.models.counting import count_config
+            from attncalc.reading.models.described import FILE as DESCRIBED
             from attncalc.reading.models.folder import Config, read_config
 
-            config = read_config(path.parent if path.is_file() else path)
+            folder = path.parent if path.is_file() else path
+            if family is not None or (folder / DESCRIBED).is_file():
+                return _of_a_file(folder, family, load, sizes)
+            config = read_config(folder)
             for key in sizes:
                 if key not in config.values:
                     raise InputError(f"{config.place}: it has no {quoted(key)}")
@@ -103,7 +121,19 @@ def count_of(source: Source, load: Load, sizes: Mapping[str, int] = MappingProxy
             return count_config(Config(config.place, {**config.values, **sizes}), load)
         from attncalc.reading import read_problem
 
+        if family is not None:
+            raise InputError(f"{source}: a family is for the folder of a model")
         source = read_problem(source)
     if sizes:
         raise InputError(f"{quoted(next(iter(sizes)))}: of a problem, tokens or batch can vary")
     return count_problem(source, load)
+
+
+def _of_a_file(folder: Path, family: Any, load: Load, sizes: Mapping[str, int]) -> Count:
+    """Return the counts of a model whose family a file describes."""
+    from attncalc.reading.models.counting_described import count_described
+
+    if sizes:
+        name = quoted(next(iter(sizes)))
+        raise InputError(f"{name}: of a family in a file, tokens or batch can vary")
+    return count_described(folder, family, load)

@@ -110,17 +110,10 @@ def source_of(
 ) -> tuple[Source, Ids]:
     """Return the generator for a problem or a model, and the tokens that end its sequences.
 
-    Parameters
-    ----------
-    source, given
-        The problem or the model's folder, and what it reads.
-    *named
-        What is `said` and `needed` of what a model reads, as `Opened` takes them.
+    Raises InputError when it does not give probabilities of a next token, or does not read that.
 
-    Raises
-    ------
-    InputError
-        When it does not give probabilities of a next token, or does not read that.
+    source, given: the problem or the model's folder, and what it reads.
+    *named: what is `said` and `needed` of what a model reads, as `Opened` takes them.
     """
     from attncalc.reading import read_problem
 
@@ -146,13 +139,7 @@ def _with_start(folder: Path, given: Given) -> Given:
 
 
 class _OfModel:
-    """The logits of a model as a Source: layers are read once, keys and values are cached.
-
-    Raises
-    ------
-    InputError
-        If its head does not predict the next token, or its weights do not fit into memory.
-    """
+    """The logits of a model as a Source: layers are read once, keys and values are cached."""
 
     decimals = 4
 

@@ -314,16 +314,9 @@ class Layers(Displayed):
 class Change(NamedTuple):
     """A change of a step in a layer.
 
-    Parameters
-    ----------
-    text
-        As written.
-    layer
-        The number of the layer, from 0.
-    entry
-        The step, or its entries, such as H[2,:,:].
-    values
-        The new values of the whole step; None for 0.
+    text: as written.
+    entry: the step, or its entries, such as H[2,:,:].
+    values: the new values of the whole step; None for 0.
     """
 
     text: str
@@ -341,13 +334,8 @@ class Change(NamedTuple):
 def read_change(text: str) -> Change:
     """Return the change that a text such as 3.2, 3.F_2, 4.H[2,:,:] or 4.cross.2 names.
 
-    Raises
-    ------
-    InputError
-        If it names none.
+    Raises InputError if it names none.
 
-    Examples
-    --------
     >>> read_change("3.2").entry, read_change("4.F_2").layer
     ('H[2,:,:]', 4)
     """
@@ -363,13 +351,7 @@ def read_change(text: str) -> Change:
 
 
 def read_patch(text: str) -> Change:
-    """Return the change that a text such as other.npz:4.H names.
-
-    Raises
-    ------
-    InputError
-        If it names none, or the file does not hold the step.
-    """
+    """Return the change that a text such as other.npz:4.H names."""
     match = _PATCH.fullmatch(text.strip())
     if match is None:
         raise InputError(f"{quoted(text)} names no step in a file: write other.npz:4.H")

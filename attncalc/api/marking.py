@@ -107,19 +107,11 @@ def rules_from(
 ) -> Rules:
     """Return the rules given as arguments, or else the base ones; refuse unknown rules.
 
-    Parameters
-    ----------
-    given
-        Rules by name; None for a rule that is not given.
-    base
-        The rules that apply by default. Weights and deductions are added to them.
-    spelled
-        How messages name a rule.
+    Raises InputError if there is no such rule, or its value is invalid.
 
-    Raises
-    ------
-    InputError
-        If there is no such rule, or its value is invalid.
+    given: rules by name; None for a rule that is not given.
+    base: the rules that apply by default. Weights and deductions are added to them.
+    spelled: how messages name a rule.
     """
     for name in given:
         if name not in NAMES:
@@ -136,13 +128,7 @@ def rules_from(
 
 
 def read_rubric(place: str | Path) -> Rules:
-    """Return the rules in a JSON file, by the names of `check`'s arguments.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or contains a key that is not a rule.
-    """
+    """Return the rules in a JSON file, by the names of `check`'s arguments."""
     said = read_json_object(Path(place), "a rubric")
     said.pop("$schema", None)  # a file may name its schema
     try:
@@ -181,18 +167,11 @@ def keyed_dump(
 ) -> tuple[Key, Answer, Rules]:
     """Return the key for the tensors of a program, the steps that they are, and the rules.
 
-    Parameters
-    ----------
-    problem
-        The layer.
-    tensors, place
-        As in `answer_of_tensors`.
-    rules
-        The rules; without a tolerance, `share` of the largest number of each step applies.
-    names
-        Fields by ends of names with a special meaning.
-    share
-        The share; by default that of the tensors' type.
+    problem: the layer.
+    tensors, place: as in `answer_of_tensors`.
+    rules: the rules; without a tolerance, `share` of the largest number of each step applies.
+    names: fields by ends of names with a special meaning.
+    share: the share; by default that of the tensors' type.
     """
     if rules.in_tolerance:
         share = 0.0
@@ -218,7 +197,7 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
 
     codes = {*KINDS, *(each.code.split(":")[0] for key in keys for each in key.all_recipes)}
     for code in rules.deductions:
-        # steps of other problems are recognised by their form
+        # steps of other problems are recognized by their form
         if not CODE.fullmatch(code) or (code not in codes and get_close_matches(code, codes, 1)):
             kind = code.split("-")[0]  # those of its kind are named first
             listed = sorted(codes, key=lambda each: (each.split("-")[0] != kind, each))

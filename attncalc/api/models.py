@@ -84,7 +84,8 @@ def open_model(
         The input of a ViT, (channels, rows, columns), scaled as by its processor; or an `.npy`
         file.
     spectrogram
-        The input of Whisper, (bands, frames), from its feature extractor; or an `.npy` file.
+        Of Whisper, (bands, frames) from its feature extractor; of wav2vec 2.0, (features, frames),
+        the output of its module `feature_extractor`: a column for each frame. Or an `.npy` file.
     decoder_tokens
         Token ids, (n,), of the decoder in a model with an encoder: then a layer of the decoder is
         returned, otherwise one of the encoder.
@@ -154,10 +155,8 @@ def open_model(
 class Given(NamedTuple):
     """The input of a model: one of the first four, additional arrays, and its family.
 
-    Parameters
-    ----------
-    tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore, family
-        As in `open_model`.
+    tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore, family: as in
+        `open_model`.
     """
 
     tokens: Sequence[int] | None = None
@@ -171,13 +170,7 @@ class Given(NamedTuple):
 
     @property
     def what(self) -> str:
-        """The name of the given one of the first four; "" for none.
-
-        Raises
-        ------
-        InputError
-            If several are given.
-        """
+        """The name of the given one of the first four; "" for none."""
         names = [name for name in self._fields[:4] if getattr(self, name) is not None]
         if len(names) > 1:
             raise InputError(f"{names[0]} and {names[1]} together: pass only one")
@@ -187,21 +180,11 @@ class Given(NamedTuple):
 class Opened:
     """A model with its input.
 
-    Parameters
-    ----------
-    folder
-        Its path.
-    given
-        Its input.
-    said
-        The names of the fields of `Given` for the user, for messages.
-    needed
-        The required input, by the kind of model.
+    Raises InputError if the model is not supported, or does not read the input.
 
-    Raises
-    ------
-    InputError
-        If the model is not supported, or does not read the input.
+    folder: its path.
+    said: the names of the fields of `Given` for the user, for messages.
+    needed: the required input, by the kind of model.
     """
 
     def __init__(
@@ -232,7 +215,7 @@ class Opened:
         self._begun: Fields = {}
         self._labels: Any = None
         self._stored: Matrix | None = None
-        self.first = 0
+        self.first = self._frames = 0
         self.ids: list[int] = self._ids()
         self.words: list[str] = self.named(self.ids) if self.ids else []
 
@@ -279,14 +262,8 @@ class Opened:
     ) -> Problem:
         """Return the problem of a layer; the default is the last one, with the head.
 
-        Parameters
-        ----------
-        layer
-            The layer, from 0.
-        said
-            Fields that replace the model's, as in `open_model`.
-        told
-            Called with the number of each finished layer, from 1.
+        said: fields that replace the model's, as in `open_model`.
+        told: called with the number of each finished layer, from 1.
         """
         number = self.model.count - 1 if layer is None else layer
         self.model.check_number(number)
@@ -299,10 +276,7 @@ class Opened:
     def start(self, said: Fields, told: Callable[[int], None] | None = None) -> Fields:
         """Return what the first layer reads, or the one after stored outputs: `first`.
 
-        Parameters
-        ----------
-        said, told
-            As in `problem`.
+        said, told: as in `problem`.
         """
         self.take(said)
         self._begun, labels = self.begun(told)
@@ -317,13 +291,7 @@ class Opened:
         return read_after(self._begun, made)
 
     def at(self, number: int, tokens: Fields, *, ends: bool = False) -> Problem:
-        """Return the problem of a layer that reads these tokens; the last may have the head.
-
-        Raises
-        ------
-        InputError
-            If there is no such layer, or the tokens do not fit it.
-        """
+        """Return the problem of a layer that reads these tokens; the last may have the head."""
         own = self.layer(self.model, number)
         end = self.model.end(own["weights_layout"]) if ends else {}
         self._remark_on_padding(end)
@@ -341,15 +309,9 @@ class Opened:
     def tail(self, tokens: Fields) -> tuple[Plan, dict[str, Matrix], str]:
         """Return the steps after the last layer, the matrices they read, and the layer's output.
 
-        Parameters
-        ----------
-        tokens
-            What any layer reads, for the sizes.
+        Raises InputError if the model has no head.
 
-        Raises
-        ------
-        InputError
-            If the model has no head.
+        tokens: what any layer reads, for the sizes.
         """
         if self.model.head is None:
             raise InputError(f"{self.model.folder}: this model has no known head, so no logits")
@@ -367,17 +329,11 @@ class Opened:
     def resume(self, place: Path, layer: int | None = None) -> None:
         """Continue after the outputs of a layer in a file: of all layers, or of one.
 
-        Parameters
-        ----------
-        place
-            The `.npz` file.
-        layer
-            The layer to compute; None for the last. Of all layers, the last before it is used.
+        Raises InputError if the file has no such outputs, or those of another model or of other
+        tokens.
 
-        Raises
-        ------
-        InputError
-            If the file has no such outputs, or those of another model or of other tokens.
+        place: the `.npz` file.
+        layer: the layer to compute; None for the last. Of all layers, the last before it is used.
         """
         arrays = arrays_in(place)
         wanted = self.model.count - 1 if layer is None else layer
@@ -454,8 +410,12 @@ class Opened:
         """Whether each token of the shown part is padding."""
         own = self._given.decoder_ignore
         if self.model is self._first:
-            return _padding(self.ids, self._masks)
+            return self._is_padding_of_first
         return _padding(self.asks, {} if own is None else {"ignore": as_array(own)})
+
+    @property
+    def _is_padding_of_first(self) -> list[bool]:
+        return _padding(self.ids or range(self._frames), self._masks)
 
     @property
     def last(self) -> int:
@@ -468,6 +428,11 @@ class Opened:
 
     def _remark_on_padding(self, end: Fields) -> None:
         """Add remarks on padding: the token that the head reads, and the positions of tokens."""
+        if end.get("read") == "mean" and any(self._is_padding):
+            raise InputError(
+                f"{self.model.folder}: its head averages all tokens that are not padding, which no "
+                "field states: leave padding out, or show a layer"
+            )
         reads_last = end.get("read") == "last" and "read" not in self._alone
         if reads_last and self.last < len(self.asks) - 1:
             end["read"] = "all"
@@ -520,7 +485,8 @@ class Opened:
             return self._first.begin_image(_array("image", self._given.image), name)
         if self._what == "spectrogram":
             frames = _array("spectrogram", self._given.spectrogram)
-            return self._first.begin_spectrogram(frames, name)
+            self._frames = frames.shape[-1] if frames.ndim else 0
+            return self._first.begin_spectrogram(frames, name, self._is_padding_of_first)
         return self._first.begin(self.ids, name, self._types())
 
     def _types(self) -> list[int] | None:
@@ -529,8 +495,9 @@ class Opened:
             return None
         name = self._said["type_ids"]
         types = _whole_numbers(name, self._given.type_ids)
-        if "W_type" not in self._first.family.begins:
-            title = self._first.family.title
+        family = self._first.family
+        if "W_type" not in family.present(self._first.config, family.begins):
+            title = family.title
             raise InputError(f"{name}: {title} has no token types: omit it")
         if len(types) != len(self.ids):
             raise InputError(
@@ -555,13 +522,7 @@ class Opened:
 
 
 def arrays_in(place: Path) -> Mapping[str, Matrix]:
-    """Return the arrays of an `.npz` file by name.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is another kind of file.
-    """
+    """Return the arrays of an `.npz` file by name."""
     arrays = load_arrays(read_bytes(place), Faults(str(place)))
     if isinstance(arrays, np.ndarray):
         raise InputError(f"{place}: one array, where arrays with names are needed: an .npz file")
@@ -593,13 +554,7 @@ def _array(name: str, given: Any) -> Matrix:
 
 
 def _whole_numbers(name: str, given: Iterable[Any] | None) -> list[int]:
-    """Return token ids.
-
-    Raises
-    ------
-    InputError
-        If it is not a list of whole numbers, or an empty one.
-    """
+    """Return token ids. Raises InputError if it is not a list of whole numbers, or an empty one."""
     array = as_array([] if given is None else list(given))
     if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
         raise InputError(f"{name} takes a list of token ids: whole numbers, as [3, 7]")

@@ -1,7 +1,4 @@
-"""Problems from the objects of other libraries: PyTorch's modules, models and state dicts.
-
-PyTorch is not imported: its objects bring what is needed.
-"""
+"""Problems from objects of PyTorch, which is not imported: modules, models, state dicts."""
 
 import json
 import tempfile
@@ -121,17 +118,10 @@ def _settings(module: Any, *, is_decoder: bool) -> dict[str, Any]:
 def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
     """Write a model to a temporary folder, in the format of model hubs.
 
-    Parameters
-    ----------
-    model
-        A model with `save_pretrained`, or a state dict.
-    config
-        Of a state dict: its config, a mapping, or an object with `to_dict`.
+    Raises InputError if it is neither, or a state dict has no config.
 
-    Raises
-    ------
-    InputError
-        If it is neither, or a state dict has no config.
+    model: a model with `save_pretrained`, or a state dict.
+    config: of a state dict: its config, a mapping, or an object with `to_dict`.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -154,13 +144,7 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
 
 
 def check_tensors(state: Mapping[str, Any]) -> None:
-    """Refuse a state dict whose tensors are not the weights of a model.
-
-    Raises
-    ------
-    InputError
-        If adapters are not merged, weights are quantised, or tensors have no numbers.
-    """
+    """Refuse a state dict whose tensors are not the weights of a model."""
     for name, tensor in state.items():
         if isinstance(tensor, Mapping):
             raise InputError(f"{quoted(name)} is a dict of tensors: pass it as the state dict")
@@ -173,7 +157,7 @@ def check_tensors(state: Mapping[str, Any]) -> None:
         kind = str(getattr(tensor, "dtype", ""))
         is_whole = name.endswith("weight") and "int" in kind
         if not hasattr(tensor, "shape") or "qint" in kind or is_whole:
-            raise InputError(f"{quoted(name)} is quantised: pass the model before quantising it")
+            raise InputError(f"{quoted(name)} is quantized: pass the model before quantizing it")
 
 
 def _write_tensors(place: Path, tensors: Mapping[str, Any]) -> None:

@@ -54,19 +54,12 @@ def plain_problem(
 ) -> Problem:
     """Return the problem of a module with the weights of an attention or of a layer.
 
-    Parameters
-    ----------
-    module
-        The module: its parameters have names such as q_proj, c_attn, qkv, query or w_q.
-    tokens
-        The fields of its tokens.
-    conventions
-        Fields of `Problem`, which its code may not say: causal, norm, activation, positions.
+    Raises InputError if it has other parameters, or a convention is missing.
 
-    Raises
-    ------
-    InputError
-        If it has other parameters, or a convention is missing.
+    module: the module: its parameters have names such as q_proj, c_attn, qkv, query or w_q.
+    tokens: the fields of its tokens.
+    conventions: fields of `Problem`, which its code may not say: causal, norm, activation,
+        positions.
     """
     kind = type(module).__name__
     arrays = {name: as_array(each) for name, each in module.named_parameters()}

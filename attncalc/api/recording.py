@@ -29,21 +29,10 @@ _LAYOUT = (
 class Recorded:
     """The tensors of a layer, in the order in which they are made.
 
-    Parameters
-    ----------
-    layer
-        The module.
-    root
-        Its name in the names of its tensors.
-
-    Attributes
-    ----------
-    tensors
-        The arrays, by the path of a module, or of the operation in it.
-    given
-        The arguments of the layer, by name.
-    kinds
-        The types of its floating-point tensors.
+    layer: the module.
+    tensors: the arrays, by the path of a module, or of the operation in it.
+    given: the arguments of the layer, by name.
+    kinds: the types of its floating-point tensors.
     """
 
     def __init__(self, layer: Any, root: str) -> None:
@@ -129,19 +118,10 @@ class Recorded:
 def record(model: Any, layer: Any, call: Callable[[], Any], root: str) -> Recorded:
     """Run a model once, in evaluation mode, and return the tensors of a layer.
 
-    Parameters
-    ----------
-    model, layer
-        The model, and the module in it.
-    call
-        Calls the model.
-    root
-        The name of the layer in those of its tensors.
+    Raises InputError if the model cannot be run, or never runs the layer.
 
-    Raises
-    ------
-    InputError
-        If the model cannot be run, or never runs the layer.
+    model, layer: the model, and the module in it.
+    root: the name of the layer in those of its tensors.
     """
     torch = import_module("torch")
     modes = import_module("torch.utils._python_dispatch")
@@ -221,12 +201,7 @@ def first_of_batch(model: Any, inputs: Any) -> Any:
 def called(model: Any, inputs: Any) -> Callable[[], Any]:
     """Return a function that calls a model on its inputs.
 
-    Parameters
-    ----------
-    model
-        The model.
-    inputs
-        A tensor, an array or token ids; several in a tuple; or arguments by name.
+    inputs: a tensor, an array or token ids; several in a tuple; or arguments by name.
     """
     torch = import_module("torch")
     weights = next(model.parameters(), None)

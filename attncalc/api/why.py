@@ -98,19 +98,11 @@ class Whys(Displayed):
 def why_of_problem(solution: Solution, entry: str, of: str | None = None) -> Whys:
     """Return the parts of each entry that is named, or of a logit by components.
 
-    Parameters
-    ----------
-    solution
-        The solution, with all steps.
-    entry
-        The entry or row, or a difference of logits.
-    of
-        The component of a logit whose parts are returned instead.
+    Raises InputError if there is no such entry or component.
 
-    Raises
-    ------
-    InputError
-        If there is no such entry or component.
+    solution: the solution, with all steps.
+    entry: the entry or row, or a difference of logits.
+    of: the component of a logit whose parts are returned instead.
     """
     title, decimals = solution.problem.title or "Why", solution.problem.decimals
     name, logits = read_logits(entry)
@@ -139,21 +131,12 @@ def why_of_problem(solution: Solution, entry: str, of: str | None = None) -> Why
 def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None) -> Whys:
     """Return the contributions to a logit of a model, of all its layers, one in memory at a time.
 
-    Parameters
-    ----------
-    opened
-        The model with its tokens.
-    said
-        Fields that replace the model's.
-    entry
-        A logit, or a difference of two.
-    of
-        The component whose parts are returned instead.
+    Raises InputError if it is another entry, or no part of the model adds to the logits directly.
 
-    Raises
-    ------
-    InputError
-        If it is another entry, or no part of the model adds to the logits directly.
+    opened: the model with its tokens.
+    said: fields that replace the model's.
+    entry: a logit, or a difference of two.
+    of: the component whose parts are returned instead.
     """
     if match := _OF_LAYER.fullmatch(entry):
         return _of_layer(opened, said, int(match[1]), match[2], of)
@@ -265,19 +248,9 @@ def _inside(
 def read_logits(entry: str, ids: Callable[[str], list[int]] | None = None) -> tuple[str, Logits]:
     """Return the places of outputs in a difference, each with its sign, and the name of their step.
 
-    Of other entries, there are none.
+    Of other entries, there are none. Raises InputError if a text is not one token.
 
-    Parameters
-    ----------
-    entry
-        The text.
-    ids
-        Returns the ids of a text; without it, columns are numbers.
-
-    Raises
-    ------
-    InputError
-        If a text is not one token.
+    ids: returns the ids of a text; without it, columns are numbers.
     """
     one, _, other = entry.partition(" - ") if " - " in entry else entry.partition("-")
     matches = [_OUTPUT.fullmatch(text) for text in (one, other) if text.strip()]

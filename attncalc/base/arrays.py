@@ -14,10 +14,7 @@ DEEPEST = 3
 class Owned(NamedTuple):
     """An array without other references that could change it: it is not copied.
 
-    Parameters
-    ----------
-    array
-        An array of floats, such as from a mapped file.
+    array: an array of floats, such as from a mapped file.
     """
 
     array: Matrix
@@ -26,22 +23,13 @@ class Owned(NamedTuple):
 def as_array(given: Any) -> Matrix:
     """Return an object as one array, with its numbers unchanged.
 
-    Parameters
-    ----------
-    given
-        An array, a tensor, a number, or lists of these. No library of tensors is imported: tensors
-        are detached and moved to the CPU by their own methods, and types that numpy lacks
+    Raises InputError if a tensor cannot become an array; the text is the reason, without a name
+    before it. Raises TypeError, ValueError if lists differ in length, with numpy's message.
+
+    given: an array, a tensor, a number, or lists of these. No library of tensors is imported:
+        tensors are detached and moved to the CPU by their own methods, and types that numpy lacks
         (bfloat16) become float64.
 
-    Raises
-    ------
-    InputError
-        If a tensor cannot become an array; the text is the reason, without a name before it.
-    TypeError, ValueError
-        If lists differ in length, with numpy's message.
-
-    Examples
-    --------
     >>> as_array([np.eye(2), [[1, 2], [3, 4]]]).shape
     (2, 2, 2)
     """
@@ -57,8 +45,6 @@ def as_array(given: Any) -> Matrix:
 def only_value(given: Any) -> Any:
     """Return the only value of an array of one; any other object is unchanged.
 
-    Examples
-    --------
     >>> int(only_value(np.array([4]))), only_value("rows")
     (4, 'rows')
     """

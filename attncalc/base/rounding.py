@@ -32,8 +32,6 @@ LARGEST_SCALED = 2.0**51
 def round_floats(values: Matrix, decimals: int, rule: Rule = "half-away") -> Matrix:
     """Round a float64 array at `decimals` decimals: half away from zero, or as others do.
 
-    Examples
-    --------
     >>> round_floats(np.array([2.675, 0.125, -1.005, -0.001]), 2)
     array([ 2.68,  0.13, -1.01,  0.  ])
     >>> round_floats(np.array([2.675, 0.125, -1.009]), 2, "half-even")
@@ -52,8 +50,6 @@ def round_floats(values: Matrix, decimals: int, rule: Rule = "half-away") -> Mat
 def blocks_of_rows(shape: tuple[int, ...]) -> Iterator[tuple[int | slice, ...]]:
     """Yield where the blocks of rows are in which a large matrix is gone through.
 
-    Examples
-    --------
     >>> list(blocks_of_rows((2, 3, 2**18)))[:2]
     [(0, slice(0, 1, None)), (0, slice(1, 2, None))]
     """
@@ -134,23 +130,12 @@ def _rounded(values: Matrix, decimals: int, rule: Rule) -> Matrix:
 def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
     """Round an array of Decimals half away from zero at `decimals` decimals.
 
-    Parameters
-    ----------
-    values
-        An object array of Decimals.
-    decimals
-        The number of decimals.
-    guard
-        The decimal place (such as 40) up to which the values can be trusted: later digits are
+    Raises InputError if a value has more digits than can be trusted.
+
+    values: an object array of Decimals.
+    guard: the decimal place (such as 40) up to which the values can be trusted: later digits are
         errors of irrational steps and of thirds, and are cleared before ties are decided.
 
-    Raises
-    ------
-    InputError
-        If a value has more digits than can be trusted.
-
-    Examples
-    --------
     >>> thirds = np.array([Decimal("0.37499999999999999999999999999999")], dtype=object)
     >>> round_decimals(thirds, 2, guard=20)
     array([Decimal('0.38')], dtype=object)
@@ -176,8 +161,6 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
 def half_away(value: Decimal, decimals: int) -> Decimal:
     """Round one Decimal half away from zero, and never to -0.
 
-    Examples
-    --------
     >>> half_away(Decimal("-1.005"), 2), half_away(Decimal("-0.001"), 2)
     (Decimal('-1.01'), Decimal('0.00'))
     """
@@ -188,8 +171,6 @@ def half_away(value: Decimal, decimals: int) -> Decimal:
 def fixed(value: float | Decimal, decimals: int) -> str:
     """Write a rounded value with all its decimals, and never as -0.00.
 
-    Examples
-    --------
     >>> fixed(-0.0, 2), fixed(Decimal("2.5"), 2)
     ('0.00', '2.50')
     """

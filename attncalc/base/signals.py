@@ -27,8 +27,6 @@ def held_back() -> Iterator[list[int]]:
 
     Long work inside checks the list, and stops if it is not empty.
 
-    Examples
-    --------
     >>> with held_back() as came:
     ...     came
     []

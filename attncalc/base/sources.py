@@ -40,8 +40,6 @@ _READ: ContextVar[dict[Identity, Source] | None] = ContextVar("_READ", default=N
 def remembering() -> Iterator[None]:
     """Remember inputs within the context; outside, a program may overwrite what it read.
 
-    Examples
-    --------
     >>> with remembering():
     ...     remember(Path(__file__))
     ...     refuse_to_write(Path(__file__))
@@ -71,12 +69,7 @@ def refuse_to_write(place: Path) -> None:
 
     Every existing file in such a folder is part of it, at any depth, whether or not this run opens
     it: an input, or output of an earlier command. A new file is part of it if it has an ending that
-    is read.
-
-    Raises
-    ------
-    OutputError
-        If it is one; the message names both.
+    is read. Raises OutputError if it is one; the message names both.
     """
     if source := _source(identity_of(place)):
         raise _refused(place, "is", source)
@@ -91,13 +84,7 @@ def refuse_to_write(place: Path) -> None:
 
 
 def refuse_to_fill(folder: Path) -> None:
-    """Refuse a folder that was read, or that contains an input.
-
-    Raises
-    ------
-    OutputError
-        If it is one; the message names both.
-    """
+    """Refuse a folder that was read, or that contains an input."""
     identity = identity_of(folder)
     if source := _source(identity):
         raise _refused(folder, "is", source)
@@ -107,13 +94,7 @@ def refuse_to_fill(folder: Path) -> None:
 
 
 def refuse_to_print(descriptor: int) -> None:
-    """Refuse to print to a file that was read, as `>> in.json` would.
-
-    Raises
-    ------
-    OutputError
-        If standard output leads to one; the message names it.
-    """
+    """Refuse to print to a file that was read, as `>> in.json` would."""
     if source := _source(_identity(os.fstat(descriptor))):
         raise _refused("standard output", "is", source)
 

@@ -35,8 +35,6 @@ _FORMULA = re.compile(r"[\s']*[=+\-@]")
 def harmless_cell(text: str) -> str:
     """Return a text that no spreadsheet reads as a formula; `without_quote` restores it.
 
-    Examples
-    --------
     >>> harmless_cell("＝1+1"), harmless_cell("cat")
     ("'＝1+1", 'cat')
     """
@@ -47,8 +45,6 @@ def harmless_cell(text: str) -> str:
 def without_quote(cell: str) -> str:
     """Return the text of a cell without the mark that keeps it from being a formula.
 
-    Examples
-    --------
     >>> without_quote("'=1+1"), without_quote("'tis")
     ('=1+1', "'tis")
     """
@@ -164,8 +160,6 @@ _NOT_IN_NAMES = '<>:"/\\|?*'
 def as_key(name: str) -> str:
     """Return a key that is equal for names that some file system treats as equal.
 
-    Examples
-    --------
     >>> as_key("Straße") == as_key("STRASSE")
     True
     """
@@ -176,8 +170,6 @@ def as_key(name: str) -> str:
 def what_forbids(name: str) -> str:
     """Return why Windows does not allow a file name; "" if it does.
 
-    Examples
-    --------
     >>> what_forbids("nul.txt"), what_forbids("a:b"), what_forbids("key.md")
     ('is reserved for a device', 'has a ":" in it', '')
     """
@@ -192,8 +184,6 @@ def what_forbids(name: str) -> str:
 def for_any_system(name: str) -> str:
     """Return a file name that every system allows: impossible characters become -.
 
-    Examples
-    --------
     >>> for_any_system("what?"), for_any_system("con.x"), for_any_system("ada")
     ('what-', '-con.x', 'ada')
     """
@@ -205,8 +195,6 @@ def for_any_system(name: str) -> str:
 def distinct_names(labels: Sequence[str]) -> tuple[str, ...]:
     """Return the labels with each repeated one followed by its position, counted from 1.
 
-    Examples
-    --------
     >>> distinct_names(["the", "cat", "the"])
     ('the (1)', 'cat', 'the (3)')
     """
@@ -223,8 +211,6 @@ def distinct_names(labels: Sequence[str]) -> tuple[str, ...]:
 def numbered(size: int) -> tuple[str, ...]:
     """Return the names "1" … "size".
 
-    Examples
-    --------
     >>> numbered(3)
     ('1', '2', '3')
     """
@@ -240,21 +226,11 @@ def shown_names(
 ) -> list[str]:
     """Return the shown names as a form writes them, long ones shortened and still distinct.
 
-    Parameters
-    ----------
-    names
-        All names.
-    shown
-        Which are shown, with None where some are left out.
-    longest
-        Characters of a name before it is cut.
-    write
-        Returns a name, made harmless, in the form.
-    ellipsis
-        The text at the end of a shortened name, and in place of omitted names, in the form.
+    shown: which are shown, with None where some are left out.
+    longest: characters of a name before it is cut.
+    write: returns a name, made harmless, in the form.
+    ellipsis: the text at the end of a shortened name, and in place of omitted names, in the form.
 
-    Examples
-    --------
     >>> shown_names(["cat", "mouse", "dog"], [0, None, 2], 4, str.upper)
     ['CAT', '…', 'DOG']
     """
@@ -269,8 +245,6 @@ def shown_names(
 def shortened(labels: Sequence[str], longest: int, ellipsis: str = "…") -> tuple[str, ...]:
     """Return the labels shortened to `longest` characters, and still distinct.
 
-    Examples
-    --------
     >>> shortened(["encyclopaedia", "encyclopaedic", "end"], 6)
     ('encyc… (1)', 'encyc… (2)', 'end')
     """
@@ -287,15 +261,9 @@ def shortened(labels: Sequence[str], longest: int, ellipsis: str = "…") -> tup
 def of_each(names: Sequence[str], count: int | None = None) -> str:
     """List names, the first few of them, and count the rest.
 
-    Parameters
-    ----------
-    names
-        The names; of many, the first `LISTED` are enough.
-    count
-        How many there are; None for as many as are given.
+    names: the names; of many, the first `LISTED` are enough.
+    count: how many there are; None for as many as are given.
 
-    Examples
-    --------
     >>> of_each(["1", "2", "3"])
     '1, 2 and 3'
     """

@@ -28,20 +28,10 @@ class NotANumber(ValueError):  # noqa: N818 - it is what happened, not what went
 def read_number(text: str, *, decimal_comma: bool = False) -> Number:
     """Read one number exactly as typed.
 
-    Parameters
-    ----------
-    text
-        `3`, `-2.5`, `.5`, `2.5e-3`, `1/2`, `-3/4`, `½`, with ASCII or Unicode minus.
-    decimal_comma
-        Read `2,5` as 2.5.
+    Raises NotANumber for anything else, `nan`, `inf`, `1_000` and blanks included.
 
-    Raises
-    ------
-    NotANumber
-        For anything else, `nan`, `inf`, `1_000` and blanks included.
+    text: `3`, `-2.5`, `.5`, `2.5e-3`, `1/2`, `-3/4`, `½`, with ASCII or Unicode minus.
 
-    Examples
-    --------
     >>> read_number("-1/2")
     Fraction(-1, 2)
     >>> read_number("2.50")
@@ -68,8 +58,6 @@ def is_number(text: str, *, decimal_comma: bool = False) -> bool:
 def exact(value: float | str) -> Decimal:
     """Return the shortest decimal stored as this float: 0.1 for the float nearest to 0.1.
 
-    Examples
-    --------
     >>> exact(0.1)
     Decimal('0.1')
     """
@@ -79,8 +67,6 @@ def exact(value: float | str) -> Decimal:
 def as_written(number: Fraction | Decimal) -> str:
     """Return a given number in its usual notation: 0.5, 10000, 1/3.
 
-    Examples
-    --------
     >>> as_written(Fraction(1, 2)), as_written(Fraction(1, 3))
     ('0.5', '1/3')
     """
@@ -129,13 +115,7 @@ def _decimal(clean: str) -> Decimal:
 
 
 def in_range(number: Number, text: str) -> Number:
-    """Return a number; refuse those that float64 would turn into infinity or 0.
-
-    Raises
-    ------
-    NotANumber
-        If it is one of these; `text` is the typed number.
-    """
+    """Return a number; refuse those that float64 would turn into infinity or 0."""
     try:
         size = abs(float(number))
     except OverflowError:

@@ -31,23 +31,13 @@ def cores() -> int:
 def mapped(work: Callable[[T], R], things: Iterable[T], jobs: int = 1) -> Iterator[R]:
     """Yield the result of each item, in order.
 
-    Parameters
-    ----------
-    work
-        The function; with several jobs, it must be a picklable function of a module with picklable
-        results.
-    things
-        The items; they are read when workers are free.
-    jobs
-        The number of processes; 1 for this one.
+    Raises Exception the error of the first item that fails.
 
-    Raises
-    ------
-    Exception
-        The error of the first item that fails.
+    work: the function; with several jobs, it must be a picklable function of a module with
+        picklable results.
+    things: the items; they are read when workers are free.
+    jobs: the number of processes; 1 for this one.
 
-    Examples
-    --------
     >>> list(mapped(abs, [-1, 2, -3]))
     [1, 2, 3]
     """

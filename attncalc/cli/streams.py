@@ -1,7 +1,4 @@
-"""Standard streams: data on standard output, messages on standard error; `| head` ends quietly.
-
-If standard error is closed or full, messages are lost and data is not.
-"""
+"""Data on standard output, messages on standard error; `| head` ends quietly."""
 
 import errno
 import io
@@ -17,10 +14,7 @@ from attncalc.base.text import on_a_line, within
 
 
 def prepare() -> None:
-    """Configure the streams so that no setup can make a print fail.
-
-    A stream that is closed writes nowhere; a letter that its encoding lacks is spelled out.
-    """
+    """Configure the streams so that no closed stream and no encoding can make a print fail."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -30,13 +24,7 @@ def prepare() -> None:
 
 
 def receive() -> bytes:
-    """Return all of standard input.
-
-    Raises
-    ------
-    InputError
-        If it is closed, or a folder.
-    """
+    """Return all of standard input. Raises InputError if it is closed, or a folder."""
     from attncalc.reading.files import read_within
 
     if sys.stdin is None:
@@ -58,10 +46,7 @@ def emit_bytes(data: bytes) -> None:
 
 
 def emit(text: str | Iterable[str]) -> None:
-    """Write all data to standard output, or end without a message when its reader has ended.
-
-    Data in pieces are written piece by piece.
-    """
+    """Write data, at once or in pieces; end without a message when its reader has ended."""
     encoding = sys.stdout.encoding or "utf-8"
     with _printing():
         for piece in [text] if isinstance(text, str) else text:

@@ -20,15 +20,7 @@ from attncalc.writing.files import (
 
 
 class Target(NamedTuple):
-    """A target of output.
-
-    Parameters
-    ----------
-    place
-        The file or folder, or None for standard output.
-    is_folder
-        Whether it is a folder of files.
-    """
+    """A target of output: a file or a folder of files; None for standard output."""
 
     place: Path | None = None
     is_folder: bool = False
@@ -40,16 +32,8 @@ STDOUT = Target()
 class Output(NamedTuple):
     """Files for a target, and messages about them.
 
-    Parameters
-    ----------
-    target
-        The target.
-    files
-        The content of each file, by path; printed content is the only one, with any path.
-    notes
-        Notes about it.
-    said
-        The message after it is written; None for its path.
+    files: the content of each file, by path; printed content is the only one, with any path.
+    said: the message after it is written; None for its path.
     """
 
     target: Target
@@ -64,13 +48,7 @@ class Output(NamedTuple):
 
 
 def target_of(flag: str, given: str | None) -> Target:
-    """Return where a flag sends output: to a file, or where it is not given to standard output.
-
-    Raises
-    ------
-    OutputError
-        If the name is empty, which as a path would be the current folder.
-    """
+    """Return where a flag sends output: to a file, or where it is not given to standard output."""
     if given is not None and not given.strip():
         raise OutputError(f"{flag} names no file: its value is empty")
     if given in (None, "-") or descriptor_of(Path(given)) == 1:
@@ -79,13 +57,7 @@ def target_of(flag: str, given: str | None) -> Target:
 
 
 def check_targets(*targets: Target) -> None:
-    """Refuse targets that cannot be, or would do harm, before any work is done for them.
-
-    Raises
-    ------
-    OutputError
-        If there can be no such file or folder, it was read, or two of them are one.
-    """
+    """Refuse targets that cannot be, or would do harm, before any work is done for them."""
     for target in targets:
         if target.is_folder and target.place is not None:
             check_folder(target.place)
@@ -100,13 +72,7 @@ def output(target: Target, content: Content, *notes: str, said: str | None = Non
 
 
 def deliver(*outputs: Output) -> None:
-    """Write the files of all outputs, or none; print texts and notes.
-
-    Raises
-    ------
-    OutputError
-        If a place cannot be written to, or was read; existing files stay.
-    """
+    """Write the files of all outputs, or none; print texts and notes."""
     written = [each for each in outputs if not each.is_printed]
     files = {path: content for each in written for path, content in each.files.items()}
     folder = next((each.target.place for each in written if each.target.is_folder), None)

@@ -69,23 +69,14 @@ _GAINS = {"q_gain": "gamma_Q", "k_gain": "gamma_K"}
 class Case:
     """A call of a kernel.
 
-    Parameters
-    ----------
-    feature, name
-        The tested feature, and the case within it.
-    q, k, v
-        Queries, keys and values in float64, (batch, heads, tokens, width); each is a number of
+    feature, name: the tested feature, and the case within it.
+    q, k, v: queries, keys and values in float64, (batch, heads, tokens, width); each is a number of
         `dtype`.
-    dtype
-        The type of the kernel's arrays.
-    call
-        The keyword arguments.
-    alignment
-        The convention of `is_causal` for fewer queries than keys.
-    upstream
-        The upstream gradient, if gradients are tested.
-    layout
-        "" for arrays in C order, "strided" for views of larger ones.
+    dtype: the type of the kernel's arrays.
+    call: the keyword arguments.
+    alignment: the convention of `is_causal` for fewer queries than keys.
+    upstream: the upstream gradient, if gradients are tested.
+    layout: "" for arrays in C order, "strided" for views of larger ones.
     """
 
     feature: str
@@ -259,16 +250,10 @@ def suite(
 ) -> Iterator[Case]:
     """Yield the cases of the suite.
 
-    Parameters
-    ----------
-    seed
-        The numbers of all cases depend on it.
-    alignment
-        The convention of `is_causal` for fewer queries than keys: top-left or bottom-right.
-    dtype
-        The type of all cases, but of those that test a type.
-    quick
-        Leave out the large shapes.
+    seed: the numbers of all cases depend on it.
+    alignment: the convention of `is_causal` for fewer queries than keys: top-left or bottom-right.
+    dtype: the type of all cases, but of those that test a type.
+    quick: leave out the large shapes.
     """
     make = _Maker(seed, alignment)
     for case in _cases(make, dtype):

@@ -27,13 +27,7 @@ BLOCKS = (2, 4, 8, 16, 32, 64, 128)
 
 
 class Cause(NamedTuple):
-    """A wrong computation with the results of a kernel.
-
-    Parameters
-    ----------
-    code, says
-        Its name in JSON, and as a sentence.
-    """
+    """A wrong computation with the results of a kernel; its code in JSON, and its sentence."""
 
     code: str
     says: str
@@ -44,14 +38,9 @@ def causes_of(
 ) -> tuple[Cause, ...]:
     """Return the causes that give every entry that a kernel returned; () if there is none.
 
-    Parameters
-    ----------
-    case, right
-        The case that failed, and its right results.
-    got
-        The results of the kernel, by name, (batch, heads, tokens, width).
-    most
-        The largest number of causes, the nearest first.
+    case, right: the case that failed, and its right results.
+    got: the results of the kernel, by name, (batch, heads, tokens, width).
+    most: the largest number of causes, the nearest first.
     """
     if not np.isfinite(got["O"]).all():
         return tuple(_not_finite(case, got["O"], right))
@@ -68,10 +57,7 @@ def causes_of(
 def _explained(
     case: Case, got: Mapping[str, Matrix], right: Expected, fields: list[Fields]
 ) -> float | None:
-    """Return the largest error compared with other problems, in their bounds; None beyond them.
-
-    Heads that are right may stay right.
-    """
+    """Return the largest error compared with other problems, in their bounds; None beyond them."""
     heads = {name: _wrong(each, right, name).any(axis=(0, 2, 3)) for name, each in got.items()}
     try:
         rough = outputs(case, fields)
@@ -623,15 +609,12 @@ def _of_norms(case: Case) -> Iterator[Named]:
     plus = _both(_changed("gamma_Q", lambda g: [x + 1 for x in g]),
                  _changed("gamma_K", lambda g: [x + 1 for x in g]))  # fmt: skip
     yield "norm-one-plus", "the gains are 1 + w, not w", plus
-    yield "norm-swapped", "the gains of queries and keys are exchanged", _gains_exchanged
+    says = "the gains of queries and keys are exchanged"
+    yield "norm-swapped", says, lambda f: {**f, "gamma_Q": f["gamma_K"], "gamma_K": f["gamma_Q"]}
     if case.call.get("rope_base") is not None:
         bare = {"Q": _unnormed("Q"), "K": _unnormed("K")}
         after = _given_as("Q", "K", then=_without(*_NO_ROPE), **bare)
         yield "norm-after-rope", "queries and keys are normalized after the rotation", after
-
-
-def _gains_exchanged(fields: Fields) -> Fields:
-    return {**fields, "gamma_Q": fields["gamma_K"], "gamma_K": fields["gamma_Q"]}
 
 
 def _unnormed(name: str) -> Callable[[Fields], Matrix]:

@@ -36,15 +36,7 @@ class Expected:
 
 
 def expected(case: Case, fields: Sequence[Mapping[str, Any]] = ()) -> Expected:
-    """Return the results of a case, and the largest error of each entry in its type.
-
-    Parameters
-    ----------
-    case
-        The case.
-    fields
-        The problem of each element of the batch, in place of its own.
-    """
+    """Return the results of a case, and the largest error of each entry in its type."""
     stored, accumulated = ROUNDING[case.dtype]
     values: dict[str, list[Matrix]] = {}
     bounds: dict[str, list[Matrix]] = {}

@@ -33,18 +33,11 @@ STARTING = 120.0
 class Called(NamedTuple):
     """The result of a call: results by name, or the reason why there are none.
 
-    Parameters
-    ----------
-    results
-        The outputs, and gradients if requested.
-    error
-        The message of an exception; for a crash, how the process ended.
-    refused
-        Whether the kernel raised NotImplementedError: it does not offer this.
-    changed
-        Whether the kernel wrote to its inputs.
-    repeats
-        Whether a second call gave the same bits.
+    results: the outputs, and gradients if requested.
+    error: the message of an exception; for a crash, how the process ended.
+    refused: whether the kernel raised NotImplementedError: it does not offer this.
+    changed: whether the kernel wrote to its inputs.
+    repeats: whether a second call gave the same bits.
     """
 
     results: Mapping[str, Matrix]
@@ -57,15 +50,10 @@ class Called(NamedTuple):
 class Kernel:
     """A kernel in a separate process.
 
-    Parameters
-    ----------
-    place
-        A Python file, or file.py:function; without a function, `attention`. Or an adapter. With
+    place: a Python file, or file.py:function; without a function, `attention`. Or an adapter. With
         `command`, a program and its arguments that reads a .npz file and writes one.
-    backend, device
-        The type of its arrays: numpy, torch or jax; and the device of torch.
-    seconds
-        The time limit of a call.
+    backend, device: the type of its arrays: numpy, torch or jax; and the device of torch.
+    seconds: the time limit of a call.
     """
 
     def __init__(
@@ -124,15 +112,7 @@ class Kernel:
 
 
 class Inside:
-    """A function, called in this process: no crash or endless loop is caught.
-
-    Parameters
-    ----------
-    function, backend
-        The kernel, and the type of its arrays.
-    takes
-        The keyword arguments that it takes; by default those of its signature.
-    """
+    """A function called in this process with the arguments it takes: crashes are not caught."""
 
     def __init__(
         self,
@@ -152,11 +132,7 @@ class Inside:
 
 
 def command(arguments: list[str], seconds: float = 60.0) -> Callable[..., Matrix]:
-    """Return a kernel that runs a program with the names of an input and an output .npz file.
-
-    The input contains `query`, `key`, `value` and every keyword argument as an array; the program
-    writes `output`.
-    """
+    """Return a kernel that runs a program with the names of an input and an output .npz file."""
 
     def attention(query: Matrix, key: Matrix, value: Matrix, **named: Any) -> Matrix:
         with tempfile.TemporaryDirectory() as folder:

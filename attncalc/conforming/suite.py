@@ -30,18 +30,12 @@ class Callee(Protocol):
 class Failure(NamedTuple):
     """A case that failed.
 
-    Parameters
-    ----------
-    case, smallest
-        The case, and the smallest part of it that still fails.
-    why
-        The fault: a shape, an error, or an entry.
-    entry
-        The first wrong entry of the smallest case: its result and its index from 1.
-    got, right, bound
-        The value of that entry, the right one, and the largest error that rounding explains.
-    causes
-        The causes of exactly these results.
+    case, smallest: the case, and the smallest part of it that still fails.
+    why: the fault: a shape, an error, or an entry.
+    entry: the first wrong entry of the smallest case: its result and its index from 1.
+    got, right, bound: the value of that entry, the right one, and the largest error that rounding
+        explains.
+    causes: the causes of exactly these results.
     """
 
     case: Case
@@ -55,13 +49,7 @@ class Failure(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The outcome of a case: "passed", "failed" or "not tested", with its reason.
-
-    Parameters
-    ----------
-    units
-        The largest error, in units of its bound.
-    """
+    """The outcome of a case, with its reason and its largest error in units of its bound."""
 
     case: Case
     status: str
@@ -83,10 +71,7 @@ class Report(NamedTuple):
 
     @property
     def causes(self) -> tuple[tuple[Cause, int], ...]:
-        """The fewest causes that explain the failures, with the number that each explains.
-
-        Causes that explain equally many are all among them.
-        """
+        """The fewest causes that explain the failures, with the number that each explains."""
         found = [each.failure.causes for each in self.of("failed") if each.failure]
         says = {each.code: each for own in reversed(found) for each in reversed(own)}
         codes = [{each.code for each in own} for own in found]
@@ -116,16 +101,9 @@ def conform(
 ) -> Report:
     """Run cases on a kernel.
 
-    Parameters
-    ----------
-    kernel
-        The kernel.
-    cases
-        The cases, as from `case.suite`.
-    name
-        The name of the kernel in the report.
-    watch
-        Called with the number of finished cases, and of all.
+    cases: the cases, as from `case.suite`.
+    name: the name of the kernel in the report.
+    watch: called with the number of finished cases, and of all.
     """
     found = []
     for done, case in enumerate(cases):

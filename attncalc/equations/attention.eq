@@ -132,7 +132,7 @@ HardMax(S):               A[i in n, j in m] = hardmax(S[i,k] for k in m)[j]
 DivideBySum(S):           A[i in n, j in m] = share(S[i,k] for k in m)[j]  ~ S / sum(S)
     back S: DivideBySumBack(S, A, dA)
 
-# Normalisation
+# Normalization
 FeatureMean(X):           mu[i in n, z in 1] = sum(X[i,c] for c in d) / d
     paper Ba et al., Layer Normalization (2016)
     back X: MeanBack(dmu; d = columns(X))

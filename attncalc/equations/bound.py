@@ -66,17 +66,10 @@ def reach(
 ) -> Range:
     """Return the range of the results.
 
-    Parameters
-    ----------
-    equation
-        The equation.
-    ranges
-        The range of each matrix; points for matrices that places read. Nonnegative matrices, such
-        as variances, are clipped before.
-    settings
-        The numbers that it reads by name.
-    shares
-        Inputs that are weights of a softmax: from 0 to 1, and each row sums to 1.
+    ranges: the range of each matrix; points for matrices that places read. Nonnegative matrices,
+        such as variances, are clipped before.
+    settings: the numbers that it reads by name.
+    shares: inputs that are weights of a softmax: from 0 to 1, and each row sums to 1.
     """
     settings = settings or {}
     given: Any = {

@@ -7,14 +7,11 @@ entry are then solved for its indices, so that nothing is scattered: K[h // g] a
 h = t * g + r for r in g, X[i - s] where i = t + s, and table[ids[i]] where ids[i] == t.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, reduce
 
-import numpy as np
-
 from attncalc.base.errors import InputError
-from attncalc.base.types import Matrix
 from attncalc.equations.algebra import (
     all_of,
     apart,
@@ -28,8 +25,7 @@ from attncalc.equations.algebra import (
     plus,
     times,
 )
-from attncalc.equations.evaluate import DEFINED, evaluate
-from attncalc.equations.extents import Setting, extents
+from attncalc.equations.evaluate import DEFINED
 from attncalc.equations.places import Loops, Reached, solved
 from attncalc.equations.tree import (
     INFINITY,
@@ -101,12 +97,7 @@ def total(equation: Equation, arriving: tuple[int, ...] | None = None) -> Equati
 
     For a mutual recurrence these are computed together, from the last row back.
 
-    Parameters
-    ----------
-    equation
-        The recurrence.
-    arriving
-        The number of upstream gradients of each matrix of the group; by default one,
+    arriving: the number of upstream gradients of each matrix of the group; by default one,
         `gradient_name`.
     """
     counts = (None,) * len(equation.group) if arriving is None else arriving
@@ -138,24 +129,8 @@ def gradient(equation: Equation, name: str) -> Equation | None:
 
     It reads the inputs of the equation, `gradient_name` (for a recurrence `total_name`, see
     `total`), for weights the result, and sizes of the forward equation. A broadcast side of 1
-    counts as full: `gradient_value` sums it.
-
-    Parameters
-    ----------
-    equation
-        The equation.
-    name
-        The input.
-
-    Returns
-    -------
-    Equation or None
-        None if the result does not depend on the values of the input.
-
-    Raises
-    ------
-    InputError
-        If there is no gradient: through hardmax.
+    counts as full. None if the result does not depend on the values of
+    the input. Raises InputError if there is no gradient: through hardmax.
     """
     arriving = gradient_name(equation) if equation.recurs is None else total_name(equation)
     walker = _Walk(equation, name)
@@ -170,40 +145,6 @@ def gradient(equation: Equation, name: str) -> Equation | None:
     return Equation(gradient_name(equation, name), at, over, right)
 
 
-def gradient_value(
-    equation: Equation,
-    name: str,
-    matrices: Mapping[str, Matrix],
-    settings: Mapping[str, Setting] | None = None,
-) -> Matrix | None:
-    """Return dL/d(input), in the input's shape; None if the result does not depend on it.
-
-    Parameters
-    ----------
-    equation, name
-        As in `gradient`.
-    matrices
-        The inputs of the equation, and dL/d(result) under `gradient_name`; its result, if known,
-        under its own name.
-    settings
-        The settings of the equation.
-    """
-    derived = gradient(equation, name)
-    if derived is None:
-        return None
-    known: dict[str, Setting] = dict(settings or {})
-    inputs = {each: matrix for each, matrix in matrices.items() if each in equation.reads}
-    runs = extents(equation, {each: matrix.shape for each, matrix in inputs.items()}, known)
-    known |= {each: size for each, size in runs.items() if each not in equation.indices}
-    held = dict(matrices)
-    if equation.name not in held:
-        held[equation.name] = evaluate(equation, inputs, settings)
-    held[name] = _spread(held[name], derived, runs)
-    if equation.recurs is not None:
-        held[total_name(equation)] = evaluate(total(equation), held, known)
-    return _fitted(evaluate(derived, held, known), matrices[name].shape)
-
-
 def slope_of(x: Node) -> Node:
     """Return the derivative of a function of the one entry that it reads."""
     (name,) = {y.name for y in walk(x) if isinstance(y, Entry)}
@@ -213,32 +154,6 @@ def slope_of(x: Node) -> Node:
         for each in walker.entries(x, ONE, (), ())
     )
     return reduce(plus, parts)
-
-
-def _spread(matrix: Matrix, derived: Equation, runs: Mapping[str, int]) -> Matrix:
-    """Return a matrix with its broadcast sides repeated for their indices."""
-    lead = matrix.ndim - len(derived.at)
-    sides = [
-        runs.get(index, 1) if side == 1 else side
-        for index, side in zip(derived.at, matrix.shape[lead:], strict=True)
-    ]
-    return np.broadcast_to(matrix, (*matrix.shape[:lead], *sides))
-
-
-def _fitted(made: Matrix, shape: tuple[int, ...]) -> Matrix:
-    """Return a gradient in the shape of its input: summed over broadcast entries."""
-    while made.ndim > len(shape):
-        made = made.sum(axis=0)
-    for axis, side in enumerate(shape):
-        if side == 1 != made.shape[axis]:
-            made = made.sum(axis=axis, keepdims=True)
-        elif made.shape[axis] > side:  # beyond it, a condition excludes all reads
-            made = np.take(made, range(side), axis=axis)
-        elif made.shape[axis] < side:  # the rest is not read
-            rest = list(made.shape)
-            rest[axis] = side - made.shape[axis]
-            made = np.concatenate([made, np.zeros(rest, int).astype(made.dtype)], axis=axis)
-    return made
 
 
 class _Walk:

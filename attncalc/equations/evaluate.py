@@ -79,22 +79,14 @@ _NONE = np.empty(0)
 class Frame:
     """The inputs of a compiled equation.
 
-    Parameters
-    ----------
-    matrices
-        The matrices it reads, by name, in one number system.
-    numbers
-        Sizes, settings and indices that are fixed, by name.
-    offsets
-        For a block of rows or keys: the first values of its indices.
-    out
-        An array for the result.
-    shifted
-        As in `rows.softmax`.
-    kept
-        A cache of values that depend only on shapes, settings and the number system.
-    after
-        For a recurrence: the function applied to a row before later ones read it, such as rounding.
+    matrices: the matrices it reads, by name, in one number system.
+    numbers: sizes, settings and indices that are fixed, by name.
+    offsets: for a block of rows or keys: the first values of its indices.
+    out: an array for the result.
+    shifted: as in `rows.softmax`.
+    kept: a cache of values that depend only on shapes, settings and the number system.
+    after: for a recurrence: the function applied to a row before later ones read it, such as
+        rounding.
     """
 
     __slots__ = (
@@ -174,15 +166,7 @@ class Frame:
 
 
 class Program:
-    """An equation compiled into array operations.
-
-    Parameters
-    ----------
-    equation
-        The equation.
-    compiler
-        The compiler for another kind of number.
-    """
+    """An equation compiled into array operations, by the compiler of a kind of number."""
 
     def __init__(self, equation: Equation, compiler: "Compiler | None" = None) -> None:
         self.equation = equation
@@ -202,16 +186,11 @@ class Program:
     ) -> Matrix:
         """Return the matrix of the equation.
 
-        Parameters
-        ----------
-        matrices
-            The matrices it reads, by name: floats, or Decimals in the current context's precision.
-        settings
-            The numbers it reads by name, such as `factor`.
-        offsets, shifted, after
-            As in `Frame` and `rows.softmax`.
-        out
-            An array for the result.
+        matrices: the matrices it reads, by name: floats, or Decimals in the current context's
+            precision.
+        settings: the numbers it reads by name, such as `factor`.
+        offsets, shifted, after: as in `Frame` and `rows.softmax`.
+        out: an array for the result.
         """
         numbers, shape, kept = self.know(matrices, settings or {})
         frame = Frame(matrices, numbers, offsets, out, shifted=shifted, kept=kept)
@@ -290,11 +269,7 @@ def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
 
 
 def _recurrence(equation: Equation, rows: list[Compiled], frame: Frame) -> Matrix:
-    """Return a matrix that reads earlier rows, computed row by row.
-
-    Equations that read one another are computed together. If one of these matrices is given, its
-    rows are read instead of the computed ones.
-    """
+    """Return a matrix that reads earlier rows, row by row, together with those it reads."""
     recurs = equation.recurs
     assert recurs is not None
     given = {name: matrix.shape for name, matrix in frame.matrices.items()}
@@ -329,17 +304,7 @@ def _recurrence(equation: Equation, rows: list[Compiled], frame: Frame) -> Matri
 
 @lru_cache(maxsize=4096)
 def compiled(x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
-    """Return a function of a frame that computes a node along these axes.
-
-    Parameters
-    ----------
-    x
-        The node.
-    axes
-        The indices with an axis in the result.
-    indices
-        All names that are indices, and not sizes or settings.
-    """
+    """Return a function of a frame that computes a node along these axes, of these indices."""
     return Compiler(indices).value(x, axes)
 
 
@@ -552,10 +517,7 @@ class Compiler:
         return view
 
     def _gathered(self, x: Entry, axes: Axes) -> Compiled:
-        """Return an entry whose places are computed; places that a condition excludes are clipped.
-
-        If a place from a matrix is outside this one, the entry is nan.
-        """
+        """Return an entry with computed places: clipped where conditions exclude them, else nan."""
         name, places = x.name, [self.whole(place, axes) for place in x.at]
 
         def gather(frame: Frame) -> Matrix:

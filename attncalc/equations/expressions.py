@@ -247,14 +247,9 @@ DUSTLESS = 30
 class Explanation(NamedTuple):
     """How one entry is calculated.
 
-    Parameters
-    ----------
-    forms
-        The right-hand sides: that of the equation first, then simpler ones up to the result.
-    remark
-        A short explanation if the arithmetic is not enough.
-    exact
-        Its true value, if it is rational and known.
+    forms: the right-hand sides: that of the equation first, then simpler ones up to the result.
+    remark: a short explanation if the arithmetic is not enough.
+    exact: its true value, if it is rational and known.
     """
 
     forms: tuple[Expression, ...]
@@ -278,8 +273,6 @@ _TURNED = {ROW_SUM: COLUMN_SUM, COLUMN_SUM: ROW_SUM}
 def turned_round(expression: Expression) -> Expression:
     """Return an expression for tokens as columns: X W_Q becomes W_Q X.
 
-    Examples
-    --------
     >>> turned_round(Product((Symbol("X"), Symbol("W_Q")), "", is_ordered=True)).factors
     (Symbol(name='W_Q', exact=None), Symbol(name='X', exact=None))
     """
@@ -307,8 +300,6 @@ def whole(number: int) -> Number:
 def given(number: Fraction) -> "Number | Ratio":
     """Return a given number in its usual notation: 0.5, 1/3, 2.5×10^-30.
 
-    Examples
-    --------
     >>> given(Fraction(1, 2)).text
     '0.5'
     >>> given(Fraction("-2.5e-30"))
@@ -338,8 +329,6 @@ def fraction(number: Fraction, *, mixed: bool = False) -> "Number | Ratio":
 def significant(value: Decimal, digits: int) -> Number:
     """Return a number to so many significant digits, halves away from zero.
 
-    Examples
-    --------
     >>> significant(Decimal("0.0014962"), 2)
     Number(text='0.0015', exact=None, tens=0)
     >>> significant(Decimal("1.7571e-6"), 3)
@@ -367,21 +356,12 @@ DUST_OF_SUMS = Decimal("1e-60")
 class Operand(NamedTuple):
     """A matrix whose entries can appear in an expression.
 
-    Parameters
-    ----------
-    name
-        Its name.
-    matrix
-        Its values in the layout of the plan.
-    quote
-        Returns the entry at a place as written.
-    entry
-        Returns the name of the entry at a place.
-    write
-        Returns an intermediate value as written, with its true value if that is known to be
+    matrix: its values in the layout of the plan.
+    quote: returns the entry at a place as written.
+    entry: returns the name of the entry at a place.
+    write: returns an intermediate value as written, with its true value if that is known to be
         rational.
-    own
-        Returns a given number, such as a factor, as written.
+    own: returns a given number, such as a factor, as written.
     """
 
     name: str

@@ -28,21 +28,11 @@ def extents(
 ) -> dict[str, int]:
     """Return the range of each index, and the value of each named size.
 
-    A side of 1 is broadcast to all values of an index, as in numpy.
+    A side of 1 is broadcast to all values of an index, as in numpy. Raises ShapeError if an index
+    runs over sides of different lengths, or over nothing known.
 
-    Parameters
-    ----------
-    equation
-        The equation.
-    shapes
-        The shapes of the matrices it reads, any leading axes included.
-    settings
-        Numbers that it reads by name.
-
-    Raises
-    ------
-    ShapeError
-        If an index runs over sides of different lengths, or over nothing known.
+    shapes: the shapes of the matrices it reads, any leading axes included.
+    settings: numbers that it reads by name.
     """
     shapes = {**shapes, **shapes_together(equation, shapes, settings)}
     found: dict[str, int] = {}
@@ -115,10 +105,7 @@ def sides(shapes: Mapping[str, Shape]) -> dict[str, int]:
 def _note(
     entry: Entry, shape: Shape, asked: Collection[str], free: Collection[str], found: dict[str, int]
 ) -> None:
-    """Store the ranges of the indices of an entry; in K[i - s] the shift keeps the length.
-
-    Only axes determine the ranges of those in `free`, and all agree.
-    """
+    """Store the ranges of the indices of an entry; in K[i - s] the shift keeps the length."""
     if (len(shape), len(entry.at)) == (2, 3):  # a matrix without heads applies to them all
         shape = (1, *shape)
     sides = shape[max(0, len(shape) - len(entry.at)) :]

@@ -53,7 +53,7 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
         if ufunc is np.multiply and inputs[0] is inputs[1]:
-            return _square(inputs[0])
+            return even(inputs[0], lambda end: end * end)
         with np.errstate(all="ignore"):
             return _UFUNCS[ufunc](*inputs)
 
@@ -88,10 +88,6 @@ def even(x: Interval, function: Callable[[Matrix], Matrix]) -> Interval:
     return Interval(
         np.where((x.low <= 0) & (x.high >= 0), function(0 * x.low), made.low), made.high
     )
-
-
-def _square(x: Interval) -> Interval:
-    return even(x, lambda end: end * end)
 
 
 def wave(x: Interval, of: Callable[[Matrix], Matrix], at: float) -> Interval:
@@ -260,7 +256,7 @@ def share(low: Matrix, high: Matrix) -> Interval:
 
 
 def _means(weights: Weights, values: Any) -> Interval:
-    """Return the means of values by weights that sum to 1; others are not normalised."""
+    """Return the means of values by weights that sum to 1; others are not normalized."""
     low, high = weights.low, weights.high
     least, most = ends_of(values)
     if low.shape[-1] != np.shape(least)[-2]:

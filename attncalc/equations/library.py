@@ -40,15 +40,10 @@ class Stated(NamedTuple):
 class Back(NamedTuple):
     """The equation of the gradient of an input.
 
-    Parameters
-    ----------
-    name, given
-        The equation, and its optional inputs.
-    reads
-        The names of its inputs: inputs of the operation, the result, and the gradient of the result
-        (dY for Y).
-    sizes
-        The numbers that it reads by name, in addition to those of the operation.
+    name, given: the equation, and its optional inputs.
+    reads: the names of its inputs: inputs of the operation, the result, and the gradient of the
+        result (dY for Y).
+    sizes: the numbers that it reads by name, in addition to those of the operation.
     """
 
     name: str
@@ -118,15 +113,7 @@ def _replaced(text: str, by: dict[str, str]) -> str:
 
 @cache
 def equation(name: str, given: frozenset[str] = frozenset()) -> Equation:
-    """Return an equation of the library.
-
-    Parameters
-    ----------
-    name
-        Its name, such as "Scores"; or the text of any other equation.
-    given
-        Its optional inputs and flags.
-    """
+    """Return an equation of the library by name, or by its text, with its optional inputs."""
 
     def for_each(part: re.Match[str]) -> str:
         own = (each for each in inputs_of(name, given) if each.rstrip("0123456789") == part[1])
@@ -148,13 +135,7 @@ def notation(name: str, given: frozenset[str] = frozenset()) -> str:
 
 @cache
 def back(name: str, given: frozenset[str], to: str) -> Back | None:
-    """Return the equation of the gradient of an input; None if the result does not depend on it.
-
-    Raises
-    ------
-    KeyError
-        If the library does not contain it.
-    """
+    """Return the equation of the gradient of an input; None if the result does not depend on it."""
     if name not in stated():
         from attncalc.equations.derive import gradient  # here, and not at every start
 
@@ -186,8 +167,6 @@ def back(name: str, given: frozenset[str], to: str) -> Back | None:
 def inputs_of(name: str, given: Collection[str] = ()) -> tuple[str, ...]:
     """Return the names of the matrices that an operation reads, in order.
 
-    Examples
-    --------
     >>> inputs_of("Project"), inputs_of("Project", {"b"})
     (('X', 'W'), ('X', 'W', 'b'))
     """

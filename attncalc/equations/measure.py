@@ -90,15 +90,7 @@ def cost(
 
 
 def is_rational(equation: Equation, numbers: Mapping[str, Setting] = _NO_NUMBERS) -> bool:
-    """Return whether rational numbers stay rational.
-
-    Parameters
-    ----------
-    equation
-        The equation.
-    numbers
-        Its settings and sizes: the root of a square among them is rational.
-    """
+    """Return whether rational numbers stay rational; the root of a square setting does."""
     return not any(_is_irrational(x, numbers) for each in equation.group for x in each.nodes)
 
 
@@ -143,16 +135,10 @@ def factors(
     A quotient, a weight or the value of a function counts as one number; its parts count if they
     are products.
 
-    Parameters
-    ----------
-    equation
-        The equation.
-    counts
-        The number of factors of an entry of each input; 1 by default.
-    settings
-        The numbers that it reads by name, without sizes: division by a size requires no digits.
-    steps
-        For a recurrence, the number of rows.
+    counts: the number of factors of an entry of each input; 1 by default.
+    settings: the numbers that it reads by name, without sizes: division by a size requires no
+        digits.
+    steps: for a recurrence, the number of rows.
     """
     if equation.recurs is None:
         return _Factors(counts, settings, equation.indices).most(equation.right)

@@ -43,13 +43,10 @@ OF_CONSTANTS = Context(prec=60)
 class Near(np.lib.mixins.NDArrayOperatorsMixin):
     """An array of values with one of bounds, or of whole multiples of a unit.
 
-    Parameters
-    ----------
-    values, errors
-        The values, and their largest errors; for a condition, whether it is true, and where it is
-        undecided.
-    whole, unit, most
-        Alternatively: whole numbers in float64, their unit, and a bound of their size.
+    values, errors: the values, and their largest errors; for a condition, whether it is true, and
+        where it is undecided.
+    whole, unit, most: alternatively: whole numbers in float64, their unit, and a bound of their
+        size.
     """
 
     dtype = np.dtype(object)  # so that the evaluator does not write over it

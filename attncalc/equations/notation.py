@@ -98,15 +98,7 @@ def formula(
 
 
 def by_entry(equation: Equation, operands: Mapping[str, Expression]) -> Expression:
-    """Return the right-hand side of an equation as stated, entry by entry.
-
-    Parameters
-    ----------
-    equation
-        The equation.
-    operands
-        The notation of its inputs; others have their own name.
-    """
+    """Return the right-hand side of an equation as stated, entry by entry."""
     at = tuple(index for index in equation.at if not index.startswith("_"))
     written = _ByEntry(operands, {}).form(equation.right, None, None)
     return document.Entrywise(written, at) if at else written

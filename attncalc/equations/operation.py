@@ -51,15 +51,7 @@ Results of equations that are computed together with it follow, each one number 
 
 
 class Way(NamedTuple):
-    """The gradient of one input of an operation.
-
-    Parameters
-    ----------
-    operation
-        The operation that computes the gradient.
-    reads
-        Its inputs: inputs by their number, `RESULT` and `GRADIENT`.
-    """
+    """The gradient of an input: its operation, whose inputs are numbers, `RESULT`, `GRADIENT`."""
 
     operation: "Operation"
     reads: tuple[int, ...] = (GRADIENT,)
@@ -76,16 +68,9 @@ NAMES_HEADS = "names_heads"
 class Statement(NamedTuple):
     """The equation of an operation in the library.
 
-    Parameters
-    ----------
-    name
-        Its name.
-    given
-        Its optional inputs and flags.
-    settings
-        The numbers that it reads by name.
-    tables
-        Matrices that only its places and conditions read, such as ids.
+    given: its optional inputs and flags.
+    settings: the numbers that it reads by name.
+    tables: matrices that only its places and conditions read, such as ids.
     """
 
     name: str
@@ -105,12 +90,8 @@ class Statement(NamedTuple):
     def summing(self, shapes: Sequence[Shape], to: Shape) -> "Statement":
         """Return the equation with the flags, and the size, of what is summed to reach a shape.
 
-        Parameters
-        ----------
-        shapes
-            The shapes of the inputs.
-        to
-            The shape of the result: without heads all are added (`heads`), with fewer, `sharing` of
+        shapes: the shapes of the inputs.
+        to: the shape of the result: without heads all are added (`heads`), with fewer, `sharing` of
             them each (`grouped`); of a single row, all rows (`rows`); `one` where none is.
         """
         most = max((each[-3] for each in shapes if len(each) > 2), default=0)
@@ -137,11 +118,7 @@ PLAIN = (1, 1)
 
 
 class Operation:
-    """A pure function of matrices with its equation, which explains each entry.
-
-    Most operations apply to every row of the queries and to every score in the same way; others
-    have methods for a part of the matrices.
-    """
+    """A pure function of matrices with its equation, which explains each entry."""
 
     @property
     def shares(self) -> tuple[str, ...]:
@@ -198,10 +175,7 @@ class Operation:
         return np.broadcast_to(made, (problems, *made.shape[1:]))
 
     def statement(self, *shapes: Shape) -> Statement:
-        """Return its equation of the library, for inputs of these shapes.
-
-        By default it has the name of the class, and the operation's numbers as settings.
-        """
+        """Return its equation: by default that of its class, with its numbers as settings."""
         settings: dict[str, Setting] = {}
         own: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         for field in own:
@@ -211,10 +185,7 @@ class Operation:
         return Statement.of(type(self).__name__, len(shapes))._replace(settings=settings)
 
     def formula(self, *operands: Expression) -> Expression:
-        """Return the right-hand side of the step's equation in matrix notation.
-
-        Operands are as in `explain`.
-        """
+        """Return the right-hand side in matrix notation, for operands as in `explain`."""
         from attncalc.equations.notation import formula  # here, and not at every start
 
         found = self.statement(*[PLAIN] * len(operands))
@@ -226,11 +197,7 @@ class Operation:
         return formula(own, named, found.settings, text, is_turned=is_turned)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Return how the entry at a place results from entries of the inputs.
-
-        For a recurrence, the last operands are the results whose earlier rows it reads, its own
-        first.
-        """
+        """Return how an entry results from the inputs, and last the results of a recurrence."""
         from attncalc.equations.writing import explanation  # here, and not at every start
 
         served = operands if self.names_heads else _operands_for_each_head(operands)
@@ -243,17 +210,9 @@ class Operation:
     def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
         """Return the gradient of an input; None if the result does not depend on it.
 
-        Parameters
-        ----------
-        to
-            The index of the input, from 0.
-        shapes
-            The shapes of all inputs.
+        Raises InputError if its gradient is unknown, or it has none.
 
-        Raises
-        ------
-        InputError
-            If its gradient is unknown, or it has none.
+        to: the index of the input, from 0.
         """
         from attncalc.equations.derive import gradient_name, total_name  # here, as above
         from attncalc.equations.extents import shapes_together
@@ -291,13 +250,9 @@ class Operation:
     def through_rows(self, arriving: Sequence[int], *shapes: Shape) -> Way:
         """Return the gradient of a recurrence, including later rows.
 
-        Parameters
-        ----------
-        arriving
-            The number of upstream gradients of it, and of each equation that is computed with it:
-            they follow its inputs.
-        shapes
-            The shapes of its inputs.
+        arriving: the number of upstream gradients of it, and of each equation that is computed with
+            it: they follow its inputs.
+        shapes: the shapes of its inputs.
         """
         from attncalc.equations.derive import gradient_name, total
 
@@ -385,13 +340,7 @@ class Operation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stated(Operation):
-    """An operation that its equation defines completely.
-
-    Parameters
-    ----------
-    stated
-        The equation.
-    """
+    """An operation that its equation defines completely."""
 
     stated: Statement
 
@@ -407,25 +356,11 @@ class Stated(Operation):
         return not is_stated(name) and equation(name).recurs is not None
 
     def by_rows(self, after: Callable[[Matrix], Matrix], *matrices: Matrix) -> Matrix:
-        """Return the matrix of a recurrence, whose rows may be rounded before others read them.
-
-        Parameters
-        ----------
-        after
-            The function applied to a row before later ones read it.
-        matrices
-            The inputs of the step.
-        """
+        """Return the matrix of a recurrence; `after` may round each row before others read it."""
         return self._applied(matrices, after=after)
 
     def of_known_rows(self, known: Sequence[bool]) -> Operation:
-        """Return a recurrence that reads given rows of some matrices, after its inputs.
-
-        Parameters
-        ----------
-        known
-            Whether its own matrix, and each that is computed with it, is known.
-        """
+        """Return a recurrence that reads the given rows of its known matrices, after its inputs."""
         names = equation(self.stated.name).recurring
         given = {name for name, is_known in zip(names, known, strict=True) if is_known}
         return Stated(self.stated._replace(given=self.stated.given | given))
@@ -462,10 +397,7 @@ def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
 
 
 def _simple(own: Equation, known: Mapping[str, Setting]) -> str:
-    """Return the text of an equation without conditions that are always true.
-
-    An index of a side with a single place is omitted.
-    """
+    """Return the text of an equation without conditions that are always true."""
     sizes = {
         index: Fraction(known[source(size)]) if source(size) in known else None
         for index, size in zip(own.at, own.over, strict=True)

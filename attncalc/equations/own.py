@@ -83,14 +83,9 @@ USUAL = {"i": ("n",), "t": ("n",), "j": ("m",), HEAD: ("heads",)}
 class Line(NamedTuple):
     """An equation of a user.
 
-    Parameters
-    ----------
-    text
-        The line without its title.
-    title
-        The text after `#`.
-    equation
-        The parsed equation.
+    text: the line without its title.
+    title: the text after `#`.
+    equation: the parsed equation.
     """
 
     text: str
@@ -157,13 +152,7 @@ def _in_ascii(text: str) -> str:
 
 
 def read_line(text: str) -> Line:
-    """Return the equation of a line.
-
-    Raises
-    ------
-    EquationError
-        If it is none; the message shows the place.
-    """
+    """Return the equation of a line."""
     found = re.match(r'((?:[^"#]|"[^"]*")*)(?:#(.*))?', text, re.DOTALL)
     assert found is not None
     line, title = " ".join(_in_ascii(found[1]).split()), " ".join((found[2] or "").split())
@@ -230,8 +219,6 @@ _OF_SCORES = {"score", "b", "h", "q_idx", "kv_idx"}
 def is_of_scores(text: str) -> bool:
     """Return whether a text is an expression of `score`, or a condition of `q_idx` and `kv_idx`.
 
-    Examples
-    --------
     >>> is_of_scores("score - abs(q_idx - kv_idx)"), is_of_scores("S[i,j] = score[i,j]")
     (True, False)
     """
@@ -245,15 +232,10 @@ def is_of_scores(text: str) -> bool:
 def line_of_scores(text: str, scores: str, name: str, heads: int) -> Line:
     """Return the equation of a `score_mod` or `mask_mod` of FlexAttention.
 
-    Parameters
-    ----------
-    text
-        An expression of `score`, `b`, `h`, `q_idx` and `kv_idx`; a condition says where a query may
-        attend.
-    scores, name
-        The step that it changes, and what the changed one is called.
-    heads
-        How many heads the scores have; 0 where they have no axis of heads.
+    text: an expression of `score`, `b`, `h`, `q_idx` and `kv_idx`; a condition says where a query
+        may attend.
+    scores, name: the step that it changes, and what the changed one is called.
+    heads: how many heads the scores have; 0 where they have no axis of heads.
     """
     places = "h, i, j" if heads else "i, j"
     meant = {"score": f"{spoken(scores)}[{places}]", "q_idx": "i", "kv_idx": "j", "b": "0"}
@@ -339,14 +321,9 @@ def _refuse_large(own: Line, right: ast.expr) -> None:
 class Own(Stated):
     """An equation of the user's own.
 
-    Parameters
-    ----------
-    line
-        The equation as it was typed.
-    inputs
-        The names of what it reads, in the order of the operands.
-    shapes
-        The shapes of these: its indices run over their sides.
+    line: the equation as it was typed.
+    inputs: the names of what it reads, in the order of the operands.
+    shapes: the shapes of these: its indices run over their sides.
     """
 
     line: Line
@@ -368,13 +345,7 @@ class Own(Stated):
         out: Matrix | None = None,
         after: Callable[[Matrix], Matrix] | None = None,
     ) -> Matrix:
-        """Return the matrix of the step.
-
-        Raises
-        ------
-        EquationError
-            If an entry is not a number, or +∞.
-        """
+        """Return the matrix of the step."""
         try:
             made = super()._applied(matrices, out, after)
         except ArithmeticError:  # of Decimals; floats find whether a condition excludes the place
@@ -475,14 +446,10 @@ def _why(x: Node, values: Sequence[Matrix], found: Matrix) -> str:
 class Known(NamedTuple):
     """What equations may read.
 
-    Parameters
-    ----------
-    shapes
-        The shape of each matrix: (rows, columns), or (heads, rows, columns).
-    sizes
-        The sizes that have a value here.
-    given
-        The matrices whose values are known: places of entries that are read from them are checked.
+    shapes: the shape of each matrix: (rows, columns), or (heads, rows, columns).
+    sizes: the sizes that have a value here.
+    given: the matrices whose values are known: places of entries that are read from them are
+        checked.
     """
 
     shapes: Mapping[str, Shape]
@@ -495,21 +462,13 @@ def resolved(
 ) -> list[tuple[Equation, dict[str, Setting]]]:
     """Return equations with every index written out, and the sizes that they read.
 
-    Parameters
-    ----------
-    lines
-        An equation, or all those that read earlier rows of one another.
-    known
-        What they may read.
-    shape
-        The shape of the step that one replaces: what an index of the result runs over where
-        nothing else says it.
+    Raises EquationError if one reads what there is not, with a wrong number of indices, or where
+    there is nothing; when sizes do not agree, or it takes too long.
 
-    Raises
-    ------
-    EquationError
-        If one reads what there is not, with a wrong number of indices, or where there is nothing;
-        when sizes do not agree, or it takes too long.
+    lines: an equation, or all those that read earlier rows of one another.
+    known: what they may read.
+    shape: the shape of the step that one replaces: what an index of the result runs over where
+        nothing else says it.
     """
     for line in lines:
         for name, at in line.uses():
@@ -723,10 +682,7 @@ def _explicit(line: Line, known: Known) -> Equation:
 
 
 def _reading(line: Line, own: Equation, known: Known) -> Equation:
-    """Return an equation that reads nothing with a side of some matrix for one of its sizes.
-
-    What it reads says in which kind of number it is computed.
-    """
+    """Return an equation that reads nothing with a side of some matrix for one of its sizes."""
     if {*own.reads} - {own.name}:
         return own
     try:
@@ -929,10 +885,7 @@ def _reached(
     numbers: Mapping[str, Setting],
     given: Mapping[str, Matrix],
 ) -> Matrix:
-    """Return the values of a place where its conditions hold.
-
-    A condition that reads a matrix may hold anywhere.
-    """
+    """Return the values of a place where its conditions hold, or read a matrix."""
     kept = [each for each in tests if not any(isinstance(y, Entry) for y in walk(each))]
     axes = tuple(sorted(own.indices & names_in(place, *kept)))
     frame, compiler = Frame({**given}, dict(numbers)), Compiler(own.indices)
@@ -976,18 +929,10 @@ def as_line(
 ) -> str:
     """Return an equation of the library as a user could write it.
 
-    Parameters
-    ----------
-    equation
-        The equation.
-    name
-        What its result is called.
-    names
-        What the matrices that it reads are called, by their names in the equation.
-    shapes
-        The shape of each matrix, by those names.
-    settings
-        The numbers that it reads by name: they are written out.
+    name: what its result is called.
+    names: what the matrices that it reads are called, by their names in the equation.
+    shapes: the shape of each matrix, by those names.
+    settings: the numbers that it reads by name: they are written out.
     """
     own = {each: shapes[called] for each, called in names.items()}
     runs = extents(equation, own, settings)

@@ -39,16 +39,9 @@ class Reached(NamedTuple):
 class _Inverse(NamedTuple):
     """The index that puts an entry at a place: how hard it is to find, and what it takes.
 
-    Parameters
-    ----------
-    rank
-        0 for sums and differences alone, 1 where a remainder is summed over, 2 for a condition.
-    value
-        The index.
-    rest
-        Remainders that are free, and what each runs over.
-    tests
-        Where there is such an index.
+    rank: 0 for sums and differences alone, 1 where a remainder is summed over, 2 for a condition.
+    rest: remainders that are free, and what each runs over.
+    tests: where there is such an index.
     """
 
     rank: int
@@ -62,14 +55,9 @@ def solved(
 ) -> Node:
     """Return what one entry of an input adds to the gradient at a place.
 
-    Parameters
-    ----------
-    reached
-        The entry, as the equation reads it.
-    target
-        The indices of the gradient, and what each runs over.
-    fresh
-        Returns a name that is not used.
+    reached: the entry, as the equation reads it.
+    target: the indices of the gradient, and what each runs over.
+    fresh: returns a name that is not used.
     """
     adjoint, loops, tests = reached.adjoint, dict(reached.loops), list(reached.tests)
     places = list(reached.entry.at)
@@ -181,15 +169,7 @@ def _is_natural(x: Node, rests: Rests) -> bool:
 
 
 def tidied(x: Node, rests: Rests) -> Node:
-    """Return a tree whose places and conditions are simplified.
-
-    Parameters
-    ----------
-    x
-        The tree.
-    rests
-        What is known of names: (t * g + r) // g is t where r is a remainder of g.
-    """
+    """Return a tree with simplified places and conditions: (t * g + r) // g is t."""
     x = rebuilt(x, lambda y: tidied(y, rests))
     if isinstance(x, If) and x.test == _TRUE:
         return x.then
@@ -236,10 +216,7 @@ def _quotient(x: Node, g: Node) -> Node | None:
 
 
 def _summed(adjoint: Node, loops: dict[str, Node], tests: list[Node], target: list[str]) -> Node:
-    """Return an adjoint summed over the indices that run over it, where the conditions hold.
-
-    The index that the fewest factors depend on is summed first, over these alone.
-    """
+    """Return an adjoint summed over the indices that run over it, where the conditions hold."""
     if isinstance(adjoint, Operator) and adjoint.sign == "neg":
         return Operator("neg", (_summed(adjoint.arguments[0], loops, tests, target),))
     factors = _cancelled(split("*", adjoint))

@@ -34,16 +34,9 @@ class UnprovenError(Exception):
 class Stage(NamedTuple):
     """A step of a plan: its name, its equation, and what the equation reads.
 
-    Parameters
-    ----------
-    name, equation
-        The matrix in the plan, and its equation.
-    inputs
-        For each matrix of the equation, its name in the plan.
-    settings
-        The numbers that it reads by name.
-    tables
-        Matrices of whole numbers, or of conditions, that are no matrices of the plan.
+    name, equation: the matrix in the plan, and its equation.
+    inputs: for each matrix of the equation, its name in the plan.
+    tables: matrices of whole numbers, or of conditions, that are no matrices of the plan.
     """
 
     name: str
@@ -56,16 +49,10 @@ class Stage(NamedTuple):
 class Proven(NamedTuple):
     """A matrix with proven digits.
 
-    Parameters
-    ----------
-    value
-        The values, with a bound of the error of each.
-    digits
-        The values at the shown decimals, half away from zero.
-    opened
-        How many entries the bounds left open.
-    ties
-        Where an irrational value is too near to a tie to tell: it counts as one.
+    value: the values, with a bound of the error of each.
+    digits: the values at the shown decimals, half away from zero.
+    opened: how many entries the bounds left open.
+    ties: where an irrational value is too near to a tie to tell: it counts as one.
     """
 
     value: Near
@@ -86,26 +73,16 @@ def prove(
 ) -> dict[str, Proven]:
     """Return the matrix of each step with its digits.
 
-    Parameters
-    ----------
-    stages
-        The plan.
-    given
-        The given matrices: Decimals and Fractions as typed, or floats, which mean the shortest
-        decimals stored as these floats; conditions as booleans.
-    decimals
-        How many decimals are shown.
-    exactly
-        Returns the digits in which open entries are computed, where there are any.
-    each_step
-        Whether the next step reads each matrix at the shown decimals.
-    work
-        How many products of Decimals may be computed.
+    Raises UnprovenError if the open entries need more of them, or a number is too large for its
+    digits.
 
-    Raises
-    ------
-    UnprovenError
-        If the open entries need more of them, or a number is too large for its digits.
+    stages: the plan.
+    given: the given matrices: Decimals and Fractions as typed, or floats, which mean the shortest
+        decimals stored as these floats; conditions as booleans.
+    decimals: how many decimals are shown.
+    exactly: returns the digits in which open entries are computed, where there are any.
+    each_step: whether the next step reads each matrix at the shown decimals.
+    work: how many products of Decimals may be computed.
     """
     sources: dict[str, Any] = {
         name: matrix if matrix.dtype == bool else _Rows(Near.typed(matrix), partial(_typed, matrix))
@@ -177,12 +154,8 @@ def _whole_digits(
 class _Rows:
     """A matrix that is read as an array of Decimals is; a row is computed when it is read.
 
-    Parameters
-    ----------
-    near_
-        Its values, with bounds.
-    row
-        Returns a row by its place, or more: the part at a place that the row's begins with.
+    near_: its values, with bounds.
+    row: returns a row by its place, or more: the part at a place that the row's begins with.
     """
 
     dtype = np.dtype(object)

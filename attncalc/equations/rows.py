@@ -38,18 +38,12 @@ def softmax(
 ) -> Matrix:
     """Return the softmax of each row, the last axis; 0 for a row of -inf alone.
 
-    Parameters
-    ----------
-    scores
-        The scores, which may be -inf where masked.
-    beside
-        Numbers that join the sum of a row and get no weight: attention sinks (..., 1).
-    masked
-        Whether scores may be -inf.
-    shifted
-        Whether the largest score is subtracted first. It changes no value, and keeps exp finite.
-    out
-        Where the result is written.
+    scores: the scores, which may be -inf where masked.
+    beside: numbers that join the sum of a row and get no weight: attention sinks (..., 1).
+    masked: whether scores may be -inf.
+    shifted: whether the largest score is subtracted first. It changes no value, and keeps exp
+        finite.
+    out: where the result is written.
     """
     shift = None
     if shifted:
@@ -91,17 +85,9 @@ def hardmax(scores: Matrix) -> Matrix:
 def share(scores: Matrix, first_row: int = 0) -> Matrix:
     """Return each score over the sum of its row; a score of -inf counts as 0.
 
-    Parameters
-    ----------
-    scores
-        The scores.
-    first_row
-        The number of the first row, which an error counts from.
+    Raises InputError if the scores of a row sum to 0.
 
-    Raises
-    ------
-    InputError
-        If the scores of a row sum to 0.
+    first_row: the number of the first row, which an error counts from.
     """
     one, zero = (in_system_of(scores, Fraction(each)) for each in (1, 0))
     allowed = scores != -infinity_of(scores)

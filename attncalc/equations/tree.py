@@ -129,18 +129,11 @@ Node = (
 class Equation:
     """A named matrix, the indices of its entries, and the expression of one entry.
 
-    Parameters
-    ----------
-    name
-        The matrix on the left-hand side.
-    at, over
-        Its indices, and what each runs over (None: found from the matrices that it indexes).
-    right
-        The right-hand side.
-    taught
-        Forms of the same value that the written-out work shows before `right`.
-    together
-        Of a mutual recurrence, the other equations: row by row, all are computed together.
+    name: the matrix on the left-hand side.
+    at, over: its indices, and what each runs over (None: found from the matrices that it indexes).
+    right: the right-hand side.
+    taught: forms of the same value that the written-out work shows before `right`.
+    together: of a mutual recurrence, the other equations: row by row, all are computed together.
     """
 
     name: str
@@ -195,14 +188,9 @@ class Equation:
 class Recurrence(NamedTuple):
     """Equations that read earlier rows of one another.
 
-    Parameters
-    ----------
-    axes
-        By the name of each, the axis of its rows.
-    is_backward
-        Whether the rows are computed from the last one back.
-    order
-        The equations in the order in which they are computed within a row; those that read the
+    axes: by the name of each, the axis of its rows.
+    is_backward: whether the rows are computed from the last one back.
+    order: the equations in the order in which they are computed within a row; those that read the
         same row of one another in a circle are left out.
     """
 
@@ -294,18 +282,11 @@ LARGEST_EXPONENT = 1_000
 def parse(text: str, given: Iterable[str] | None = ()) -> Equation:
     """Return the equation of a line of text.
 
-    Parameters
-    ----------
-    text
-        `O[i in n, c in w] = sum(A[i,j] * V[j,c] for j in m)`. Parts in braces depend on what is
-        given: `{b| + b[0,c]}` is kept where `b` is, `{!b|...}` where it is not.
-    given
-        The names that these parts ask for; None for a line without such parts.
+    Raises EquationError if it is no equation, or uses something that equations do not have.
 
-    Raises
-    ------
-    EquationError
-        If it is no equation, or uses something that equations do not have.
+    text: `O[i in n, c in w] = sum(A[i,j] * V[j,c] for j in m)`. Parts in braces depend on what is
+        given: `{b| + b[0,c]}` is kept where `b` is, `{!b|...}` where it is not.
+    given: the names that these parts ask for; None for a line without such parts.
     """
     own, *others = text.split(BESIDE) if given is None else [text]
     if others:
@@ -500,8 +481,6 @@ class _Parser:
 def dotted(node: ast.AST) -> str:
     """Return the name of a matrix of a part, as self.Q or L1.W_Q for 1.W_Q; "" for other names.
 
-    Examples
-    --------
     >>> dotted(ast.parse("L1.self.Q", mode="eval").body)
     '1.self.Q'
     """
@@ -625,12 +604,8 @@ def renamed(x: Aggregate | Row, index: str) -> Aggregate | Row:
 def unique(x: Node, seen: "dict[str, Node | None]") -> Node:
     """Return a tree in which one index name runs over one size alone.
 
-    Parameters
-    ----------
-    x
-        The tree; of `sum(... for a in p) + sum(... for a in q)` the second `a` is renamed.
-    seen
-        The indices met so far, and what each runs over; grows.
+    x: the tree; of `sum(... for a in p) + sum(... for a in q)` the second `a` is renamed.
+    seen: the indices met so far, and what each runs over; grows.
     """
     if isinstance(x, Aggregate | Row):
         index = x.index

@@ -64,18 +64,10 @@ FORBIDDEN = "a forbidden score counts as 0"
 class Here:
     """The entry that is written out: what is known at its place.
 
-    Parameters
-    ----------
-    equation
-        Its equation.
-    place
-        Its place, with any leading axes, from 0.
-    operands
-        What the equation reads and the work quotes, by the names of the equation.
-    settings
-        The numbers that the equation reads by name.
-    tables
-        Matrices that only places and conditions read: ids, starts of buckets.
+    place: its place, with any leading axes, from 0.
+    operands: what the equation reads and the work quotes, by the names of the equation.
+    settings: the numbers that the equation reads by name.
+    tables: matrices that only places and conditions read: ids, starts of buckets.
     """
 
     __slots__ = ("exact", "frame", "is_worked", "lead", "numbers", "operands", "pen", "remark")
@@ -166,15 +158,7 @@ def height(x: Node) -> int:
 
 
 class _Writer:
-    """Turns nodes into functions that write them.
-
-    Parameters
-    ----------
-    equation
-        Their equation.
-    fixed
-        The indices that have a value where they are written.
-    """
+    """Turns nodes into functions that write them; `fixed` indices have a value."""
 
     def __init__(self, equation: Equation, fixed: frozenset[str]) -> None:
         self.equation = equation
@@ -285,15 +269,7 @@ class _Writer:
         return lambda here: written(here, 0).exact
 
     def worked_out(self, x: Node, *, clears: bool = True) -> Callable[[Here], Expression]:
-        """Return a function that writes a part as its value.
-
-        Parameters
-        ----------
-        x
-            The part.
-        clears
-            Whether what arithmetic leaves of 0 is 0. A power of e may be as small as it likes.
-        """
+        """Return a function that writes a part as its value; `clears` leftovers of 0."""
         known, value = self.known(x), self.value(x)
         functions = {y.name for y in walk(expanded(x)) if isinstance(y, Function)}
         is_irrational, is_sine = not functions.isdisjoint(IRRATIONAL), "sin" in functions

@@ -49,14 +49,14 @@ def options_of(solution: Solution) -> tuple[str, ...]:
     return (*names, f"({none})" if none in names else none)
 
 
-def right_options(key: Key) -> dict[Line, set[int]]:
-    """Return the options that are right for each line: tied inputs, in each usual rounding."""
+def right_options(key: Key, *, as_rounded: bool = True) -> dict[Line, set[int]]:
+    """Return the options that are right for each line: tied inputs, also in usual roundings."""
     (weights,) = key.solution.all_weights
     none = len(options_of(key.solution)) - 1
     found: dict[Line, set[int]] = {line: set() for line in lines_of(key.solution)}
     for place, head in enumerate(key.solution.heads_of(weights)):
         ways = [head.connections]
-        for script in key.scripts.values():
+        for script in key.scripts.values() if as_rounded else ():
             shown = script[weights.name]
             rows = shown if shown.ndim == 2 else shown[place]
             ways.append(connections(rows, rows != 0))

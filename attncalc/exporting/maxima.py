@@ -46,8 +46,17 @@ attn_right(m, low, high) := makelist(makelist(attn_is(m[i][j], low[i][j], high[i
 attn_follows(m, own, low, high) := makelist(makelist(
   attn_near(m[i][j], own[i][j], (high[i][j] - low[i][j])/2), j, 1, length(m[1])), i, 1, length(m));
 attn_all(one, other) := makelist(map(max, one[i], other[i]), i, 1, length(one));
-attn_share(ok) := attn_total(flatten(ok))/length(flatten(ok));"""
-"""Softmax, masks, and comparisons with ranges; each value is 1 for right, 0 for wrong."""
+attn_share(ok) := attn_total(flatten(ok))/length(flatten(ok));
+attn_none(r) := append(r, [if is(attn_total(r) = 0) then 1 else 0]);
+attn_is_top(x, most) := if is(x > 0) and is(x >= most*(1 - 10^-9)) then 1 else 0;
+attn_top(r) := makelist(attn_is_top(x, apply(max, r)), x, r);
+attn_rest(r, top) := makelist(r[i]*(1 - top[i]), i, 1, length(r));
+attn_second(r) := if is(attn_total(attn_top(r)) = 1) then attn_top(attn_rest(r, attn_top(r)))
+  else makelist(0, x, r);
+attn_lines(r) := [attn_none(attn_top(r)), attn_none(attn_second(r))];
+attn_drawn(one, other, right) := [right[1][one], right[2][other]];
+attn_better(one, other) := if is(attn_total(other) > attn_total(one)) then other else one;"""
+"""Softmax, masks, comparisons with ranges, and lines of the map; 1 is right, and 0 is wrong."""
 
 
 class Place(NamedTuple):

@@ -1,7 +1,8 @@
 """An exam for Numbas: a gap for each matrix, marked by the script that marks practice pages.
 
 The format is that of https://docs.numbas.org.uk/en/latest/. The script computes the key in the
-browser, from the given matrices; the file contains no result.
+browser, from the given matrices. The file contains no digit of it, but what common mistakes give,
+so that the script can name the cause of a wrong step.
 """
 
 import json
@@ -14,6 +15,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.text import in_json, on_a_line
 from attncalc.base.typed import quoted
 from attncalc.equations.operation import UnstatedError
+from attncalc.exporting.causes import mistakes
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, lines_of, options_of
 from attncalc.exporting.rules import Course
@@ -39,8 +41,8 @@ MOST_CELLS = 900
 SPECIAL = "{}$\\"
 """Characters that Numbas interprets as parts of formulas, even in a text."""
 NOTE = (
-    "Numbas marks each step from the student's own earlier matrices, as practice pages do: it "
-    "finds no causes, and each entry counts"
+    "Numbas marks each step from the student's own earlier matrices, as practice pages do: each "
+    "entry counts, and a common cause is named if all before it is right"
 )
 PREAMBLE = "if (!Numbas.attncalc) {{\n{script}}}\nquestion.attncalc = Numbas.attncalc({data});\n"
 FUNCTIONS = {
@@ -162,6 +164,7 @@ def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid | Line
         "gaps": [[each.name, each.head] if isinstance(each, Grid) else list(each) for each in gaps],
         **(_of_the_map(*versions[0]) if LINES in asked else {}),
         "credits": _credits(versions[0][1].rules),
+        **mistakes(versions),
     }
     said |= language_data(versions[0][0].problem, script(NUMBAS))
     text = json.dumps(said, ensure_ascii=True, separators=(",", ":"))

@@ -15,6 +15,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.text import on_a_line
 from attncalc.exporting.alone import accepted_alone
 from attncalc.exporting.handed_in import DIGITS
+from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.maxima import (
     FUNCTIONS,
     Place,
@@ -25,8 +26,9 @@ from attncalc.exporting.maxima import (
 )
 from attncalc.exporting.moodle import plain, quiz, refuse_what_gaps_cannot_hold
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import refuse_the_map, title_of, worksheet
+from attncalc.exporting.worksheet import inert, title_of, worksheet
 from attncalc.grading.key import Key
+from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
 from attncalc.writing.languages.catalogue import catalogue
@@ -66,7 +68,7 @@ _QUESTION = """  <question type="stack">
 """
 _INPUT = """    <input>
       <name>{name}</name>
-      <type>matrix</type>
+      <type>{kind}</type>
       <tans>{key}</tans>
       <boxsize>5</boxsize>
       <strictsyntax>1</strictsyntax>
@@ -84,7 +86,7 @@ _INPUT = """    <input>
     </input>
 """
 _TREE = """    <prt>
-      <name>prt{name}</name>
+      <name>{name}</name>
       <value>{value}</value>
       <autosimplify>1</autosimplify>
       <feedbackstyle>1</feedbackstyle>
@@ -112,6 +114,7 @@ _TREE = """    <prt>
       </node>
     </prt>
 """
+_EARNED = "attn_earned: attn_share(attn_ok);"
 _FEEDBACK = (
     "{@attn_total(flatten(attn_ok))@} of {@length(flatten(attn_ok))@} entries are right, given "
     "your earlier values."
@@ -132,26 +135,32 @@ def exported(key: Key, course: Course) -> str:
 def question(key: Key, course: Course, of_whom: str = "") -> str:
     """Return the XML of a question; its name, which teachers see, contains the student."""
     solution = key.solution
-    refuse_the_map(course, "STACK")
     refuse_what_gaps_cannot_hold(solution, course, "STACK")
-    places = list(_places(solution, course))
+    places, lines = list(_places(solution, course)), _lines(key, course)
     names = {place.variable for place in places}
-    if len(names) < len(places) or max(map(len, names)) > LONGEST:
+    if len(names) < len(places) or max(map(len, names), default=0) > LONGEST:
         raise InputError("the names of these steps are too long for STACK, or alike: use Moodle")
     name = title_of(key.problem) + (f" ({of_whom})" if of_whom else "")
     words = catalogue(key.problem.language)
+    fields = [("matrix", place.variable, _key(solution, place)) for place in places]
+    fields += [("dropdown", _name(line), _options(key, right)) for line, right in lines.items()]
+    trees = [_tree(solution, course, place, places) for place in places]
+    trees += [
+        _tree_of_lines(key, course, line, lines, places) for line in lines if not line.is_dashed
+    ]
     return plain(
         _QUESTION.format(
             name=escape(on_a_line(name)),
-            text=worksheet(solution, course, _asks),
+            text=worksheet(solution, course, _asks, _chooses if lines else None),
             right=words.say("Right."),
             sign=words.number("1.0")[1],
             grade=_number(course.possible),
             variables=escape("\n".join((FUNCTIONS, *_ranges(key, places)))),
             inputs="".join(
-                _INPUT.format(name=each.variable, key=_key(solution, each)) for each in places
+                _INPUT.format(kind=kind, name=name, key=escape(right))
+                for kind, name, right in fields
             ),
-            trees="".join(_tree(solution, course, place, places) for place in places),
+            trees="".join(trees),
         )
     )
 
@@ -188,6 +197,59 @@ def _widest(accepted: Any, end: str) -> Any:
     return min(values) if end == "low" else max(values)
 
 
+def _lines(key: Key, course: Course) -> dict[Line, set[int]]:
+    """Return the lines of the map that are asked for, and their right options."""
+    if LINES not in course.asked:
+        return {}
+    (weights,) = key.solution.all_weights  # if they are asked for, the own ones are compared
+    return right_options(key, as_rounded=weights.name not in course.asked)
+
+
+def _name(line: Line) -> str:
+    """Return the name of the input of a line."""
+    return f"map{line.head or ''}o{line.output + 1}{'s' if line.is_dashed else 'm'}"
+
+
+def _tree_name(line: Line) -> str:
+    """Return the name of the tree of both lines of an output."""
+    return f"prt{_name(line)[:-1]}"
+
+
+def _chooses(line: Line) -> str:
+    field = f"[[input:{_name(line)}]] [[validation:{_name(line)}]]"
+    return f"{field} [[feedback:{_tree_name(line)}]]" if line.is_dashed else field
+
+
+def _options(key: Key, right: set[int]) -> str:
+    """Return the options of a drop-down: numbers from 1, whether they are right, names as HTML."""
+    listed = (
+        f'[{number},{str(number - 1 in right).lower()},"{inert(name)}"]'
+        for number, name in enumerate(options_of(key.solution), 1)
+    )
+    return f"[{','.join(listed)}]"
+
+
+def _tree_of_lines(
+    key: Key, course: Course, line: Line, right: dict[Line, set[int]], places: list[Place]
+) -> str:
+    """Return the tree of both lines of an output: by the key, or better by the own weights."""
+    mate, options = line._replace(is_dashed=True), range(len(options_of(key.solution)))
+    flags = [[int(n in right[each]) for n in options] for each in (line, mate)]
+    chosen = f"{_name(line)}, {_name(mate)}"
+    lines = [f"attn_ok: attn_drawn({chosen}, {flags});"]
+    weights = Place(key.solution.all_weights[0].name, line.head)
+    if weights in places:
+        row = (
+            f"{weights.variable}[{line.output + 1}]"
+            if key.problem.layout == "rows"
+            else f"transpose({weights.variable})[{line.output + 1}]"
+        )
+        own = f"attn_drawn({chosen}, attn_lines({row}))"
+        lines.append(f"attn_ok: attn_better(attn_ok, {own});")
+    value = course.most(LINES) * 2 / len(right)
+    return _filled(key.solution, _tree_name(line), value, [*lines, _EARNED])
+
+
 def _tree(solution: Solution, course: Course, place: Place, places: list[Place]) -> str:
     """Return the tree that marks a matrix: by the key, and from the matrices before it."""
     name = place.variable
@@ -197,8 +259,13 @@ def _tree(solution: Solution, course: Course, place: Place, places: list[Place])
         with suppress(UnwrittenError):
             own = in_maxima(solution, place, before)
             lines[1] = f"attn_own: attn_follows({name}, {own}, low{name}, high{name});"
-    lines += ["attn_ok: attn_all(attn_key, attn_own);", "attn_earned: attn_share(attn_ok);"]
     value = course.most(place.name) / max(heads_of(solution, place.name), 1)
+    lines += ["attn_ok: attn_all(attn_key, attn_own);", _EARNED]
+    return _filled(solution, f"prt{name}", value, lines)
+
+
+def _filled(solution: Solution, name: str, value: Any, lines: list[str]) -> str:
+    """Return a tree whose variables say what is right, and the earned share."""
     feedback = catalogue(solution.problem.language).say(_FEEDBACK)
     return _TREE.format(
         name=name, value=_number(value), variables=escape("\n".join(lines)), feedback=feedback

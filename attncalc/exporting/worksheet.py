@@ -127,13 +127,6 @@ def title_of(problem: Problem) -> str:
     return on_a_line(catalogue(problem.language).say(heading(problem)))
 
 
-def refuse_the_map(course: Course, system: str) -> None:
-    """Refuse to ask for the lines of the map if only numbers are possible."""
-    if LINES in course.asked:
-        others = ",".join(name for name in course.asked if name != LINES)
-        raise InputError(f"{system} takes numbers, not {LINES}: use --steps {others}")
-
-
 def refuse_too_many(solution: Solution, course: Course, system: str, most: int) -> None:
     """Refuse to ask for more entries than a system allows in one question."""
     counts = (prod(solution.shape_of(name)) for name in course.asked if name != LINES)

@@ -1,5 +1,6 @@
 """From a matrix as written to the layout of the plan: transposed, split into heads, checked."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -41,8 +42,10 @@ def arranged(
     return written, ""
 
 
-def with_masked(key: Key, step: Step, given: WrittenMatrix) -> WrittenMatrix:
-    """Return a matrix with the masked entries inserted, if they are left out."""
+def with_masked(
+    key: Key, step: Step, given: WrittenMatrix, following: Callable[[Step], Matrix]
+) -> WrittenMatrix:
+    """Return a matrix with the masked entries inserted as they follow, if they are left out."""
     right = np.asarray(key.problem.standing.shown(key.shown[step.name]))
     missing = np.isnan(given.values)
     texts = given.texts
@@ -56,6 +59,7 @@ def with_masked(key: Key, step: Step, given: WrittenMatrix) -> WrittenMatrix:
     are_ends = (np.sort(missing, axis=-1) == missing).all()
     if (missing & ~forbidden).any() or (given.problem and not are_ends):
         return given
+    right = np.asarray(key.problem.standing.shown(following(step)))
     shown = np.vectorize(lambda x: f"{x:g}")(right).astype(object)
     decimals = np.where(missing, key.problem.decimals, given.decimals)
     values = np.where(missing, right, given.values)

@@ -1,6 +1,6 @@
 """Causes: each wrong recipe is applied to the answer's own values, and must give every entry."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from itertools import combinations
 
@@ -65,6 +65,33 @@ def _fitting(
     if answered.sum() < 2 or written.problem:
         return
     found: set[str] = set()  # left out before or done here: one mistake
+    for cause, made, right in _made_instead(known, step, tried, found):
+        if made.low.shape != written.shape:
+            continue
+        is_near = known.slack.as_written().near(written.values, decimals, made)[answered].all()
+        if is_near and (seen_in := _differences(made, right, answered)):
+            found.add(cause.code)
+            yield cause, seen_in
+
+
+def made_instead(known: Known, step: Step) -> Iterator[tuple[Cause, Range]]:
+    """Yield what each known mistake makes of a step, for each rounding of steps left out.
+
+    Those that show in a single entry are left out: a slip has the same effect.
+    """
+    for cause, made, right in _made_instead(
+        known, step, (*_alone(known, step), *_twins(known, step))
+    ):
+        everywhere = np.ones(made.low.shape, dtype=bool)
+        is_alike = right is not None and made.low.shape == right.low.shape
+        if is_alike and _differences(made, right, everywhere) > 1:
+            yield cause, made
+
+
+def _made_instead(
+    known: Known, step: Step, tried: Sequence[tuple[Recipe, ...]], found: Container[str] = ()
+) -> Iterator[tuple[Cause, Range, Range | None]]:
+    """Yield each recipe whose code is not found yet, with its result and the right one."""
     for rule in known.rules(step):
         right = None
         with suppress(ValueError):  # of a shape that the plan cannot continue from
@@ -74,12 +101,8 @@ def _fitting(
             if recipe.code not in found:
                 with suppress(ValueError, InputError):  # shapes do not match, a sum is 0
                     made = known.result(step, rule, recipe, *twins)
-            if made is None or made.low.shape != written.shape:
-                continue
-            is_near = known.slack.as_written().near(written.values, decimals, made)[answered].all()
-            if is_near and (seen_in := _differences(made, right, answered)):
-                found.add(recipe.code)
-                yield Cause(recipe.code, _says(recipe, twins), recipe.step), seen_in
+            if made is not None:
+                yield Cause(recipe.code, _says(recipe, twins), recipe.step), made, right
 
 
 def _by_other_conventions(

@@ -103,14 +103,9 @@ def _order(known: Known, written: Matrix, right: Matrix) -> list[int] | None:
 class Deviation(NamedTuple):
     """The errors of one step, compared with the solution of the problem.
 
-    Parameters
-    ----------
-    differ, entries
-        The number of entries with an error above the tolerance, and of all entries.
-    absolute, relative
-        The largest absolute and the largest relative error.
-    worst
-        The place of the largest error; None if nothing could be compared.
+    differ, entries: the number of entries with an error above the tolerance, and of all entries.
+    absolute, relative: the largest absolute and the largest relative error.
+    worst: the place of the largest error; None if nothing could be compared.
     """
 
     differ: int

@@ -1,4 +1,4 @@
-"""Copying mistakes: an entry read as another number, rows or neighbours in other places."""
+"""Copying mistakes: an entry read as another number, rows or neighbors in other places."""
 
 from collections.abc import Iterator, Sequence
 from itertools import permutations
@@ -154,7 +154,7 @@ class _Compared(NamedTuple):
 
 
 def _misplaced(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Found]:
-    """Yield the rows, columns, or two neighbours in other places."""
+    """Yield the rows, columns, or two neighbors in other places."""
     if isinstance(step.operation, Patches | Stack):
         return  # here, an image that is cut differently explains all
     for rule in known.rules(step):
@@ -187,7 +187,7 @@ def _of_rows(step: Step, compared: _Compared, code: str, word: str) -> Iterator[
         return
     if 1 < len(moved) < len(heads):
         return
-    sources, of = heads[moved[0]], f" of head {moved[0] + 1}" if len(moved) < len(heads) else ""
+    sources, of = heads[moved[0]], f" in head {moved[0] + 1}" if len(moved) < len(heads) else ""
     places = [row for row in own if sources[row] != row]
     seen_in = len(moved) * len(places) * compared.values.shape[-1]
     for kind, says in _said(sources, places, word):

@@ -20,12 +20,8 @@ def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
 
     They are those that the rules or the problem ask for, and those that must be shown. If neither
     names any, every step is asked for, and the map if it is drawn. Of a program's dump, the steps
-    that it contains are counted.
-
-    Raises
-    ------
-    InputError
-        If the rules ask for a step that the problem does not have.
+    that it contains are counted. Raises InputError if the rules ask for a step that the problem
+    does not have.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
     known = (*key.steps, *((LINES,) if key.problem.attentions else ()))

@@ -24,20 +24,12 @@ AXES = {
 class Compared(NamedTuple):
     """An array of the second dump, compared with that of the first.
 
-    Parameters
-    ----------
-    name
-        Its name in both.
-    shape
-        Its shape in the first.
-    differ, entries
-        The number of entries with an error above the tolerance (all if shapes differ), and of all.
-    absolute
-        The largest error.
-    worst
-        The place of the largest error; None if nothing could be compared.
-    says
-        The layout of the second, the only head that differs, or the relation of all numbers to
+    name: its name in both.
+    differ, entries: the number of entries with an error above the tolerance (all if shapes differ),
+        and of all.
+    absolute: the largest error.
+    worst: the place of the largest error; None if nothing could be compared.
+    says: the layout of the second, the only head that differs, or the relation of all numbers to
         those of the first.
     """
 
@@ -55,12 +47,7 @@ def compared(
 ) -> tuple[Compared, ...]:
     """Compare the arrays that both dumps contain.
 
-    Parameters
-    ----------
-    key, other
-        Arrays of numbers by name.
-    atol, rtol
-        The tolerance: atol + rtol · |key|.
+    atol, rtol: the tolerance: atol + rtol · |key|.
     """
     return tuple(
         _compared(name, key[name], other[name], atol, rtol) for name in key if name in other

@@ -1,7 +1,7 @@
-"""Recognises the steps of a framework: transposed, scaled, masked, repeated or averaged.
+"""Recognizes the steps of a framework: transposed, scaled, masked, repeated or averaged.
 
 A dump is not written for marking: `Q` may contain the rotated queries, heads may be the second
-axis, keys may be repeated for each query head. Arrays are recognised only by their numbers, and
+axis, keys may be repeated for each query head. Arrays are recognized only by their numbers, and
 reported; an array that is neither right nor a known mistake is unchanged.
 """
 
@@ -98,7 +98,7 @@ class Array:
     Parameters
     ----------
     known
-        The values of the dump that are recognised.
+        The values of the dump that are recognized.
     steps
         The steps that it may be, the one that its name says first.
     written

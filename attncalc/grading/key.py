@@ -103,9 +103,9 @@ class Key:
         return next(iter(self.problem.attentions), self.problem)
 
     def names_at_hand(self) -> AbstractContextManager[None]:
-        """Return the context that recognises names of this problem, such as 1.Q, in an answer."""
+        """Return the context that recognizes names of this problem, such as 1.Q, in an answer."""
         problem = self.problem
-        # also those of its normalisations: mu_Q
+        # also those of its normalizations: mu_Q
         of_layers = problem.block != "attention" or problem.made_tokens
         if of_layers or problem.qk_norm != "none" or problem.equations:
             given = (name for name in problem.names if role_of(name) != "arriving")

@@ -26,20 +26,13 @@ from attncalc.problem.step import Step
 class Known:
     """The values that later steps of an answer can be based on.
 
-    Parameters
-    ----------
-    key
-        Replaces values of the answer that are missing: of a wrong shape, or blank.
-    slack
-        The rounding of the numbers.
-    points
-        The answer's own values, by step.
-    behind
-        The ranges of the unrounded values.
-    unusable, doubtful
-        Steps that nothing can be based on, and those with mistakes: weights may not sum to 1.
-    misshapen
-        Steps of another shape than the key's, which later steps use if possible.
+    key: replaces values of the answer that are missing: of a wrong shape, or blank.
+    slack: the rounding of the numbers.
+    points: the answer's own values, by step.
+    behind: the ranges of the unrounded values.
+    unusable, doubtful: steps that nothing can be based on, and those with mistakes: weights may not
+        sum to 1.
+    misshapen: steps of another shape than the key's, which later steps use if possible.
     """
 
     key: Key
@@ -107,19 +100,11 @@ class Known:
     def result(self, step: Step, rule: Rule | None, *instead: Recipe) -> Range:
         """Return the ranges of the entries of a step.
 
-        Parameters
-        ----------
-        step
-            The step.
-        rule
-            The rounding of steps that the answer leaves out; None for full precision.
-        instead
-            Recipes that replace the step, or steps that are left out before it.
+        Raises ValueError, InputError if shapes do not match in the wrong recipe, or a sum in it is
+        0.
 
-        Raises
-        ------
-        ValueError, InputError
-            If shapes do not match in the wrong recipe, or a sum in it is 0.
+        rule: the rounding of steps that the answer leaves out; None for full precision.
+        instead: recipes that replace the step, or steps that are left out before it.
         """
         if instead:
             return self._result(step, rule, instead, {})

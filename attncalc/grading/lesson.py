@@ -40,7 +40,7 @@ Variant = Mapping[str, tuple[Any, str]]
 _COLUMNS: Variant = {"layout": ("columns", "tokens are columns")}
 _OUT_IN: Variant = {"weights_layout": ("out-in", "weights are stored as (out, in)")}
 _UNSCALED: Variant = {"scale": ("none", "the scores are not scaled")}
-_CAUSAL: Variant = {"causal": (True, "a query sees keys up to its own place only")}
+_CAUSAL: Variant = {"causal": (True, "a causal mask is used")}
 VARIANTS: tuple[Variant, ...] = (
     _COLUMNS,
     _OUT_IN,
@@ -71,20 +71,12 @@ SURELY_ROUNDED = 4
 class Finding(NamedTuple):
     """The outcome for a result of a lesson, or for some of its lines.
 
-    Parameters
-    ----------
-    kind
-        "wrong" or "right" for a result; "given", "unchecked" or "other" for other content.
-    name, place
-        The step, and the entry as shown, from 1; or the arithmetic.
-    found, right
-        The printed number, and the right one.
-    under
-        The conventions under which it is right; () for the usual ones.
-    why
-        The cause of a wrong number, or why it was not checked.
-    where, line, last
-        Its position: as text, and its first and last line.
+    kind: "wrong" or "right" for a result; "given", "unchecked" or "other" for other content.
+    name, place: the step, and the entry as shown, from 1; or the arithmetic.
+    found, right: the printed number, and the right one.
+    under: the conventions under which it is right; () for the usual ones.
+    why: the cause of a wrong number, or why it was not checked.
+    where, line, last: its position: as text, and its first and last line.
     """
 
     kind: str
@@ -173,23 +165,12 @@ def check_example(
 ) -> Checked | None:  # fmt: skip
     """Check an example by its own given matrices.
 
-    Parameters
-    ----------
-    matrices
-        All of its matrices.
-    own
-        The names of the matrices in its own lines; the others precede it.
-    read
-        Returns the answer in its lines, for the expected content.
-    said
-        The conventions that the user gives.
-    by_one
-        Whether only the usual conventions are tried, since it is long.
+    None if no matrix follows from others.
 
-    Returns
-    -------
-    Checked or None
-        None if no matrix follows from others.
+    own: the names of the matrices in its own lines; the others precede it.
+    read: returns the answer in its lines, for the expected content.
+    said: the conventions that the user gives.
+    by_one: whether only the usual conventions are tried, since it is long.
     """
     matrices = {name: _as_rounded(each) for name, each in matrices.items()}
     by_one = by_one or sum(each.values.size for each in matrices.values()) > MOST_ENTRIES

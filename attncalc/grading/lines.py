@@ -24,20 +24,12 @@ _MORE = re.compile(r"(\d{1,6}) more")
 class LineMark(NamedTuple):
     """The lines of one output, marked.
 
-    Parameters
-    ----------
-    head
-        The head, from 1; 0 for the only one.
-    written
-        The lines as written; None if there are none.
-    right
-        The right lines, by the answer's own weights if these differ from the key's.
-    status
-        Correct, following from own weights, wrong, or blank.
-    share
-        The share that is right: the solid and the dashed line count equally.
-    weights
-        The step of the weights of the map.
+    head: the head, from 1; 0 for the only one.
+    written: the lines as written; None if there are none.
+    right: the right lines, by the answer's own weights if these differ from the key's.
+    status: correct, following from own weights, wrong, or blank.
+    share: the share that is right: the solid and the dashed line count equally.
+    weights: the step of the weights of the map.
     """
 
     head: int
@@ -57,12 +49,8 @@ class LineMark(NamedTuple):
 class Map(NamedTuple):
     """The map of one attention.
 
-    Parameters
-    ----------
-    key, weights
-        The key, and the step of the weights.
-    is_only
-        Whether it is the only map of the problem.
+    key, weights: the key, and the step of the weights.
+    is_only: whether it is the only map of the problem.
     """
 
     key: Key
@@ -100,8 +88,6 @@ def maps_of(key: Key) -> tuple[Map, ...]:
 def meant_by(said: str, names: Sequence[str]) -> str | None:
     """Return the weights for a layer and a side, if they are unique.
 
-    Examples
-    --------
     >>> meant_by("cross", ["self.A", "cross.A"]), meant_by("self", ["1.self.A", "2.self.A"])
     ('cross.A', None)
     """
@@ -121,12 +107,8 @@ def mark_lines(
 ) -> tuple[LineMark, ...]:
     """Mark the lines of every output: by the key, then by the answer's own weights.
 
-    Parameters
-    ----------
-    of
-        Their map.
-    weights
-        The answer's own A in the layout of the plan, if it is usable.
+    of: their map.
+    weights: the answer's own A in the layout of the plan, if it is usable.
     """
     by_output = {
         (max(each.head, 1), _index(each.output, of.tokens.queries)): each

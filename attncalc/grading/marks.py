@@ -31,28 +31,15 @@ def are(statuses: Matrix, *wanted: Status) -> Matrix:
 class StepMarks:
     """One step of an answer, marked. Matrices are in the layout of the plan.
 
-    Parameters
-    ----------
-    step
-        The step.
-    written
-        The matrix in the answer; None if the step is asked for and was not found.
-    statuses
-        The status of each entry, as its number in `STATUSES`.
-    expected
-        The right value of each entry: of the key, or from the answer's own values.
-    causes
-        The wrong recipes that give every entry; if there are several, any of them.
-    is_repeated
-        Whether points were deducted for the same cause in an earlier step.
-    problem
-        An error of the entire matrix: its shape, though that may follow.
-    from_mistakes
-        Where earlier mistakes change the right value.
-    way
-        The rounding within the step, if it explains differences.
-    misread
-        The earlier matrices of another shape than the key's on which the marks are based.
+    written: the matrix in the answer; None if the step is asked for and was not found.
+    statuses: the status of each entry, as its number in `STATUSES`.
+    expected: the right value of each entry: of the key, or from the answer's own values.
+    causes: the wrong recipes that give every entry; if there are several, any of them.
+    is_repeated: whether points were deducted for the same cause in an earlier step.
+    problem: an error of the entire matrix: its shape, though that may follow.
+    from_mistakes: where earlier mistakes change the right value.
+    way: the rounding within the step, if it explains differences.
+    misread: the earlier matrices of another shape than the key's on which the marks are based.
     """
 
     step: Step
@@ -132,24 +119,12 @@ class Wrong(NamedTuple):
 class Marking:
     """A marked answer.
 
-    Parameters
-    ----------
-    key
-        The key.
-    answer
-        The answer.
-    steps
-        The steps that are asked for, in the order of the plan.
-    rules
-        The rules of marking, with `asked` for the counted steps.
-    style
-        The rounding of the answer, if it is not the key's and explains every such entry.
-    not_asked
-        Names of matrices that are not steps of this problem.
-    lines
-        The lines of the map, if they are asked for.
-    passed
-        The left-out steps, each with the written later step that follows from it.
+    steps: the steps that are asked for, in the order of the plan.
+    rules: the rules of marking, with `asked` for the counted steps.
+    style: the rounding of the answer, if it is not the key's and explains every such entry.
+    not_asked: names of matrices that are not steps of this problem.
+    lines: the lines of the map, if they are asked for.
+    passed: the left-out steps, each with the written later step that follows from it.
     """
 
     key: "Key"

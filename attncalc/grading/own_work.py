@@ -26,10 +26,7 @@ FROM_OWN = frozenset({Status.FOLLOWS, Status.MATCHES_KEY})
 class _OfScript(Solution):
     """A problem whose later steps read the written values of earlier ones.
 
-    Parameters
-    ----------
-    written
-        The written matrices, in Decimals, by step.
+    written: the written matrices, in Decimals, by step.
     """
 
     written: Mapping[str, Matrix] = field(default_factory=dict)
@@ -48,13 +45,7 @@ class _OfScript(Solution):
 
 
 class OwnWork:
-    """The work of an answer's steps from its own values.
-
-    Parameters
-    ----------
-    marking
-        The marked answer.
-    """
+    """The work of an answer's steps from its own values (marking: the marked answer)."""
 
     def __init__(self, marking: Marking) -> None:
         self.marking = marking

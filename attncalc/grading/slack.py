@@ -62,15 +62,10 @@ def round_digits(values: Matrix, digits: int) -> Matrix:
 class ToTheDigit:
     """Numbers written to some decimals: rounded in any way, or cut.
 
-    Parameters
-    ----------
-    decimals
-        The required number.
-    cuts
-        Whether digits are truncated. A rounded number is within half a unit of its last place; a
+    decimals: the required number.
+    cuts: whether digits are truncated. A rounded number is within half a unit of its last place; a
         truncated one is less than a unit nearer to zero.
-    digits
-        The largest number of significant digits; 0 for any.
+    digits: the largest number of significant digits; 0 for any.
     """
 
     decimals: int
@@ -126,12 +121,8 @@ class ToTheDigit:
 class Within:
     """Numbers of a program: the largest error is atol + rtol · |right|, as in numpy.
 
-    Parameters
-    ----------
-    atol, rtol
-        The absolute and the relative tolerance.
-    share
-        A share of the largest number of a step that is added to them.
+    atol, rtol: the absolute and the relative tolerance.
+    share: a share of the largest number of a step that is added to them.
     """
 
     atol: float

@@ -126,7 +126,7 @@ def _digits_are_swapped(written: float, right: float, decimals: int) -> bool:
 
 
 def _neighbours(matrix: Matrix, place: Place) -> Iterator[tuple[str, Place]]:
-    """Yield the place of each neighbour of an entry, with a description."""
+    """Yield the place of each neighbor of an entry, with a description."""
     *head, i, j = place
     around = {
         "to its left": (0, -1),

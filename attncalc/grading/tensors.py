@@ -41,16 +41,10 @@ def answer_of_tensors(
 ) -> Answer:
     """Return the answer in a program's tensors: each step under its name, in the plan's layout.
 
-    Parameters
-    ----------
-    key
-        The solved layer, with the tolerance.
-    tensors
-        The arrays, by the names that hooks or a program give them.
-    place
-        Their source, for messages.
-    own
-        Fields by ends of names with a special meaning in the family of the model.
+    key: the solved layer, with the tolerance.
+    tensors: the arrays, by the names that hooks or a program give them.
+    place: their source, for messages.
+    own: fields by ends of names with a special meaning in the family of the model.
     """
     names = Names(key.steps, own, LATER)
     meant = {name: names.meant(name) for name in tensors}
@@ -140,12 +134,7 @@ def _without_batch(array: Matrix) -> tuple[Element, ...]:
 class _Reading:
     """The steps that tensors are: those with the numbers of a step first, in `names`.
 
-    Parameters
-    ----------
-    key
-        The solved layer.
-    tensors
-        The tensors.
+    key: the solved layer.
     """
 
     key: Key

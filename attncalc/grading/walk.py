@@ -90,7 +90,7 @@ class Walk:
         if given is None:
             nowhere = np.full(shown.shape, NUMBER_OF[Status.NOT_FOUND], dtype=np.int8)
             return StepMarks(step, None, nowhere, shown)
-        given, problem = with_masked(self.key, step, given), ""
+        given, problem = with_masked(self.key, step, given, self._following), ""
         for known in self._grounds(step):
             written, problem = arranged(self.key, known.shape_of(step), given)
             if written is not None:
@@ -146,7 +146,7 @@ class Walk:
             codes[rounded & differs] = NUMBER_OF[Status.FOLLOWS]
             wrong = wrong & ~way.near
         found = self._causes(known, step, written, wrong) if wrong.any() else ()
-        expected = self._expected(step, known, clean, written)
+        expected = self._expected(step, known, clean, written.shape)
         problem = other_size(self.key, step, written.shape)
         said = None if way is None else way.way
         return StepMarks(
@@ -240,10 +240,16 @@ class Walk:
             return low
         return low | _are_unequal(own.high, right.high)
 
-    def _expected(self, step: Step, known: Known, clean: Known, written: WrittenMatrix) -> Matrix:
+    def _following(self, step: Step) -> Matrix:
+        """Return the right value of each entry that is left out."""
+        known = self.own.mended({}) if self.own.misshapen else self.own
+        clean = known.mended(self.tainted) if self.tainted else known
+        return self._expected(step, known, clean, self.key.shown[step.name].shape)
+
+    def _expected(self, step: Step, known: Known, clean: Known, shape: tuple[int, ...]) -> Matrix:
         """Return the right value of each entry: the key's, or the one from own mistakes."""
         shown, rule = self.key.shown[step.name], next(iter(self.slack.rules), None)
-        if written.shape != shown.shape:
+        if shape != shown.shape:
             return self.slack.written(known.result(step, rule).low)
         if clean is known:
             return shown

@@ -1,4 +1,4 @@
-"""The judgement of candidates: the first condition that a candidate does not satisfy."""
+"""The judgment of candidates: the first condition that a candidate does not satisfy."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -65,7 +65,7 @@ Fault = tuple[str, int]
 
 
 class Judged(NamedTuple):
-    """The judgement of a candidate: why it is rejected, or None, and the heads that cause it."""
+    """The judgment of a candidate: why it is rejected, or None, and the heads that cause it."""
 
     rejected: Rejected | None = None
     heads: Mapping[str, Collection[int]] = {}

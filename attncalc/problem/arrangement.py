@@ -46,13 +46,7 @@ from attncalc.problem.scope import Inner, Outer, changed
 
 
 def arranged(problem: Outer) -> Calculation:
-    """Return the calculation of a problem.
-
-    Raises
-    ------
-    InputError, ShapeError
-        If matrices are missing, do not match, or are not read.
-    """
+    """Return the calculation of a problem."""
     if problem.block == ALONE:
         _refuse_those_of_layers(problem)
     placed, given = _placed(problem)
@@ -214,7 +208,7 @@ NEEDED = {
     HeadFields: "a head (W_out)",
     LatentFields: "a latent attention (W_DKV and W_KR)",
     LayerFields: "a layer of an encoder or a decoder",
-    NormalisationFields: "a normalisation",
+    NormalisationFields: "a normalization",
     PatchFields: "an image",
     ResidualFields: "a layer with an attention or a feed-forward part",
 }
@@ -224,17 +218,9 @@ NEEDED = {
 def refuse_unread(problem: Outer, parts: Sequence[Placed]) -> None:
     """Refuse settings that nothing reads, in the problem and in each of its layers and attentions.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    parts
-        Its placed parts.
+    Raises InputError naming the setting, and its requirements.
 
-    Raises
-    ------
-    InputError
-        Naming the setting, and its requirements.
+    parts: its placed parts.
     """
     _check(problem, "", _said(problem), parts)
     for prefix, own in problem.inner.items():

@@ -10,17 +10,7 @@ from attncalc.problem.step import Plan, Step
 
 
 class Stream(NamedTuple):
-    """Tokens between parts.
-
-    Parameters
-    ----------
-    name
-        The name of their matrix.
-    tokens, width
-        The numbers of tokens and of features.
-    labels
-        Their names.
-    """
+    """Tokens between parts: the name of their matrix, their number and their features."""
 
     name: str
     tokens: int
@@ -31,20 +21,11 @@ class Stream(NamedTuple):
 class Placed(NamedTuple):
     """A part in its place.
 
-    Parameters
-    ----------
-    part
-        The part.
-    fields
-        The fields with its matrices and settings: those of the problem, or of a layer.
-    prefix
-        The prefix of the names of its matrices and steps: "1." in a first layer.
-    number
-        Its number among several of its kind, such as the 2 of gamma_2; "" for the only one.
-    reads
-        The names of the matrices of tokens that it reads.
-    gives
-        The name of its last step, or of its weights if it has no outputs; "" for its own name.
+    fields: the fields with its matrices and settings: those of the problem, or of a layer.
+    prefix: the prefix of the names of its matrices and steps: "1." in a first layer.
+    number: its number among several of its kind, such as the 2 of gamma_2; "" for the only one.
+    reads: the names of the matrices of tokens that it reads.
+    gives: the name of its last step, or of its weights if it has no outputs; "" for its own name.
     """
 
     part: "Part"
@@ -119,21 +100,12 @@ class Placed(NamedTuple):
 class Built(NamedTuple):
     """A placed part with its steps.
 
-    Parameters
-    ----------
-    steps
-        Its steps, with the part's own names.
-    names
-        The names of its matrices in the calculation that are not prefix and own name.
-    prefix
-        The prefix.
-    gives
-        The resulting tokens, if other parts can read them.
-    attention
-        For an attention, its fields with the tokens that it reads. A reference to the problem, in
-        which the calculation is cached, would be a cycle that keeps matrices alive.
-    says
-        Its conventions, as short texts.
+    steps: its steps, with the part's own names.
+    names: the names of its matrices in the calculation that are not prefix and own name.
+    gives: the resulting tokens, if other parts can read them.
+    attention: for an attention, its fields with the tokens that it reads. A reference to the
+        problem, in which the calculation is cached, would be a cycle that keeps matrices alive.
+    says: its conventions, as short texts.
     """
 
     steps: Plan
@@ -177,19 +149,12 @@ Streams = Mapping[str, Stream]
 class Part(NamedTuple):
     """A part of a network: its checks of shapes, its steps, its conventions.
 
-    Parameters
-    ----------
-    name
-        Its name in messages.
-    build
-        Returns its steps in a place; raises an `InputError` or a `ShapeError` if its matrices are
-        missing or do not fit the tokens that it reads.
-    titles
-        Every step that it can have, in order, with its title.
-    says
-        Returns its conventions as short texts, from its fields.
-    settings
-        Returns the names of the settings that it reads, for the values of its other fields.
+    name: its name in messages.
+    build: returns its steps in a place; raises an `InputError` or a `ShapeError` if its matrices
+        are missing or do not fit the tokens that it reads.
+    titles: every step that it can have, in order, with its title.
+    says: returns its conventions as short texts, from its fields.
+    settings: returns the names of the settings that it reads, for the values of its other fields.
     """
 
     name: str
@@ -202,17 +167,10 @@ class Part(NamedTuple):
 class Calculation:
     """The parts of a calculation, put in their places one after another.
 
-    Parameters
-    ----------
-    parts
-        The parts, each after those whose tokens it reads.
-    given
-        The given tokens.
+    Raises InputError, ShapeError if the matrices of a part are missing, or do not fit its input.
 
-    Raises
-    ------
-    InputError, ShapeError
-        If the matrices of a part are missing, or do not fit its input.
+    parts: the parts, each after those whose tokens it reads.
+    given: the given tokens.
     """
 
     def __init__(self, parts: Iterable[Placed], given: Iterable[Stream] = ()) -> None:
@@ -228,15 +186,7 @@ class Calculation:
         self._named_with: dict[str, str] = {}
 
     def followed_by(self, part: Built, of: Mapping[str, str]) -> "Calculation":
-        """Return the calculation with another part at its end.
-
-        Parameters
-        ----------
-        part
-            The part.
-        of
-            For each of its steps, the step of an earlier part that names its rows.
-        """
+        """Return the calculation with a last part; `of`: earlier steps that name its rows."""
         longer = Calculation(())
         longer.parts = (*self.parts, part)
         longer.steps = (*self.steps, *part.plan)
@@ -244,15 +194,7 @@ class Calculation:
         return longer
 
     def restated(self, part: Built, steps: Plan) -> "Calculation":
-        """Return the calculation with another part, and all steps in another order.
-
-        Parameters
-        ----------
-        part
-            The part; steps of earlier parts may have another operation, or be omitted.
-        steps
-            The steps of all parts, each after its inputs.
-        """
+        """Return the calculation with another part, and the steps of all parts in another order."""
         made = {step.name: step for step in steps}
         parts = [each.with_steps(made) for each in self.parts]
         last = next((each.steps[-1].name for each in parts if each.attention and each.steps), None)

@@ -1,6 +1,6 @@
 """Embeddings as parts: rows of a table named by ids, a token put before others, types added.
 
-Devlin et al., *BERT* (2019), section 3: tokens, positions and types are added, then normalised.
+Devlin et al., *BERT* (2019), section 3: tokens, positions and types are added, then normalized.
 """
 
 import numpy as np

@@ -32,6 +32,8 @@ LAYER_PANELS = PATCHES, OF_LAYERS, EMBEDDING, NORMALISATION, FEED_FORWARD, HEAD 
     "Layers: head",
 )
 """Headings of flags of layers, after the others."""
+KIND_OF = {**dict.fromkeys(LAYER_PANELS, LAYERS), PATCHES: IMAGE}
+"""The kind of what is declared below a heading, unless it has one of its own."""
 OF_BLOCK = {
     "attention": ("", "self", "cross"),
     "encoder": ("", "self", LAYERS),
@@ -94,32 +96,18 @@ class OrNone:
 class Setting(NamedTuple):
     """A convention.
 
-    Parameters
-    ----------
-    default
-        The default value.
-    read
-        Returns the value, or raises `NotANumber` or `ValueError` where it cannot be one.
-    takes
-        Its accepted values, as text.
-    says
-        Its meaning, as in the help of its flag.
-    panel
-        The heading of the flag, one of `PANELS`.
-    short
-        A second, short flag, as "-d".
-    off
-        The value of a switch `--no-…`, if there is one.
-    kind
-        As of a matrix that can be given.
-    in_decoder, in_vit
-        The default in a decoder, or for an image, if it differs.
-    is_list
-        Whether it takes several values.
-    needs
-        What else is to be given for it to count; "" for no more than its part.
-    flag
-        The flag that adds one of its values, where it may be repeated.
+    default: the default value.
+    read: returns the value, or raises `NotANumber` or `ValueError` where it cannot be one.
+    takes: its accepted values, as text.
+    says: its meaning, as in the help of its flag.
+    panel: the heading of the flag, one of `PANELS`.
+    short: a second, short flag, as "-d".
+    off: the value of a switch `--no-…`, if there is one.
+    kind: as of a matrix that can be given.
+    in_decoder, in_vit: the default in a decoder, or for an image, if it differs.
+    is_list: whether it takes several values.
+    needs: what else is to be given for it to count; "" for no more than its part.
+    flag: the flag that adds one of its values, where it may be repeated.
     """
 
     default: Any
@@ -150,17 +138,12 @@ class Setting(NamedTuple):
 class MatrixField(NamedTuple):
     """A matrix that can be given.
 
-    Parameters
-    ----------
-    role
-        What it is: "tokens", "projected", "weights", "bias", "positions", "marks", "scores" that
+    role: what it is: "tokens", "projected", "weights", "bias", "positions", "marks", "scores" that
         are added, or the "start" of a calculation: scores or weights themselves; "ids", "table"
         (what ids are rows of) or "image"; "buckets" are biases by distance; "frequencies" and
         "heads" are lists of numbers, as a bias is.
-    says, panel
-        As of a `Setting`.
-    kind
-        The kind of problem that alone can have it: "self" or "cross" attention, "layers",
+    says, panel: as of a `Setting`.
+    kind: the kind of problem that alone can have it: "self" or "cross" attention, "layers",
         "image"; "" for all.
     """
 
@@ -171,15 +154,7 @@ class MatrixField(NamedTuple):
 
 
 class Nested(NamedTuple):
-    """A part, or a list of layers, with fields of its own.
-
-    Parameters
-    ----------
-    says
-        What it holds.
-    several
-        Whether it is a list.
-    """
+    """A part, or a list of layers (`several`), with fields of its own."""
 
     says: str
     several: bool
@@ -204,19 +179,18 @@ def setting(
     is_open: bool = False,
     **more: Any,
 ) -> Any:
-    """Declare a convention, with `more` of `Setting`; one whose default is None may be left out.
-
-    The default of an open one depends on the problem.
-    """
+    """Declare a convention; the default of an open one depends on the problem."""
     takes = takes or (read.takes if isinstance(read, Whole) else TAKES[read])
     read = OrNone(read) if default is None else read
-    made = Setting(default, read, takes, says, panel, **more)
+    kind = more.pop("kind", KIND_OF.get(panel, ""))
+    made = Setting(default, read, takes, says, panel, kind=kind, **more)
     is_open = is_open or made.in_decoder is not None or made.kind in (LAYERS, IMAGE)
     return field(default=None if is_open else default, metadata={"field": made})
 
 
-def choice(*values: str, says: str, panel: str, **more: Any) -> Any:
-    """Declare a convention that has one of these values, by default the first."""
+def choice(words: str, says: str, panel: str, **more: Any) -> Any:
+    """Declare a convention that has one of these words as its value, by default the first."""
+    values = tuple(words.split())
     quoted_values = [f'"{value}"' for value in values]
     takes = f"{', '.join(quoted_values[:-1])} or {quoted_values[-1]}"
     return setting(values[0], OneOf(values), says, panel, takes=takes, **more)
@@ -229,7 +203,8 @@ def nested(says: str, *, several: bool = False) -> Any:
 
 def matrix(role: str, says: str, panel: str, kind: str = "") -> Any:
     """Declare a matrix."""
-    return field(default=None, metadata={"field": MatrixField(role, says, panel, kind)})
+    made = MatrixField(role, says, panel, kind or KIND_OF.get(panel, ""))
+    return field(default=None, metadata={"field": made})
 
 
 def number(given: Any) -> Fraction:
@@ -266,8 +241,6 @@ def not_negative(given: Any) -> Fraction:
 def sides(given: Any) -> int | tuple[int, int]:
     """Read the sides of a patch: one for both, or its rows and its columns.
 
-    Examples
-    --------
     >>> sides("2"), sides("2x3"), sides([2, 2])
     (2, (2, 3), 2)
     """
@@ -283,8 +256,6 @@ def sides(given: Any) -> int | tuple[int, int]:
 def names(given: Any) -> tuple[str, ...]:
     """Read a list of names, or a text with commas or spaces between them.
 
-    Examples
-    --------
     >>> names("Q, S_scaled A")
     ('Q', 'S_scaled', 'A')
     """

@@ -13,7 +13,6 @@ from attncalc.problem.field import (
     FEED_FORWARD,
     GRADIENTS,
     HEAD,
-    IMAGE,
     KINDS,
     LAYERS,
     MORE,
@@ -42,24 +41,19 @@ MOST_CHANNELS = 10_000
 class PatchFields:
     """An image, its patches, and their projection; see `Problem`."""
 
-    image: Any = matrix("image", "Image, or a list of its channels.", PATCHES, IMAGE)
-    E: Any = matrix("weights", "Patch projection.", PATCHES, IMAGE)
-    b_E: Any = matrix("bias", "Bias of the patch projection.", PATCHES, IMAGE)
+    image: Any = matrix("image", "Image, or a list of its channels.", PATCHES)
+    E: Any = matrix("weights", "Patch projection.", PATCHES)
+    b_E: Any = matrix("bias", "Bias of the patch projection.", PATCHES)
     patch: Any = setting(
         None,
         sides,
         "Patch size: one side, 16, or rows and columns, 2x3.",
         PATCHES,
         takes="one side, e.g. 2, or rows and columns, e.g. 2x3",
-        kind=IMAGE,
         is_list=True,
     )
     channels: int | None = setting(
-        None,
-        Whole(1, MOST_CHANNELS),
-        "Number of channels, side by side in the image.",
-        PATCHES,
-        kind=IMAGE,
+        None, Whole(1, MOST_CHANNELS), "Number of channels, side by side in the image.", PATCHES
     )
 
 
@@ -72,11 +66,9 @@ class EmbeddingFields:
     first_id: int = setting(
         0, Whole(0, 1), "Id of the first row of W_E: 0 or 1.", MORE, kind="self"
     )
-    class_token: Any = matrix(
-        "bias", "Class token, placed before the other tokens.", EMBEDDING, LAYERS
-    )
-    type_ids: Any = matrix("ids", "Token type ids: rows of W_type.", EMBEDDING, LAYERS)
-    W_type: Any = matrix("table", "Token type embeddings, added to the tokens.", EMBEDDING, LAYERS)
+    class_token: Any = matrix("bias", "Class token, placed before the other tokens.", EMBEDDING)
+    type_ids: Any = matrix("ids", "Token type ids: rows of W_type.", EMBEDDING)
+    W_type: Any = matrix("table", "Token type embeddings, added to the tokens.", EMBEDDING)
 
 
 ALONE, ENCODER, DECODER, VIT = "attention", "encoder", "decoder", "vit"
@@ -95,33 +87,16 @@ LAST = "Y"
 class LayerFields:
     """The parts of layers; `Problem` describes them."""
 
-    block: str = choice(
-        ALONE,
-        ENCODER,
-        DECODER,
-        VIT,
-        says="attention, encoder, decoder or vit.",
-        panel="",
-        kind=LAYERS,
-    )
+    block: str = choice(" ".join(IN_WORDS), "attention, encoder, decoder or vit.", "", kind=LAYERS)
     norm: str = choice(
-        "post",
-        "pre",
-        "around",
-        "output",
-        "pre-second",
-        "none",
-        says="post, pre, around (both), output, pre-second (not in the first part) or none.",
-        panel=OF_LAYERS,
-        kind=LAYERS,
+        "post pre around output pre-second none",
+        "post, pre, around (both), output, pre-second (not in the first part) or none.",
+        OF_LAYERS,
     )
     parallel: str = choice(
-        "none",
-        "shared",
-        "own",
-        says="none, or shared or own: sublayers read the same tokens, one sum.",
-        panel=OF_LAYERS,
-        kind=LAYERS,
+        "none shared own",
+        "none, or shared or own: sublayers read the same tokens, one sum.",
+        OF_LAYERS,
         needs="a layer with an attention and a feed-forward part",
     )
     layers: Any = nested("fields of each layer, in order", several=True)
@@ -134,11 +109,7 @@ class ResidualFields:
     """Whether the input of a part is added to its output; see `Problem`."""
 
     residual: bool = setting(
-        True,
-        yes_or_no,
-        "Add the input of each sublayer to its output.",
-        OF_LAYERS,
-        kind=LAYERS,
+        True, yes_or_no, "Add the input of each sublayer to its output.", OF_LAYERS
     )
 
 
@@ -146,57 +117,32 @@ class ResidualFields:
 class NormalisationFields:
     """Every matrix and every convention of a normalization; `Problem` describes them."""
 
-    gamma_1: Any = matrix("bias", "Gain of the first normalization.", NORMALISATION, LAYERS)
-    beta_1: Any = matrix("bias", "Bias of the first normalization.", NORMALISATION, LAYERS)
-    gamma_2: Any = matrix("bias", "Gain of the second normalization.", NORMALISATION, LAYERS)
-    beta_2: Any = matrix("bias", "Bias of the second normalization.", NORMALISATION, LAYERS)
-    gamma_3: Any = matrix(
-        "bias", "Gain of the third normalization (decoder).", NORMALISATION, LAYERS
-    )
-    beta_3: Any = matrix(
-        "bias", "Bias of the third normalization (decoder).", NORMALISATION, LAYERS
-    )
-    gamma_4: Any = matrix(
-        "bias", "Gain of the fourth normalization (norm around).", NORMALISATION, LAYERS
-    )
-    beta_4: Any = matrix(
-        "bias", "Bias of the fourth normalization (norm around).", NORMALISATION, LAYERS
-    )
-    gamma_E: Any = matrix("bias", "Gain of the embedding normalization.", NORMALISATION, LAYERS)
-    beta_E: Any = matrix("bias", "Bias of the embedding normalization.", NORMALISATION, LAYERS)
+    gamma_1: Any = matrix("bias", "Gain of the first normalization.", NORMALISATION)
+    beta_1: Any = matrix("bias", "Bias of the first normalization.", NORMALISATION)
+    gamma_2: Any = matrix("bias", "Gain of the second normalization.", NORMALISATION)
+    beta_2: Any = matrix("bias", "Bias of the second normalization.", NORMALISATION)
+    gamma_3: Any = matrix("bias", "Gain of the third normalization (decoder).", NORMALISATION)
+    beta_3: Any = matrix("bias", "Bias of the third normalization (decoder).", NORMALISATION)
+    gamma_4: Any = matrix("bias", "Gain of the fourth normalization (norm around).", NORMALISATION)
+    beta_4: Any = matrix("bias", "Bias of the fourth normalization (norm around).", NORMALISATION)
+    gamma_E: Any = matrix("bias", "Gain of the embedding normalization.", NORMALISATION)
+    beta_E: Any = matrix("bias", "Bias of the embedding normalization.", NORMALISATION)
     gamma_out: Any = matrix(
-        "bias", "Gain of the final normalization, after all layers.", NORMALISATION, LAYERS
+        "bias", "Gain of the final normalization, after all layers.", NORMALISATION
     )
     beta_out: Any = matrix(
-        "bias", "Bias of the final normalization, after all layers.", NORMALISATION, LAYERS
+        "bias", "Bias of the final normalization, after all layers.", NORMALISATION
     )
-    normalization: str = choice(
-        "layer",
-        "rms",
-        says="layer (LayerNorm) or rms (RMSNorm).",
-        panel=NORMALISATION,
-        kind=LAYERS,
-    )
+    normalization: str = choice("layer rms", "layer (LayerNorm) or rms (RMSNorm).", NORMALISATION)
     eps: Any = setting(
-        Fraction(1, 100_000),
-        not_negative,
-        "Epsilon added to the variance.",
-        NORMALISATION,
-        kind=LAYERS,
+        Fraction(1, 100_000), not_negative, "Epsilon added to the variance.", NORMALISATION
     )
-    eps_place: str = choice(
-        "inside",
-        "outside",
-        says="inside or outside the square root.",
-        panel=NORMALISATION,
-        kind=LAYERS,
-    )
+    eps_place: str = choice("inside outside", "inside or outside the square root.", NORMALISATION)
     ddof: int = setting(
         0,
         Whole(0, 1),
         "Divide the variance by d (0) or by d - 1 (1).",
         NORMALISATION,
-        kind=LAYERS,
         needs="LayerNorm (normalization layer)",
     )
 
@@ -205,35 +151,28 @@ class NormalisationFields:
 class FeedForwardFields:
     """Every matrix and every convention of a feed-forward part; `Problem` describes them."""
 
-    W_1: Any = matrix(
-        "weights", "Weights of the first feed-forward projection.", FEED_FORWARD, LAYERS
-    )
-    b_1: Any = matrix("bias", "Bias of the first feed-forward projection.", FEED_FORWARD, LAYERS)
-    W_3: Any = matrix(
-        "weights", "Weights of the feed-forward gate, as in SwiGLU.", FEED_FORWARD, LAYERS
-    )
-    b_3: Any = matrix("bias", "Bias of the feed-forward gate.", FEED_FORWARD, LAYERS)
-    W_2: Any = matrix(
-        "weights", "Weights of the second feed-forward projection.", FEED_FORWARD, LAYERS
-    )
-    b_2: Any = matrix("bias", "Bias of the second feed-forward projection.", FEED_FORWARD, LAYERS)
-    W_router: Any = matrix("weights", "Router: logits of experts.", FEED_FORWARD, LAYERS)
-    b_router: Any = matrix("bias", "Bias of the router.", FEED_FORWARD, LAYERS)
+    W_1: Any = matrix("weights", "Weights of the first feed-forward projection.", FEED_FORWARD)
+    b_1: Any = matrix("bias", "Bias of the first feed-forward projection.", FEED_FORWARD)
+    W_3: Any = matrix("weights", "Weights of the feed-forward gate, as in SwiGLU.", FEED_FORWARD)
+    b_3: Any = matrix("bias", "Bias of the feed-forward gate.", FEED_FORWARD)
+    W_2: Any = matrix("weights", "Weights of the second feed-forward projection.", FEED_FORWARD)
+    b_2: Any = matrix("bias", "Bias of the second feed-forward projection.", FEED_FORWARD)
+    W_router: Any = matrix("weights", "Router: logits of experts.", FEED_FORWARD)
+    b_router: Any = matrix("bias", "Bias of the router.", FEED_FORWARD)
     b_choice: Any = matrix(
-        "bias", "Added to the shares of experts when they are chosen.", FEED_FORWARD, LAYERS
+        "bias", "Added to the shares of experts when they are chosen.", FEED_FORWARD
     )
-    W_s1: Any = matrix("weights", "First weights of the shared expert.", FEED_FORWARD, LAYERS)
-    W_s3: Any = matrix("weights", "Weights of the shared expert's gate.", FEED_FORWARD, LAYERS)
-    W_s2: Any = matrix("weights", "Second weights of the shared expert.", FEED_FORWARD, LAYERS)
+    W_s1: Any = matrix("weights", "First weights of the shared expert.", FEED_FORWARD)
+    W_s3: Any = matrix("weights", "Weights of the shared expert's gate.", FEED_FORWARD)
+    W_s2: Any = matrix("weights", "Second weights of the shared expert.", FEED_FORWARD)
     W_sgate: Any = matrix(
-        "weights", "Share of the shared expert: one number per token.", FEED_FORWARD, LAYERS
+        "weights", "Share of the shared expert: one number per token.", FEED_FORWARD
     )
     top_k: int | None = setting(
         None,
         Whole(1, 10_000),
         "Number of chosen experts per token; by default all.",
         FEED_FORWARD,
-        kind=LAYERS,
         needs="experts (W_router)",
     )
     router_groups: int = setting(
@@ -241,7 +180,6 @@ class FeedForwardFields:
         Whole(1, 10_000),
         "Number of groups of experts.",
         FEED_FORWARD,
-        kind=LAYERS,
         needs="experts (W_router)",
     )
     top_groups: int = setting(
@@ -249,23 +187,18 @@ class FeedForwardFields:
         Whole(1, 10_000),
         "Number of groups with chosen experts, per token.",
         FEED_FORWARD,
-        kind=LAYERS,
         needs="router_groups above 1",
     )
     router: str = choice(
-        "softmax",
-        "sigmoid",
-        says="softmax or sigmoid: turns router logits into shares.",
-        panel=FEED_FORWARD,
-        kind=LAYERS,
+        "softmax sigmoid",
+        "softmax or sigmoid: turns router logits into shares.",
+        FEED_FORWARD,
         needs="experts (W_router)",
     )
     router_scales: str = choice(
-        "outputs",
-        "inputs",
-        says="Shares multiply the outputs of experts, or their inputs.",
-        panel=FEED_FORWARD,
-        kind=LAYERS,
+        "outputs inputs",
+        "Shares multiply the outputs of experts, or their inputs.",
+        FEED_FORWARD,
         needs="experts (W_router)",
     )
     router_norm: bool = setting(
@@ -273,7 +206,6 @@ class FeedForwardFields:
         yes_or_no,
         "Divide shares of chosen experts by their sum.",
         FEED_FORWARD,
-        kind=LAYERS,
         needs="experts (W_router)",
     )
     router_scale: Any = setting(
@@ -281,20 +213,12 @@ class FeedForwardFields:
         positive,
         "Factor of the shares of chosen experts.",
         FEED_FORWARD,
-        kind=LAYERS,
         needs="experts (W_router)",
     )
     activation: str = choice(
-        "relu",
-        "relu2",
-        "gelu",
-        "gelu-tanh",
-        "gelu-quick",
-        "silu",
-        "swish-clamped",
-        says="relu, relu2 (squared), gelu, gelu-tanh, gelu-quick, silu, swish-clamped.",
-        panel=FEED_FORWARD,
-        kind=LAYERS,
+        "relu relu2 gelu gelu-tanh gelu-quick silu swish-clamped",
+        "relu, relu2 (squared), gelu, gelu-tanh, gelu-quick, silu, swish-clamped.",
+        FEED_FORWARD,
     )
 
 
@@ -316,49 +240,30 @@ class LatentFields:
 class HeadFields:
     """Every matrix and every convention of a head; `Problem` describes them."""
 
-    W_pre: Any = matrix("weights", "Weights of the head's hidden layer.", HEAD, LAYERS)
-    b_pre: Any = matrix("bias", "Bias of the head's hidden layer.", HEAD, LAYERS)
-    gamma_pre: Any = matrix(
-        "bias", "Gain of the normalization after the hidden layer.", HEAD, LAYERS
-    )
-    beta_pre: Any = matrix(
-        "bias", "Bias of the normalization after the hidden layer.", HEAD, LAYERS
-    )
-    W_out: Any = matrix("weights", "Weights of the output head (logits).", HEAD, LAYERS)
-    b_out: Any = matrix("bias", "Bias of the output head.", HEAD, LAYERS)
+    W_pre: Any = matrix("weights", "Weights of the head's hidden layer.", HEAD)
+    b_pre: Any = matrix("bias", "Bias of the head's hidden layer.", HEAD)
+    gamma_pre: Any = matrix("bias", "Gain of the normalization after the hidden layer.", HEAD)
+    beta_pre: Any = matrix("bias", "Bias of the normalization after the hidden layer.", HEAD)
+    W_out: Any = matrix("weights", "Weights of the output head (logits).", HEAD)
+    b_out: Any = matrix("bias", "Bias of the output head.", HEAD)
     read: str = choice(
-        "all",
-        "first",
-        "last",
-        "mean",
-        says="all, first, last or mean: tokens that the head reads.",
-        panel=HEAD,
-        kind=LAYERS,
+        "all first last mean",
+        "all, first, last or mean: tokens that the head reads.",
+        HEAD,
         in_vit="first",
     )
     activation_pre: str = choice(
-        "tanh",
-        "relu",
-        "relu2",
-        "gelu",
-        "gelu-tanh",
-        "gelu-quick",
-        "silu",
-        "none",
-        says="tanh, relu, relu2, gelu, gelu-tanh, gelu-quick, silu or none, in the hidden layer.",
-        panel=HEAD,
-        kind=LAYERS,
+        "tanh relu relu2 gelu gelu-tanh gelu-quick silu none",
+        "tanh, relu, relu2, gelu, gelu-tanh, gelu-quick, silu or none, in the hidden layer.",
+        HEAD,
         needs="a hidden layer of the head (W_pre)",
     )
-    tied: bool = setting(
-        False, yes_or_no, "Use W_E, transposed, as the head's weights.", HEAD, kind=LAYERS
-    )
+    tied: bool = setting(False, yes_or_no, "Use W_E, transposed, as the head's weights.", HEAD)
     softcap_out: Any = setting(
         None,
         positive,
         "Cap each logit l at this value c: c tanh(l / c).",
         HEAD,
-        kind=LAYERS,
         needs="a head with logits (W_out, or tied)",
     )
 
@@ -465,8 +370,6 @@ def read_lines(given: Any) -> Lines:
 def added_lines(before: Any, further: Any) -> Lines:
     """Return equations and further ones, which replace those of the same name.
 
-    Examples
-    --------
     >>> added_lines(["a[i] = X[i,0]", "b = 1"], ["b = 2"])
     ('a[i] = X[i,0]', 'b = 2')
     """
@@ -550,8 +453,6 @@ WHOLE = (
 def own_name(name: str) -> str:
     """Return what a matrix is called in its part, without that part: 1.W_Q is W_Q there.
 
-    Examples
-    --------
     >>> own_name("1.W_Q"), own_name("2.self.bias"), own_name("X")
     ('W_Q', 'bias', 'X')
     """
@@ -561,8 +462,6 @@ def own_name(name: str) -> str:
 def role_of(name: str) -> str:
     """Return the role of a matrix, of any part of the calculation; "" for other names.
 
-    Examples
-    --------
     >>> role_of("W_Q"), role_of("1.self.keep"), role_of("O")
     ('weights', 'marks', '')
     """
@@ -604,13 +503,8 @@ ALIASES = {
 def read_setting(name: str, given: Any) -> Any:
     """Return the value of a setting.
 
-    Raises
-    ------
-    InputError
-        If it cannot have that value; the message lists the accepted values.
+    Raises InputError if it cannot have that value; the message lists the accepted values.
 
-    Examples
-    --------
     >>> read_setting("rounding", "each step"), read_setting("scale", "1/3")
     ('each-step', Fraction(1, 3))
     """

@@ -25,7 +25,7 @@ TITLES = {
     "Y_mean": "mean of the tokens",
     "F_pre": "hidden layer",
     "G_pre": "its activations",
-    "N_pre": "these, normalised",
+    "N_pre": "these, normalized",
     "logits": "logits",
     "logits_capped": "capped logits",
     "prob": "probabilities",
@@ -62,7 +62,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
 
 
 def _is_normalised(fields: Any) -> bool:
-    """Return whether the hidden layer is normalised, which a gain or a bias of it says."""
+    """Return whether the hidden layer is normalized, which a gain or a bias of it says."""
     return bool(fields.those_given("gamma_pre", "beta_pre"))
 
 
@@ -147,7 +147,7 @@ _IN_WORDS = {
 def _said(fields: Any) -> Iterator[str]:
     yield f"the head reads {_IN_WORDS[fields.read]} (read: {fields.read})"
     if fields.W_pre is not None:
-        then = ", then normalised" if _is_normalised(fields) else ""
+        then = ", then normalized" if _is_normalised(fields) else ""
         yield f"a hidden layer of the head, with {KINDS[fields.activation_pre]}{then}"
     if fields.softcap_out is not None:
         yield f"logits capped at {as_written(Fraction(fields.softcap_out))} by tanh"

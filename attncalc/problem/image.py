@@ -19,15 +19,7 @@ MOST_CHANNELS_LAST = 4
 
 
 class PatchGrid(NamedTuple):
-    """How an image is cut.
-
-    Parameters
-    ----------
-    channels
-        How many it has; 0 where it is a matrix.
-    down, across
-        How many patches there are, down the image and across it.
-    """
+    """How an image is cut: its channels (0 of a matrix), and the patches down and across."""
 
     channels: int
     down: int
@@ -52,13 +44,7 @@ def patch_of(fields: Any) -> tuple[int, int]:
 
 
 def cut_of(fields: Any) -> PatchGrid:
-    """Return how the image is cut.
-
-    Raises
-    ------
-    InputError, ShapeError
-        If it cannot be read; each message states why.
-    """
+    """Return how the image is cut."""
     for name, what in (("image", "the image that is cut"), ("patch", "how large a patch is")):
         if getattr(fields, name) is None:
             raise InputError(f"missing: {name}, {what}")

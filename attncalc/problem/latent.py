@@ -1,6 +1,6 @@
 """Latent attention as a part: queries, keys and values from narrow vectors of each token.
 
-C_KV = N W_DKV is normalised, and values and most columns of the keys are made of it; the columns
+C_KV = N W_DKV is normalized, and values and most columns of the keys are made of it; the columns
 that rope turns are K_R = N W_KR, for all heads. DeepSeek-AI, *DeepSeek-V2* (2024), section 2.1.
 """
 
@@ -20,14 +20,14 @@ OF = {"Q": "queries", "KV": "keys and values"}
 TITLES = {
     **{f"C_{each}": f"latent vectors of {what}" for each, what in OF.items()},
     **{f"ms_C_{each}": "mean square of each latent vector" for each in OF},
-    **{f"N_C_{each}": f"normalised latent vectors of {what}" for each, what in OF.items()},
+    **{f"N_C_{each}": f"normalized latent vectors of {what}" for each, what in OF.items()},
     "K_R": "columns of keys for rope, the same for all heads",
     "L_K": "columns for rope, beside the latent vectors",
 }
 
 
 def _built(placed: Placed, streams: Streams) -> Built:
-    """Return the normalised latent vectors of the queries, or of keys and values."""
+    """Return the normalized latent vectors of the queries, or of keys and values."""
     (name,) = placed.reads
     tokens, number = streams[name], placed.number
     own = placed.fields.those_given(f"W_D{number}", f"b_D{number}")
@@ -70,7 +70,7 @@ def _joined(placed: Placed, streams: Streams) -> Built:
 
 def _said(fields: Any) -> Iterator[str]:
     eps = as_written(fields.norm_eps)
-    yield f"latent vectors normalised by the root of the mean square, ε = {eps} inside the root"
+    yield f"latent vectors normalized by the root of the mean square, ε = {eps} inside the root"
 
 
 def _settings(placed: Placed) -> Iterator[str]:
@@ -82,17 +82,7 @@ JOINED = Part("keys", _joined, {})
 
 
 def latent(placed: Placed, fields: Any, tokens: str) -> list[Placed]:
-    """Return the parts before a latent attention, and the attention with what it reads; else it.
-
-    Parameters
-    ----------
-    placed
-        The attention.
-    fields
-        Its fields.
-    tokens
-        The tokens that it would read.
-    """
+    """Return the parts before a latent attention, and the attention with what it reads; else it."""
     if not fields.those_given("W_DQ", "W_DKV", "W_KR"):
         return [placed]
 

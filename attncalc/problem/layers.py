@@ -36,14 +36,9 @@ STEP_TITLES = {name: title for part in PARTS for name, title in part.titles.item
 def opening(fields: Scope, tokens: str, earlier: int = 0) -> list[Placed]:
     """Return the parts before all layers, each reading what the one before it gives.
 
-    Parameters
-    ----------
-    fields
-        The fields of the whole.
-    tokens
-        The name of the tokens that are given, or that the first part makes.
-    earlier
-        The number of tokens in the cache, which precede these.
+    fields: the fields of the whole.
+    tokens: the name of the tokens that are given, or that the first part makes.
+    earlier: the number of tokens in the cache, which precede these.
     """
     parts: list[Placed] = []
     reads = () if has_made_tokens(fields) else (tokens,)
@@ -81,7 +76,7 @@ def _parts(fields: Scope, tokens: str) -> Iterator[tuple[Part, str]]:
 MEMORY = "X2"
 """What a decoder's cross-attention reads: the outputs of an encoder."""
 MOST_AROUND = 2
-"""Parts that a layer may have with two normalisations for each."""
+"""Parts that a layer may have with two normalizations for each."""
 
 
 def parts_of_layers(fields: Scope, inner: Mapping[str, Scope], tokens: str) -> list[Placed]:
@@ -89,14 +84,9 @@ def parts_of_layers(fields: Scope, inner: Mapping[str, Scope], tokens: str) -> l
 
     Of one attention whose tokens come from ids: the parts that make its tokens, and the attention.
 
-    Parameters
-    ----------
-    fields
-        The fields of the whole, and of its layer where there is but one.
-    inner
-        Those of each layer, and of each attention in one, by the prefix of their names.
-    tokens
-        What the first layer reads.
+    fields: the fields of the whole, and of its layer where there is but one.
+    inner: those of each layer, and of each attention in one, by the prefix of their names.
+    tokens: what the first layer reads.
     """
     parts = opening(fields, tokens, max(each.n_past for each in (fields, *inner.values())))
     if parts:
@@ -128,17 +118,7 @@ def _numbers(fields: Scope, inner: Mapping[str, Scope]) -> Sequence[int]:
 
 
 class _Layer:
-    """A layer: attention and feed-forward, each with its normalisations and its residual sum.
-
-    Parameters
-    ----------
-    prefix
-        The prefix of its names.
-    inner, fields
-        The fields of its attentions, by the prefix of their names, and its own.
-    tokens
-        What it reads.
-    """
+    """A layer: attention and feed-forward, each with its normalizations and its residual sum."""
 
     def __init__(self, prefix: str, inner: Mapping[str, Scope], fields: Scope, tokens: str) -> None:
         self.prefix = prefix
@@ -176,7 +156,7 @@ class _Layer:
             yield FEED_FORWARD, "", self.fields
 
     def _join(self, number: int, part: Part, side: str, own: Scope) -> None:
-        """Add a part between its normalisations and its residual connection."""
+        """Add a part between its normalizations and its residual connection."""
         before, norm = self.tokens, self.fields.norm
         count = 2 * number - 1 if norm == "around" else number
         if norm in ("pre", "around") or (norm == "pre-second" and number > 1):
@@ -192,10 +172,7 @@ class _Layer:
             self._add(NORMALISATION, f"N_{number}", str(number))
 
     def _join_together(self, insides: Sequence[tuple[Part, str, Scope]]) -> None:
-        """Add parts that read the same tokens, and one sum of these and of all that they give.
-
-        Wang and Komatsuzaki, *GPT-J-6B* (2021); Black et al., *GPT-NeoX-20B* (2022).
-        """
+        """Add parts that read the same tokens, and one sum (GPT-J-6B, 2021; GPT-NeoX-20B, 2022)."""
         before, fields = self.tokens, self.fields
         self._check_parallel(insides)
         read, made = before, []
@@ -213,7 +190,7 @@ class _Layer:
             self._add(NORMALISATION, "N_1", "1")
 
     def _check_parallel(self, insides: Sequence[object]) -> None:
-        """Refuse parallel parts that a layer does not have, or cannot normalise so."""
+        """Refuse parallel parts that a layer does not have, or cannot normalize so."""
         where = f"layer {self.prefix.rstrip('.')}: " if self.prefix else ""
         parallel, norm = self.fields.parallel, self.fields.norm
         if len(insides) <= 1:

@@ -21,14 +21,9 @@ MOST_WHOLE = 2**53
 class ReadMatrix(NamedTuple):
     """A matrix that was read.
 
-    Parameters
-    ----------
-    values
-        In floats; marks in booleans.
-    typed
-        As typed, where floats are not exact.
-    is_list
-        Whether it was given as a list of numbers, and not as rows.
+    values: in floats; marks in booleans.
+    typed: as typed, where floats are not exact.
+    is_list: whether it was given as a list of numbers, and not as rows.
     """
 
     values: Matrix
@@ -41,19 +36,11 @@ def read_matrix(
 ) -> ReadMatrix:
     """Read a matrix: its floats, and the numbers as typed where floats are not exact.
 
-    Parameters
-    ----------
-    name
-        What messages call it; what its entries may be follows from it.
-    given
-        Rows of numbers, an array, or numbers of one row, which is a column if `as_column`.
-    kept
-        The numbers as typed that an earlier reading kept: they stay while they equal the floats.
+    Raises InputError if it is no matrix, or an entry cannot be one; the message names its place.
 
-    Raises
-    ------
-    InputError
-        If it is no matrix, or an entry cannot be one; the message names its place.
+    name: what messages call it; what its entries may be follows from it.
+    given: rows of numbers, an array, or numbers of one row, which is a column if `as_column`.
+    kept: the numbers as typed that an earlier reading kept: they stay while they equal the floats.
     """
     raw = _raw(name, given)
     is_own = isinstance(given, list | tuple)  # joined here: no other reference to this array

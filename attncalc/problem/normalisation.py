@@ -1,4 +1,4 @@
-"""A normalisation as a part: the mean and the variance of each token, and what is made of them."""
+"""A normalization as a part: the mean and the variance of each token, and what is made of them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ TITLES = {
     **{f"mu_{each}": "mean of each token" for each in NUMBERS},
     **{f"var_{each}": "variance of each token" for each in NUMBERS},
     **{f"ms_{each}": "mean square of each token" for each in NUMBERS},
-    **{f"N_{each}": "normalised tokens" for each in NUMBERS},
+    **{f"N_{each}": "normalized tokens" for each in NUMBERS},
 }
 
 
@@ -35,7 +35,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
 
 
 def check_normalised(placed: Placed, tokens: Stream) -> None:
-    """Refuse a gain or a bias that does not fit the tokens that are normalised."""
+    """Refuse a gain or a bias that does not fit the tokens that are normalized."""
     size = placed.size((tokens.tokens, tokens.width))
     _refuse_other_tokens(placed, tokens, size)
     for own in _gain_and_bias(placed):
@@ -72,7 +72,7 @@ def _gain_and_bias(placed: Placed) -> list[str]:
 
 
 def normalised(placed: Placed, tokens: str, gives: str) -> Iterator[Step]:
-    """Return the steps of a normalisation: of its number in `placed`, of these tokens."""
+    """Return the steps of a normalization: of its number in `placed`, of these tokens."""
     fields, number, own = placed.fields, placed.number, _gain_and_bias(placed)
     normalise = Normalise(
         fields.eps,
@@ -94,18 +94,12 @@ def with_statistics(
     ddof: int = 0,
     squares: Operation | None = None,
 ) -> Iterator[Step]:
-    """Yield the means and the variances of rows, then the step that normalises these rows.
+    """Yield the means and the variances of rows, then the step that normalizes these rows.
 
-    Parameters
-    ----------
-    last, normalise
-        That step, which reads the matrix, a gain and a bias; its operation.
-    number, prefix
-        What follows and what precedes the names of means and variances, as in 1.mu_2.
-    ddof
-        As of `FeatureVariance`.
-    squares
-        The operation of mean squares; None for those of each row.
+    last, normalise: that step, which reads the matrix, a gain and a bias; its operation.
+    number, prefix: what follows and what precedes the names of means and variances, as in 1.mu_2.
+    ddof: as of `FeatureVariance`.
+    squares: the operation of mean squares; None for those of each row.
     """
     matrix, *own = last.inputs
 
@@ -129,20 +123,20 @@ _WHERE = {
     "post": "after each part",
     "pre-second": "before each part but the first",
     "around": "before each part and after it, before it is added",
-    "output": "after each part, before it is added",
+    "output": "after each part, before the residual sum",
 }
 
 
 def _said(fields: Any) -> Iterator[str]:
     if fields.norm != "none":
-        yield f"tokens normalised {_WHERE[fields.norm]} (norm: {fields.norm})"
+        yield f"tokens normalized {_WHERE[fields.norm]} (norm: {fields.norm})"
     eps = f"ε = {as_written(fields.eps)}"
     where = "inside the root" if fields.eps_place == "inside" else "added to the root"
     if fields.normalization == "rms":
-        yield f"normalised by the root of the mean square (rms), {eps} {where}"
+        yield f"normalized by the root of the mean square (rms), {eps} {where}"
         return
     count = "d - 1" if fields.ddof else "d"
-    yield f"normalised to mean 0, by the variance over {count} features, {eps} {where}"
+    yield f"normalized to mean 0, by the variance over {count} features, {eps} {where}"
 
 
 def _settings(placed: Placed) -> Iterator[str]:
@@ -151,4 +145,4 @@ def _settings(placed: Placed) -> Iterator[str]:
         yield "ddof"
 
 
-NORMALISATION = Part("normalisation", _built, TITLES, _said, _settings)
+NORMALISATION = Part("normalization", _built, TITLES, _said, _settings)

@@ -15,8 +15,6 @@ from attncalc.problem.step import Step
 def positions_of(tokens: str) -> str:
     """Return what the positions of tokens are called.
 
-    Examples
-    --------
     >>> positions_of("X1"), positions_of("X_cls"), positions_of("patches")
     ('P1', 'P', 'P')
     """

@@ -70,7 +70,7 @@ class Problem(Outer):
     b_Q, b_K, b_V, b_O
         Biases, one number for each column of the weights.
     gamma_Q, beta_Q, gamma_K, beta_K
-        Gain and bias of queries and keys normalised by `qk_norm`: d_k numbers for all heads, or
+        Gain and bias of queries and keys normalized by `qk_norm`: d_k numbers for all heads, or
         d_k for each head.
     P, P1, P2, P3
         Positions that are added to X, X1, X2 or X3, of the same shape.
@@ -450,13 +450,7 @@ class Problem(Outer):
         return f"layer {place}" if place.isdigit() else place
 
     def with_field(self, name: str, value: Any) -> "Problem":
-        """Return the problem with another matrix or setting, by name, such as 1.W_1 or self.scale.
-
-        Raises
-        ------
-        InputError
-            If there is no such layer or attention, or the value is invalid.
-        """
+        """Return the problem with another matrix or setting, such as 1.W_1 or self.scale."""
         return self.with_fields({name: value})
 
     def with_fields(self, values: Mapping[str, Any]) -> "Problem":

@@ -16,20 +16,10 @@ from attncalc.problem.stating import line_of
 def replacing(problem: Problem, changes: Mapping[str, tuple[Matrix, Matrix]]) -> Problem:
     """Return a problem in which entries of steps have other values.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    changes
-        By the name of each step, where its entries are replaced (true or false), and by what.
+    Raises InputError if there is no such step, or no equation of a user can state it.
 
-    Raises
-    ------
-    InputError
-        If there is no such step, or no equation of a user can state it.
+    changes: by the name of each step, where its entries are replaced (true or false), and by what.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from attncalc import solve
     >>> problem = Problem(Q=[[1, 1]], K=[[2, 0], [0, 1]], V=[[1, 2], [3, 4]])

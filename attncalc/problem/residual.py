@@ -30,7 +30,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
 
 _READ = {
     "shared": "the same tokens",
-    "own": "the same tokens, each normalised by itself",
+    "own": "the same tokens, each normalized by itself",
 }
 
 

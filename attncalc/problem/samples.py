@@ -124,7 +124,7 @@ GROUPS = {
         Sample("equations/forgetting.json", "self", "a forget gate in the scores"),
         Sample("equations/stick-breaking.json", "self", "stick-breaking weights"),
         Sample("equations/hopfield.json", "self", "stored patterns, and their energy"),
-        Sample("equations/graph.json", "self", "nodes that attend to their neighbours"),
+        Sample("equations/graph.json", "self", "nodes that attend to their neighbors"),
         Sample("equations/linformer.json", "self", "keys and values projected to two"),
         Sample("equations/performer.json", "self", "random features of the softmax"),
         Sample("equations/fnet.json", "self", "the Fourier transform in place of attention"),
@@ -181,13 +181,8 @@ KERNELS = (
 def sample(name: str) -> Sample:
     """Return the sample of that name, a problem or a worked answer.
 
-    Raises
-    ------
-    InputError
-        If there is none; the message lists them.
+    Raises InputError if there is none; the message lists them.
 
-    Examples
-    --------
     >>> sample("cross").kind
     'cross'
     """

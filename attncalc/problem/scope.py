@@ -48,13 +48,7 @@ class Scope(
 
 
 class Inner(Scope):
-    """The fields of a layer, or of an attention in one.
-
-    Parameters
-    ----------
-    fields
-        Their checked values; others have their defaults.
-    """
+    """The checked fields of a layer, or of an attention in one; others have their defaults."""
 
     said: tuple[str, ...] = ()
     """The settings given here, and not in an outer scope."""

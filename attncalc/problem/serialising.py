@@ -1,7 +1,4 @@
-"""A problem in the form of its file, as JSON, CSV and arrays: each can be read back.
-
-All three contain the settings, labels and matrices as given; only the notation differs.
-"""
+"""A problem in the form of its file, as JSON, CSV and arrays: each can be read back."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,8 +71,6 @@ def _setting_as_typed(value: Any) -> Any:
 def as_typed(value: Any) -> str:
     """Return an entry of a given matrix in its usual notation.
 
-    Examples
-    --------
     >>> as_typed(np.float64(0.5)), as_typed(Fraction(1, 3)), as_typed(np.bool_(True))
     ('0.5', '1/3', '1')
     """
@@ -127,8 +122,6 @@ def in_texts(texts: Any) -> Matrix:
     An array stores each text with the size of the longest one, four bytes per letter: one label
     of 300,000 among 600 would take 700 MB.
 
-    Examples
-    --------
     >>> in_texts(["a", "bc"]).shape, in_texts([*"abcdefg", "b" * 1_000_000]).shape
     ((2,), ())
     """
@@ -163,13 +156,7 @@ def in_arrays(problem: Problem) -> dict[str, Any]:
 
 
 def in_csv(problem: Problem) -> Iterator[Row]:
-    """Yield the rows of a file of blocks.
-
-    Raises
-    ------
-    InputError
-        If the problem has masks for each head, which blocks cannot contain.
-    """
+    """Yield the rows of a file of blocks."""
     joined = {
         heading: matrix for name in problem.names for heading, matrix in _in_blocks(problem, name)
     }

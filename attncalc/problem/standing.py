@@ -23,14 +23,9 @@ ALIKE = ("buckets", "image")
 class Standing(NamedTuple):
     """The layout of the matrices of a problem.
 
-    Parameters
-    ----------
-    by_columns
-        Whether tokens are columns: every matrix is transposed, also weights.
-    out_in
-        Whether weights are stored (out, in), as in PyTorch.
-    unturned
-        The names of weights that no layout transposes.
+    by_columns: whether tokens are columns: every matrix is transposed, also weights.
+    out_in: whether weights are stored (out, in), as in PyTorch.
+    unturned: the names of weights that no layout transposes.
     """
 
     by_columns: bool = False
@@ -128,8 +123,6 @@ class Standing(NamedTuple):
 def split_heads(matrix: Matrix, heads: int) -> Matrix:
     """Split a matrix into heads: head i has the columns i·d … (i+1)·d.
 
-    Examples
-    --------
     >>> split_heads(np.array([[1, 2, 3, 4]]), 2).tolist()
     [[[1, 2]], [[3, 4]]]
     """

@@ -44,11 +44,9 @@ def heading(problem: Problem) -> str:
     return f"{kind}: {on_a_line(problem.title)}" if problem.title else kind
 
 
-def conventions(problem: Problem) -> tuple[str, ...]:
-    """Return every convention of a problem, as short texts.
+def conventions(problem: Problem, rounding: str = "") -> tuple[str, ...]:
+    """Return every convention of a problem, as short texts; or those under another rounding.
 
-    Examples
-    --------
     >>> problem = Problem(X=[[1, 0]], W_Q=[[1], [0]], W_K=[[1], [1]], W_V=[[2], [4]])
     >>> for convention in conventions(problem):
     ...     print(convention)
@@ -57,18 +55,19 @@ def conventions(problem: Problem) -> tuple[str, ...]:
     shown to 2 decimals, halves away from zero
     full precision carried from step to step (rounding: display)
     """
+    rounding = rounding or problem.rounding
     return (
         *_layout_in_words(problem),
-        *_parts_in_words(problem),
-        *_rounding_in_words(problem),
+        *_parts_in_words(problem, rounding),
+        *_rounding_in_words(problem, rounding),
         *problem.remarks,
     )
 
 
-def _parts_in_words(problem: Problem) -> Iterator[str]:
+def _parts_in_words(problem: Problem, rounding: str) -> Iterator[str]:
     """Yield the conventions of parts: common ones once, others with the place of each part."""
     attentions = [
-        (part.prefix, tuple(_attention_in_words(part.attention, part.steps)))
+        (part.prefix, tuple(_attention_in_words(part.attention, part.steps, rounding)))
         for part in problem.calculation.parts
         if part.attention is not None
     ]
@@ -86,7 +85,7 @@ def _told_together(parts: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
         yield text if len(places) == len(parts) else f"{', '.join(places)}: {text}"
 
 
-def _attention_in_words(attention: Attention, steps: Plan) -> Iterator[str]:
+def _attention_in_words(attention: Attention, steps: Plan, rounding: str) -> Iterator[str]:
     """Yield the conventions of an attention, without those of replaced steps."""
     kept = {step.name for step in steps if not isinstance(step.operation, Own)}
     yield from _norm_in_words(attention)
@@ -94,7 +93,7 @@ def _attention_in_words(attention: Attention, steps: Plan) -> Iterator[str]:
     if kept:
         yield from _heads_in_words(attention)
     if {"S", "A"} & kept:
-        yield from _score_in_words(attention)
+        yield from _score_in_words(attention, rounding)
     is_scaled = attention.scale == SQRT_DK or attention.scale not in ("none", 1)
     if ("S_scaled" if is_scaled and attention.start != "A" else "A") in kept:
         yield from _scale_in_words(attention)
@@ -116,7 +115,7 @@ def _norm_in_words(problem: Attention) -> Iterator[str]:
     how += " of all heads together" if is_joint else ""
     eps = f"ε = {as_written(problem.norm_eps)} inside the root"
     before = ", before rope" if problem.positions == "rope" else ""
-    what = f"each head's queries and keys normalised {how}{before}"
+    what = f"each head's queries and keys normalized {how}{before}"
     yield f"{what} (qk_norm: {problem.qk_norm}), {eps}"
 
 
@@ -184,10 +183,10 @@ def _heads_in_words(problem: Attention) -> Iterator[str]:
         yield f"{each} serves {heads // groups} query heads in turn"
 
 
-def _score_in_words(problem: Attention) -> Iterator[str]:
+def _score_in_words(problem: Attention, rounding: str) -> Iterator[str]:
     """Yield the kind of score, if it is not a dot product or given."""
     if problem.start == "A":
-        yield "weights A are given: they are neither normalised nor rounded before they are used"
+        yield "weights A are given: they are neither normalized nor rounded before they are used"
     if problem.start == "S":
         yield "scores S are given"
     if problem.score == DOT:
@@ -197,7 +196,7 @@ def _score_in_words(problem: Attention) -> Iterator[str]:
         if problem.is_bare(name):
             source = {"Q": problem.query_source, "K": problem.key_source, "V": problem.value_source}
             yield f"tokens {source[name]} are the {of} themselves (no W_{name})"
-    if problem.rounding == EACH_STEP and problem.score in (ADDITIVE, CONCAT):
+    if rounding == EACH_STEP and problem.score in (ADDITIVE, CONCAT):
         yield "inside a score, tanh and its argument are not rounded"
 
 
@@ -300,10 +299,10 @@ def _window_in_words(problem: Attention, window: int) -> str:
     return f"window {window}: a query sees {keys}, {own}{where}"
 
 
-def _rounding_in_words(problem: Problem) -> Iterator[str]:
+def _rounding_in_words(problem: Problem, rounding: str) -> Iterator[str]:
     decimals = "1 decimal" if problem.decimals == 1 else f"{problem.decimals} decimals"
     yield f"shown to {decimals}, halves away from zero"
-    if problem.rounding == EACH_STEP:
+    if rounding == EACH_STEP:
         yield "each step rounded before the next reads it (rounding: each-step)"
     else:
         yield "full precision carried from step to step (rounding: display)"

@@ -55,13 +55,7 @@ from attncalc.problem.step import Axis, Plan, Role, Step
 
 @cache
 def parsed(texts: Sequence[str]) -> tuple[Line, ...]:
-    """Return the parsed equations.
-
-    Raises
-    ------
-    EquationError
-        If one cannot be read, or a name is defined twice.
-    """
+    """Return the parsed equations."""
     found: dict[str, Line] = {}
     for text in texts:
         if is_of_scores(text):
@@ -89,10 +83,7 @@ def deciding(texts: Sequence[str]) -> set[str]:
 
 
 def placeholders(problem: Outer) -> Iterator[dict[str, Shape]]:
-    """Yield the shapes of matrices that equations may define for an attention.
-
-    First queries, keys and values without weights, then scores, then the weights.
-    """
+    """Yield shapes that equations may define: queries, keys and values, scores, then weights."""
     lines = parsed(problem.equations)
     stated = {line.name for line in lines} - set(problem.names)
     projected = [name for name in "QKV" if not problem.those_given(f"W_{name}")]
@@ -137,13 +128,7 @@ def _is_weighed_with(line: Line, by: Line) -> bool:
 
 
 def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
-    """Return a calculation with the equations of a problem.
-
-    Raises
-    ------
-    EquationError
-        If one reads a missing matrix, sizes differ, or equations form a cycle.
-    """
+    """Return a calculation with the equations of a problem."""
     steps, lines = _with_modified_scores(problem, calculation, parsed(problem.equations))
     resolution = _Resolution(steps, lines, problem)
     replaced = [step.name for step in steps]
@@ -196,17 +181,7 @@ def _with_modified_scores(
 
 
 class _Resolution:
-    """Sorts steps and equations, each after its inputs.
-
-    Parameters
-    ----------
-    steps
-        The steps without equations.
-    lines
-        The equations.
-    problem
-        The problem.
-    """
+    """Sorts steps and equations, each after its inputs (steps: the steps without equations)."""
 
     def __init__(self, steps: Plan, lines: Sequence[Line], problem: Outer) -> None:
         self._lines = {line.name: line for line in lines}
@@ -376,22 +351,7 @@ def _axes_of_given(name: str) -> tuple[Axis, Axis]:
 
 
 def lines_of(problem: Outer, calculation: Calculation) -> Iterator[str]:
-    """Yield each step of a calculation as an equation that a problem can contain.
-
-    Gradients follow from these, and have no lines.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    calculation
-        Its calculation.
-
-    Raises
-    ------
-    UnstatedError
-        If a step has no equation.
-    """
+    """Yield each step as an equation of a problem, gradients excepted; or raise UnstatedError."""
     shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
     parts = calculation.parts[:-1] if problem.backward else calculation.parts
     forward = {step.name for part in parts for step in part.plan}
@@ -411,17 +371,9 @@ def _is_grouped_in_itself(step: Step, shapes: Sequence[Shape]) -> bool:
 def line_of(step: Step, shapes: Mapping[str, Shape]) -> str:
     """Return a step as an equation that a problem can contain.
 
-    Parameters
-    ----------
-    step
-        The step.
-    shapes
-        The shapes of the matrices that it reads, and its own.
+    Raises UnstatedError if no equation of a user can state it.
 
-    Raises
-    ------
-    UnstatedError
-        If no equation of a user can state it.
+    shapes: the shapes of the matrices that it reads, and its own.
     """
     if isinstance(step.operation, Own):
         return step.operation.line.text

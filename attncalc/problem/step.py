@@ -19,24 +19,14 @@ Report = Callable[[int, int], None]
 class Step(NamedTuple):
     """One named matrix: its operation, and the meaning of its rows and columns.
 
-    Parameters
-    ----------
-    name, title
-        Its name in equations, and its title.
-    operation, inputs
-        The operation, and the names of its inputs.
-    rows, columns
-        The meaning of each row and each column.
-    role
-        Its meaning: "masked" scores contain -∞, "weights" connect outputs with inputs, "outputs"
+    name, title: its name in equations, and its title.
+    role: its meaning: "masked" scores contain -∞, "weights" connect outputs with inputs, "outputs"
         are the result.
-    is_between
-        Whether an answer may skip it, such as the scaled scores between the scores and the weights.
-    slices
-        The name of each of several matrices: a "head", or the "token" of a recurrence.
-    rows_of
-        For a recurrence, the steps whose earlier rows it reads, and that are computed with it: its
-        own first.
+    is_between: whether an answer may skip it, such as the scaled scores between the scores and the
+        weights.
+    slices: the name of each of several matrices: a "head", or the "token" of a recurrence.
+    rows_of: for a recurrence, the steps whose earlier rows it reads, and that are computed with it:
+        its own first.
     """
 
     name: str
@@ -59,16 +49,10 @@ def run(
 ) -> dict[str, Matrix]:
     """Compute the steps in order, and return each matrix by name, as the next step reads it.
 
-    Parameters
-    ----------
-    steps
-        The plan.
-    given
-        The given matrices, in any one number system.
-    after
-        Applied to a step's matrix before the next step reads it, for example rounding.
-    made
-        The dictionary for unrounded matrices.
+    steps: the plan.
+    given: the given matrices, in any one number system.
+    after: applied to a step's matrix before the next step reads it, for example rounding.
+    made: the dictionary for unrounded matrices.
     """
     known = dict(given)
     for step in steps:

@@ -82,13 +82,8 @@ def read_stream(data: bytes, place: str, **changes: Any) -> Problem:
 def read_matrix(name: str, text: str) -> Fields:
     """Read a matrix given as a file or as inline text.
 
-    Returns
-    -------
-    dict
-        The matrix under its name, and the names of rows and columns if the file has any.
+    Returns the matrix under its name, and the names of rows and columns if the file has any.
 
-    Examples
-    --------
     >>> read_matrix("W_Q", "1 0; -1/2 1")["W_Q"].tolist()
     [[Decimal('1'), Decimal('0')], [Fraction(-1, 2), Decimal('1')]]
     """
@@ -118,8 +113,6 @@ def build(place: str, fields: Fields, changes: Fields) -> Problem:
 def in_parts(fields: Fields) -> Fields:
     """Return fields with those of a layer, or of an attention in one, nested in it.
 
-    Examples
-    --------
     >>> in_parts({"self.W_Q": 2, "layers": [{"W_1": 3}], "1.norm": "pre"})
     {'layers': [{'W_1': 3, 'norm': 'pre'}], 'self': {'W_Q': 2}}
     """

@@ -65,13 +65,7 @@ def is_late(place: Path, due: datetime | None) -> bool:
 
 
 def due_date(text: str | None) -> datetime | None:
-    """Return a date as typed; a day without a time ends at midnight.
-
-    Raises
-    ------
-    InputError
-        If it is not a date.
-    """
+    """Return a date as typed; a day without a time ends at midnight."""
     if text is None:
         return None
     with suppress(ValueError):
@@ -83,8 +77,6 @@ def due_date(text: str | None) -> datetime | None:
 def without_number(name: str) -> str:
     """Return a name without the number of an attempt, which could be that of a problem.
 
-    Examples
-    --------
     >>> without_number("ada 2 (1)"), without_number("ada_1_v2"), without_number("ada 3")
     ('ada 2  ', 'ada_1_ ', 'ada 3')
     """

@@ -41,8 +41,6 @@ class Faults:
 def in_place(place: str, faults: Sequence[str]) -> str:
     """Return one message for these errors, with their place; it lists the first twenty.
 
-    Examples
-    --------
     >>> print(in_place("in.json", ["X is empty", "W_Q is empty"]))
     in.json: 2 things are wrong
       X is empty
@@ -67,20 +65,12 @@ def read_cells(
 ) -> Matrix | None:
     """Return the matrix in the cells, as Decimals and Fractions; or add each error.
 
-    Parameters
-    ----------
-    name
-        The name of the matrix, for messages.
-    field
-        The matrix of the problem, if its name differs: masks have other entries.
-    rows
-        Its rows of cells: texts, or other values of JSON.
-    faults
-        The list of errors.
-    decimal_comma
-        Whether `2,5` is 2.5.
-    line
-        Returns the place of a row (from 0) in its file, such as ` (line 7)`.
+    name: the name of the matrix, for messages.
+    field: the matrix of the problem, if its name differs: masks have other entries.
+    rows: its rows of cells: texts, or other values of JSON.
+    faults: the list of errors.
+    decimal_comma: whether `2,5` is 2.5.
+    line: returns the place of a row (from 0) in its file, such as ` (line 7)`.
     """
     before = len(faults.found)
     if not rows or not any(rows):

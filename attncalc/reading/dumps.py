@@ -19,17 +19,11 @@ ENDINGS = (".npz", ".safetensors")
 FINE, OF_SINGLE, OF_HALF, OF_BFLOAT = 1e-10, 2e-5, 5e-3, 4e-2
 """The accepted errors of float64, float32, float16 and bfloat16, after the steps of a layer."""
 FEWEST, LARGEST = 12, 6e4
-"""The numbers that are not whole from which a type is recognised, and the largest one."""
+"""The numbers that are not whole from which a type is recognized, and the largest one."""
 
 
 def read_dump(path: Path) -> dict[str, Matrix]:
-    """Return the arrays of numbers in a file.
-
-    Raises
-    ------
-    InputError
-        If it contains none, or cannot be read.
-    """
+    """Return the arrays of numbers in a file."""
     data = read_bytes(path)
     arrays = load_arrays(data, Faults(str(path))) if holds_arrays(data) else {}
     if not isinstance(arrays, Mapping):
@@ -44,7 +38,7 @@ def read_dump(path: Path) -> dict[str, Matrix]:
 def precision_of(arrays: Iterable[Matrix]) -> float:
     """Return the share of the largest number of a step by which right programs may differ.
 
-    It is that of the coarsest type in which an array fits: bfloat16 is also recognised in float32.
+    It is that of the coarsest type in which an array fits: bfloat16 is also recognized in float32.
     """
     found = [FINE]
     for array in arrays:

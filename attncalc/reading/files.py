@@ -37,8 +37,6 @@ def holds_arrays(start: bytes) -> bool:
 def looks_like_tensors(start: bytes) -> bool:
     """Return whether bytes begin like a safetensors file: a length below 4 GiB, and an object.
 
-    Examples
-    --------
     >>> looks_like_tensors(bytes([9, 0, 0, 0, 0, 0, 0, 0]) + b'{"a":'), looks_like_tensors(b"{}")
     (True, False)
     """
@@ -73,19 +71,11 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 def read_within(file: BinaryIO, place: str, most_text: int = MOST_TEXT) -> bytes:
     """Return all of an open file or stream, within the limit of its kind.
 
-    Parameters
-    ----------
-    file
-        A file, a pipe or a device: an endless one is read up to the limit.
-    place
-        Its name, for messages.
-    most_text
-        The largest number of bytes of a text.
+    Raises InputError if it is larger; its size is checked first, if it has one.
 
-    Raises
-    ------
-    InputError
-        If it is larger; its size is checked first, if it has one.
+    file: a file, a pipe or a device: an endless one is read up to the limit.
+    place: its name, for messages.
+    most_text: the largest number of bytes of a text.
     """
     size = _size(file)
     start = file.read(TENSORS_LENGTH + 1)
@@ -121,8 +111,6 @@ def _size(file: BinaryIO) -> int:
 def in_units(size: int) -> str:
     """Return a number of bytes with a unit.
 
-    Examples
-    --------
     >>> in_units(20_000), in_units(16 * 2**20), in_units(7_200_000_000)
     ('20 kB', '16 MiB', '6.71 GiB')
     """
@@ -173,12 +161,7 @@ def why_not_read(path: Path, *, may_link: bool = False) -> str:
     models: only regular files are read. A pipe could block forever, and a link could point to a key
     or a private file, whose content a returned page would quote.
 
-    Parameters
-    ----------
-    path
-        Its path.
-    may_link
-        Whether a link to a regular file is read: caches of models consist of links.
+    may_link: whether a link to a regular file is read: caches of models consist of links.
     """
     try:
         if not may_link and path.is_symlink():

@@ -35,13 +35,7 @@ class Gradebook(NamedTuple):
 
 
 def read_gradebook(place: str, students: Sequence[Student]) -> Gradebook:
-    """Read the export of a gradebook, and match its rows with the students of a class.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is not the export of a known system.
-    """
+    """Read the export of a gradebook, and match its rows with the students of a class."""
     text = decode(read_bytes(Path(place)), place)
     delimiter = max("\t;,", key=text.partition("\n")[0].count)
     rows = tuple(tuple(row.cells) for row in rows_of(text, delimiter, Faults(place)))

@@ -19,13 +19,7 @@ class Typed(str):
 
 
 def read_json_object(source: Path, what: str) -> dict[str, Any]:
-    """Return the object in a JSON file; `what` names it in messages.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, is not JSON, not an object, or repeats a key.
-    """
+    """Return the object in a JSON file; `what` names it in messages."""
     text = decode(read_bytes(source), str(source))
     try:
         found = json.loads(

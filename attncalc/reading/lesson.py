@@ -72,14 +72,9 @@ _STEP = re.compile(r"[\w.]+")
 class Example(NamedTuple):
     """One example of a lesson.
 
-    Parameters
-    ----------
-    first, last
-        Its lines.
-    matrices
-        Its matrices by name, including those of earlier examples.
-    own
-        The names of those that it contains itself.
+    first, last: its lines.
+    matrices: its matrices by name, including those of earlier examples.
+    own: the names of those that it contains itself.
     """
 
     first: int
@@ -92,19 +87,12 @@ class Example(NamedTuple):
 class Lesson:
     """A document as lines of text.
 
-    Parameters
-    ----------
-    place
-        The file or source.
-    text
-        Its text, with the lines of the file.
-    places
-        The place of each line in a notebook, or in an HTML page (cell 0); empty if it is the line
-        number.
-    is_page
-        Whether it is a page of attncalc: one example.
-    rules
-        The conventions of such a page by which results are not checked here.
+    place: the file or source.
+    text: its text, with the lines of the file.
+    places: the place of each line in a notebook, or in an HTML page (cell 0); empty if it is the
+        line number.
+    is_page: whether it is a page of attncalc: one example.
+    rules: the conventions of such a page by which results are not checked here.
     """
 
     place: str
@@ -199,8 +187,6 @@ class Lesson:
 def _with_prints(lines: list[str]) -> list[str]:
     """Return lines in which several printed arrays follow their names.
 
-    Examples
-    --------
     >>> _with_prints(["print(Q)", "print(K)", "[[1 0]", " [0 1]]", "[[2 2]]"])
     ['print(Q)', 'print(K)', 'Q = [[1 0]', ' [0 1]]', 'K = [[2 2]]']
     """
@@ -232,13 +218,7 @@ def lessons_in(place: str) -> list[str]:
 
 
 def read_lesson(place: str, data: bytes) -> Lesson:
-    """Return the lesson in a document: Markdown, LaTeX, HTML, a notebook, or any text.
-
-    Raises
-    ------
-    InputError
-        If it is not a text.
-    """
+    """Return the lesson in a document: Markdown, LaTeX, HTML, a notebook, or any text."""
     text = decode(data, place)
     if cells := lines_of_notebook(text):
         return Lesson(place, "\n".join(line for _, line in cells), tuple(at for at, _ in cells))

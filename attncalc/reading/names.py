@@ -47,8 +47,6 @@ _BY_PLAIN = {_plain(name): name for name in KNOWN} | {
 def canonical(name: str) -> str | None:
     """Return the field with a name, ignoring case, spaces and underscores.
 
-    Examples
-    --------
     >>> canonical("Query weights"), canonical("wq"), canonical("W_X"), canonical("2.self.wq")
     ('W_Q', 'W_Q', None, '2.self.W_Q')
     """
@@ -64,8 +62,6 @@ def tell_unknown(
 ) -> None:
     """Report the unknown names of a file: the first of them with suggestions.
 
-    Examples
-    --------
     >>> tell_unknown(["W_QQ", *"abcdefghijkl"], print, ["X", "W_Q"])  # doctest: +ELLIPSIS
     unknown name "W_QQ": did you mean W_Q? (known: X, W_Q)
     ...
@@ -92,8 +88,6 @@ def read_by_equations(of_file: Any, beside: Sequence[str] = ()) -> set[str]:
 def field_called(name: str, of_equations: Container[str]) -> str | None:
     """Return the field with a name; None for a matrix that an equation reads by this name.
 
-    Examples
-    --------
     >>> field_called("a", ()), field_called("a", {"a"}), field_called("A", {"a", "A"})
     ('A', None, 'A')
     """
@@ -103,8 +97,6 @@ def field_called(name: str, of_equations: Container[str]) -> str | None:
 def unknown(name: str, known: Iterable[str] = KNOWN) -> str:
     """Return the message for an unknown name: the nearest one, and all of them.
 
-    Examples
-    --------
     >>> unknown("W_QQ", ["X", "W_Q"])
     'unknown name "W_QQ": did you mean W_Q? (known: X, W_Q)'
     """

@@ -9,8 +9,6 @@ _SIGN = '"nbformat"'
 def text_of_notebook(text: str) -> str:
     """Return the cells of a notebook as one text, each after a blank line; "" for other texts.
 
-    Examples
-    --------
     >>> cell = {"cell_type": "markdown", "source": ["Q = [1 3;", " 2 4]"]}
     >>> text_of_notebook(json.dumps({"nbformat": 4, "cells": [cell]}))
     'Q = [1 3; 2 4]'
@@ -25,8 +23,6 @@ Place = tuple[int, int, bool]
 def lines_of_notebook(text: str) -> list[tuple[Place, str]]:
     """Return the lines of a notebook, each with its place; none for other texts.
 
-    Examples
-    --------
     >>> cell = {"cell_type": "code", "source": "print(Q)", "outputs": [{"text": "[1 3]"}]}
     >>> lines_of_notebook(json.dumps({"nbformat": 4, "cells": [cell]}))
     [((1, 1, False), 'print(Q)'), ((1, 1, True), '[1 3]')]

@@ -13,13 +13,7 @@ _PROTOCOLS = tuple(bytes((0x80, version)) for version in range(2, 6))
 
 
 def refuse_pickles(data: bytes, place: str) -> None:
-    """Refuse a pickle; the message says how to convert its arrays.
-
-    Raises
-    ------
-    InputError
-        If the bytes are a pickle, or a PyTorch file.
-    """
+    """Refuse a pickle; the message says how to convert its arrays."""
     if data.startswith(_LEGACY) or _holds_pickle(data):
         named = place if Path(place).suffix else "FILE.pt"  # not so for standard input
         code = (

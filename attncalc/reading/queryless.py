@@ -19,14 +19,7 @@ OF_QUERIES = ("Q", "W_Q", "b_Q", "X1", "P1")
 
 
 def with_any_query(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields with queries of zeros.
-
-    Raises
-    ------
-    InputError
-        If there are masks, whose rows are queries, fields of layers, or scores that are no dot
-        products of queries and keys.
-    """
+    """Return the fields with queries of zeros."""
     of_layers = [name for name in OF_LAYERS if fields.get(name) is not None]
     if of_layers and fields.get("block") != ALONE:
         raise InputError(f"a query is designed for an attention alone: leave out {of_layers[0]}")

@@ -35,14 +35,9 @@ _KEPT = ("L", "M", "N")
 class Student(NamedTuple):
     """A student on the list.
 
-    Parameters
-    ----------
-    name
-        The name as written.
-    id, email
-        Distinguish students of the same name; "" if the list has none.
-    folder
-        The name of their folder: letters and numbers, unique.
+    name: the name as written.
+    id, email: distinguish students of the same name; "" if the list has none.
+    folder: the name of their folder: letters and numbers, unique.
     """
 
     name: str
@@ -71,13 +66,7 @@ class Roster(NamedTuple):
 
 
 def read_roster(source: str | Path) -> Roster:
-    """Read a class list: CSV with a name in each row, or name, id and email under their headings.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, is empty, a name is missing, or two ids are equal.
-    """
+    """Read a class list: CSV with a name in each row, or name, id and email under headings."""
     place = str(source)
     text = decode(read_bytes(Path(source)), place)
     delimiter = max("\t;,", key=text.partition("\n")[0].count)
@@ -180,8 +169,6 @@ def _with_folders(students: Sequence[Student]) -> tuple[Student, ...]:
 def path_name(text: str, otherwise: str = "student") -> str:
     """Return a folder name for any text that every system accepts.
 
-    Examples
-    --------
     >>> path_name("Ada Lovelace"), path_name("../../etc/passwd"), path_name("CON")
     ('Ada-Lovelace', 'etc-passwd', 'CON-')
     """

@@ -1,6 +1,6 @@
-"""Typeset pages as pictures or PDF: their text is recognised, and laid out for the reader of text.
+"""Typeset pages as pictures or PDF: their text is recognized, and laid out for the reader of text.
 
-Nothing recognised is final: an answer from a picture is always provisional. Handwriting is refused.
+Nothing recognized is final: an answer from a picture is always provisional. Handwriting is refused.
 """
 
 import io
@@ -27,12 +27,12 @@ MOST_ENLARGED = 24_000_000
 """Bytes of a picture up to which it is enlarged to find a QR code."""
 LEAST_SURE = 0.9
 """The mean confidence below which a page is refused: typeset pages have 0.95 and more."""
-HANDWRITING = "of handwriting, 20 to 36 of 51 numbers were recognised in a trial, too few to mark"
+HANDWRITING = "of handwriting, 20 to 36 of 51 numbers were recognized in a trial, too few to mark"
 NARROW = 0.55
 """The step between two letters of a word, in heights of the line: words are further apart."""
 _NUMBER = re.compile(r"[-−–]?\d+(?:[.,]\d+)?")
 _DAGGER = re.compile(r"(?<=[.,]\d\d)[†‡÷+tf*']$")
-"""The mark of a value that is not 0 and shown as 0.00, and what it is recognised as."""
+"""The mark of a value that is not 0 and shown as 0.00, and what it is recognized as."""
 _OF_SENTENCES = re.compile(r"[():·+/;]")
 _WORD, _ANOTHER = re.compile(r"[A-Za-z]{3}"), re.compile(r"\s[A-Za-z]{2}")
 _LABEL = re.compile(r"([A-Za-z][\w.]*+(?:\s[\w.]++)?)\s*+(?:=.*)?")
@@ -48,7 +48,7 @@ def _is_sentence(text: str) -> bool:
 
 
 class Word(NamedTuple):
-    """Recognised letters that are close to one another, and where they are."""
+    """Recognized letters that are close to one another, and where they are."""
 
     text: str
     left: float
@@ -63,7 +63,7 @@ class Word(NamedTuple):
 
 
 class ScannedPage(NamedTuple):
-    """A page as a picture, and the text that was recognised on it."""
+    """A page as a picture, and the text that was recognized on it."""
 
     picture: bytes
     text: str
@@ -71,19 +71,13 @@ class ScannedPage(NamedTuple):
 
 @dataclass(frozen=True)
 class Scanned(Answer):
-    """An answer that was recognised in pictures: its pages, for a person to compare."""
+    """An answer that was recognized in pictures: its pages, for a person to compare."""
 
     pages: tuple[ScannedPage, ...] = ()
 
 
 def read_file(place: str, expected: Expected | None) -> Answer:
-    """Return the answer in a file; a picture of a typeset page is recognised.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read; for a picture, the message names the package that reads it.
-    """
+    """Return the answer in a file; a picture of a typeset page is recognized."""
     path = Path(place)
     if is_folder(path):
         return read_answer(place, expected)
@@ -91,7 +85,7 @@ def read_file(place: str, expected: Expected | None) -> Answer:
     kind = next((kind for start, kind in STARTS.items() if data.startswith(start)), "")
     if not kind:
         return read_answer_bytes(data, place, expected)
-    if any(find_spec(each) is None for each in NEEDED):
+    if not is_installed():
         raise InputError(
             f"{place}: {kind} cannot be read: {CAN_BE_READ}; pip install 'attncalc[ocr]' adds the "
             "recognition of typeset pages"
@@ -101,20 +95,33 @@ def read_file(place: str, expected: Expected | None) -> Answer:
 
 def _scanned(data: bytes, place: str, expected: Expected | None) -> Answer:
     """Return the answer on recognised pages, which a person is to compare with them."""
-    engine = _engine()
-    pages = [_page(picture, engine, place) for picture in _pictures(data, place)]
+    pages = list(_recognised(data, place))
     text = "\n\n".join(page.text for page in pages)
     read = read_answer_bytes(text.encode(), f"{place}.txt", expected)
-    why = "its numbers were recognised in a picture: compare them with it"
+    why = "its numbers were recognized in a picture: compare them with it"
     note = Unread(0, Path(place).name, why, could_be_matrix=True)
     answer = replace(read, place=place, unread=(note, *read.unread))
     return Scanned(**vars(answer), pages=tuple(pages))
 
 
+def _recognised(data: bytes, place: str) -> Iterator[ScannedPage]:
+    engine = _engine()
+    yield from (_page(picture, engine, place) for picture in _pictures(data, place))
+
+
+def is_installed() -> bool:
+    """Return whether the extra ocr is installed."""
+    return all(find_spec(each) is not None for each in NEEDED)
+
+
+def first_page(place: Path) -> list[str]:
+    """Return the recognised lines of the first page of a file."""
+    page = next(_recognised(read_bytes(place), str(place)), None)
+    return [] if page is None else page.text.splitlines()
+
+
 def codes_in(place: Path) -> str:
-    """Return what the QR code of each page of a file says; "" where the extra ocr is missing."""
-    if any(find_spec(each) is None for each in NEEDED):
-        return ""
+    """Return what the QR code of each page of a file says."""
     import cv2  # rapidocr brings it
     import numpy as np
 
@@ -172,17 +179,17 @@ def _engine() -> Any:
 
 
 def _page(picture: Any, engine: Any, place: str) -> ScannedPage:
-    """Return the recognised text of a page; refuse one that is not recognised surely."""
+    """Return the recognized text of a page; refuse one that is not recognized surely."""
     import numpy as np
 
     found = engine(np.asarray(picture), return_word_box=True, return_single_char_box=True)
     texts = found.txts or ()
     scores = [s for s, text in zip(found.scores or (), texts, strict=True) if _NUMBER.search(text)]
     if not scores:
-        raise InputError(f"{place}: no number is recognised in the picture: {CAN_BE_READ}")
+        raise InputError(f"{place}: no number is recognized in the picture: {CAN_BE_READ}")
     if (sure := sum(scores) / len(scores)) < LEAST_SURE:
         raise InputError(
-            f"{place}: the numbers are recognised with a confidence of {sure:.2f}, as of "
+            f"{place}: the numbers are recognized with a confidence of {sure:.2f}, as of "
             f"handwriting or a poor picture: {HANDWRITING}: {CAN_BE_READ}"
         )
     saved = io.BytesIO()
@@ -198,15 +205,7 @@ def _tilt(boxes: Any) -> float:
 
 
 def laid_out(lines: Sequence[Any], tilt: float) -> str:
-    """Return text with each matrix below its name, from the letters of each line and their boxes.
-
-    Parameters
-    ----------
-    lines
-        For each recognised line its letters: text, confidence and the corners of its box.
-    tilt
-        The slope of the lines.
-    """
+    """Return text with each matrix below its name, from the letters of lines, and their tilt."""
     words: list[Word] = []
     sentences: list[tuple[float, str]] = []
     for line in lines:

@@ -6,7 +6,6 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,11 +25,13 @@ from attncalc.reading.files import (
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.roster import Student, path_name
-from attncalc.reading.scans import codes_in
+from attncalc.reading.scans import codes_in, first_page, is_installed
 
 MANIFEST = "manifest.json"
 PICTURES = (".png", ".jpg", ".jpeg", ".pdf")
-"""File endings of pages whose QR codes are read."""
+"""File endings of scanned pages, whose QR codes and first lines are read."""
+MOST_HEADER = 8
+"""Lines of a scanned page that may name its student."""
 SHORTEST = 3
 """The shortest name that is searched among other words: shorter ones occur anywhere."""
 DEEPEST = 8
@@ -54,16 +55,9 @@ class Handed(NamedTuple):
 class ClassSet(NamedTuple):
     """A set: the students of a class, and their problems.
 
-    Parameters
-    ----------
-    place
-        The folder of the set.
-    students
-        The class.
-    handed
-        The problems of each student, in order.
-    secret
-        The secret of the set, in hexadecimal digits; "" if its list has none.
+    place: the folder of the set.
+    handed: the problems of each student, in order.
+    secret: the secret of the set, in hexadecimal digits; "" if its list has none.
     """
 
     place: Path
@@ -108,13 +102,7 @@ def is_set(place: str) -> bool:
 
 
 def read_set(place: Path) -> ClassSet:
-    """Read the list of a set for a class.
-
-    Raises
-    ------
-    InputError
-        If its list cannot be read, or was not written by `attncalc new --class`.
-    """
+    """Read the list of a set for a class."""
     source = place / MANIFEST
     refuse_found(source)
     content = read_json_object(source, "the list of a set")
@@ -190,23 +178,16 @@ def _in_set(part: str) -> str:
 def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[Unpaired]]:
     """Return the students of answers, by the names of files and folders; and unmatched files.
 
-    Parameters
-    ----------
-    given
-        The set.
-    answers
-        Folders of answers, or single ones.
+    Raises InputError if one of them does not exist, or all are empty.
 
-    Raises
-    ------
-    InputError
-        If one of them does not exist, or all are empty.
+    given: the set.
+    answers: folders of answers, or single ones.
     """
-    names, coded = _Names(given), partial(_by_code, _codes_of(given))
+    names = _Names(given)
     found: dict[tuple[int, int], list[Paired]] = defaultdict(list)
     unpaired: list[Unpaired] = []
     for place, steps, why in _answers(given, answers):
-        whose = why or _agreed(names.paired(place, steps), coded(place), given)
+        whose = why or _whose(given, names, place, steps)
         if isinstance(whose, str):
             unpaired.append(Unpaired(place, whose))
         else:
@@ -241,19 +222,41 @@ def _codes_of(given: ClassSet) -> dict[str, tuple[int, int]]:
     }
 
 
-def _by_code(codes: Mapping[str, tuple[int, int]], place: Path) -> Paired | None:
-    """Return the student and problem of the only code that a file contains."""
-    is_picture = place.suffix.lower() in PICTURES
+def _by_code(
+    codes: Mapping[str, tuple[int, int]], place: Path, text: str | None = None
+) -> Paired | None:
+    """Return the student and problem of the only code that a file, or its text, contains."""
+    is_picture = place.suffix.lower() in PICTURES and is_installed()
     if not codes or is_folder(place) or not (is_picture or _is_read(place)):
         return None
     try:
-        text = (
-            codes_in(place) if is_picture else read_bytes(place).decode("utf-8", "ignore").upper()
-        )
+        if text is None:
+            text = codes_in(place) if is_picture else read_bytes(place).decode("utf-8", "ignore")
     except AttncalcError:  # marking it reports the error
         return None
-    found = {code for pair in _CODE.findall(text) if (code := "-".join(pair)) in codes}
+    codes_found = ("-".join(pair) for pair in _CODE.findall(text.upper()))
+    found = {code for code in codes_found if code in codes}
     return Paired(*codes[found.pop()], place, "code in the file") if len(found) == 1 else None
+
+
+def _whose(given: ClassSet, names: "_Names", place: Path, steps: tuple[str, ...]) -> Paired | str:
+    """Return whose an answer is: by its name and code, and on a scan also by its first lines."""
+    named = names.paired(place, steps)
+    whose = _agreed(named, coded := _by_code(names.codes, place), given)
+    is_said = not isinstance(named, str) and named.problem != UNSAID
+    if coded or is_said or place.suffix.lower() not in PICTURES:
+        return whose
+    why = named if isinstance(named, str) else named.how
+    if not is_installed():
+        return f"{why}; pip install 'attncalc[ocr]' adds the recognition of typeset pages"
+    try:
+        lines = first_page(place)
+    except AttncalcError as error:
+        return f"{why}; {str(error).removeprefix(f'{place}: ')}"
+    found = _by_code(names.codes, place, "\n".join(lines)) or names.in_header(
+        place, lines[:MOST_HEADER]
+    )
+    return _agreed(named, found, given) if found else f"{why}, and none on its first page"
 
 
 def _agreed(named: Paired | str, coded: Paired | None, given: ClassSet) -> Paired | str:
@@ -366,7 +369,7 @@ class _Names:
     """The students that a name matches, ignoring case and punctuation."""
 
     def __init__(self, given: ClassSet) -> None:
-        self.given = given
+        self.given, self.codes = given, _codes_of(given)
         self.of_whom: dict[str, set[int]] = defaultdict(set)
         self.called: dict[str, str] = {}
         for place, student in enumerate(given.students):
@@ -419,6 +422,12 @@ class _Names:
             names = of_each(sorted(self.given.students[each].name for each in perhaps))
             return f"it could be that of {names}"
         return "no name of the class is in its name"
+
+    def in_header(self, place: Path, lines: Sequence[str]) -> Paired | None:
+        """Return the student that a first line of a page names; its title names the problem."""
+        listed = (self.paired(place, (line, lines[0])) for line in lines)
+        found = {each for each in listed if isinstance(each, Paired) and each.problem != UNSAID}
+        return found.pop()._replace(how="name on the page") if len(found) == 1 else None
 
     def _named(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
         """Return the students in a name, each with its position: the longest names."""

@@ -48,16 +48,11 @@ _HOW_TO_GIVE_HEADS = (
 def read_state(arrays: Mapping[str, Matrix], faults: Faults, changes: Fields) -> Fields:
     """Return the fields of the problem in named arrays.
 
-    Parameters
-    ----------
-    arrays
-        Names are those of a problem, or those of a state dict beside its tokens: of PyTorch's
+    arrays: names are those of a problem, or those of a state dict beside its tokens: of PyTorch's
         layers, or of a layer of a model, with any prefix.
-    faults
-        The list of errors.
-    changes
-        Fields given beside the file. A state dict does not contain the number of heads: without
-        `num_heads` in the file, or `heads` among the changes, it is refused.
+    faults: the list of errors.
+    changes: fields given beside the file. A state dict does not contain the number of heads:
+        without `num_heads` in the file, or `heads` among the changes, it is refused.
     """
     arrays, halves = _widened(arrays)
     layers = {key: arrays[key] for key in arrays if _LAYER.fullmatch(key)}

@@ -226,8 +226,6 @@ class _Side(NamedTuple):
 def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
     """Yield the statements of arithmetic in each line.
 
-    Examples
-    --------
     >>> [(each.text, each.is_right) for each in sums_in(["q1·k1 = 1·0 + 2·4 = 9"])]
     [('1·0 + 2·4', False)]
     """

@@ -62,20 +62,12 @@ _Read = tuple[int, dict[str, str], dict[str, Entry]]
 class Tensors(Mapping[str, Matrix]):
     """The tensors of a safetensors file by name, each converted to an array on access.
 
-    Parameters
-    ----------
-    place
-        The name of the file, for messages.
-    content
-        Its content, in memory or mapped.
-    path
-        The file, if there is one: each tensor is then mapped separately, so that its memory is
-        freed with it.
+    Raises InputError if the header is invalid, or does not match the file.
 
-    Raises
-    ------
-    InputError
-        If the header is invalid, or does not match the file.
+    place: the name of the file, for messages.
+    content: its content, in memory or mapped.
+    path: the file, if there is one: each tensor is then mapped separately, so that its memory is
+        freed with it.
     """
 
     def __init__(self, place: str, content: Content, path: Path | None = None) -> None:
@@ -132,13 +124,7 @@ class Tensors(Mapping[str, Matrix]):
 
 
 def open_tensors(path: Path) -> Tensors:
-    """Return the tensors of a file, which is mapped: unused parts are not read.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is not a safetensors file.
-    """
+    """Return the tensors of a file, which is mapped: unused parts are not read."""
     return Tensors(str(path), mapped(path), path)
 
 

@@ -16,15 +16,7 @@ LONGEST_LINE = 2**20
 
 
 def read_vectors(path: Path, text: str) -> tuple[dict[str, object], str]:
-    """Return tokens X with the vectors of the words of a text, and a note or "".
-
-    The file is read once, line by line; only the lines of these words are kept.
-
-    Raises
-    ------
-    InputError
-        When a word has no vector, or a line is none.
-    """
+    """Return tokens X with the vectors of the words of a text, and a note or ""."""
     words = text.split()
     if not words:
         raise InputError("--text has no words")

@@ -52,13 +52,8 @@ OF = {name: each.says for name, each in _ALL.items()}
 def schema(name: str) -> Schema:
     """Return a self-contained schema.
 
-    Raises
-    ------
-    InputError
-        If there is none with this name.
+    Raises InputError if there is none with this name.
 
-    Examples
-    --------
     >>> schema("marking")["$id"]
     'urn:attncalc:marking'
     """

@@ -2,14 +2,10 @@
 
 from attncalc.grading.rules import STATUSES
 from attncalc.schemas.pieces import (
-    CODE,
-    COUNT,
-    FLOAT,
     FRACTION,
     LIST_OF_TEXTS,
     PLACE,
     TEXT,
-    YES_NO,
     Schema,
     either,
     listed,
@@ -21,7 +17,7 @@ from attncalc.schemas.pieces import (
 )
 
 STATUS: Schema = {"enum": [each.value for each in STATUSES]}
-POINTS = {"earned": FRACTION, "possible": FRACTION}
+POINTS = "earned:fraction possible:fraction"
 HOW_FAR = either({"type": "number", "minimum": 0}, {"enum": ["inf"]})
 
 
@@ -32,97 +28,65 @@ def marking() -> Schema:
 
 def class_of() -> Schema:
     """Return the schema of many answers to one problem."""
-    failed = thing("An answer that could not be read.", {"answer": TEXT, "error": TEXT})
+    failed = thing("An answer that could not be read.", "answer:text error:text")
     answers = listed(either(shared("marking"), failed))
-    return thing("Answers, marked.", {"answers": answers, "summary": LIST_OF_TEXTS})
+    return thing("Answers, marked.", "answers summary:text*", answers=answers)
 
 
 def dumps() -> Schema:
     """Return the schema of a comparison of two dumps."""
-    array = thing(
-        "An array in both dumps.",
-        {
-            "name": TEXT,
-            "shape": listed(COUNT),
-            "differ": COUNT,
-            "entries": COUNT,
-            "largest_error": or_none(FLOAT),
-            "worst": or_none(listed(PLACE)),
-            "says": LIST_OF_TEXTS,
-        },
-    )
-    return thing("Two dumps.", {"arrays": listed(array), "alone": LIST_OF_TEXTS})
+    words = "name:text shape:count* differ:count entries:count largest_error:float? worst:place*? "
+    array = thing("An array in both dumps.", f"{words}says:text*")
+    return thing("Two dumps.", "arrays alone:text*", arrays=listed(array))
 
 
 def lessons() -> Schema:
     """Return the schema of checked lessons."""
     finding = thing(
         "A finding about some lines of a lesson.",
-        {
-            "kind": {"enum": ["wrong", "right", "given", "unchecked", "other"]},
-            "where": TEXT,
-            "line": COUNT,
-            "last": COUNT,
-            "what": TEXT,
-            "found": or_none(TEXT),
-            "right": or_none(TEXT),
-            "under": LIST_OF_TEXTS,
-            "why": or_none(TEXT),
-        },
+        "kind where:text line:count last:count what:text found:text? right:text? under:text* "
+        "why:text?",
+        kind={"enum": ["wrong", "right", "given", "unchecked", "other"]},
     )
-    lesson = thing(
-        "A lesson, and what was found in it.",
-        {"lesson": TEXT, "error": or_none(TEXT), "findings": listed(finding)},
-    )
-    return thing("Lessons, checked.", {"lessons": listed(lesson)})
+    words = "lesson:text error:text? findings"
+    lesson = thing("A lesson, and what was found in it.", words, findings=listed(finding))
+    return thing("Lessons, checked.", "lessons", lessons=listed(lesson))
 
 
 def conformance() -> Schema:
     """Return the schema of the conformance of a kernel."""
-    cause = thing("A cause.", {"code": TEXT, "says": TEXT})
-    size = dict.fromkeys(("batch", "heads", "queries", "keys", "width"), COUNT)
+    cause = thing("A cause.", "code:text says:text")
+    size = "batch:count heads:count queries:count keys:count width:count"
     failure = thing(
         "A case that failed.",
-        {
-            **dict.fromkeys(("feature", "case", "dtype", "why"), TEXT),
-            "smallest": thing("The smallest case that fails.", size),
-            **{name: or_none(TEXT) for name in ("entry", "got", "right", "bound")},
-            "causes": listed(cause),
-        },
+        "feature:text case:text dtype:text why:text smallest entry:text? got:text? right:text? "
+        "bound:text? causes",
+        smallest=thing("The smallest case that fails.", size),
+        causes=listed(cause),
     )
-    statuses = ("passed", "failed", "not_tested")
-    counts = thing("The cases of a feature.", dict.fromkeys(statuses, COUNT))
-    counted = thing("A cause of failures.", {"code": TEXT, "says": TEXT, "explains": COUNT})
-    untested = thing("A case not tested.", {"feature": TEXT, "case": TEXT, "why": TEXT})
+    statuses = "passed:count failed:count not_tested:count"
+    counted = thing("A cause of failures.", "code:text says:text explains:count")
     return thing(
         "The conformance of an attention kernel.",
-        {
-            "kernel": TEXT,
-            "suite": COUNT,
-            **dict.fromkeys(statuses, COUNT),
-            "causes": listed(counted),
-            "features": {"type": "object", "additionalProperties": counts},
-            "failures": listed(failure),
-            "untested": listed(untested),
-        },
+        f"kernel:text suite:count {statuses} causes features failures untested",
+        causes=listed(counted),
+        features=named(thing("The cases of a feature.", statuses)),
+        failures=listed(failure),
+        untested=listed(thing("A case not tested.", "feature:text case:text why:text")),
     )
 
 
 def why() -> Schema:
     """Return the schema of the parts of entries."""
-    part = thing("A part.", {"part": TEXT, "value": TEXT, "asks": LIST_OF_TEXTS})
-    texts = dict.fromkeys(("entry", "how", "value"), TEXT)
-    entry = thing("An entry and its parts.", {**texts, "parts": listed(part)})
-    return thing("The parts of entries.", {"entries": listed(entry)})
+    parts = listed(thing("A part.", "part:text value:text asks:text*"))
+    words = "entry:text how:text value:text parts"
+    entry = thing("An entry and its parts.", words, parts=parts)
+    return thing("The parts of entries.", "entries", entries=listed(entry))
 
 
 def reading() -> Schema:
     """Return the schema of an answer as read: the form of an answer in JSON."""
-    line = thing(
-        "A line of the map.",
-        {"output": TEXT, "most": LIST_OF_TEXTS, "second": LIST_OF_TEXTS},
-        {"of": TEXT},
-    )
+    line = thing("A line of the map.", "output:text most:text* second:text*", "of:text")
     return {
         "description": "An answer: a matrix for each step, its numbers as texts.",
         "type": "object",
@@ -160,73 +124,45 @@ def defined() -> dict[str, Schema]:
 
 
 def _marking() -> Schema:
-    unread = thing(
-        "A part of the answer that could not be read.", {"line": COUNT, "text": TEXT, "why": TEXT}
-    )
+    unread = thing("A part of the answer that could not be read.", "line:count text:text why:text")
     return thing(
         "A marked answer.",
-        {
-            "answer": TEXT,
-            "score": thing("The score.", POINTS),
-            "provisional": YES_NO,
-            "asked": LIST_OF_TEXTS,
-            "not_found": LIST_OF_TEXTS,
-            "not_shown": LIST_OF_TEXTS,
-            "points": listed(thing("The points of a step.", {"step": TEXT, **POINTS})),
-            "steps": listed(shared("markedStep")),
-            "first_wrong": or_none(_first_wrong()),
-            "rounding": or_none(TEXT),
-            "connections": listed(shared("line")),
-            "flags": listed(thing("A step to review.", {"step": TEXT, "code": CODE})),
-            "not_asked": LIST_OF_TEXTS,
-            "unread": listed(unread),
-            "remarks": LIST_OF_TEXTS,
-            "faults": LIST_OF_TEXTS,
-            "verdict": TEXT,
-        },
+        "answer:text score provisional:yes asked:text* not_found:text* not_shown:text* points "
+        "steps first_wrong rounding:text? connections flags not_asked:text* unread remarks:text* "
+        "faults:text* verdict:text",
+        score=thing("The score.", POINTS),
+        points=listed(thing("The points of a step.", f"step:text {POINTS}")),
+        steps=listed(shared("markedStep")),
+        first_wrong=or_none(_first_wrong()),
+        connections=listed(shared("line")),
+        flags=listed(thing("A step to review.", "step:text code:code")),
+        unread=listed(unread),
     )
 
 
 def _step() -> Schema:
     deviation = thing(
         "Errors of a program's numbers.",
-        {
-            "differ": COUNT,
-            "of": COUNT,
-            "absolute": HOW_FAR,
-            "relative": HOW_FAR,
-            "worst": or_none(listed(PLACE)),
-        },
+        "differ:count of:count absolute relative worst:place*?",
+        **dict.fromkeys(("absolute", "relative"), HOW_FAR),
     )
     counts = {"type": "object", "propertyNames": STATUS, "additionalProperties": PLACE}
     return thing(
         "A step of an answer; cause and way are codes of docs/check.md.",
-        {
-            "name": TEXT,
-            "credit": FRACTION,
-            "counts": counts,
-            "entries": or_none(nested(STATUS)),
-            "cause": listed(CODE),
-            "deduction": FRACTION,
-            "way": or_none(CODE),
-            "follows": YES_NO,
-        },
-        {"repeated": YES_NO, "problem": TEXT, "deviation": deviation},
+        "name:text credit:fraction counts entries cause:code* deduction:fraction way:code? "
+        "follows:yes",
+        "repeated:yes problem:text deviation",
+        counts=counts,
+        entries=or_none(nested(STATUS)),
+        deviation=deviation,
     )
 
 
 def _first_wrong() -> Schema:
-    place = or_none(PLACE)
-    return thing(
-        "The first mistake.",
-        {"step": TEXT, "row": place, "column": place, "found": TEXT, "expected": or_none(TEXT)},
-        {"head": PLACE},
-    )
+    words = "step:text row:place? column:place? found:text expected:text?"
+    return thing("The first mistake.", words, "head:place")
 
 
 def _line() -> Schema:
-    return thing(
-        "A line of the map.",
-        {"output": TEXT, "code": STATUS, "most": LIST_OF_TEXTS, "second": LIST_OF_TEXTS},
-        {"weights": TEXT, "head": PLACE},
-    )
+    words = "output:text code most:text* second:text*"
+    return thing("A line of the map.", words, "weights:text head:place", code=STATUS)

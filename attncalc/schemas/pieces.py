@@ -16,17 +16,46 @@ YES_NO: Schema = {"type": "boolean"}
 FRACTION: Schema = {"type": "string", "pattern": r"^[0-9]+(/[0-9]+)?$"}
 CODE: Schema = {"type": "string", "pattern": "^[a-z][a-z0-9-]*(:.+)?$"}
 """A code, and after a colon its details: rows, digits."""
+KINDS: dict[str, Schema] = {
+    **{"text": TEXT, "place": PLACE, "count": COUNT, "float": FLOAT, "yes": YES_NO},
+    **{"fraction": FRACTION, "code": CODE, "int": {"type": "integer"}},
+}
+"""Kinds of properties, by the words for `thing`."""
 
 
-def thing(says: str, needs: Mapping[str, Schema], may: Mapping[str, Schema] = {}) -> Schema:
-    """Return the schema of an object with only these names."""
+def thing(
+    says: str,
+    needs: str | Mapping[str, Schema],
+    may: str | Mapping[str, Schema] = "",
+    **given: Schema,
+) -> Schema:
+    """Return the schema of an object with only these names.
+
+    needs, may: its properties, as in "name:text rows:count* error:float? cause": each with one of
+        `KINDS`, with * for a list and ? for null, or, without a kind, as `given`.
+    """
+    own, others = (_properties(each, given) for each in (needs, may))
     return {
         "description": says,
         "type": "object",
-        "properties": {**needs, **may},
-        "required": list(needs),
+        "properties": {**own, **others},
+        "required": list(own),
         "additionalProperties": False,
     }
+
+
+def _properties(
+    stated: str | Mapping[str, Schema], given: Mapping[str, Schema]
+) -> dict[str, Schema]:
+    pairs = (each.partition(":") for each in stated.split()) if isinstance(stated, str) else ()
+    made = {name: _kind(kind) if kind else given[name] for name, _, kind in pairs}
+    return {**stated} if isinstance(stated, Mapping) else made
+
+
+def _kind(text: str) -> Schema:
+    if text.endswith("?"):
+        return or_none(_kind(text[:-1]))
+    return listed(_kind(text[:-1])) if text.endswith("*") else KINDS[text]
 
 
 def listed(items: Schema, **more: Any) -> Schema:
@@ -61,17 +90,7 @@ def shared(name: str) -> Schema:
 
 
 def whole(name: str, body: Schema, title: str, defined: Mapping[str, Schema]) -> Schema:
-    """Return a self-contained schema: it includes the shared definitions that it needs.
-
-    Parameters
-    ----------
-    name, title
-        Its name, for programs and for readers.
-    body
-        Its content.
-    defined
-        All shared definitions.
-    """
+    """Return a self-contained schema: it includes the shared definitions that it needs."""
     needed: dict[str, Schema] = {}
     waiting = list(_names_in(body))
     while waiting:

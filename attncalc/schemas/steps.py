@@ -4,7 +4,6 @@ from attncalc.problem.field import OneOf, OrNone, Setting, Whole, yes_or_no
 from attncalc.problem.fields import DECODER, ENCODER, SETTINGS, VIT
 from attncalc.schemas.pieces import (
     FLOAT,
-    LIST_OF_TEXTS,
     PLACE,
     TEXT,
     YES_NO,
@@ -23,21 +22,17 @@ KINDS = ("self", "cross", ENCODER, DECODER, VIT)
 
 def steps() -> Schema:
     """Return the schema of a problem's steps."""
-    needs: dict[str, Schema] = {
-        "attncalc": {"type": "string", "description": "The version of attncalc that wrote it."},
-        "kind": {"enum": list(KINDS)},
-        "title": TEXT,
-        "problem": shared("problem"),
-        "conventions": shared("conventions"),
-        "steps": listed(shared("step")),
-        "notes": LIST_OF_TEXTS,
-    }
-    may = {
-        "work": listed(shared("entry")),
-        "connections": shared("connections"),
-        "patterns": listed(shared("pattern")),
-    }
-    return thing("A problem that attncalc can read back, and the results of its steps.", needs, may)
+    return thing(
+        "A problem that attncalc can read back, and the results of its steps.",
+        "attncalc kind title:text problem conventions steps notes:text*",
+        "work connections patterns",
+        attncalc={"type": "string", "description": "The version of attncalc that wrote it."},
+        kind={"enum": list(KINDS)},
+        steps=listed(shared("step")),
+        work=listed(shared("entry")),
+        patterns=listed(shared("pattern")),
+        **{name: shared(name) for name in ("problem", "conventions", "connections")},
+    )
 
 
 def defined() -> dict[str, Schema]:
@@ -71,21 +66,16 @@ def _stated(setting: Setting) -> Schema:
 
 
 def _step() -> Schema:
-    needs: dict[str, Schema] = {
-        "name": TEXT,
-        "formula": TEXT,
-        "rows": LIST_OF_TEXTS,
-        "columns": LIST_OF_TEXTS,
-        "shown": {
-            **_entries(TEXT),
-            "description": "The digits as shown; empty strings in a worksheet.",
-        },
+    shown = {
+        **_entries(TEXT),
+        "description": "The digits as shown; empty strings in a worksheet.",
     }
     values = {
         **_entries(shared("value")),
         "description": "Values in full precision; omitted in a worksheet.",
     }
-    return thing("A step.", needs, {"heads": PLACE, "values": values})
+    words = "name:text formula:text rows:text* columns:text* shown"
+    return thing("A step.", words, "heads:place values", shown=shown, values=values)
 
 
 def _entries(entry: Schema) -> Schema:
@@ -94,32 +84,24 @@ def _entries(entry: Schema) -> Schema:
 
 
 def _entry() -> Schema:
-    needs = {
-        "step": TEXT,
-        "row": PLACE,
-        "column": PLACE,
-        "work": TEXT,
-        "shown": TEXT,
-        "exact": YES_NO,
-    }
-    return thing("How an entry is calculated.", needs, {"head": PLACE})
+    words = "step:text row:place column:place work:text shown:text exact:yes"
+    return thing("How an entry is calculated.", words, "head:place")
 
 
 def _connection() -> Schema:
-    inputs = listed(thing("An input.", {"input": TEXT, "weight": FLOAT}))
+    inputs = listed(thing("An input.", "input:text weight:float"))
     return thing(
         "The inputs an output attends to most and second most.",
-        {"output": TEXT, "most": inputs, "second": inputs},
+        "output:text most second",
+        most=inputs,
+        second=inputs,
     )
 
 
 def _pattern() -> Schema:
     return thing(
         "A fact about the weights; docs/patterns.md explains its values.",
-        {
-            "code": {"enum": list(CODES)},
-            "about": TEXT,
-            "text": TEXT,
-            "values": {"type": "object"},
-        },
+        "code about:text text:text values",
+        code={"enum": list(CODES)},
+        values={"type": "object"},
     )

@@ -3,7 +3,6 @@
 from attncalc.schemas.pieces import (
     COUNT,
     FLOAT,
-    LIST_OF_TEXTS,
     PLACE,
     TEXT,
     Schema,
@@ -21,29 +20,25 @@ _EACH_HEAD = "With several heads, a list of one for each."
 
 def variation() -> Schema:
     """Return the schema of the output of `attncalc vary`."""
-    row = thing(
-        "The watched values at a point.",
-        {"at": LIST_OF_TEXTS, "values": LIST_OF_TEXTS, "exact": NUMBERS},
-    )
+    row = thing("The watched values at a point.", "at:text* values:text* exact:float*")
     inputs = either(PLACE, listed(PLACE))
     changeover = thing(
         "A point where the largest weight of an output moves to another input.",
-        {"at": FLOAT, "output": PLACE, "from": inputs, "to": inputs},
-        {"weights": TEXT, "head": PLACE},
+        "at:float output:place from to",
+        "weights:text head:place",
+        **{"from": inputs, "to": inputs},
     )
     moved = thing(
         'How the outputs change in an order of the tokens: "alike", "same" or "otherwise".',
-        {"step": TEXT, "how": TEXT, "outputs": listed(PLACE)},
+        "step:text how:text outputs:place*",
     )
     return thing(
         "A problem solved at many values.",
-        {
-            "changes": LIST_OF_TEXTS,
-            "watched": LIST_OF_TEXTS,
-            "rows": listed(row),
-            "changeovers": listed(changeover),
-        },
-        {"moved": listed(moved)},
+        "changes:text* watched:text* rows changeovers",
+        "moved",
+        rows=listed(row),
+        changeovers=listed(changeover),
+        moved=listed(moved),
     )
 
 
@@ -51,34 +46,24 @@ def simulation() -> Schema:
     """Return the schema of the output of `attncalc simulate`: for one problem, or for several."""
     ratio = thing(
         "The variance of the first divided by the variance of each other.",
-        {"name": TEXT, "ratios": listed(or_none(FLOAT))},
+        "name:text ratios:float?*",
     )
-    several = thing(
-        "Several problems.",
-        {"problems": listed(_drawn({"problem": TEXT})), "variance_ratios": listed(ratio)},
-    )
+    problems, ratios = listed(_drawn("problem:text ")), listed(ratio)
+    words = "problems variance_ratios"
+    several = thing("Several problems.", words, problems=problems, variance_ratios=ratios)
     return {
         "description": "A problem with random matrices, drawn many times.",
-        **either(_drawn({}), several),
+        **either(_drawn(""), several),
     }
 
 
-def _drawn(more: dict[str, Schema]) -> Schema:
+def _drawn(more: str) -> Schema:
+    watched, first = listed(shared("statistics")), listed(shared("first"))
     return thing(
         "A problem.",
-        {
-            **more,
-            "draws": PLACE,
-            "seed": COUNT,
-            "watched": listed(shared("statistics")),
-            "first": listed(shared("first")),
-        },
-        {
-            "given": LIST_OF_TEXTS,
-            "kept": PLACE,
-            "thrown_away": COUNT,
-            "watched_in_all": listed(shared("statistics")),
-        },
+        f"{more}draws:place seed:count watched first",
+        "given:text* kept:place thrown_away:count watched_in_all",
+        **{"watched": watched, "first": first, "watched_in_all": watched},
     )
 
 
@@ -86,96 +71,62 @@ def training() -> Schema:
     """Return the schema of the output of `attncalc train`."""
     step = thing(
         "The loss and the watched values after so many steps.",
-        {
-            "step": COUNT,
-            "loss": FLOAT,
-            "gradient_norm": FLOAT,
-            "watched": named(or_none(FLOAT)),
-        },
-        {"perplexity": FLOAT},
+        "step:count loss:float gradient_norm:float watched",
+        "perplexity:float",
+        watched=named(or_none(FLOAT)),
     )
     return thing(
         "A problem trained by gradient descent.",
-        {
-            "optimizer": TEXT,
-            "rate": FLOAT,
-            "examples": PLACE,
-            "trained": LIST_OF_TEXTS,
-            "steps": listed(step),
-        },
+        "optimizer:text rate:float examples:place trained:text* steps",
+        steps=listed(step),
     )
 
 
 def aim() -> Schema:
     """Return the schema of the output of `attncalc aim`."""
-    each = either(NUMBERS, listed(NUMBERS))
+    each = {**either(NUMBERS, listed(NUMBERS)), "description": _EACH_HEAD}
+    in_keys = {
+        **either(named(FLOAT), listed(named(FLOAT))),
+        "description": f"The coefficient of each key. {_EACH_HEAD}",
+    }
+    within = thing("The smallest β with an error within this bound.", "error:float beta:float?")
     return thing(
         "A designed query.",
-        {
-            "q": {**each, "description": _EACH_HEAD},
-            "in_keys": {
-                **either(named(FLOAT), listed(named(FLOAT))),
-                "description": f"The coefficient of each key. {_EACH_HEAD}",
-            },
-            "beta": FLOAT,
-            "weights": {**each, "description": _EACH_HEAD},
-            "c": NUMBERS,
-            "target": NUMBERS,
-            "error": FLOAT,
-        },
-        {
-            "impossible": TEXT,
-            "within": thing(
-                "The smallest β with an error within this bound.",
-                {"error": FLOAT, "beta": or_none(FLOAT)},
-            ),
-        },
+        "q in_keys beta:float weights c:float* target:float* error:float",
+        "impossible:text within",
+        **{"q": each, "in_keys": in_keys, "weights": each, "within": within},
     )
 
 
 def counts() -> Schema:
     """Return the schema of the output of `attncalc count`."""
-    each = named(COUNT)
-    size = thing("Bytes, and their formula.", {"bytes": COUNT, "formula": TEXT})
-    total = {"total": COUNT, "formula": TEXT}
-    by = {"by_matrix": each, "by_part": each, "by_layer": each}
     whole = {"type": "integer"}
-    work = {**total, "by_step": each, "flops": COUNT, "masked": COUNT, "masked_formula": TEXT}
-    matrix = {"bytes": COUNT, "formula": TEXT, "entries": COUNT, "masked": COUNT}
-    pair = {"count": COUNT, "other": COUNT, "difference": whole, "ratio": or_none(FLOAT)}
-    layer = {
-        "layer": TEXT,
-        "formula": TEXT,
-        "multiply_adds": COUNT,
-        "sequential": PLACE,
-        "path": PLACE,
-    }
-    growth = {
-        "size": TEXT,
-        "values": listed(PLACE),
-        "curves": named(listed(COUNT)),
-        "powers": named(whole),
-    }
+    each = dict.fromkeys(("by_matrix", "by_part", "by_layer", "by_step"), named(COUNT))
+    size = thing("Bytes, and their formula.", "bytes:count formula:text")
+    words = "total:count formula:text by_matrix by_part by_layer"
+    parameters = thing("By part; by_layer: one layer of each.", words, **each)
+    words = "total:count formula:text by_step flops:count masked:count masked_formula:text"
+    work = thing("Multiply-adds of a batch, masked ones included.", words, **each)
+    words = "bytes:count formula:text entries:count masked:count"
+    matrix = thing("Bytes and entries, masked ones included.", words)
+    pair = thing("A count.", "count:count other:count difference:int ratio:float?")
+    words = "layer:text formula:text multiply_adds:count sequential:place path:place"
+    layer = thing("A kind of layer of this size.", words)
+    compared = dict.fromkeys(("totals", "by_matrix", "by_step"), named(pair))
+    growth = thing(
+        "Counts at each value of a size.",
+        "size:text values:place* curves powers",
+        curves=named(listed(COUNT)),
+        powers=named(whole),
+    )
     return thing(
         "The counts of a problem or a model.",
-        {
-            "tokens": or_none(PLACE),
-            "batch": PLACE,
-            "dtype": TEXT,
-            "parameters": thing("By part; by_layer: one layer of each.", {**total, **by}),
-            "multiply_adds": thing("Multiply-adds of a batch, masked ones included.", work),
-            "kv_cache": size,
-            "attention_matrix": thing("Bytes and entries, masked ones included.", matrix),
-            "activations": size,
-            "kinds_of_layers": listed(thing("A kind of layer of this size.", layer)),
-        },
-        {
-            "compared": thing(
-                "Counts of both sources.",
-                dict.fromkeys(("totals", "by_matrix", "by_step"), named(thing("A count.", pair))),
-            ),
-            "growth": thing("Counts at each value of a size.", growth),
-        },
+        "tokens:place? batch:place dtype:text parameters multiply_adds kv_cache attention_matrix "
+        "activations kinds_of_layers",
+        "compared growth",
+        **{"parameters": parameters, "multiply_adds": work, "kv_cache": size, "growth": growth},
+        **{"attention_matrix": matrix, "activations": size, "kinds_of_layers": listed(layer)},
+        compared=thing("Counts of both sources.", compared),
     )
 
 
@@ -183,18 +134,20 @@ def probable() -> Schema:
     """Return the schema of the output of `attncalc open` without a layer."""
     each = thing(
         "A token or a class; the score is a logit if there are no probabilities.",
-        {"id": COUNT, "text": TEXT},
-        {"probability": FLOAT, "score": FLOAT},
+        "id:count text:text",
+        "probability:float score:float",
     )
-    return thing("Tokens or classes, the most probable first.", {"next": listed(each)})
+    return thing("Tokens or classes, the most probable first.", "next", next=listed(each))
 
 
 def layers() -> Schema:
     """Return the schema of the output of `attncalc open` for all layers of a model."""
     return thing(
         'Arrays by name: steps as "3.A", "3.rollout", "clean.3.A", "changed.logits", "shares".',
-        {"title": TEXT, "ids": listed(COUNT), "tokens": LIST_OF_TEXTS, "arrays": named({})},
-        {"at": PLACE, "names": named(TEXT)},
+        "title:text ids:count* tokens:text* arrays",
+        "at:place names",
+        arrays=named({}),
+        names=named(TEXT),
     )
 
 
@@ -202,44 +155,30 @@ def generation() -> Schema:
     """Return the schema of the output of `attncalc generate`."""
     candidate = thing(
         "A token that a step may choose.",
-        {
-            "token": COUNT,
-            "text": TEXT,
-            "logit": FLOAT,
-            "probability": FLOAT,
-            "log_probability": or_none(FLOAT),
+        "token:count text:text logit:float probability:float log_probability:float?",
+        "drawn_with sum after total kept:yes",
+        drawn_with={**FLOAT, "description": "Probability in the draw."},
+        sum={**FLOAT, "description": "Sum of these probabilities up to this token."},
+        after={
+            "type": "integer",
+            "description": "Index of its candidate in the previous step; -1: the prompt.",
         },
-        {
-            "drawn_with": {**FLOAT, "description": "Probability in the draw."},
-            "sum": {**FLOAT, "description": "Sum of these probabilities up to this token."},
-            "after": {
-                "type": "integer",
-                "description": "Index of its candidate in the previous step; -1: the prompt.",
-            },
-            "total": {**FLOAT, "description": "The sum of the log probabilities."},
-            "kept": {"type": "boolean"},
-        },
+        total={**FLOAT, "description": "The sum of the log probabilities."},
     )
     step = thing(
         "A step; the chosen token is null where the best beam has ended.",
-        {"step": PLACE, "chosen": or_none(COUNT), "candidates": listed(candidate)},
-        {"drawn": FLOAT},
+        "step:place chosen:count? candidates",
+        "drawn:float",
+        candidates=listed(candidate),
     )
-    beam = thing(
-        "A finished sequence.",
-        {"tokens": listed(COUNT), "log_probability": FLOAT, "score": FLOAT},
-    )
+    words = "tokens:count* log_probability:float score:float"
     return thing(
         "Generated tokens.",
-        {
-            "method": TEXT,
-            "prompt": listed(COUNT),
-            "tokens": listed(COUNT),
-            "text": TEXT,
-            "steps": listed(step),
-            "beams": listed(beam),
-        },
-        {"cache": named(listed(listed(NUMBERS)))},
+        "method:text prompt:count* tokens:count* text:text steps beams",
+        "cache",
+        steps=listed(step),
+        beams=listed(thing("A finished sequence.", words)),
+        cache=named(listed(listed(NUMBERS))),
     )
 
 
@@ -248,17 +187,13 @@ def defined() -> dict[str, Schema]:
     return {
         "statistics": thing(
             "The distribution of a watched value.",
-            {
-                "name": TEXT,
-                "mean": FLOAT,
-                "std": FLOAT,
-                "standard_error": FLOAT,
-                "quantiles": named(FLOAT),
-            },
+            "name:text mean:float std:float standard_error:float quantiles",
+            quantiles=named(FLOAT),
         ),
         "first": thing(
             "Share of the draws in which each input has the largest weight.",
-            {"output": PLACE, "shares": named(FLOAT)},
-            {"weights": TEXT, "head": PLACE},
+            "output:place shares",
+            "weights:text head:place",
+            shares=named(FLOAT),
         ),
     }

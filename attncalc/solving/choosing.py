@@ -22,19 +22,11 @@ def attention_and_head(
 ) -> tuple[Step, str]:
     """Return the requested weights, and the number of their head, "mean", or "" for all.
 
-    Parameters
-    ----------
-    solution
-        The solution; the weights of at least one attention are kept.
-    wanted
-        The request. Without a name it refers to the first attention.
-    mean
-        Whether "mean" is allowed.
+    Raises InputError if there is no such head.
 
-    Raises
-    ------
-    InputError
-        If there is no such head.
+    solution: the solution; the weights of at least one attention are kept.
+    wanted: the request. Without a name it refers to the first attention.
+    mean: whether "mean" is allowed.
     """
     step, asked = _named("" if wanted is None else str(wanted).strip(), solution)
     count = max(1, len(solution.heads_of(step)))
@@ -75,19 +67,10 @@ def chosen_entries(
 ) -> dict[str, tuple[Place, ...]]:
     """Return the requested places by step, each once, in the order of the request.
 
-    Parameters
-    ----------
-    solution
-        The solution.
-    references
-        The requests, such as A[3,1], with places as shown.
-    steps
-        Its steps, by each of their names, in lower case.
+    Raises InputError if there is no such entry; the message lists the valid ones.
 
-    Raises
-    ------
-    InputError
-        If there is no such entry; the message lists the valid ones.
+    references: the requests, such as A[3,1], with places as shown.
+    steps: its steps, by each of their names, in lower case.
     """
     found: dict[str, dict[Place, None]] = {}
     for reference in references:

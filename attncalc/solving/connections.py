@@ -27,16 +27,10 @@ class Connection:
 def connections(weights: Matrix, visible: Iterable[Matrix]) -> tuple[Connection, ...]:
     """Rank the inputs of each output.
 
-    Parameters
-    ----------
-    weights
-        The attention weights, (n, m).
-    visible
-        Where a weight is not zero at the shown decimals, row by row: only such an input can be
+    weights: the attention weights, (n, m).
+    visible: where a weight is not zero at the shown decimals, row by row: only such an input can be
         second.
 
-    Examples
-    --------
     >>> A = np.array([[0.1, 0.6, 0.3], [0.4, 0.2, 0.4]])
     >>> connections(A, A >= 0.005)
     (Connection(output=0, most=(1,), second=(2,)), Connection(output=1, most=(0, 2), second=()))

@@ -21,11 +21,7 @@ LARGEST_COST = 4_000_000
 
 
 def digits_for(problem: Problem, plan: Plan) -> Digits | None:
-    """Return the digits that make each shown figure exact, or None for floats.
-
-    None if that requires more than 2000 digits (1e300 and 1e-300 together), or if the decimals of a
-    large problem would take seconds.
-    """
+    """Return the digits that make each shown figure exact; None if these are too many."""
     # checked first with the fewest digits: counting those of a million entries would take seconds
     if (most := most_digits(problem, plan)) < SPARE_DIGITS:
         return None
@@ -34,10 +30,7 @@ def digits_for(problem: Problem, plan: Plan) -> Digits | None:
 
 
 def needed_digits(problem: Problem, plan: Plan) -> Digits:
-    """Return the digits that store an exact sum of products of typed numbers.
-
-    From the largest possible place to the smallest.
-    """
+    """Return the digits, from the largest place, that store an exact sum of products as typed."""
     numbers = [
         entry
         for name in problem.names
@@ -57,10 +50,7 @@ def needed_digits(problem: Problem, plan: Plan) -> Digits:
 
 
 def most_digits(problem: Problem, plan: Plan) -> int:
-    """Return the largest number of digits of exact decimals for these shapes.
-
-    Fewer than `SPARE_DIGITS` means floats for any numbers.
-    """
+    """Return the most digits affordable for these shapes; below `SPARE_DIGITS`, floats."""
     cost = partial(_cost, *_work_of(problem, plan))
     return bisect_right(range(MOST_DIGITS + 1), float(LARGEST_COST), key=cost) - 1
 
@@ -68,8 +58,6 @@ def most_digits(problem: Problem, plan: Plan) -> int:
 def longest_product(plan: Plan) -> int:
     """Return how many typed numbers are multiplied into one entry at most.
 
-    Examples
-    --------
     >>> from attncalc.solving.plan import plan
     >>> X, W = [[1]], [[2]]
     >>> longest_product(plan(Problem(X=X, W_Q=W, W_K=W, W_V=W)))  # X W_Q (X W_K)ᵀ

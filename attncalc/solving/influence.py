@@ -16,8 +16,6 @@ from attncalc.solving.solution import Head, Solution
 def influence(problem: Problem, head: Head, connection: Connection) -> str:
     """Return a sentence about the inputs that influence an output most and second most.
 
-    Examples
-    --------
     >>> from attncalc import self_attention
     >>> solution = self_attention([[1], [2]], [[1]], [[1]], [[1]])
     >>> influence(solution.problem, solution.heads[0], solution.connections[1])

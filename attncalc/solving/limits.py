@@ -20,19 +20,11 @@ def refuse_what_cannot_fit(
 ) -> None:
     """Refuse to allocate more than the available memory.
 
-    Parameters
-    ----------
-    sizes
-        Bytes by purpose.
-    wanted
-        The requested steps.
-    way_out
-        Advice; None for "select fewer steps".
+    Raises InputError with the sizes, the available memory, and the advice.
 
-    Raises
-    ------
-    InputError
-        With the sizes, the available memory, and the advice.
+    sizes: bytes by purpose.
+    wanted: the requested steps.
+    way_out: advice; None for "select fewer steps".
     """
     needed = sum(sizes.values())
     # small enough for any machine: no check
@@ -65,8 +57,6 @@ def available() -> int | None:
 def in_units(size: int) -> str:
     """Return a number of bytes as text with a unit.
 
-    Examples
-    --------
     >>> in_units(7_200_000_000), in_units(64 * 2**20)
     ('6.7 GiB', '64 MiB')
     """
@@ -96,17 +86,10 @@ def _left_in_group(group: Path) -> int | None:
 def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
     """Refuse infinite and undefined numbers, except masked ones, which never matter.
 
-    Parameters
-    ----------
-    matrices
-        The matrix of every step, by name.
-    plan
-        The steps.
+    Raises InputError naming the first step, row and column.
 
-    Raises
-    ------
-    InputError
-        Naming the first step, row and column.
+    matrices: the matrix of every step, by name.
+    plan: the steps.
     """
     for name, matrix in matrices.items():
         # a finite sum of squares contains no nan or ∞, and is faster than a test of each entry

@@ -61,20 +61,11 @@ def run_in_blocks(
 ) -> dict[str, Matrix]:
     """Compute the steps of a plan on long inputs, in floats.
 
-    Parameters
-    ----------
-    steps
-        The plan.
-    given
-        The given matrices.
-    wanted
-        The names of the steps whose matrices are kept.
-    decimals
-        The decimals to which each step is rounded; None for full precision.
-    report
-        Called after each block with the number of finished blocks, and of all.
-    seen
-        Called, on several threads, with each block of the requested steps from the scores to the
+    given: the given matrices.
+    wanted: the names of the steps whose matrices are kept.
+    decimals: the decimals to which each step is rounded; None for full precision.
+    report: called after each block with the number of finished blocks, and of all.
+    seen: called, on several threads, with each block of the requested steps from the scores to the
         weights, which are then not kept.
     """
 
@@ -130,15 +121,10 @@ def run_remaking(
 ) -> dict[str, Matrix | Remade]:
     """Compute the steps of a plan on long inputs, without keeping any n × m matrix.
 
-    Parameters
-    ----------
-    steps, given, wanted, decimals, report
-        As in `run_in_blocks`.
+    Returns the requested steps by name; those from the scores to the weights are recomputed when
+    read.
 
-    Returns
-    -------
-    dict
-        The requested steps by name; those from the scores to the weights are recomputed when read.
+    steps, given, wanted, decimals, report: as in `run_in_blocks`.
     """
     cores = [_parts(part)[1] for part in _by_attention(steps)]
     wide = {step.name for core in cores for step in core[:-1]}
@@ -179,22 +165,12 @@ def _scores_shape(core: Plan, known: Mapping[str, Matrix]) -> tuple[int, int, in
 class _Job:
     """The steps from scores to head outputs, on long inputs.
 
-    Parameters
-    ----------
-    core
-        Those steps.
-    known
-        Their inputs, by name.
-    shape
-        The number of heads, of queries and of keys.
-    wanted
-        The steps whose matrices are kept, the last one among them.
-    after
-        The function applied to each step before the next reads it, such as rounding.
-    exact
-        Whether it does nothing, so that steps may also run on tiles of keys.
-    shown, seen
-        The steps whose blocks are passed on, and the function that receives them.
+    core: those steps.
+    shape: the number of heads, of queries and of keys.
+    wanted: the steps whose matrices are kept, the last one among them.
+    after: the function applied to each step before the next reads it, such as rounding.
+    exact: whether it does nothing, so that steps may also run on tiles of keys.
+    shown, seen: the steps whose blocks are passed on, and the function that receives them.
     """
 
     core: Plan
@@ -257,10 +233,7 @@ class _Job:
         return self.known[self.core[0].inputs[0]].ndim == 2
 
     def block(self, head: int, rows: slice) -> dict[str, Matrix]:
-        """Return some rows of a head, from the scores to the weights, in separate arrays.
-
-        They are the same numbers that `run` keeps, or reads for the outputs.
-        """
+        """Return some rows of a head, from the scores to the weights, in separate arrays."""
         job = replace(self, core=_without_shift(self.core)) if self._is_safe else self
         values: dict[str, Matrix] = {}
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -479,10 +452,7 @@ def _on_all_cores(
     blocks: list[tuple[int, slice]],
     report: Report | None,
 ) -> None:
-    """Do the work for each block, on as many threads as there are cores, each with its own BLAS.
-
-    The calling thread also processes blocks, since starting a thread takes as long as a tile.
-    """
+    """Do the work for each block on a thread for each core, the calling one included."""
     done = 0
     lock = threading.Lock()
     waiting = iter(range(len(blocks)))

@@ -10,8 +10,6 @@ from attncalc.problem.step import Plan, Step
 def plan(problem: Problem) -> Plan:
     """Return the steps of `problem`, each after its inputs.
 
-    Examples
-    --------
     >>> problem = Problem(X=[[1, 0]], W_Q=[[1], [0]], W_K=[[1], [1]], W_V=[[2], [4]], causal=True)
     >>> [step.name for step in plan(problem)]
     ['Q', 'K', 'V', 'S', 'S_scaled', 'S_masked', 'A', 'O']
@@ -20,15 +18,7 @@ def plan(problem: Problem) -> Plan:
 
 
 def outputs_of(problem: Problem) -> str:
-    """Return the name of the outputs of a problem: of an attention, or of the last layer.
-
-    The probabilities of a head are not outputs of tokens.
-
-    Raises
-    ------
-    InputError
-        If scores or weights are given without values: there are none.
-    """
+    """Return the name of the outputs of a problem; InputError if no values give any."""
     if not problem.is_alone:
         return LAST
     for step in plan(problem):

@@ -55,13 +55,7 @@ def proven(
 
 
 def stages(problem: Problem, plan: Plan, given: dict[str, Matrix]) -> tuple[Stage, ...]:
-    """Return a plan as equations; inputs that are not in the plan are added to `given`.
-
-    Raises
-    ------
-    UnprovenError
-        If no equation describes how heads share a matrix, or slopes of ALiBi are irrational.
-    """
+    """Return a plan as equations; inputs that are not in the plan are added to `given`."""
     shapes = {name: matrix.shape for name, matrix in problem.given.items()}
     made = []
     for step in plan:

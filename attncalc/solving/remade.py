@@ -21,8 +21,6 @@ BLOCKS, ROWS = 4, 32
 def height_of(keys: int) -> int:
     """Return the number of rows that are computed at once for so many columns.
 
-    Examples
-    --------
     >>> height_of(10_000), height_of(10**9)
     (26, 1)
     """
@@ -30,15 +28,7 @@ def height_of(keys: int) -> int:
 
 
 class Blocks:
-    """The rows of the matrices that are not kept, by head and block, the last few of them cached.
-
-    Parameters
-    ----------
-    make
-        Returns some rows of a head, from 0, of every matrix that is not kept.
-    shape
-        The number of heads, of rows and of columns.
-    """
+    """The rows of matrices that are not kept, by head and block: the last few `make` returned."""
 
     def __init__(
         self, make: Callable[[int, slice], Mapping[str, Matrix]], shape: tuple[int, int, int]
@@ -72,16 +62,10 @@ class Blocks:
 class Remade:
     """A matrix of a long problem, (n, m) or (heads, n, m), that is read like an array.
 
-    Parameters
-    ----------
-    name
-        Its step.
-    blocks
-        The blocks that compute its rows.
-    dtype
-        The type of its numbers.
-    head
-        The head, from 0; None for all.
+    name: its step.
+    blocks: the blocks that compute its rows.
+    dtype: the type of its numbers.
+    head: the head, from 0; None for all.
     """
 
     def __init__(

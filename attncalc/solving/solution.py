@@ -1,7 +1,4 @@
-"""Solution: the matrix of each step of a problem, in three forms, and derived results.
-
-`floats` are for speed, `exact` for every digit, and `digits` are shown.
-"""
+"""Solution: the matrix of each step in floats (speed), exact decimals and shown digits."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -58,14 +55,9 @@ class Run(NamedTuple):
 class Head:
     """The weights of one head: a row for each query.
 
-    Parameters
-    ----------
-    number
-        The head, from 1; 0 for the only one.
-    weights, rounded
-        Its weights, (n, m), and those weights at the shown decimals, row by row.
-    attention
-        The attention of the head, which has the names of its queries and keys.
+    number: the head, from 1; 0 for the only one.
+    weights, rounded: its weights, (n, m), and those weights at the shown decimals, row by row.
+    attention: the attention of the head, which has the names of its queries and keys.
     """
 
     number: int

@@ -17,15 +17,10 @@ def through(
 ) -> Fields:
     """Return the outputs of the layers, as the tokens that the next one reads.
 
-    Parameters
-    ----------
-    start
-        The fields of the tokens and of all parts before the first layer; in a decoder with
-        the outputs of the encoder, as X2.
-    layers
-        The fields of each, computed when needed.
-    report
-        Called with the number of each finished layer, from 1.
+    start: the fields of the tokens and of all parts before the first layer; in a decoder with the
+        outputs of the encoder, as X2.
+    layers: the fields of each, computed when needed.
+    report: called with the number of each finished layer, from 1.
     """
     tokens, number = start, 0
     for fields in layers:

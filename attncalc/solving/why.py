@@ -3,7 +3,7 @@
 The parts follow from the equation of the step: the terms of its sums, and of products and
 quotients that have a sum among them. The logarithm of a softmax weight is its score less the
 logarithm of the sum. `attributed` carries an entry back through a network to the outputs of its
-attentions and feed-forward parts; the scale of each normalisation is fixed (Elhage et al.,
+attentions and feed-forward parts; the scale of each normalization is fixed (Elhage et al.,
 *A Mathematical Framework for Transformer Circuits*, 2021).
 """
 
@@ -52,7 +52,7 @@ STOPS = ("O", "F_2")
 TOKENS = ("X", "X1")
 """Where a calculation begins, also if these are embedded tokens or patches."""
 FIXED = ("var", "ms")
-"""Steps that are the scale of a normalisation."""
+"""Steps that are the scale of a normalization."""
 
 
 class Part(NamedTuple):
@@ -66,16 +66,9 @@ class Part(NamedTuple):
 class Why(NamedTuple):
     """The parts of a number.
 
-    Parameters
-    ----------
-    entry
-        The entry, or the logarithm of it.
-    how
-        How the parts make the number, in a sentence.
-    value
-        The number: the sum of the parts.
-    parts
-        The parts.
+    entry: the entry, or the logarithm of it.
+    how: how the parts make the number, in a sentence.
+    value: the number: the sum of the parts.
     """
 
     entry: str
@@ -89,13 +82,7 @@ NEAR = {np.dtype(np.float32): 1e-4}
 
 
 def checked(entry: str, how: str, value: Any, parts: tuple[Part, ...], dtype: Any) -> Why:
-    """Return the parts of a number, after a check of their sum.
-
-    Raises
-    ------
-    InputError
-        If they do not sum to the number.
-    """
+    """Return the parts of a number, after a check of their sum."""
     whole = sum(each.value for each in parts)
     number, total = float(value), float(whole)
     size = sum(abs(float(each.value)) for each in parts)
@@ -108,17 +95,10 @@ def checked(entry: str, how: str, value: Any, parts: tuple[Part, ...], dtype: An
 def why(solution: Solution, step: Step, shown: Place) -> Why:
     """Return the parts of an entry.
 
-    Parameters
-    ----------
-    solution
-        The solution, with all steps.
-    step, shown
-        The step, and the place of the entry as shown, from 0.
+    Raises InputError if there are too many parts.
 
-    Raises
-    ------
-    InputError
-        If there are too many parts.
+    solution: the solution, with all steps.
+    step, shown: the step, and the place of the entry as shown, from 0.
     """
     work = Work(solution)
     own = OneEntry(solution, step, work.turned(shown), work)
@@ -135,17 +115,7 @@ def why(solution: Solution, step: Step, shown: Place) -> Why:
 
 
 class OneEntry:
-    """The equation of a step at one entry.
-
-    Parameters
-    ----------
-    solution, step
-        The solution, and the step.
-    place
-        The place of the entry in the plan, from 0.
-    work
-        The written-out work, for the places of entries as shown.
-    """
+    """The equation of a step at one entry, its place from 0, and its written-out work."""
 
     def __init__(self, solution: Solution, step: Step, place: Place, work: Work) -> None:
         self.solution, self.step, self.place, self.work = solution, step, place, work
@@ -335,14 +305,9 @@ def _is_sum(x: Node) -> bool:
 class Attributed(NamedTuple):
     """The contributions to a number, and the gradients of the matrices that were read.
 
-    Parameters
-    ----------
-    parts
-        The contributions of attentions (for each head), feed-forward parts and biases.
-    ends
-        The gradient of each matrix that begins the calculation, such as X and P, scales fixed.
-    fixed
-        The steps that are not linear, whose factors are fixed: an entry is its input times a
+    parts: the contributions of attentions (for each head), feed-forward parts and biases.
+    ends: the gradient of each matrix that begins the calculation, such as X and P, scales fixed.
+    fixed: the steps that are not linear, whose factors are fixed: an entry is its input times a
         factor.
     """
 
@@ -352,17 +317,7 @@ class Attributed(NamedTuple):
 
 
 def attributed(solution: Solution, start: Mapping[str, Matrix], where: str = "") -> Attributed:
-    """Return what each component of a layer contributes to a number, scales fixed.
-
-    Parameters
-    ----------
-    solution
-        The solution of the layer.
-    start
-        The weight of each entry of a step in the number, by the name of the step.
-    where
-        The layer, before the names of components.
-    """
+    """Return what each component of a layer contributes to a number, scales fixed."""
     groups: list[list[Part]] = []  # from the last step to the first
     way = _Backward(solution)
     for reached, slope in way.reached(start):
@@ -391,12 +346,8 @@ def inside(
 
     The parts of a head are tokens, those of a feed-forward part features, or experts.
 
-    Parameters
-    ----------
-    solution, start, where
-        As in `attributed`.
-    of
-        The text of the component's part; without parts if it is not one of this layer.
+    solution, start, where: as in `attributed`.
+    of: the text of the component's part; without parts if it is not one of this layer.
     """
     way = _Backward(solution)
     for step, slope in way.reached(start):
@@ -418,13 +369,7 @@ def _held(solution: Solution) -> dict[str, Matrix]:
 
 
 class _Backward:
-    """The backward pass from a number through the steps of a layer, scales fixed.
-
-    Parameters
-    ----------
-    solution
-        The solution of the layer.
-    """
+    """The backward pass from a number through the steps of a layer, scales fixed."""
 
     def __init__(self, solution: Solution) -> None:
         self.solution, self.held = solution, _held(solution)

@@ -37,15 +37,7 @@ ENTRYWISE = (DivideBySqrt, Multiply, MultiplyEach, SoftCap, *KINDS)
 
 
 def why_score(solution: Solution, step: Step, shown: Place) -> Why | None:
-    """Return the parts of a score back to features of queries and keys; None for other entries.
-
-    Parameters
-    ----------
-    solution
-        The solution, with all steps.
-    step, shown
-        The step, and the place of the entry as shown, from 0.
-    """
+    """Return the parts of a score back to features of queries and keys; None for other entries."""
     steps = {each.name: each for each in solution.plan}
     later: list[Step] = []
     at: Step | None = step
@@ -84,13 +76,7 @@ class _Row(NamedTuple):
 
 
 class _Score:
-    """The parts of a score, after each step.
-
-    Parameters
-    ----------
-    solution, shown
-        As in `why_score`.
-    """
+    """The parts of a score, after each step (solution, shown: as in `why_score`)."""
 
     def __init__(self, solution: Solution, shown: Place) -> None:
         self.solution, self.work = solution, Work(solution)

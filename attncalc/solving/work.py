@@ -52,24 +52,12 @@ DUST_OF_DECIMALS, DUST_OF_FLOATS = DUST_OF_SUMS, Decimal("1e-12")
 class Derivation(NamedTuple):
     """One entry written out: its name, its forms, and the result as shown.
 
-    Parameters
-    ----------
-    step
-        The name of its step.
-    place
-        Its position in the plan's matrix, from 0.
-    entry
-        Its name, with its place as shown, from 1.
-    forms
-        Its successive forms.
-    result
-        The result as shown.
-    is_exact
-        Whether the result is exact, and not rounded.
-    remark
-        A short explanation if the arithmetic is not enough.
-    hidden
-        Its value, if it is not zero but shown as 0.00.
+    place: its position in the plan's matrix, from 0.
+    entry: its name, with its place as shown, from 1.
+    forms: its successive forms.
+    is_exact: whether the result is exact, and not rounded.
+    remark: a short explanation if the arithmetic is not enough.
+    hidden: its value, if it is not zero but shown as 0.00.
     """
 
     step: str
@@ -90,17 +78,10 @@ def _operands(step: Step) -> tuple[str, ...]:
 class Work:
     """The written-out work of a solution.
 
-    Parameters
-    ----------
-    solution
-        The steps, with all of their inputs.
-    fractions
-        The notation of rational values: fractions, mixed numbers, or (None) decimals.
-    comes_out
-        Whether entries are written with the digits from which the result follows as shown.
+    solution: the steps, with all of their inputs.
+    fractions: the notation of rational values: fractions, mixed numbers, or (None) decimals.
+    comes_out: whether entries are written with the digits from which the result follows as shown.
 
-    Examples
-    --------
     >>> from attncalc import self_attention
     >>> solution = self_attention([[1, 2]], [[3], [4]], [[1], [1]], [[1], [1]])
     >>> line = Work(solution).line("Q", (0, 0))
@@ -149,10 +130,7 @@ class Work:
         )
 
     def reads(self, name: str, place: Place) -> tuple[tuple[str, Place], ...]:
-        """Return the entries that an entry is calculated from, in order, each once.
-
-        All places are in the layout of the plan, also those of given matrices.
-        """
+        """Return the places that an entry is calculated from, in the layout of the plan."""
         found: dict[tuple[str, Place], None] = {}
         step = self._steps[name]
         with self.solution.arithmetic():
@@ -174,11 +152,7 @@ class Work:
     def _row(
         self, name: str, head: tuple[int, ...], row: int
     ) -> list[tuple[Number | Ratio, Number | None]]:
-        """Return the entries of a row as shown, each with its hidden value.
-
-        In decimals a row is rounded at once; hidden values are computed only for entries shown as
-        zero.
-        """
+        """Return the entries of a row as shown, with hidden values of those shown as zero."""
         if self.fractions:
             columns = range(self.solution.shape_of(name)[-1])
             places = [self.turned((*head, row, column)) for column in columns]

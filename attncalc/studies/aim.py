@@ -55,16 +55,9 @@ class TargetWeights:
 class Obstacle(NamedTuple):
     """Why no query has the target scores: a key is a sum of others, so its score is fixed.
 
-    Parameters
-    ----------
-    key
-        The key, from 0.
-    others
-        The keys that it is a combination of, with their shares, which sum to 1.
-    makes, wanted
-        Its score for β = 1 if the others have their targets, and its own target.
-    is_passed
-        Whether another query reaches the weights anyway.
+    others: the keys that it is a combination of, with their shares, which sum to 1.
+    makes, wanted: its score for β = 1 if the others have their targets, and its own target.
+    is_passed: whether another query reaches the weights anyway.
     """
 
     key: int
@@ -78,24 +71,14 @@ class Obstacle(NamedTuple):
 class Aim:
     """A designed query, or one for each head, and its result.
 
-    Parameters
-    ----------
-    problem
-        Keys and values, with the part of the queries that β does not change.
-    target
-        The target.
-    change
-        The change of the queries with β.
-    beta
-        The requested β.
-    queries, in_keys
-        The query of each head, (heads, d_k), and its coefficients of the keys, (heads, m).
-    obstacle
-        Why the weights are impossible, or None.
-    within
-        The requested error, and the β that reaches it, or None.
-    left_out
-        The parts of the problem after the weighed values, which c omits.
+    problem: keys and values, with the part of the queries that β does not change.
+    change: the change of the queries with β.
+    beta: the requested β.
+    queries, in_keys: the query of each head, (heads, d_k), and its coefficients of the keys,
+        (heads, m).
+    obstacle: why the weights are impossible, or None.
+    within: the requested error, and the β that reaches it, or None.
+    left_out: the parts of the problem after the weighed values, which c omits.
     """
 
     problem: Problem
@@ -167,24 +150,13 @@ def aim(
 ) -> Aim:
     """Design the query, or one for each head, that reaches given weights.
 
-    Parameters
-    ----------
-    problem
-        The problem with keys and values; its queries are ignored.
-    target
-        The weights.
-    beta
-        The difference between the scaled scores of the target inputs and of the others.
-    heads
-        With several heads, each has a query for one value, and their outputs are averaged.
-    within
-        A target error: the smallest β that reaches it is computed.
+    Raises InputError if the problem has masks, heads or positions that do not allow a designed
+    query, or the weights cannot be divided among the heads.
 
-    Raises
-    ------
-    InputError
-        If the problem has masks, heads or positions that do not allow a designed query, or the
-        weights cannot be divided among the heads.
+    problem: the problem with keys and values; its queries are ignored.
+    beta: the difference between the scaled scores of the target inputs and of the others.
+    heads: with several heads, each has a query for one value, and their outputs are averaged.
+    within: a target error: the smallest β that reaches it is computed.
     """
     check_aim(problem)
     keys, values = _keys_and_values(problem)
@@ -216,13 +188,7 @@ def aim(
 
 
 def check_aim(problem: Problem) -> None:
-    """Refuse problems in which the query does not determine the weights.
-
-    Raises
-    ------
-    InputError
-        With a message that names what to omit.
-    """
+    """Refuse problems in which the query does not determine the weights."""
     faults = {
         "masks hide keys from a query": problem.is_masked,
         "scores have a bias by distance": problem.has_alibi or problem.rel_bias is not None,
@@ -475,12 +441,6 @@ def _exact(matrix: Matrix) -> Matrix:
 
 
 def check_beta(beta: Fraction) -> None:
-    """Refuse an invalid β.
-
-    Raises
-    ------
-    InputError
-        If it is not above 0.
-    """
+    """Refuse an invalid β. Raises InputError if it is not above 0."""
     if beta <= 0:
         raise InputError(f"beta {value_text(beta)}: β must be above 0, for example 10")

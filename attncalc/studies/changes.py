@@ -45,14 +45,9 @@ Value = Fraction | Infinity | str
 class Span:
     """A range of values.
 
-    Parameters
-    ----------
-    first, last
-        Its ends; the last may be infinite.
-    count
-        How many values it has; 0 for the usual number.
-    is_log
-        Whether neighbours have the same ratio, and not the same difference.
+    first, last: its ends; the last may be infinite.
+    count: how many values it has; 0 for the usual number.
+    is_log: whether neighbors have the same ratio, and not the same difference.
     """
 
     first: Fraction
@@ -104,27 +99,15 @@ Values = Span | Listed
 class Change:
     """A change, with its kind and its values.
 
-    Parameters
-    ----------
-    text
-        The change, as typed.
-    name
-        The changed field of the problem.
-    about
-        The change, as in a heading: "scale", "K[a] *=".
-    how
-        Whether a value replaces the entries, is added to them, multiplies them, or is the order of
+    text: the change, as typed.
+    name: the changed field of the problem.
+    about: the change, as in a heading: "scale", "K[a] *=".
+    how: whether a value replaces the entries, is added to them, multiplies them, or is the order of
         the tokens.
-    values
-        The values.
-    place
-        The changed place of the matrix as given; () for all of it, and for settings.
-    direction
-        The factor of a value that is added, or None.
-    is_setting
-        Whether it is a setting, or the order of tokens, that changes.
-    is_smooth
-        Whether any number between two values is possible.
+    place: the changed place of the matrix as given; () for all of it, and for settings.
+    direction: the factor of a value that is added, or None.
+    is_setting: whether it is a setting, or the order of tokens, that changes.
+    is_smooth: whether any number between two values is possible.
     """
 
     text: str
@@ -161,12 +144,8 @@ class Change:
     def on_each(self, matrices: Matrix, values: Matrix) -> Matrix:
         """Return a matrix for each value, in floats.
 
-        Parameters
-        ----------
-        matrices
-            As they are given, one for all values or one for each: (1 or values, …).
-        values
-            What each of them is, (values,).
+        matrices: as they are given, one for all values or one for each: (1 or values, …).
+        values: what each of them is, (values,).
         """
         each = np.broadcast_to(matrices, (len(values), *matrices.shape[1:])).copy()
         place = (slice(None), *self.place)
@@ -191,8 +170,6 @@ def order_of(value: Value) -> list[int]:
 def significant(value: float) -> Fraction:
     """Return a number of six digits.
 
-    Examples
-    --------
     >>> significant(1 / 3)
     Fraction(333333, 1000000)
     """
@@ -202,8 +179,6 @@ def significant(value: float) -> Fraction:
 def value_text(value: Value) -> str:
     """Return a value as shown.
 
-    Examples
-    --------
     >>> value_text(Fraction(1, 10)), value_text(Fraction(1, 3)), value_text(INFINITE)
     ('0.1', '1/3', 'inf')
     """

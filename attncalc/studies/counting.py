@@ -28,21 +28,15 @@ MOST = 10**12
 MOST_REPEATED, MOST_STATED = 1_000_000, 200
 """The largest numbers of tokens of a problem, without and with its own equations."""
 KERNEL = 3
-"""Kernel of the convolution, and neighbours without a window, in the comparison of layers."""
+"""Kernel of the convolution, and neighbors without a window, in the comparison of layers."""
 OF_A_KIND = "layer", "formula", "multiply_adds", "sequential", "path"
 
 
 class Term(NamedTuple):
     """A count as a product.
 
-    Parameters
-    ----------
-    part, name
-        Its part, and the name of its matrix or step.
-    factors
-        The factors.
-    layers
-        The number of layers with it; 0 outside layers.
+    part, name: its part, and the name of its matrix or step.
+    layers: the number of layers with it; 0 outside layers.
     """
 
     part: str
@@ -74,13 +68,7 @@ class Load(NamedTuple):
     dtype: str = "fp32"
 
     def check(self) -> None:
-        """Refuse numbers below 1, and unknown types.
-
-        Raises
-        ------
-        InputError
-            With the values that are possible.
-        """
+        """Refuse numbers below 1, and unknown types."""
         for name, value in (("tokens", self.tokens), ("batch", self.batch)):
             if value is not None and not 1 <= value <= MOST:
                 raise InputError(f"--{name} {value}: from 1 to {MOST:,}")
@@ -92,14 +80,9 @@ class Load(NamedTuple):
 class Count:
     """What a problem or a model takes.
 
-    Parameters
-    ----------
-    load
-        How it is used.
-    width, window
-        The features of a token, and how many keys a query attends to; None for all.
-    terms
-        For one sequence: the sizes of its parameters, the multiply_adds of its steps, the sizes
+    load: how it is used.
+    width, window: the features of a token, and how many keys a query attends to; None for all.
+    terms: for one sequence: the sizes of its parameters, the multiply_adds of its steps, the sizes
         of their results, of its attention weights and of its cached keys and values; the hidden
         entries of masked weights, and the masked multiply-adds of their scores and values.
     """
@@ -198,17 +181,10 @@ def kinds_of_layers(count: Count) -> Iterator[dict[str, str | int]]:
 def visible(n: int, m: int, window: int | None = None, first: int = 1) -> int:
     """Return how many pairs of a query and a key a causal mask leaves.
 
-    Parameters
-    ----------
-    n, m
-        How many queries and keys.
-    window
-        How many keys a query attends to at most, the last ones; None for all.
-    first
-        How many keys the first query attends to.
+    n, m: how many queries and keys.
+    window: how many keys a query attends to at most, the last ones; None for all.
+    first: how many keys the first query attends to.
 
-    Examples
-    --------
     >>> visible(4, 4), visible(4, 4, window=2)
     (10, 7)
     """
@@ -228,20 +204,11 @@ def count_problem(problem: Problem, load: Load) -> Count:
     """Return the counts of a problem, from the equations of its steps and the shapes alone.
 
     A product with its addition is one multiply-add. Other additions, products and divisions count
-    as one each, and a step without arithmetic as one for each entry. Functions such as exp are
-    not counted.
+    as one each, and a step without arithmetic as one for each entry. Functions such as exp are not
+    counted. Raises InputError if the tokens of this problem cannot be changed.
 
-    Parameters
-    ----------
-    problem
-        The problem; its numbers are not used.
-    load
-        How it is used; with other tokens than its own, as if these were repeated.
-
-    Raises
-    ------
-    InputError
-        If the tokens of this problem cannot be changed.
+    problem: the problem; its numbers are not used.
+    load: how it is used; with other tokens than its own, as if these were repeated.
     """
     load.check()
     problem = with_tokens(problem, load.tokens)
@@ -280,13 +247,7 @@ def _tokens(problem: Problem) -> int | None:
 
 
 def with_tokens(problem: Problem, tokens: int | None) -> Problem:
-    """Return a problem with so many tokens, those that it has repeated; None for its own.
-
-    Raises
-    ------
-    InputError
-        When other tokens do not fit its matrices, as those of masks.
-    """
+    """Return a problem with so many tokens, those that it has repeated; None for its own."""
     if tokens in (None, _tokens(problem)):
         return problem
     most, what = (MOST_STATED, " with equations") if problem.equations else (MOST_REPEATED, "")

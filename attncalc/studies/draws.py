@@ -17,12 +17,8 @@ NEARLY_NOTHING = 1e-12
 class Normal:
     """Normal rows: a mean and a root of the covariance for each.
 
-    Parameters
-    ----------
-    means
-        (rows, d).
-    roots
-        L for each, with L Lᵀ the covariance: (rows, d, d).
+    means: (rows, d).
+    roots: L for each, with L Lᵀ the covariance: (rows, d, d).
     """
 
     means: Matrix
@@ -56,16 +52,9 @@ class Uniform:
 class Draw:
     """A random draw of a given matrix.
 
-    Parameters
-    ----------
-    text
-        The draw as typed.
-    name, place
-        The matrix, and the place in it as given; () for all of it.
-    law
-        The distribution of its rows.
-    is_turned
-        Whether the rows of the law are columns of the matrix.
+    text: the draw as typed.
+    law: the distribution of its rows.
+    is_turned: whether the rows of the law are columns of the matrix.
     """
 
     text: str
@@ -96,8 +85,6 @@ def generators(seed: int, count: int) -> list[np.random.Generator]:
 def root_of(covariance: Matrix) -> Matrix:
     """Return a lower triangular L with L Lᵀ the covariance, which may be singular.
 
-    Examples
-    --------
     >>> root_of(np.array([[4.0, 2.0], [2.0, 1.0]])).tolist()
     [[2.0, 0.0], [1.0, 0.0]]
     """
@@ -118,13 +105,7 @@ def root_of(covariance: Matrix) -> Matrix:
 
 
 def check_covariance(covariance: Matrix) -> None:
-    """Refuse a matrix that is not a covariance; the message states why.
-
-    Raises
-    ------
-    InputError
-        If it is not symmetric, or has an eigenvalue below 0.
-    """
+    """Refuse a matrix that is not a covariance; the message states why."""
     differing = np.argwhere(~np.isclose(covariance, covariance.T, rtol=1e-12, atol=0.0))
     if len(differing):
         i, j = map(int, differing[0])

@@ -55,19 +55,11 @@ def seconds_of(problem: Problem, solves: int, each: float) -> float:
 def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> None:
     """Refuse a study that takes very long, unless `agreed`.
 
-    Parameters
-    ----------
-    problem, solves
-        The problem, and the number of solves.
-    each
-        The seconds of a solve, in addition to those of its scores: `OF_DRAW` or `OF_VALUE`.
-    agreed
-        Whether to run even if it takes very long.
+    Raises InputError naming the count and the estimated time; or for a problem too long to keep its
+    scores.
 
-    Raises
-    ------
-    InputError
-        Naming the count and the estimated time; or for a problem too long to keep its scores.
+    each: the seconds of a solve, in addition to those of its scores: `OF_DRAW` or `OF_VALUE`.
+    agreed: whether to run even if it takes very long.
     """
     if problem.is_long:
         scores = problem.most_scores
@@ -84,8 +76,6 @@ def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> 
 def duration(seconds: float) -> str:
     """Return a time as text.
 
-    Examples
-    --------
     >>> duration(5), duration(600), duration(9000)
     ('5 seconds', '10 minutes', '2.5 hours')
     """
@@ -99,10 +89,7 @@ def duration(seconds: float) -> str:
 class ProblemFamily:
     """Problems that differ only in some matrices, or in their scale.
 
-    Parameters
-    ----------
-    problem
-        The original problem.
+    problem: the original problem.
     """
 
     problem: Problem
@@ -112,24 +99,12 @@ class ProblemFamily:
     ) -> dict[str, Matrix]:
         """Return every given matrix and every step of all problems, by name.
 
-        Parameters
-        ----------
-        changed
-            The matrices in which they differ, in the layout of the problem: (problems, …).
-        scales
-            The scales in which they differ, such as "scale" or "1.scale": (problems,).
-        until
-            The last step that is computed; "" for all of them.
+        Returns arrays of floats, (problems or 1, heads or 1, rows, columns), tokens as rows. Raises
+        InputError if numbers exceed floats.
 
-        Returns
-        -------
-        dict
-            Arrays of floats, (problems or 1, heads or 1, rows, columns), tokens as rows.
-
-        Raises
-        ------
-        InputError
-            If numbers exceed floats.
+        changed: the matrices in which they differ, in the layout of the problem: (problems, …).
+        scales: the scales in which they differ, such as "scale" or "1.scale": (problems,).
+        until: the last step that is computed; "" for all of them.
         """
         given = {**self._given, **{name: self._turned(name, changed[name]) for name in changed}}
         rounds = self.problem.rounding == EACH_STEP
@@ -202,12 +177,8 @@ def in_family(matrix: Matrix) -> Matrix:
 def of_solution(solution: Solution, *, exactly: bool = True) -> dict[str, Matrix]:
     """Return the given matrices and the steps of a solution as a family of one.
 
-    Parameters
-    ----------
-    solution
-        The solution.
-    exactly
-        Whether the steps are the floats nearest to exact values, or results of float arithmetic.
+    exactly: whether the steps are the floats nearest to exact values, or results of float
+        arithmetic.
     """
     given = {name: in_family(matrix) for name, matrix in solution.problem.given.items()}
     found = solution.carried if exactly else solution.floats
@@ -218,8 +189,6 @@ def of_solution(solution: Solution, *, exactly: bool = True) -> dict[str, Matrix
 def chunks(count: int, size: int) -> Iterator[slice]:
     """Yield the chunks in which many problems are computed.
 
-    Examples
-    --------
     >>> list(chunks(5, 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
@@ -281,13 +250,7 @@ def is_batched(change: Change) -> bool:
 
 
 def at_point(problem: Problem, changes: Sequence[Change], point: Point) -> Problem:
-    """Return the problem at a point, exactly; an error names the value.
-
-    Raises
-    ------
-    InputError
-        If there is no such problem.
-    """
+    """Return the problem at a point, exactly; an error names the value."""
     try:
         pairs = zip(changes, point, strict=True)
         return reduce(lambda changed, pair: pair[0].applied(changed, pair[1]), pairs, problem)

@@ -33,14 +33,9 @@ Cache = Mapping[str, Matrix]
 class Settings(NamedTuple):
     """The choice of tokens.
 
-    Parameters
-    ----------
-    steps
-        The largest number of tokens.
-    temperature, top_k, top_p, seed, beams, length_penalty
-        As `attncalc.generate` takes them.
-    end
-        The tokens that end a sequence.
+    steps: the largest number of tokens.
+    temperature, top_k, top_p, seed, beams, length_penalty: as `attncalc.generate` takes them.
+    end: the tokens that end a sequence.
     """
 
     steps: int = USUAL
@@ -65,13 +60,7 @@ class Settings(NamedTuple):
         return "sampling" if self.is_drawn else "greedy"
 
     def check(self) -> None:
-        """Refuse impossible values.
-
-        Raises
-        ------
-        InputError
-            The text starts with the name of the setting.
-        """
+        """Refuse impossible values."""
         t, k, p = self.temperature, self.top_k, self.top_p
         e, passes = self.length_penalty, self.steps * self.beams
         faults = {
@@ -96,14 +85,9 @@ class Settings(NamedTuple):
 class Source(Protocol):
     """The source of the logits of the next token: a problem or a model.
 
-    Attributes
-    ----------
-    title, remarks, decimals
-        The title and remarks of pages, and the decimals of probabilities.
-    prompt
-        The tokens before the generated ones.
-    places
-        The largest number of tokens that it can read; None for any.
+    title, remarks, decimals: the title and remarks of pages, and the decimals of probabilities.
+    prompt: the tokens before the generated ones.
+    places: the largest number of tokens that it can read; None for any.
     """
 
     title: str
@@ -125,20 +109,14 @@ class Source(Protocol):
 class Candidate(NamedTuple):
     """A token that a step may choose.
 
-    Parameters
-    ----------
-    token
-        Its id.
-    logit, probability
-        Its logit, and the softmax of all logits.
-    share, cumulative
-        The probability with which it is drawn, and the sum of it and those before it.
-    parent
-        Its candidate in the previous step; -1 for the prompt.
-    total
-        The sum of ln p of all new tokens up to it.
-    is_kept, is_chosen
-        Whether a beam continues with it or ends there, and whether the result contains it.
+    token: its id.
+    logit, probability: its logit, and the softmax of all logits.
+    share, cumulative: the probability with which it is drawn, and the sum of it and those before
+        it.
+    parent: its candidate in the previous step; -1 for the prompt.
+    total: the sum of ln p of all new tokens up to it.
+    is_kept, is_chosen: whether a beam continues with it or ends there, and whether the result
+        contains it.
     """
 
     token: int
@@ -176,18 +154,11 @@ class Beam(NamedTuple):
 class Generation:
     """The result of generating tokens.
 
-    Parameters
-    ----------
-    source, settings
-        The source, and the choice of tokens.
-    steps
-        The steps; in a beam search, each with the candidates of all beams.
-    beams
-        The finished sequences, the best first: the result.
-    names
-        The names of tokens, by id.
-    text
-        The text of the new tokens.
+    source, settings: the source, and the choice of tokens.
+    steps: the steps; in a beam search, each with the candidates of all beams.
+    beams: the finished sequences, the best first: the result.
+    names: the names of tokens, by id.
+    text: the text of the new tokens.
     """
 
     source: Source
@@ -214,13 +185,7 @@ def room(source: Source) -> int:
 
 
 def generate(source: Source, settings: Settings, report: Report | None = None) -> Generation:
-    """Generate tokens, until one ends the sequence or the requested number is reached.
-
-    Raises
-    ------
-    InputError
-        If a setting is impossible, or there would be more tokens than positions.
-    """
+    """Generate tokens, until one ends the sequence or the requested number is reached."""
     settings.check()
     most = room(source)
     if settings.steps > most:
@@ -289,8 +254,6 @@ def shares_of(logits: Matrix) -> Matrix:
 def filtered(logits: Matrix, settings: Settings) -> tuple[Matrix, Matrix]:
     """Return the tokens that may be drawn, the most probable first, and their probabilities.
 
-    Examples
-    --------
     >>> kept, shares = filtered(np.log([0.5, 0.3, 0.2]), Settings(top_p=0.6))
     >>> kept.tolist(), shares.round(3).tolist()
     ([0, 1], [0.625, 0.375])
@@ -378,8 +341,6 @@ def grown(cache: Cache, made: Mapping[str, Matrix], names: Iterable[str], of: st
 def as_past(cache: Cache) -> dict[str, Any]:
     """Return a cache as the fields past_K and past_V of each attention.
 
-    Examples
-    --------
     >>> list(as_past({"1.self.K": np.zeros((2, 1, 3))}))
     ['1.self.past_K']
     """
@@ -393,17 +354,10 @@ def as_past(cache: Cache) -> dict[str, Any]:
 class OfProblem:
     """The logits of a problem with token ids and a head, as a Source.
 
-    Parameters
-    ----------
-    problem
-        The problem: `ids`, a table `W_E`, layers, and a head over the tokens of the table.
-    prompt
-        Token ids that replace those of the problem.
+    Raises InputError if it has no probabilities of the next token, or these depend on its length.
 
-    Raises
-    ------
-    InputError
-        If it has no probabilities of the next token, or these depend on its length.
+    problem: the problem: `ids`, a table `W_E`, layers, and a head over the tokens of the table.
+    prompt: token ids that replace those of the problem.
     """
 
     places: int | None = None

@@ -29,16 +29,10 @@ MOST_PROBABLE = 5
 class Walk:
     """A model with its input: each iteration runs its layers once, one in memory at a time.
 
-    Parameters
-    ----------
-    title, remarks
-        The title and remarks of pages.
-    ids, words
-        The tokens and their names; of an image or a spectrogram there are none.
-    only
-        The names of the shown steps; None for all.
-    run
-        Returns an iterator over the number and the solution of each layer.
+    title, remarks: the title and remarks of pages.
+    ids, words: the tokens and their names; of an image or a spectrogram there are none.
+    only: the names of the shown steps; None for all.
+    run: returns an iterator over the number and the solution of each layer.
     """
 
     title: str
@@ -61,13 +55,7 @@ class Walk:
 
 
 def chosen(problem: Problem, names: Iterable[str] | None) -> Plan:
-    """Return the steps of these names, in the order of the plan; all for None.
-
-    Raises
-    ------
-    InputError
-        If a layer has no such step.
-    """
+    """Return the steps of these names, in the order of the plan; all for None."""
     steps = plan(problem)
     if names is None:
         return steps
@@ -85,12 +73,8 @@ def chosen(problem: Problem, names: Iterable[str] | None) -> Plan:
 class Tail(NamedTuple):
     """The steps after the last layer: a normalization and the head.
 
-    Parameters
-    ----------
-    steps, given
-        The steps, and the matrices they read.
-    reads
-        The name of the layer's outputs.
+    steps, given: the steps, and the matrices they read.
+    reads: the name of the layer's outputs.
     """
 
     steps: Plan
@@ -108,21 +92,12 @@ class Tail(NamedTuple):
 class Lens:
     """The logit lens: the head applied to the outputs of each layer.
 
-    Parameters
-    ----------
-    walk
-        The model with its input.
-    at
-        The token, from 0, whose prediction is followed through the layers.
-    numbers
-        The numbers of the layers.
-    best, shares
-        The ids of the most probable tokens after each layer and token, and their probabilities:
-        (layers, tokens, 5).
-    logits, prob
-        The logits and the probabilities at the followed token, (layers, vocabulary).
-    names
-        The names of predicted tokens or classes, by id.
+    walk: the model with its input.
+    at: the token, from 0, whose prediction is followed through the layers.
+    best, shares: the ids of the most probable tokens after each layer and token, and their
+        probabilities: (layers, tokens, 5).
+    logits, prob: the logits and the probabilities at the followed token, (layers, vocabulary).
+    names: the names of predicted tokens or classes, by id.
     """
 
     walk: Walk
@@ -161,16 +136,9 @@ def lens(
 ) -> Lens:
     """Return what the head predicts after each layer.
 
-    Parameters
-    ----------
-    walk, at
-        As in Lens.
-    outputs
-        The number and the outputs of each layer.
-    tail
-        Returns the steps after the last layer; called after the first output.
-    names
-        Returns the names of predicted tokens or classes.
+    walk, at: as in Lens.
+    tail: returns the steps after the last layer; called after the first output.
+    names: returns the names of predicted tokens or classes.
     """
     head: Tail | None = None
     rows = []
@@ -192,14 +160,8 @@ def lens(
 class Rollout:
     """Attention rollout: how much each token after a layer comes from each input token.
 
-    Parameters
-    ----------
-    walk
-        The model with its input.
-    queries
-        The names of tokens.
-    matrices
-        The rollout after each layer, by its number, (n, n).
+    walk: the model with its input.
+    matrices: the rollout after each layer, by its number, (n, n).
     """
 
     walk: Walk
@@ -212,13 +174,7 @@ class Rollout:
 
 
 def rollout(walk: Walk) -> Rollout:
-    """Multiply the weights of all layers: (mean of the heads + identity) / 2, rows sum to 1.
-
-    Raises
-    ------
-    InputError
-        If a layer has no attention of its tokens to one another.
-    """
+    """Multiply the weights of all layers: (mean of the heads + identity) / 2, rows sum to 1."""
     made: dict[int, Matrix] = {}
     rolled: Matrix | None = None
     for number, solution in walk.run():
@@ -255,16 +211,9 @@ class Effect(NamedTuple):
 class Comparison:
     """A model without and with changes of its steps.
 
-    Parameters
-    ----------
-    walk
-        The model with its input.
-    said
-        The changes, as text.
-    at
-        The token, from 0, of the logits.
-    run
-        Returns an iterator over the layers from the first that is changed; with a head, the last
+    walk: the model with its input.
+    at: the token, from 0, of the logits.
+    run: returns an iterator over the layers from the first that is changed; with a head, the last
         is the effect on its logits.
     """
 

@@ -19,14 +19,8 @@ SAME = 1e-9
 class Moved(NamedTuple):
     """How the outputs change when tokens are in another order.
 
-    Parameters
-    ----------
-    step
-        The step of the outputs.
-    how
-        "alike" if they are in the same new order, "same" if they do not change, "otherwise" else.
-    outputs
-        Which outputs differ from the expected ones, from 0.
+    how: "alike" if they are in the same new order, "same" if they do not change, "otherwise" else.
+    outputs: which outputs differ from the expected ones, from 0.
     """
 
     step: str

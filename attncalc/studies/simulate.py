@@ -60,16 +60,9 @@ class First(NamedTuple):
 class Direction(NamedTuple):
     """The direction in which the outputs vary most, and its share of their variance.
 
-    Parameters
-    ----------
-    output
-        The output, from 0.
-    along
-        A unit vector, (d_v,); its largest number is above 0.
-    std
-        The standard deviation along it.
-    share
-        Its share of the total variance; 0 if nothing varies.
+    along: a unit vector, (d_v,); its largest number is above 0.
+    std: the standard deviation along it.
+    share: its share of the total variance; 0 if nothing varies.
     """
 
     output: int
@@ -82,22 +75,14 @@ class Direction(NamedTuple):
 class Simulation:
     """The draws of a problem, and their results.
 
-    Parameters
-    ----------
-    problem, draws, watched
-        The arguments.
-    seed
-        The seed of the generator.
-    values
-        The watched values, (draws, watched).
-    first, directions
-        For each output.
-    outputs
-        The outputs of the first draws, (draws, n, d_v).
-    until
-        The requested standard error, or None.
-    given, of_all
-        The conditions that these draws meet, and all draws; none, and None, without conditions.
+    problem, draws, watched: the arguments.
+    seed: the seed of the generator.
+    values: the watched values, (draws, watched).
+    first, directions: for each output.
+    outputs: the outputs of the first draws, (draws, n, d_v).
+    until: the requested standard error, or None.
+    given, of_all: the conditions that these draws meet, and all draws; none, and None, without
+        conditions.
     """
 
     problem: Problem
@@ -161,30 +146,16 @@ def simulate(
 ) -> Simulation:
     """Draw a problem repeatedly, and solve all of its draws with one plan.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    draws, watched
-        The draws, and the watched quantities.
-    count
-        The number of draws; with `until`, the smallest number.
-    seed
-        The same seed gives the same draws.
-    until
-        Draw until the standard error of each mean is below this.
-    given
-        Conditions: draws that do not meet all of them are left out.
-    report
-        Called with the number of finished draws, and of all.
-    agreed
-        Whether to run even if it takes very long.
+    Raises InputError if it would take very long and `agreed` is false, numbers exceed floats, or
+    hardly any draw meets the conditions.
 
-    Raises
-    ------
-    InputError
-        If it would take very long and `agreed` is false, numbers exceed floats, or hardly any draw
-        meets the conditions.
+    draws, watched: the draws, and the watched quantities.
+    count: the number of draws; with `until`, the smallest number.
+    seed: the same seed gives the same draws.
+    until: draw until the standard error of each mean is below this.
+    given: conditions: draws that do not meet all of them are left out.
+    report: called with the number of finished draws, and of all.
+    agreed: whether to run even if it takes very long.
     """
     check_count(problem, count, OF_DRAW, agreed=agreed)
     run = _Run(problem, tuple(draws), tuple(watched), seed, tuple(given))
@@ -329,8 +300,6 @@ def _direction(output: int, covariance: Matrix) -> Direction:
 def first_shares(weights: Matrix) -> Matrix:
     """Return the share of the largest weight of each input in its row; 0 without weights.
 
-    Examples
-    --------
     >>> first_shares(np.array([[0.4, 0.4, 0.2]])).tolist()
     [[0.5, 0.5, 0.0]]
     """
@@ -376,13 +345,7 @@ def _squared(ratio: float, name: str) -> float:
 
 
 def check_draws(count: int, until: float | None) -> None:
-    """Refuse impossible numbers of draws and standard errors.
-
-    Raises
-    ------
-    InputError
-        Naming the argument.
-    """
+    """Refuse impossible numbers of draws and standard errors."""
     if count < 2:
         raise InputError(f"draws {count}: a standard deviation needs at least 2 draws")
     if until is not None and not until > 0:

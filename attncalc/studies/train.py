@@ -43,10 +43,7 @@ WRITTEN_OUT = 2
 class Optimizer:
     """The rule that changes the matrices.
 
-    Parameters
-    ----------
-    name, rate, momentum, weight_decay, clip, warmup
-        As `attncalc.train` takes them.
+    name, rate, momentum, weight_decay, clip, warmup: as `attncalc.train` takes them.
     """
 
     name: str = "sgd"
@@ -87,13 +84,7 @@ class Optimizer:
 
 
 def read_numbers(typed: Mapping[str, object]) -> dict[str, Fraction]:
-    """Return the numbers of an optimizer, by their names, without those that are None.
-
-    Raises
-    ------
-    InputError
-        When one is no number.
-    """
+    """Return the numbers of an optimizer, by their names, without those that are None."""
     found = {}
     for name, text in typed.items():
         try:
@@ -182,23 +173,14 @@ class _Steps(Change):
 class Training:
     """The result of training.
 
-    Parameters
-    ----------
-    examples
-        The problems of the batch, with the matrices at the start.
-    rule
-        The optimizer.
-    learned
-        The names of the matrices that change.
-    watched
-        The watched quantities of the first example.
-    values
-        Loss, norm of the gradient and watched quantities before each step and after the last.
-    trained
-        The first problem with its new matrices.
-    solutions, means, updates
-        The first example before the first two steps, the means over a batch, and what these steps
-        compute.
+    examples: the problems of the batch, with the matrices at the start.
+    rule: the optimizer.
+    learned: the names of the matrices that change.
+    watched: the watched quantities of the first example.
+    values: loss, norm of the gradient and watched quantities before each step and after the last.
+    trained: the first problem with its new matrices.
+    solutions, means, updates: the first example before the first two steps, the means over a batch,
+        and what these steps compute.
     """
 
     examples: tuple[Problem, ...]
@@ -253,13 +235,7 @@ def _never(family: Mapping[str, Matrix]) -> Matrix:
 
 
 def ready(problem: Problem) -> Problem:
-    """Return a problem with its gradients, to be trained.
-
-    Raises
-    ------
-    InputError
-        If it has no target.
-    """
+    """Return a problem with its gradients, to be trained. Raises InputError if it has no target."""
     if not problem.those_given("target", "target_ids"):
         raise InputError(
             "train needs a target: give target (L = 1/2 Σ (output - target)²), or target_ids for "
@@ -280,25 +256,14 @@ def train(
 ) -> Training:
     """Repeat forward, loss, backward and step.
 
-    Parameters
-    ----------
-    problems
-        The examples, each as `ready` returns it. The matrices of the first are trained.
-    watched
-        The quantities of the first example recorded at each step.
-    rule
-        The optimizer.
-    steps
-        The number of steps.
-    report
-        Called with the number of finished steps, and of all.
-    agreed
-        Whether to run even if it takes very long.
+    Raises InputError if there are no matrices to train, examples do not match, or the loss
+    diverges.
 
-    Raises
-    ------
-    InputError
-        If there are no matrices to train, examples do not match, or the loss diverges.
+    problems: the examples, each as `ready` returns it. The matrices of the first are trained.
+    watched: the quantities of the first example recorded at each step.
+    rule: the optimizer.
+    report: called with the number of finished steps, and of all.
+    agreed: whether to run even if it takes very long.
     """
     if not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps {steps}: the number of steps is from 1 to {MOST_STEPS:,}")
@@ -393,13 +358,7 @@ def _diverged(step: int, reason: str) -> InputError:
 
 
 def _with(problem: Problem, weights: Mapping[str, Matrix]) -> Problem:
-    """Return a problem with these matrices.
-
-    Raises
-    ------
-    InputError
-        If an example does not have such matrices.
-    """
+    """Return a problem with these matrices."""
     for name, matrix in weights.items():
         if name not in problem.names or problem.stored(name).shape != matrix.shape:
             raise InputError(

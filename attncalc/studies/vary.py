@@ -63,16 +63,10 @@ Found = tuple[Matrix, tuple[tuple[str, ...], ...], bool]
 class Changeover(NamedTuple):
     """A value at which another input becomes the first of an output.
 
-    Parameters
-    ----------
-    at
-        The value.
-    head, output
-        Whose first place it is, from 0.
-    before, after
-        The inputs that have it below this value and above, from 0; several where they share it.
-    weights
-        The step of the weights in whose rows it is.
+    head, output: whose first place it is, from 0.
+    before, after: the inputs that have it below this value and above, from 0; several where they
+        share it.
+    weights: the step of the weights in whose rows it is.
     """
 
     at: float
@@ -143,7 +137,7 @@ def _looked_at(sought: _Sought) -> Matrix:
 
 
 def _brackets(values: Matrix, sought: _Sought) -> Iterator[_Bracket]:
-    """Yield between which neighbours those that have led lead no more."""
+    """Yield between which neighbors those that have led lead no more."""
     current: Matrix | None = None
     last = 0.0
     for value, weights in zip(values, sought.at(values), strict=True):
@@ -202,28 +196,15 @@ def _rows_at(sought: _Sought, values: Matrix, brackets: list[_Bracket]) -> Matri
 class Variation:
     """What is watched of a problem, at each value of what changes.
 
-    Parameters
-    ----------
-    problem
-        The problem that changes.
-    changes
-        What changes: one thing, or two that make a grid.
-    watched
-        What is watched.
-    points
-        The values of the changes, one row after another; in a grid the second changes fastest.
-    values
-        What is watched there, in floats, (points, watched).
-    digits
-        The same at the shown decimals, (points, watched) texts.
-    changeovers
-        Where the largest weight of an output moves to another input; of a single change only.
-    is_exact
-        Whether the digits of entries are those of exact decimals.
-    is_sought
-        Whether changeovers were looked for.
-    moved
-        Where the order of tokens changes, how the outputs change at each value.
+    changes: what changes: one thing, or two that make a grid.
+    points: the values of the changes, one row after another; in a grid the second changes fastest.
+    values: what is watched there, in floats, (points, watched).
+    digits: the same at the shown decimals, (points, watched) texts.
+    changeovers: where the largest weight of an output moves to another input; of a single change
+        only.
+    is_exact: whether the digits of entries are those of exact decimals.
+    is_sought: whether changeovers were looked for.
+    moved: where the order of tokens changes, how the outputs change at each value.
     """
 
     problem: Problem
@@ -254,22 +235,12 @@ def vary(
 ) -> Variation:
     """Solve a problem at each value of one change, or at each pair of those of two.
 
-    Parameters
-    ----------
-    problem
-        What is solved.
-    changes, watched
-        What changes, and what is watched.
-    report
-        Called with how many solves of how many are done.
-    agreed
-        Whether it may take very long.
+    Raises InputError if it would take very long and that is not agreed, a value cannot be solved,
+    or one change leaves nothing of another.
 
-    Raises
-    ------
-    InputError
-        If it would take very long and that is not agreed, a value cannot be solved, or one change
-        leaves nothing of another.
+    problem: what is solved.
+    report: called with how many solves of how many are done.
+    agreed: whether it may take very long.
     """
     for first, second in pairwise(changes):
         if second.leaves_nothing_of(first, problem):

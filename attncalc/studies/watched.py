@@ -1,7 +1,4 @@
-"""What is watched in a study: entries of steps, and measures of their rows.
-
-Everything is asked of a family: matrices of (problems, heads, rows, columns), tokens as rows.
-"""
+"""What is watched of a family, (problems, heads, rows, columns): entries, measures of rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,18 +19,11 @@ Measure = Callable[[Matrices], Matrix]
 class Watched:
     """Something that is watched.
 
-    Parameters
-    ----------
-    name
-        What it is called: "A[1,1]", "norm(O[1,:])".
-    measure
-        What computes it.
-    step, place
-        Of an entry, the step, and its place in the plan's matrix; "" for a measure.
-    is_weight
-        Whether it lies between 0 and 1, as a weight does.
-    is_masked
-        Whether it may be -∞, as a masked score is.
+    name: what it is called: "A[1,1]", "norm(O[1,:])".
+    measure: what computes it.
+    step, place: of an entry, the step, and its place in the plan's matrix; "" for a measure.
+    is_weight: whether it lies between 0 and 1, as a weight does.
+    is_masked: whether it may be -∞, as a masked score is.
     """
 
     name: str
@@ -97,8 +87,6 @@ def mean_of_rows(name: str, rows: tuple[int, ...], head: int = 0) -> Callable[[M
 def entropy(weights: Matrix) -> Matrix:
     """Return the entropy of rows of weights in nats, -Σ a ln a; a weight of 0 adds nothing.
 
-    Examples
-    --------
     >>> entropy(np.array([[0.5, 0.5], [1.0, 0.0]])).round(6).tolist()
     [0.693147, 0.0]
     """
@@ -109,8 +97,6 @@ def entropy(weights: Matrix) -> Matrix:
 def effective_inputs(weights: Matrix) -> Matrix:
     """Return e to the entropy of rows of weights: among how many inputs they are spread.
 
-    Examples
-    --------
     >>> effective_inputs(np.array([[0.5, 0.5, 0.0]])).round(6).tolist()
     [2.0]
     """
@@ -120,8 +106,6 @@ def effective_inputs(weights: Matrix) -> Matrix:
 def leading(weights: Matrix) -> Matrix:
     """Return which inputs share the first place of their row; none where all weights are 0.
 
-    Examples
-    --------
     >>> leading(np.array([[0.4, 0.4, 0.2]])).tolist()
     [[True, True, False]]
     """
@@ -137,8 +121,6 @@ def largest(rows: Matrix) -> Matrix:
 def norm(rows: Matrix) -> Matrix:
     """Return the Euclidean norm of each row; the squares neither overflow nor underflow.
 
-    Examples
-    --------
     >>> norm(np.array([[3e307, 4e307], [3e-200, 4e-200]])).tolist()
     [5e+307, 5e-200]
     """
@@ -163,13 +145,7 @@ def scaled(values: Matrix, axis: int | None) -> tuple[Matrix, Matrix]:
 
 
 def watched_values(watched: tuple[Watched, ...], family: Matrices, count: int) -> Matrix:
-    """Return what is watched, (problems, watched).
-
-    Raises
-    ------
-    InputError
-        If something that is watched is no float, whatever the outputs are.
-    """
+    """Return what is watched, (problems, watched)."""
     columns = [np.broadcast_to(each.measure(family), (count,)) for each in watched]
     for each, column in zip(watched, columns, strict=True):
         if not (np.isfinite(column) | (np.isneginf(column) & each.is_masked)).all():

@@ -8,17 +8,9 @@ def blocks_of(
 ) -> Iterator[tuple[int, int]]:
     """Yield the columns of each block, from start to before stop; at least one column each.
 
-    Parameters
-    ----------
-    widths
-        The width of each column.
-    room
-        That of a line, or None where it may be as long as it must be.
-    between
-        The gap between two columns.
+    room: that of a line, or None where it may be as long as it must be.
+    between: the gap between two columns.
 
-    Examples
-    --------
     >>> list(blocks_of([4, 4, 4], room=10, between=2))
     [(0, 2), (2, 3)]
     """
@@ -34,8 +26,6 @@ def blocks_of(
 def caption(kind: str, places: Sequence[int | None], of: int) -> str:
     """Return which rows or columns a block contains, and of how many.
 
-    Examples
-    --------
     >>> caption("column", [0, 1, None, 7], 40)
     'columns 1 to 8 of 40'
     """

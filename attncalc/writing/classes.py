@@ -30,15 +30,7 @@ PRACTICE = {"practice": True, "fill-in": False}
 
 
 class Handout(NamedTuple):
-    """The files of one problem for one student.
-
-    Parameters
-    ----------
-    files
-        Texts by their paths in the set.
-    sheet
-        The worksheet, for the document of all of them.
-    """
+    """The files of one problem for a student by path, and the worksheet for all in one."""
 
     files: Mapping[str, str]
     sheet: str
@@ -47,14 +39,10 @@ class Handout(NamedTuple):
 def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
     """Return a student's problem, worksheet and key.
 
-    Parameters
-    ----------
-    problem
-        Their version of the problem, with their name.
-    folder
-        The folder in the set, as "ada" or "ada/2".
-    formats
-        The forms of the worksheet and of the key, as `FORMS` has them, and those of `PRACTICE`.
+    problem: their version of the problem, with their name.
+    folder: the folder in the set, as "ada" or "ada/2".
+    formats: the forms of the worksheet and of the key, as `FORMS` has them, and those of
+        `PRACTICE`.
     """
     solution = solve(problem)
     worksheet = make_page(solution, Contents(solution.plan, blank=True))
@@ -77,9 +65,6 @@ def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
 
 
 def manifest(spec: Mapping[str, Any], students: Sequence[Any]) -> str:
-    """Return the list of the content of a set, which `attncalc check` reads.
-
-    It also contains the specification with the secret, so that it makes the same set again.
-    """
+    """Return the content of a set for `attncalc check`, with the specification and its secret."""
     content = {"attncalc": __version__, **spec, "students": list(students)}
     return in_json(content, indent=1) + "\n"

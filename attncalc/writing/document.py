@@ -1,7 +1,4 @@
-"""Documents as values: pages, worksheets, markings; each form is a visitor.
-
-The parts define the content and its order; the forms define the appearance.
-"""
+"""Documents as values, whose parts define content and order; each form is a visitor."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,16 +40,9 @@ class Mark(NamedTuple):
 class Cell(NamedTuple):
     """One entry as shown.
 
-    Parameters
-    ----------
-    content
-        The number, or the text of an answer; None for a blank of a worksheet.
-    rank
-        "most" for the largest weight of its row, "second" for the second, otherwise "".
-    hidden
-        Its value, if it is not zero but shown as 0.00.
-    mark
-        Its mark.
+    content: the number, or the text of an answer; None for a blank of a worksheet.
+    rank: "most" for the largest weight of its row, "second" for the second, otherwise "".
+    hidden: its value, if it is not zero but shown as 0.00.
     """
 
     content: Number | Ratio | str | None
@@ -64,24 +54,13 @@ class Cell(NamedTuple):
 class Grid(NamedTuple):
     """A matrix, or one head of one, as shown.
 
-    Parameters
-    ----------
-    name
-        Its name.
-    head
-        Its head, or channel of an image, from 1; 0 if there are none.
-    rows, columns
-        The names of its rows and columns: tokens, or numbers of features.
-    cell
-        Returns the entry at a row and a column, from 0.
-    full
-        Whether it is shown completely, at any size.
-    texts
-        Returns the digits of a row, from 0, at once; None if they are not decimals.
-    heads
-        The number of heads, if not all of them are shown.
-    one
-        The kind of each of several: a head by default, a channel of an image, or a token.
+    head: its head, or channel of an image, from 1; 0 if there are none.
+    rows, columns: the names of its rows and columns: tokens, or numbers of features.
+    cell: returns the entry at a row and a column, from 0.
+    full: whether it is shown completely, at any size.
+    texts: returns the digits of a row, from 0, at once; None if they are not decimals.
+    heads: the number of heads, if not all of them are shown.
+    one: the kind of each of several: a head by default, a channel of an image, or a token.
     """
 
     name: str
@@ -143,15 +122,7 @@ class Grid(NamedTuple):
 
 
 class LazySentences(Sequence[str]):
-    """Sentences that are computed when read: of very many, few are shown.
-
-    Parameters
-    ----------
-    count
-        The number of sentences.
-    tell
-        Returns one of them, from 0.
-    """
+    """Sentences that `tell` computes when read: of very many, few are shown."""
 
     def __init__(self, count: int, tell: Callable[[int], str]) -> None:
         self._places, self._tell = range(count), tell
@@ -169,24 +140,12 @@ class LazySentences(Sequence[str]):
 class Section(NamedTuple):
     """A step: its equation, its matrix for each head, remarks on it, its work.
 
-    Parameters
-    ----------
-    step, formula
-        The step and its equation.
-    said
-        Its title and shape, or the credit of a marked step.
-    grids
-        Its matrix, or that of each head.
-    remarks
-        Sentences about it.
-    lines
-        The work of its entries.
-    legend
-        Ranks with their meanings.
-    is_marked
-        Whether it shows an answer, which has no equation.
-    has_room
-        Whether there is space for work.
+    said: its title and shape, or the credit of a marked step.
+    remarks: sentences about it.
+    lines: the work of its entries.
+    legend: ranks with their meanings.
+    is_marked: whether it shows an answer, which has no equation.
+    has_room: whether there is space for work.
     """
 
     step: Step
@@ -250,14 +209,9 @@ class Given(NamedTuple):
 class Attended(NamedTuple):
     """The inputs that one output attends to, for pictures.
 
-    Parameters
-    ----------
-    most, second
-        The inputs with the largest weight, and with the second, from 0.
-    weights, texts
-        Its weight for each input, and the shown digits.
-    masked
-        Whether each input is masked; empty if none is.
+    most, second: the inputs with the largest weight, and with the second, from 0.
+    weights, texts: its weight for each input, and the shown digits.
+    masked: whether each input is masked; empty if none is.
     """
 
     most: tuple[int, ...]
@@ -270,24 +224,12 @@ class Attended(NamedTuple):
 class Connections(NamedTuple):
     """The inputs that each output attends to.
 
-    Parameters
-    ----------
-    heads
-        For each head its number (0 for the only one) and sentences.
-    inputs, outputs
-        Their names.
-    is_blank
-        Whether it is a worksheet, on which the map is drawn.
-    full
-        Whether it is shown completely.
-    of
-        The name of the weights, if there are several attentions.
-    weights
-        The name of the weights.
-    are_columns
-        Whether the outputs are columns of the weights as shown, and not rows.
-    attended
-        Returns the inputs of an output of a head, both from 0; None if they are not drawn.
+    heads: for each head its number (0 for the only one) and sentences.
+    is_blank: whether it is a worksheet, on which the map is drawn.
+    full: whether it is shown completely.
+    of: the name of the weights, if there are several attentions.
+    are_columns: whether the outputs are columns of the weights as shown, and not rows.
+    attended: returns the inputs of an output of a head, both from 0; None if they are not drawn.
     """
 
     heads: tuple[tuple[int, Sequence[str]], ...]
@@ -363,7 +305,7 @@ class Sheet(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """A page of an answer as a picture (PNG), and the text that was recognised on it."""
+    """A page of an answer as a picture (PNG), and the text that was recognized on it."""
 
     picture: bytes
     text: str
@@ -450,6 +392,8 @@ class DocumentWriter(Generic[T]):
     """How to see omitted parts."""
     words = catalogue(ENGLISH)
     """The language of the document that is written."""
+    is_titled = False
+    """Whether the document has a title, above the titles of its tables."""
 
     def say(self, text: str) -> str:
         """Return a heading or a label in the language of the document."""
@@ -461,7 +405,7 @@ class DocumentWriter(Generic[T]):
 
     def document(self, document: Document) -> Iterator[T]:
         """Yield a document in this form."""
-        self.words = catalogue(document.language)
+        self.words, self.is_titled = catalogue(document.language), bool(document.title)
         for part in document.parts:
             yield from self.write(part)
 
@@ -490,8 +434,6 @@ class DocumentWriter(Generic[T]):
 def kept(length: int, *, full: bool, most: int = MOST_SHOWN) -> list[int | None]:
     """Return the indices that are shown, with None where the middle is left out.
 
-    Examples
-    --------
     >>> kept(9, full=False, most=4)
     [0, 1, None, 7, 8]
     """

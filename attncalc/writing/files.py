@@ -31,13 +31,7 @@ LONGEST = 20
 
 
 def check_places(*places: Path) -> None:
-    """Refuse places that cannot contain a file each.
-
-    Raises
-    ------
-    OutputError
-        If one is a folder, is in a folder that does not exist or was read, or two are one file.
-    """
+    """Refuse places that cannot contain a file each."""
     for path in places:
         with naming(path):
             if ON_WINDOWS:
@@ -47,13 +41,7 @@ def check_places(*places: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be filled.
-
-    Raises
-    ------
-    OutputError
-        If its folder does not exist, when it is a file, or when its content was read.
-    """
+    """Refuse a folder that cannot be filled."""
     refuse_to_fill(folder)
     if ON_WINDOWS:
         _check_name(folder)
@@ -87,8 +75,6 @@ def descriptor_of(path: Path) -> int | None:
 
     A shell may have opened it to append, so it is not replaced.
 
-    Examples
-    --------
     >>> descriptor_of(Path("/dev/fd/7")), descriptor_of(Path("page.md"))
     (7, None)
     """
@@ -181,19 +167,11 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
 
     Pipes and devices are written directly, and first: this cannot be undone. Files are written next
     to their places and flushed, and then all of them are moved. A killed run leaves at most names
-    like `.page.md.1a2b3c4d.tmp`.
+    like `.page.md.1a2b3c4d.tmp`. Raises OutputError if a place cannot be written to, or was read;
+    existing files stay.
 
-    Parameters
-    ----------
-    files
-        Their contents by path.
-    folder
-        A folder to create for them if it does not exist, with subfolders.
-
-    Raises
-    ------
-    OutputError
-        If a place cannot be written to, or was read; existing files stay.
+    files: their contents by path.
+    folder: a folder to create for them if it does not exist, with subfolders.
     """
     if folder is not None:
         check_folder(folder)

@@ -15,8 +15,6 @@ FORMS = {
 def form_of(ending: str) -> str | None:
     """Return the form that the ending of a file asks for, if there is one.
 
-    Examples
-    --------
     >>> form_of(".MD")
     'markdown'
     """

@@ -26,15 +26,7 @@ Styled = tuple[str, str]
 
 @dataclass(frozen=True)
 class Screen:
-    """The target of the tables.
-
-    Parameters
-    ----------
-    width
-        Characters in a line, or None for any number.
-    encoding
-        The encoding of its characters; ASCII is used if it is not Unicode.
-    """
+    """The target of tables: its width (None for any), and its encoding (not Unicode: ASCII)."""
 
     width: int | None = None
     encoding: str = "utf-8"
@@ -84,14 +76,9 @@ def framed(
 ) -> Iterator[Text]:
     """Yield a matrix as one frame, or as one for each block of columns that fits the screen.
 
-    Parameters
-    ----------
-    cells
-        The names of the columns, then each row with its name before it.
-    places
-        The columns, from 0; None for omitted ones.
-    screen
-        The target.
+    cells: the names of the columns, then each row with its name before it.
+    places: the columns, from 0; None for omitted ones.
+    screen: the target.
     """
     lines = _aligned(cells)
     widths = [cell_len(text) for text, _ in lines[0]]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from attncalc.base.latex_text import LETTERS, in_latex
 from attncalc.writing import document as parts
+from attncalc.writing.html.qr import in_rules
 from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex_layout import (
     LINE,
@@ -62,17 +63,7 @@ KEYS = {"most": "Bold:", "second": "underlined:"}
 def write_latex(
     document: parts.Document, *, standalone: bool = False, picture: str | None = None
 ) -> str:
-    """Return a document as LaTeX.
-
-    Parameters
-    ----------
-    document
-        The document.
-    standalone
-        Whether it is a complete file, not the body of one.
-    picture
-        For a complete file, the name of the file with the map.
-    """
+    """Return a document as LaTeX: complete (`standalone`, with a picture of the map), or a body."""
     if standalone:
         return "".join(write_together([write_sheet(document, picture=picture)]))
     body = _body(document, picture, LINE)
@@ -122,7 +113,8 @@ class _Latex(parts.DocumentWriter[str]):
 
     def field(self, field: parts.Field) -> Iterator[str]:
         text = r"\hrulefill" if field.text is None else in_latex(field.text)
-        yield rf"\noindent {in_latex(_capital(self.say(f'{field.label}:')))} {text}\par"
+        label = in_latex(_capital(self.say(f"{field.label}:")))
+        yield rf"\noindent {label} {text}{in_rules(field.code)}\par"
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
         yield _said("; ".join(facts.texts))
@@ -202,7 +194,7 @@ class _Latex(parts.DocumentWriter[str]):
         yield from map(_said, verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[str]:
-        yield rf"\section*{{{table.title}}}"
+        yield rf"\{'sub' if self.is_titled else ''}section*{{{in_latex(table.title)}}}"
         yield from (_said("; ".join(told)) for told in table.told)
 
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:

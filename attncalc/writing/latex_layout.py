@@ -1,7 +1,4 @@
-"""How LaTeX sets long work on several lines, and matrices in blocks that fit a line and a page.
-
-The widths are those of Computer Modern at 10 points, rounded up.
-"""
+"""How LaTeX breaks long work and wide matrices, by widths of Computer Modern at 10 points."""
 
 import math
 import re
@@ -119,10 +116,7 @@ def by_rows(lines: Sequence[Derivation], at_least: int = 1) -> Iterator[list[Der
 
 
 def in_columns(lines: Sequence[Derivation], room: float) -> Iterator[str]:
-    """Yield rows of an aligned block, with as many entries side by side as fit.
-
-    A row has as many entries as the matrix, or as divide its rows equally.
-    """
+    """Yield rows of an aligned block, with as many entries side by side as fit."""
     texts = [in_rows(line, room) for line in lines]
     widths = [math.inf if "\n" in text else set_width(text) + BETWEEN_COLUMNS for text in texts]
     of_row = len(next(iter(by_rows(lines))))
@@ -152,15 +146,7 @@ def in_rows(line: Derivation, room: float) -> str:
 
 
 def _rows_of(parts: Sequence[tuple[str, list[str], str]], room: float) -> list[str]:
-    """Arrange equal things in rows: side by side, stacked, or broken, as space permits.
-
-    Parameters
-    ----------
-    parts
-        The sign before each, the pieces it can be broken into, and its unbroken form.
-    room
-        The width of a row.
-    """
+    """Arrange parts (sign, pieces, unbroken form) side by side, stacked or broken."""
     rows = [""]
     for sign, pieces, whole in parts:
         if rows[-1] and width(rows[-1]) + width(whole) + width(sign) > room:
@@ -179,16 +165,10 @@ def _rows_of(parts: Sequence[tuple[str, list[str], str]], room: float) -> list[s
 class MatrixBlock(NamedTuple):
     """A matrix, or the part of one that fits a line.
 
-    Parameters
-    ----------
-    name
-        Its name, in TeX.
-    matrix
-        Its rows in brackets, with names of tokens before and above them, in TeX.
-    width
-        The largest width of all of this, in points.
-    caption
-        Which part it is, if not all.
+    name: its name, in TeX.
+    matrix: its rows in brackets, with names of tokens before and above them, in TeX.
+    width: the largest width of all of this, in points.
+    caption: which part it is, if not all.
     """
 
     name: str
@@ -296,10 +276,7 @@ def _joined(equations: list[str]) -> str:
 
 
 def _headed(heads: Sequence[str], rows: list[list[str]]) -> tuple[str, list[list[str]]]:
-    """Return names over columns, in TeX, and the rows, widened to make room for them.
-
-    Over each name a phantom of the widest entry keeps the name's column as wide as the entries'.
-    """
+    """Return names over columns, in TeX, and the rows, widened to make room for them."""
     if not heads:
         return "", rows
     widest = [max(column, key=_entry_width) for column in zip(*rows, strict=True)]

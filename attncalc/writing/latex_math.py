@@ -60,16 +60,10 @@ _FUNCTIONS = {
 class _Name(NamedTuple):
     """A name in parts: S_scaled, X1, W_1, gamma_2, or 1.Q of a first layer.
 
-    Parameters
-    ----------
-    part
-        Its part, such as the 1 of 1.Q.
-    letters
-        Its letters, in TeX.
-    number, word
-        Its index.
-    mark
-        A mark of the symbol: "new" for a matrix after a gradient step.
+    part: its part, such as the 1 of 1.Q.
+    letters: its letters, in TeX.
+    number, word: its index.
+    mark: a mark of the symbol: "new" for a matrix after a gradient step.
     """
 
     part: str
@@ -128,10 +122,7 @@ _BETWEEN = {
 
 
 def _index(text: str) -> str:
-    """Return an index, a size or a condition as typed, in TeX.
-
-    Without stars, angle brackets and escaped signs, which GitHub misreads in a formula.
-    """
+    """Return an index, a size or a condition in TeX, without signs that GitHub misreads."""
     return _WORDS.sub(lambda found: _SIGNS.get(found[0]) or _word_in_tex(found[0]), text)
 
 

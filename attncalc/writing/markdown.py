@@ -24,23 +24,13 @@ _SPECIAL = re.compile(rf"[\\`*_{{}}\[\]<>|~$&#!]|:(?=[\w+-]+:)|{_OF_LINKS}", re.
 
 
 def write_markdown(document: parts.Document, *, picture: str | None = None) -> str:
-    """Return a document as markdown.
-
-    Parameters
-    ----------
-    document
-        The document.
-    picture
-        The name of the file with the map, if there is one.
-    """
+    """Return a document as markdown, with the name of the file with the map, if any."""
     return "\n\n".join(_Markdown(picture).document(in_language(document))) + "\n"
 
 
 def escaped(text: str) -> str:
     """Return text that markdown shows as it reads, in a table too.
 
-    Examples
-    --------
     >>> escaped("a|b *c* $d$")
     'a&#124;b &#42;c&#42; &#36;d&#36;'
     """
@@ -128,7 +118,7 @@ class _Markdown(parts.DocumentWriter[str]):
         yield _bullets(verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[str]:
-        yield f"# {table.title}"
+        yield f"{'##' if self.is_titled else '#'} {table.title}"
         rows = [[escaped(text) for text in row] for row in table.rows]
         yield _piped([table.headings, ["---"] * len(table.headings), *rows])
 

@@ -151,8 +151,6 @@ class PlainText(MathWriter):
 def in_text(expression: Expression) -> str:
     """Return an expression as a line of plain text.
 
-    Examples
-    --------
     >>> in_text(Quotient(Number("1.50"), Root(Number("2"))))
     '1.50 / √2'
     """

@@ -43,16 +43,9 @@ MOST_FOLDED = 3000
 class Page(parts.Document):
     """The document of a calculation, with its solution, for forms with data.
 
-    Parameters
-    ----------
-    solution
-        The solution.
-    is_blank
-        Whether it is a worksheet, without answers.
-    fractions
-        The notation of rational values: fractions, mixed numbers, or (None) decimals.
-    patterns
-        The patterns of the weights; None if not requested.
+    is_blank: whether it is a worksheet, without answers.
+    fractions: the notation of rational values: fractions, mixed numbers, or (None) decimals.
+    patterns: the patterns of the weights; None if not requested.
     """
 
     solution: Solution = field(kw_only=True)
@@ -109,28 +102,15 @@ class Page(parts.Document):
 class Contents(NamedTuple):
     """The requested content of a page.
 
-    Parameters
-    ----------
-    steps
-        The requested steps.
-    given
-        Whether the problem's own matrices come first.
-    work
-        Whether every entry of these steps is written out.
-    entries
-        The only entries to write out, by step, with places as shown; no matrix is shown then.
-    fractions
-        The notation of rational values: fractions, mixed numbers, or (None) decimals.
-    full
-        Whether large matrices are complete, and more than 2,000 entries are written out.
-    blank
-        Whether answers are omitted.
-    patterns
-        Whether it describes the patterns of the weights.
-    head
-        The described attention or head; None for all.
-    only_head
-        The only shown head, from 1, of matrices with several; None for all.
+    given: whether the problem's own matrices come first.
+    work: whether every entry of these steps is written out.
+    entries: the only entries to write out, by step, with places as shown; no matrix is shown then.
+    fractions: the notation of rational values: fractions, mixed numbers, or (None) decimals.
+    full: whether large matrices are complete, and more than 2,000 entries are written out.
+    blank: whether answers are omitted.
+    patterns: whether it describes the patterns of the weights.
+    head: the described attention or head; None for all.
+    only_head: the only shown head, from 1, of matrices with several; None for all.
     """
 
     steps: tuple[Step, ...]
@@ -151,13 +131,7 @@ class Contents(NamedTuple):
 
 
 def make_page(solution: Solution, contents: Contents) -> Page:
-    """Put together the page of a solution.
-
-    Raises
-    ------
-    InputError
-        If more than 2,000 entries are to be written out, and that is not asked for.
-    """
+    """Put together the page of a solution."""
     work = Work(solution, contents.fractions)
     _check_length(solution, contents)
     remarks = () if contents.blank else notes(solution)
@@ -188,10 +162,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
 
 
 def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
-    """Return whether the work of these steps is short enough to be folded into every page.
-
-    The inputs of each entry are counted as the longest side of a given matrix.
-    """
+    """Return whether the work of these steps is short enough to be folded into every page."""
     if solution.keep is not None or solution.problem.is_long:
         return False
     entries = sum(prod(solution.shape_of(step.name)) for step in steps)

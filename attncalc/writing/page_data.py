@@ -45,13 +45,7 @@ if TYPE_CHECKING:
 
 
 def write_csv(page: Page) -> Iterator[str]:
-    """Yield the page as one file of blocks, line by line.
-
-    Raises
-    ------
-    InputError
-        If the problem has masks for each head, which blocks cannot contain.
-    """
+    """Yield the page as one file of blocks, line by line."""
     return as_lines(_blocks(page))
 
 
@@ -269,10 +263,7 @@ def _connection(attention: Attention, head: Head, connection: Connection) -> dic
 
 
 def write_npz(page: Page, file: IO[bytes]) -> None:
-    """Write the problem and each step as one array each, in the type of the results.
-
-    Texts (titles, labels, conventions, work, notes) are arrays of texts. There are no pickles.
-    """
+    """Write the problem, each step and the texts as one array each, without pickles."""
     arrays: Any = in_arrays(page.problem) | dict(_results(page))
     np.savez(file, **arrays)
 

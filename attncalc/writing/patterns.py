@@ -1,7 +1,4 @@
-"""The patterns of a solution as sentences: each with its numbers and its threshold.
-
-Names in them are escaped: a sentence can be shown unchanged.
-"""
+"""The patterns of a solution as escaped sentences, each with its numbers and threshold."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -17,8 +14,6 @@ from attncalc.studies.patterns.pattern import Amount, Pattern
 def sentence(problem: Problem, pattern: Pattern) -> str:
     """Return the sentence of a pattern, without its full stop.
 
-    Examples
-    --------
     >>> from attncalc import self_attention
     >>> solution = self_attention([[0], [0]], [[1]], [[1]], [[1]])
     >>> sentence(solution.problem, solution.patterns[0])

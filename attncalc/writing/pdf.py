@@ -36,19 +36,10 @@ def typesetter() -> str | None:
 def write_pdf(latex: str, beside: Mapping[str, bytes], name: str) -> bytes:
     """Return a LaTeX document as a PDF.
 
-    Parameters
-    ----------
-    latex
-        The document.
-    beside
-        The pictures in it, by file name.
-    name
-        The program that typesets it.
+    Raises OutputError if it fails; the message contains the error.
 
-    Raises
-    ------
-    OutputError
-        If it fails; the message contains the error.
+    beside: the pictures in it, by file name.
+    name: the program that typesets it.
     """
     with held_back() as came, tempfile.TemporaryDirectory(prefix="attncalc-") as made:
         folder = Path(made)

@@ -58,8 +58,6 @@ def texts_of_row(grid: Grid, row: int) -> list[str]:
 def full_stop(text: str) -> str:
     """Return the full stop of a sentence: that of its writing.
 
-    Examples
-    --------
     >>> full_stop("keys"), full_stop("键")
     ('.', '。')
     """

@@ -1,7 +1,4 @@
-"""The sentences of every output: the conventions, the connections, and the notes.
-
-Names and titles in them are escaped: a sentence can be shown unchanged.
-"""
+"""The sentences of every output, escaped: conventions, connections and notes."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

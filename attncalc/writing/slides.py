@@ -41,24 +41,14 @@ LARGEST = 1.5
 class Slide(NamedTuple):
     """One idea.
 
-    Parameters
-    ----------
-    title
-        What it is about.
-    grids
-        The matrices that are read, and the result last.
-    lit
-        The entries that the shown entry is calculated from.
-    entry
-        The entry that is shown; None for the whole matrix.
-    is_filled
-        Whether the result is shown: the entry, or all of them.
-    lines
-        The work of the entry, as far as it is shown.
-    shares
-        Names, sizes and digits of the weights of a row, drawn as bars.
-    drawn
-        A map, in place of matrices.
+    title: what it is about.
+    grids: the matrices that are read, and the result last.
+    lit: the entries that the shown entry is calculated from.
+    entry: the entry that is shown; None for the whole matrix.
+    is_filled: whether the result is shown: the entry, or all of them.
+    lines: the work of the entry, as far as it is shown.
+    shares: names, sizes and digits of the weights of a row, drawn as bars.
+    drawn: a map, in place of matrices.
     """
 
     title: str
@@ -74,12 +64,8 @@ class Slide(NamedTuple):
 def slides_of(page: Page, entries: Mapping[str, Sequence[Place]]) -> Iterator[Slide]:
     """Yield the slides of a page.
 
-    Parameters
-    ----------
-    page
-        The page, with all steps.
-    entries
-        The entries whose work is shown, by step, with places as shown, from 0; by default the
+    page: the page, with all steps.
+    entries: the entries whose work is shown, by step, with places as shown, from 0; by default the
         first one.
     """
     work = Work(page.solution, page.fractions)

@@ -135,10 +135,7 @@ class _Terminal(parts.DocumentWriter[Text]):
         yield from map(self._line, verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[Text]:
-        """Yield a line for each row, or a few; on a terminal its columns are aligned.
-
-        No line is wider than the screen, and where there is none, as in a file, than 80 columns.
-        """
+        """Yield the lines of each row, aligned on a terminal, no wider than it or 80 columns."""
         width = self.screen.width or WIDTH_OF_TABLE
         for place, *told in self._aligned(table.told):
             line = "   ".join([place, *told]).rstrip()
@@ -193,6 +190,6 @@ class _Terminal(parts.DocumentWriter[Text]):
         ]
 
     def _sign(self, cell: parts.Cell) -> str:
-        """Return the sign that marks an entry without colours, after a blank."""
+        """Return the sign that marks an entry without colors, after a blank."""
         sign = cell.mark.sign if cell.mark else RANKS.get(cell.rank, "")
         return self.known(f" {sign}") if sign else ""

@@ -38,8 +38,6 @@ def points_text(points: Fraction, decimals: int = 2, least: int = 1) -> str:
 
     A fraction is never shown as a whole number: nearly all points are not all of them.
 
-    Examples
-    --------
     >>> points_text(Fraction(5)), points_text(Fraction(19, 3)), points_text(Fraction(1999, 1000))
     ('5.0', '6.33', '1.99')
     """
@@ -556,8 +554,6 @@ def unread_in_words(marking: Marking) -> list[str]:
 def _in_words(line: int, text: str, why: str) -> str:
     """Return an unread part: its place, its text, and the reason.
 
-    Examples
-    --------
     >>> _in_words(3, "1 2", "it has no name")
     'line 3: 1 2 (it has no name)'
     """

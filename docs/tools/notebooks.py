@@ -82,6 +82,6 @@ def _plain(output: dict[str, Any]) -> dict[str, Any]:
 
 
 def _smaller(picture: str | list[str]) -> str:
-    """Return a picture with few colours, as stored in a notebook."""
+    """Return a picture with few colors, as stored in a notebook."""
     given = base64.b64decode("".join(picture))
     return base64.b64encode(small(io.BytesIO(given))).decode()

@@ -1,4 +1,4 @@
-"""Pictures for pages: smaller, with few colours, and with the name of their library."""
+"""Pictures for pages: smaller, with few colors, and with the name of their library."""
 
 import io
 from pathlib import Path

@@ -44,18 +44,9 @@ def say_of_page(
 ) -> None:
     """Print an estimate for a page if it is large.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    entries
-        The number of entries of its matrices.
-    form
-        The form.
-    full, work
-        Whether all entries are shown, and whether all are written out.
-    remakes
-        Whether scores and weights are recomputed when read, and not kept.
+    entries: the number of entries of its matrices.
+    full, work: whether all entries are shown, and whether all are written out.
+    remakes: whether scores and weights are recomputed when read, and not kept.
     """
     scores = sum(each.scores for each in problem.attentions)
     seconds, size = scores * PER_SCORE, BLOCKS if remakes else entries * BYTES_OF_NUMBER
@@ -100,8 +91,6 @@ def _say(what: str, seconds: float, size: int) -> None:
 def _in_time(seconds: float) -> str:
     """Return a rounded time as text, because the speed of the machine is unknown.
 
-    Examples
-    --------
     >>> _in_time(0.3), _in_time(17.2), _in_time(200), _in_time(9000)
     ('a second', '17 s', '4 min', '3 hours')
     """

@@ -29,13 +29,7 @@ def calculate(flags: Flags) -> None:
 
 
 def show_page(problem: Problem, flags: Flags) -> None:
-    """Solve a problem, and write the requested page.
-
-    Raises
-    ------
-    InputError, OutputError
-        If flags contradict one another, or name something that does not exist.
-    """
+    """Solve a problem, and write the requested page."""
     _check_combinations(flags)
     if flags["practice"]:
         flags = {**flags, "blank": True}
@@ -74,10 +68,7 @@ def _say_beforehand(
 
 
 def _remakes(problem: Problem, form: Form) -> bool:
-    """Return whether scores and weights are recomputed row by row instead of kept.
-
-    Arrays are written entirely, and columns would each read all rows.
-    """
+    """Return whether scores and weights are recomputed row by row instead of kept."""
     is_by_rows = form.name not in ("csv", "json") or not problem.standing.by_columns
     return problem.is_long and form.name != "npz" and is_by_rows
 

@@ -211,10 +211,7 @@ def _told(answer: Answer | str, tell: Callable[[Answer], str]) -> str:
 def _ahead(
     place: str, expected: Expected, named: Sequence[str], *, alone: bool, of_all: bool
 ) -> Answer | str | None:
-    """Return an answer that is read before any is marked; None for one of many files.
-
-    Workers read those; inputs are remembered here, where files are written.
-    """
+    """Return an answer that is read before any is marked; None where workers read many files."""
     if alone or of_all or place == "-" or is_folder(Path(place)):
         return _read(place, expected, named, alone=alone)
     remember(Path(place))
@@ -349,10 +346,7 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
 
 
 def _with_scans(document: Document, answer: Scanned) -> Document:
-    """Return a marking with the scanned pages after its verdict, to be compared with what was read.
-
-    They come before the steps.
-    """
+    """Return a marking with the scanned pages after its verdict, before the steps."""
     scans = tuple(Scan(*page) for page in answer.pages)
     opening = tuple(part for part in document.parts if isinstance(part, Field | Verdict))
     return replace(document, parts=(*opening, *scans, *document.parts[len(opening) :]))

@@ -31,11 +31,11 @@ from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.reading import read_problem
-from attncalc.reading.answers import read_answer
 from attncalc.reading.attempts import due_date, is_late
 from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_found
 from attncalc.reading.gradebook import SYSTEMS, Gradebook, read_gradebook
 from attncalc.reading.hints import hints_in
+from attncalc.reading.scans import read_file
 from attncalc.reading.sets import ClassSet, Paired, Unpaired, anonymous, pairs, read_set
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
@@ -114,7 +114,10 @@ def check_class(flags: Mapping[str, Any]) -> int:
         _refuse_within(page.place, [flags["file"], *flags["answers"]])
     rows = _marked(given, paired, way, page, flags["jobs"] or cores())
     entries = list(_entries(given, samples, way, rows, late))
-    strays = [_stray(each) for each in unpaired]
+    strays = [
+        Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
+        for each in unpaired
+    ]
     if flags["anonymous"]:
         entries.sort(key=lambda each: each.student)  # the order of the list would name them
         strays = [Stray(HIDDEN, "its name could say whose it is", each.what) for each in strays]
@@ -131,10 +134,6 @@ def check_class(flags: Mapping[str, Any]) -> int:
         document = class_rows.class_document(entries, strays, shown.in_words, several=several)
         deliver(output(STDOUT, tables_of(document, STDOUT)))
     return _ends(entries, strays)
-
-
-def _stray(each: Unpaired) -> Stray:
-    return Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
 
 
 def _book(asked: str | None, given: ClassSet) -> Gradebook | None:
@@ -354,7 +353,7 @@ def _attempt(key: Key, place: Path, rules: Rules, hides: bool) -> Marked:
     try:
         refuse_found(place, may_link=True)  # a file in a folder is not a link: see `pairs`
         with key.names_at_hand():
-            answer = replace(read_answer(place, key.expected), place=shown)
+            answer = replace(read_file(str(place), key.expected), place=shown)
         hinted = replace(rules, hints=hints_in(str(place)))
         return Marked(shown, mark(key, answer, hinted))
     except AttncalcError as error:

@@ -31,6 +31,7 @@ from attncalc.reading.lesson import (
 )
 from attncalc.reading.sums import sums_in
 from attncalc.writing.forms import form_of
+from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
 
 FORMS = ("table", "markdown", "latex", "html", "json")
@@ -61,16 +62,16 @@ def check_lessons(flags: Mapping[str, Any]) -> int:
     check_targets(target)
     work = partial(_checked, named, said)
     read = [*mapped(work, places, 1 if "-" in places else flags["jobs"] or cores())]
-    deliver(output(target, _written(read, form, target)))
+    deliver(output(target, _written(read, form, target, said.get("language", ENGLISH))))
     if any(each.of("wrong") for each in read):
         return FOUND
     return DONE if any(each.of("right") for each in read) else NOTHING
 
 
-def _written(read: Sequence[Read], form: str, target: Target) -> str:
+def _written(read: Sequence[Read], form: str, target: Target, language: str) -> str:
     if form == "json":
         return lessons_as_json(read)
-    document = lessons_document(read)
+    document = lessons_document(read, language)
     if form == "markdown":
         from attncalc.writing.markdown import write_markdown
 

@@ -18,15 +18,7 @@ AT_ONCE = 32
 
 
 class State:
-    """The pages of a folder, with the state of each; without a folder, nothing.
-
-    Parameters
-    ----------
-    folder
-        Where pages are written, or None.
-    ending
-        Their file ending.
-    """
+    """The pages of a folder, with their file ending and states; without a folder, nothing."""
 
     def __init__(self, folder: Path | None, ending: str) -> None:
         self.folder, self.ending = folder, ending

@@ -26,7 +26,7 @@ def count(flags: Mapping[str, Any]) -> None:
     if wanted.form == "picture" and flags["vary"] is None:
         raise InputError("a picture shows growth: vary a size, as --vary tokens=8:1024:log")
     vary = None if flags["vary"] is None else _sizes(flags["vary"])
-    found = counted(flags["source"], load, flags["compare"], vary)
+    found = counted(flags["source"], load, flags["compare"], vary, flags["family"])
     shown = Forms(
         partial(written.counting_document, found, full=flags["full"]),
         partial(written.counting_as_json, found),

@@ -29,20 +29,11 @@ MAP = "map.pdf"
 class Form(NamedTuple):
     """The requested form of a page.
 
-    Parameters
-    ----------
-    name
-        One of `FORMS`, or "pdf".
-    target
-        Its target.
-    standalone
-        Whether LaTeX is a complete document.
-    unfolded
-        Whether the work of an HTML page is open.
-    practice
-        Whether an HTML worksheet is filled in within the browser.
-    marks
-        Whether it marks there what is filled in.
+    name: one of `FORMS`, or "pdf".
+    standalone: whether LaTeX is a complete document.
+    unfolded: whether the work of an HTML page is open.
+    practice: whether an HTML worksheet is filled in within the browser.
+    marks: whether it marks there what is filled in.
     """
 
     name: str
@@ -65,15 +56,7 @@ class Form(NamedTuple):
 
 
 def form_from(flags: Mapping[str, Any]) -> Form:
-    """Return the form that the flags request; refuse impossible and harmful ones.
-
-    Raises
-    ------
-    OutputError
-        If there can be no such file or folder, or the program that makes it is missing.
-    InputError
-        If the form cannot contain a part; the message lists forms that can.
-    """
+    """Return the form that the flags request; refuse impossible and harmful ones."""
     target = target_of("--out", flags["out"])
     if target.place is not None and (
         flags["out"].endswith(("/", os.sep)) or is_folder(target.place)

@@ -40,21 +40,13 @@ def problem_from(
 ) -> Problem:
     """Return the Problem that a command's parameters ask for.
 
-    Parameters
-    ----------
-    flags
-        The command's parameters by name; None where one was not given.
-    fallback
-        The sample that is used when no file and no matrix is given.
-    kind
-        The kind of attention the command is for, where it is for one only.
-    needs_query
-        Whether it needs a query; else it gets one of zeros.
+    Raises InputError, ShapeError as `attncalc.read_problem` does, and for a problem of the other
+    kind.
 
-    Raises
-    ------
-    InputError, ShapeError
-        As `attncalc.read_problem` does, and for a problem of the other kind.
+    flags: the command's parameters by name; None where one was not given.
+    fallback: the sample that is used when no file and no matrix is given.
+    kind: the kind of attention the command is for, where it is for one only.
+    needs_query: whether it needs a query; else it gets one of zeros.
     """
     changes: Fields = {"block": kind} if kind in ("encoder", "decoder", "vit") else {}
     changes |= conventions_of(flags)

@@ -14,8 +14,6 @@ WIDEST = 44
 def reading_in_text(answer: Answer) -> str:
     """Return how each part of an answer was interpreted, and what is unread or missing.
 
-    Examples
-    --------
     >>> print(reading_in_text(Answer("a.txt", {}, unread=())).splitlines()[0])
     a.txt
     """

@@ -14,13 +14,7 @@ _NAME = re.compile(r"\w+")
 
 @contextmanager
 def as_flags(names: Container[str] | None = None) -> Iterator[None]:
-    """Add the name of the flag to the error of an option.
-
-    Parameters
-    ----------
-    names
-        The names of options, if other errors are possible: of a file, or a matrix.
-    """
+    """Add the name of the flag to the error of an option, of these names if others are possible."""
     try:
         yield
     except InputError as error:  # its text starts with the name
@@ -40,8 +34,6 @@ def refuse_of_a_set(flags: Mapping[str, Any]) -> None:
 def typed(flags: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
     """Yield the options that were typed, by the names of their flags: --no-scale, too.
 
-    Examples
-    --------
     >>> list(typed({"W_Q": "1", "scale": None, "no_scale": True, "causal": False}, SETTINGS))
     ['--no-scale', '--no-causal']
     """

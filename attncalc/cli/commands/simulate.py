@@ -49,13 +49,7 @@ def _watched(flags: Mapping[str, Any], problem: Problem, *, alone: bool) -> Any:
 
 
 def files_and_texts(things: list[str]) -> tuple[Sequence[str | None], list[str]]:
-    """Return the files, or None for the bundled sample, and the draws.
-
-    Raises
-    ------
-    InputError
-        If nothing is drawn.
-    """
+    """Return the files, or None for the bundled sample, and the draws."""
     texts = [thing for thing in things if looks_like_draw(thing)]
     if not texts:
         raise InputError(f"nothing is drawn: {HOW_TO_DRAW}")

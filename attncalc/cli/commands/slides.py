@@ -20,13 +20,7 @@ ENDINGS = (".html", ".htm", ".tex", ".svg")
 
 
 def slides(flags: Mapping[str, Any]) -> None:
-    """Write the slides to where they are asked for.
-
-    Raises
-    ------
-    InputError
-        If there would be too many, or an entry does not exist.
-    """
+    """Write the slides to where they are asked for."""
     target = _target(flags["out"])
     check_targets(target)
     problem = problem_from(flags, fallback="self")

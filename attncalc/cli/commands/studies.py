@@ -28,13 +28,7 @@ class Wanted(NamedTuple):
 
 
 def wanted_from(flags: Flags) -> Wanted:
-    """Return the form that the flags ask for.
-
-    Raises
-    ------
-    OutputError, InputError
-        If there can be no such file, or its ending is unknown.
-    """
+    """Return the form that the flags ask for."""
     target = target_of("--out", flags["out"])
     ending = "" if target.place is None else target.place.suffix.lower()
     if ending in PICTURES:
@@ -68,15 +62,7 @@ def _implied(place: Path | None, ending: str) -> str:
 
 
 def show(shown: Forms, wanted: Wanted, flags: Flags, *more: Output) -> None:
-    """Write a study in the requested form; beside a picture, print the table.
-
-    Parameters
-    ----------
-    shown, wanted, flags
-        The study, and its requested form.
-    *more
-        Other output to write.
-    """
+    """Write a study in the requested form, with other output; beside a picture, print the table."""
     # again, since inputs are known now
     check_targets(wanted.target, *(each.target for each in more))
     if wanted.form == "picture":

@@ -28,13 +28,7 @@ def vary(flags: Mapping[str, Any]) -> None:
 
 
 def file_and_texts(things: list[str]) -> tuple[str | None, list[str]]:
-    """Return the file, if one is named, and the changes.
-
-    Raises
-    ------
-    InputError
-        If there is no change, or more than two.
-    """
+    """Return the file, if one is named, and the changes."""
     files = things[:1] if exists(things[0]) or not looks_like_change(things[0]) else []
     changes = things[len(files) :]
     if not changes:

@@ -31,13 +31,7 @@ ALL_FIELDS = (*GIVEN, *SETTINGS, *OTHERS)
 
 
 def flags_for(kind: str) -> Iterator[Flag]:
-    """Yield the flags of the fields that problems of a kind can have, panel by panel.
-
-    Parameters
-    ----------
-    kind
-        "self", "cross", "encoder", "decoder", "vit", "attention" (no layers) or "" (all).
-    """
+    """Yield the flags of fields of a kind ("attention": no layers, "": all), panel by panel."""
     kinds = OF_BLOCK.get(kind, ("", kind) if kind else ("", "self", "cross", LAYERS, IMAGE))
     for panel in ALL_PANELS:
         for name, matrix in GIVEN.items():
@@ -63,8 +57,6 @@ def settings_of_new() -> Iterator[Flag]:
 def flag_of(setting: str) -> str:
     """Return the name of the flag of a setting.
 
-    Examples
-    --------
     >>> flag_of("weights_layout")
     '--weights-layout'
     """
@@ -102,8 +94,6 @@ def default_of(setting: Setting) -> str:
 def values_of(name: str) -> list[str]:
     """Return the values of a field that a shell can suggest.
 
-    Examples
-    --------
     >>> values_of("combine"), values_of("causal"), values_of("window")
     (['concat', 'mean'], ['true', 'false'], [])
     """
@@ -115,8 +105,6 @@ def values_of(name: str) -> list[str]:
 def completed(incomplete: str) -> list[str]:
     """Return completions after `--set`: fields, and for one field its values.
 
-    Examples
-    --------
     >>> completed("comb"), completed("qk"), completed("softcap=")
     (['combine=concat', 'combine=mean'], ['qk_norm=', 'qk_eps='], [])
     """

@@ -12,27 +12,15 @@ OUTPUT = "Output"
 class Flag(NamedTuple):
     """An option or an argument of a command.
 
-    Parameters
-    ----------
-    typed
-        Its syntax: "--out -o FILE", "--work", or "[FILE]" for an argument.
-    help
-        Its help.
-    panel
-        The heading of its group.
-    takes
-        The type of its value, `bool` for a switch, `list` for one that may be repeated, or a tuple
-        of all values.
-    default
-        The value if it is not given; `...` if it is required.
-    unsaid
-        The default as text.
-    low, high
-        The smallest and the largest number.
-    name
-        The name of the parameter, if it is not that of the flag.
-    complete
-        Returns the values that a shell suggests.
+    typed: its syntax: "--out -o FILE", "--work", or "[FILE]" for an argument.
+    panel: the heading of its group.
+    takes: the type of its value, `bool` for a switch, `list` for one that may be repeated, or a
+        tuple of all values.
+    default: the value if it is not given; `...` if it is required.
+    unsaid: the default as text.
+    low, high: the smallest and the largest number.
+    name: the name of the parameter, if it is not that of the flag.
+    complete: returns the values that a shell suggests.
     """
 
     typed: str

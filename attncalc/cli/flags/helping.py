@@ -23,15 +23,7 @@ Rows = Iterable[tuple[str, str]]
 
 
 def help_of(name: str, *, everything: bool = False) -> str:
-    """Return the help of a command.
-
-    Parameters
-    ----------
-    name
-        The command.
-    everything
-        Whether to show all flags, not only the most common ones.
-    """
+    """Return the help of a command, with all flags or the most common ones."""
     command = COMMANDS[name]
     first, *rest = command.text.split("\n\n")
     lines = [f"Usage: attncalc {name} {usage_of(name)}", "", *_wrapped(first)]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncalc.cli.flags.fields import completed, flags_for, settings_of_new
@@ -31,14 +32,17 @@ def _names_of_schemas() -> list[str]:
     return list(NAMES)
 
 
-def topics() -> dict[str, str]:
-    """Return the text of each topic by its name; the first line is its title."""
-    from pkgutil import get_data  # here, for most runs need no topic
-
-    text = (get_data("attncalc.cli", "topics.md") or b"").decode()
+def _texts_of(file: str) -> dict[str, str]:
+    """Return the texts of a file of help, by the names in their headings."""
+    text = (Path(__file__).parent.parent / file).read_text(encoding="utf-8")
     parts = re.split(r"^# (.*)\n\n", text, flags=re.MULTILINE)[1:]
     both = zip(parts[::2], parts[1::2], strict=True)
     return {name: about for names, about in both for name in names.split()}
+
+
+def topics() -> dict[str, str]:
+    """Return the text of each topic by its name; the first line is its title."""
+    return _texts_of("topics.md")
 
 
 def _topics() -> list[str]:
@@ -182,7 +186,7 @@ FAMILY = Flag("--family ROW", "JSON that describes its family.", MODEL)
 OF_MODELS = (
     Flag("--tokens IDS", 'Token ids, e.g. "3, 7".', MODEL),
     Flag("--text TEXT", "Text; needs attncalc[models].", MODEL),
-    Flag("--spectrogram MATRIX", "Spectrogram (.npy): bands, frames.", MODEL),
+    Flag("--spectrogram MATRIX", "Audio (.npy): bands or features, frames.", MODEL),
     Flag("--decoder-tokens IDS", "Decoder token ids; shows decoder layers.", MODEL),
     Flag("--decoder-ignore MATRIX", "Padding mask of the decoder.", MODEL),
     FAMILY,
@@ -229,29 +233,21 @@ WISHED = (
 class Command(NamedTuple):
     """A command.
 
-    Parameters
-    ----------
-    module
-        Its module in `cli/commands/`.
-    text
-        Its summary in a line; details; its examples, which are indented.
-    own
-        Its own flags.
-    fields
-        The problems whose fields are flags too: those of a block, "attention" or "" (all); "new"
-        for only settings, None for no fields.
-    function
-        Its function, if its name differs from the module's.
-    rare
-        Its flags that only `--help-all` shows.
+    module: its module in `cli/commands/`.
+    own: its own flags.
+    fields: the problems whose fields are flags too: those of a block, "attention" or "" (all);
+        "new" for only settings, None for no fields.
+    function: its function, if its name differs from the module's.
+    rare: its flags that only `--help-all` shows.
+    text: from commands.md: its summary in a line; details; its examples, which are indented.
     """
 
     module: str
-    text: str
     own: tuple[Flag, ...]
     fields: str | None = None
     function: str = ""
     rare: str = ""
+    text: str = ""
 
 
 _ANY = "rounding decimals scale heads causal window ignore positions layout title"
@@ -267,77 +263,14 @@ COMMON = {
 }
 """The fields that the short help of a command shows, by the kind of problem."""
 
-COMMANDS: dict[str, Command] = {
-    "self": Command(
-        "calculate",
-        """Compute self-attention step by step.
-
-    attncalc self                     the bundled homework
-    attncalc self in.json --work -o hw.html
-    attncalc self in.json --only "Q,A" --rounding each-step
-""",
-        (*PAGES, *WORDS),
-        "self",
-    ),
-    "cross": Command(
-        "calculate",
-        """Compute cross-attention: the tokens of X1 attend to those of X2.
-Sample: attncalc samples cross -o cross.json
-
-    attncalc cross                    the bundled homework
-    attncalc cross cross.json --no-scale --work -o key.md
-    attncalc cross --Q "1 0" --K "1 0; 0 1" --V "2 1; -1 4"
-""",
-        PAGES,
-        "cross",
-    ),
-    "encoder": Command(
-        "calculate",
-        """Compute one or more encoder layers step by step.
-
-    attncalc encoder    the sample: attncalc samples encoder -o encoder.json
-    attncalc encoder encoder.json --norm pre --activation gelu
-    attncalc encoder --X "1 0 2; 0 1 1"       a normalization alone
-""",
-        (*PAGES, *WORDS),
-        "encoder",
-        rare="no_marking",
-    ),
-    "decoder": Command(
-        "calculate",
-        """Compute one or more decoder layers, with or without an encoder.
-
-    attncalc decoder    the sample: attncalc samples decoder -o decoder.json
-    attncalc decoder decoder.json --work -o key.md
-    attncalc decoder decoder.json --only "self.A,cross.A,Y"
-""",
-        (*PAGES, *WORDS),
-        "decoder",
-        rare="no_marking",
-    ),
-    "vit": Command(
-        "calculate",
-        """Compute a Vision Transformer, from image patches to class scores.
-Sample: attncalc samples vit -o vit.json
-
-    attncalc vit                      the bundled sample
-    attncalc vit vit.json --only "patches,X,A,prob"
-    attncalc vit --image "1 0 2 1; 0 1 1 0" --patch 2 --E "1 0; 0 1; 1 1; 0 2"
-""",
-        PAGES,
-        "vit",
-    ),
+_COMMANDS = {
+    "self": Command("calculate", (*PAGES, *WORDS), "self"),
+    "cross": Command("calculate", PAGES, "cross"),
+    "encoder": Command("calculate", (*PAGES, *WORDS), "encoder", rare="no_marking"),
+    "decoder": Command("calculate", (*PAGES, *WORDS), "decoder", rare="no_marking"),
+    "vit": Command("calculate", PAGES, "vit"),
     "plot": Command(
         "plot",
-        """Draw the attention map, or a heatmap of the weights.
-
-A solid line connects each output to the input with the largest weight, a dashed line to
-the second largest.
-
-    attncalc plot                     the homework, as attention-map.png
-    attncalc plot in.json --kind both -o map.svg
-    attncalc plot in.json --dark --size 12x8 -o slide.png
-""",
         (
             FILE,
             Flag("--kind KIND", "map, heatmap or both.", OUTPUT, ("map", "heatmap", "both"), "map"),
@@ -354,14 +287,6 @@ the second largest.
     ),
     "explain": Command(
         "explain",
-        """Describe the patterns in the attention weights.
-
-Each sentence is a fact about the weights, with its numbers and its threshold.
-
-    attncalc explain                  the bundled homework
-    attncalc explain in.json --all
-    attncalc explain in.json --equations      every step as an equation
-""",
         (
             FILE,
             Flag("--head HEAD", "This head (from 1), or an attention: cross.A.", unsaid="all"),
@@ -376,15 +301,6 @@ Each sentence is a fact about the weights, with its numbers and its threshold.
     ),
     "why": Command(
         "why",
-        """Split an entry into parts that sum to it.
-
-A score is split over features, an output over tokens, a logit over the embedding, heads and
-feed-forward parts of each layer. PROBLEM is a problem, or the folder of a model with --tokens.
-
-    attncalc why in.json "O[2,1]"
-    attncalc why in.json "A[2,:]"                  the logarithm of each weight
-    attncalc why gpt2 --text "The cat" "logits[2,' sat'] - logits[2,' on']"
-""",
         (
             Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
             Flag("ENTRY", "Entry or row, e.g. S[2,3] or O[2,:]; or a logit.", default=...),
@@ -401,15 +317,6 @@ feed-forward parts of each layer. PROBLEM is a problem, or the folder of a model
     ),
     "check": Command(
         "check",
-        """Mark a worked answer: find the first error and its cause.
-
-An answer is a filled-in worksheet, JSON, CSV, .npz, Markdown, LaTeX or code, with any of
-the steps. The exit code is 0 if all is right, 1 if not.
-
-    attncalc check problem.json answer.md
-    attncalc check set/ answers/ -o marked/                   a class
-    attncalc check --lesson lesson.md                         a lesson
-""",
         OF_MARKING,
         "",
         rare="require atol rtol fractions marks_decimals jobs gradebook overview due anonymous "
@@ -418,15 +325,6 @@ the steps. The exit code is 0 if all is right, 1 if not.
     ),
     "vary": Command(
         "vary",
-        """Solve a problem over a range of values and show the effect.
-
-A range is from:to, from:to:steps or from:to:log. Two changes make a grid.
-Sample: attncalc samples average -o average.json
-
-    attncalc vary average.json "scale=0.1:10:log" --watch "A[1,:]"
-    attncalc vary average.json "K[a] *= 0:3" -o curve.png
-    attncalc vary average.json "Q[1,1] = -2:2" "scale=0.5,1,2"
-""",
         (
             Flag(
                 "[FILE] CHANGE...",
@@ -444,15 +342,6 @@ Sample: attncalc samples average -o average.json
     ),
     "simulate": Command(
         "simulate",
-        """Draw values at random, solve each draw and show the spread.
-
-mu is the given value. The same seed gives the same digits.
-Sample: attncalc samples average -o average.json
-
-    attncalc simulate average.json "K[a] ~ N(mu, 0.01 I)" --draws 1000 --seed 1
-    attncalc simulate average.json "K[a] ~ N(mu, 0.1 I)" -o cloud.png
-    attncalc simulate average.json "Q[1,1] ~ U(-1,1)" --watch "A[1,:]" --until 0.1
-""",
         (
             Flag(
                 "[FILE...] DRAW...", "Problems, and what to draw.", OUTPUT, list, ..., name="things"
@@ -474,15 +363,6 @@ Sample: attncalc samples average -o average.json
     ),
     "train": Command(
         "train",
-        """Train by hand: repeat forward, loss, backward and step.
-
-Several files are a batch: L is the mean of their losses, and the weights are those of the first.
-Sample: attncalc samples train-copy -o train-copy.json
-
-    attncalc train train-copy.json --steps 20 --rate 0.1 -o loss.png
-    attncalc train train-copy.json --steps 2 --watch "dW_Q[1,1]" --work --full
-    attncalc train train-copy.json --optimizer adam --clip 1 --save trained.json
-""",
         (
             Flag("[FILE...]", "Problems with a target.", OUTPUT, list, name="things"),
             Flag("--steps NUMBER", "Number of steps.", STUDY, int, 20),
@@ -503,17 +383,6 @@ Sample: attncalc samples train-copy -o train-copy.json
     ),
     "conform": Command(
         "conform",
-        """Test an attention kernel: error bounds, and causes of failures.
-
-KERNEL is a Python file with a function attention(query, key, value, ...), on arrays (batch, heads,
-tokens, width), file.py:function, or a library, such as torch_sdpa. Its signature lists the
-features to test: attn_mask, is_causal, scale, enable_gqa, softcap, window, sinks, alibi_slopes,
-query_offset, rope_base, rope_pairing, rope_dims, qk_norm, q_gain, k_gain.
-
-    attncalc conform kernel.py
-    attncalc conform kernel.py:fused --backend torch --dtype float16
-    attncalc conform kernel.py -o report.xml          JUnit XML for CI
-""",
         (
             Flag("[KERNEL]", "Kernel: file.py, file.py:function or a library.", name="file"),
             Flag(
@@ -565,15 +434,6 @@ query_offset, rope_base, rope_pairing, rope_dims, qk_norm, q_gain, k_gain.
     ),
     "aim": Command(
         "aim",
-        """Design a query that copies a value or averages several.
-
-q = beta (k_a + k_b). With --heads, each head gets a query for one value; the outputs are averaged.
-Sample: attncalc samples average -o average.json
-
-    attncalc aim average.json "1/2 v_a + 1/2 v_b" --beta 10
-    attncalc aim average.json "v_b" --within 0.001         find a sufficient beta
-    attncalc aim average.json "1/2 v_a + 1/2 v_b" --heads 2 --save two-heads.json
-""",
         (
             Flag(
                 "[FILE] TARGET",
@@ -592,35 +452,19 @@ Sample: attncalc samples average -o average.json
     ),
     "count": Command(
         "count",
-        """Count parameters, multiply-adds and bytes, without solving.
-
-SOURCE is a problem, a model's folder or its config.json; weights are not read.
-
-    attncalc count in.json --compare other.json
-    attncalc count gpt2/config.json --tokens 1024 --batch 8 --dtype bf16
-    attncalc count gpt2/ --vary tokens=8:1024:log -o growth.png
-""",
         (
             Flag("SOURCE", "Problem, model's folder or config.json.", default=...),
             Flag("--tokens NUMBER", "Tokens of a sequence.", STUDY, int, unsaid="its own, or 1024"),
             Flag("--batch NUMBER", "Sequences computed together.", STUDY, int, 1),
             Flag("--dtype TYPE", "fp64, fp32, bf16, fp16 or int8.", STUDY, str, "fp32"),
             Flag("--compare SOURCE", "Compare with the counts of another source.", STUDY),
+            FAMILY,
             Flag("--vary SIZE=RANGE", "Count at each value; of tokens, batch or a key.", STUDY),
             *OF_STUDIES,
         ),
     ),
     "open": Command(
         "open",
-        """Open a trained model and show every number of one of its layers.
-
-FOLDER contains config.json and model.safetensors. Supported: GPT-2, Llama, Mistral, Qwen, Gemma,
-Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs/models.md).
-
-    attncalc open gpt2 --tokens "3, 7" --layer 0
-    attncalc open gpt2 --text "The cat"       the most probable next tokens
-    attncalc open gpt2 --tokens "3, 7" --layer all --only A -o weights.npz
-""",
         (
             Flag("FOLDER", "Folder of the model.", OUTPUT, default=...),
             *OF_MODELS,
@@ -658,16 +502,6 @@ Phi-3, GLM, Granite, OPT, BERT, RoBERTa, ViT, BART, Whisper, T5 and others (docs
     ),
     "generate": Command(
         "generate",
-        """Generate tokens with a decoder, and show the candidates of each step.
-
-SOURCE is the folder of a model, or a problem with ids, W_E and a head. By default, the most
-probable token is chosen; --temperature, --top-k, --top-p and --seed draw tokens.
-Sample: attncalc samples ids -o ids.json
-
-    attncalc generate gpt2 --text "The cat" --count 5
-    attncalc generate ids.json --tokens "0" --count 2 --top-p 0.9 --seed 1
-    attncalc generate gpt2 --text "The cat" --beams 3 -o tree.png
-""",
         (
             Flag("SOURCE", "Folder of a model, or a problem.", OUTPUT, default=...),
             Flag(
@@ -675,7 +509,7 @@ Sample: attncalc samples ids -o ids.json
             ),
             Flag("--tokens IDS", 'Token ids of the prompt, e.g. "3, 7".', MODEL),
             Flag("--text TEXT", "Text of the prompt; needs attncalc[models].", MODEL),
-            Flag("--spectrogram MATRIX", "Spectrogram (.npy): bands, frames.", MODEL),
+            Flag("--spectrogram MATRIX", "Audio (.npy): bands or features, frames.", MODEL),
             Flag("--decoder-tokens IDS", "First tokens of the decoder.", MODEL, unsaid="start"),
             FAMILY,
             *GENERATING,
@@ -685,15 +519,6 @@ Sample: attncalc samples ids -o ids.json
     ),
     "new": Command(
         "new",
-        """Generate a random problem with the properties you ask for.
-
-Unless you ask otherwise, no weights tie, no value is near a rounding boundary, scores stay
-below 15 and every common mistake changes a digit.
-
-    attncalc new --tokens 3 --d 4 --d-k 2 --seed 7 -o problem.json
-    attncalc new --again problem.json --seed 8        a similar one
-    attncalc new --class roster.csv --problems spec.json -o set/
-""",
         (
             Flag("--again PROBLEM", "Make a problem like this one, equally hard."),
             Flag(
@@ -721,15 +546,6 @@ below 15 and every common mistake changes a digit.
     ),
     "export": Command(
         "export",
-        """Export a problem to Gradescope, Moodle, PrairieLearn and others.
-
-Moodle marks each entry alone. The others mark each step from the student's own values, so
-that an error counts once. All accept the digits of both rounding rules.
-
-    attncalc export problem.json --to gradescope --points 10 -o autograder.zip
-    attncalc export problem.json --to moodle -o question.xml
-    attncalc export set/ --to gradescope -o a.zip     one for each student
-""",
         (
             PROBLEM,
             Flag("--to SYSTEM", f"{', '.join(SYSTEMS)}.", OUTPUT, SYSTEMS, ...),
@@ -744,12 +560,6 @@ that an error counts once. All accept the digits of both rounding rules.
     ),
     "samples": Command(
         "samples",
-        """List the bundled problems and answers, or write one out.
-
-    attncalc samples
-    attncalc samples cross > mine.json
-    attncalc samples folder -o mine           a sample that is a folder
-""",
         (
             Flag("[NAME]", "Sample to write out.", unsaid="list all", complete=_names_of_samples),
             Flag("--out -o PLACE", "Write to this file or folder."),
@@ -757,15 +567,6 @@ that an error counts once. All accept the digits of both rounding rules.
     ),
     "playground": Command(
         "playground",
-        """Write one page that computes any small problem.
-
-The page needs no installation and contains everything: it opens offline, in any browser. Type or
-paste matrices, add tokens, play the calculation, share a link, practise, and export the problem.
-
-    attncalc playground -o index.html
-    attncalc playground in.json -o page.html          opened with your problem
-    attncalc playground in.json --causal -o page.html
-""",
         (
             Flag("[FILE]", "Problem to open with.", unsaid="self-attention"),
             Flag("--out -o FILE", "Write to this file."),
@@ -774,16 +575,6 @@ paste matrices, add tokens, play the calculation, share a link, practise, and ex
     ),
     "slides": Command(
         "slides",
-        """Write slides for a lecture, one idea each.
-
-For each step: its equation, the work of one entry line by line, and the whole matrix; then the
-map. The ending chooses the form: .html (one offline file, for keys and presenters), .tex (LaTeX
-beamer), .svg (animated), or a folder (one SVG each).
-
-    attncalc slides -o talk.html
-    attncalc slides in.json --entry "A[2,3]" -o talk.tex
-    attncalc slides in.json -o slides/
-""",
         (
             FILE,
             Flag(
@@ -795,24 +586,10 @@ beamer), .svg (animated), or a folder (one SVG each).
     ),
     "equations": Command(
         "equations",
-        """List the built-in equations, with the papers they come from.
-
-    attncalc equations
-    attncalc equations softmax rotate         only those with these words
-    attncalc explain in.json --equations      the equations of a problem, to edit
-""",
         (Flag("[WORD]...", "Parts of names.", OUTPUT, list, name="words", unsaid="all"), TO_FILE),
     ),
     "schema": Command(
         "schema",
-        """List the JSON Schemas, or write one out.
-
-An editor completes and checks a problem that has "$schema": "problem.schema.json".
-
-    attncalc schema
-    attncalc schema marking
-    attncalc schema problem -o problem.schema.json
-""",
         (
             Flag("[NAME]", "Schema to write out.", unsaid="list all", complete=_names_of_schemas),
             TO_FILE,
@@ -820,14 +597,6 @@ An editor completes and checks a problem that has "$schema": "problem.schema.jso
     ),
     "doctor": Command(
         "doctor",
-        """Show what a bug report needs: versions, terminal, fonts and LaTeX.
-
-The report contains no folder names and no user names.
-
-    attncalc doctor
-    attncalc doctor in.json                   also checks the fonts for its labels
-    attncalc doctor -o doctor.txt
-""",
         (
             Flag("[FILE]", "Problem whose labels to check.", unsaid="none"),
             Flag("--format FORM", "table or json.", OUTPUT, ("table", "json")),
@@ -836,14 +605,12 @@ The report contains no folder names and no user names.
     ),
     "help": Command(
         "help",
-        """Explain a topic, a command, or all fields of a problem.
-
-    attncalc help                     list the topics
-    attncalc help masks
-    attncalc help fields
-""",
         (Flag("[TOPIC]", "Topic or command.", unsaid="list all", complete=_topics),),
     ),
+}
+_TEXTS = _texts_of("commands.md")
+COMMANDS = {
+    name: each._replace(text=_TEXTS[name].rstrip("\n") + "\n") for name, each in _COMMANDS.items()
 }
 
 

@@ -20,18 +20,13 @@ LINEAR, LLAMA3 = "linear", "llama3"
 class RopeScaling(NamedTuple):
     """How rope's frequencies are slowed down for longer texts than a model was trained on.
 
-    Parameters
-    ----------
-    kind
-        "linear": all of them divided by the factor (Chen et al., *Extending Context Window of
-        Large Language Models via Positional Interpolation*, 2023). "llama3": those alone that
-        turn fewer than `low` times within the original length; those of more than `high` turns
-        stay, and in between goes over from one to the other (Llama Team, *The Llama 3 Herd of
-        Models*, 2024, and its published code).
-    factor
-        What frequencies are divided by.
-    low, high, original
-        Of llama3: turns, and a number of tokens.
+    kind: "linear": all of them divided by the factor (Chen et al., *Extending Context Window of
+        Large Language Models via Positional Interpolation*, 2023). "llama3": those alone that turn
+        fewer than `low` times within the original length; those of more than `high` turns stay, and
+        in between goes over from one to the other (Llama Team, *The Llama 3 Herd of Models*, 2024,
+        and its published code).
+    factor: what frequencies are divided by.
+    low, high, original: of llama3: turns, and a number of tokens.
     """
 
     kind: str
@@ -41,13 +36,7 @@ class RopeScaling(NamedTuple):
     original: Fraction = Fraction(8192)
 
     def kept(self, slowness: Matrix) -> Matrix:
-        """Return how much of each pair's own frequency is kept: 1 all of it, 0 none.
-
-        Parameters
-        ----------
-        slowness
-            One over each frequency, in floats or Decimals.
-        """
+        """Return how much of each pair's own frequency is kept, by 1/frequency: 1 all, 0 none."""
         one, zero = (in_system_of(slowness, Fraction(each)) for each in (1, 0))
         if self.kind == LINEAR:
             none: Matrix = np.full_like(slowness, zero)
@@ -75,17 +64,7 @@ class RopeScaling(NamedTuple):
 
 
 def slowness_of(like: Matrix, d: int, base: Fraction) -> Matrix:
-    """Return base^(2i/d), one over the frequency of each pair i of d columns: (1, ⌈d/2⌉).
-
-    Parameters
-    ----------
-    like
-        A matrix in whose number system it is: float64 for all floats, or Decimals.
-    d
-        How many columns are turned.
-    base
-        The base.
-    """
+    """Return base^(2i/d), 1 / frequency of each pair i, (1, ⌈d/2⌉), in numbers like these."""
     exponents = numbers_like(like, [Fraction(2 * i, d) for i in range((d + 1) // 2)])
     powers: Matrix = numbers_like(like, [base]) ** exponents
     return powers
@@ -135,18 +114,12 @@ class Rotate(Operation):
     paired with those half the width away ("halves") or beside them ("interleaved"). Frequencies
     may follow as a second matrix, (1, pairs), in place of those of the base.
 
-    Parameters
-    ----------
-    base, offset, pairing
-        As above.
-    scaling
-        How the frequencies are slowed down; None where they are not.
-    dims
-        How many columns are turned, the first ones; None for all.
-    is_back
-        Whether the angle is the opposite: what was turned is turned back, and so are gradients.
-    factor
-        What the turned columns are multiplied by (Peng et al., *YaRN*, 2023).
+    base, offset, pairing: as above.
+    scaling: how the frequencies are slowed down; None where they are not.
+    dims: how many columns are turned, the first ones; None for all.
+    is_back: whether the angle is the opposite: what was turned is turned back, and so are
+        gradients.
+    factor: what the turned columns are multiplied by (Peng et al., *YaRN*, 2023).
     """
 
     base: Fraction

@@ -72,10 +72,7 @@ class TokenMean(Operation):
 class Lookup(Operation):
     """The rows of a table that ids name: ids (1, n) and a table (v, d) give (n, d).
 
-    Parameters
-    ----------
-    first
-        The id of the table's first row.
+    first: the id of the table's first row.
     """
 
     first: int = 0
@@ -87,15 +84,10 @@ class Patches(Operation):
 
     Dosovitskiy et al., *An Image is Worth 16x16 Words* (2021), section 3.1.
 
-    Parameters
-    ----------
-    size
-        The rows and the columns of a patch.
-    order
-        What changes least often within a patch, and what more often: by default channel, row,
+    size: the rows and the columns of a patch.
+    order: what changes least often within a patch, and what more often: by default channel, row,
         column, as the weights of a convolution are flattened.
-    down_first
-        Whether patches are counted down the image first, and not in reading order.
+    down_first: whether patches are counted down the image first, and not in reading order.
     """
 
     size: tuple[int, int]

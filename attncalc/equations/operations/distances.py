@@ -34,8 +34,6 @@ def exponents_of_slopes(heads: int) -> tuple[Fraction, ...]:
     For a power of two they are 8/n, 16/n, … 8; for other numbers those of the power of two below,
     and then every other one of twice that power. Press et al. (2022), section 3, and its code.
 
-    Examples
-    --------
     >>> [str(x) for x in exponents_of_slopes(4)], [str(x) for x in exponents_of_slopes(3)]
     (['2', '4', '6', '8'], ['4', '8', '2'])
     """
@@ -47,13 +45,7 @@ def exponents_of_slopes(heads: int) -> tuple[Fraction, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _ByDistance(Operation):
-    """A bias that depends on the distance of a key before its query.
-
-    Parameters
-    ----------
-    place
-        The position of the first query, counted from the first key.
-    """
+    """A bias by the distance of a key before its query; `place` is that of the first query."""
 
     place: int = 0
 
@@ -81,18 +73,11 @@ class Alibi(_ByDistance):
     Press et al., *Train Short, Test Long* (2022). Slopes may follow as a second matrix, (1, 1) or
     (heads, 1, 1), in place of those of the paper.
 
-    Parameters
-    ----------
-    heads
-        How many heads there are: their slopes follow from that.
-    head
-        Which of them the scores are those of, from 0; None for all.
-    farthest
-        The largest distance there is.
-    is_near
-        Whether each query may attend to a key at its own place.
-    has_own
-        Whether slopes follow.
+    heads: how many heads there are: their slopes follow from that.
+    head: which of them the scores are those of, from 0; None for all.
+    farthest: the largest distance there is.
+    is_near: whether each query may attend to a key at its own place.
+    has_own: whether slopes follow.
     """
 
     heads: int = 1
@@ -176,15 +161,9 @@ def _slope(exponent: Fraction) -> Expression:
 def starts_of(buckets: int, longest: int) -> Matrix:
     """Return the distance from which on each bucket after the first one counts.
 
-    Parameters
-    ----------
-    buckets
-        How many there are, for one direction.
-    longest
-        From which distance on all are in the last one.
+    buckets: how many there are, for one direction.
+    longest: from which distance on all are in the last one.
 
-    Examples
-    --------
     >>> starts_of(16, 128).tolist()
     [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91]
     """
@@ -209,17 +188,10 @@ class RelativeBias(_ByDistance):
     Raffel et al., *T5* (2020), section 2.1, and its code: distances near 0 have a bucket each, and
     farther ones share buckets that grow with their logarithm up to `longest`.
 
-    Parameters
-    ----------
-    buckets
-        How many there are.
-    longest
-        From which distance on all are in the last one.
-    both_ways
-        Whether keys after the query have their own buckets, the second half of all; otherwise they
-        are in the first one.
-    stands
-        The orientation of a table that is a step: `"rows"` with a row for each bucket, as it is
+    longest: from which distance on all are in the last one.
+    both_ways: whether keys after the query have their own buckets, the second half of all;
+        otherwise they are in the first one.
+    stands: the orientation of a table that is a step: `"rows"` with a row for each bucket, as it is
         given, `"columns"` with one for each head. A given table is a row in each head.
     """
 

@@ -80,10 +80,7 @@ class Gate(Operation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DivideBySqrt(Operation):
-    """Division by √d_k, which keeps scores of wide queries and keys in the range of narrow ones.
-
-    Vaswani et al. (2017), equation 1.
-    """
+    """Division by √d_k (Vaswani et al., 2017, equation 1)."""
 
     d_k: int
 
@@ -110,13 +107,7 @@ class Multiply(Operation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultiplyEach(Operation):
-    """Multiplication of the scores of each of a family of problems by a factor of its own.
-
-    Parameters
-    ----------
-    each
-        One factor for each problem, (problems, 1, 1, 1).
-    """
+    """The scores of each problem of a family times a factor of its own, (problems, 1, 1, 1)."""
 
     each: Matrix
 
@@ -127,10 +118,7 @@ class MultiplyEach(Operation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SoftCap(Operation):
-    """c · tanh(s / c): scores near 0 stay as they are, none goes beyond c.
-
-    Gemma Team, *Gemma 2* (2024), section 2.
-    """
+    """c · tanh(s / c), which is never beyond c (Gemma Team, *Gemma 2*, 2024, section 2)."""
 
     cap: Fraction
 
@@ -145,18 +133,12 @@ class SoftCap(Operation):
 class Mask(Operation):
     """Scores plus their bias where a query may attend, and -∞ where it may not.
 
-    Parameters
-    ----------
-    masks
-        Which masks follow the scores among the inputs: "keep", "ignore", "bias".
-    causal_from
-        With a causal mask or a window, up to how many keys the first query may attend to: 1, or
-        m - n + 1 where the corners meet at the bottom right. None without one.
-    window
-        How many of these it may attend to, the last ones; None for all of them. Beltagy et al.,
+    masks: which masks follow the scores among the inputs: "keep", "ignore", "bias".
+    causal_from: with a causal mask or a window, up to how many keys the first query may attend to:
+        1, or m - n + 1 where the corners meet at the bottom right. None without one.
+    window: how many of these it may attend to, the last ones; None for all of them. Beltagy et al.,
         *Longformer* (2020), section 3.1, looking back alone; Jiang et al., *Mistral 7B* (2023).
-    is_causal
-        Whether a causal mask, and not the window, masks the later keys.
+    is_causal: whether a causal mask, and not the window, masks the later keys.
     """
 
     masks: tuple[str, ...] = ()
@@ -223,8 +205,6 @@ class Mask(Operation):
     def in_sight(self, rows: slice, keys: int) -> slice:
         """Return which of so many keys the causal edge, and the window, leave to any of the rows.
 
-        Examples
-        --------
         >>> Mask(causal_from=1, window=3).in_sight(slice(4, 6), keys=10)
         slice(2, 6, None)
         """

@@ -22,26 +22,15 @@ def ones(shape: Shape) -> Stated:
 
 
 def less_one_hot(ids: Sequence[int]) -> Stated:
-    """Return the operation that subtracts 1 at the column of each id, from 0.
-
-    It is the gradient of the cross-entropy, through the softmax, in the logits.
-    """
+    """Return the gradient of the cross-entropy in logits: 1 less at the column of each id."""
     return Stated(Statement("LessOneHot", tables={"ids": np.array([ids])}))
 
 
 def descend(rate: Fraction, shape: Shape, *, is_turned: bool, of_heads: bool) -> Stated:
-    """Return a step against the gradient, W - η dW. Robbins and Monro (1951).
+    """Return a step against the gradient, W - η dW (Robbins and Monro, 1951).
 
-    Parameters
-    ----------
-    rate
-        η.
-    shape
-        That of W.
-    is_turned
-        Whether W is transposed first, for weights that are stored (out, in).
-    of_heads
-        Whether W has a row for each head, each a matrix, and dW has them below one another.
+    is_turned: whether W, stored (out, in), is transposed first.
+    of_heads: whether W has a row for each head, each a matrix, and dW has them below one another.
     """
     apart = of_heads and len(shape) > 2
     made = Statement("Descend", settings={"rate": rate})
@@ -50,13 +39,7 @@ def descend(rate: Fraction, shape: Shape, *, is_turned: bool, of_heads: bool) ->
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossEntropy(Operation):
-    """L = -Σ log prob[t]: of each row of probabilities, that of what should have come.
-
-    Parameters
-    ----------
-    ids
-        Which it is in each row, from 0.
-    """
+    """L = -Σ log prob[t]: of each row of probabilities, that of what should have come."""
 
     ids: tuple[int, ...]
 

@@ -1,4 +1,4 @@
-"""Rows normalised: scores that become weights, and tokens over their features.
+"""Rows normalized: scores that become weights, and tokens over their features.
 
 Ioffe and Szegedy, *Batch Normalization* (2015), section 3, derives the gradients.
 """
@@ -23,15 +23,10 @@ class Softmax(Operation):
 
     The largest score of the row is subtracted first, which changes nothing but keeps exp finite.
 
-    Parameters
-    ----------
-    masked
-        Whether scores may be -∞. A row of nothing else then gets weights of 0.
-    shifted
-        Whether the maximum is subtracted; not needed where scores are known to be small.
-    has_sink
-        Whether attention sinks follow as a second matrix, (1, 1) or (heads, 1, 1): exp(sink) is
-        added to the denominator of each row, and goes to no key (OpenAI, *gpt-oss* model card,
+    masked: whether scores may be -∞. A row of nothing else then gets weights of 0.
+    shifted: whether the maximum is subtracted; not needed where scores are known to be small.
+    has_sink: whether attention sinks follow as a second matrix, (1, 1) or (heads, 1, 1): exp(sink)
+        is added to the denominator of each row, and goes to no key (OpenAI, *gpt-oss* model card,
         2025; Xiao et al., *Efficient Streaming Language Models with Attention Sinks*, 2023).
     """
 
@@ -100,13 +95,7 @@ class FeatureMean(Operation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureVariance(Operation):
-    """The variance of the features of each token, from these and their mean.
-
-    Parameters
-    ----------
-    ddof
-        What is taken off the number of features before it divides: 0, or 1 of a sample.
-    """
+    """The variance of the features of each token, divided by their number less `ddof` (0 or 1)."""
 
     ddof: int = 0
 
@@ -127,22 +116,15 @@ class HeadsSquares(Operation):
 class Normalise(Operation):
     """Each token less its mean, over the root of its variance, times a gain, plus a bias.
 
-    It reads the tokens, their means (where they are centred), their variances, a gain and a bias
+    It reads the tokens, their means (where they are centered), their variances, a gain and a bias
     (where there are any). Ba et al., *Layer Normalization* (2016); Zhang and Sennrich, *Root Mean
     Square Layer Normalization* (2019), where nothing is taken off.
 
-    Parameters
-    ----------
-    eps
-        A small number that avoids a division by 0.
-    is_inside
-        Whether eps is added inside the root, or to the root.
-    is_centred
-        Whether the mean is taken off.
-    has_gain, has_bias
-        Whether a gain, and a bias, follow among the inputs.
-    of, eps_field
-        What its rows are, and what ε is called, in messages.
+    eps: a small number that avoids a division by 0.
+    is_inside: whether eps is added inside the root, or to the root.
+    is_centred: whether the mean is taken off.
+    has_gain, has_bias: whether a gain, and a bias, follow among the inputs.
+    of, eps_field: what its rows are, and what ε is called, in messages.
     """
 
     eps: Fraction
@@ -154,7 +136,7 @@ class Normalise(Operation):
     eps_field: str = "an eps"
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Normalise each row; refuse one that would be divided by 0."""
+        """Normalize each row; refuse one that would be divided by 0."""
         variance = matrices[1 + self.is_centred]
         if (row := _first_row(variance == -in_system_of(variance, self.eps))) is not None:
             raise InputError(

@@ -15,12 +15,9 @@ class Project(Operation):
 
     (n, d) and (d, d_k) give (n, d_k); weights of several heads, (h, d, d_k), give (h, n, d_k).
 
-    Parameters
-    ----------
-    is_turned
-        Whether the weights are (out, in), X Wᵀ: those of a step that has them so, and a table of
-        embeddings that a network's last weights are tied to (Press and Wolf, *Using the Output
-        Embedding to Improve Language Models*, 2017).
+    is_turned: whether the weights are (out, in), X Wᵀ: those of a step that has them so, and a
+        table of embeddings that a network's last weights are tied to (Press and Wolf, *Using the
+        Output Embedding to Improve Language Models*, 2017).
     """
 
     is_turned: bool = False
@@ -55,11 +52,8 @@ class Scores(Scoring):
     (n, d_k) and (m, d_k) give (n, m). Where keys have fewer heads than queries, each of their
     heads serves consecutive query heads.
 
-    Parameters
-    ----------
-    clears_dust
-        Whether a row is 0 where all of it is as small as what arithmetic leaves of 0: for a
-        normalizer that divides by the sum of a row, and would make digits of that.
+    clears_dust: whether a row is 0 where all of it is as small as what arithmetic leaves of 0: for
+        a normalizer that divides by the sum of a row, and would make digits of that.
     """
 
     clears_dust: bool = False
@@ -107,10 +101,7 @@ class ConcatScores(AdditiveScores):
     (n, d_q), (m, d_k), (d_q + d_k, h) and (1, h) give (n, m). Luong, Pham and Manning, *Effective
     Approaches to Attention-based Neural Machine Translation* (2015), equation 8.
 
-    Parameters
-    ----------
-    is_turned
-        Whether the weights are a step's that has them (out, in): [q; k] W_Sᵀ.
+    is_turned: whether the weights are a step's that has them (out, in): [q; k] W_Sᵀ.
     """
 
     is_turned: bool = False
@@ -135,13 +126,7 @@ class DistanceScores(Scoring):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Weigh(Operation):
-    """The weighted sum of the values, A V: (n, m) and (m, d_v) give (n, d_v).
-
-    Parameters
-    ----------
-    of_shares
-        Whether no weight is negative and those of each row sum to 1, as after a softmax.
-    """
+    """The weighted sum A V: (n, m), (m, d_v) give (n, d_v). `of_shares`: rows of A sum to 1."""
 
     of_shares: bool = False
 

@@ -51,16 +51,10 @@ def recipes(
 ) -> tuple[Recipe, ...]:
     """Return the known mistakes in a step.
 
-    Parameters
-    ----------
-    step
-        A step of the plan.
-    problem
-        Its attention, with the names of that attention; for other parts, the entire problem.
-    steps
-        Its plan.
-    attention
-        The attention again; None for other parts.
+    step: a step of the plan.
+    problem: its attention, with the names of that attention; for other parts, the entire problem.
+    steps: its plan.
+    attention: the attention again; None for other parts.
     """
     if isinstance(step.operation, Given) and attention is not None:
         return ()  # given matrices can only be copied

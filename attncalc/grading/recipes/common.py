@@ -19,16 +19,9 @@ Read = Callable[[str], Range]
 class Recipe(NamedTuple):
     """A mistake in a step.
 
-    Parameters
-    ----------
-    code
-        Its name in JSON.
-    says
-        The mistake, as a clause: "K was not transposed".
-    step
-        The step.
-    make
-        Returns the result from its inputs; None if shapes do not allow it.
+    code: its name in JSON.
+    says: the mistake, as a clause: "K was not transposed".
+    make: returns the result from its inputs; None if shapes do not allow it.
     """
 
     code: str

@@ -1,6 +1,6 @@
 """Problems under another convention: a line of a program that is wrong everywhere.
 
-A program normalises, activates and scales in one place, for all parts and all layers. The result of
+A program normalizes, activates and scales in one place, for all parts and all layers. The result of
 another convention is that of the same problem with another setting.
 """
 
@@ -27,29 +27,21 @@ OTHER_EPS = (Fraction(0), Fraction(1, 10**3), *(Fraction(1, 10**power) for power
 LARGEST = 1_000_000
 """The largest number of scores of a problem that is computed with each convention."""
 _NORMS = {
-    "post": "after each part, once it is added",
-    "pre": "before each part",
-    "around": "before each part and after it",
-    "output": "after each part, before it is added",
-    "none": "nowhere",
+    "post": "normalized after each residual sum",
+    "pre": "normalized before each part",
+    "around": "normalized before each part and after it",
+    "output": "normalized after each part, before the residual sum",
+    "none": "not normalized",
 }
 _ELSEWHERE = ("gamma_E", "beta_E", "gamma_out", "beta_out", "gamma_pre", "beta_pre")
-"""The matrices of normalisations outside the layers."""
+"""The matrices of normalizations outside the layers."""
 _UNSAID = {n: SETTINGS[n].default for n in ("normalization", "eps", "eps_place", "ddof")}
-"""Settings of normalisation without a normalised part: they would be refused as unused."""
+"""Settings of normalization without a normalized part: they would be refused as unused."""
 _PAIRS = (("W_Q", "W_K"), ("W_Q", "W_V"), ("W_K", "W_V"), ("W_1", "W_3"))
 
 
 class Otherwise(NamedTuple):
-    """A problem computed with another convention.
-
-    Parameters
-    ----------
-    code, says
-        Its name in JSON, and the change, as a clause.
-    steps
-        The result of each step by name, in the layout of the plan.
-    """
+    """A problem computed with another convention: its code in JSON, its clause, its results."""
 
     code: str
     says: str
@@ -57,13 +49,7 @@ class Otherwise(NamedTuple):
 
 
 def otherwise(problem: Problem) -> Iterator[Otherwise]:
-    """Yield layers computed with each other possible convention.
-
-    Parameters
-    ----------
-    problem
-        The problem. Nothing is yielded for a single attention, and for a large problem.
-    """
+    """Yield layers of a small problem, computed with each other possible convention."""
     if problem.is_alone or problem.most_scores > LARGEST or problem.backward:
         return
     for code, says, fields in _changes(problem):
@@ -106,7 +92,7 @@ def _changes(problem: Problem) -> Iterator[Change]:
         if kind not in (problem.activation, "tanh"):
             yield f"activation-other:{kind}", f"{own.title} is taken{own.by}", {"activation": kind}
     if problem.residual:
-        says = "what a part reads is never added to what it gives"
+        says = "the residual connections are left out"
         yield "residual-forgotten", says, {"residual": False}
     yield from _of_attentions(problem)
     for prefix in ("", *problem.inner):
@@ -130,15 +116,15 @@ def _of_normalisations(problem: Problem) -> Iterator[Change]:
             changed = _with_gains(problem, norm)
             if norm == "none" and not problem.those_given(*_ELSEWHERE):
                 changed = {**changed, **_UNSAID}
-            yield f"norm-place:{norm}", f"tokens are normalised {where}", changed
+            yield f"norm-place:{norm}", f"tokens are {where}", changed
     kind = "rms" if problem.normalization == "layer" else "layer"
     by = "by the root of the mean square" if kind == "rms" else "to mean 0 and variance 1"
-    yield f"norm-other:{kind}", f"tokens are normalised {by} ({kind})", {"normalization": kind}
+    yield f"norm-other:{kind}", f"tokens are normalized {by} ({kind})", {"normalization": kind}
     place = "outside" if problem.eps_place == "inside" else "inside"
-    yield f"eps-{place}", f"ε stands {place} the root", {"eps_place": place}
+    yield f"eps-{place}", f"ε is {place} the root", {"eps_place": place}
     ddof = 1 - problem.ddof
     count = "d - 1" if ddof else "d"
-    yield "variance-other-count", f"variances are divided by {count}", {"ddof": ddof}
+    yield "variance-other-count", f"the variance is divided by {count}", {"ddof": ddof}
     own = as_written(Fraction(problem.eps))
     for eps in OTHER_EPS:
         if eps == problem.eps:
@@ -148,7 +134,7 @@ def _of_normalisations(problem: Problem) -> Iterator[Change]:
         yield code, says, {"eps": eps}
     gains = [name for name in problem.names if own_name(name).startswith("gamma_")]
     for by_one, what in ((-1, "less"), (1, "more")) if gains else ():
-        says = f"every gain is 1 {what}: some models keep what it is above 1"
+        says = f"every gain is too {'small' if by_one < 0 else 'large'} by 1"
         changed = {name: Owned(problem.stored(name) + by_one) for name in gains}
         yield f"gains-{what}-one", says, changed
 
@@ -160,20 +146,20 @@ def _of_attentions(problem: Problem) -> Iterator[Change]:
     for prefix in ("", *problem.inner):
         if not getattr(problem.inner.get(prefix, problem), "causal", True):
             where = f" in {prefix.rstrip('.')}" if prefix else ""
-            says = f"a query sees keys up to its own place only{where}: nothing asks for that"
+            says = f"a causal mask is used{where}, which is not asked for"
             yield "mask-not-asked", says, {f"{prefix}causal": True}
     if problem.layers:
         yield from _of_a_stack(problem)
 
 
 def _of_one_size(problem: Problem) -> Iterator[Change]:
-    """Yield the results without normalised queries and keys, or with another ε."""
+    """Yield the results without normalized queries and keys, or with another ε."""
     given = [name for name in problem.names if own_name(name) in _QK_GAINS]
     changed: dict[str, Any] = dict.fromkeys(given)
-    says = "queries and keys are not normalised"
+    says = "queries and keys are not normalized"
     yield "qk-norm-forgotten", says, changed | {"qk_norm": "none"}
     for eps in OTHER_EPS:
-        says = f"ε is {as_written(eps)} where queries and keys are normalised"
+        says = f"ε is {as_written(eps)} where queries and keys are normalized"
         yield f"qk-eps-other:{float(eps):g}", says, {"qk_eps": eps}
 
 
@@ -184,11 +170,11 @@ def _of_a_stack(problem: Problem) -> Iterator[Change]:
         (problem.causal, "mask-forgotten", "no attention is causal", "causal", False),
         (problem.scale != "none", "scale-forgotten", "no scores are scaled", "scale", "none"),
         (problem.softcap is not None, "cap-forgotten", "no scores are capped", "softcap", None),
-        (problem.window is not None, "window-forgotten", "no window is there", "window", None),
+        (problem.window is not None, "window-forgotten", "the window is left out", "window", None),
         (
             problem.positions == "rope",
             "rope-pairing",
-            f"columns are paired otherwise ({pairing})",
+            f"the columns are paired in the other way ({pairing})",
             "rope_pairing",
             pairing,
         ),
@@ -199,10 +185,7 @@ def _of_a_stack(problem: Problem) -> Iterator[Change]:
 
 
 def _with_gains(problem: Problem, norm: str) -> dict[str, Any]:
-    """Return the fields for another place of normalisations, with the gains that are read there.
-
-    Of four normalisations around two parts, those before a part are the first and the third.
-    """
+    """Return the fields for another place of normalizations, with the gains that are read there."""
     changed: dict[str, Any] = {"norm": norm}
     if (problem.norm, norm) != ("around", "pre"):
         return changed

@@ -47,11 +47,11 @@ LEFT_OUT: dict[type[Operation], tuple[str, str]] = {
     DivideBySqrt: ("scale-none", "they are scaled"),
     Multiply: ("scale-none", "they are scaled"),
     SoftCap: ("cap-forgotten", "they are capped"),
-    Alibi: ("alibi-forgotten", "slope times distance is taken off"),
+    Alibi: ("alibi-forgotten", "slope times distance is subtracted"),
     RelativeBias: ("rel-bias-forgotten", "the relative bias"),
     Mask: ("mask-forgotten", "the mask"),
 }
-"""Operations that may be missing in the normalised scores."""
+"""Operations that may be missing in the normalized scores."""
 OF_SCORES = (Scoring, DivideBySqrt, Multiply, SoftCap, Mask, Alibi, RelativeBias)
 """Operations that compute scores, finished or not."""
 
@@ -96,12 +96,12 @@ def _of_tokens(step: Step, problem: Attention) -> Iterator[Wrong]:
         if other in problem.names and other != plain:
             placed = problem.positions == "sinusoidal" or f"P{other[1:]}" in problem.names
             name = other + tokens.removeprefix(plain) if placed else other
-            says = f"{step.name} is computed from {other} and not from {plain}"
+            says = f"{step.name} is computed from {other}, and not from {plain}"
             yield f"wrong-source:{other}", says, partial(with_others, step, {tokens: name})
 
 
 def of_scores(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield scores of queries and keys that are not rotated, or not normalised."""
+    """Yield scores of queries and keys that are not rotated, or not normalized."""
     if not isinstance(step.operation, Scores):
         return
     by_name = {each.name: each for each in steps}
@@ -113,7 +113,7 @@ def of_scores(step: Step, steps: Plan) -> Iterator[Wrong]:
         is_turned = isinstance(pair[0].operation, Rotate)
         left, right = (each.inputs[0] for each in pair)
         instead = dict(zip(step.inputs, (left, right), strict=True))
-        code, done = ("rope", "rotated") if is_turned else ("norm", "normalised")
+        code, done = ("rope", "rotated") if is_turned else ("norm", "normalized")
         says = f"queries and keys are not {done}"
         yield f"{code}-forgotten", says, partial(with_others, step, instead)
 
@@ -152,7 +152,7 @@ def of_weights(step: Step, steps: Plan) -> Iterator[Wrong]:
         says = f"the weights are those of the scores before {words}"
         yield code, says, partial(with_others, step, earlier)
         if found is Mask:
-            after = "the mask is laid on the weights after the softmax: they no longer sum to 1"
+            after = "the mask is applied to the weights after the softmax: they no longer sum to 1"
             yield "mask-after-softmax", after, partial(_masked_after, step, last.name, earlier)
         last = by_name.get(last.inputs[0], step)
 
@@ -179,7 +179,7 @@ def of_outputs(step: Step, steps: Plan) -> Iterator[Wrong]:
 
 
 def of_skipped(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield a projection of tokens that are not normalised, or not activated, yet."""
+    """Yield a projection of tokens that are not normalized, or not activated, yet."""
     if not isinstance(step.operation, Project):
         return
     tokens = step.inputs[0]
@@ -191,7 +191,7 @@ def of_skipped(step: Step, steps: Plan) -> Iterator[Wrong]:
 
 
 def of_sum(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield a residual sum with the normalised tokens, and positions added before a class token."""
+    """Yield a residual sum with the normalized tokens, and positions added before a class token."""
     if step.operation.name != "Add":
         return
     before = step.inputs[0]
@@ -215,7 +215,8 @@ def _of_positions(step: Step, stacked: Step) -> Iterator[Wrong]:
         return stacked.operation.over(read(token), placed(rows, read))
 
     # without a class token, the first token has the first position
-    says = f"{positions} is added before {token} is put in front: the first row to the first patch"
+    says = f"{positions} is added before {token} is put in front"
+    says += ": the first row goes to the first patch"
     yield "positions-before-class", says, partial(stacked_after, slice(None, -1))
     says = f"{positions} is not added to {token}"
     yield "positions-not-on-class", says, partial(stacked_after, slice(1, None))
@@ -223,14 +224,14 @@ def _of_positions(step: Step, stacked: Step) -> Iterator[Wrong]:
 
 
 def of_normalised(step: Step, operation: Normalise, steps: Plan) -> Iterator[Wrong]:
-    """Yield other tokens, or each feature over the tokens, normalised."""
+    """Yield other tokens, or each feature over the tokens, normalized."""
     tokens = step.inputs[0]
-    says = "each feature is normalised over the tokens, not each token over its features"
+    says = "each feature is normalized over the tokens, not each token over its features"
     yield "mean-over-tokens", says, partial(_over_tokens, step, operation)
     by_name = {each.name: each for each in steps}
     sum_ = by_name.get(tokens)
     for other in sum_.inputs if sum_ and isinstance(sum_.operation, Add) else ():
-        says = f"{other} is normalised, and not {tokens}"
+        says = f"{other} is normalized, and not {tokens}"
 
         def of_other(read: Read, other: str = other) -> Range:
             return _normalised(step, operation, read(other), read)
@@ -239,7 +240,7 @@ def of_normalised(step: Step, operation: Normalise, steps: Plan) -> Iterator[Wro
 
 
 def _normalised(step: Step, operation: Normalise, values: Range, read: Read) -> Range:
-    """Return values normalised by their own mean and variance."""
+    """Return values normalized by their own mean and variance."""
     rest = map(read, step.inputs[2 + operation.is_centred :])
     if not operation.is_centred:
         return operation.over(values, FeatureSquares().over(values), *rest)
@@ -248,7 +249,7 @@ def _normalised(step: Step, operation: Normalise, values: Range, read: Read) -> 
 
 
 def _over_tokens(step: Step, operation: Normalise, read: Read) -> Range:
-    """Return each feature normalised over the tokens, with gain and bias."""
+    """Return each feature normalized over the tokens, with gain and bias."""
     bare = replace(operation, has_gain=False, has_bias=False)
     before = 2 + operation.is_centred
     bare_step = step._replace(inputs=step.inputs[:before])
@@ -311,7 +312,7 @@ def _of_mask(step: Step, steps: Plan) -> Iterator[Wrong]:
         def unmasked(read: Read) -> Range:
             return step.operation.over(Softmax().over(read(masked.inputs[0])), read(dA))
 
-        yield "mask-gradient", f"{says}: the weights are those without it", unmasked
+        yield "mask-gradient", f"{says}: the weights are those without the mask", unmasked
 
 
 def _of_factors(step: Step, steps: Plan) -> Iterator[Wrong]:
@@ -340,7 +341,7 @@ def _of_parts(step: Step) -> Iterator[Wrong]:
         kept = [name for name in names if name != left_out]
         yield f"part-not-added:{left_out}", f"{left_out} is not added", partial(_sum_of, kept)
     for only in names if len(names) > 2 else ():
-        says = f"{only} alone is taken: the gradients of the other ways are not added"
+        says = f"{only} alone is taken: the gradients of the other paths are not added"
         yield f"part-alone:{only}", says, partial(_sum_of, [only])
 
 

@@ -39,7 +39,7 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
         return made and made.map(lambda end: np.where(np.isneginf(end), FILL, end))
 
     yield "mask-inverted", inverted, filled
-    turned = "the mask is turned: rows and columns of it are exchanged"
+    turned = "the mask is transposed"
     yield "mask-turned", turned, partial(masked, lambda forbidden: forbidden.swapaxes(-1, -2))
     zero = "0 is written where a score is forbidden, not -∞"
     yield "mask-zero", zero, partial(_right_with_zeros, step)
@@ -54,7 +54,7 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
         yield "bias-not-added", f"{masks[-1]} is not added", partial(_unbiased, operation, step)
         says = f"{masks[-1]} is subtracted"
         yield "bias-subtracted", says, partial(_biased, operation, step, -1.0)
-        says = f"the scores are multiplied by {masks[-1]}, which should be added to them"
+        says = f"{masks[-1]} is multiplied, not added"
         yield "bias-multiplied", says, partial(_times_bias, operation, step)
         if scale != 1:
             says = f"{masks[-1]} is added before the scores are scaled"

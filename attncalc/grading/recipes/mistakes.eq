@@ -14,7 +14,7 @@
 Project
     bias-forgotten: {b|sum(X[i,a] * W[a,o] for a in d)}  # {b} is left out
     bias-subtracted: {b|sum(X[i,a] * W[a,o] for a in d) - b[0,o]}  # {b} is subtracted
-    bias-multiplied: {b|sum(X[i,a] * W[a,o] for a in d) * b[0,o]}  # the product is multiplied by {b}, to which it should be added
+    bias-multiplied: {b|sum(X[i,a] * W[a,o] for a in d) * b[0,o]}  # {b} is multiplied, not added
     weights-signless: sum(X[i,a] * abs(W[a,o]) for a in d){b| + b[0,o]}  # the minus signs of {W} are left out
     weights-first: {!split|sum(W[i,a] * X[a,o] for a in d){b| + b[0,o]}}  # {W} is multiplied by {X}, and not {X} by {W}
     heads-interleaved: {split|Z[h in heads(Y), i in rows(Y), x in columns(Y)] = Y[(x * heads(Y) + h) // columns(Y),i,(x * heads(Y) + h) % columns(Y)]}  # the heads alternate column by column, and are not side by side
@@ -66,7 +66,7 @@ ConcatScores
     tanh-forgotten: sum(v[0,c] * (sum(Q[i,a] * W[a,c] for a in columns(Q)) + sum(K[j,a] * W[a + columns(Q),c] for a in columns(K)){b| + b[0,c]}) for c in d)  # tanh is left out
     bias-forgotten: {b|sum(v[0,c] * tanh(sum(Q[i,a] * W[a,c] for a in columns(Q)) + sum(K[j,a] * W[a + columns(Q),c] for a in columns(K))) for c in d)}  # {b} is not added
     v_S-forgotten: sum(tanh(sum(Q[i,a] * W[a,c] for a in columns(Q)) + sum(K[j,a] * W[a + columns(Q),c] for a in columns(K)){b| + b[0,c]}) for c in d)  # the numbers that tanh gives are added up: {v} is left out
-    concat-order: sum(v[0,c] * tanh(sum(K[j,a] * W[a,c] for a in columns(K)) + sum(Q[i,a] * W[a + columns(K),c] for a in columns(Q)){b| + b[0,c]}) for c in d)  # {K} is before {Q}, and not behind it
+    concat-order: sum(v[0,c] * tanh(sum(K[j,a] * W[a,c] for a in columns(K)) + sum(Q[i,a] * W[a + columns(K),c] for a in columns(Q)){b| + b[0,c]}) for c in d)  # {K} is before {Q}, and not after it
     score-weights-transposed: sum(v[0,c] * tanh(sum(Q[i,a] * W[c,a] for a in columns(Q)) + sum(K[j,a] * W[c,a + columns(Q)] for a in columns(K)){b| + b[0,c]}) for c in d)  # {W} is transposed
     scores-transposed: Z[j in m, i in n] = S[i,j]  # the scores are transposed
 
@@ -95,7 +95,7 @@ SoftCap
 # Rows of scores to rows of weights
 Softmax
     sink-forgotten: {sink|softmax(S[i,k] for k in m)[j]}  # {sink} are left out of the sum: the weights of each {line} sum to 1
-    sink-no-exp: {sink|softmax((S[i,k] for k in m), log(sink[0,0]))[j]}  # {sink} are added to the sum as they are, and not e to them
+    sink-no-exp: {sink|softmax((S[i,k] for k in m), log(sink[0,0]))[j]}  # {sink} are added to the sum without exp
     softmax-columns: {sink|softmax((S[k,j] for k in n), sink[0,0])[i]}{!sink|softmax(S[k,j] for k in n)[i]}  # each {across} is made to sum to 1, not each {line}
     softmax-whole: exp(S[i,j]) / ({sink|exp(sink[0,0]) + }sum(exp(S[k,l]) for k in n for l in m))  # the whole matrix is made to sum to 1, not each {line}
     no-exp: share({sink|(}S[i,k] for k in m{sink|), sink[0,0]})[j]  # each score is divided by the sum of its {line}: exp is left out
@@ -113,7 +113,7 @@ HardMax
     softmax-columns: hardmax(S[k,j] for k in n)[i]  # each {across} is made to sum to 1, not each {line}
     softmax-whole: 1 if S[i,j] == max(max(S[k,l] for l in m) for k in n) else 0  # the whole matrix is made to sum to 1, not each {line}
 
-# Normalisation
+# Normalization
 FeatureMean
     sum-for-mean: sum(X[i,c] for c in d)  # the features are added, and not divided by their number
     mean-over-tokens: Z[c in d, z in 1] = sum(X[i,c] for i in n) / rows(X)  # the mean is that of each feature over the tokens, not of each token over its features
@@ -121,10 +121,10 @@ FeatureVariance
     variance-other-count: sum((X[i,c] - mu[i,0]) ** 2 for c in d) / (d - 1 + ddof)  # the squares are divided by {sample|d}{!sample|d - 1}
     deviation-for-variance: sqrt(sum((X[i,c] - mu[i,0]) ** 2 for c in d) / (d - ddof))  # the root is taken: that is the standard deviation
     variance-not-divided: sum((X[i,c] - mu[i,0]) ** 2 for c in d)  # the squares are added, and not divided by their number
-    mean-not-subtracted: sum(X[i,c] ** 2 for c in d) / d  # the mean is not taken off before squaring
+    mean-not-subtracted: sum(X[i,c] ** 2 for c in d) / d  # the mean is not subtracted before squaring
     mean-over-tokens: Z[c in d, z in 1] = sum((X[i,c] - sum(X[k,c] for k in n) / rows(X)) ** 2 for i in n) / (rows(X) - ddof)  # the variance is that of each feature over the tokens, not of each token
 FeatureSquares
-    mean-subtracted: sum((X[i,c] - sum(X[i,k] for k in d) / d) ** 2 for c in d) / d  # the mean is taken off before squaring: that is the variance
+    mean-subtracted: sum((X[i,c] - sum(X[i,k] for k in d) / d) ** 2 for c in d) / d  # the mean is subtracted before squaring: that is the variance
 Normalise
     eps-outside: {eps|{inside|{gain|gain[0,c] * }(X[i,c]{mean| - mean[i,0]}) / (sqrt(var[i,0]) + eps){bias| + bias[0,c]}}}  # ε is outside the root
     eps-inside: {eps|{!inside|{gain|gain[0,c] * }(X[i,c]{mean| - mean[i,0]}) / sqrt(var[i,0] + eps){bias| + bias[0,c]}}}  # ε is inside the root
@@ -133,7 +133,7 @@ Normalise
     variance-other-count: {mean|{gain|gain[0,c] * }(X[i,c] - mean[i,0]) / {eps|{inside|sqrt(var[i,0] * columns(X) / (columns(X) - 1) + eps)}{!inside|(sqrt(var[i,0] * columns(X) / (columns(X) - 1)) + eps)}}{!eps|sqrt(var[i,0] * columns(X) / (columns(X) - 1))}{bias| + bias[0,c]}}  # the variance is divided by d - 1
     bias-forgotten: {bias|N[i,c] - bias[0,c]}  # {bias} is not added
     gain-forgotten: {gain|(X[i,c]{mean| - mean[i,0]}) / {eps|{inside|sqrt(var[i,0] + eps)}{!inside|(sqrt(var[i,0]) + eps)}}{!eps|sqrt(var[i,0])}{bias| + bias[0,c]}}  # it is not multiplied by {gain}
-    norm-forgotten: X[i,c]  # {X} is not normalised
+    norm-forgotten: X[i,c]  # {X} is not normalized
 
 # Activations
 ReLU, GELU, GELUtanh, GELUquick, SiLU, Tanh
@@ -145,12 +145,12 @@ GatedReLU, GatedGELU, GatedGELUtanh, GatedGELUquick, GatedSiLU, GatedTanh
 Add
     bias-forgotten: {outputs|a[i,j]}  # {b} is not added
     bias-subtracted: {outputs|a[i,j] - b[i,j]}  # {b} is subtracted
-    bias-multiplied: {outputs|a[i,j] * b[i,j]}  # {a} is multiplied by {b}, which should be added to it
+    bias-multiplied: {outputs|a[i,j] * b[i,j]}  # {b} is multiplied, not added
     positions-forgotten: {positions|a[i,j]}  # {b} is not added
     positions-subtracted: {positions|a[i,j] - b[i,j]}  # {b} is subtracted
-    positions-multiplied: {positions|a[i,j] * b[i,j]}  # {a} is multiplied by {b}, which should be added to it
+    positions-multiplied: {positions|a[i,j] * b[i,j]}  # {b} is multiplied, not added
     residual-forgotten: {residual|b[i,j]}  # {a} is not added
-    residual-subtracted: {residual|a[i,j] - b[i,j]}  # {b} is taken off {a}, to which it should be added
+    residual-subtracted: {residual|a[i,j] - b[i,j]}  # {b} is subtracted from {a}, not added
     part-forgotten: {residual|a[i,j]}{embedded|b[i,j]}  # {residual|{b} is not added to {a}}{embedded|{a} is not added to {b}}
 Concat
     mean-for-concat: Z[i in n, c in w] = sum(X[h,i,c] for h in H) / H  # the heads are averaged, not set side by side
@@ -179,18 +179,18 @@ TokenMean
 # Gradients
 SoftmaxBack, DivideBySumBack
     jacobian-diagonal: A[i,j] * (1 - A[i,j]) * dA[i,j]  # the Jacobian is taken as its diagonal, A(1 - A): the entries beside it are left out
-    softmax-back-forgotten: dA[i,j]  # {dA} is taken as it is: the softmax is not gone back through
+    softmax-back-forgotten: dA[i,j]  # {dA} is used as it is: the derivative of the softmax is left out
     rowsum-axis: A[i,j] * (dA[i,j] - sum(A[k,j] * dA[k,j] for k in n))  # {A} ⊙ {dA} is added along each {across}, not along each {line}
-    rowsum-forgotten: A[i,j] * dA[i,j]  # the sum of {A} ⊙ {dA} along each {line} is not taken off
-    rowsum-unweighted: A[i,j] * (dA[i,j] - sum(dA[i,k] for k in m))  # the sum of {dA} along each {line} is taken off, and not that of {A} ⊙ {dA}
+    rowsum-forgotten: A[i,j] * dA[i,j]  # the sum of {A} ⊙ {dA} along each {line} is not subtracted
+    rowsum-unweighted: A[i,j] * (dA[i,j] - sum(dA[i,k] for k in m))  # the sum of {dA} along each {line} is subtracted, and not that of {A} ⊙ {dA}
 SumTo
     mean-for-sum: Y[i,j] / rows(G)  # the rows of {G} are averaged, and not added
 ReLUBack, GELUBack, GELUtanhBack, GELUquickBack, SiLUBack, TanhBack
     slope-forgotten: {!U|G[i,j]}  # the slope of the activation is left out
 LessOneHot
-    onehot-forgotten: prob[i,j]  # the one-hot target is not taken off
+    onehot-forgotten: prob[i,j]  # the one-hot target is not subtracted
 Difference
-    target-forgotten: a[i,j]  # {b} is not taken off
+    target-forgotten: a[i,j]  # {b} is not subtracted
 Descend
-    step-up: {!heads|{!turned|W[i,j]}{turned|W[j,i]}}{heads|{!turned|W[i,0,j]}{turned|W[j,0,i]}} + rate * G[i,j]  # the gradient is added, not taken off
-    rate-forgotten: {!heads|{!turned|W[i,j]}{turned|W[j,i]}}{heads|{!turned|W[i,0,j]}{turned|W[j,0,i]}} - G[i,j]  # the whole gradient is taken off
+    step-up: {!heads|{!turned|W[i,j]}{turned|W[j,i]}}{heads|{!turned|W[i,0,j]}{turned|W[j,0,i]}} + rate * G[i,j]  # the gradient is added, not subtracted
+    rate-forgotten: {!heads|{!turned|W[i,j]}{turned|W[j,i]}}{heads|{!turned|W[i,0,j]}{turned|W[j,0,i]}} - G[i,j]  # the whole gradient is subtracted: the learning rate is left out

@@ -59,7 +59,7 @@ def _of_row_sum(A: str, dA: str, decimals: int) -> Iterator[Wrong]:
     """Yield gradients of scores with rounded sums of A ⊙ dA, and with rounded differences, too."""
     for digits in dict.fromkeys((decimals, *range(2, FINEST + 1))):
         for code, cuts_rest in (("rowsum-rounded", False), ("difference-rounded", True)):
-            also = ", and what they leave of dA" if cuts_rest else ""
+            also = ", and so is dA minus these sums" if cuts_rest else ""
             says = f"the sums of A ⊙ dA are rounded to {digits} decimals{also}"
             cut = partial(_less_rounded_sum, A, dA, _to(digits), cuts_rest)
             yield f"{code}:{digits}", says, cut
@@ -152,7 +152,7 @@ def _summing_to_1(step: Step, cut: Cut, read: Read) -> Range:
 
 
 def _rounded_powers(scores: str, digits: int, shifted: bool) -> Wrong:
-    after = " after the largest score is taken off" if shifted else ""
+    after = " after the largest score is subtracted," if shifted else ""
     says = f"the powers of e are rounded to {digits} decimals{after} before they are divided"
     code = f"exp-rounded:{digits}{'-shifted' if shifted else ''}"
     return code, says, partial(_divided, scores, _to(digits), shifted, 1.0)

@@ -90,7 +90,7 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
     first, *own = step.inputs
     yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
     if operation.scaling is not None:
-        says = "the frequencies are not slowed down: rope_scaling is left out"
+        says = "rope_scaling is left out"
         yield "rope-unscaled", says, partial(_otherwise, step, scaling=None)
     if own:
         says = f"the frequencies are those of the base, and not {own[0]}"
@@ -99,15 +99,15 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
         says = f"all {problem.d_k} columns are rotated, and not the first {operation.dims} alone"
         yield "rope-all-columns", says, partial(_otherwise, step, dims=None)
     other = "interleaved" if operation.pairing == "halves" else "halves"
-    says = f"the columns are paired otherwise ({other})"
+    says = f"the columns are paired in the other way ({other})"
     yield "rope-pairing", says, partial(_otherwise, step, pairing=other)
-    says = "the columns are rotated the other way round: its sines have the other sign"
+    says = "the columns are rotated in the opposite direction: the sines have the wrong sign"
     yield "rope-sign", says, partial(_turned_back, step, operation)
     for base in OTHER_BASES:
         if not own and base != operation.base:
             says = f"the base of the angles is {as_written(base)}, not {as_written(operation.base)}"
             yield "rope-base", says, partial(_otherwise, step, base=base)
-    says = "places are counted from one more"
+    says = "places start one too high"
     yield "rope-offset", says, partial(_otherwise, step, offset=operation.offset + 1)
     if operation.offset != problem.rope_offset:
         of_keys = problem.rope_places[1]
@@ -134,12 +134,12 @@ def _of_alibi(step: Step, operation: Alibi, problem: Attention) -> Iterator[Wron
         slopes = read(own[0]).low if own else of_paper
         return operation.over(read(scores), Range.at(change(slopes)))
 
-    says = "slope times distance is not taken off the scores"
+    says = "slope times distance is not subtracted from the scores"
     yield "alibi-forgotten", says, lambda read: read(scores)
-    says = "slope times distance is added to the scores, and not taken off"
+    says = "slope times distance is added to the scores, not subtracted"
     yield "alibi-added", says, partial(with_slopes, np.negative)
     if scale != 1:
-        says = "slope times distance is taken off before the scores are scaled"
+        says = "slope times distance is subtracted before the scores are scaled"
         yield "alibi-before-scale", says, partial(with_slopes, lambda slopes: slopes * scale)
     if operation.heads > 1:
         says = "the slopes of the heads are in reverse order"
@@ -165,18 +165,17 @@ def _of_relative(step: Step, operation: RelativeBias, problem: Attention) -> Ite
         says = f"{table} is added before the scores are scaled"
         yield "rel-bias-before-scale", says, partial(times_table, scale)
     if operation.both_ways:
-        says = "keys behind a query are in the first bucket, and have none of their own"
+        says = "all keys after a query share the first bucket"
         yield "rel-bias-one-way", says, partial(_otherwise, step, both_ways=False)
     elif operation.buckets % 2 == 0 and operation.buckets > 2:
-        says = "half of the buckets are kept for keys behind a query"
+        says = "half of the buckets are kept for keys after a query"
         yield "rel-bias-both-ways", says, partial(_otherwise, step, both_ways=True)
 
 
 def _of_window(step: Step, window: int) -> Iterator[Wrong]:
     """Yield a window of one key more or less, and none."""
     for width in (window + 1, window - 1) if window > 1 else (window + 1,):
-        keys = "one key" if width == 1 else f"{width} keys"
-        says = f"the window is off by one: each query sees {keys}, not {window}"
+        says = f"the window is off by one: its width is {width}, not {window}"
         yield "window-off", says, partial(_otherwise, step, window=width)
     says = "the window is left out: each query sees all keys up to its own place"
     yield "window-forgotten", says, partial(_otherwise, step, window=None)
@@ -202,7 +201,7 @@ def _of_patches(step: Step, operation: Patches) -> Iterator[Wrong]:
         yield f"patches-{code}", says, partial(_otherwise, step, order=order)
     says = "patches are counted down the image first"
     yield "patches-down-first", says, partial(_otherwise, step, down_first=True)
-    says = "rows of the image are cut into lengths, and not the image into patches"
+    says = "the image is reshaped row by row, not cut into patches"
 
     def in_lengths(read: Read) -> Range:
         shape = done_right(step, read).low.shape

@@ -123,10 +123,9 @@ class AttentionFields:
         is_open=True,
     )
     rounding: str = choice(
-        DISPLAY,
-        EACH_STEP,
-        says="Round what is shown (display) or every step (each-step).",
-        panel=CONVENTIONS,
+        f"{DISPLAY} {EACH_STEP}",
+        "Round what is shown (display) or every step (each-step).",
+        CONVENTIONS,
     )
     decimals: int = setting(
         2,
@@ -136,10 +135,9 @@ class AttentionFields:
         short="-d",
     )
     language: str = choice(
-        "en",
-        *("de", "fr", "es", "pt", "zh", "ja"),
-        says="Language of pages and markings: en, de, fr, es, pt, zh or ja.",
-        panel=CONVENTIONS,
+        "en de fr es pt zh ja",
+        "Language of pages and markings: en, de, fr, es, pt, zh or ja.",
+        CONVENTIONS,
     )
     asked: Any = setting(
         None,
@@ -152,30 +150,18 @@ class AttentionFields:
         None, Whole(1, 10_000), "Number of heads, side by side in the weights.", KINDS
     )
     combine: str = choice(
-        "concat",
-        "mean",
-        says="concat or mean: how the heads are combined.",
-        panel=KINDS,
+        "concat mean",
+        "concat or mean: how the heads are combined.",
+        KINDS,
         needs="an attention with values (V, or W_V)",
     )
     causal: bool = setting(
-        False,
-        yes_or_no,
-        "Mask keys after the query's position.",
-        KINDS,
-        in_decoder=True,
+        False, yes_or_no, "Mask keys after the query's position.", KINDS, in_decoder=True
     )
     causal_alignment: str = choice(
-        "top-left",
-        "bottom-right",
-        says="top-left, or bottom-right: queries are the last tokens.",
-        panel=KINDS,
+        "top-left bottom-right", "top-left, or bottom-right: queries are the last tokens.", KINDS
     )
-    score: str = choice(
-        *SCORES,
-        says="dot, general, additive, concat or distance.",
-        panel=KINDS,
-    )
+    score: str = choice(" ".join(SCORES), "dot, general, additive, concat or distance.", KINDS)
     window: int | None = setting(
         None, Whole(1, 10**15), "Sliding window: keys per query, up to its position.", KINDS
     )
@@ -204,12 +190,9 @@ class AttentionFields:
         None, positive, "Cap each score s at this value c: c tanh(s / c).", KINDS
     )
     qk_norm: str = choice(
-        "none",
-        "rms",
-        "layer",
-        "rms-all",
-        says="rms or layer: normalize queries and keys per head; rms-all.",
-        panel=KINDS,
+        "none rms layer rms-all",
+        "rms or layer: normalize queries and keys per head; rms-all.",
+        KINDS,
     )
     qk_eps: Any = setting(
         None,
@@ -219,18 +202,12 @@ class AttentionFields:
         needs="qk_norm rms, layer or rms-all",
     )
     normalizer: str = choice(
-        "softmax",
-        "hardmax",
-        "sum",
-        says="softmax, hardmax or sum: turns scores into weights.",
-        panel=KINDS,
+        "softmax hardmax sum", "softmax, hardmax or sum: turns scores into weights.", KINDS
     )
     positions: str = choice(
-        "none",
-        "sinusoidal",
-        "rope",
-        says="sinusoidal (added to X), rope (rotates Q, K) or none.",
-        panel=KINDS,
+        "none sinusoidal rope",
+        "sinusoidal (added to X), rope (rotates Q, K) or none.",
+        KINDS,
         needs="tokens to add them to, before all layers, or an attention for rope",
     )
     positions_base: Any = setting(
@@ -248,11 +225,7 @@ class AttentionFields:
         needs="positions rope, and no rope_frequencies",
     )
     rope_offset: Any = setting(
-        Fraction(0),
-        number,
-        "RoPE position of the first token.",
-        KINDS,
-        needs="positions rope",
+        Fraction(0), number, "RoPE position of the first token.", KINDS, needs="positions rope"
     )
     rope_query_offset: Any = setting(
         None,
@@ -262,10 +235,9 @@ class AttentionFields:
         needs="positions rope",
     )
     rope_pairing: str = choice(
-        "halves",
-        "interleaved",
-        says="halves or interleaved: column pairs that RoPE rotates.",
-        panel=KINDS,
+        "halves interleaved",
+        "halves or interleaved: column pairs that RoPE rotates.",
+        KINDS,
         needs="positions rope",
     )
     rope_dims: int | None = setting(
@@ -292,14 +264,8 @@ class AttentionFields:
         needs="positions rope",
     )
     layout: str = choice(
-        "rows",
-        "columns",
-        says="rows, or columns: tokens are columns, Q = W_Q X.",
-        panel=CONVENTIONS,
+        "rows columns", "rows, or columns: tokens are columns, Q = W_Q X.", CONVENTIONS
     )
     weights_layout: str = choice(
-        "in-out",
-        "torch",
-        says="in-out, or torch: weights are stored as (out, in).",
-        panel=CONVENTIONS,
+        "in-out torch", "in-out, or torch: weights are stored as (out, in).", CONVENTIONS
     )

@@ -27,16 +27,10 @@ TAKES = "an object with rope_type linear or llama3 and its parameters, or text: 
 def read_rope_scaling(given: Any) -> "RopeScaling | None":
     """Read the scaling of RoPE frequencies, in the form of Hugging Face's configurations.
 
-    Raises
-    ------
-    InputError
-        For an unknown type, and for missing, unknown or inconsistent numbers; the text has no name
-        of the field.
-    ValueError
-        For a value that is neither an object nor a text.
+    Raises InputError for an unknown type, and for missing, unknown or inconsistent numbers; the
+    text has no name of the field. Raises ValueError for a value that is neither an object nor a
+    text.
 
-    Examples
-    --------
     >>> read_rope_scaling({"rope_type": "linear", "factor": 4}).factor
     Fraction(4, 1)
     >>> read_rope_scaling("linear factor=4") == read_rope_scaling({"type": "linear", "factor": 4})

@@ -18,13 +18,7 @@ _MADE_OF = (
 
 
 def check_score(problem: Attention) -> None:
-    """Check that a score has the matrices of its kind, and none of another's.
-
-    Raises
-    ------
-    InputError
-        With a message that names missing matrices, or matrices that no step reads.
-    """
+    """Check that a score has the matrices of its kind, and none of another's."""
     needed, _ = OF_SCORE[problem.score]
     for name in problem.those_given("W_S", "W_Sq", "W_Sk", "v_S", "b_S"):
         if name not in problem.of_score:
@@ -41,13 +35,7 @@ def check_score(problem: Attention) -> None:
 
 
 def check_start(problem: Attention) -> None:
-    """Check that every matrix with given scores or weights is read by a step.
-
-    Raises
-    ------
-    InputError
-        If a matrix is not read; the message names it.
-    """
+    """Check that every matrix with given scores or weights is read by a step."""
     start = problem.start
     if not start:
         return

@@ -57,8 +57,8 @@ TITLES: dict[str, str] = {
     "var_K": "variance of each key",
     "ms_Q": "mean square of each query",
     "ms_K": "mean square of each key",
-    "Q_norm": "normalised queries",
-    "K_norm": "normalised keys",
+    "Q_norm": "normalized queries",
+    "K_norm": "normalized keys",
     "Q_rot": "rotated queries",
     "K_rot": "rotated keys",
     "Q_S": "queries as scores take them",
@@ -176,7 +176,7 @@ def _all(attention: Attention, name: str) -> str:
 
 
 def _of_one_size(attention: Attention) -> Iterator[Step]:
-    """Normalise each head's queries and keys over their features, before they are rotated."""
+    """Normalize each head's queries and keys over their features, before they are rotated."""
     if attention.qk_norm == "none":
         return
     yield from _normalised_rows(attention, "Q", _own(attention, "Q"), "query", "queries")
@@ -186,7 +186,7 @@ def _of_one_size(attention: Attention) -> Iterator[Step]:
 def _normalised_rows(
     attention: Attention, name: str, source: str, of: str, axis: Axis
 ) -> Iterator[Step]:
-    """Return the steps that normalise each row of a head's queries or keys, by Q or K."""
+    """Return the steps that normalize each row of a head's queries or keys, by Q or K."""
     own = attention.those_given(f"gamma_{name}", f"beta_{name}")
     normalise = Normalise(
         attention.norm_eps,
@@ -263,7 +263,7 @@ def _may_leave_dust(attention: Attention) -> bool:
 
 
 def _normalised(attention: Attention) -> Iterator[Step]:
-    """Go from scores to weights: scaled, capped, masked, normalised."""
+    """Go from scores to weights: scaled, capped, masked, normalized."""
     if attention.start == "A":
         yield Step(
             "A", "attention weights, as given", Given(), ("A",), "queries", "keys", "weights"

@@ -21,8 +21,6 @@ _OF_A_LAYER = re.compile(r"(?:R|N|F|mu|var|ms)_\d|G")
 def gradient_name(name: str) -> str:
     """Return the name of the gradient of a matrix.
 
-    Examples
-    --------
     >>> gradient_name("W_Q"), gradient_name("1.self.Q")
     ('dW_Q', '1.self.dQ')
     """
@@ -33,8 +31,6 @@ def gradient_name(name: str) -> str:
 def part_name(name: str, by: str) -> str:
     """Return the name of the part of a gradient that comes through one step.
 
-    Examples
-    --------
     >>> part_name("X", "Q"), part_name("X2", "1.cross.K"), part_name("2.R_1", "Y")
     ('dX_Q', '1.cross.dX2_K', '2.dR_1_Y')
     """
@@ -45,8 +41,6 @@ def part_name(name: str, by: str) -> str:
 def title_of(name: str, made: Mapping[str, Step], by: str = "") -> str:
     """Return the title of a gradient.
 
-    Examples
-    --------
     >>> title_of("W_Q", {}), title_of("X", {}, "Q")
     ('gradient of W_Q', 'gradient of X, by way of Q')
     """
@@ -55,15 +49,7 @@ def title_of(name: str, made: Mapping[str, Step], by: str = "") -> str:
 
 
 class Gradient(NamedTuple):
-    """The matrix that a gradient belongs to, by its full name, and the step it comes through.
-
-    Parameters
-    ----------
-    of
-        The matrix.
-    by
-        The step, where it is only a part; "" for the whole gradient.
-    """
+    """The matrix that a gradient belongs to, and the step it comes through; "" for all of it."""
 
     of: str
     by: str = ""
@@ -75,8 +61,6 @@ def gradient_from(name: str) -> Gradient | None:
 
     The last outputs, Y, belong to their layer: a part that passes through them is one by 2.Y.
 
-    Examples
-    --------
     >>> gradient_from("2.dY_Q"), gradient_from("1.cross.dN_1_Q").of, gradient_from("2.dR_1_Y").of
     (Gradient(of='1.Y', by='2.Q'), '1.N_1', '2.R_1')
     >>> gradient_from("1.dW_Q"), gradient_from("dX_Q"), gradient_from("dX_P").of
@@ -114,8 +98,6 @@ def _read(of: str, by: str, prefix: str) -> str:
 def given_matrix_of(name: str) -> str:
     """Return which matrix a step is a gradient of, or the new value of; "" for any other step.
 
-    Examples
-    --------
     >>> given_matrix_of("1.dW_Q"), given_matrix_of("W_Q_new"), given_matrix_of("Q")
     ('1.W_Q', 'W_Q', '')
     """
@@ -128,8 +110,6 @@ def given_matrix_of(name: str) -> str:
 def is_of_the_way_back(name: str) -> bool:
     """Return whether a step is a gradient, the loss, or follows a step of gradient descent.
 
-    Examples
-    --------
     >>> is_of_the_way_back("dQ"), is_of_the_way_back("Q_new"), is_of_the_way_back("Q")
     (True, True, False)
     """

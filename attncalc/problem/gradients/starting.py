@@ -20,18 +20,10 @@ LOSS_TITLE = "what is made small"
 class Start(NamedTuple):
     """The loss, and the upstream gradient.
 
-    Parameters
-    ----------
-    of
-        The matrix whose gradient is known first.
-    gradient
-        The name of that gradient.
-    loss
-        The step that makes L.
-    steps
-        The steps that make the gradient, and L where it is shown.
-    says
-        The definition of L, as text.
+    of: the matrix whose gradient is known first.
+    loss: the step that makes L.
+    steps: the steps that make the gradient, and L where it is shown.
+    says: the definition of L, as text.
     """
 
     of: str
@@ -42,13 +34,7 @@ class Start(NamedTuple):
 
 
 def started(problem: Scope, calculation: Calculation, shapes: Mapping[str, Shape]) -> Start:
-    """Return the loss, and the upstream gradient.
-
-    Raises
-    ------
-    InputError, ShapeError
-        If more than one start is given, or one that does not fit the outputs.
-    """
+    """Return the loss, and the upstream gradient."""
     given = problem.those_given("dO", "dY", "dlogits", "target", "target_ids")
     if len(given) > 1:
         both = " and ".join(given)

@@ -43,13 +43,7 @@ class _Use(NamedTuple):
 
 
 def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
-    """Return a calculation followed by the gradients of all given matrices.
-
-    Raises
-    ------
-    InputError, ShapeError
-        If a step has no gradient, or the gradient that is given does not fit.
-    """
+    """Return a calculation followed by the gradients of all given matrices."""
     _refuse_long(problem, calculation)
     shapes: dict[str, Shape] = {name: each.shape for name, each in problem.given.items()}
     for step in calculation.steps:
@@ -90,19 +84,7 @@ def _told_with(forward: Plan, steps: list[Step]) -> dict[str, str]:
 
 
 class _WayBack:
-    """The chain rule, from the gradient it starts with to all given matrices.
-
-    Parameters
-    ----------
-    problem
-        What is given.
-    forward
-        The forward steps.
-    shapes
-        The shape of every matrix, by name.
-    start
-        The gradient to start with.
-    """
+    """The chain rule through the forward steps, from the first gradient to all given matrices."""
 
     def __init__(
         self, problem: Scope, forward: Plan, shapes: Mapping[str, Shape], start: Start
@@ -166,10 +148,7 @@ class _WayBack:
     def _through_rows(
         self, by: Step, parts: Mapping[str, list[str]], known: dict[str, str]
     ) -> Iterator[Step]:
-        """Yield the gradients of steps that are computed row by row together, from the last row on.
-
-        Each is that of all parts that arrive at it, with what comes back from later rows.
-        """
+        """Yield the gradients of steps that are computed together, from the last row on."""
         names = {
             name: part_name(name, name) if name == self._start.of else gradient_name(name)
             for name in by.rows_of
@@ -228,10 +207,7 @@ class _WayBack:
 def _uses(
     problem: Scope, forward: Plan, shapes: Mapping[str, Shape], end: str
 ) -> dict[str, list[_Use]]:
-    """Return, by the step that reads them, the matrices whose gradient is required.
-
-    Of steps up to `end`, those alone that lead there.
-    """
+    """Return, by the steps up to `end` that read them, matrices whose gradient is required."""
     wanted = {name for name in problem.given if role_of(name) not in NO_GRADIENT}
     uses: dict[str, list[_Use]] = {}
     rows_of = {step.name: step.rows_of for step in forward}
@@ -291,13 +267,7 @@ def new_name(name: str) -> str:
 def steps_of_descent(
     problem: Scope, forward: Plan, start: Start, leaves: list[str], shapes: Mapping[str, Shape]
 ) -> Iterator[Step]:
-    """Yield the new weights, all that follows from them, L after the step, and how far it fell.
-
-    Raises
-    ------
-    InputError
-        If there are no weights to change.
-    """
+    """Yield the new weights, all that follows from them, L after the step, and how far it fell."""
     own = problem.more or ()
     learned = [name for name in leaves if role_of(name) in LEARNED or name in own]
     if not learned:

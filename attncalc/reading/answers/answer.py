@@ -138,7 +138,7 @@ class WrittenConnection(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """Numbers of an answer that belong to nothing recognised in it.
+    """Numbers of an answer that belong to nothing recognized in it.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class Answer:
     faults
         The parts that cannot be read, with their place.
     unread
-        The numbers that belong to nothing recognised.
+        The numbers that belong to nothing recognized.
     remarks
         Notes about the reading: a guess, a correction, a copying error.
     taken

@@ -208,7 +208,7 @@ def _is_head_of(heading: str, name: str) -> bool:
 def _heading(row: Row, *, may_be_padded: bool) -> str:
     """Return the name that a line gives to the rows below it, or "".
 
-    Spreadsheets pad it with empty cells; among labelled rows, an empty row looks the same.
+    Spreadsheets pad it with empty cells; among labeled rows, an empty row looks the same.
     """
     name = row.cells[0].rstrip(":")
     if len(row.cells) == 1:

@@ -192,7 +192,7 @@ def _word(word: str) -> Lexeme:
 
 
 def _in_place(found: list[Lexeme], i: int) -> Lexeme:
-    """Return a word with the meaning that its neighbours imply."""
+    """Return a word with the meaning that its neighbors imply."""
     each = found[i]
     before = found[i - 1].kind if i else "end"
     after = found[i + 1].kind if i + 1 < len(found) else "end"

@@ -56,7 +56,7 @@ MOST_COUNTED = 3
 ONE = 0.011
 """The largest rounding error of a weight in a sum."""
 MOST_WINDOWS = 6
-"""The largest number of repetitions of a step that are recognised."""
+"""The largest number of repetitions of a step that are recognized."""
 LONGEST_HEADING = 60
 LIKE_WORK = ("a line of work", "a line of a program")
 MOST_ROWS = 100

@@ -1,24 +1,27 @@
 """Counts of a model from its config alone: the matrices of its family, and what a pass takes."""
 
 from collections import Counter
+from typing import NamedTuple
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.problem.fields import DECODER
-from attncalc.reading.models.families import families_of
+from attncalc.reading.models.families import Distances, distances, families_of
 from attncalc.reading.models.family import CLASSES, MASKED, NEXT, POOLED, Family, Head, check_config
 from attncalc.reading.models.folder import Config
 from attncalc.studies.counting import MOST, Count, Load, visible
 
 USUAL_TOKENS = 1024
-_NOT_COUNTED = ("SigLIP vision", "ModernBERT", "Llama 4", "DeBERTa-v3", "wav2vec 2.0")
-"""Titles of families with parts that are not counted: a pooling attention, a layer without norm."""
 MOST_LAYERS = 100_000
 _WIDTHS = {"qwen3": 128, "gemma2": 256}
 """The width of a head, if the config has none; that of others follows from the heads."""
+_STEPS_OF_EXPERTS = ("interleave_moe_layer_step", "decoder_sparse_step")
+"""The keys of the number of layers from one with experts to the next."""
+_NORMS = {"around": 4, "pre-second": 1}
+"""The number of normalizations of a layer by its place; 2 for others, 3 with cross-attention."""
 _SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
 """The width of a shared expert, of which the first has a share of its own for each token."""
-_UNTIED = ("llama", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
+_UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
 
 
@@ -42,12 +45,20 @@ def count_config(config: Config, load: Load) -> Count:
     if families and config.says(families[0].inside):
         what = f"a config of one of its towers, such as {families[0].types[-1]},"
         raise config.wrong("model_type", config.get("model_type"), what)
-    if not families or families[0].title in _NOT_COUNTED:
+    if not families:
         raise config.wrong("model_type", config.get("model_type"), "a family that attncalc counts")
     family = families[0]
     config = family.own_config(config)
     check_config(config, family.asks, family.title)
     return _Counting(config, family, load).count()
+
+
+class _Kind(NamedTuple):
+    """What differs among layers: the window, whether there are experts, and the normalization."""
+
+    window: int | None
+    is_routed: bool
+    norm: str
 
 
 class _Counting:
@@ -127,32 +138,37 @@ class _Counting:
             raise InputError(f"{self.config.place}: a size of {size:.0e}: at most {MOST:,}")
         return size
 
+    def _sizes(self, key: str) -> list[int]:
+        found = self.config.get(key)
+        if not isinstance(found, list) or not all(type(each) is int and each > 0 for each in found):
+            raise self.config.wrong(key, found, "a list of whole numbers from 1")
+        return found
+
     def _side(self, family: Family) -> None:
-        """Add an encoder or a decoder: its embedding, its layers and its last normalisation."""
+        """Add an encoder or a decoder: its embedding, its layers and its last normalization."""
         side = str(family.fixed["block"])
         own, dot = (f"{side} ", f"{side}.") if self.family.decoder else ("", "")
         heads = family.said["heads"](self.config, 0)
         self.part, self.layers = f"{own}embedding", 0
         if family.tokens and (family is self.family or not self.family.tokens):
             self._add("parameters", "W_E", self._size("vocab_size"), self.e)
-        for number, (name, stride) in enumerate(family.convolutions):
-            ins, rows = self.d if number else self._size("num_mel_bins"), self.n * (3 - stride)
-            self._project(name.rpartition(".")[2], 3 * ins, self.d, rows, bias=True)
-        for name in family.begins:
+        self._convolve(family)
+        for name in family.present(self.config, family.begins):
             self._begin(family, name, dot)
         if self.config.is_so("use_mask_token", False):
             self._vectors("mask_token")
         if self.e != self.d or "{}" not in family.layers[0]:
             self._project("in", self.e, self.d, bias=True)
-        for name in family.shared:
-            buckets = self._size("relative_attention_num_buckets", default=32)
-            self._add("parameters", dot + name.rpartition(".")[2], buckets, heads)
-        for (window, is_routed), count in self._kinds(family).items():
-            kinds = f"window {window}" if window else "", "experts" if is_routed else ""
+        far = distances(self.config) if "E_rel" in family.shared else None
+        self._of_all_layers(family, heads, far, dot)
+        for kind, count in self._kinds(family).items():
+            kinds = f"window {kind.window}" if kind.window else "", "experts" * kind.is_routed
             self.part, self.layers = ", ".join(filter(None, (f"{own}layers", *kinds))), count
-            self._layer(family, heads, window, is_routed=is_routed)
+            self._layer(family, heads, kind)
+            if far:
+                self._distances(far, heads)
         self.part, self.layers = f"{own}end", 0
-        self._vectors(*family.ends)
+        self._vectors(*family.present(self.config, family.ends))
 
     def _begin(self, family: Family, name: str, dot: str) -> None:
         """Add a tensor that precedes the layers of a side."""
@@ -184,33 +200,42 @@ class _Counting:
         is_there = "more_tokens" in family.begins
         return self._size("num_register_tokens", default=1) if is_there else 0
 
-    def _kinds(self, family: Family) -> dict[tuple[int | None, bool], int]:
-        """Return how many layers have each window, with or without routed experts."""
-        count, window = family.count(self.config, 0), family.said.get("window")
+    def _kinds(self, family: Family) -> dict["_Kind", int]:
+        """Return how many layers there are of each kind."""
+        count = family.count(self.config, 0)
         if count > MOST_LAYERS:
             raise InputError(f"{self.config.place}: {count:,} layers: at most {MOST_LAYERS:,}")
-        return Counter(
-            (window(self.config, layer) if window else None, self._is_routed(family, layer))
-            for layer in range(count)
-        )
+
+        def kind_of(layer: int) -> _Kind:
+            reach = family.setting("reach", self.config, layer)
+            window = 2 * reach + 1 if reach else family.setting("window", self.config, layer)
+            norm = family.setting("norm", self.config, layer) or "pre"
+            return _Kind(window, self._is_routed(family, layer), norm)
+
+        return Counter(map(kind_of, range(count)))
 
     def _is_routed(self, family: Family, layer: int) -> bool:
         """Return whether a layer has experts: not in the first ones, and not in those listed."""
         if "top_k" not in family.said:
             return False
-        every = self.config.count("decoder_sparse_step", 1)
+        every = next(filter(self.config.says, _STEPS_OF_EXPERTS), _STEPS_OF_EXPERTS[0])
         listed = self.config.get("mlp_only_layers", None) or ()
+        if (routed := self.config.get("moe_layers", None)) is not None:
+            return layer in routed
         dense = self.config.whole("first_k_dense_replace", 0)
-        return layer >= dense and layer not in listed and (layer + 1) % every == 0
+        is_turn = (layer + 1) % self.config.count(every, 1) == 0
+        return layer >= dense and layer not in listed and is_turn
 
-    def _layer(self, family: Family, heads: int, window: int | None, *, is_routed: bool) -> None:
+    def _layer(self, family: Family, heads: int, kind: "_Kind") -> None:
         fixed, biases, n = family.fixed, family.biases(self.config, 0), self.n
-        hidden = n * n - visible(n, n, window) if fixed.get("causal") else 0
+        is_masked = fixed.get("causal") or ("reach" in family.said and kind.window)
+        first = 1 if fixed.get("causal") else (kind.window or 1) // 2 + 1
+        hidden = n * n - visible(n, n, kind.window, first) if is_masked else 0
         if self.config.says("kv_lora_rank"):
             self._latent(heads, hidden)
         else:
             width = self._width(heads)
-            cached = min(n, window or n) if fixed["block"] == DECODER else 0
+            cached = min(n, kind.window or n) if fixed["block"] == DECODER else 0
             kv = family.key_heads(self.config, 0) or heads
             self._attention("", (heads, kv, width), biases, hidden, cached)
             if family.sides:
@@ -218,17 +243,79 @@ class _Counting:
             self._of_one_size(family, (heads, kv, width))
             if "sinks" in family.own.values():
                 self._vectors("sinks", width=heads)
-        norms = 4 if fixed["norm"] == "around" else 3 if family.sides else 2
+        norms = _NORMS.get(kind.norm, 3 if family.sides else 2)
         norms = 1 if family.setting("parallel", self.config) == "shared" else norms
-        kinds = _gain_and_bias(family, fixed["normalization"])
+        kinds = self._gain_and_bias(family, fixed["normalization"])
         self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
         self._vectors(*(name for name in family.own.values() if name.startswith("lambda")))
         is_gated = family.is_gated(self.config, 0)
-        if not is_routed:
-            inner = self._inner(family)
-            self._feed_forward("", inner, biases, is_gated=is_gated)
+        if not kind.is_routed:
+            self._feed_forward("", self._inner(family), biases, is_gated=is_gated)
             return
         self._experts(family, biases, is_gated=is_gated)
+
+    def _distances(self, far: Distances, heads: int) -> None:
+        """Add the scores of distances of DeBERTa, for every row of their table."""
+        is_first = self.config.get("model_type") == "deberta"
+        rows = 2 * (min(far.span, self.n) if is_first else far.span)
+        for name in far.kinds:
+            if far.is_shared:
+                self._step(f"{name}_rel", (rows, self.d, self.d), (rows, self.d))
+            else:
+                is_biased = name == "Q" or not is_first
+                own = f"pos{name}", self.d, self.d, rows
+                self._project(*own, bias=is_biased, step=f"{name}_rel")
+            other = "QK"[name == "Q"]
+            width = self.d // heads
+            self._step(f"{other} · {name}_rel", (heads, self.n, rows, width), (heads, self.n, rows))
+
+    def _of_all_layers(self, family: Family, heads: int, far: Distances | None, dot: str) -> None:
+        """Add the tensors that all layers share: biases of distances, or embeddings of these."""
+        for name in (name.rpartition(".")[2] for name in family.shared):
+            if name == "rel_bias":
+                buckets = self._size("relative_attention_num_buckets", default=32)
+                self._add("parameters", f"{dot}{name}", buckets, heads)
+            elif far is not None and name == "E_rel":
+                self._add("parameters", name, 2 * far.span, self.d)
+            elif far is not None and far.is_normed:
+                self._vectors(name)
+
+    def _convolve(self, family: Family) -> None:
+        """Add the convolutions before the layers of Whisper, or of wav2vec 2.0."""
+        if family.widens and family.convolutions:
+            self._features()
+            return
+        for number, (name, stride) in enumerate(family.convolutions):
+            ins, rows = self.d if number else self._size("num_mel_bins"), self.n * (3 - stride)
+            self._project(name.rpartition(".")[2], 3 * ins, self.d, rows, bias=True)
+
+    def _features(self) -> None:
+        """Add the convolutions of audio before wav2vec 2.0, for the frames that they give."""
+        keys = "conv_dim", "conv_kernel", "conv_stride"
+        dims, kernels, strides = map(self._sizes, keys)
+        if not len(dims) == len(kernels) == len(strides):
+            raise self.config.wrong(keys[0], dims, "as many numbers as of the other two conv_ keys")
+        rows = [self.n]
+        for kernel, stride in zip(kernels[:0:-1], strides[:0:-1], strict=True):
+            rows.insert(0, (rows[0] - 1) * stride + kernel)
+        norms = 1 if self.config.get("feat_extract_norm", "group") == "group" else len(dims)
+        for at, (ins, outs) in enumerate(zip([1, *dims], dims, strict=False)):
+            sizes = ins * kernels[at], outs, rows[at]
+            self._project(f"conv{at}", *sizes, bias=self.config.is_so("conv_bias", False))
+            if at < norms:
+                self._vectors(f"gamma_conv{at}", f"beta_conv{at}", width=outs)
+        self._vectors("gamma_in", "beta_in", width=dims[-1])
+        self._project("in", dims[-1], self.d, bias=True)
+        if any(self.config.number(f"mask_{each}_prob", 0) for each in ("time", "feature")):
+            self._vectors("masked_frame")
+        places = "num_conv_pos_embeddings", "num_conv_pos_embedding_groups"
+        kernel, groups = map(self._size, places)
+        self._vectors("lengths_P", width=kernel)
+        even = 1 - kernel % 2  # one result more, which is left out
+        self._add("parameters", "W_P", self.d, self.d // groups, kernel)
+        self._vectors("b_P")
+        work = self.n + even, self.d, self.d // groups, kernel
+        self._step("P", work, (self.n, self.d))
 
     def _experts(self, family: Family, biases: str, *, is_gated: bool) -> None:
         """Add a router, experts and a shared expert."""
@@ -250,7 +337,13 @@ class _Counting:
     def _inner(self, family: Family) -> int:
         """Return the width of the feed-forward part; DINOv2 has a ratio."""
         if not self.config.says("mlp_ratio"):
-            keys = "intermediate_size", "d_ff", "n_inner", "ffn_hidden_size"
+            keys = (
+                "intermediate_size_mlp",
+                "intermediate_size",
+                "d_ff",
+                "n_inner",
+                "ffn_hidden_size",
+            )
             return self._size(f"{family.fixed['block']}_ffn_dim", *keys, default=4 * self.d)
         inner = int(self.d * self.config.number("mlp_ratio"))
         return (inner * 2 // 3 + 7) // 8 * 8 if family.is_gated(self.config, 0) else inner
@@ -264,35 +357,38 @@ class _Counting:
         return self._size("head_dim", "d_kv", default=of_type or self.d // heads)
 
     def _attention(
-        self, own: str, heads: tuple[int, int, int], biases: str, hidden: int, cached: int
-    ) -> None:
+        self, own: str, heads: tuple[int, int, int], biases: str, hidden: int, cached: int,
+        *, queries: int = 0,
+    ) -> None:  # fmt: skip
         """Add an attention of heads of queries, of keys, and of a width; masks hide some pairs."""
         count, kv, width = heads
-        for name, outs in (("Q", count), ("K", kv), ("V", kv)):
-            self._project(own + name, self.d, outs * width, bias=name in biases)
-        self._weigh(own, count, width, width, hidden)
-        self._project(f"{own}O", count * width, self.d, bias="O" in biases)
+        for name, outs, rows in (("Q", count, queries), ("K", kv, 0), ("V", kv, 0)):
+            self._project(own + name, self.d, outs * width, rows, bias=name in biases)
+        self._weigh(own, (count, queries or self.n), (width, width), hidden)
+        self._project(f"{own}O", count * width, self.d, queries, bias="O" in biases)
         if cached:
             self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
 
     def _of_one_size(self, family: Family, heads: tuple[int, int, int]) -> None:
-        """Add the gains of normalised queries and keys: one for all heads, or one for each."""
+        """Add the gains of normalized queries and keys: one for all heads, or one for each."""
         kind, (*counts, width) = family.setting("qk_norm", self.config), heads
-        if kind is None:
+        if kind is None or family.own_gains == "none":
             return
         for name, count in zip("QK", counts, strict=True):
-            own = count * width if family.own_gains else width
-            self._vectors(*(f"{each}_{name}" for each in _gain_and_bias(family, kind)), width=own)
+            own = count * width if family.own_gains == "each" else width
+            self._vectors(
+                *(f"{each}_{name}" for each in self._gain_and_bias(family, kind)), width=own
+            )
 
-    def _weigh(self, own: str, heads: int, d_k: int, d_v: int, hidden: int) -> None:
-        """Add scores, weights and weighed values."""
-        pairs = heads, self.n, self.n
+    def _weigh(self, own: str, rows: tuple[int, int], widths: tuple[int, int], hidden: int) -> None:
+        """Add scores, weights and weighed values, for queries of each head."""
+        pairs, (d_k, d_v) = (*rows, self.n), widths
         self._step(f"{own}S", (*pairs, d_k), pairs)
         for what in ("results", "weights"):
             self._add(what, f"{own}A", *pairs)
-        self._step(f"{own}H", (*pairs, d_v), (heads, self.n, d_v))
-        self._add("hidden", f"{own}A", heads, hidden)
-        self._add("masked", f"{own}S, {own}H", heads, hidden, d_k + d_v)
+        self._step(f"{own}H", (*pairs, d_v), (*rows, d_v))
+        self._add("hidden", f"{own}A", rows[0], hidden)
+        self._add("masked", f"{own}S, {own}H", rows[0], hidden, d_k + d_v)
 
     def _latent(self, heads: int, hidden: int) -> None:
         """Add multi-head latent attention: keys and values from a vector that is cached."""
@@ -307,27 +403,34 @@ class _Counting:
         self._project("DKV", self.d, rank + turned, bias=bias)
         self._vectors("gamma_DKV", width=rank)
         self._project("UKV", rank, heads * (plain + d_v))
-        self._weigh("", heads, plain + turned, d_v, hidden)
+        self._weigh("", (heads, self.n), (plain + turned, d_v), hidden)
         self._project("O", heads * d_v, self.d, bias=bias)
         self._add("cached", "C_KV, K_R", self.n, rank + turned)
 
     def _feed_forward(
-        self, own: str, inner: int, biases: str, *, is_gated: bool, experts: tuple[int, ...] = ()
-    ) -> None:
+        self, own: str, inner: int, biases: str, *, is_gated: bool,
+        experts: tuple[int, ...] = (), rows: int = 0,
+    ) -> None:  # fmt: skip
         for name in ("1", "3", "2") if is_gated else ("1", "2"):
             ins, outs = (inner, self.d) if name == "2" else (self.d, inner)
             bias, step = name in biases, f"{own}F_{name}"
-            self._project(own + name, ins, outs, bias=bias, step=step, experts=experts)
+            self._project(own + name, ins, outs, rows, bias=bias, step=step, experts=experts)
 
     def _outputs(self, head: Head, has_words: bool) -> None:
         """Add the head: what gives logits of words or classes."""
         d, is_of_classes = self.d, head.gives == CLASSES
-        tensors = {name: names[0] for name, names in head.tensors.items()}
+        tensors = {
+            name: names[0]
+            for name, names in head.tensors.items()
+            if name not in head.optional or self.config.get(head.optional[name], True)
+        }
         reads = {"all", "last"} - {"last" if "W_pre" in tensors else ""}
         rows = self.n if head.gives in (NEXT, MASKED) or head.reads in reads else 1
         if head.behind:
             d = self._size("classifier_proj_size")
             self._project("pre", self.d, d, bias=True)
+        if "W_probe" in tensors:
+            self._pooling()
         if "W_pre" in tensors:
             is_pooled = head.gives == POOLED
             keys = ("projection_dim", "projection_size", "pooler_output_size") if is_pooled else ()
@@ -351,16 +454,25 @@ class _Counting:
             self._add("parameters", "b_out", outs)
         self._step("out", (rows, d, outs), (rows, outs))
 
+    def _pooling(self) -> None:
+        """Add the attention of a learned query of SigLIP, and the feed-forward part after it."""
+        heads = self._size("num_attention_heads")
+        self._vectors("probe")
+        self._attention("pool.", (heads, heads, self.d // heads), "QKVO", 0, 0, queries=1)
+        self._vectors("gamma_pool", "beta_pool")
+        self._feed_forward("pool.", self._inner(self.family), "12", is_gated=False, rows=1)
+
     def _labels(self, tensor: str) -> int:
         if "seq_relationship" in tensor:
             return 2
+        if "lm_head" in tensor:
+            return self._size("vocab_size")
         names = self.config.get("id2label", None)
         return len(names) if isinstance(names, dict) else self._size("num_labels", default=2)
 
-
-def _gain_and_bias(family: Family, kind: str) -> tuple[str, ...]:
-    """Return the parameters of each normalisation of a kind: a LayerNorm may have no bias."""
-    if not family.has_gains:
-        return ()
-    is_biased = not family.ends or "beta_out" in family.ends
-    return ("gamma", "beta") if kind == "layer" and is_biased else ("gamma",)
+    def _gain_and_bias(self, family: Family, kind: str) -> tuple[str, ...]:
+        """Return the parameters of each normalization: a LayerNorm may have no bias."""
+        if not family.has_gains:
+            return ()
+        is_biased = not family.ends or "beta_out" in family.present(self.config, family.ends)
+        return ("gamma", "beta") if kind == "layer" and is_biased else ("gamma",)

@@ -3,10 +3,12 @@
 Names and keys are those of the `transformers` library, whose classes define them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
 from attncalc.reading.models.family import (
@@ -38,6 +40,23 @@ from attncalc.reading.models.rope import (
     remarks_on_share,
     scale_of_yarn,
 )
+
+
+def _linear(
+    letters: Mapping[str, str] = MappingProxyType({}), kinds: tuple[str, str] = ("W", "b"),
+    **more: str,
+) -> dict[str, str]:  # fmt: skip
+    """Return the fields of the weights and the biases of projections, by their names."""
+    return {
+        f"{name}.{end}": f"{kind}_{letter}"
+        for name, letter in {**letters, **more}.items()
+        for end, kind in zip(("weight", "bias"), kinds, strict=True)
+    }
+
+
+_normed = partial(_linear, kinds=("gamma", "beta"))
+"""The fields of the gains and the biases of normalizations, by their names."""
+
 
 _ENCODER = {"block": "encoder", "norm": "pre", "normalization": "layer"}
 _DECODER = {"block": "decoder", "norm": "pre", "causal": True}
@@ -111,7 +130,7 @@ def _gpt2_scale(config: Config, layer: int) -> Any:
     return Fraction(str(width**-0.5)) / (layer + 1)
 
 
-def _bart(side: str, *, norm: str, is_last_normalised: bool) -> dict[str, Any]:
+def _bart(side: str, *, norm: str, is_last_normalized: bool) -> dict[str, Any]:
     """Return the common fields of the encoder and the decoder of BART, mBART and Whisper."""
     last = {"gamma_out": f"{side}.layer_norm.weight", "beta_out": f"{side}.layer_norm.bias"}
     return {
@@ -128,7 +147,7 @@ def _bart(side: str, *, norm: str, is_last_normalised: bool) -> dict[str, Any]:
             "heads": a_count(f"{side}_attention_heads"),
             "activation": an_activation("activation_function"),
         },
-        "ends": last if is_last_normalised else {},
+        "ends": last if is_last_normalized else {},
     }
 
 
@@ -354,7 +373,7 @@ def _rope_in_some_layers(config: Config, layer: int) -> str | None:
     return None if kinds[layer] else "none"
 
 
-def _normalised_if_turned(config: Config, layer: int) -> str | None:
+def _normalized_if_turned(config: Config, layer: int) -> str | None:
     """Return the normalization of queries and keys of Llama 4, in layers with rope."""
     is_turned = _rope_in_some_layers(config, layer) is None
     return "rms" if is_turned and config.is_so("use_qk_norm", True) else None
@@ -376,40 +395,93 @@ def _tuned_or_chunked(config: Config, layer: int) -> list[str] | None:
     return [f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) * ({tuned})  # tuned by position"]
 
 
-def _disentangled(config: Config, layer: int) -> list[str]:
-    """Return the scores of DeBERTa-v2 and v3: of tokens, and of tokens with distances.
+class Distances(NamedTuple):
+    """How DeBERTa scores distances.
+
+    Parameters
+    ----------
+    kinds
+        "K" if queries score keys of distances (c2p), "Q" if keys score their queries (p2c).
+    span, most
+        Half of the rows of the table of distances, and the largest distance.
+    has_buckets, is_normed, is_shared
+        Whether far distances share rows, by logarithms; whether the table is normalized; and
+        whether its projections are those of tokens.
+    """
+
+    kinds: str
+    span: int
+    most: int
+    has_buckets: bool
+    is_normed: bool
+    is_shared: bool
+
+
+def distances(config: Config) -> Distances | None:
+    """Return how a DeBERTa of any version scores distances; None if it does not."""
+    kinds = config.get("pos_att_type", None) or []
+    kinds = [each.strip() for each in kinds.lower().split("|")] if isinstance(kinds, str) else kinds
+    if not config.is_so("relative_attention", False) and not kinds:
+        return None
+    if not config.is_so("relative_attention", False) or sorted(kinds) not in _KINDS_OF_DISTANCES:
+        raise config.wrong("pos_att_type", kinds, "c2p, p2c or both, with relative_attention true,")
+    most = config.get("max_relative_positions", -1)
+    most = most if type(most) is int and most > 0 else config.count("max_position_embeddings")
+    is_first = config.get("model_type") == "deberta"
+    buckets = -1 if is_first else config.number("position_buckets", -1)
+    return Distances(
+        "".join(x for x, kind in (("K", "c2p"), ("Q", "p2c")) if kind in kinds),
+        int(buckets) if buckets > 0 else most,
+        most,
+        buckets > 0,
+        not is_first and "layer_norm" in str(config.get("norm_rel_ebd", "none")),
+        not is_first and config.is_so("share_att_key", False),
+    )
+
+
+_KINDS_OF_DISTANCES = (["c2p"], ["p2c"], ["c2p", "p2c"])
+
+
+def _disentangled(config: Config, layer: int) -> list[str] | None:
+    """Return the scores of DeBERTa: of tokens, and of tokens with distances.
 
     He et al., *DeBERTa* (2021). Distances beyond half of the buckets are counted by logarithms.
     """
-    kinds = config.get("pos_att_type", None) or []
-    kinds = kinds.split("|") if isinstance(kinds, str) else kinds
-    if sorted(kinds) != ["c2p", "p2c"] or not config.is_so("share_att_key", False):
-        raise config.wrong("pos_att_type", kinds, "c2p and p2c, with share_att_key true,")
-    most, buckets = (config.get(k, -1) for k in ("max_relative_positions", "position_buckets"))
-    most = config.count("max_position_embeddings") if most < 1 else most
-    span, gap = (buckets, "far[i,j]") if buckets > 0 else (most, "abs(i - j)")
-    half = span // 2
+    if (found := distances(config)) is None:
+        return None
+    span, most, half = found.span, found.most, found.span // 2
+    gap = "far[i,j]" if found.has_buckets else "abs(i - j)"
     slot = f"min(max(({gap} if i > j else -{gap}) + {span}, 0), {2 * span - 1})"
     log = f"log(abs(i - j) / {half}) / log({most - 1} / {half}) * {half - 1}"
-    is_normed = "layer_norm" in str(config.get("norm_rel_ebd", "none"))
     eps = float(config.number("layer_norm_eps"))
     normed = f"(E_rel[p,a] - mu_rel[p]) / sqrt(var_rel[p] + {eps!r}) * gain_rel[a] + bias_rel[a]"
-    table = "N_rel" if is_normed else "E_rel"
+    table = "N_rel" if found.is_normed else "E_rel"
     made = [
         "mu_rel[p] = sum(E_rel[p,a] for a in d) / d",
         "var_rel[p] = sum((E_rel[p,a] - mu_rel[p]) ** 2 for a in d) / d",
         f"N_rel[p,a] = {normed}  # distances, normalized",
     ]
     far = f"abs(i - j) if abs(i - j) <= {half} else {half} + sum(1 for k in {half} if k < {log})"
+    heads = config.count("num_attention_heads")
+    width = config.count("hidden_size") // heads
+    place = f"h * {width} + c"
+    is_first = config.get("model_type") == "deberta"  # its keys of distances have no bias
+
+    def projected(x: str) -> str:
+        if found.is_shared:
+            return f"{x}_rel[h,p,c] = sum({table}[p,a] * W_{x}[h,a,c] for a in d) + b_{x}[h,0,c]"
+        bias = "" if is_first and x == "K" else f" + b_pos{x}[{place}]"
+        row = f"sum({table}[p,a] * W_pos{x}[{place},a] for a in d)"
+        return f"{x}_rel[h in {heads},p,c in {width}] = {row}{bias}"
+
+    tokens = {"K": "Q[h,i,c]", "Q": "K[h,j,c]"}
+    products = [f"{tokens[x]} * {x}_rel[h,{slot},c]" for x in found.kinds]
     return [
-        *(made if is_normed else ()),
-        *([f"far[i in n,j in n] = {far}  # distances in buckets"] if buckets > 0 else ()),
-        *(
-            f"{x}_rel[h,p,c] = sum({table}[p,a] * W_{x}[h,a,c] for a in d) + b_{x}[h,0,c]"
-            for x in "QK"
-        ),
-        f"S_scaled[h,i,j] = (S[h,i,j] + sum(Q[h,i,c] * K_rel[h,{slot},c] "
-        f"+ K[h,j,c] * Q_rel[h,{slot},c] for c in d_k)) / sqrt(3 * d_k)  # disentangled",
+        *(made if found.is_normed else ()),
+        *([f"far[i in n,j in n] = {far}  # distances in buckets"] if found.has_buckets else ()),
+        *map(projected, found.kinds),
+        f"S_scaled[h,i,j] = (S[h,i,j] + sum({' + '.join(products)} for c in d_k)) "
+        f"/ sqrt({1 + len(found.kinds)} * d_k)  # disentangled",
     ]
 
 
@@ -448,21 +520,33 @@ def _masked(start: str, end: str, bias: str, activation: Said, norm: str = "Laye
     return Head(tensors, MASKED, "all", says={"activation_pre": activation}, is_tied=True)
 
 
-def _with_hidden(reads: str, classes: str = "classifier") -> Head:
-    """Return the head of ModernBERT for classes: a hidden layer, normalised, and the classes."""
-    masked = _masked(
-        "head.", classes, f"{classes}.bias", an_activation("classifier_activation"), "norm"
-    )
+_MODERN_HEAD = replace(
+    _masked("head.", "decoder", "decoder.bias", an_activation("classifier_activation"), "norm"),
+    optional={"b_pre": "classifier_bias", "beta_pre": "norm_bias", "b_out": "decoder_bias"},
+)
+
+
+def _with_hidden(reads: str) -> Head:
+    """Return the head of ModernBERT for classes: a hidden layer, normalized, and the classes."""
     pooling = {"cls": "first", "mean": "mean"}
     says = {
-        **masked.says,
+        **_MODERN_HEAD.says,
         "read": lambda config, layer: (
             pooling[config.one_of("classifier_pooling", pooling, "cls")]
             if reads == "first"
             else reads
         ),
     }
-    return replace(masked, gives=CLASSES, reads=reads, says=says, is_tied=False)
+    tensors = {
+        **_MODERN_HEAD.tensors,
+        "W_out": ("classifier.weight",),
+        "b_out": ("classifier.bias",),
+    }
+    optional = {name: key for name, key in _MODERN_HEAD.optional.items() if name != "b_out"}
+    return replace(
+        _MODERN_HEAD, tensors=tensors, gives=CLASSES, reads=reads, says=says, is_tied=False,
+        optional=optional,
+    )  # fmt: skip
 
 
 _GELU: Said = lambda config, layer: "gelu"  # noqa: E731 - a reader among others
@@ -531,28 +615,21 @@ _MASKED_ENCODERS = (
             ),
         },
         tokens="embeddings.tok_embeddings.weight",
-        begins={"gamma_E": "embeddings.norm.weight"},
-        ends={"gamma_out": "final_norm.weight"},
+        begins={"gamma_E": "embeddings.norm.weight", "beta_E": "embeddings.norm.bias"},
+        optional=dict.fromkeys(("beta_E", "beta_out"), "norm_bias"),
+        usual={"norm_bias": False, "classifier_bias": False},
+        ends={"gamma_out": "final_norm.weight", "beta_out": "final_norm.bias"},
         own={
-            "attn_norm.weight": "gamma_1",
-            "mlp_norm.weight": "gamma_2",
-            "attn.Wo.weight": "W_O",
-            "attn.Wo.bias": "b_O",
-            "mlp.Wi.weight": "W_13",
-            "mlp.Wi.bias": "b_13",
-            "mlp.Wo.weight": "W_2",
-            "mlp.Wo.bias": "b_2",
+            **_normed(attn_norm="1", mlp_norm="2"),
+            **_linear({"attn.Wo": "O", "mlp.Wi": "13", "mlp.Wo": "2"}),
         },
         heads={
-            "ForMaskedLM": _masked(
-                "head.", "decoder", "decoder.bias", an_activation("classifier_activation"), "norm"
-            ),
+            "ForMaskedLM": _MODERN_HEAD,
             "ForSequenceClassification": _with_hidden("first"),
             "ForTokenClassification": _with_hidden("all"),
             "ForQuestionAnswering": replace(_with_hidden("all"), labels=SPAN),
             "ForMultipleChoice": replace(_with_hidden("first"), labels=("this choice",)),
         },
-        asks={"norm_bias": (False,)},
     ),
     replace(
         _BERT,
@@ -701,6 +778,7 @@ _OF_POOLED_PATCHES = Head(
     POOLED,
     "all",
     says={"equations": _attention_pooled},
+    optional={"W_probe": "vision_use_head"},
 )
 _DINO = Family(
     "DINOv2",
@@ -896,7 +974,7 @@ _GPT_J: dict[str, Any] = {
 
 
 def _falcon_parallel(config: Config, layer: int) -> str:
-    """Return the arrangement of Falcon's layers: with one normalisation, with two, or in turn."""
+    """Return the arrangement of Falcon's layers: with one normalization, with two, or in turn."""
     is_new = config.is_so("new_decoder_architecture", False)
     norms = config.get("num_ln_in_parallel_attn", None)
     if is_new and norms in (None, 2):
@@ -938,7 +1016,7 @@ def _exaone_positions(config: Config, layer: int) -> str | None:
 _COHERE: dict[str, Any] = {
     "biases": _biased("", attention_bias="QKVO"),
     "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_cohere_factor)},
-    "own_gains": True,
+    "own_gains": "each",
     **_LLAMA_NAMES,
 }
 _COHERE_FIXED = {
@@ -959,7 +1037,7 @@ _OLMO_2 = Family(
     said=_LLAMA_SAID,
     heads=_llama_heads(),
     own=_OF_OUTPUTS,
-    own_gains=True,
+    own_gains="each",
     **_LLAMA_NAMES,
 )
 _SINCE_LLAMA = (
@@ -1210,7 +1288,7 @@ _WITH_EXPERTS = (
         heads=_llama_heads(),
         asks={"clip_qkv": (None,)},
         own=_EXPERTS,
-        own_gains=True,
+        own_gains="each",
         **_LLAMA_NAMES,
     ),
     Family(
@@ -1251,7 +1329,7 @@ _WITH_EXPERTS = (
             **_LLAMA_SAID,
             **_ROUTED,
             "positions": _rope_in_some_layers,
-            "qk_norm": _normalised_if_turned,
+            "qk_norm": _normalized_if_turned,
             "equations": _tuned_or_chunked,
         },
         heads=dict.fromkeys(
@@ -1266,6 +1344,8 @@ _WITH_EXPERTS = (
             "shared_expert.up_proj.weight": "W_s3",
             "shared_expert.down_proj.weight": "W_s2",
         },
+        own_gains="none",
+        usual={"n_shared_experts": 1},
         inside="text_config",
         tower="language_model.model.",
         **{
@@ -1449,6 +1529,65 @@ _WAV2VEC = Family(
         "feat_extract_activation": ("gelu",),
     },
     remarks=lambda config: ("the convolutions of audio (feature_extractor) are not computed",),
+)
+_DEBERTA_V3 = replace(
+    _BERT,
+    title="DeBERTa-v3",
+    types=("deberta-v2",),
+    said={**_BERT.said, "equations": _disentangled},
+    optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
+    usual={"type_vocab_size": 0},
+    own={
+        **_linear(query_proj="Q", key_proj="K", value_proj="V"),
+        **_linear(pos_key_proj="posK", pos_query_proj="posQ"),
+    },
+    shared={
+        "E_rel": "encoder.rel_embeddings.weight",
+        "gain_rel": "encoder.LayerNorm.weight",
+        "bias_rel": "encoder.LayerNorm.bias",
+    },
+    heads={
+        "ForMaskedLM": replace(
+            _OF_MASKED,
+            tensors={
+                name: (
+                    *names,
+                    names[0].replace("cls.predictions.transform", "lm_predictions.lm_head"),
+                )
+                for name, names in _OF_MASKED.tensors.items()
+            }
+            | {"b_out": ("cls.predictions.bias", "lm_predictions.lm_head.bias")},
+        ),
+        "ForSequenceClassification": Head(
+            {
+                "W_pre": ("pooler.dense.weight",),
+                "b_pre": ("pooler.dense.bias",),
+                "W_out": ("classifier.weight",),
+                "b_out": ("classifier.bias",),
+            },
+            CLASSES,
+            "first",
+            says={"activation_pre": an_activation("pooler_hidden_act")},
+        ),
+        "ForTokenClassification": _as_classes("classifier", "all"),
+    },
+    asks={"conv_kernel_size": (0, None), "attention_head_size": (None,)},
+)
+_DEBERTA = (
+    _DEBERTA_V3,
+    replace(
+        _DEBERTA_V3,
+        title="DeBERTa",
+        types=("deberta",),
+        own={
+            **{"q_bias": "b_Q", "v_bias": "b_V", "pos_proj.weight": "W_posK"},
+            **_linear(pos_q_proj="posQ"),
+        },
+        shared={"E_rel": "encoder.rel_embeddings.weight"},
+        asks={"talking_head": (False,)},
+        biases=_biased("QVO12"),
+        fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
+    ),
 )
 FAMILIES = (
     Family(
@@ -1787,45 +1926,7 @@ FAMILIES = (
         },
         asks={},
     ),
-    replace(
-        _BERT,
-        title="DeBERTa-v3",
-        types=("deberta-v2",),
-        said={**_BERT.said, "equations": _disentangled},
-        begins={n: each for n, each in _BERT.begins.items() if n.endswith("_E")},
-        positions="",
-        own={
-            f"{name}_proj.{end}": field
-            for name, x in (("query", "Q"), ("key", "K"), ("value", "V"))
-            for end, field in (("weight", f"W_{x}"), ("bias", f"b_{x}"))
-        },
-        shared={
-            "E_rel": "encoder.rel_embeddings.weight",
-            "gain_rel": "encoder.LayerNorm.weight",
-            "bias_rel": "encoder.LayerNorm.bias",
-        },
-        heads={
-            "ForMaskedLM": _OF_MASKED,
-            "ForSequenceClassification": Head(
-                {
-                    "W_pre": ("pooler.dense.weight",),
-                    "b_pre": ("pooler.dense.bias",),
-                    "W_out": ("classifier.weight",),
-                    "b_out": ("classifier.bias",),
-                },
-                CLASSES,
-                "first",
-                says={"activation_pre": an_activation("pooler_hidden_act")},
-            ),
-            "ForTokenClassification": _as_classes("classifier", "all"),
-        },
-        asks={
-            "relative_attention": (True,),
-            "position_biased_input": (False,),
-            "type_vocab_size": (0,),
-            "conv_kernel_size": (0, None),
-        },
-    ),
+    *_DEBERTA,
     replace(
         _BERT,
         title="ELECTRA",
@@ -1904,14 +2005,14 @@ FAMILIES = (
     Family(
         "Marian",
         ("marian",),
-        **_bart("encoder", norm="post", is_last_normalised=False),
+        **_bart("encoder", norm="post", is_last_normalized=False),
         **_of_sinusoids("encoder"),
         has_sinusoids=True,
         asks={"share_encoder_decoder_embeddings": (True,)},
         decoder=Family(
             "Marian",
             (),
-            **_bart("decoder", norm="post", is_last_normalised=False),
+            **_bart("decoder", norm="post", is_last_normalized=False),
             **_BART_DECODES,
             **_of_sinusoids("decoder"),
             has_sinusoids=True,
@@ -1921,12 +2022,12 @@ FAMILIES = (
     Family(
         "BART",
         ("bart",),
-        **_bart("encoder", norm="post", is_last_normalised=False),
+        **_bart("encoder", norm="post", is_last_normalized=False),
         **_of_words("encoder"),
         decoder=Family(
             "BART",
             (),
-            **_bart("decoder", norm="post", is_last_normalised=False),
+            **_bart("decoder", norm="post", is_last_normalized=False),
             **_BART_DECODES,
             **_of_words("decoder"),
             heads=_BART_HEADS,
@@ -1935,12 +2036,12 @@ FAMILIES = (
     Family(
         "mBART",
         ("mbart",),
-        **_bart("encoder", norm="pre", is_last_normalised=True),
+        **_bart("encoder", norm="pre", is_last_normalized=True),
         **_of_words("encoder"),
         decoder=Family(
             "mBART",
             (),
-            **_bart("decoder", norm="pre", is_last_normalised=True),
+            **_bart("decoder", norm="pre", is_last_normalized=True),
             **_BART_DECODES,
             **_of_words("decoder"),
             heads=_BART_HEADS,
@@ -1949,12 +2050,12 @@ FAMILIES = (
     Family(
         "Pegasus",
         ("pegasus",),
-        **_bart("encoder", norm="pre", is_last_normalised=True),
+        **_bart("encoder", norm="pre", is_last_normalized=True),
         **_of_sinusoids("encoder"),
         decoder=Family(
             "Pegasus",
             (),
-            **_bart("decoder", norm="pre", is_last_normalised=True),
+            **_bart("decoder", norm="pre", is_last_normalized=True),
             **_BART_DECODES,
             **_of_sinusoids("decoder"),
             heads=_BART_HEADS,
@@ -1964,7 +2065,7 @@ FAMILIES = (
         "Whisper",
         ("whisper",),
         biases=_biased("QVO12"),
-        **_bart("encoder", norm="pre", is_last_normalised=True),
+        **_bart("encoder", norm="pre", is_last_normalized=True),
         begins={"P": "encoder.embed_positions.weight"},
         convolutions=(("encoder.conv1", 1), ("encoder.conv2", 2)),
         heads={"ForAudioClassification": _OF_AUDIO},
@@ -1972,7 +2073,7 @@ FAMILIES = (
             "Whisper",
             (),
             biases=_biased("QVO12"),
-            **_bart("decoder", norm="pre", is_last_normalised=True),
+            **_bart("decoder", norm="pre", is_last_normalized=True),
             **_BART_DECODES,
             tokens="decoder.embed_tokens.weight",
             begins={"P": "decoder.embed_positions.weight"},

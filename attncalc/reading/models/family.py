@@ -58,6 +58,8 @@ class Head:
         As in Family.
     labels
         The names of its classes, if they do not come from the config.
+    optional
+        As in Family.
     stops
         Returns the position of the token that it reads, of token ids; None for the last one that
         is not padding.
@@ -72,6 +74,7 @@ class Head:
     behind: tuple[str, ...] = ()
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
+    optional: Mapping[str, str] = field(default_factory=dict)
     stops: Callable[[Config, Sequence[int]], int] | None = None
 
 
@@ -121,6 +124,8 @@ class Family:
         The table of embeddings; "" if there is none.
     begins
         The tensors before the layers, by field.
+    optional
+        The key of each of its tensors that is missing where a config says false, 0 or null.
     ends
         The tensors after the layers, by field; the first existing name counts.
     heads
@@ -134,9 +139,9 @@ class Family:
     part_factor
         The factor of what attentions and feed-forward parts give, before it is added.
     has_plain_end
-        Whether a normalisation without gain and bias follows the layers.
+        Whether a normalization without gain and bias follows the layers.
     gain_above
-        The number added to the gains of normalisations.
+        The number added to the gains of normalizations.
     asks
         The requirements for a config: keys, and their possible values, the first of which is the
         default.
@@ -160,9 +165,9 @@ class Family:
     key_heads
         The number of key heads; None if there are as many as query heads.
     has_gains
-        Whether its normalisations have gains.
+        Whether its normalizations have gains.
     own_gains
-        Whether each head has its own gains of normalised queries and keys.
+        Which gains normalized queries and keys have: one for all heads, each, or none.
     fused
         How one array holds Q, K and V: the number of its equal blocks, and their order in each.
     weights_layout
@@ -191,6 +196,7 @@ class Family:
     said: Mapping[str, Said]
     tokens: str = ""
     begins: Mapping[str, str] = field(default_factory=dict)
+    optional: Mapping[str, str] = field(default_factory=dict)
     ends: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, Head] = field(default_factory=dict)
     positions: str = ""
@@ -210,7 +216,7 @@ class Family:
     is_gated: Said = lambda config, layer: False
     key_heads: Said = lambda config, layer: config.count_or_none("num_key_value_heads")
     has_gains: bool = True
-    own_gains: bool = False
+    own_gains: str = "one"
     fused: Said = lambda config, layer: (1, "QKV")
     weights_layout: str = ""
     pads: str = ""
@@ -231,6 +237,13 @@ class Family:
         outer = {key: each for key, each in config.values.items() if key != "architectures"}
         named = {key: config.values[key] for key in ("architectures",) if key in config.values}
         return Config(config.place, {**self.usual, **outer, **inner, **named})
+
+    def present(self, config: Config, tensors: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of its tensors, by field, that a model of this config has."""
+        keys = {name: self.optional.get(name) for name in tensors}
+        return {
+            name: tensors[name] for name, key in keys.items() if not key or config.get(key, True)
+        }
 
     @property
     def all_heads(self) -> Mapping[str, Head]:

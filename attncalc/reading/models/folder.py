@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
 from attncalc.base.typed import quoted
@@ -183,6 +185,17 @@ class Weights(Mapping[str, Matrix]):
                 raise InputError(f"{path}: this shard is missing, and {INDEX} names it")
             self._open[file] = open_tensors(path)
         return self._open[file]
+
+
+class Shapes(Weights):
+    """Tensors by name of which only the shapes are read: each is zeros without memory."""
+
+    def __init__(self, weights: Weights) -> None:
+        super().__init__(weights.folder, weights._files)
+
+    def __getitem__(self, name: str) -> Matrix:
+        """Return zeros of the shape of a tensor."""
+        return np.broadcast_to(np.float32(0), self.shape(name))
 
 
 def open_folder(folder: Path) -> tuple[Config, Weights]:

@@ -1,6 +1,6 @@
 """Models in one GGUF file, the format of llama.cpp: its header, read strictly, and its tensors.
 
-The package `gguf` converts quantised blocks to floats. Its reader is not used: it trusts lengths in
+The package `gguf` converts quantized blocks to floats. Its reader is not used: it trusts lengths in
 a file.
 """
 
@@ -241,7 +241,7 @@ def _block(header: _Header, name: str, kind: int) -> tuple[str, int, int]:
         return dtype, 1, np.dtype(form).itemsize
     if find_spec("gguf") is None:
         raise InputError(
-            f"{header.place}: {quoted(name)} is quantised, and the package gguf converts it: "
+            f"{header.place}: {quoted(name)} is quantized, and the package gguf converts it: "
             "pip install 'attncalc[gguf]' installs it"
         )
     from gguf import GGML_QUANT_SIZES

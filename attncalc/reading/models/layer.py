@@ -160,7 +160,7 @@ def _comes_from(field: str, turned: set[str]) -> bool:
 def _kept_in_out(
     found: Mapping[str, tuple[str, Meaning]], taken: Mapping[str, Matrix], layout: str
 ) -> set[str]:
-    """Return the weights stored (in, out): those of a Conv1D, recognised by one that is not square.
+    """Return the weights stored (in, out): those of a Conv1D, recognized by one that is not square.
 
     nanoGPT has the names of GPT-2, and stores its weights (out, in).
     """

@@ -50,7 +50,7 @@ _OF_ROUTERS = (
 )
 _LAST_OF_PARTS = ("W_O", "b_O", "W_2", "b_2", "W_s2")
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
-"""The names of gain and bias of a normalisation in old files from TensorFlow."""
+"""The names of gain and bias of a normalization in old files from TensorFlow."""
 _WHOLE = ("F32", "F64", "U8", "I64")
 _HALVES = {"F16": "float16", "BF16": "bfloat16", "I8": "int8"}
 
@@ -88,7 +88,7 @@ class Model:
         self.is_in_8_bits = isinstance(said, Mapping) and said.get("load_in_8bit") is True
         if said is not None and not self.is_in_8_bits:
             raise InputError(
-                f"{config.place}: its weights are quantised: of these, 8 bits of bitsandbytes and "
+                f"{config.place}: its weights are quantized: of these, 8 bits of bitsandbytes and "
                 "GGUF files are read"
             )
         self._open(folder, config, weights, row)
@@ -239,7 +239,7 @@ class Model:
         others = [f"extra {number}" for number in range(1, len(more) + 1)]
         return {"X": Owned(X), "P": Owned(P), "labels": ["class", *others, *cut.labels], **begun}
 
-    def begin_spectrogram(self, frames: Matrix, place: str) -> Fields:
+    def begin_spectrogram(self, frames: Matrix, place: str, padded: Sequence[bool] = ()) -> Fields:
         """Return the convolved spectrogram before the first layer, and its positions.
 
         Parameters
@@ -248,6 +248,8 @@ class Model:
             Of shape (bands, frames), as the feature extractor returns it.
         place
             Its source, for messages.
+        padded
+            Whether each frame is padding, for a model with a convolution as positions.
 
         Raises
         ------
@@ -257,7 +259,7 @@ class Model:
         while frames.ndim > 2 and len(frames) == 1:
             frames = frames[0]
         if self.family.widens:
-            return self._begin_features(frames, place)
+            return self._begin_features(frames, place, padded)
         begun = self._beginnings(0, place)
         slower = math.prod(step for _, step in self.family.convolutions)
         wanted = (self.config.count("num_mel_bins"), slower * len(begun["P"].array))
@@ -270,7 +272,7 @@ class Model:
             rows = convolved(rows, weights, bias, step)
         return {"X": Owned(rows), **begun}
 
-    def _begin_features(self, frames: Matrix, place: str) -> Fields:
+    def _begin_features(self, frames: Matrix, place: str, padded: Sequence[bool]) -> Fields:
         """Return the projected features of audio, and their convolution, which is added to them."""
         norm, own = (f"{self.root}{self.family.widens}{n}" for n in ("layer_norm", "projection"))
         gain, bias = (self._tensor(f"{norm}.{each}") for each in ("weight", "bias"))
@@ -282,6 +284,9 @@ class Model:
             )
         embedded = {"X": frames.T, "gamma_E": Owned(gain), "beta_E": Owned(bias)}
         X = self._widened(embedded, own, "output of feature_extractor")["X"]
+        if any(padded):
+            X = Owned(np.where(np.array(padded)[:, None], 0, X.array).astype(X.array.dtype))
+            self._notes.append("padded frames of X are 0 before its convolution")
         ((name, step),) = self.family.convolutions
         start = f"{self.root}{name}."
         parts = (("parametrizations.weight.original0", "weight_g"),
@@ -429,18 +434,20 @@ class Model:
         return self._tensor(first if self._stored(first) else before)
 
     def normalised(self) -> Fields:
-        """Return the normalisation after the last layer; {} if there is none."""
+        """Return the normalization after the last layer; {} if there is none."""
         if self.family.has_plain_end:
             width = self.weights.shape(self.root + self.family.tokens)[-1]
             return {"gamma_out": Owned(np.ones(width, np.float32))}
         return {
             name: _owned(self._gained(name, self._tensor(self.root + own)))
-            for name, own in self.family.ends.items()
-            if self._stored(self.root + own)
+            for name, own in self._present(self.family.ends)
         }
 
+    def _present(self, tensors: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+        return self.family.present(self.config, tensors).items()
+
     def end(self, layout: str) -> Fields:
-        """Return the parts after the last layer: a normalisation, and a head if there is one.
+        """Return the parts after the last layer: a normalization, and a head if there is one.
 
         Parameters
         ----------
@@ -600,7 +607,7 @@ class Model:
     def _beginnings(self, tokens: int, place: str) -> Fields:
         """Return the parts before the layers, with positions for each token."""
         made: Fields = {}
-        for name, own in self.family.begins.items():
+        for name, own in self._present(self.family.begins):
             is_stored = (
                 name != "P" or not self.family.has_sinusoids or self._stored(self.root + own)
             )
@@ -655,7 +662,7 @@ class Model:
     def _checked(self, name: str, array: Matrix) -> Matrix:
         if array.dtype.kind != "f":
             raise InputError(
-                f"{self.folder}: {quoted(name)} is of {array.dtype}: quantised weights are not read"
+                f"{self.folder}: {quoted(name)} is of {array.dtype}: quantized weights are not read"
             )
         return array
 

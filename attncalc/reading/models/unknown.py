@@ -13,8 +13,6 @@ from attncalc.reading.models.names import EXPERT, OF_EACH, is_buffer, meaning_of
 
 MOST_NEAR = 3
 WHY = {
-    "deberta": "its scores add products with embeddings of distances, which no field gives",
-    "deberta-v2": "its scores add products with embeddings of distances, which no field gives",
     "funnel": "it halves the number of tokens between blocks, and has embeddings of distances",
     "xlnet": "its scores add products with embeddings of distances, which no field gives",
     "longformer": "some of its tokens attend to all others by weights of their own",

@@ -1,6 +1,6 @@
 """Names of layers of the current problem: R_1, 1.Q, Q^{[1]}, R_{1;2,3}, S_{1,2}^{self scaled}.
 
-They are recognised only while such a problem is marked; in a single attention, Y is O.
+They are recognized only while such a problem is marked; in a single attention, Y is O.
 """
 
 import re
@@ -43,7 +43,7 @@ Found = tuple[str, int, int, int]
 
 @contextmanager
 def names_at_hand(names: Iterable[str], steps: Iterable[str] = ()) -> Iterator[None]:
-    """Recognise these names, some of which are steps, within the context."""
+    """Recognize these names, some of which are steps, within the context."""
     tokens = _NAMES.set(frozenset(names)), _STEPS.set(frozenset(steps))
     try:
         yield

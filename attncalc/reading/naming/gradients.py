@@ -1,6 +1,6 @@
 r"""Names of gradients: dQ, ∂L/∂Q, dL/dQ, \frac{\partial L}{\partial Q}, grad_Q, Q.grad, ∇_Q L.
 
-They are recognised only if gradients are requested.
+They are recognized only if gradients are requested.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Names of files, keys and blocks: recognised as in texts, but only without other words."""
+"""Names of files, keys and blocks: recognized as in texts, but only without other words."""
 
 from functools import lru_cache
 

@@ -1,6 +1,6 @@
 """Words and expressions for the steps of a layer: residual, LayerNorm 2, ReLU(N_1 W_1), X + O.
 
-They are recognised only while a problem with one such layer is marked.
+They are recognized only while a problem with one such layer is marked.
 """
 
 import re

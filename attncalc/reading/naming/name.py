@@ -130,7 +130,7 @@ class Name(NamedTuple):
     turned
         Whether it is transposed.
     how
-        How it was recognised: "symbol", "expression" or "words".
+        How it was recognized: "symbol", "expression" or "words".
     weak
         Whether a better name replaces it.
     """

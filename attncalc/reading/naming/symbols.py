@@ -11,7 +11,7 @@ from attncalc.reading.names import canonical
 STEPS = Names(STEP_TITLES)
 """Every name that a step of a plan can have."""
 _OF_ATTENTION = tuple(TITLES)
-"""The names of a single attention, recognised in any spelling."""
+"""The names of a single attention, recognized in any spelling."""
 LONGEST = 80
 _BLANKS = re.compile(r"\s+")
 _TURNED = re.compile(r"\^\{?\(?(?:T|t|⊤|transpose)\)?\}?|\.T\b|\.t\(\)|\.transpose\(\)")

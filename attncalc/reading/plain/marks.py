@@ -1,4 +1,4 @@
-"""Private characters that mark what was recognised in a text."""
+"""Private characters that mark what was recognized in a text."""
 
 import re
 

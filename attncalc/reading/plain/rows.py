@@ -194,7 +194,7 @@ def labelled_row(text: str, labels: Container[str] = ()) -> tuple[str, list[str]
 
 
 def broken_row(text: str, width: int) -> list[str] | None:
-    """Return the cells of a row with a malformed number: as many as its neighbours have."""
+    """Return the cells of a row with a malformed number: as many as its neighbors have."""
     if _RELATION.search(text) or _LIST_ITEM.match(text):
         return None
     cells = parted(text)

@@ -42,13 +42,7 @@ def looks_like_change(text: str) -> bool:
 
 
 def read_change(text: str, problem: Problem) -> Change:
-    """Read a change, such as "K[a] *= 0:3".
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or the problem has no such entry; the message lists what is possible.
-    """
+    """Read a change, such as "K[a] *= 0:3"."""
     try:
         return _read_change(text, problem)
     except InputError as error:
@@ -203,13 +197,7 @@ def _direction(text: str, shape: tuple[int, ...], name: str) -> Matrix:
 
 
 def read_values(text: str, name: str) -> Values:
-    """Read a range or a list of values.
-
-    Raises
-    ------
-    InputError
-        For a range that is empty or goes backward, and for a log through 0.
-    """
+    """Read a range or a list of values."""
     if ":" not in text:
         return Listed(tuple(_value(each, name) for each in text.split(",") if each.strip()))
     first, *rest = (part.strip() for part in text.split(":"))

@@ -54,13 +54,7 @@ def looks_like_draw(text: str) -> bool:
 
 
 def read_draw(text: str, problem: Problem) -> Draw:
-    """Read a draw.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, the problem has no such entry, or a covariance is invalid.
-    """
+    """Read a draw."""
     try:
         return _read_draw(text, problem)
     except InputError as error:

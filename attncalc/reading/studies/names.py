@@ -18,26 +18,14 @@ from attncalc.solving.plan import plan
 
 
 def read_row(text: str) -> Matrix:
-    """Read a row of numbers in brackets, exactly: "[1, -1/2]".
-
-    Raises
-    ------
-    InputError
-        If a part of it is not a number.
-    """
+    """Read a row of numbers in brackets, exactly: "[1, -1/2]"."""
     inner = text.strip().strip("[]").strip()
     cells = [cell for part in inner.split(",") for cell in part.split() or [""]]
     return np.array([number_of(cell) for cell in cells], dtype=object)
 
 
 def number_of(text: str) -> Fraction:
-    """Read a number exactly.
-
-    Raises
-    ------
-    InputError
-        If it is not a number.
-    """
+    """Read a number exactly. Raises InputError if it is not a number."""
     try:
         return Fraction(read_number(text))
     except NotANumber as reason:
@@ -51,13 +39,7 @@ class _Axis(NamedTuple):
 
 
 def place_of(name: str, text: str | None, problem: Problem) -> tuple[int | slice, ...]:
-    """Return the place of a change in a given matrix: [a] is a token, [2,1] an entry.
-
-    Raises
-    ------
-    InputError
-        If it has no such entry.
-    """
+    """Return the place of a change in a given matrix: [a] is a token, [2,1] an entry."""
     if text is None:
         return ()
     matrix: Matrix = problem.stored(name)
@@ -118,13 +100,7 @@ def _index(text: str, axis: _Axis, what: str) -> int | slice:
 
 
 def index_of(text: str, kind: str, size: int, labels: Sequence[str], what: str) -> int:
-    """Return the index of an item, from 0: by its label, or by its number from 1.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message lists the items.
-    """
+    """Return the index of an item, from 0: by its label, or by its number from 1."""
     plain = text.strip("\"'")
     if plain in labels:
         return list(labels).index(plain)
@@ -150,13 +126,7 @@ def split_outside(text: str) -> list[str]:
 
 
 def given_name(text: str, problem: Problem, others: Iterable[str] = ()) -> str:
-    """Return the name of the given matrix that a text means.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message lists the given matrices, and other possible names.
-    """
+    """Return the name of the given matrix that a text means."""
     if text in problem.more:
         return text
     name = canonical(text)
@@ -171,17 +141,9 @@ def given_name(text: str, problem: Problem, others: Iterable[str] = ()) -> str:
 def check_given(name: str, problem: Problem, *, among_steps: bool = False) -> None:
     """Refuse a matrix that is not given, and cannot change.
 
-    Parameters
-    ----------
-    name, problem
-        The matrix, and its problem.
-    among_steps
-        Whether a name is refused only if it is a step.
+    Raises InputError the message lists the given matrices.
 
-    Raises
-    ------
-    InputError
-        The message lists the given matrices.
+    among_steps: whether a name is refused only if it is a step.
     """
     if name in problem.names:
         return
@@ -200,13 +162,7 @@ _ROW_OF = re.compile(
 
 
 def row_named(text: str, problem: Problem) -> Matrix | None:
-    """Return a row of a given matrix by name, such as "K[b]" or "k_b"; None if it is not one.
-
-    Raises
-    ------
-    InputError
-        If there is no such row.
-    """
+    """Return a row of a given matrix by name, such as "K[b]" or "k_b"; None if it is not one."""
     found = _ROW_OF.fullmatch(text.strip())
     if found is None:
         return None

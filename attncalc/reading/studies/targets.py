@@ -19,13 +19,7 @@ _TERM = re.compile(
 
 
 def read_target(text: str, problem: Problem) -> TargetWeights:
-    """Read the target weights.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, names no value, or its weights are impossible for a softmax.
-    """
+    """Read the target weights."""
     try:
         return TargetWeights(text.strip(), _weights(text, problem))
     except InputError as error:

@@ -48,13 +48,7 @@ MOST_SHOWN_UNASKED = 12
 
 
 def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
-    """Read watched quantities, each once; the default is the weights.
-
-    Raises
-    ------
-    InputError
-        If there is no such entry or measure; the message lists what exists.
-    """
+    """Read watched quantities, each once; the default is the weights."""
     solution = solve(problem)
     asked = [part for text in texts for part in split_outside(text)]
     if not asked:  # weights, and the outputs of layers
@@ -67,12 +61,7 @@ def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
 def read_outputs(problem: Problem, *, weights_too: bool) -> tuple[Watched, ...]:
     """Return the default watched quantities of draws: outputs, and weights if they are few.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    weights_too
-        Whether weights are watched.
+    weights_too: whether weights are watched.
     """
     solution = solve(problem)
     weights = [_few(solution, step.name) for step in solution.all_weights]
@@ -85,13 +74,7 @@ _COMPARED = re.compile(rf"{_SIDE}({'|'.join(COMPARISONS)}){_SIDE}")
 
 
 def read_conditions(texts: Sequence[str], problem: Problem) -> tuple[Condition, ...]:
-    """Read comparisons of watched quantities and numbers, as "q·k_a > 0".
-
-    Raises
-    ------
-    InputError
-        If a text is not a comparison, or a side is more than one number.
-    """
+    """Read comparisons of watched quantities and numbers, as "q·k_a > 0"."""
     solution = solve(problem)
     return tuple(_condition(text.strip(), solution) for text in texts)
 

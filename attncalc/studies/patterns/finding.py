@@ -382,12 +382,8 @@ def _places(hidden: Matrix) -> Iterator[Place]:
 def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
     """Return all patterns, the most informative first, head after head.
 
-    Several attentions follow one another.
-
-    Raises
-    ------
-    InputError
-        If there is no attention, or its weights or values were not kept.
+    Several attentions follow one another. Raises InputError if there is no attention, or its
+    weights or values were not kept.
     """
     _check_kept(solution)
     by_code = partial(sorted, key=lambda pattern: CODES.index(pattern.code))
@@ -420,17 +416,9 @@ def of_head(
 ) -> tuple[Pattern, ...]:
     """Return the patterns of one attention of several, or of one head.
 
-    Parameters
-    ----------
-    solution, patterns
-        The solution, and its patterns.
-    wanted
-        The head, from 1, or the weights of an attention, such as "cross.A", or "cross.A,2".
+    Raises InputError if there is no such head.
 
-    Raises
-    ------
-    InputError
-        If there is no such head.
+    wanted: the head, from 1, or the weights of an attention, such as "cross.A", or "cross.A,2".
     """
     step, asked = attention_and_head(solution, wanted, mean=False)
     number = int(asked or 0) if len(solution.heads_of(step)) > 1 else 0

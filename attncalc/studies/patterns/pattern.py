@@ -69,21 +69,13 @@ class Amount(NamedTuple):
 class Pattern:
     """A fact about the weights; `docs/patterns.md` describes each code and its values.
 
-    Parameters
-    ----------
-    code
-        One of `CODES`.
-    about
-        Its subject: the weights "A", "head 2", "output 3", "heads".
-    values
-        Its numbers, by name. Outputs, inputs and heads are counted from 1; every applied threshold
-        is among them.
-    head
-        Its head, from 1; 0 for the only one, and for all.
-    weights
-        The step of its weights.
-    where
-        The place of these among several attentions: "cross", "layer 2"; "" for the only ones.
+    code: one of `CODES`.
+    about: its subject: the weights "A", "head 2", "output 3", "heads".
+    values: its numbers, by name. Outputs, inputs and heads are counted from 1; every applied
+        threshold is among them.
+    head: its head, from 1; 0 for the only one, and for all.
+    weights: the step of its weights.
+    where: the place of these among several attentions: "cross", "layer 2"; "" for the only ones.
     """
 
     code: str
@@ -112,8 +104,6 @@ def little(inputs: int) -> float:
 
     For many inputs it is rounded down to one digit, so that a sentence can state it.
 
-    Examples
-    --------
     >>> little(3), little(700)
     (0.005, 0.0001)
     """
@@ -122,13 +112,7 @@ def little(inputs: int) -> float:
 
 
 def needed_for_patterns(problem: "Problem") -> dict[str, None]:
-    """Return the names of the steps that patterns read.
-
-    Raises
-    ------
-    InputError
-        If there is no attention.
-    """
+    """Return the names of the steps that patterns read."""
     if not problem.attentions:
         raise InputError(NO_ATTENTION)
     plan = problem.calculation.steps

@@ -11,12 +11,15 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import blocks_of_rows, fixed
 from attncalc.base.types import Matrix
+from attncalc.equations.operations import Weigh
 from attncalc.problem.attention.attention import Attention
+from attncalc.problem.attention.steps import attention_steps
 from attncalc.problem.calculation import Built
-from attncalc.problem.step import Plan, Step
+from attncalc.problem.scope import changed
+from attncalc.problem.step import Plan, Step, run
 from attncalc.solving.connections import TIE
-from attncalc.solving.otherwise import weights_otherwise
-from attncalc.solving.solution import Head, Solution, solve
+from attncalc.solving.long_inputs import run_in_blocks
+from attncalc.solving.solution import Head, Solution, given_in_decimals, solve
 from attncalc.studies.patterns.pattern import ALONE, Amount, Pattern
 from attncalc.studies.watched import entropy
 
@@ -25,12 +28,7 @@ from attncalc.studies.watched import entropy
 class SolvedAttention:
     """An attention of a solution: the only one, or one in layers.
 
-    Parameters
-    ----------
-    solution
-        The solution.
-    weights
-        The step of its weights.
+    weights: the step of its weights.
     """
 
     solution: Solution
@@ -92,7 +90,7 @@ class SolvedAttention:
     def otherwise(self, **fields: Any) -> tuple[Matrix, ...] | None:
         """Return the weights of each head with other fields; None if they exceed floats."""
         if not self.is_alone:
-            return weights_otherwise(self.solution, self.weights, fields)
+            return _weights_otherwise(self.solution, self.weights, fields)
         try:
             problem = replace(self.solution.problem, asked=None, **fields)
             found = solve(problem, keep=(self.weights.name,))
@@ -104,19 +102,14 @@ class SolvedAttention:
 class Rows(NamedTuple):
     """Derived values of each row of weights: arrays, one entry for each output.
 
-    Parameters
-    ----------
-    lead, runner
-        The inputs with the largest and the second weight, from 0, the first of those that tie.
-    top, second
-        Those weights; with only one input, the second is 0.
-    sharing, sharing_second
-        The number of inputs that tie for the largest and for the second weight.
-    total
-        The sum of the absolute weights.
-    entropy
-        H = -Σ p ln p in nats, of the weights divided by their sum; nan where one is negative, or
-        all are 0.
+    lead, runner: the inputs with the largest and the second weight, from 0, the first of those that
+        tie.
+    top, second: those weights; with only one input, the second is 0.
+    sharing, sharing_second: the number of inputs that tie for the largest and for the second
+        weight.
+    total: the sum of the absolute weights.
+    entropy: H = -Σ p ln p in nats, of the weights divided by their sum; nan where one is negative,
+        or all are 0.
     """
 
     lead: Matrix
@@ -137,8 +130,6 @@ class Rows(NamedTuple):
 def rows_of(weights: Matrix) -> Rows:
     """Return the derived values of each row of one head's weights, in blocks if it is large.
 
-    Examples
-    --------
     >>> rows_of(np.array([[0.5, 0.5, 0.0]])).effective.round(2).tolist()
     [2.0]
     """
@@ -169,15 +160,7 @@ def _entropy(weights: Matrix) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One head of a solution.
-
-    Parameters
-    ----------
-    attended
-        Its attention.
-    head
-        The head.
-    """
+    """One head of a solution (attended: its attention)."""
 
     attended: SolvedAttention
     head: Head
@@ -251,3 +234,38 @@ class View:
 def counted(indices: Any) -> list[int]:
     """Return places counted from 1."""
     return [int(index) + 1 for index in indices]
+
+
+def _weights_otherwise(
+    solution: Solution, weights: Step, fields: Mapping[str, Any]
+) -> tuple[Matrix, ...] | None:
+    """Return the weights of each head with other fields and the same inputs; None beyond floats."""
+    steps = _steps_to_weights(solution, weights, fields)
+    known = {**solution.problem.given, **solution.carried}
+    if solution.is_exact:
+        known = {**given_in_decimals(solution.problem), **solution.carried}
+        with solution.arithmetic():
+            found = run(steps, known, solution.rounding_between)[weights.name]
+    else:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            found = _in_floats(solution, steps, known)[weights.name]
+    made = np.asarray(found).astype(np.float64)
+    if not np.isfinite(made).all():
+        return None
+    return tuple(made) if made.ndim == 3 else (made,)
+
+
+def _steps_to_weights(solution: Solution, weights: Step, fields: Mapping[str, Any]) -> Plan:
+    """Return the steps of the attention up to its weights, with these fields."""
+    part = solution.problem.calculation.part_of(weights.name)
+    assert part.attention is not None
+    made = part._replace(steps=tuple(attention_steps(changed(part.attention, **fields)))).plan
+    end = next(i for i, step in enumerate(made) if isinstance(step.operation, Weigh))
+    return made[: end + 1]  # blocks of long inputs end with the step that weighs the values
+
+
+def _in_floats(solution: Solution, steps: Plan, known: Mapping[str, Matrix]) -> Mapping[str, Any]:
+    if not solution.problem.is_long:
+        return run(steps, known, solution.rounding_between)
+    decimals = solution.problem.decimals if solution.rounding_between else None
+    return run_in_blocks(steps, known, {step.name for step in steps[-2:]}, decimals)

@@ -43,17 +43,9 @@ def joined(content: Iterable[object], between: str = "") -> Html:
 def element(tag: str, /, *content: object, **attributes: Any) -> Html:
     """Return an element; attributes of Python's own names end in an underscore.
 
-    Parameters
-    ----------
-    tag
-        Its name.
-    *content
-        Its content.
-    **attributes
-        By name, as `data_row` for data-row; None and False leave one out, True needs no value.
+    **attributes: by name, as `data_row` for data-row; None and False leave one out, True needs no
+        value.
 
-    Examples
-    --------
     >>> element("td", "a<b", class_="most", data_row=1, hidden=False)
     '<td class="most" data-row="1">a&lt;b</td>'
     """
@@ -65,8 +57,6 @@ def element(tag: str, /, *content: object, **attributes: Any) -> Html:
 def within_attribute(page: str) -> Html:
     """Return a page as the value of an attribute, with its line breaks.
 
-    Examples
-    --------
     >>> within_attribute('<p class="a">1</p>')
     '&lt;p class=&quot;a&quot;&gt;1&lt;/p&gt;'
     """
@@ -83,8 +73,6 @@ def _attribute(name: str, value: Any) -> str:
 def id_of(prefix: str, name: str, *place: int, head: int = 0) -> str:
     """Return the id of an element of a matrix: S-1-2, or S-h1-1-2 for a head.
 
-    Examples
-    --------
     >>> id_of("", "S_scaled", 1, 2), id_of("d2-", "A", 3, 1, head=2)
     ('S_scaled-1-2', 'd2-A-h2-3-1')
     """

@@ -20,15 +20,7 @@ COLOUR = "#1f77b4"
 
 
 def layers_page(walk: Walk, *, full: bool = False) -> str:
-    """Return the page; each layer is run once, and written before the next.
-
-    Parameters
-    ----------
-    walk
-        The model with its input.
-    full
-        Whether large matrices are shown completely.
-    """
+    """Return the page; each layer is run once, and written before the next."""
     folded, cells, heads, number = [], list[Html](), 0, 0
     for row, (number, solution) in enumerate(walk.run()):
         sheets = sheets_of(number, solution, walk.only, full=full)

@@ -200,8 +200,6 @@ class MathMl(MathWriter):
 def name_in_mathml(name: str, head: int = 0) -> Html:
     """Return the name of a matrix, or of one head of it.
 
-    Examples
-    --------
     >>> name_in_mathml("W_Q")
     '<msub><mi>W</mi><mi>Q</mi></msub>'
     >>> name_in_mathml("dQ")

@@ -61,15 +61,7 @@ NOT_DRAWN = "the {} of {} is left out, because the page is full: attncalc plot d
 
 
 class Live(NamedTuple):
-    """The data and the script of an interactive page.
-
-    Parameters
-    ----------
-    problem
-        The problem and its plan, as JSON.
-    script, style
-        The script of the page, and its style.
-    """
+    """The data and the script of an interactive page."""
 
     problem: str
     script: str
@@ -85,16 +77,9 @@ def write_html(
 ) -> str:
     """Return a document as a page of HTML.
 
-    Parameters
-    ----------
-    document
-        The document.
-    live
-        Its data and script; without them, the page is static.
-    unfolded
-        Whether the work is open, and therefore printed; otherwise a reader opens it.
-    compact
-        Whether it is shown in a notebook, with little space.
+    live: its data and script; without them, the page is static.
+    unfolded: whether the work is open, and therefore printed; otherwise a reader opens it.
+    compact: whether it is shown in a notebook, with little space.
     """
     title = document.title or next(
         (part.title for part in document.parts if isinstance(part, parts.Table)), "attncalc"
@@ -136,18 +121,11 @@ def whole_page(
 ) -> str:
     """Return a page that loads and sends nothing: only content of the page is run.
 
-    Parameters
-    ----------
-    title, body, look
-        Its title, the elements of its body, and its style.
-    scripts
-        Elements with data, and the texts of scripts.
-    class_
-        The class of the body.
-    allows
-        What its policy allows besides, such as "img-src data:".
-    language
-        Its language, for screen readers and hyphenation.
+    title, body, look: its title, the elements of its body, and its style.
+    scripts: elements with data, and the texts of scripts.
+    class_: the class of the body.
+    allows: what its policy allows besides, such as "img-src data:".
+    language: its language, for screen readers and hyphenation.
     """
     made = [each if isinstance(each, Html) else element("script", _own(each)) for each in scripts]
     runs = [_fingerprint(each) for each in scripts if not isinstance(each, Html)]
@@ -354,7 +332,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         yield _bullets(verdict.sentences, class_="verdict")
 
     def table(self, table: parts.Table) -> Iterator[Html]:
-        yield self._heading(0, table.title)
+        yield self._heading(int(self.is_titled), table.title)
         yield text_table(table.headings, table.rows, table.title)
 
     def sheet(self, sheet: parts.Sheet) -> Iterator[Html]:

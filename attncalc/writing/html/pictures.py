@@ -34,7 +34,7 @@ ABOVE = 26.0
 FULL_FROM = 0.5
 """A largest weight from which the shades reach to 1; a smaller one ends the scale itself."""
 DEEP, MIDDLE = 0.69, 0.49
-"""Shades on which numbers have another colour, on light paper and on dark."""
+"""Shades on which numbers have another color, on light paper and on dark."""
 MOST_TOLD = 100
 """Number of weights that a description lists; more are too many to listen to."""
 
@@ -42,16 +42,9 @@ MOST_TOLD = 100
 class Panel(NamedTuple):
     """One head of an attention, as drawn.
 
-    Parameters
-    ----------
-    connections
-        The attention.
-    place, number
-        Its head: the index, from 0, and the number, 0 for the only one.
-    prefix
-        The prefix of ids in this document.
-    told
-        Its connections, in sentences.
+    place, number: its head: the index, from 0, and the number, 0 for the only one.
+    prefix: the prefix of ids in this document.
+    told: its connections, in sentences.
     """
 
     connections: Connections
@@ -72,18 +65,11 @@ def framed(
 ) -> Html:
     """Return a picture with its title, and a description for screen readers.
 
-    Parameters
-    ----------
-    panel
-        The drawn head.
-    kind
-        "map" or "heatmap".
-    told
-        The description, in sentences.
-    size
-        Its width and height.
-    content
-        The drawing.
+    panel: the drawn head.
+    kind: "map" or "heatmap".
+    told: the description, in sentences.
+    size: its width and height.
+    content: the drawing.
     """
     weights, head = panel.connections.weights, panel.number
     title, description = (
@@ -125,8 +111,6 @@ def room_of(names: Sequence[str]) -> float:
 def at(number: float) -> str:
     """Return a length in as few digits as make no difference.
 
-    Examples
-    --------
     >>> at(12.0), at(3.14159)
     ('12', '3.1')
     """
@@ -143,7 +127,7 @@ class Side(NamedTuple):
     is_left: bool
 
     def y(self, place: int) -> float:
-        """Return the height of a dot: the shorter column is centred on the longer."""
+        """Return the height of a dot: the shorter column is centered on the longer."""
         return TOP + self.pitch * (place + 0.5 + (self.rows - len(self.names)) / 2)
 
     @property

@@ -1,31 +1,65 @@
-"""The code of a problem as a QR code, drawn in SVG, if segno is installed (attncalc[qr])."""
+"""The code of a problem as a QR code, in SVG or TeX, if segno is installed (attncalc[qr])."""
 
 from importlib.util import find_spec
 from itertools import groupby
+from typing import NamedTuple
 
 from attncalc.writing.html.elements import Html, element
 
 MODULE, QUIET = 3, 4
 """Pixels of a module; modules of the margin that readers need."""
+TALL = 1.02
+"""The height of a rule, in modules: no white hair between rows."""
 
 
-def qr_code(text: str) -> Html | None:
-    """Return the QR code of a text; None without a text, or without segno."""
+class Bar(NamedTuple):
+    """Dark modules in a row: where the first of them is, from the top left, and their number."""
+
+    x: int
+    y: int
+    width: int
+
+
+def bars_of(text: str) -> tuple[int, tuple[Bar, ...]]:
+    """Return the side of the QR code of a text, and its bars; 0 without text or without segno."""
     if not text or find_spec("segno") is None:
-        return None
+        return 0, ()
     import segno
 
-    rows = segno.make(text, error="h", micro=False).matrix
-    side = MODULE * (len(rows) + 2 * QUIET)
-    bars = []
-    for y, row in enumerate(rows, QUIET):
-        x = QUIET
+    rows, bars = segno.make(text, error="h", micro=False).matrix, list[Bar]()
+    for y, row in enumerate(rows):
+        x = 0
         for is_dark, run in groupby(row):
             width = len([*run])
             if is_dark:
-                place = {"x": x * MODULE, "y": y * MODULE, "width": width * MODULE}
-                bars.append(element("rect", **place, height=MODULE))
+                bars.append(Bar(x, y, width))
             x += width
+    return len(rows), tuple(bars)
+
+
+def qr_code(text: str) -> Html | None:
+    """Return the QR code of a text in SVG; None without a text, or without segno."""
+    modules, bars = bars_of(text)
+    if not modules:
+        return None
+    side = MODULE * (modules + 2 * QUIET)
+    rects = []
+    for bar in bars:
+        x, y, width = (MODULE * n for n in (bar.x + QUIET, bar.y + QUIET, bar.width))
+        rects.append(element("rect", x=x, y=y, width=width, height=MODULE))
     ground = element("rect", width=side, height=side, class_="ground", fill_opacity=0)
     label = {"role": "img", "aria_label": text}
-    return element("svg", ground, *bars, class_="qr", width=side, height=side, **label)
+    return element("svg", ground, *rects, class_="qr", width=side, height=side, **label)
+
+
+def in_rules(text: str) -> str:
+    """Return the QR code of a text in rules of TeX, at the right margin; "" if there is none."""
+    side, bars = bars_of(text)
+    rules = "".join(
+        rf"\put({bar.x},{side - bar.y - 1}){{\rule{{{bar.width}\unitlength}}{{{TALL}\unitlength}}}}"
+        for bar in bars
+    )
+    code = (
+        rf"\setlength{{\unitlength}}{{2pt}}\begin{{picture}}({side},{side}){rules}\end{{picture}}"
+    )
+    return rf"\hfill\raisebox{{1.5ex}}{{\raisebox{{-\height}}{{{code}}}}}" if bars else ""

@@ -33,8 +33,6 @@ def squeezed(text: str) -> str:
 
     Quoted text in it may not contain any of `{};,>`.
 
-    Examples
-    --------
     >>> squeezed("a b { color: red; margin: 0 1px; } /* so */")
     'a b{color:red;margin:0 1px}'
     """
@@ -45,15 +43,8 @@ def squeezed(text: str) -> str:
 def needed(text: str, page: str) -> str:
     """Return the rules of a minified style that a page may need: those of its classes.
 
-    Parameters
-    ----------
-    text
-        The style.
-    page
-        The page and its script: they contain a class as a word.
+    page: the page and its script: they contain a class as a word.
 
-    Examples
-    --------
     >>> needed("a{x:1}.b a,.c{y:2}@media print{.b{z:3}}", '<a class="c">')
     'a{x:1}.c{y:2}'
     """

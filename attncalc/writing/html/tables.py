@@ -23,7 +23,7 @@ CUT = (
     "matrices in blocks."
 )
 LOOKS = {"most": "strong", "second": "em", "wrong": "strong"}
-"""How an entry looks that differs from others, without any colour."""
+"""How an entry looks that differs from others, without any color."""
 
 
 def matrix_table(
@@ -31,18 +31,9 @@ def matrix_table(
 ) -> Html:
     """Return a matrix, or one head of one, as a scrollable table.
 
-    Parameters
-    ----------
-    grid
-        The matrix.
-    caption
-        Its name.
-    prefix
-        The prefix of ids in this document.
-    given
-        Whether it is a given matrix, and not a step.
-    is_step
-        Whether it is a matrix, and not numbers of a study.
+    prefix: the prefix of ids in this document.
+    given: whether it is a given matrix, and not a step.
+    is_step: whether it is a matrix, and not numbers of a study.
     """
     columns = shown_names(grid.columns, grid.column_places, LONGEST_NAME, _name)
     names = shown_names(grid.rows, grid.row_places, LONGEST_NAME, _name)

@@ -1,1 +1,1 @@
-"""Languages of what students read: one catalogue each, and documents in them."""
+"""Languages of what students read: one catalog each, and documents in them."""

@@ -1,4 +1,4 @@
-"""Catalogues of sentences: a file .po for each language, in the format of gettext.
+"""Catalogs of sentences: a file .po for each language, in the format of gettext.
 
 A message is the English sentence as a page has it, with a name in braces where it varies. The first
 letters of the name say what is there:
@@ -22,6 +22,7 @@ _OR, _EITHER = ", or ", "{t_a}, or {t_b}"
 _IN_POINTS = ("for its cause", "for a hint")
 _PLACE = re.compile(r"\{(\w+)\}")
 _NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?∞"
+_ONE_NUMBER = re.compile(rf"(?:{_NUMBER}) ?%?")
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 _LISTED = re.compile(r" and (?!.* and )")
 _MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
@@ -39,15 +40,7 @@ LONGEST = 2000
 
 
 class Catalogue:
-    """The sentences of a language.
-
-    Parameters
-    ----------
-    language
-        Its code, such as "de".
-    messages
-        Translations by English messages.
-    """
+    """The sentences of a language: its code, and the translations by English message."""
 
     def __init__(self, language: str, messages: dict[str, str]) -> None:
         self.language, self._whole = language, messages
@@ -57,6 +50,13 @@ class Catalogue:
     def say(self, text: str) -> str:
         """Return a sentence in this language; one without a translation stays as it is."""
         return self.said(text) or text
+
+    def each(self, text: str) -> str:
+        """Return sentences and numbers, between semicolons, in this language."""
+        return "; ".join(
+            self.number(one) if _ONE_NUMBER.fullmatch(one) else self.say(one)
+            for one in text.split("; ")
+        )
 
     def said(self, text: str, *, strict: bool = False) -> str | None:
         """Return a sentence in this language, or None if it has no translation.
@@ -110,7 +110,7 @@ class Catalogue:
 
 @cache
 def catalogue(language: str) -> Catalogue:
-    """Return the catalogue of a language."""
+    """Return the catalog of a language."""
     if language == ENGLISH:
         return Catalogue(language, {})
     from importlib.resources import files  # English needs none

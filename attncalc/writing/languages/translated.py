@@ -12,7 +12,7 @@ D = TypeVar("D", bound=parts.Document)
 
 
 def in_language(document: D) -> D:
-    """Return a document in its language: sentences of its catalogue, and decimal signs."""
+    """Return a document in its language: sentences of its catalog, and decimal signs."""
     if document.language == ENGLISH:
         return document
     words = catalogue(document.language)
@@ -37,11 +37,19 @@ def _part(part: parts.Part, words: Catalogue) -> parts.Part:
     if isinstance(part, parts.Connections):
         changed["heads"] = tuple((head, _Told(told, words)) for head, told in part.heads)
         changed["attended"] = part.attended and _attended(part.attended, words)
+    if isinstance(part, parts.Table):
+        changed |= {"title": words.say(part.title), "headings": _said(part.headings, words)}
+        changed |= {"rows": _rows(part.rows, words), "told": _rows(part.told, words)}
     return cast("parts.Part", part._replace(**changed))
 
 
 def _said(texts: Any, words: Catalogue) -> Any:
     return words.say(texts) if isinstance(texts, str) else tuple(map(words.say, texts))
+
+
+def _rows(rows: tuple[tuple[str, ...], ...], words: Catalogue) -> tuple[tuple[str, ...], ...]:
+    """Return rows of a table; the first text of each is a name."""
+    return tuple((name, *map(words.each, texts)) for name, *texts in rows)
 
 
 def _meanings(entries: Any, words: Catalogue) -> Any:

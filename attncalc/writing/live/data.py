@@ -80,42 +80,29 @@ be rational for an entry to count as rational, or None.
 def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
     """Return a problem as the interpreter of equations in a page reads it.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    fractions
-        How rational numbers are written; None for decimals.
+    Returns `given` matrices as typed; the `steps`, see `stated_steps`; `settings` and `digits` of
+    the problem, and `fractions`. Raises UnstatedError if no equation states one of its steps.
 
-    Returns
-    -------
-    dict
-        `given` matrices as typed; the `steps`, see `stated_steps`; `settings` and `digits` of the
-        problem, and `fractions`.
-
-    Raises
-    ------
-    UnstatedError
-        If no equation states one of its steps.
+    fractions: how rational numbers are written; None for decimals.
     """
     steps = plan(problem)
+    return _facts(problem, fractions, steps) | {"steps": stated_steps(problem, steps)}
+
+
+def _facts(problem: Problem, fractions: Fractions | None, steps: Plan) -> dict[str, Any]:
     digits = digits_for(problem, steps)
     return {
         "settings": settings_data(problem),
         "digits": None if digits is None else digits._asdict(),
         "fractions": fractions,
         "given": {name: given_data(problem, name) for name in problem.names},
-        "steps": stated_steps(problem, steps),
     }
 
 
 def page_data(
     problem: Problem, fractions: Fractions | None = None, *, others: bool = True
 ) -> dict[str, Any]:
-    """Return the same with the settings that a reader may change, and their texts.
-
-    `others` are the plans for other conventions.
-    """
+    """Return the same with settings that a reader may change, and plans for other conventions."""
     known: dict[str, int] = {}
     texts: dict[str, int] = {}
     plans = {
@@ -130,7 +117,7 @@ def page_data(
         }
         for key, other, steps, said in _plans(problem, others=others)
     }
-    return live_data(problem, fractions) | {
+    return _facts(problem, fractions, plan(problem)) | {
         "steps": [json.loads(each) for each in known],
         "plans": plans,
         "texts": list(texts),
@@ -158,15 +145,7 @@ def unmarked_data(problem: Problem) -> dict[str, Any]:
 
 
 def language_data(problem: Problem, source: str) -> dict[str, Any]:
-    """Return the words of a script in the language of a problem, and whether numbers have a comma.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    source
-        The text of the script, and of its data, which contain the English sentences.
-    """
+    """Return the words of a script in the language of a problem, and its decimal comma."""
     words = catalogue(problem.language)
     return {"words": words.within(source), "comma": words.has_comma}
 
@@ -177,12 +156,8 @@ def stated_steps(problem: Problem, steps: Plan) -> list[dict[str, Any]]:
     Each has its `name`, `title` and `role`; its `equation` as computed, and the shown `formula`;
     `inputs`, the matrices by their names in the equation, and `rows`, those whose earlier rows a
     recurrence reads; its numbers (`settings`) and `tables`; the setting of the problem that is its
-    number (`chosen`), and whether it keeps fractions (`rational`).
-
-    Raises
-    ------
-    UnstatedError
-        If no equation states one of them; with its name.
+    number (`chosen`), and whether it keeps fractions (`rational`). Raises UnstatedError if no
+    equation states one of them; with its name.
     """
     shapes: dict[str, Shape] = {name: matrix.shape for name, matrix in problem.given.items()}
     found = []
@@ -252,8 +227,7 @@ def _shown(step: Step, problem: Problem) -> dict[str, Any]:
 def _conventions(problem: Problem) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the conventions of a plan under each rounding: several lines depend on it."""
     for rounding in (DISPLAY, EACH_STEP):
-        is_own = rounding == problem.rounding
-        yield rounding, conventions(problem if is_own else replace(problem, rounding=rounding))
+        yield rounding, conventions(problem, rounding)
 
 
 def key_of(problem: Problem) -> str:
@@ -290,10 +264,7 @@ def _plans(
 
 
 def _are_of_all(problem: Problem) -> bool:
-    """Return whether the conventions of a problem apply to all its attentions.
-
-    One may have its own. A causal mask does not apply to cross-attention.
-    """
+    """Return whether the conventions of a problem apply to all its attentions."""
     first, *_ = problem.attentions
     own = (problem.scale, problem.softcap, problem.normalizer)
     return first.causal == problem.causal and all(

@@ -32,23 +32,13 @@ def write_page(
 ) -> str:
     """Return the page of a solution as HTML: interactive, or with a note that states why not.
 
-    Parameters
-    ----------
-    page
-        The page; a worksheet is interactive only for practice.
-    unfolded
-        Whether the work is open.
-    practice
-        Whether a worksheet is to be filled in where it is read.
-    marks
-        Whether a worksheet for practice marks what is filled in.
-    compact
-        Whether it is shown in a notebook, with little space.
+    Raises InputError if it is to be for practice, and cannot be computed in the page.
 
-    Raises
-    ------
-    InputError
-        If it is to be for practice, and cannot be computed in the page.
+    page: the page; a worksheet is interactive only for practice.
+    unfolded: whether the work is open.
+    practice: whether a worksheet is to be filled in where it is read.
+    marks: whether a worksheet for practice marks what is filled in.
+    compact: whether it is shown in a notebook, with little space.
     """
     if not practice and (page.language != ENGLISH or page.is_blank):
         return write_html(page, unfolded=unfolded)  # static without a note: it is handed out

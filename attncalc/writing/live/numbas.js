@@ -2,7 +2,7 @@
 
 import { connectionIn, valuesIn } from "./connections.js";
 import { withPoint } from "./decimals.js";
-import { mark, readAnswer } from "./equations/marks.js";
+import { explaining, mark, readAnswer } from "./equations/marks.js";
 import { Words } from "./said.js";
 import { shownText, sidesOf, solve } from "./equations/solve.js";
 
@@ -75,6 +75,26 @@ class Question {
     return [this.credits[status] ?? 0, this.language.say(SAID[status])];
   }
 
+  /** The likely cause of a step, as check words it: nothing if a step before it is not right or not there. */
+  causes(version, name, marks, texts) {
+    const say = (text) => this.language.say(text), solution = this.solution(version), wrong = marks[name].flatMap((status, k) => (status === "wrong" ? [k] : []));
+    if (!this.before[name].every((each) => marks[each].every((status) => status === "correct" || status === "rounding"))) return [];
+    const { decimals } = this.versions[version].settings, key = Array.from(solution.steps[name].worked.digits, (each) => Number(shownText(each, decimals)));
+    if (wrong.length === 1) {
+      const { v } = readAnswer(texts[wrong[0]]);
+      return v && v === -key[wrong[0]] ? [say(`Possible cause: ${v > 0 ? "its sign is lost" : "it has a minus too many"}.`)] : [];
+    }
+    const results = this.mistakes[version][name].map(([code, clause, ...ends]) => {
+      const [low, high = low] = ends.length > 1 ? ends : ends.map((places) => places.map((place) => Math.sign(place) * key[Math.abs(place) - 1]));
+      return { code, clause, low, high };
+    });
+    const found = explaining(solution, texts, results), isFirst = ({ code }, k) => found.findIndex((each) => each.code === code) === k;
+    const clauses = found.filter(isFirst).map(({ clause }) => this.clauses[clause]);
+    const said = clauses.length > 1 ? say(`${clauses.slice(0, -1).join("; ")}, or ${clauses.at(-1)}`) : clauses[0];
+    if (clauses.length < 2) return clauses.map(() => say(`Every entry of ${name} matches this mistake: ${said}.`));
+    return [say(`${clauses.length} mistakes explain all of ${name} equally well: ${said}.`)];
+  }
+
   /** The share that a gap earns, and why. */
   marked(version, gap, answers) {
     if (this.gaps[gap].length > 2) return this.markedLine(version, gap, answers);
@@ -84,14 +104,14 @@ class Question {
       const texts = (typed[this.gaps[at][0]] ??= []);
       this.places(version, at).forEach((row, i) => row.forEach((k, j) => { texts[k] = withPoint(rows?.[i]?.[j] ?? ""); }));
     });
-    const statuses = mark(this.solution(version), typed)[name], rows = this.places(version, gap), counts = {};
+    const marks = mark(this.solution(version), typed), statuses = marks[name], rows = this.places(version, gap), counts = {};
     for (const k of rows.flat()) counts[statuses[k]] = (counts[statuses[k]] ?? 0) + 1;
     const entries = rows.flat().length, earned = Object.entries(counts).reduce((all, [status, count]) => all + (this.credits[status] ?? 0) * count, 0);
     const say = (text) => this.language.say(text);
     if (counts.blank === entries) return [0, say(`${name}: not found.`)];
     const told = Object.keys(SAID).filter((status) => counts[status]).map((status) => `${counts[status]} ${say(SAID[status])}`);
     const isWrong = (k) => !this.credits[statuses[k]], first = rows.flatMap((row, i) => row.flatMap((k, j) => (isWrong(k) ? [`[${i + 1},${j + 1}]`] : [])))[0];
-    return [earned / entries, [`${name}, ${say(`of ${entries}`)}: ${told.join(", ")}.`, ...(first ? [say(`First: ${name}${first}.`)] : [])].join(" ")];
+    return [earned / entries, [`${name}, ${say(`of ${entries}`)}: ${told.join(", ")}.`, ...(first ? [say(`First: ${name}${first}.`), ...this.causes(version, name, marks, typed[name])] : [])].join(" ")];
   }
 }
 

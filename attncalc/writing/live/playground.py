@@ -19,16 +19,9 @@ KEPT = ("settings", "given", "problem", "digits", "weights")
 class Template(NamedTuple):
     """A problem to begin with.
 
-    Parameters
-    ----------
-    key
-        Its name in the address of the page.
-    group, title
-        Where it is listed, and how it is called.
-    problem
-        The problem.
-    others
-        Whether a reader may choose other conventions than its own.
+    key: its name in the address of the page.
+    group, title: where it is listed, and how it is called.
+    others: whether a reader may choose other conventions than its own.
     """
 
     key: str

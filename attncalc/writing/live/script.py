@@ -1,7 +1,4 @@
-"""The script of a page: a module of this folder and its imports, in one short text.
-
-The modules are split into tokens, and declared names are shortened.
-"""
+"""The script of a page: a module of this folder and its imports, with shortened names."""
 
 import re
 from collections import Counter
@@ -58,18 +55,12 @@ _SHORTER = {"true": "!0", "false": "!1", "undefined": "void 0", "const": "let"}
 class Token(NamedTuple):
     """A piece of a script, without spaces and comments.
 
-    Parameters
-    ----------
-    kind
-        "name", "number", "string", "sign", "regex", or "text" of a template: from its beginning,
+    kind: "name", "number", "string", "sign", "regex", or "text" of a template: from its beginning,
         or from the end of an expression in it, to its end, or to the next expression.
-    text
-        The text as written.
-    role
-        For a name: "variable"; "property"; "both" for a property and a variable, as in `{ name }`;
-        "" for keywords and everything else.
-    depth
-        The number of open brackets around it.
+    text: the text as written.
+    role: for a name: "variable"; "property"; "both" for a property and a variable, as in `{ name
+        }`; "" for keywords and everything else.
+    depth: the number of open brackets around it.
     """
 
     kind: str
@@ -81,15 +72,9 @@ class Token(NamedTuple):
 def tokens(text: str) -> list[Token]:
     """Return the tokens of a script in the style of this folder.
 
-    Strings are in double quotes, statements end in semicolons, and there are no labels.
+    Strings are in double quotes, statements end in semicolons, and there are no labels. Raises
+    ValueError if it contains anything else.
 
-    Raises
-    ------
-    ValueError
-        If it contains anything else.
-
-    Examples
-    --------
     >>> [each.text for each in tokens("a.b / 2") if each.role == "variable"]
     ['a']
     """

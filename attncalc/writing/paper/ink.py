@@ -19,7 +19,7 @@ _EM = 1000
 
 
 class Look(NamedTuple):
-    """How text looks: its size in points, bold, slanted, and its shade of grey."""
+    """How text looks: its size in points, bold, slanted, and its shade of gray."""
 
     size: float = SIZE
     bold: bool = False
@@ -52,7 +52,7 @@ class Letters(NamedTuple):
 
 
 class Stroke(NamedTuple):
-    """A line between points, dashed or not; a closed one may be filled with a grey."""
+    """A line between points, dashed or not; a closed one may be filled with a gray."""
 
     xs: tuple[float, ...]
     ys: tuple[float, ...]

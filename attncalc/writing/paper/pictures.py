@@ -1,4 +1,4 @@
-"""Maps and heatmaps as boxes, from the SVG of pages: the same drawing, in grey."""
+"""Maps and heatmaps as boxes, from the SVG of pages: the same drawing, in gray."""
 
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, fromstring

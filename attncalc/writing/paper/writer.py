@@ -251,7 +251,8 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from self._bullets(verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[Line]:
-        yield from self._said(table.title, TITLE, stays=True)
+        look = HEADING if self.is_titled else TITLE
+        yield from self._said(table.title, look, stays=True)
         for told in table.told:
             yield from self._said(_sentence("; ".join(told)))
 

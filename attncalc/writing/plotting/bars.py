@@ -21,13 +21,7 @@ LEFT_OUT = f"{{}} numbers are missing in the picture: it shows the first {MOST_P
 
 
 def render_whys(whys: Sequence[Why], title: str, decimals: int, form: str, look: Look) -> Picture:
-    """Draw the parts of numbers as a file of the given form.
-
-    Raises
-    ------
-    InputError
-        If the requested size is too small.
-    """
+    """Draw the parts of numbers as a file of the given form."""
     told = [f"{each.entry} = {digits(each.value, decimals)}" for each in whys]
     drawn = draw_whys(whys, title, decimals, look)
     return picture_of(drawn, form, title, told, [harmless(title), *map(harmless, told)])

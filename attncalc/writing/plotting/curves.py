@@ -52,17 +52,7 @@ LABEL_GAP = 0.06
 
 @dataclass(frozen=True)
 class Axis:
-    """The positions of values along a picture, and which of them are named.
-
-    Parameters
-    ----------
-    at
-        The position of each value.
-    ticks, names
-        The positions of the names below, and the names.
-    is_log
-        Whether it is logarithmic.
-    """
+    """The positions of values along a picture, and which of them are named."""
 
     at: Matrix
     ticks: tuple[float, ...] | None
@@ -75,13 +65,7 @@ class Axis:
 
 
 def render_variation(variation: Variation, form: str, look: Look) -> Picture:
-    """Draw a study as a file of the given form.
-
-    Raises
-    ------
-    InputError
-        If the size that is asked for is too small.
-    """
+    """Draw a study as a file of the given form."""
     drawn = draw_variation(variation, look)
     names = [on_a_line(change.about) for change in variation.changes]
     watched = ", ".join(each.name for each in variation.watched[:MOST_LINES])
@@ -281,8 +265,6 @@ def name_ends(
 def apart(wanted: Matrix, pitch: float, low: float, high: float) -> Matrix:
     """Return increasing places near the given ones, at least a pitch apart.
 
-    Examples
-    --------
     >>> apart(np.array([0.0, 0.0, 5.0]), 1.0, 0.0, 5.0).tolist()
     [0.0, 1.0, 5.0]
     """

@@ -36,17 +36,11 @@ FRAMED = (maps.MOST, maps.SECOND)
 LEGEND_ROW, LEGEND_WIDTH = 0.2, 1.8
 """Inches of an entry of a legend."""
 FULL_FROM = 0.5
-"""A largest weight from which the colours reach to 1; a smaller one ends the scale itself."""
+"""A largest weight from which the colors reach to 1; a smaller one ends the scale itself."""
 
 
 def draw(problem: Problem, heads: Sequence[Head], look: Look) -> figure.HouseFigure:
-    """Draw a picture of these heads; its `notes` list omitted parts.
-
-    Raises
-    ------
-    InputError
-        If the requested size is too small.
-    """
+    """Draw a picture of these heads; its `notes` list omitted parts."""
     count, heads = len(heads), heads[:MOST_HEADS]
     with house_style(texts_of(problem)):
         of_class = _is_of_class(problem, heads[0], look)
@@ -71,13 +65,7 @@ def _left_out(heads: int) -> tuple[str, ...]:
 
 
 def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFigure:
-    """Draw a gradient as a heatmap, with white at 0; its `notes` list omitted parts.
-
-    Raises
-    ------
-    InputError
-        If the requested size is too small.
-    """
+    """Draw a gradient as a heatmap, with white at 0; its `notes` list omitted parts."""
     matrix = solution.precisely_tabled(step.name)
     count = len(matrix) if matrix.ndim == 3 else 1
     heads = range(min(count, MOST_HEADS))
@@ -148,13 +136,11 @@ def _columns(problem: Problem, head: Head) -> maps.Columns:
 
 
 def scale_of(heads: Sequence[Head]) -> heatmap.Scale:
-    """Return the smallest and the largest weight that the colours of all these heads show.
+    """Return the smallest and the largest weight that the colors of all these heads show.
 
     From 0 to 1 for most; weights that were divided by their sum may be negative or beyond 1, and
     where many tokens share the weight, the scale ends at the largest.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> weights = np.array([[0.2, 0.8]])
     >>> scale_of([Head(0, weights, weights)])
@@ -240,7 +226,7 @@ def _images(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosai
 
 
 def _scale_of_class(weights: Sequence[Matrix]) -> heatmap.Scale:
-    """Return the smallest and the largest weight of a patch that the colours show."""
+    """Return the smallest and the largest weight of a patch that the colors show."""
     low = min(float(each.min()) for each in weights)
     high = max(float(each.max()) for each in weights)
     return (min(low, 0.0), max(high, 0.0)) if high > 0 or low < 0 else (0.0, 1.0)
@@ -269,7 +255,7 @@ def _coloured(
     label: str,
     look: Look,
 ) -> figure.Mosaic:
-    """Return the heatmaps of all heads, four in a row, with a colour bar."""
+    """Return the heatmaps of all heads, four in a row, with a color bar."""
     palette = _palette(look)
     rows, columns = every[0].values.shape
     least = maps.natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots

@@ -68,17 +68,7 @@ Rooms = tuple[list[float], list[float]]
 
 @dataclass(frozen=True)
 class Track:
-    """A column or a row of panels: its natural and its smallest size in inches.
-
-    Parameters
-    ----------
-    inches
-        Its natural size.
-    least
-        The smallest size.
-    is_rigid
-        Whether it has its natural size on any page.
-    """
+    """A column or row of panels: its natural and smallest size in inches; a rigid one keeps it."""
 
     inches: float = 0.0
     least: float = 0.0
@@ -94,15 +84,10 @@ class Track:
 class Mosaic:
     """Panels in rows and columns, as in `Figure.subplot_mosaic`.
 
-    Parameters
-    ----------
-    rows
-        The name of the panel in each place, "." for none. A panel with several places fills them
+    rows: the name of the panel in each place, "." for none. A panel with several places fills them
         all; the first panel has one.
-    widths, heights
-        The tracks of the columns and of the rows.
-    draws
-        The function that draws each panel, by name.
+    widths, heights: the tracks of the columns and of the rows.
+    draws: the function that draws each panel, by name.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -113,15 +98,7 @@ class Mosaic:
 
 @dataclass(frozen=True)
 class Caption:
-    """The texts of a figure.
-
-    Parameters
-    ----------
-    title, footnote
-        The text above, and the small print below.
-    texts
-        All names from outside that are in it, too: their letters decide which fonts are needed.
-    """
+    """The title and footnote of a figure, and all other texts, whose letters decide the fonts."""
 
     title: str = ""
     footnote: str = ""
@@ -195,17 +172,9 @@ class SteadyLayout(ConstrainedLayoutEngine):
 class HouseFigure(Figure):
     """A matplotlib Figure that is drawn and saved in attncalc's style, with any settings.
 
-    Parameters
-    ----------
-    caption
-        Its texts.
-    palette
-        Its colours.
-
-    Attributes
-    ----------
-    notes
-        Notes about it: omitted parts, and the reasons.
+    caption: its texts.
+    palette: its colors.
+    notes: notes about it: omitted parts, and the reasons.
     """
 
     def __init__(self, caption: Caption, palette: Palette) -> None:
@@ -254,13 +223,7 @@ class HouseFigure(Figure):
 def figure_of(
     mosaic: Mosaic, caption: Caption, palette: Palette = LIGHT, size: Size | None = None
 ) -> HouseFigure:
-    """Draw a figure in which each panel has the size it needs, or the page the size asked for.
-
-    Raises
-    ------
-    InputError
-        If the size that is asked for is too small; the text starts with "size".
-    """
+    """Draw a figure in which each panel has the size it needs, or the page the size asked for."""
     with house_style((caption.title, *caption.texts)):
         fit = partial(_fitted, mosaic, caption, palette)
         figure, needed = fit(size)
@@ -272,7 +235,7 @@ def figure_of(
 
 
 def furnish(axes: Axes, palette: Palette) -> None:
-    """Set two sides, and the colours of ticks, of an axes with curves or points."""
+    """Set two sides, and the colors of ticks, of an axes with curves or points."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(palette.rule)
     axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)

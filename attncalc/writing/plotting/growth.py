@@ -27,13 +27,7 @@ from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, P
 
 
 def render_growth(growth: Growth, form: str, look: Look) -> Picture:
-    """Draw how counts grow, as a file of the given form.
-
-    Raises
-    ------
-    InputError
-        When the size that is asked for is too small.
-    """
+    """Draw how counts grow, as a file of the given form."""
     palette = DARK if look.dark else LIGHT
     curves = {name: values for name, values in growth.curves().items() if all(values)}
     groups = [

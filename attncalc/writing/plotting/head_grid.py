@@ -28,13 +28,7 @@ LONGEST, DECIMALS = 12, 2
 
 
 def render_layers(found: Walk | Lens | Rollout | Comparison, form: str, look: Look) -> Picture:
-    """Draw all layers as a file of the given form.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to draw, or the requested size is too small.
-    """
+    """Draw all layers as a file of the given form."""
     walk = found if isinstance(found, Walk) else found.walk
     drawn = draw_heads(found, look) if isinstance(found, Walk) else draw_cells(found, look)
     return picture_of(drawn, form, walk.title, walk.remarks, _texts(walk))
@@ -45,13 +39,7 @@ def _texts(walk: Walk) -> tuple[str, ...]:
 
 
 def draw_heads(walk: Walk, look: Look) -> figure.HouseFigure:
-    """Draw the weights of each head: a row for each layer, a column for each head, one scale.
-
-    Raises
-    ------
-    InputError
-        If no layer has an attention, or the requested size is too small.
-    """
+    """Draw the weights of each head: a row for each layer, a column for each head, one scale."""
     rows = {number: _dots(solution) for number, solution in walk.run()}
     if not all(rows.values()):
         raise InputError("a picture of all heads needs the weights A of every layer: name A")
@@ -63,7 +51,7 @@ def draw_heads(walk: Walk, look: Look) -> figure.HouseFigure:
     panel = figure.panel_of("heads", *tracks, draw)
     bar = lambda axes, _: _bar(axes, palette)  # noqa: E731 - drawn in the figure
     mosaic = figure.with_column(panel, "bar", heatmap.BAR_WIDTH, bar)
-    footnote = "each square: queries down, keys across; the same colours for all heads"
+    footnote = "each square: queries down, keys across; the same colors for all heads"
     caption = figure.Caption(harmless(walk.title), footnote, _texts(walk))
     return figure.figure_of(mosaic, caption, palette, look.size)
 
@@ -110,13 +98,7 @@ def _draw_heads(
 
 
 def draw_cells(found: Lens | Rollout | Comparison, look: Look) -> figure.HouseFigure:
-    """Draw the logit lens, or the rollout after the last layer, as cells with texts.
-
-    Raises
-    ------
-    InputError
-        If the requested size is too small; or for changes, which have no picture.
-    """
+    """Draw the logit lens, or the rollout after the last layer, as cells with texts."""
     if isinstance(found, Comparison):
         raise InputError("changes have no picture: write them as tables, html, json, csv or npz")
     palette, walk = DARK if look.dark else LIGHT, found.walk

@@ -1,4 +1,4 @@
-"""The heatmap: values as coloured cells, with their digits, and a bar of the colours."""
+"""The heatmap: values as colored cells, with their digits, and a bar of the colors."""
 
 import re
 from collections.abc import Sequence
@@ -67,29 +67,20 @@ TITLE_GAP = 6.0
 NOT_WRITTEN = "{} weights are not written in the heatmap: the cells are too small"
 
 Scale = tuple[float, float]
-"""The values of the first and of the last colour."""
+"""The values of the first and of the last color."""
 
 
 @dataclass(frozen=True)
 class Cells:
     """The values and texts of cells, and the names next to them.
 
-    Parameters
-    ----------
-    values
-        The values of the colours, (rows, columns).
-    texts
-        The texts in the cells, row by row; empty for none.
-    names
-        The names of the rows, and of the columns.
-    titles
-        The names of the rows and the columns; "" without a name.
-    unwritten
-        The number of values that are not written, since they are too many.
-    colours
-        The colormap, by matplotlib's name.
-    hidden
-        The masked cells, (rows, columns), which are hatched; None for none.
+    values: the values of the colors, (rows, columns).
+    texts: the texts in the cells, row by row; empty for none.
+    names: the names of the rows, and of the columns.
+    titles: the names of the rows and the columns; "" without a name.
+    unwritten: the number of values that are not written, since they are too many.
+    colours: the colormap, by matplotlib's name.
+    hidden: the masked cells, (rows, columns), which are hatched; None for none.
     """
 
     values: Matrix
@@ -114,15 +105,7 @@ class Cells:
 
 
 def cells_of(problem: Problem, head: Head, *, values: bool, most: int = MOST_VALUES) -> Cells:
-    """Return the weights of a head as printed: tokens as columns transpose them.
-
-    Parameters
-    ----------
-    problem, head
-        The problem and the head.
-    values
-        Whether the weights are written in the cells, if there are not more than the `most`.
-    """
+    """Return the weights of a head as printed, and whether they are written in the cells."""
     attention = head.attention or problem
     is_self, standing = attention.kind == "self" or attention.start, problem.standing
     asking = "Outputs (queries)" if is_self else f"Outputs ({attention.query_source})"
@@ -148,16 +131,9 @@ def cells_of(problem: Problem, head: Head, *, values: bool, most: int = MOST_VAL
 def gradient_cells(solution: Solution, step: Step, head: int, values: bool, most: int) -> Cells:
     """Return a gradient, or that of one head (from 0), as printed.
 
-    Parameters
-    ----------
-    solution, step
-        The solution, and the step of the gradient.
-    head
-        The head, if it has any.
-    values
-        Whether the numbers are written in the cells, if there are not more than the `most`.
-    most
-        The largest number that are written.
+    head: the head, if it has any.
+    values: whether the numbers are written in the cells, if there are not more than the `most`.
+    most: the largest number that are written.
     """
     matrix = solution.precisely_tabled(step.name)
     own = matrix[head] if matrix.ndim == 3 else matrix
@@ -171,17 +147,7 @@ def gradient_cells(solution: Solution, step: Step, head: int, values: bool, most
 
 
 def natural_cell(cells: Cells, side: float = 0.0, largest: float = LARGEST) -> Room:
-    """Return the inches of a cell with a readable number, as far as the page allows.
-
-    Parameters
-    ----------
-    cells
-        The cells.
-    side
-        Its smallest side, if any.
-    largest
-        The inches that all cells together grow to for their numbers to be read.
-    """
+    """Return the inches of a cell with a readable number, as far as the page allows."""
     rows, columns = np.shape(cells.values)
     wanted = max(side, CELL, LEAST_SIDE / rows), max(side, CELL, LEAST_SIDE / columns)
     wide = max(wanted[1], cells.widest_text + 0.1, _width_for(cells.names[1]))
@@ -201,25 +167,15 @@ def draw_heatmap(
     palette: Palette = LIGHT,
     proportion: float | None = None,
 ) -> LeftOut:
-    """Draw values as coloured cells on any axes of matplotlib, the first row on top.
+    """Draw values as colored cells on any axes of matplotlib, the first row on top.
 
-    Parameters
-    ----------
-    axes
-        The axes, whose limits, ticks and sides become those of the cells.
-    cells, scale
-        The cells, and the scale of their colours.
-    room
-        The inches the axes will have; None for those it has.
-    palette
-        The colours of names and titles.
-    proportion
-        The height of a cell for a width of 1; None for cells that fill the axes.
+    Returns the number of values that are not written, since they would be illegible.
 
-    Returns
-    -------
-    LeftOut
-        The number of values that are not written, since they would be illegible.
+    axes: the axes, whose limits, ticks and sides become those of the cells.
+    cells, scale: the cells, and the scale of their colors.
+    room: the inches the axes will have; None for those it has.
+    palette: the colors of names and titles.
+    proportion: the height of a cell for a width of 1; None for cells that fill the axes.
     """
     width, height = _cell(cells, room or room_of(axes))
     if proportion is not None and not np.isclose(height, width * proportion, rtol=NEAR):
@@ -243,7 +199,7 @@ def draw_bar(
     colours: str = WEIGHTS,
     alpha: float | None = None,
 ) -> None:
-    """Draw the colour bar on a separate axes; `alpha` is its opacity."""
+    """Draw the color bar on a separate axes; `alpha` is its opacity."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     bar = figure.colorbar(
@@ -293,7 +249,7 @@ def _on_dots(values: Matrix) -> dict[str, int]:
 
 
 def _in_dots(values: Matrix) -> Matrix:
-    """Return the means of neighbouring values, where there are more than an image has dots."""
+    """Return the means of neighboring values, where there are more than an image has dots."""
     for axis, size in enumerate(values.shape):
         if size > MOST_DOTS:
             edges = np.linspace(0, size, MOST_DOTS + 1).astype(np.intp)

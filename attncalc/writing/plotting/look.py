@@ -1,4 +1,4 @@
-"""The options of a picture: its kind, its texts, its colours and its size."""
+"""The options of a picture: its kind, its texts, its colors and its size."""
 
 import math
 import re
@@ -23,24 +23,14 @@ Size = tuple[float, float | None]
 class Look:
     """The appearance of a picture; the default is the map that homework requires.
 
-    Parameters
-    ----------
-    kind
-        `"map"`, `"heatmap"` or `"both"`.
-    every_line
-        Whether the map has a line for every weight that does not round to zero.
-    values
-        Whether the weights are written in the picture.
-    dark
-        Whether the background is dark.
-    size
-        Width and height in inches, or the width and None; None for an automatic size.
+    Raises InputError for another kind, and for every line of a heatmap. The text starts with the
+    name of the option, so that a command can put its dashes before it.
 
-    Raises
-    ------
-    InputError
-        For another kind, and for every line of a heatmap. The text starts with the name of the
-        option, so that a command can put its dashes before it.
+    kind: `"map"`, `"heatmap"` or `"both"`.
+    every_line: whether the map has a line for every weight that does not round to zero.
+    values: whether the weights are written in the picture.
+    dark: whether the background is dark.
+    size: width and height in inches, or the width and None; None for an automatic size.
     """
 
     kind: str = "map"
@@ -73,15 +63,9 @@ class Look:
 def check_drawn(largest: float) -> None:
     """Refuse numbers that no axis has room for.
 
-    Parameters
-    ----------
-    largest
-        The size of the largest number that is drawn.
+    Raises OutputError if it is too large.
 
-    Raises
-    ------
-    OutputError
-        If it is too large.
+    largest: the size of the largest number that is drawn.
     """
     if largest > LARGEST_DRAWN:
         raise OutputError(
@@ -93,13 +77,8 @@ def check_drawn(largest: float) -> None:
 def read_size(given: object) -> Size | None:
     """Read a size in inches: "12x8", "12", 12, (12, 8) or None.
 
-    Raises
-    ------
-    InputError
-        For anything else, and for impossible sides.
+    Raises InputError for anything else, and for impossible sides.
 
-    Examples
-    --------
     >>> read_size("12x8"), read_size(6.5)
     ((12.0, 8.0), (6.5, None))
     """

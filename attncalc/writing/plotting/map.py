@@ -62,18 +62,12 @@ NOT_WRITTEN = "{} weights are not written in the picture: there is no room for t
 class DrawnLines:
     """The lines of one head, output by output, the largest weight first; and omitted ones.
 
-    Parameters
-    ----------
-    outputs, inputs, ranks, weights
-        Where each line starts and ends, its rank and its weight; (k,) each.
-    texts
-        The text on each line, "" for none.
-    left_out
-        The number of smaller weights without a line, since there would be too many.
-    too_small
-        The number of weights without a line, since they round to zero.
-    unwritten
-        The number of lines without text, since there would be too many.
+    outputs, inputs, ranks, weights: where each line starts and ends, its rank and its weight; (k,)
+        each.
+    texts: the text on each line, "" for none.
+    left_out: the number of smaller weights without a line, since there would be too many.
+    too_small: the number of weights without a line, since they round to zero.
+    unwritten: the number of lines without text, since there would be too many.
     """
 
     outputs: Indices
@@ -91,16 +85,11 @@ def lines_of(
 ) -> DrawnLines:
     """Choose the lines of a head.
 
-    Parameters
-    ----------
-    head, decimals
-        The head, and the decimals of its weights.
-    every_line
-        Whether every weight that does not round to zero has a line, or only first and second.
-    values
-        Whether weights are written on the lines.
-    most_lines
-        The largest number of lines: first and second weights are kept before all others.
+    head, decimals: the head, and the decimals of its weights.
+    every_line: whether every weight that does not round to zero has a line, or only first and
+        second.
+    values: whether weights are written on the lines.
+    most_lines: the largest number of lines: first and second weights are kept before all others.
     """
     found = _found(head, every_line=every_line)
     count = found.shape[1]
@@ -178,15 +167,7 @@ def _thinned(texts: list[str], ranks: Indices) -> tuple[list[str], int]:
 
 @dataclass(frozen=True)
 class Columns:
-    """The two columns of a map: names, from the top, and their headings.
-
-    Parameters
-    ----------
-    inputs, outputs
-        The names of the tokens.
-    headings
-        The headings of the inputs and of the outputs.
-    """
+    """The two columns of a map: the names of tokens, from the top, and their headings."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -198,7 +179,7 @@ class Columns:
         return max(len(self.inputs), len(self.outputs))
 
     def heights(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return the rows of the dots of a column; the shorter is centred next to the longer."""
+        """Return the rows of the dots of a column; the shorter is centered next to the longer."""
         return np.arange(float(len(names))) + (self.rows - len(names)) / 2
 
 
@@ -245,23 +226,13 @@ def draw_map(
 ) -> LeftOut:
     """Draw the map of one head on any axes of matplotlib.
 
-    Parameters
-    ----------
-    axes
-        The axes, whose limits, ticks and sides become those of the map.
-    columns, lines
-        The dots, and the lines between them.
-    room
-        The inches the axes will have; None for those it has.
-    palette
-        The colours.
-    reach
-        The weight of the strongest colour, if lines are shaded by weight.
+    Returns the number of weights that are not written, since there is no space.
 
-    Returns
-    -------
-    LeftOut
-        The number of weights that are not written, since there is no space.
+    axes: the axes, whose limits, ticks and sides become those of the map.
+    columns, lines: the dots, and the lines between them.
+    room: the inches the axes will have; None for those it has.
+    palette: the colors.
+    reach: the weight of the strongest color, if lines are shaded by weight.
     """
     draw_columns(axes, columns, room=room, palette=palette)
     room = room or room_of(axes)

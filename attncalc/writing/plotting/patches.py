@@ -1,7 +1,4 @@
-"""An image split into its patches, with the weights of the class token on them.
-
-A solid frame marks the patch with the largest weight, a dashed one the second.
-"""
+"""An image in its patches, with the weights of the class token, the two largest framed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +44,7 @@ MOST_PIXELS = 400
 PALEST = 0.62
 """How light the darkest pixel is under the weights, for contrast."""
 COVER = 0.62
-"""How opaque the colour of a weight is, which lets the image through."""
+"""How opaque the color of a weight is, which lets the image through."""
 FRAME = 2.6
 """Points of the line around a patch."""
 FRAME_SHARE = 0.08
@@ -55,7 +52,7 @@ FRAME_SHARE = 0.08
 INSET = 0.05
 """How far inside its patch that line is, relative to its side."""
 RGB = 3
-"""Channels of an image that is drawn in colours."""
+"""Channels of an image that is drawn in colors."""
 NOT_WRITTEN = "{} weights are not written in the picture: the patches are too small"
 SHOWN_AS_ZERO = "{} weights are not written on the image: they show as {}"
 MOST_ZEROS = 64
@@ -67,18 +64,12 @@ IN_GREY = "the picture shows the mean of the channels of the image, of which the
 class PatchWeights:
     """The weights of the class token on each patch.
 
-    Parameters
-    ----------
-    weights
-        The weight of each patch, by its place in the image, (down, across).
-    texts
-        The text on each patch, row by row; empty for none.
-    ranks
-        0 for a patch with the largest weight, 1 for a second, -1 for any other, (down, across).
-    itself
-        The text of the class token's weight on itself, and its rank.
-    unwritten
-        The number of weights that round to zero and are not written, to keep the image visible.
+    weights: the weight of each patch, by its place in the image, (down, across).
+    texts: the text on each patch, row by row; empty for none.
+    ranks: 0 for a patch with the largest weight, 1 for a second, -1 for any other, (down, across).
+    itself: the text of the class token's weight on itself, and its rank.
+    unwritten: the number of weights that round to zero and are not written, to keep the image
+        visible.
     """
 
     weights: NDArray[np.float64]

@@ -58,13 +58,7 @@ NO_ATTENTION = "a picture shows attention weights, and this problem has no atten
 
 
 def check_ending(path: Path) -> str:
-    """Return the form a file's ending asks for: "png", "svg" or "pdf".
-
-    Raises
-    ------
-    OutputError
-        For any other ending.
-    """
+    """Return the form a file's ending asks for: "png", "svg" or "pdf"."""
     form = path.suffix.lower().removeprefix(".")
     if form not in FORMS:
         found = f"{quoted(path.suffix)} is not a picture format" if path.suffix else "no ending"
@@ -83,12 +77,8 @@ def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ..
     """Return the requested heads: by number, the "mean" of all, or all of them.
 
     With several attentions, they are those of the first, or of the named one: "cross.A", or
-    "cross.A,2" for its second head.
-
-    Raises
-    ------
-    InputError
-        If there is no such head, or its weights were not kept.
+    "cross.A,2" for its second head. Raises InputError if there is no such head, or its weights were
+    not kept.
     """
     if not solution.problem.attentions:
         raise InputError(NO_ATTENTION)
@@ -126,21 +116,11 @@ def render(
 ) -> Picture:
     """Draw a solution as a file of the given form; the same input gives the same bytes.
 
-    Parameters
-    ----------
-    solution
-        The solution.
-    form
-        "png", "svg" or "pdf".
-    heads
-        The heads that are shown, or None for all.
-    look
-        The appearance of the picture, or None for the map that homework requires.
+    Raises InputError if there are no weights to show, or the requested size is too small.
 
-    Raises
-    ------
-    InputError
-        If there are no weights to show, or the requested size is too small.
+    form: "png", "svg" or "pdf".
+    heads: the heads that are shown, or None for all.
+    look: the appearance of the picture, or None for the map that homework requires.
     """
     problem, look = solution.problem, look or Look()
     heads = heads or chosen_heads(solution, None)
@@ -154,13 +134,7 @@ def render(
 
 
 def gradient_step(solution: Solution, name: str, look: Look) -> Step:
-    """Return the step of a gradient that is to be drawn.
-
-    Raises
-    ------
-    InputError
-        If it is not a gradient of this problem, or another kind than a heatmap is requested.
-    """
+    """Return the step of a gradient that is to be drawn."""
     if look.kind != "heatmap":
         raise InputError("of draws a gradient as a heatmap: ask for the kind heatmap")
     steps = {step.name.lower(): step for step in solution.plan if gradient_from(step.name)}
@@ -172,13 +146,7 @@ def gradient_step(solution: Solution, name: str, look: Look) -> Step:
 
 
 def render_gradient(solution: Solution, name: str, form: str, look: Look) -> Picture:
-    """Draw a gradient as a file of the given form, with white at 0.
-
-    Raises
-    ------
-    InputError
-        If there is no such gradient, or the requested size is too small.
-    """
+    """Draw a gradient as a file of the given form, with white at 0."""
     step = gradient_step(solution, name, look)
     problem = solution.problem
     figure = draw_gradient(solution, step, look)
@@ -191,23 +159,13 @@ def render_blank(
 ) -> Picture:
     """Draw the two columns of a problem without any line: a worksheet to draw the map on.
 
-    Nothing in the file shows the answers; the problem need not be solved.
+    Nothing in the file shows the answers; the problem need not be solved. Raises InputError for an
+    invalid size, or one that is too small.
 
-    Parameters
-    ----------
-    problem
-        The tokens are in the columns; several heads have a panel each.
-    form
-        "png", "svg" or "pdf".
-    dark
-        Whether the background is dark.
-    size
-        In inches: "12x8", (12, 8), or only a width; None for an automatic size.
-
-    Raises
-    ------
-    InputError
-        For an invalid size, or one that is too small.
+    problem: the tokens are in the columns; several heads have a panel each.
+    form: "png", "svg" or "pdf".
+    dark: whether the background is dark.
+    size: in inches: "12x8", (12, 8), or only a width; None for an automatic size.
     """
     look = Look(dark=dark, size=read_size(size))
     attention = problem.attentions[0]
@@ -216,35 +174,17 @@ def render_blank(
 
 
 def figure_for(solution: Solution, head: str | int | None, look: Look) -> HouseFigure:
-    """Draw a solution as a Figure, which can be shown, changed or saved.
-
-    Raises
-    ------
-    InputError
-        If there is no such head, or the requested size is too small.
-    """
+    """Draw a solution as a Figure, which can be shown, changed or saved."""
     return draw(solution.problem, chosen_heads(solution, head), look)
 
 
 def figure_of_gradient(solution: Solution, name: str, look: Look) -> HouseFigure:
-    """Draw a gradient as a Figure.
-
-    Raises
-    ------
-    InputError
-        If there is no such gradient, or the requested size is too small.
-    """
+    """Draw a gradient as a Figure."""
     return draw_gradient(solution, gradient_step(solution, name, look), look)
 
 
 def plot_on(axes: Axes, solution: Solution, head: str | int | None, look: Look) -> Axes:
-    """Draw a solution on the axes of another figure; a warning lists omitted parts.
-
-    Raises
-    ------
-    InputError
-        If the picture does not fit on one axes.
-    """
+    """Draw a solution on the axes of another figure; a warning lists omitted parts."""
     if getattr(axes, "name", None) != "rectilinear":
         raise InputError(f"ax takes a matplotlib Axes, not {quoted(str(axes))}")
     if look.kind == "both":
@@ -272,16 +212,9 @@ def picture_of(
 ) -> Picture:
     """Return the bytes of any figure, and its notes.
 
-    Parameters
-    ----------
-    figure
-        The figure.
-    form
-        "png", "svg" or "pdf".
-    title, told
-        Its title, and the sentences that describe it for screen readers.
-    texts
-        All untrusted texts that it shows.
+    form: "png", "svg" or "pdf".
+    title, told: its title, and the sentences that describe it for screen readers.
+    texts: all untrusted texts that it shows.
     """
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on font caches
     content = figure.content(form)

@@ -56,8 +56,6 @@ def row_text_size(wanted: float, pitch: float) -> float:
 def name_step(pitch: float) -> int:
     """Return which rows have room for a name: every one, every second, every fifth, and so on.
 
-    Examples
-    --------
     >>> [name_step(inches) for inches in (0.5, 0.07, 0.007)]
     [1, 2, 20]
     """
@@ -91,15 +89,7 @@ class Segment:
 
 
 def place(labelled: Sequence[Segment], others: Sequence[Segment]) -> list[Point | None]:
-    """Return the centre of each segment's text, or None if there is no free place on it.
-
-    Parameters
-    ----------
-    labelled
-        The segments with text.
-    others
-        All segments of the picture: a place that few of them cross is preferred.
-    """
+    """Return the center of each segment's text, where few segments cross it, or None."""
     counted = others[:: 1 + len(others) // MOST_COUNTED]
     starts = np.array([segment.output for segment in counted])
     ends = np.array([segment.input for segment in counted])
@@ -143,11 +133,7 @@ def _free(segment: Segment, x: Floats, y: Floats, taken: Floats) -> NDArray[np.b
 
 
 def _crossings(segment: Segment, x: Floats, y: Floats, starts: Floats, ends: Floats) -> Floats:
-    """Count the segments that run through the text, for each spot.
-
-    Every one runs from one column of dots to the other, so it crosses the text where its
-    heights at the text's two sides are not both above or both below.
-    """
+    """Count the segments that run through the text, for each spot."""
     slope = (ends[:, 1] - starts[:, 1]) / (ends[:, 0] - starts[:, 0])
 
     def height_at(where: Floats) -> Any:

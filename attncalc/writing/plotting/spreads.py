@@ -1,7 +1,4 @@
-"""Pictures of random draws: histograms of watched quantities, and clouds of outputs.
-
-Several problems are side by side, on one scale.
-"""
+"""Histograms of watched quantities and clouds of outputs; several problems on one scale."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
@@ -52,13 +49,7 @@ class _Shared(NamedTuple):
 
 
 def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) -> Picture:
-    """Draw simulations as a file of the given form.
-
-    Raises
-    ------
-    InputError
-        If the size that is asked for is too small.
-    """
+    """Draw simulations as a file of the given form."""
     drawn = draw_simulations(simulations, look)
     means = (
         f"{which and f'{which} draws: '}{each.name}: mean {significant(each.mean, 4)}, "
@@ -160,10 +151,7 @@ def _around(points: Sequence[Matrix]) -> tuple[Limits, Limits]:
 
 
 def values_of(simulation: Simulation) -> Matrix | None:
-    """Return the given values of the problem, (m, 2); None if heads have their own.
-
-    Also None if equations weigh no values.
-    """
+    """Return the given values of the problem, (m, 2); None if heads have their own, or for none."""
     if not simulation.problem.is_alone:  # the outputs of layers are not mixtures of values
         return None
     solution = solve(simulation.problem)

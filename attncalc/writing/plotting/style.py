@@ -1,4 +1,4 @@
-"""How pictures look: for grey print, for colour-blind readers, and the same on every machine."""
+"""How pictures look: for gray print, for color-blind readers, and the same on every machine."""
 
 import logging
 import warnings
@@ -18,10 +18,10 @@ FONT = "DejaVu Sans"
 """The font of matplotlib, so that a picture looks the same everywhere."""
 
 WEIGHTS = "viridis"
-"""The colours of a heatmap: perceptually uniform, and rising in grey print, too."""
+"""The colors of a heatmap: perceptually uniform, and rising in gray print, too."""
 
 GRADIENTS = "RdBu_r"
-"""The colours of a gradient: blue below 0, white at 0, red above; distinct to all readers."""
+"""The colors of a gradient: blue below 0, white at 0, red above; distinct to all readers."""
 
 TEXT_SIZE, NAME_SIZE, WEIGHT_SIZE = 11.0, 10.0, 8.5
 TITLE_SIZE, SMALL_SIZE = 13.0, 7.5
@@ -38,7 +38,7 @@ LINE_CONTRAST = 3.0
 
 @dataclass(frozen=True)
 class Rank:
-    """How the lines of a rank look; dashes make it distinct without colour."""
+    """How the lines of a rank look; dashes make it distinct without color."""
 
     name: str
     label: str
@@ -48,14 +48,11 @@ class Rank:
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a picture by use; each has enough contrast with the background.
+    """The colors of a picture by use; each has enough contrast with the background.
 
-    Parameters
-    ----------
-    paper, strong, ink, rule, small_print
-        The background, headings, names, the columns' lines, and the conventions.
-    ranks
-        Lines to the largest weight, to the second, and to all others.
+    paper, strong, ink, rule, small_print: the background, headings, names, the columns' lines, and
+        the conventions.
+    ranks: lines to the largest weight, to the second, and to all others.
     """
 
     paper: str
@@ -105,7 +102,7 @@ def line_looks(palette: Palette) -> list[dict[str, Any]]:
 
 _LIGHT_LINES = ("#0b3c6f", "#b34700", "#00695c", "#7a1f6b", "#4d4d4d")
 _DARK_LINES = ("#7fbcff", "#ffab5e", "#5fd3bc", "#e59bd8", "#bdbdbd")
-"""Colours of lines: each has three times the contrast of the paper that is needed to see it."""
+"""Colors of lines: each has three times the contrast of the paper that is needed to see it."""
 
 _FONTS_FOR_THE_REST = (
     "Noto Sans CJK JP",
@@ -176,15 +173,10 @@ def _missing(texts: Iterable[str], families: list[str]) -> str:
 
 
 def luminance(rgb: Any) -> Any:
-    """Return the relative luminance of colours, as WCAG 2.1 has it: 0 for black, 1 for white.
+    """Return the relative luminance of colors, as WCAG 2.1 has it: 0 for black, 1 for white.
 
-    Parameters
-    ----------
-    rgb
-        Red, green and blue from 0 to 1 along the last axis.
+    rgb: red, green and blue from 0 to 1 along the last axis.
 
-    Examples
-    --------
     >>> luminance((1.0, 1.0, 1.0)).round(6), luminance((0.0, 0.0, 0.0))
     (np.float64(1.0), np.float64(0.0))
     """
@@ -194,10 +186,8 @@ def luminance(rgb: Any) -> Any:
 
 
 def contrast(one: Any, other: Any) -> float:
-    """Return the contrast ratio of two colours, from 1 to 21.
+    """Return the contrast ratio of two colors, from 1 to 21.
 
-    Examples
-    --------
     >>> round(contrast("black", "white"), 6)
     21.0
     """
@@ -206,29 +196,17 @@ def contrast(one: Any, other: Any) -> float:
 
 
 def dark_enough_for_white(rgb: Any) -> Any:
-    """Return on which colours white is more readable than black, with a contrast of at least 4.5:1.
-
-    Black and white are equally far from a luminance of √(0.05 · 1.05) − 0.05 ≈ 0.179.
-    """
+    """Return on which colors white is more readable than black, with a contrast of 4.5:1."""
     return luminance(rgb) + 0.05 < np.sqrt(0.05 * 1.05)
 
 
 def shades(color: str, paper: str, strengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return shades of a colour on the background: pale if weak, and always visible.
+    """Return shades of a color on the background: pale if weak, and always visible.
 
-    Parameters
-    ----------
-    color
-        The full colour, for a strength of 1.
-    paper
-        The colour of the background.
-    strengths
-        From 0 to 1, (k,).
+    Returns red, green and blue, (k, 3).
 
-    Returns
-    -------
-    NDArray
-        Red, green and blue, (k, 3).
+    color: the full color, for a strength of 1.
+    strengths: from 0 to 1, (k,).
     """
     full, bare = np.array(to_rgb(color)), np.array(to_rgb(paper))
     hundredths = np.arange(101)[:, np.newaxis] / 100

@@ -26,13 +26,7 @@ LINES = "thick line: the result; solid: kept; dotted: dropped"
 
 
 def render_generation(made: Generation, form: str, look: Look) -> Picture:
-    """Draw generated tokens as a file of the given form.
-
-    Raises
-    ------
-    InputError
-        If the size that is asked for is too small.
-    """
+    """Draw generated tokens as a file of the given form."""
     told = [*said_of(made), made.text]
     return picture_of(draw_generation(made, look), form, made.source.title, told, _texts(made))
 
@@ -67,10 +61,7 @@ def _short(name: str) -> str:
 
 
 def _columns(made: Generation) -> list[dict[int, float]]:
-    """Return the height of each drawn candidate, by its place, for each step.
-
-    Those of one parent are together, in the order of the parents, so that no lines cross.
-    """
+    """Return the heights of drawn candidates for each step, in the order of their parents."""
     columns: list[dict[int, float]] = []
     above = {-1: 0.0}
     for step in made.steps[:MOST_STEPS]:

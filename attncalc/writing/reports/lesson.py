@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from attncalc.base.text import in_json, on_a_line, shortened
 from attncalc.grading.lesson import Finding, Read
 from attncalc.writing.document import Bullets, Document, Facts, Part, Table
+from attncalc.writing.languages.catalogue import ENGLISH, catalogue
 
 LONGEST = 80
 """Characters that are shown of a text that was not read."""
@@ -13,13 +14,17 @@ MOST_PLACES = 20
 HEADINGS = ("where", "what", "printed", "right", "why")
 
 
-def lessons_document(read: Sequence[Read]) -> Document:
+def lessons_document(read: Sequence[Read], language: str = ENGLISH) -> Document:
     """Return the document: for each lesson its wrong numbers, then the rest of its report."""
-    parts = tuple(part for each in read for part in _parts(each))
-    return Document("Lessons, checked by their own numbers", parts)
+    parts = tuple(part for each in read for part in _parts(each, language))
+    return Document("Lessons, checked by their own numbers", parts, language=language)
 
 
-def _parts(read: Read) -> Iterator[Part]:
+def _parts(read: Read, language: str) -> Iterator[Part]:
+    say = catalogue(language).say
+    read = read._replace(
+        findings=tuple(each._replace(where=say(each.where)) for each in read.findings)
+    )
     yield Facts((on_a_line(read.place), _verdict(read)))
     if read.of("wrong"):
         rows = tuple(_row(each) for each in read.of("wrong"))

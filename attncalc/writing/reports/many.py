@@ -17,6 +17,7 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
+from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.reports.marking import marking_document, percent
 from attncalc.writing.verdict import (
@@ -32,6 +33,8 @@ COLUMNS = (
     *("answer", "earned", "possible", "percent", "provisional", "first wrong", "causes", "flags"),
     *("not found", "not read", "note"),
 )
+LONG = COLUMNS[-2:]
+"""Columns with sentences, which are a separate table on a page."""
 MOST_COMMON = 10
 MOST_FAULTS = 3
 """Number of unread texts of an answer that a row lists."""
@@ -111,12 +114,32 @@ def answers_document(
 ) -> Document:
     """Return a row for each answer, which mistakes were common, and off the screen each marking."""
     rows = [tuple(map(on_a_line, row_of(each, shown.in_words))) for each in answers]
-    table = Table("Answers", COLUMNS, tuple(rows), tuple(map(told, rows)))
+    markings = [each.marking for each in answers if each.marking is not None]
+    language = markings[0].key.problem.language if markings else ENGLISH
     bullets = Bullets(tuple(map(on_a_line, summary(answers))))
     if on_screen:
-        return Document("", (table, bullets))
+        table = Table("Answers", COLUMNS, tuple(rows), tuple(map(told, rows)))
+        return Document("", (table, bullets), language=language)
     each_alone = tuple(page_of(each, shown) for each in answers if each.marking is not None)
-    return Document("", (table, bullets, Appendix(each_alone)))
+    tables = _on_a_page("Answers", rows)
+    return Document("", (*tables, bullets, Appendix(each_alone)), language=language)
+
+
+def _on_a_page(title: str, rows: Sequence[tuple[str, ...]]) -> Iterator[Table]:
+    """Yield rows as a table without empty columns, and their long texts as another one."""
+    used = [any(column) for column in zip(*rows, strict=True)]
+    kept = [place for place, name in enumerate(COLUMNS) if used[place] and name not in LONG]
+    short = tuple(tuple(row[place] for place in kept) for row in rows)
+    texts = tuple(told((*row[: -len(LONG)], *[""] * len(LONG))) for row in rows)
+    yield Table(title, tuple(COLUMNS[place] for place in kept), short, texts)
+    notes = tuple(
+        (row[0], f"not read: {text}" if name == LONG[0] else text)
+        for row in rows
+        for name, text in zip(LONG, row[-len(LONG) :], strict=True)
+        if text
+    )
+    if notes:
+        yield Table("Not read, and notes", (COLUMNS[0], LONG[1]), notes, notes)
 
 
 def told(row: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,18 +19,11 @@ if TYPE_CHECKING:  # some load matplotlib
 class Forms(NamedTuple):
     """A study in each possible form; only the requested one is made.
 
-    Parameters
-    ----------
-    document
-        Returns it for tables, markdown, LaTeX and HTML.
-    json, csv
-        Return its text, at once or in pieces.
-    npz
-        Writes it to an open file.
-    picture
-        Draws it, as "png", "svg" or "pdf".
-    page
-        Returns its interactive page; without it, the page is that of the document.
+    document: returns it for tables, markdown, LaTeX and HTML.
+    json, csv: return its text, at once or in pieces.
+    npz: writes it to an open file.
+    picture: draws it, as "png", "svg" or "pdf".
+    page: returns its interactive page; without it, the page is that of the document.
     """
 
     document: Callable[[], Document]
@@ -44,17 +37,11 @@ class Forms(NamedTuple):
 def forms_of(found: Any, *, cache: bool = False, apart: bool = False, **how: bool) -> Forms:
     """Return the forms of what a study found.
 
-    Parameters
-    ----------
-    found
-        A Variation, a Training, an Aim, a Generation, a Walk through the layers of a model, a Lens,
-        a Rollout, a Comparison, or a sequence of Simulations.
-    cache
-        Whether the cache of generated tokens is shown.
-    apart
-        Whether the work of each step of a training is a document of its own.
-    **how
-        Whether documents are shown in `full`, and a training with its `work`.
+    found: a Variation, a Training, an Aim, a Generation, a Walk through the layers of a model, a
+        Lens, a Rollout, a Comparison, or a sequence of Simulations.
+    cache: whether the cache of generated tokens is shown.
+    apart: whether the work of each step of a training is a document of its own.
+    **how: whether documents are shown in `full`, and a training with its `work`.
     """
     if isinstance(found, Generation):
         from attncalc.writing.studies import generation

@@ -125,8 +125,6 @@ def _ratios(simulations: Sequence[Simulation], *, full: bool) -> Sheet:
 def significant(value: float, digits: int = 2) -> str:
     """Return a number at so many digits, however small it is.
 
-    Examples
-    --------
     >>> significant(0.00149195), significant(3.6999, 4)
     ('0.0015', '3.7')
     """

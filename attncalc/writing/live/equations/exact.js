@@ -69,7 +69,7 @@ export function exactArithmetic(w, entryOf, functions = new Map(), strict = "") 
     if (apart < -2 * w) return b;
     const [x, y] = [toFloat(a), toFloat(b)], e = Math.min(x.e, y.e);
     const made = float((x.n << BigInt(x.e - e)) + (y.n << BigInt(y.e - e)), e);
-    // cancelled to the last quarter of the digits is 0: equal scores have equal weights
+    // canceled to the last quarter of the digits is 0: equal scores have equal weights
     const isDust = x.n < 0n !== y.n < 0n && magnitude(made) < magnitude(x) - w + (w >> 2);
     return isDust ? ZERO : made;
   }

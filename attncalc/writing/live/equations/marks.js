@@ -10,13 +10,13 @@ import { Refusal, readNumber } from "../numbers.js";
 import { toDouble } from "./exact.js";
 import { some } from "./parse.js";
 import { reach } from "./ranges.js";
-import { shownText, solve } from "./solve.js";
+import { shownText, sidesOf, solve } from "./solve.js";
 
 const RULES = ["half-away", "half-even", "truncate"], ROUNDINGS = ["display", "each-step"];
 const DUST = 1e-6, RELATIVE_DUST = 1e-13, LARGEST_CUT = 1 - 1e-9, MOST_CUT = 50, FLOATS = 4e-13, SCRIPTS = 1e-12; // as in grading/slack
-const FAR = 0.025, SURE = 3, SMALLEST_CUT_SHORT = 10; // as in grading/accepted, digits and arranging
+const FAR = 0.025, SURE = 3, SMALLEST_CUT_SHORT = 10, FEWEST_DIGITS = 3, MOST_DIGITS = 5, ON_A_DISPLAY = 4, LARGEST_SCORE = 30; // as in grading/accepted, digits and arranging
 const MARKS = ["correct", "rounding", "follows", "matches-key", "precision", "wrong"];
-const CORRECT = 1, ROUNDING = 2, FOLLOWS = 4, MATCHES_KEY = 8, PRECISION = 16, WRONG = 32; // sets of marks are sums
+const CORRECT = 1, ROUNDING = 2, FOLLOWS = 4, MATCHES_KEY = 8, PRECISION = 16, WRONG = 32, ODD = MATCHES_KEY | PRECISION; // sets of marks are sums
 
 // ---------------------------------------------------------------- numbers as people write them
 
@@ -59,17 +59,27 @@ function standsForInfinity(v, k, right) {
   return v <= Math.min(-1e4, -10 * right.reduce((most, each) => (Number.isFinite(each) ? Math.max(most, Math.abs(each)) : most), 0));
 }
 
+/** The unit of the last of so many significant digits; 0 for any number of digits. */
+const unitOf = (v, digits) => (digits && v && Number.isFinite(v) ? 10 ** (Math.floor(Math.log10(Math.abs(v))) + 1 - digits) : 0);
+const significant = (v, decimals) => Math.abs(v).toFixed(decimals).replace(".", "").replace(/^0+|0+$/g, "").length;
+
+function roundDigits(v, digits) {
+  const unit = unitOf(v, digits);
+  return unit ? Math.sign(v) * Math.floor(Math.abs(v) / unit + 0.5 + DUST) * unit : v;
+}
+
 /** Whether a value in a range may be written as this number; `dust` scales the error of floats. */
-function isNear({ v }, decimals, { low, high }, k, { cuts, asked }, dust) {
-  if (v === -Infinity || high[k] === -Infinity) return (v === low[k] && v === high[k]) || standsForInfinity(v, k, high);
-  const unit = 10 ** -Math.min(decimals, asked), half = unit / 2 + dust * (DUST * unit + RELATIVE_DUST * Math.abs(v));
+function isNear({ v }, decimals, { low: lows, high: highs }, k, { cuts, asked, digits }, dust) {
+  if (v === -Infinity || highs[k] === -Infinity) return (v === lows[k] && v === highs[k]) || standsForInfinity(v, k, highs);
+  const low = Math.min(lows[k], roundDigits(lows[k], digits)), high = Math.max(highs[k], roundDigits(highs[k], digits));
+  const unit = Math.max(10 ** -Math.min(decimals, asked), unitOf(v, digits)), half = unit / 2 + dust * (DUST * unit + RELATIVE_DUST * Math.abs(v));
   const inwards = cuts ? unit * (1 - (1 - LARGEST_CUT) / dust) + (dust - 1) * FLOATS * Math.abs(v) : half;
-  return v >= low[k] - (low[k] > 0 ? inwards : half) && v <= high[k] + (high[k] < 0 ? inwards : half);
+  return v >= low - (low > 0 ? inwards : half) && v <= high + (high < 0 ? inwards : half);
 }
 
 /** The ranges of the true values of written numbers. */
-function behind(points, decimals, cuts) {
-  const unit = decimals.map((each) => (each > MOST_CUT ? 0 : 10 ** -each)), at = (side) => points.map((v, k) => v + (cuts ? (v * side >= 0 ? side : 0) : side / 2) * unit[k]);
+function behind(points, decimals, { cuts, digits }) {
+  const unit = decimals.map((each, k) => (each > MOST_CUT ? 0 : Math.max(10 ** -each, unitOf(points[k], digits)))), at = (side) => points.map((v, k) => v + (cuts ? (v * side >= 0 ? side : 0) : side / 2) * unit[k]);
   return { low: at(-1), high: at(1) };
 }
 
@@ -88,7 +98,7 @@ class Key {
     [this.exact, this.carried] = [exact, carried].map((all) => Object.fromEntries(Object.entries(all).map(([name, { v }]) => [name, v])));
     for (const [name, { digits }] of Object.entries(this.steps)) {
       const shown = this.shown[name] = Float64Array.from(digits, (each) => (each === -Infinity ? each : Number(shownText(each, decimals))));
-      const { v: values, e } = carried[name], around = behind(shown, Array.from(shown, () => decimals), false);
+      const { v: values, e } = carried[name], around = behind(shown, Array.from(shown, () => decimals), {});
       for (const doubts of [0, 1]) { // whether possibly inexact values are exact
         const isExact = (v, k) => Math.abs(v - values[k]) + (doubts ? 1 : -1) * (e?.[k] ?? 0) <= RELATIVE_DUST * Math.abs(v);
         this.isExact[doubts][name] = Array.from(shown, (v, k) => !Number.isFinite(v) || isExact(v, k));
@@ -207,12 +217,12 @@ class Known {
   }
 
   /** The same with the written rows that a recurrence reads, also of later steps. */
-  withRows(rows, script, { cuts, asked }, right) {
+  withRows(rows, script, slack, right) {
     const { key } = this, points = { ...this.points }, ranges = { ...this.ranges };
     for (const name of Object.values(rows).filter((each) => script[each] && !points[each])) {
       const answers = script[name], isBlank = answers.map(({ kind }) => Boolean(kind));
       points[name] = answers.map(({ v }, k) => (isBlank[k] ? key.shown[name][k] : v));
-      ranges[name] = putIn(behind(points[name], answers.map(({ decimals }) => Math.max(decimals ?? 0, asked)), cuts), isBlank, right[name]);
+      ranges[name] = putIn(behind(points[name], answers.map(({ decimals }) => Math.max(decimals ?? 0, slack.asked)), slack), isBlank, right[name]);
     }
     return new Known(key, points, ranges, this.doubtful);
   }
@@ -242,9 +252,10 @@ const either = (known) => (known === null ? [true, false] : [known]);
  *
  * `doubts` counts undecided entries as mistakes; `dusty`, 0 or 1, counts differences within float errors.
  */
-function walk(key, script, cuts, doubts, dusty) {
+function walk(key, script, { cuts, digits }, doubts, dusty) {
   const dust = DUST * 10 ** -key.asked, areApart = (a, b, counts) => a !== b && (counts || !(Math.abs(a - b) <= dust));
-  const kept = new Known(key), slack = { cuts, asked: key.asked }, tainted = {}, found = {};
+  const unsure = digits ? Object.keys(key.steps).map((name) => [name, { surely: true }]) : [];
+  const kept = new Known(key, {}, {}, Object.fromEntries(unsure)), slack = { cuts, digits, asked: key.asked }, tainted = {}, found = {};
   for (const name of Object.keys(key.steps)) if (script[name]) found[name] = marksOf(name);
   return found;
 
@@ -256,9 +267,9 @@ function walk(key, script, cuts, doubts, dusty) {
     const fitsClean = clean.fits(name, answers, fine, slack), fits = isMistaken ? known.fits(name, answers, fine, slack) : fitsClean;
     const fitsCoarsely = coarse.every((each, k) => each === fine[k]) ? fits : known.fits(name, answers, coarse, slack);
     const [tight, loose] = [true, false].map((isTight) => key.reach(name, (each) => key.ranges[dusty][each], isTight));
-    const marks = answers.map((answer, k) => {
+    const judged = besideKey(key, name, answers, slack), marks = answers.map((answer, k) => {
       if (answer.kind) return 0;
-      const [beside, isCoarse] = besideKey(key, name, answer, k);
+      const [beside, isCoarse] = judged[k];
       if (!(beside & WRONG) && !isMistaken) return beside;
       let all = 0;
       for (const isClean of either(fitsClean[k])) for (const isOwn of isMistaken ? either(fits[k]) : [isClean]) for (const isShort of coarse[k] === fine[k] ? [isOwn] : either(fitsCoarsely[k])) for (const isOther of new Set([same[k], differ[k]])) {
@@ -292,9 +303,16 @@ function walk(key, script, cuts, doubts, dusty) {
   function isFar(known, name, answers, marks) {
     const { low, high } = known.result(name, null, false), unit = 10 ** -key.asked;
     const largest = low.reduce((most, v) => (Number.isFinite(v) ? Math.max(most, Math.abs(v)) : most), 1);
-    const room = key.steps[name].step.role === "weights" ? FAR + unit : 2 * (FAR + unit) * largest;
-    const far = answers.filter(({ v }, k) => marks[k] === WRONG && (v < low[k] - room || v > high[k] + room)).length;
+    const isWeights = key.steps[name].step.role === "weights", room = isWeights ? FAR + unit : 2 * (FAR + unit) * largest, more = isWeights && key.isOfShares(name) ? ofSmallPowers(known, name, unit) : () => 0;
+    const far = answers.filter(({ v }, k) => marks[k] === WRONG && (v < low[k] - room - more(k) || v > high[k] + room + more(k))).length;
     return far > (marks.filter((all) => all & WRONG).length > 2 ? 1 : 0);
+  }
+
+  /** Small powers of e lose most of their digits. */
+  function ofSmallPowers(known, name, unit) {
+    const scores = known.read(Object.values(key.steps[name].step.inputs)[0], null, false).low, count = sidesOf(key.steps[name].matrix)[2], sums = [];
+    scores.forEach((s, k) => (sums[Math.floor(k / count)] = (sums[Math.floor(k / count)] ?? 0) + Math.exp(Math.min(s, LARGEST_SCORE))));
+    return (k) => (unit * (count + 1)) / Math.max(sums[Math.floor(k / count)], unit);
   }
 
   /** Store a step for later ones: computed values replace blanks. */
@@ -305,7 +323,7 @@ function walk(key, script, cuts, doubts, dusty) {
     const expected = shown.map((v, k) => (follows[k] ? cut(own[k], key.asked, cuts ? "truncate" : RULES[0]) : v));
     const points = shown.map((_, k) => (isBlank[k] ? expected[k] : standsForInfinity(answers[k].v, k, shown) ? -Infinity : answers[k].v));
     const decimals = answers.map((each, k) => (is(marks[k], PRECISION) ? each.decimals : fine[k]));
-    const around = putIn(behind(points, decimals, cuts), isBlank, key.ranges[dusty][name]);
+    const around = putIn(behind(points, decimals, slack), isBlank, key.ranges[dusty][name]);
     const range = putIn(around, points.map((v, k) => isBlank[k] && v !== shown[k]), known.result(name, null, true));
     const exactly = answers.map((_, k) => points[k] === -Infinity || (key.isExact[dusty][name][k] && points[k] === shown[k] && !differs[k]));
     kept.keep(name, points, putIn(range, exactly, { low: points, high: points }));
@@ -315,25 +333,43 @@ function walk(key, script, cuts, doubts, dusty) {
   }
 }
 
+/** Judge a step beside the key: if one of its entries is right but for missing decimals, others of few decimals are not other roundings. */
+function besideKey(key, name, answers, slack) {
+  const judged = answers.map((answer, k) => (answer.kind ? [0, false] : entryBesideKey(key, name, answer, k, slack))), short = judged.filter(([marks, isShort]) => isShort && marks & WRONG);
+  const others = short.some(([marks]) => marks === WRONG) ? 0 : ROUNDING;
+  return short.length ? judged.map(([marks, isShort]) => [isShort && marks & ROUNDING ? (marks & others) | WRONG : marks, isShort]) : judged;
+}
+
 /** Judge an entry by the key's digits and those of other ways to round; and whether it is right but for missing decimals. */
-function besideKey(key, name, { v, decimals }, k) {
+function entryBesideKey(key, name, { v, decimals }, k, slack) {
   const right = key.shown[name][k], exact = key.exact[name][k];
   if (v === right || standsForInfinity(v, k, key.shown[name])) return [CORRECT, false];
   const isRounded = Number.isFinite(exact) && Math.abs(v - exact) <= (0.5 + DUST) * 10 ** -decimals + RELATIVE_DUST * Math.abs(exact);
   if (decimals > key.asked && isRounded) return [CORRECT, false];
+  if (slack.digits && isNear({ v }, Math.max(decimals, key.asked), { low: key.exact[name], high: key.exact[name] }, k, slack, 1)) return [ROUNDING, decimals < key.asked && isRounded];
   const same = key.scripts.map(({ shown }) => Math.abs((shown[name]?.[k] ?? NaN) - v)), isShort = decimals < key.asked && isRounded;
   if (Number.isFinite(v) && same.includes(0)) return [10 ** -key.asked > SCRIPTS * Math.abs(v) ? ROUNDING : ROUNDING | WRONG, isShort];
   return [Number.isFinite(v) && same.some((off) => off <= SCRIPTS * Math.abs(v)) ? ROUNDING | WRONG : WRONG, isShort];
 }
 
-/** How many more entries only a flawless script has that cuts, than only one that rounds. */
+/** How many more entries only a flawless script has that cuts, than only one that rounds; steps that mostly follow from a mistake do not count. */
 function cutEntries(key, script) {
   let count = 0;
-  for (const [name, answers] of Object.entries(script)) answers.forEach(({ v }, k) => {
-    const alike = (isCut) => key.scripts.some(({ rule, shown }) => (rule === "truncate") === isCut && shown[name]?.[k] === v);
-    if (v !== undefined && v !== Math.round(v)) count += Number(alike(true)) - Number(alike(false));
-  });
+  for (const [name, answers] of Object.entries(script)) {
+    const [cuts, rounds] = [true, false].map((isCut) => answers.map(({ v }, k) => key.scripts.some(({ rule, shown }) => (rule === "truncate") === isCut && shown[name]?.[k] === v)));
+    if (2 * answers.filter((_, k) => cuts[k] || rounds[k]).length <= answers.length) continue;
+    answers.forEach(({ v }, k) => (count += v !== undefined && v !== Math.round(v) ? cuts[k] - rounds[k] : 0));
+  }
   return count;
+}
+
+/** How many significant digits check may read an answer with; 0 for any. */
+function digitsOf(key, script, likely) {
+  if (!countsOf(likely, WRONG | PRECISION)[1]) return 0;
+  const counts = Object.values(script).flat().filter(({ v, decimals }) => Number.isFinite(v) && decimals <= MOST_CUT).map(({ v, decimals }) => significant(v, decimals)), most = Math.max(FEWEST_DIGITS, ...counts);
+  if (most > MOST_DIGITS) return 0;
+  const isLonger = Object.keys(script).some((name) => key.shown[name].some((v) => Number.isFinite(v) && significant(v, key.asked) > most));
+  return isLonger ? most : most <= ON_A_DISPLAY ? ON_A_DISPLAY : 0;
 }
 
 const keys = new WeakMap();
@@ -348,16 +384,24 @@ export function mark(solution, typed) {
   if (!keys.has(solution)) keys.set(solution, new Key(solution));
   const key = keys.get(solution), script = {};
   for (const name of Object.keys(key.steps)) if (typed[name]?.some((text) => text?.trim())) script[name] = readAnswers(typed[name], key.asked);
-  const shown = cutEntries(key, script), read = (cuts) => merged([0, 1].flatMap((dusty) => [false, true].map((doubts) => walk(key, script, cuts, doubts, dusty))));
-  const likely = read(shown > 0), [fewest, most] = countsOf(likely, WRONG), mayRound = Object.keys(likely).some((name) => key.mayBeRounded(name) && likely[name].some((all) => all & WRONG));
+  const shown = cutEntries(key, script), read = (slack) => merged([0, 1].flatMap((dusty) => [false, true].map((doubts) => walk(key, script, slack, doubts, dusty))));
+  const likely = read({ cuts: shown > 0 }), [fewest, most] = countsOf(likely, WRONG), mayRound = Object.keys(likely).some((name) => key.mayBeRounded(name) && likely[name].some((all) => all & WRONG));
   const readings = [likely];
   if (most && !(Math.abs(shown) >= SURE && !mayRound)) {
-    const other = read(shown <= 0), [least] = countsOf(other, WRONG);
+    const other = read({ cuts: shown <= 0 }), [least] = countsOf(other, WRONG);
     if (Math.abs(shown) >= SURE ? !least : least <= most) readings.push(other);
   }
+  const digits = digitsOf(key, script, likely), few = digits ? read({ digits }) : null;
+  if (few && (countsOf(few, WRONG)[0] < most || (countsOf(few, WRONG)[0] === most && (most || countsOf(few, ODD)[0] < countsOf(likely, ODD)[1])))) readings.push(few);
   const all = merged(readings);
   return Object.fromEntries(Object.keys(key.steps).map((name) => [name, script[name]
     ? script[name].map(({ kind }, k) => kind ?? said(all[name][k])) : Array.from(key.shown[name], () => "blank")]));
+}
+
+/** Which results of a step, each a range of every entry, give all written entries. */
+export function explaining(solution, typed, results) {
+  const { decimals: asked } = solution.rules, answers = readAnswers(typed, asked), slack = { cuts: false, asked: 9 };
+  return results.filter((range) => answers.every((each, k) => each.kind || isNear(each, Math.max(each.decimals, asked), range, k, slack, 1)));
 }
 
 /** The reported mark among those that several interpretations allow. */

@@ -9,7 +9,7 @@ import { readPasted } from "./pasted.js";
 import { afterChange, become, choose, plan, solution, state, stateOf, stateOfAddress, work } from "./state.js";
 import { cellOf, connectionOf, formulaOf, placeSaid, practise, answers, show, tried } from "./view.js";
 
-export const panel = make("section", { class: "panel", hidden: true, "aria-label": "Learn and practise" });
+export const panel = make("section", { class: "panel", hidden: true, "aria-label": "Learn and practice" });
 
 /** Show something in the panel, or close it. */
 function open(title, ...content) {
