@@ -96,6 +96,11 @@ def test_a_statement_continues_on_the_next_line() -> None:
     ]
 
 
+def test_a_part_of_a_longer_sum_states_nothing() -> None:
+    assert found("o = 0.5 · 3", "  + 0.5 · 2 = 2.5") == []
+    assert found("o = 0.5 · 3 +", "  0.5 · 2 = 2.5") == []
+
+
 def test_a_matrix_of_several_lines_is_one() -> None:
     lines = (r"\begin{pmatrix}", r"1 & 2 \\", r"0 & 1", r"\end{pmatrix} (1, 1)", "= (3, 2)")
     wrong = [each for each in sums_in(lines) if not each.is_right]

@@ -576,7 +576,7 @@ class _Judge:
         written, step = marks.written, marks.step
         assert written is not None
         answered = int((~np.isnan(written.values)).sum())
-        if 2 * wrong.sum() > answered and (wrong.sum() > 2 or not self._is_printed(step)):
+        if 2 * wrong.sum() > answered and not self._is_printed(step):
             return "most entries do not follow from the values read before it"
         if not self._belongs(step) and wrong.mean() >= 1 - OF_THE_SAME:
             return "it may belong to other given matrices than those of the example before it"

@@ -48,7 +48,7 @@ _TEX = (
     (re.compile(r"²"), "^2"),
     (re.compile(r"(?<=\d)\{,\}(?=\d)"), "."),
 )  # fmt: skip
-_LISTED = re.compile(r"^[\s>]{0,12}(?:(?:[-*+•]|\(?\w{1,3}[.)])\s+){0,2}")
+_LISTED = re.compile(r"^[\s>]{0,12}(?:(?:[-*•]|\(?\w{1,3}[.)])\s+){0,2}")
 _IN_ROWS = re.compile(r"\[\[[^\[\]]*&[^\[\]]*\]\]|\[\[[^\[\]]*\\\\[^\[\]]*\]\]")
 _PIECE = re.compile(r"\\\\|[^()\[\]{};|\\]{1,2000}|.")
 _NUMBERS = re.compile(r"\[([-+\d.,; ]{1,200})\]")
@@ -74,6 +74,7 @@ _NAMED: dict[str, Callable[[Any], Any]] = {
 }
 _MEANT = frozenset({*_NAMED, "e", "frac"})
 _OPERATES = _MEANT | {*"+-*·/^@ᵀ"}
+_OPERATORS = ("+", "*", "·", "/", "^")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -244,20 +245,23 @@ def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
 def _statements(lines: Sequence[str], *, strict: bool) -> Iterator[list[Sum]]:
     """Yield each statement: that it is right, or its wrong entries."""
     before: list[_Side] = []
+    is_open = False  # the line before ends in an operator
     for number, last, line in _whole_lines(lines):
         if len(line) > LONGEST_LINE or not any(map(str.isdecimal, line)):
-            before = []
+            before, is_open = [], False
             continue
         for part in _parts(_plain(line)):
             first, *others = _SIGN.split(_LISTED.sub("", part))
             lefts = before if others and not first.strip() else _ends(_tokens(first), first)
+            if is_open or first.lstrip()[:1] in _OPERATORS:
+                lefts = []
             for sign, text in zip(others[::2], others[1::2], strict=True):
                 tokens = _tokens(text)
                 right = _beginning(tokens, text)
                 if right is not None and (found := _compared(lefts, sign, right, strict)):
                     yield [Sum(number, last, *each) for each in found]
                 lefts = _ends(tokens, text)
-            before = lefts
+            before, is_open = lefts, part.rstrip()[-1:] in _OPERATORS
 
 
 def _whole_lines(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
@@ -425,11 +429,12 @@ def _exact(left: _Side, right: _Side, strict: bool) -> int:
     """Return the number of decimals below which numbers are exact: 2 for 0.21·1.2 = 0.25.
 
     The result and rounded numbers have the same decimals; given numbers have fewer. If a document
-    is strict, no number with fewer decimals is rounded.
+    is strict, no number with fewer decimals is rounded, but exponents and roots.
     """
     shown = {_decimals(each) for each in right.numbers}
     most = max({_decimals(each) for each in left.numbers}, default=0)
-    return min(shown) if len(shown) == 1 and (strict or shown == {most}) else 0
+    is_given = strict and _MEANT.isdisjoint(each.text for each in left.tokens)
+    return min(shown) if len(shown) == 1 and (is_given or shown == {most}) else 0
 
 
 def _slack(side: _Side, exact: int, *, whole: bool = False) -> Matrix:
