@@ -67,6 +67,8 @@ FEWEST_NUMBERS, MOST_NUMBERS = 3, 400
 _RESULT = re.compile(r"= ?(-?[\d.]+)(?! ?[-+*·×^(\d.]| ?/ ?\d)")
 """The result of arithmetic."""
 _STEP = re.compile(r"[\w.]+")
+_IN_ROWS = re.compile(r"[;|\n]| / ")
+"""What separates the rows of a matrix in a read text."""
 
 
 class Example(NamedTuple):
@@ -270,8 +272,8 @@ def _starts(answer: Answer) -> list[int]:
             begins = begins or each.line  # words between two matrices belong to the second
             continue
         earlier = seen.get(each.what)
-        tokens = numbers_of(seen.get("X", ""))
-        if each.what in ("Q", "K", "V") and len(numbers_of(each.text)) < len(tokens):
+        is_row = not _IN_ROWS.search(each.text)
+        if each.what in ("Q", "K", "V") and is_row and _IN_ROWS.search(seen.get("X", "")):
             continue  # the vector of one token
         if each.what in _RESULTS:
             back = place > (place := _RESULTS.index(each.what))
