@@ -325,9 +325,14 @@ def _has(fields: Mapping[str, WrittenMatrix], weights: str, tokens: Sequence[str
 
 
 def _are_of_others(whole: Mapping[str, WrittenMatrix], name: str, tokens: Sequence[str]) -> bool:
-    """Return whether queries, keys or values are printed in a shape that tokens cannot give."""
+    """Return whether queries, keys or values are printed in a shape that tokens cannot give.
+
+    A single row may be the vector of one token.
+    """
     sizes = {size for each in tokens if each in whole for size in whole[each].shape}
-    return name in whole and sizes.isdisjoint(whole[name].shape[-2:])
+    shape = whole[name].shape[-2:] if name in whole else ()
+    is_vector = shape == (1, whole[f"W_{name}"].shape[-1])
+    return name in whole and not is_vector and sizes.isdisjoint(shape)
 
 
 def _filled(fields: dict[str, WrittenMatrix], there: set[str]) -> frozenset[str]:
@@ -570,8 +575,9 @@ class _Judge:
         """Return why a step may follow from something else than the given matrices; "" if not."""
         written, step = marks.written, marks.step
         assert written is not None
-        if (wrong == ~np.isnan(written.values)).all() and not self._is_printed(step):
-            return "no entry follows from the values read before it"
+        answered = int((~np.isnan(written.values)).sum())
+        if 2 * wrong.sum() > answered and not self._is_printed(step):
+            return "most entries do not follow from the values read before it"
         if not self._belongs(step) and wrong.mean() >= 1 - OF_THE_SAME:
             return "it may belong to other given matrices than those of the example before it"
         between = self._between(step)
@@ -590,7 +596,7 @@ class _Judge:
         key, found = self.marking.key, written.text(place)
         decimals = min(len(found.replace(",", ".").partition(".")[2]), key.problem.decimals)
         shown = tuple(index + 1 for index in key.work.turned(place))
-        return {"place": shown, "found": found, "right": f"{float(expected[place]):.{decimals}f}"}
+        return {"place": shown, "found": found.rstrip("†"), "right": f"{float(expected[place]):.{decimals}f}"}
 
     def _best(self, marks: StepMarks, wrong: Matrix) -> tuple[tuple[str, ...], Matrix, Matrix]:
         """Return the conventions with most entries right, the remaining errors, and all errors."""

@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
 from attncalc.problem.attention.declared import IN_ORDER
@@ -30,6 +32,8 @@ GIVEN_NAMES = (
     *("Q", "K", "V", *MASKS),
 )
 """The matrices that an example of attention may start with."""
+OF_ALL_HEADS = ("X", "X1", "X2", "P", "W_O", "b_O")
+"""The matrices that heads share."""
 _RESULTS = IN_ORDER[IN_ORDER.index("S") :]
 MOST_EXAMPLES = 200
 """The largest number of examples that are read."""
@@ -53,9 +57,18 @@ _CHECKED = re.compile(
     re.IGNORECASE,
 )
 """Conventions that results can be checked by."""
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
+FEWEST_COMMAS = 5
+"""The fewest decimal commas of a document in which each comma between digits is one."""
 _PRINTED = re.compile(r"print\((?:[^(),]{0,60},\s?)?([A-Za-z_]\w{0,40})\)")
 _ARRAY = re.compile(r"(?:tensor\(|array\()?\[")
+FEWEST_NUMBERS, MOST_NUMBERS = 3, 400
+"""The size of a matrix that is searched in the text of another."""
+_RESULT = re.compile(r"= ?(-?[\d.]+)(?! ?[-+*·×^(\d.]| ?/ ?\d)")
+"""The result of arithmetic."""
 _STEP = re.compile(r"[\w.]+")
+_IN_ROWS = re.compile(r"[;|\n]| / ")
+"""What separates the rows of a matrix in a read text."""
 
 
 class Example(NamedTuple):
@@ -119,6 +132,14 @@ class Lesson:
         """Its lines, with a mark for each decimal comma."""
         return with_decimal_commas("\n".join(self.lines)).split("\n")
 
+    @property
+    def arithmetic(self) -> list[str]:
+        """Its lines with decimal points, also within brackets if it has decimal commas."""
+        text = "\n".join(self.with_points)
+        if text.count(COMMA) >= FEWEST_COMMAS:
+            text = _DECIMAL_COMMA.sub(".", text)
+        return text.replace(COMMA, ".").split("\n")
+
     def where(self, first: int, last: int = 0) -> str:
         """Return the place of lines, such as "lines 3 to 5" or "cell 2, line 1"."""
         cell, end = "", ""
@@ -158,7 +179,7 @@ class Lesson:
         for first, after in islice(zip(starts, ends, strict=True), MOST_EXAMPLES):
             part = whole._replace(first=first, last=after - 1)
             found = (answer if len(starts) == 1 else self.read(part)).matrices
-            own = {n: each for n, each in found.items() if not _is_one_score(n, each)}
+            own = {n: _whole(n, each) for n, each in found.items() if not _is_one_score(n, each)}
             begins = min((_begins(name) for name in own), default=len(IN_ORDER))
             known = {name: each for name, each in known.items() if name not in IN_ORDER[begins:]}
             known |= own
@@ -217,6 +238,18 @@ def _is_one_score(name: str, written: WrittenMatrix) -> bool:
     return written.values.size == 1 and name.startswith(("S", "A"))
 
 
+def _whole(name: str, written: WrittenMatrix) -> WrittenMatrix:
+    """Return a matrix without heads if heads share it: W_O below a heading "Head 2"."""
+    if name not in OF_ALL_HEADS or written.values.ndim < len("hij"):
+        return written
+    heads = np.flatnonzero(~np.isnan(written.values).all(axis=(1, 2)))
+    if len(heads) != 1:
+        return written
+    one = heads[0]
+    texts = None if written.texts is None else written.texts[one]
+    return replace(written, values=written.values[one], decimals=written.decimals[one], texts=texts)
+
+
 def _rules(text: str) -> tuple[str, ...]:
     """Return the conventions of a page of attncalc by which results are not checked here."""
     return tuple(each for each in rules_in(text) if not _CHECKED.match(each))
@@ -231,35 +264,59 @@ def _begins(name: str) -> int:
 
 def _starts(answer: Answer) -> list[int]:
     """Return the lines where matrices are repeated with other numbers."""
-    seen: dict[str, list[float]] = {}
+    seen: dict[str, str] = {}
     found, before, begins = [], 0, 0
     place, turn = 0, 0  # in the plan, and the line where it last goes back
     for each in answer.taken:
         if not each.what or each.what == "map":
             begins = begins or each.line  # words between two matrices belong to the second
             continue
-        numbers = numbers_of(each.text)
         earlier = seen.get(each.what)
+        is_row = not _IN_ROWS.search(each.text)
+        if each.what in ("Q", "K", "V") and is_row and _IN_ROWS.search(seen.get("X", "")):
+            continue  # the vector of one token
         if each.what in _RESULTS:
             back = place > (place := _RESULTS.index(each.what))
             turn = each.line if back and before < each.line else turn
-        if earlier is not None and not _are_alike(earlier, numbers) and before < each.line:
+        if earlier is not None and not _are_alike(earlier, each.text) and before < each.line:
             is_later = each.what in _RESULTS and 0 < turn < each.line
             found.append(turn if is_later else begins if before < begins else each.line)
             turn = 0
             seen.clear()
-        seen[each.what] = numbers
+        seen[each.what] = each.text
         before, begins = max(before, each.last), 0
     return found
 
 
-def _are_alike(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Return whether both texts end in the same numbers, rounded or transposed."""
-    if sorted(one) == sorted(other):
+def _are_alike(one: str, other: str) -> bool:
+    """Return whether both texts have the same numbers, rounded or transposed.
+
+    Of written-out arithmetic, only the results count.
+    """
+    if sorted(numbers_of(one)) == sorted(numbers_of(other)):
         return True
-    short = min(len(one), len(other))
-    pairs = zip(one[len(one) - short :], other[len(other) - short :], strict=True)
-    return short > 0 and all(abs(a - b) <= 0.0051 * max(1, abs(a)) for a, b in pairs)
+    return any(
+        _contains(a, b)
+        for a in (numbers_of(one), _results(one))
+        for b in (numbers_of(other), _results(other))
+    )
+
+
+def _results(text: str) -> list[float]:
+    """Return the numbers behind signs of equality, without those that are calculated with."""
+    return [number for each in _RESULT.findall(text) for number in numbers_of(each)]
+
+
+def _contains(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Return whether one ends in the numbers of the other, or has several of them side by side."""
+    short, long = sorted((one, other), key=len)
+    end = len(long) - len(short)
+    starts = range(end + 1) if FEWEST_NUMBERS <= len(short) <= MOST_NUMBERS else (end,)
+    return bool(short) and any(all(map(_are_near, short, islice(long, i, None))) for i in starts)
+
+
+def _are_near(one: float, other: float) -> bool:
+    return abs(one - other) <= 0.0051 * max(1, abs(one))
 
 
 def numbers_of(text: str) -> list[float]:

@@ -1,92 +1,471 @@
-"""Arithmetic written out in a text: `0·1 + 2·4 = 8`, and its largest rounding error."""
+"""Arithmetic written out in a text: `0·1 + 2·4 = 8`, `softmax(2, 1) = (0.73, 0.27)`.
+
+A line is split at its signs of equality. Sides that are arithmetic are compared with their
+neighbors, with the error that the rounding of their numbers allows. Sides with symbols are skipped.
+"""
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from attncalc.reading.plain.valuing import value_of
+import numpy as np
+
+from attncalc.base.types import Matrix
+from attncalc.equations import rows
+from attncalc.reading.plain.valuing import NoValue, Parser
 
 LONGEST_LINE = 2000
-_SIGN = re.compile(r"(?<![<>!:=≤≥])(?:=|≈|≃|\\approx|\\simeq)(?![=>])")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\d)")
-_TEX = (
-    (re.compile(r"\\(?:cdot|times)(?![A-Za-z])|(?<=[\d)]) ?[x×∗⋅] ?(?=[-\d(.])"), "·"),
-    (re.compile(r"\\[dt]?frac\{([^{}]{1,60})\}\{([^{}]{1,60})\}"), r"((\1)/(\2))"),
-    (re.compile(r"\\sqrt\{([^{}]{1,60})\}"), r"sqrt(\1)"),
-    (re.compile(r"\{([\d.]{1,60})\}\^\{\\dagger\}"), r"\1"),
-    (re.compile(r"\\(?:left|right|quad|qquad|[,;!])|[$&`*_]{0,3}\$|&|\\\\"), " "),
-    (re.compile(r"\*\*"), "^"),
-    (re.compile(r"−|–"), "-"),
-)  # fmt: skip
-_NO_PART = re.compile(r"[^-+*·×/^(){}.\d\s√a-z]")
-_BEGINS = re.compile(r"[-+]?[\d.(√]")
-_RESULT = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)(?=\s*(?:$|[,;|)\]}]|\.(?:\s|$)|\(|and\b|#|--))")
-_OPERATES = re.compile(r"[-+*·/^]|sqrt|√|exp")
+MOST_LINES = 20
+"""The largest number of lines of a matrix in LaTeX."""
+MOST_TOKENS, MOST_STARTS = 200, 20
+"""The largest number of tokens of one side, and of places where its arithmetic may begin."""
+FEWEST_EXACT, MOST_DOUBTFUL = 3, 4
+"""The fewest right statements by exact numbers, and how many for each doubtful one, for numbers
+with fewer decimals than results to be exact."""
 DUST = 1e-9
+_SIGN = re.compile(r"(?<![<>!:=≤≥])(=|≈|≃|≅|\\(?:approx|simeq|doteq)(?![A-Za-z]))(?![=>])&?")
+_TEX = (
+    (re.compile(r"(?<=[\w)\]])(?:[ \t]{3}|\t| (?= [A-Za-z(\[√]))"), "; "),  # columns
+    (re.compile(r"(?<![\\\d])(?<!\d )%.*|\\(?:label|tag|ref|eqref|cite)\{[^{}]{0,60}\}"), " "),
+    (re.compile(r"\\begin\{(?:[bpvBV]?(?:small)?matrix|array)\}(?:\{[clr|]{0,20}\})?"), "[["),
+    (re.compile(r"(?:\\\\)?\s{0,9}\\end\{(?:[bpvBV]?(?:small)?matrix|array)\}"), "]]"),
+    (re.compile(r"\\(?:text|mathrm|operatorname\*?)\{ ?(softmax|exp) ?\}"), r" \1"),
+    (re.compile(r"(?<!\\)\\(?:(?:text|mathrm|mathbf|boldsymbol|operatorname\*?|boxed|vec)(?=\{)"
+                r"|left|right|[bB]ig+[lr]?|displaystyle|[,;!:> ()\[\]])|[`$]"), " "),
+    (re.compile(r"\\(?:begin|end)\{[a-z*]{1,20}\}"), " "),
+    (re.compile(r"\\(?:cdot|times|odot)(?![A-Za-z])|(?<=[\d)\]]) ?[x×∗⋅✕•] ?(?=[-\d(\[.])"), "·"),
+    (re.compile(r"\\q?quad(?![A-Za-z])"), ";"),
+    (re.compile(r"\\[dtc]?frac(?![A-Za-z])"), " frac "),
+    (re.compile(r"\\(?=(?:sqrt|exp|softmax)(?![A-Za-z]))"), " "),
+    (re.compile(r"\^\s?\{?\s?(?:\\(?:top|intercal|mathsf\{T\}|dagger)|[T⊤])\s?\}?(?![A-Za-z])|⊤"),
+     "ᵀ"),
+    (re.compile(r"\{ ?([\d.]{1,60}) ?\} ?ᵀ"), r"\1"),  # a dagger: a number that is nearly 0
+    (re.compile(r"(?<=[\w)\]}])\s?\*\*\s?(?=[-\d(])"), "^"),
+    (re.compile(r"\*\*|__(?=[\d\s])"), ""),
+    (re.compile(r"\\l?dots(?![A-Za-z])"), "..."),
+    (re.compile(r"(?<=[\w)\]]) – (?=\S)"), " : "),
+    (re.compile(r"[−–]"), "-"),
+    (re.compile(r"²"), "^2"),
+    (re.compile(r"(?<=\d)\{,\}(?=\d)"), "."),
+)  # fmt: skip
+_LISTED = re.compile(r"^[\s>]{0,12}(?:(?:[-*•]|\(?\w{1,3}[.)])\s+){0,2}")
+_IN_ROWS = re.compile(r"\[\[[^\[\]]*&[^\[\]]*\]\]|\[\[[^\[\]]*\\\\[^\[\]]*\]\]")
+_PIECE = re.compile(r"\\\\|[^()\[\]{};|\\]{1,2000}|.")
+_NUMBERS = re.compile(r"\[([-+\d.,; ]{1,200})\]")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3}(?![\w.]))?(?:…|\.{2,3})?)"
+    r"|(?P<name>[^\W\d_][^\W_]{0,30}(?:_\{[^{}]{0,12}\}|_\w{1,12})?)"
+    r"|(?P<sign>[-+*·/^()\[\]{},@√ᵀ%])|(?P<other>\S))"
+)
+_BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
+_FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NO_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "sin cos tan tanh log ln max min sum mean avg norm relu sigmoid concat det rank sqrt exp"
+        " softmax frac minus plus times over by half twice of mod",
+    )
+)
+"""Words that make what follows them a part of more arithmetic."""
+_NAMED: dict[str, Callable[[Any], Any]] = {
+    **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt},
+    "softmax": lambda scores: rows.softmax(np.asarray(scores, dtype=np.float64)),
+}
+_MEANT = frozenset({*_NAMED, "e", "frac"})
+_OPERATES = _MEANT | {*"+-*·/^@ᵀ"}
+_OPERATORS = ("+", "*", "·", "/", "^")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+class _Arithmetic(Parser):
+    """Arithmetic of numbers, vectors and matrices."""
+
+    def product(self) -> Any:
+        """Return a product; side by side, vectors and matrices are multiplied as matrices."""
+        value = self.signed()
+        while True:
+            at = self.position
+            if self.next in (*"·*@", "/"):
+                sign = self.take()
+                other = self.signed()
+                value = value / _scalar(other) if sign == "/" else _times(value, other, sign)
+            elif self.next and (self.next in "([{√e" or self.next in (*_NAMED, "frac")):
+                try:
+                    value = _times(value, self.power(), "")
+                except NoValue:  # words in parentheses
+                    self.position = at
+                    return value
+            elif self.next == "%":
+                self.take()
+                value = value / 100
+            else:
+                return value
+
+    def power(self) -> Any:
+        """Return a power, or a transposed matrix."""
+        value = self.atom()
+        while self.next in ("^", "ᵀ"):
+            if self.take() == "ᵀ":
+                value = np.transpose(value)
+            else:
+                value = _scalar(value) ** _scalar(self._deeper(self.signed))
+        return value
+
+    def atom(self) -> Any:
+        """Return a number, what is in brackets, or the result of a function."""
+        token = self.take()
+        if token in _CLOSING:
+            return self._inside(token)
+        if token == "e":
+            return np.e
+        if token == "frac":
+            above = self._deeper(self.atom)
+            return above / _scalar(self._deeper(self.atom))
+        if token in _NAMED:
+            return _NAMED[token](self._deeper(self.atom))
+        if not any(map(str.isdigit, token)):
+            raise NoValue
+        return float(token.rstrip(".…"))
+
+    def _inside(self, opening: str) -> Any:
+        """Return the value in parentheses, or a vector of several; [5] is a vector too."""
+        values = [self._deeper(self.sum)]
+        while self.next == ",":
+            self.take()
+            values.append(self._deeper(self.sum))
+        if self.take() != _CLOSING[opening]:
+            raise NoValue
+        return np.array(values) if len(values) > 1 or opening == "[" else values[0]
+
+
+def _scalar(value: Any) -> Any:
+    if np.ndim(value):
+        raise NoValue
+    return value
+
+
+def _times(one: Any, other: Any, sign: str) -> Any:
+    """Return the product of numbers, vectors (their dot product) or matrices."""
+    if not np.ndim(one) or not np.ndim(other):
+        return one * other
+    one, other = (np.asarray(each, dtype=np.float64) for each in (one, other))
+    if sign == "*":  # by entry in some languages
+        raise NoValue
+    if one.ndim == 2 and one.shape[1] != len(other) and other.ndim == 1:
+        other = other[np.newaxis]  # a column times a row
+    return one @ other
 
 
 class Sum(NamedTuple):
-    """A line of arithmetic: its expression and value, the result as typed, and the slack."""
+    """A statement of arithmetic, or one wrong entry of it.
+
+    Parameters
+    ----------
+    line, last
+        Its first and last line.
+    text
+        Its left side.
+    value
+        The value of the left side, or of one of its entries.
+    result
+        The right side, or one of its entries, as typed.
+    is_right
+        Whether rounded numbers can give the result.
+    """
 
     line: int
+    last: int
     text: str
     value: float
     result: str
-    slack: float
+    is_right: bool
 
     @property
-    def is_right(self) -> bool:
-        """Whether rounded numbers can give the result."""
-        return abs(self.value - float(self.result)) <= self.slack
+    def right(self) -> str:
+        """The right result, with as many decimals as the one printed."""
+        is_number = re.fullmatch(r"[-+]?[\d.]+", self.result)
+        decimals = len(self.result.partition(".")[2])
+        return f"{self.value:.{decimals}f}" if is_number else f"{self.value:.4g}"
 
 
-def sums_in(lines: list[str]) -> Iterator[Sum]:
-    """Yield the arithmetic of each line, with its result.
+class _Token(NamedTuple):
+    """A piece of a side: its kind, its text, and its place in the side."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+class _Side(NamedTuple):
+    """A part of a side that is arithmetic: its tokens, text and value."""
+
+    tokens: tuple[_Token, ...]
+    text: str
+    value: Matrix
+
+    @property
+    def operates(self) -> bool:
+        """Whether it is more than one number, or one vector."""
+        found = [each.text for each in self.tokens]
+        return not _OPERATES.isdisjoint(found[1:] if found[0] in "+-" else found) or bool(
+            re.search(r"[)\]}]\s?[(\[{]", self.text)
+        )
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Its numbers with their signs; their order is that of its entries."""
+        texts = [each.text for each in self.tokens]
+        return tuple(
+            f"{'-' if i and texts[i - 1] == '-' else ''}{each.text}"
+            for i, each in enumerate(self.tokens)
+            if each.kind == "number"
+        )
+
+
+def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
+    """Yield the statements of arithmetic in each line.
 
     >>> [(each.text, each.is_right) for each in sums_in(["q1·k1 = 1·0 + 2·4 = 9"])]
     [('1·0 + 2·4', False)]
     """
-    for number, line in enumerate(lines, start=1):
-        if len(line) > LONGEST_LINE or not _SIGN.search(line):
+    loose, strict = ([*_statements(lines, strict=each)] for each in (False, True))
+    doubtful = [
+        not exactly[0].is_right
+        for made, exactly in zip(loose, strict, strict=True)
+        if made[0].is_right
+    ]
+    count = sum(doubtful)
+    is_exact = len(doubtful) - count >= max(FEWEST_EXACT, MOST_DOUBTFUL * count)
+    for made, exactly in zip(loose, strict, strict=True):
+        yield from exactly if is_exact else made
+
+
+def _statements(lines: Sequence[str], *, strict: bool) -> Iterator[list[Sum]]:
+    """Yield each statement: that it is right, or its wrong entries."""
+    before: list[_Side] = []
+    is_open = False  # the line before ends in an operator
+    for number, last, line in _whole_lines(lines):
+        if len(line) > LONGEST_LINE or not any(map(str.isdecimal, line)):
+            before, is_open = [], False
             continue
-        for pattern, plain in _TEX:
-            line = pattern.sub(plain, line)
-        left, *others = _SIGN.split(line)
-        for right in others:
-            result = _RESULT.match(right)
-            written = _NO_PART.split(left)[-1]
-            found = _BEGINS.search(written)
-            left = right
-            if result is None or found is None:
-                continue
-            text = written[found.start() :].strip()
-            before = (line[: line.find(text)].rstrip() or " ")[-1]
-            slack = _slack(text, result[1])
-            is_apart = not (before.isalnum() or before in ")]}.,+-·/^") and "," not in text
-            if slack is not None and is_apart:
-                value = value_of(text)
-                yield Sum(number, text, float(value or 0), result[1], slack)
+        for part in _parts(_plain(line)):
+            first, *others = _SIGN.split(_LISTED.sub("", part))
+            lefts = before if others and not first.strip() else _ends(_tokens(first), first)
+            if is_open or first.lstrip()[:1] in _OPERATORS:
+                lefts = []
+            for sign, text in zip(others[::2], others[1::2], strict=True):
+                tokens = _tokens(text)
+                right = _beginning(tokens, text)
+                if right is not None and (found := _compared(lefts, sign, right, strict)):
+                    yield [Sum(number, last, *each) for each in found]
+                lefts = _ends(tokens, text)
+            before, is_open = lefts, part.rstrip()[-1:] in _OPERATORS
 
 
-def _slack(text: str, result: str) -> float | None:
-    """Return the largest error of a result, from its digits and those of its decimals."""
-    value = value_of(text)
-    if value is None or not _OPERATES.search(text.lstrip("+-")):
+def _whole_lines(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield lines with their first and last numbers; the lines of a matrix in LaTeX are one."""
+    number = 0
+    while number < len(lines):
+        line, count = lines[number], 1
+        while (
+            line.count(r"\begin{") > line.count(r"\end{")
+            and "matrix" in line
+            and count < MOST_LINES
+            and number + count < len(lines)
+        ):
+            line, count = f"{line} {lines[number + count]}", count + 1
+        yield number + 1, number + count, line
+        number += count
+
+
+def _plain(line: str) -> str:
+    """Return a line without LaTeX, its matrices in brackets."""
+    for pattern, plain in _TEX:
+        line = pattern.sub(plain, line)
+    line = _IN_ROWS.sub(lambda m: m[0].replace("&", ",").replace("\\\\", "],["), line)
+    return _NUMBERS.sub(_with_commas, line).replace("&", " ")
+
+
+def _parts(line: str) -> Iterator[str]:
+    """Yield the parts of a line: of a table, or separated by semicolons outside of brackets."""
+    depth, part = 0, ""
+    for piece in _PIECE.findall(line):
+        depth = max(0, depth + (piece in "([{") - (piece in ")]}"))
+        if piece in ("|", "\\\\") or (piece == ";" and not depth):
+            yield from [part] if part.strip() else []
+            part = ""
+        else:
+            part += "," if piece == ";" else piece
+    yield from [part] if part.strip() else []
+
+
+def _with_commas(numbers: re.Match[str]) -> str:
+    """Return a vector, or rows, of numbers separated by spaces as one separated by commas."""
+    rows_ = [row.replace(",", " ").split() for row in numbers[1].split(";")]
+    if any(not each[-1].isdigit() for row in rows_ for each in row):
+        return numbers[0]
+    inside = [", ".join(row) for row in rows_]
+    return f"[{', '.join(f'[{row}]' for row in inside) if len(rows_) > 1 else inside[0]}]"
+
+
+def _tokens(text: str) -> list[_Token]:
+    return [
+        _Token(str(m.lastgroup), m[m.lastgroup or 0], m.start(m.lastgroup or 0), m.end())
+        for m in _TOKEN.finditer(text)
+    ]
+
+
+def _ends(tokens: list[_Token], text: str) -> list[_Side]:
+    """Return the readings of the end of a side, the longest first."""
+    depth, starts = 0, []
+    for i in range(len(tokens) - 1, max(-1, len(tokens) - 1 - MOST_TOKENS), -1):
+        each = tokens[i]
+        if each.kind == "other" or (each.kind == "name" and each.text not in _MEANT):
+            break
+        depth += (each.text in ")]}") - (each.text in "([{")
+        if depth < 0:
+            break
+        if depth == 0 and _is_apart(tokens, i, text):
+            starts.append(i)
+    found = (_side(tokens[i:], text) for i in starts[: -MOST_STARTS - 1 : -1])
+    return [each for each in found if each is not None]
+
+
+def _is_apart(tokens: list[_Token], i: int, text: str) -> bool:
+    """Return whether arithmetic may begin at a token: no operator or symbol is before it."""
+    first = tokens[i]
+    if first.text in "+-" and text[first.end : first.end + 1] == " ":
+        return False
+    if first.text in ")]}*·/^,@ᵀ%" or not i:
+        return not i
+    last = tokens[i - 1]
+    is_spaced = text[last.end : last.end + 1] == " " or text[first.start - 1] == " "
+    if last.kind == "name":
+        return bool(_WORD.fullmatch(last.text)) and last.text.lower() not in _NO_WORDS
+    if last.text == "-":
+        return is_spaced and text[last.start - 1 : last.start] == " "
+    return is_spaced and last.text in ",:;.!?→⇒\"'"
+
+
+def _beginning(tokens: list[_Token], text: str) -> _Side | None:
+    """Return the arithmetic at the beginning of a side; None if it continues in symbols."""
+    if not tokens or len(tokens) > MOST_TOKENS:
         return None
-    slack = _half(result) + DUST * max(1.0, abs(float(value)))
-    for found in _NUMBER.finditer(text):
-        if "." not in found[0]:
-            continue
-        ends = []
-        for sign in "+-":
-            moved = f"({found[0]}{sign}{_half(found[0]):.12f})"
-            ends.append(value_of(text[: found.start()] + moved + text[found.end() :]))
-        if None in ends:
+    parser = _Arithmetic([each.text for each in tokens])
+    try:
+        parser.sum()
+    except (NoValue, OverflowError, ZeroDivisionError, ValueError):
+        return None
+    count = parser.position
+    if count < len(tokens):
+        after = tokens[count]
+        is_spaced = after.end == len(text) or text[after.end] in " )]}*_\"'"
+        is_word = bool(_WORD.fullmatch(after.text)) and after.text.lower() not in _NO_WORDS
+        is_end = after.text in ")]}#(" or (after.text in ",;.:!?" and is_spaced)
+        if not (is_word or is_end or (after.text == "-" and text[after.end :][:1] == "-")):
             return None
-        slack += max(abs(float(each or 0) - float(value)) for each in ends)
+    return _side(tokens[:count], text)
+
+
+def _side(tokens: list[_Token], text: str) -> _Side | None:
+    """Return the value of all tokens; None if they are no arithmetic."""
+    value = _value([each.text for each in tokens])
+    if value is None:
+        return None
+    shown = _BRACES.sub(r"\1", text[tokens[0].start : tokens[-1].end].strip())
+    for _ in range(2):
+        shown = _FRACTION.sub(_over, shown)
+    return _Side(tuple(tokens), shown, value)
+
+
+def _over(fraction: re.Match[str]) -> str:
+    parts = [
+        f"({each})" if re.search(r"[-+]", each) else each.strip() for each in fraction.groups()
+    ]
+    return "/".join(parts)
+
+
+def _value(texts: Sequence[str]) -> Matrix | None:
+    try:
+        with np.errstate(all="ignore"):
+            value = np.asarray(_Arithmetic([*texts]).whole(), dtype=np.float64)
+    except (NoValue, OverflowError, ZeroDivisionError, ValueError, TypeError):
+        return None
+    return value if value.size and np.isfinite(value).all() else None
+
+
+_Outcome = tuple[str, float, str, bool]
+"""The text, value, result and outcome of a statement or one of its entries."""
+
+
+def _compared(lefts: Sequence[_Side], sign: str, right: _Side, strict: bool) -> list[_Outcome]:
+    """Return the comparison of a right side; it is wrong if no reading of the left gives it."""
+    made = [_statement(left, sign, right, strict) for left in lefts]
+    good = [each for each in made if each and each[0][-1]]
+    return next(iter(good or filter(None, made)), [])
+
+
+def _statement(left: _Side, sign: str, right: _Side, strict: bool) -> list[_Outcome]:
+    """Return the wrong entries of a statement, or that it is right; [] if it states nothing."""
+    a, b = np.squeeze(left.value), np.squeeze(right.value)
+    if a.shape != b.shape or not (left.operates or (sign != "=" and "." in left.text)):
+        return []
+    exact = _exact(left, right, strict)
+    slack = _slack(left, exact) + _slack(right, exact, whole=sign != "=" or not right.operates)
+    off = np.abs(a - b) > slack + DUST * np.maximum(1.0, np.abs(a))
+    if not off.any():
+        return [(left.text, float(a.flat[0]), right.text, True)]
+    numbers = right.numbers
+    if len(numbers) != a.size or right.operates:
+        numbers = (right.text,) * a.size
+    return [
+        (left.text, float(a.flat[i]), numbers[i].rstrip(".…"), False) for i in np.flatnonzero(off)
+    ]
+
+
+def _exact(left: _Side, right: _Side, strict: bool) -> int:
+    """Return the number of decimals below which numbers are exact: 2 for 0.21·1.2 = 0.25.
+
+    The result and rounded numbers have the same decimals; given numbers have fewer. If a document
+    is strict, no number with fewer decimals is rounded, but exponents and roots.
+    """
+    shown = {_decimals(each) for each in right.numbers}
+    most = max({_decimals(each) for each in left.numbers}, default=0)
+    is_given = strict and _MEANT.isdisjoint(each.text for each in left.tokens)
+    return min(shown) if len(shown) == 1 and (is_given or shown == {most}) else 0
+
+
+def _slack(side: _Side, exact: int, *, whole: bool = False) -> Matrix:
+    """Return the largest errors of a side, from the rounding of its numbers.
+
+    Numbers with fewer decimals than `exact` have none, nor have whole numbers unless `whole`.
+    Equal texts are one number.
+    """
+    texts = [each.text for each in side.tokens]
+    value = np.squeeze(side.value)
+    slack: Matrix = np.zeros(value.shape)
+    for each in {text.text for text in side.tokens if text.kind == "number"}:
+        is_whole = "." not in each and "e" not in each.lower()
+        if (is_whole and not whole) or (not whole and _decimals(each) < exact):
+            continue
+        half, ends = _half(each), [0 * value]
+        for moved in (half, -half):
+            number = repr(float(each.rstrip(".…")) + moved)
+            end = _value([number if text == each else text for text in texts])
+            ends += [] if end is None else [np.abs(np.squeeze(end) - value)]
+        slack = slack + np.maximum.reduce(ends)
     return slack
 
 
+def _decimals(number: str) -> int:
+    return len(number.rstrip(".…").lower().partition("e")[0].partition(".")[2])
+
+
 def _half(number: str) -> float:
-    """Return half a unit of the last place of a number as typed."""
-    return float(0.5 * 10.0 ** -len(number.partition(".")[2]))
+    """Return half a unit of the last place of a number as typed; a whole one if it goes on."""
+    plain = number.rstrip(".…")
+    mantissa, _, power = plain.lower().partition("e")
+    half = 0.5 * 10.0 ** (int(power or 0) - _decimals(mantissa))
+    return half if plain == number else 2 * half

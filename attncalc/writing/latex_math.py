@@ -197,7 +197,7 @@ class TexMath(MathWriter):
         """Return e^{8.50}."""
         match power.exponent:
             case Quotient(top, bottom):
-                exponent = f"{self.write(top)}/{self.write(bottom)}"
+                exponent = f"{self._bracketed(top)}/{self._bracketed(bottom)}"
             case Ratio(exact):  # a fraction on its own line would be too high
                 exponent = str(exact)
             case other:

@@ -16,7 +16,7 @@ from attncalc.cli.commands.problem import conventions_of
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.streams import receive
 from attncalc.cli.targets import Target, check_targets, deliver, output, target_of
-from attncalc.grading.lesson import UNCHECKED, WRONG, Finding, Read, check_example
+from attncalc.grading.lesson import RIGHT, UNCHECKED, WRONG, Finding, Read, check_example
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.files import is_found, read_bytes, refuse_found
@@ -116,11 +116,13 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         for example in part.examples():
             for each in _of_example(part, example, said, seen):
                 keep(*each)
-    for one in sums_in(lesson.lines):
-        if one.line not in seen or not one.is_right:
-            right = f"{one.value:.{len(one.result.partition('.')[2])}f}"
-            kind = "right" if one.is_right else "wrong"
-            keep(Finding(kind, one.text, found=one.result, right=right), one.line)
+    named = {(each.line, each.found) for each in found if each.kind == WRONG}
+    for one in sums_in(lesson.arithmetic):
+        places = map(lesson.line, range(one.line, one.last + 1))
+        is_named = any((place, one.result) in named for place in places)
+        if not is_named and (one.line not in seen or not one.is_right):
+            kind = RIGHT if one.is_right else WRONG
+            keep(Finding(kind, one.text, found=one.result, right=one.right), one.line, one.last)
     numbers = range(1, len(lesson.lines) + 1)
     others = [n for n in numbers if n not in seen and numbers_of(lesson.with_points[n - 1])]
     for _, run in groupby(enumerate(others), lambda each: each[1] - each[0]):

@@ -759,7 +759,7 @@ class Witness:
             known = {"", *right} if is_told else {""}
             said = {self.beside(word) for word in words} - known
             said |= {word for word in words if word.strip(AROUND) in self.expected.labels}
-            rows = map(len, _side_by_side(numbers, each.text))
+            rows = map(len, _side_by_side(numbers, *each.text.split("\n")))
             is_row = not is_done and any(row > 1 and row in widths for row in rows)
             is_prose = any(map(_WORD.search, words)) and not is_row
             values = {number.value for number in numbers}

@@ -34,7 +34,7 @@ def value_of(text: str) -> Fraction | Decimal | None:
     if len(text) > LONGEST:
         return None
     try:
-        value = _Parser(_tokens(text)).whole()
+        value = Parser(_tokens(text)).whole()
         if isinstance(value, Fraction):
             return value
         return Decimal(repr(value)) if math.isfinite(value) else None
@@ -55,8 +55,8 @@ def _tokens(text: str) -> list[str]:
     return found
 
 
-class _Parser:
-    """Reads sums of products of powers; adjacent factors are multiplied."""
+class Parser:
+    """Evaluates sums of products of powers; adjacent factors are multiplied."""
 
     def __init__(self, tokens: list[str]) -> None:
         self.tokens = tokens
@@ -65,20 +65,24 @@ class _Parser:
 
     @property
     def next(self) -> str:
+        """The next token; "" at the end."""
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def take(self) -> str:
+        """Return the next token, and go on."""
         token = self.next
         self.position += 1
         return token
 
     def whole(self) -> Value:
+        """Return the value of all tokens."""
         value = self.sum()
         if self.next:
             raise NoValue
         return value
 
     def sum(self) -> Value:
+        """Return a sum."""
         value = self.product()
         while self.next in ("+", "-"):
             sign = self.take()
@@ -87,6 +91,7 @@ class _Parser:
         return value
 
     def product(self) -> Value:
+        """Return a product."""
         value = self.signed()
         while True:
             if self.next in ("*", "·", "×"):
@@ -101,6 +106,7 @@ class _Parser:
                 return value
 
     def signed(self) -> Value:
+        """Return a power with its signs."""
         if self.next in ("+", "-"):
             sign = self.take()
             value = self._deeper(self.signed)
@@ -108,6 +114,7 @@ class _Parser:
         return self.power()
 
     def power(self) -> Value:
+        """Return a power."""
         base = self.atom()
         if self.next != "^":
             return base
@@ -120,6 +127,7 @@ class _Parser:
         return power
 
     def atom(self) -> Value:
+        """Return a number, or the value in parentheses."""
         token = self.take()
         if token in _CLOSING:
             value = self._deeper(self.sum)

@@ -1,0 +1,123 @@
+"""Arithmetic written out in a text: right statements are right, wrong results are found."""
+
+import random
+
+import pytest
+
+from attncalc.reading.sums import Sum, sums_in
+
+
+def found(*lines: str) -> list[tuple[str, str, str]]:
+    """Return the text, the result and the outcome of each statement."""
+    return [
+        (each.text, each.result, "" if each.is_right else each.right) for each in sums_in(lines)
+    ]
+
+
+RIGHT = [
+    "- 2·3 = 6",
+    "Step 3 – 2·3 = 6",
+    "Step 3 - 2·3 = 6",
+    "Token 1: 0.5 · 2 = 1",
+    "2/3 = 0.66...",
+    "10^-2 = 0.01",
+    "h = 64 / 8 = 8 heads",
+    "2.9 · 3 ≈ 9 (rounded)",
+    "0.5 * [1, 2] = [0.5, 1]",
+    "$= 0.27 (1, 0) + 0.73 (0, 1) = (0.27, 0.73)$",
+    r"$\frac{1}{\sqrt{2}} \approx 0.7071$",
+    r"$s = \frac{q k^T}{\sqrt{d_k}} = \frac{2}{\sqrt 2} = 1.41$",
+    r"\[ a_{11} = \frac{e^{2}}{e^{2} + e^{1} + e^{0}} = \frac{7.39}{11.11} = 0.665 \]",
+    r"\text{softmax}\left(\begin{bmatrix} 2 & 1 \end{bmatrix}\right) = (0.73, 0.27)",
+    r"\begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix} \begin{bmatrix} 1 \\ 1 \end{bmatrix} = (3, 7)",
+    r"z_1 &= 0{,}5 \cdot (2{,}5;\; 0{,}75) + 0{,}5 \cdot (1;\; 1{,}5) = (1{,}75;\; 1{,}125)",
+    "√2 ≈ 1.4 and 1.4 · 1.4 = 2.00",
+    "[1 0; 1 1] [1 2; 3 4] = [1 2; 4 6]",
+    "exp(2) = 7.389   exp(1) = 2.718   exp(3) = 20.086",
+    "8 / 11 = 73 %",
+]
+WRONG = [
+    ("q1·k1 = [1, 0]·[2, 1] = 3", "3", "2"),
+    ("q_1 · k_1 = (1)(2) + (0)(1) = 3", "3", "2"),
+    ("softmax(2, 1) = (0.73, 0.28)", "0.28", "0.27"),
+    ("softmax([2 1]) = [0.73 0.28]", "0.28", "0.27"),
+    ("The first weight is 7.389 / (7.389 + 2.718 + 1) = 0.655.", "0.655", "0.665"),
+    ("Hence e^2 ≈ 7.38 and e^1 ≈ 2.72.", "7.38", "7.39"),
+    (r"$\sqrt{2} \approx 1.141$", "1.141", "1.414"),
+    (
+        r"$0.18 \begin{bmatrix}1 & 0\end{bmatrix} + 0.82 [2, 1] = [1.82, 0.28]$",
+        "0.28",
+        "0.82",
+    ),
+    (r"\frac{e^{2.00}}{e^{2.00}+e^{1.00}} &= 0.74", "0.74", "0.73"),
+    ("0.21 · 1.2 + 0.25 · 0.3 + 0.07 · (-0.8) + 0.47 · 2.4 = 1.46", "1.46", "1.40"),
+    ("8 / √64 = 8 / 8 = 1.1", "1.1", "1.0"),
+    ("exp(2) = 7.389   exp(1) = 2.718   exp(3) = 20.068", "20.068", "20.086"),
+]
+NOTHING = [
+    "x = 3 == 3",
+    "q·k = 1 + 2x = 3",
+    "version 3.8 = 3",
+    "W = [[1, 2], [3, 4]] and W + 1 = 2",
+    "range(3) = 3",
+    "f(2) + 1 = 4",
+    "12:30 = 3",
+    "loss = -log 0.5 = 0.69",
+    "max(2, 3) - 1 = 2",
+    "o_1 = 0.18·v_1 + 0.82·v_2 = [1.64, 0.18]",
+    "[1, 2] * [3, 4] = [3, 8]",
+    "(2 = 3",
+    "2 + = 3",
+    "1/0 = 3",
+]
+
+
+@pytest.mark.parametrize("line", RIGHT)
+def test_right_statements_are_right(line: str) -> None:
+    statements = found(line)
+    assert statements
+    assert not any(each[2] for each in statements)
+
+
+@pytest.mark.parametrize(("line", "result", "right"), WRONG)
+def test_wrong_results_are_found(line: str, result: str, right: str) -> None:
+    assert [each[1:] for each in found(line) if each[2]] == [(result, right)]
+
+
+@pytest.mark.parametrize("line", NOTHING)
+def test_symbols_and_code_state_nothing(line: str) -> None:
+    assert found(line) == []
+
+
+def test_a_statement_continues_on_the_next_line() -> None:
+    lines = ("z = 0.5 × [1, 3] + 0.5 × [2, 1]", "  = [0.5 + 1, 1.5 + 0.5]", "  = [1.5, 3.0]")
+    assert [(each.line, each.result) for each in sums_in(lines) if not each.is_right] == [
+        (3, "3.0")
+    ]
+
+
+def test_a_part_of_a_longer_sum_states_nothing() -> None:
+    assert found("o = 0.5 · 3", "  + 0.5 · 2 = 2.5") == []
+    assert found("o = 0.5 · 3 +", "  0.5 · 2 = 2.5") == []
+
+
+def test_a_matrix_of_several_lines_is_one() -> None:
+    lines = (r"\begin{pmatrix}", r"1 & 2 \\", r"0 & 1", r"\end{pmatrix} (1, 1)", "= (3, 2)")
+    wrong = [each for each in sums_in(lines) if not each.is_right]
+    assert [(each.result, each.right, each.line) for each in wrong] == [("2", "1", 5)]
+
+
+def test_each_wrong_digit_of_random_arithmetic_is_found_and_no_right_one() -> None:
+    chance = random.Random(7)
+    for _ in range(300):
+        a, b, c, d = (chance.randint(-40, 40) / 10 for _ in range(4))
+        value = a * b + c * d
+        line = f"s = ({a})({b}) + {c} \\cdot ({d}) = {{}}"
+        assert all(each.is_right for each in sums_in([line.format(f"{value:.2f}")]))
+        wrong: list[Sum] = [*sums_in([line.format(f"{value + 1.5:.2f}")])]
+        assert [each.is_right for each in wrong] == [False]
+
+
+def test_long_lines_take_no_long_time() -> None:
+    for text in ("(" * 1900 + "=1", "1+" * 900 + "1 = 901", "[" * 60 + "1 = 1", "e^" * 800 + "1=1"):
+        assert found(text) == []
