@@ -121,7 +121,11 @@ def _renamed(
 
 def _is_multiple(values: Matrix, scores: Matrix | None) -> bool:
     """Return whether numbers are scores times one factor, which is not 1."""
-    if scores is None or values.shape != scores.shape or not np.isfinite(values + scores).all():
+    if (
+        scores is None
+        or values.shape != scores.shape
+        or not (np.isfinite(values) & np.isfinite(scores)).all()
+    ):
         return False
     size = np.abs(scores).sum()
     factor = np.abs(values).sum() / size if size else 1.0
