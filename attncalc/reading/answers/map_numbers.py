@@ -370,9 +370,10 @@ class _Reader:
         for part in reversed(parts):
             kinds = {each.kind for each in lexemes_in(part.text, {})}
             made = [_Stated(part.line, k, part.inputs, "") for k in range(len(self.weights))]
-            is_of_all = {"attends", "takes"} & kinds and {"all", "equal"} & kinds
-            is_of_all = is_of_all or (len(part.inputs) == 1 and _OF_ALL.search(part.text))
-            if is_of_all and len(made) > 1 and all(map(self._is_possible, made)):
+            is_said = {"attends", "takes"} & kinds and {"all", "equal"} & kinds
+            if not is_said and (len(part.inputs) > 1 or not _OF_ALL.search(part.text)):
+                continue
+            if len(made) > 1 and all(map(self._is_possible, made)):
                 return made if all(map(self._fits, made)) else []
         return []
 

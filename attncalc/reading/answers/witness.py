@@ -679,8 +679,8 @@ class Witness:
         if name in self.own and not self._is_guess(name):
             self.free[[*self.own[name].difference(self.witnessed)]] = True
             self.left |= self.own[name] - {*cut.places}
-            rows = {number for row in self.rows.get(name, []) for number in row}
-            self.left |= rows - {*cut.places}
+            before = {number for row in self.rows.get(name, []) for number in row}
+            self.left |= before - {*cut.places}
         self._forget(name)
         self.free[cut.places] = False
         self.witnessed += cut.places
