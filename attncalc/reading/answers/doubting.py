@@ -15,6 +15,7 @@ from attncalc.reading.answers.answer import Unread, WrittenMatrix
 from attncalc.reading.answers.cuts import near
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
+from attncalc.reading.answers.witness import is_side_by_side
 
 SOUND = 0.5
 """The share of right entries above which a wrong entry is a mistake, and not a misreading."""
@@ -40,6 +41,7 @@ def questioned(
         name
         for name in read
         if not (name in named and {*matrices[name].shape} == {*expected.steps[name].shape})
+        and not is_side_by_side(matrices[name], expected.steps[name])
         and _is_off(name, matrices[name], expected, follows)
     }
     if not off:
@@ -74,7 +76,7 @@ def leave_noise(
 ) -> None:
     """Note that unread numbers are no step if all steps were read, and are right."""
     keys = expected.steps
-    if all(name in matrices and _agrees(matrices[name], key) for name, key in keys.items()):
+    if keys and all(n in matrices and _agrees(matrices[n], key) for n, key in keys.items()):
         found.unread[:] = [each._replace(could_be_matrix=False) for each in found.unread]
 
 

@@ -111,7 +111,9 @@ def witnessed(
     is_left = any(each.could_be_matrix for each in found.unread)
     if not is_left and all(_is_settled(matrices.get(n), k) for n, k in expected.steps.items()):
         return matrices
-    keys, expected = expected.steps, _stacked(expected)
+    keys = expected.steps
+    if not any(is_side_by_side(each, keys[n]) for n, each in matrices.items() if n in keys):
+        expected = _stacked(expected)
     matrices = {n: _as_stack(each, keys.get(n)) for n, each in matrices.items()}
     text = _DRAWN.sub(" ", _without_discarded(text, found))
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
@@ -137,6 +139,11 @@ def _stacked(expected: Expected) -> Expected:
         return {name: _stack(each) for name, each in found.items()}
 
     return replace(expected, steps={n: _stack(key) for n, key in keys.items()}, follows=following)
+
+
+def is_side_by_side(written: WrittenMatrix, key: Matrix) -> bool:
+    """Return whether the heads of a step may be written side by side."""
+    return key.ndim == 3 and written.shape == (key.shape[1], key.shape[0] * key.shape[2])
 
 
 def _stack(matrix: Matrix) -> Matrix:
