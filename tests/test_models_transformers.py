@@ -956,7 +956,10 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
     "DeBERTa-v2, own projections of distances": (
         "DebertaV2Config",
         "DebertaV2ForTokenClassification",
-        DEBERTA | LOG_BUCKETS | {"share_att_key": False, "type_vocab_size": 2},
+        DEBERTA
+        | LOG_BUCKETS
+        | {"share_att_key": False, "type_vocab_size": 2, "embedding_size": 8}
+        | {"position_biased_input": True, "legacy": False},
     ),
     "DeBERTa-v2, distances on one side": (
         "DebertaV2Config",
@@ -1029,6 +1032,17 @@ def test_encoders_with_local_layers_are_those_of_the_package(name: str, tmp_path
     found = out.logits if "logits" in out else out.last_hidden_state
     expected = found if found.ndim == 3 else found.unsqueeze(0)
     near(solution["logits" if "logits" in out else "Y"], expected)
+
+
+@pytest.mark.slow
+def test_tensors_outside_the_layers_that_are_not_read_are_named(tmp_path: Path) -> None:
+    model = made("DeBERTa", tmp_path)
+    assert not any("not read" in each for each in open_model(tmp_path, tokens=[4, 8]).remarks)
+    kept = {name: each.numpy() for name, each in model.state_dict().items()}
+    kept |= {"memory.table": np.ones((2, 16)), "tower.layers.0.fc.weight": np.ones((2, 2))}
+    save_tensors(tmp_path / "model.safetensors", **kept)
+    said = 'not read, and no part of what is shown: "memory.table", "tower.layers.…"'
+    assert said in open_model(tmp_path, tokens=[4, 8]).remarks
 
 
 def test_an_old_config_of_modernbert_is_read_as_the_package_reads_it(tmp_path: Path) -> None:

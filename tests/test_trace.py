@@ -284,12 +284,15 @@ def test_torch_is_not_imported_without_a_model() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
-@pytest.mark.parametrize("name", ["GPT2", "Llama", "Qwen3", "Bert", "OPT", "Bart", "ViT"])
+@pytest.mark.parametrize(
+    "name", ["GPT2", "Llama", "Qwen3", "Bert", "OPT", "Bart", "ViT", "Deberta", "DebertaV2"]
+)
 def test_models_of_transformers_agree(name: str, attention: str) -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     hub = pytest.importorskip("transformers")
     said: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2}
     said |= {"num_attention_heads": 4, "vocab_size": 30, "max_position_embeddings": 32}
+    far = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
     own = {
         "GPT2": ("LMHeadModel", {"vocab_size": 30, "n_embd": 12, "n_layer": 2, "n_head": 3}),
         "Llama": ("ForCausalLM", said | {"num_key_value_heads": 2}),
@@ -303,7 +306,10 @@ def test_models_of_transformers_agree(name: str, attention: str) -> None:
             | {f"{side}_ffn_dim": 24 for side in ("encoder", "decoder")},
         ),
         "ViT": ("ForImageClassification", said | {"image_size": 8, "patch_size": 4}),
+        **{f"Deberta{each}": ("Model", said | far) for each in ("", "V2")},
     }
+    if name.startswith("Deberta") and attention != "eager":
+        pytest.skip("it has no other attention")
     kind, fields = own[name]
     config = getattr(hub, f"{name}Config")(**fields, attn_implementation=attention)
     model = redrawn(getattr(hub, f"{name}{kind}")(config))
@@ -314,4 +320,22 @@ def test_models_of_transformers_agree(name: str, attention: str) -> None:
         inputs = torch.randn(1, 3, 8, 8)
     found = trace(model, inputs, layer=1)
     assert found.agrees, found
+    assert not found.unmatched
     assert sum(each.status == "equal" for each in found.steps) > 12
+
+
+@pytest.mark.slow
+def test_a_bias_that_a_model_adds_after_its_module_is_part_of_the_step() -> None:
+    hub = pytest.importorskip("transformers")
+    said = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1, "vocab_size": 30}
+    said |= {"num_attention_heads": 4, "max_position_embeddings": 16, "relative_attention": True}
+    model = redrawn(hub.DebertaModel(hub.DebertaConfig(**said, pos_att_type=["c2p", "p2c"])))
+    found = trace(model, [4, 8, 15, 3])
+    said_of = {each.step: each for each in found.steps}
+    assert said_of["Q"].status == "equal"
+    assert "attention.self.pos_proj is rows 13 to 20 of K_rel" in str(found)
+    attention = model.encoder.layer[0].attention.self
+    attention.pos_proj.register_forward_hook(lambda module, given, made: made * 2)
+    wrong = trace(model, [4, 8, 15, 3])
+    assert {each.step for each in wrong.steps if each.status == "differs"} == {"S_scaled"}
+    assert any("pos_proj" in each for each in wrong.unmatched)

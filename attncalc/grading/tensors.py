@@ -27,6 +27,8 @@ MOST_BATCHED = 16
 """The largest number of elements of a batch that are compared."""
 MOST_UNSURE = 3
 """The number of steps for which mistakes explain a tensor whose name may be any of several."""
+TOKENS = ("X", "X1", "X2", "X3")
+"""The given matrices that every program has, and that need no remark."""
 OPERANDS = (".query()", ".key()", ".value()")
 """The ends of the names of what an operation reads."""
 OF_OPERATION = "()"
@@ -145,6 +147,7 @@ class _Reading:
     def __post_init__(self) -> None:
         self.own, self.batch = Known(self.key, self.key.slack), Counter[int]()
         self.remarks: list[str] = []
+        self._given = self.key.problem.given
         self.agreed: set[str] = set()
         self._sizes = {n: _size(each, self.key) for n, each in self.key.exact.items()}
         self._matrices: dict[str, WrittenMatrix] = {}
@@ -180,12 +183,36 @@ class _Reading:
         return abs(_root_mean_square(values) - size) <= allowed
 
     def _is_given(self, tensor: Tensor, written: WrittenMatrix) -> bool:
-        """Return whether a tensor is a given matrix, such as the tokens."""
-        named = [n for n in tensor.steps if n in self.key.problem.given] or ["X", "X1", "X2"]
-        given = [self.key.problem.given[n] for n in named if n in self.key.problem.given]
-        alike = [np.asarray(each) for each in given if each.shape == written.shape]
-        near = self.key.slack.near
-        return any(near(written.values, written.decimals, Range.at(each)).all() for each in alike)
+        """Return whether a tensor is a given matrix, such as the tokens, or rows of one or a step.
+
+        Programs compute only the used rows of a table: these are no other numbers of its step.
+        """
+        steps = self._steps(tensor)
+        tokens = [n for n in TOKENS if n in self._given]
+        tables = [n for n in tensor.steps if n in self._given] or [*tokens, *steps]
+        for name in tables if tensor.steps else self._given:
+            table = self._given[name] if name in self._given else self.key.exact[name]
+            if (start := self._start_in(np.asarray(table, np.float64), written)) is None:
+                continue
+            if name not in TOKENS:
+                rows = f"rows {start + 1} to {start + written.shape[0]} of {name}"
+                self.remarks.append(f"{tensor.name} is {rows}")
+            return True
+        return False
+
+    def _start_in(self, table: Matrix, written: WrittenMatrix) -> int | None:
+        """Return the row of a table, heads side by side, where a tensor begins; None for none."""
+        wide = np.concatenate([*table], axis=1) if table.ndim == 3 else table
+        values, decimals = written.values, written.decimals
+        if values.ndim != 2 or wide.ndim != 2 or values.shape[1] != wide.shape[1]:
+            return None
+        near, count = self.key.slack.near, len(values)
+        starts = range(len(wide) - count + 1)
+        first = [
+            n for n in starts if near(values[:1], decimals[:1], Range.at(wide[n : n + 1])).all()
+        ]
+        fits = (n for n in first if near(values, decimals, Range.at(wide[n : n + count])).all())
+        return next(fits, None)
 
     def _take(self, tensor: Tensor, found: Found) -> None:
         """Keep a tensor as its step, unless the step is there already."""

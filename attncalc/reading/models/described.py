@@ -206,7 +206,7 @@ def _no_tensor(place: str, name: str, there: Sequence[str], where: str) -> str:
 def check_read(family: Family, weights: Weights) -> None:
     """Refuse a family in a file if a tensor has no field."""
     faults = []
-    for names in unread(family, weights):
+    for names in unread([family], weights):
         more = f" ({len(names)} such tensors)" if len(names) > 1 else ""
         keys = f"{IN_LAYERS} or ignored" if more else "tokens, begins, ends, heads or ignored"
         faults.append(f"{quoted(names[0])}{more} has no field: name it in {keys}")
@@ -248,7 +248,7 @@ def draft(config: Config, weights: Weights, near: Family | None) -> dict[str, An
         made["heads"] = {str(config.get("architectures", [BLANK])[0]): {"W_out": BLANK}}
     else:
         made |= _missing_keys(near, near.own_config(config))
-    open_ends = [names[0] for names in unread(base, weights)]
+    open_ends = [names[0] for names in unread([base], weights)]
     of_layer = [name for name in open_ends if stack in name]
     if of_layer:
         ends = (name.partition(stack)[2].partition(".")[2] for name in of_layer)

@@ -1534,6 +1534,7 @@ _DEBERTA_V3 = replace(
     _BERT,
     title="DeBERTa-v3",
     types=("deberta-v2",),
+    widens="embeddings.embed_proj",
     said={**_BERT.said, "equations": _disentangled},
     optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
     usual={"type_vocab_size": 0},

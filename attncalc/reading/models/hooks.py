@@ -158,7 +158,10 @@ class Names:
             meaning = renamed(f"{end}.weight", self._own)
             if meaning is not None and not meaning.prefix:
                 fields = FUSED.get(meaning.field, (meaning.field,))
-                return self._of_fields(fields[:1] if is_input else fields, where, is_input=is_input)
+                found = self._of_fields(
+                    fields[:1] if is_input else fields, where, is_input=is_input
+                )
+                return found._replace(is_sure=found.is_sure and not self._adds_later(fields, end))
         said = name_of_key(STATES.get(parts[-1], parts[-1])) if parts and not is_input else None
         if said is None:
             return Meant()
@@ -177,6 +180,11 @@ class Names:
         if is_input:
             steps = [self._steps[name].inputs[0] for name in steps]
         return Meant(tuple((name,) for name in steps), is_sure=len(steps) == len(fields))
+
+    def _adds_later(self, fields: Sequence[str], end: str) -> bool:
+        """Return whether the bias of a weight is no part of its module: what it gives lacks it."""
+        biases = {field.replace("W_", "b_") for field in fields}
+        return any(field in biases and name != f"{end}.bias" for name, field in self._own.items())
 
     def _found(self, steps: Sequence[str], where: "_Where") -> Iterator[tuple[str, ...]]:
         """Yield the steps of the problem with one of these own names."""

@@ -37,7 +37,7 @@ from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
 from attncalc.reading.models.layer import Heads, latent_fields, layer_fields, named
 from attncalc.reading.models.names import EXPERT, IN_OUT, OF_EACH, OUT_IN, is_buffer, renamed
 from attncalc.reading.models.rope import frequencies, longest
-from attncalc.reading.models.unknown import unknown
+from attncalc.reading.models.unknown import left_out, unknown
 from attncalc.solving.solution import solve
 
 Fields = dict[str, Any]
@@ -95,6 +95,8 @@ class Model:
         if row.source:
             check_read(row, weights)
             self._notes.append(f"the family is that of {row.source}")
+        if others := left_out(self.towers, weights):
+            self._notes.append(f"not read, and no part of what is shown: {', '.join(others)}")
 
     def _open(self, folder: Path, config: Config, weights: Weights, family: Family) -> None:
         config = family.own_config(config)
@@ -166,17 +168,20 @@ class Model:
 
     def _widened(self, begun: Fields, name: str, what: str = "embedding of the tokens") -> Fields:
         """Return embedded tokens, with everything added, times a projection to a larger width."""
-        table = begun.pop("X")
-        own: Fields = {
-            "W_pre": Owned(self._tensor(f"{name}.weight")),
-            "b_pre": Owned(self._tensor(f"{name}.bias")),
-            "eps": self.family.settings(self.config, 0)["eps"],
-        }
+        table, W = begun.pop("X"), self._tensor(f"{name}.weight")
+        norm = {n: begun.pop(n) for n in ("gamma_E", "beta_E") if n in begun}
+        is_normed = bool(norm) and len(norm["gamma_E"].array) == W.shape[1]
+        own: Fields = {"W_pre": Owned(W)}
+        if self._stored(f"{name}.bias"):
+            own["b_pre"] = Owned(self._tensor(f"{name}.bias"))
+        if is_normed:
+            own |= {**norm, "eps": self.family.settings(self.config, 0)["eps"]}
         own |= {"ids": list(range(len(table))), "W_E": Owned(table), "weights_layout": OUT_IN}
         own |= {"block": "encoder", "read": "all", "activation_pre": "none"}
         made = solve(Problem(**begun, **own), keep=("F_pre",))["F_pre"]
-        self._notes.append(f"X is the {what}, after its normalization and {quoted(name)}")
-        return {"X": Owned(made)}
+        after = "its normalization and " if is_normed else ""
+        self._notes.append(f"X is the {what}, after {after}{quoted(name)}")
+        return {"X": Owned(made)} | ({} if is_normed else norm)
 
     def _embedded(self, ids: Sequence[int], place: str) -> Matrix:
         """Return the rows of the table for ids."""

@@ -50,9 +50,9 @@ def alike(weights: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def unread(family: Family, weights: Iterable[str]) -> list[list[str]]:
-    """Return the tensors that a family does not read, those of one form together."""
-    sides = [family, *([family.decoder] if family.decoder else [])]
+def unread(families: Sequence[Family], weights: Iterable[str]) -> list[list[str]]:
+    """Return the tensors that no family of these reads, those of one form together."""
+    sides = [each for row in families for each in (row, row.decoder) if each]
     ignored = tuple(end for side in sides for end in side.ignored)
     return [
         names
@@ -61,6 +61,16 @@ def unread(family: Family, weights: Iterable[str]) -> list[list[str]]:
         and not names[0].endswith(ignored)
         and not any(_reads(side, names[0]) for side in sides)
     ]
+
+
+def left_out(families: Sequence[Family], weights: Iterable[str]) -> list[str]:
+    """Return the stacks, and the other tensors outside the layers, that no family reads."""
+    stacks = {
+        f"{names[0][: form.index('#')]}…" if "#" in form else names[0]: None
+        for names in unread(families, weights)
+        for form in alike(names)
+    }
+    return [*_quoted(stacks)]
 
 
 def _by_layer(forms: dict[str, list[str]], weights: Weights) -> Iterator[str]:
@@ -93,7 +103,7 @@ def nearest(weights: Weights) -> list[tuple[Family, list[str], list[str]]]:
     """
     firsts = sum(not is_buffer(names[0]) for names in alike(weights).values())
     found = [
-        (each, [names[0] for names in unread(each, weights)], _missing(each, weights))
+        (each, [names[0] for names in unread([each], weights)], _missing(each, weights))
         for each in FAMILIES
     ]
     found = [each for each in found if 2 * len(each[1]) <= firsts]
@@ -125,12 +135,11 @@ def _reads(side: Family, name: str) -> bool:
         return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
     heads = [names for head in side.all_heads.values() for names in head.tensors.values()]
     ends = (side.tokens, *side.begins.values(), *side.ends.values(), *side.shared.values())
-    stated = tuple(each.replace("{}", "") for each in (*ends, *sum(map(tuple, heads), ())) if each)
-    convolved = tuple(
-        f"{each}.{end}" for each, _ in side.convolutions for end in ("weight", "bias")
-    )
-    widened = (f"{side.widens}.weight", f"{side.widens}.bias") if side.widens else ()
-    return name.endswith((*stated, *convolved, *widened))
+    behind = (each for head in side.all_heads.values() for each in head.behind)
+    listed = (*ends, *behind, *sum(map(tuple, heads), ()))
+    stated = tuple(each.replace("{}", "") for each in listed if each)
+    starts = (each for each in (side.widens, *(each for each, _ in side.convolutions)) if each)
+    return name.endswith(stated) or any(f".{each.rstrip('.')}." in f".{name}" for each in starts)
 
 
 def _missing(family: Family, weights: Weights) -> list[str]:
