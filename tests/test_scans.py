@@ -208,7 +208,7 @@ def test_scans_of_a_class_are_paired_by_their_header_and_provisional(
     for module in (scans, sets):
         monkeypatch.setattr(module, "is_installed", lambda: True)
     monkeypatch.setattr(sets, "codes_in", lambda place: "")
-    monkeypatch.setattr(scans, "_recognised", recognised)
+    monkeypatch.setattr(scans, "_recognized", recognised)
     run = attncalc("check", "set", "answers", "--csv", "marks.csv", "--jobs", "1")
     assert "Traceback" not in run.err
     rows = (tmp_path / "marks.csv").read_text("utf-8")

@@ -596,7 +596,11 @@ class _Judge:
         key, found = self.marking.key, written.text(place)
         decimals = min(len(found.replace(",", ".").partition(".")[2]), key.problem.decimals)
         shown = tuple(index + 1 for index in key.work.turned(place))
-        return {"place": shown, "found": found.rstrip("†"), "right": f"{float(expected[place]):.{decimals}f}"}
+        return {
+            "place": shown,
+            "found": found.rstrip("†"),
+            "right": f"{float(expected[place]):.{decimals}f}",
+        }
 
     def _best(self, marks: StepMarks, wrong: Matrix) -> tuple[tuple[str, ...], Matrix, Matrix]:
         """Return the conventions with most entries right, the remaining errors, and all errors."""

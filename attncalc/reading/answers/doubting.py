@@ -5,7 +5,6 @@ more in all numbers that no other step uses. If it is not found, and the rest of
 contradicts the reading, the step is listed as not read, and is not marked.
 """
 
-import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -13,24 +12,18 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import Unread, WrittenMatrix
-from attncalc.reading.answers.cuts import near, numbers_of
+from attncalc.reading.answers.cuts import near
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.prose import IN_COMMENT
 
 SOUND = 0.5
 """The share of right entries above which a wrong entry is a mistake, and not a misreading."""
 LONGEST = 200
 """The length of the text of a doubtful step in a list of what is not read."""
-_NAMES = re.compile(r"\bbe (?:a part of )?(\w+)")
-"""The steps that unread numbers may be, in the reason."""
 LEAST = 2
 """The smallest number of entries of a later step that contradicts an earlier one."""
 OFF = 0.05
 """How far a weight, or its share of the sum of a row, may be off by rounding."""
-
-ONE = "one number, where "
-"""The start of the reason for an entry of a step that has more."""
 
 Search = Callable[[Mapping[str, WrittenMatrix]], Mapping[str, WrittenMatrix]]
 """Searches the steps that are missing in a reading, in numbers that no step of it uses."""
@@ -42,7 +35,13 @@ def questioned(
     """Return the matrices, with doubtful ones read elsewhere or listed as not read."""
     follows = _follows(matrices, expected)
     read = [name for name in expected.steps if name in matrices]
-    off = {name for name in read if _is_off(name, matrices[name], expected, follows)}
+    named = {each.step for each in found.taken if each.how == "its name"}
+    off = {
+        name
+        for name in read
+        if not (name in named and {*matrices[name].shape} == {*expected.steps[name].shape})
+        and _is_off(name, matrices[name], expected, follows)
+    }
     if not off:
         return dict(matrices)
     before = [*found.taken], [*found.unread], [*found.remarks]
@@ -73,32 +72,10 @@ def _without(
 def leave_noise(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> None:
-    """Note that unread numbers are no step, if all that was read is right and they fit no other.
-
-    They fit a missing step if half of its entries are among them, or if they are as many.
-    """
+    """Note that unread numbers are no step if all steps were read, and are right."""
     keys = expected.steps
-    if not matrices or not all(n in keys and _agrees(e, keys[n]) for n, e in matrices.items()):
-        return
-    unread = [
-        each for each in found.unread
-        if each.could_be_matrix and each.why != IN_COMMENT and not each.why.startswith(ONE)
-    ]  # fmt: skip
-    values = [np.array([n.value for n in numbers_of(each.text)]) for each in unread]
-    said = np.concatenate([np.zeros(0), *values])
-    for name in [each for each in keys if each not in matrices]:
-        size = keys[name].size
-        is_said = any(name in _NAMES.findall(each.why) for each in unread)
-        is_large = any(len(numbers) >= size for numbers in values)
-        if is_said or is_large or _covers(said, keys[name]):
-            return
-    found.unread[:] = [
-        each._replace(could_be_matrix=False) if each in unread else each for each in found.unread
-    ]
-
-
-def _covers(numbers: Matrix, key: Matrix) -> bool:
-    return bool(near(numbers[:, None], key.ravel()).any(axis=0).mean() >= SOUND)
+    if all(name in matrices and _agrees(matrices[name], key) for name, key in keys.items()):
+        found.unread[:] = [each._replace(could_be_matrix=False) for each in found.unread]
 
 
 def _is_off(

@@ -26,6 +26,8 @@ ENOUGH = 0.6
 """The share of outputs whose first input has the largest weight, for parts in the same words to be
 a map. In other words, all must have it.
 """
+FEWEST = 3
+"""The fewest outputs that state a map if all fit, whatever the words."""
 TIE = 0.006
 """The largest difference of weights that are equal when they are rounded."""
 _VALUES = re.compile(
@@ -34,7 +36,9 @@ _VALUES = re.compile(
 _NUMBERED = re.compile(r"^[\s>*#•·-]*(?:\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
 _TOKEN = re.compile(
     r"(?P<itself>\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
-    r"|se stess[aoi]|si mesm[ao]s?|zichzelf|själv)\b|自身|自己|自分)"
+    r"|s[eé] stess[aoie]|si mesm[ao]s?|zichzelf|själv|seg selv|sig selv|siebie|sobie|sebe|sebou"
+    r"|себя|себе|собой|собі|itseensä|itseään|itsensä|kendisine|kendisini|kendine|önmagára)\b"
+    r"|자기 자신|자기자신|스스로|نفسها?|εαυτό|自身|自己|自分)"
     r"|(?P<number>(?<![\d.,/:-])\d{1,3}(?![\d%/]|[.,:]\d))|(?P<word>[^\W\d_]{1,40})",
     re.IGNORECASE,
 )
@@ -43,7 +47,26 @@ _SENTENCES, _PARTS = re.compile(_ENDS), re.compile(rf"{_ENDS}|[、，,]|\s{{3,}}
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
 _ORDINAL = re.compile(rf"\b(?:{'|'.join(ORDINALS)})\b", re.IGNORECASE)
+_STEMS = {
+    1: "перв|перш|pierwsz|prvn|prv[iao]|πρώτ|ensimmäi|birinci|első|첫 ?번째|الأول",
+    2: "втор|друг|drug[iaą]|druh|δεύτερ|toinen|toise|toista|ikinci|második|두 ?번째|الثاني",
+    3: "трет|trzeci|třet|treć|τρίτ|kolma|üçüncü|harmadik|세 ?번째|الثالث",
+    4: "четв|czwart|čtvrt|četvrt|τέταρτ|neljä|dördüncü|negyedik|네 ?번째|الرابع",
+    5: "пят|п.ят|piąt|pát|pet[iao]|πέμπτ|viide|beşinci|ötödik|다섯 ?번째|الخامس",
+}
+_STEM = re.compile(
+    rf"(?<![^\W\d_])و?(?:(?P<one>{_STEMS[1]})|(?P<two>{_STEMS[2]})|(?P<three>{_STEMS[3]})"
+    rf"|(?P<four>{_STEMS[4]})|(?P<five>{_STEMS[5]}))\w{{0,8}}",
+    re.IGNORECASE,
+)
+"""Ordinals in further languages, by their stems."""
+_OF_ALL = re.compile(
+    r"\b(?:все|всі|oba|obie|obydwa|wszystkie|všechny|sva|kaikki|molemmat|tüm|bütün|hepsi|minden"
+    r"|όλ[αεο]\w?|alle|tous|toutes|todas?|todos|tutti|tutte|all|both)\b|모두|모든|كل|すべて|全て|都",
+    re.IGNORECASE,
+)
 _COUNT = re.compile(r"\b(\d{1,2})\. (?=[^\W\d_])")
+_ITSELF = re.compile("自分自身|自身|自己|自分")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _LARGEST = re.compile(r"\b(?:arg_?max|which\.max|idxmax|max\.col)\b", re.IGNORECASE)
 _WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"\[\d{1,3}\](?=\s)")
@@ -98,7 +121,7 @@ def map_by_weights(
     """
     reader = _Reader(weights, labels)
     plain = (
-        (line, unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES))
+        (line, _ITSELF.sub(r" \g<0> ", _plain(text)))
         for line, text in ((n, _TAG.sub(" ", own)) for n, own in lines[-MOST_LINES:])
     )
     short = [each for each in plain if len(each[1]) < LONGEST]
@@ -111,8 +134,16 @@ def map_by_weights(
     return [reader.written(each) for each in best]
 
 
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
+
+
 def _as_number(match: "re.Match[str]") -> str:
     return f"{ORDINALS.get(match[0].lower(), match[0][:-2])} "
+
+
+def _as_place(match: "re.Match[str]") -> str:
+    return f"{1 + ('one', 'two', 'three', 'four', 'five').index(str(match.lastgroup))} "
 
 
 def _repeated(part: _Part) -> Iterator[_Part]:
@@ -199,6 +230,10 @@ class _Reader:
                 ([(line, sign.sub(_as_number, text)) for line, text in texts], _PARTS)
                 for sign in (_ORDINAL, _COUNT)
                 for texts in (short, [*_paragraphs(short)])
+            ),
+            *(
+                ([(line, _STEM.sub(_as_place, text)) for line, text in short], ends)
+                for ends in (_SENTENCES, _PARTS)
             ),
         )
         parts = []
@@ -326,6 +361,8 @@ class _Reader:
         in_order = sorted(each.output for each in said) == [each.output for each in said]
         is_of_others = any(each.inputs != [each.output] for each in said)
         is_alike = in_order and is_of_others and len({each.words for each in said}) == 1
+        if right == len(said) == count >= FEWEST and in_order and is_of_others:
+            return len({each.line for each in said}) in (1, count)  # by chance, few would fit
         return is_alike and is_most and (right == len(said) or len(said) == count)
 
     def _of_all(self, parts: Sequence[_Part]) -> list[_Stated]:
@@ -333,8 +370,10 @@ class _Reader:
         for part in reversed(parts):
             kinds = {each.kind for each in lexemes_in(part.text, {})}
             made = [_Stated(part.line, k, part.inputs, "") for k in range(len(self.weights))]
-            is_of_all = {"attends", "takes"} & kinds and {"all", "equal"} & kinds
-            if is_of_all and len(made) > 1 and all(map(self._is_possible, made)):
+            is_said = {"attends", "takes"} & kinds and {"all", "equal"} & kinds
+            if not is_said and (len(part.inputs) > 1 or not _OF_ALL.search(part.text)):
+                continue
+            if len(made) > 1 and all(map(self._is_possible, made)):
                 return made if all(map(self._fits, made)) else []
         return []
 

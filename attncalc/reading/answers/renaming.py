@@ -122,11 +122,12 @@ def _renamed(
 
 def _is_multiple(values: Matrix, scores: Matrix | None) -> bool:
     """Return whether numbers are scores times one factor, which is not 1."""
-    if scores is None or values.shape != scores.shape or not np.isfinite(values + scores).all():
+    if scores is None or values.shape != scores.shape:
         return False
-    size = np.abs(scores).sum()
-    factor = np.abs(values).sum() / size if size else 1.0
-    return not 0.9 < factor < 1.1 and share_alike(values, scores * factor) == 1
+    with np.errstate(all="ignore"):
+        factor = np.abs(values).sum() / np.abs(scores).sum()
+        is_other = np.isfinite(factor) and not 0.9 < factor < 1.1
+    return is_other and share_alike(values, scores * factor) == 1
 
 
 def _differs(numbers: Matrix) -> bool:

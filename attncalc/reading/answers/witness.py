@@ -30,7 +30,7 @@ from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cu
 from attncalc.reading.answers.expected import NEAR, Expected
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_COMMENT, IN_SENTENCE, NO_NAME, PROSE
-from attncalc.reading.plain.corrections import is_correction
+from attncalc.reading.plain.corrections import is_correction, speaks_of_error
 from attncalc.reading.plain.marks import COLUMN, COMMA, MASKED
 
 ENOUGH = 0.75
@@ -310,14 +310,22 @@ class Witness:
             written, own = read.get(name), self.own.get(name)
             if written is None or not own or written.shape != key.shape or key.size < FEW:
                 continue
-            if not WRONG < near(written.values, key).mean() < 1:
+            share = near(written.values, key).mean()
+            if not WRONG < share < 1:
                 continue
             later = self.free & (np.arange(len(self.numbers)) > max(own))
             found = cuts(self.numbers, key, later, turned=False, least=1)
             whole = next((c for c in found if c.share == 1 and self._is_close(c)), None)
-            if whole is not None and not self._is_factor(whole):
+            if whole is None or self._is_factor(whole):
+                continue
+            if share >= ENOUGH or self._is_corrected(max(own), min(whole.places)):
                 read[name] = self._taken(name, whole, f"it is a later version of {name}")
                 self.left -= own
+
+    def _is_corrected(self, last: int, first: int) -> bool:
+        """Return whether words between two numbers speak of an error."""
+        between = self.lines[self.numbers[last].line - 1 : self.numbers[first].line]
+        return any(map(speaks_of_error, between))
 
     def _take_copies(self, matrix: Matrix) -> None:
         """Remove from the free numbers those that copy a given matrix."""
@@ -671,8 +679,8 @@ class Witness:
         if name in self.own and not self._is_guess(name):
             self.free[[*self.own[name].difference(self.witnessed)]] = True
             self.left |= self.own[name] - {*cut.places}
-            rows = {number for row in self.rows.get(name, []) for number in row}
-            self.left |= rows - {*cut.places}
+            before = {number for row in self.rows.get(name, []) for number in row}
+            self.left |= before - {*cut.places}
         self._forget(name)
         self.free[cut.places] = False
         self.witnessed += cut.places
