@@ -440,10 +440,11 @@ def test_class_sets_that_a_system_cannot_hold_are_refused(
 ROSTER = "name,id,email\nAda,1017,ada@x.org\nBlaise,1018,b@x.org\n"
 
 
-def numbered_set(attncalc: Command, tmp_path: Path, problems: int = 1) -> list[Path]:
+def numbered_set(attncalc: Command, tmp_path: Path, problems: int = 1, **asked: Any) -> list[Path]:
     """Make a set, and return the problem of each of two students, or those of the first."""
     (tmp_path / "roster.csv").write_text(ROSTER)
-    (tmp_path / "spec.json").write_text(json.dumps({"problems": [{}] * problems, "formats": []}))
+    spec = {"problems": [asked] * problems, "formats": [], "secret": "07" * 16, "seed": 12}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
     made = ("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
     run = attncalc(*made)
     assert run.code == 0, run.err
@@ -521,6 +522,21 @@ def test_a_prairielearn_question_of_a_class_selects_a_version_by_the_seed(
     assert seen == {"1", "2"}
     page = (tmp_path / "q" / "question.html").read_text()
     assert page.startswith("{{{params.statement}}}")
+
+
+def test_students_of_a_prairielearn_question_have_words_of_their_own(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    asked = ["A", "connections"]
+    files = numbered_set(attncalc, tmp_path, words=True, asked=asked)
+    run = attncalc("export", "set", "--to", "prairielearn", "-o", "q")
+    assert run.code == 0, run.err
+    words = [read_problem(file).labels for file in files]
+    assert words[0] != words[1]
+    for number, names in enumerate(words, 1):
+        page = typed_in.statement_of(str(tmp_path / "q"), str(number))
+        options = re.findall(r"<pl-answer[^>]*>(.*?)</pl-answer>", page)
+        assert options == [*names, "none"] * 6
 
 
 @pytest.mark.slow

@@ -7,23 +7,24 @@ apps/prairielearn/src/schemas/schemas/infoQuestion.json of PrairieLearn.
 import hashlib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from attncalc.base.text import in_json
-from attncalc.exporting.lines import Line, options_of
+from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course, write_course
-from attncalc.exporting.typed_in import COURSE, PROBLEM, VERSIONS, name_of
+from attncalc.exporting.typed_in import COURSE, PROBLEM, VERSIONS, entries_of, name_of
 from attncalc.exporting.wheels import wheel_of_attncalc
 from attncalc.exporting.worksheet import (
     inert,
-    questions,
     refuse_other_steps,
     refuse_too_many,
-    statement,
     table,
     title_of,
+    worksheet,
 )
 from attncalc.grading.key import Key
+from attncalc.problem.fields import LINES
 from attncalc.writing.document import Grid
 from attncalc.writing.languages.catalogue import Catalogue, catalogue
 from attncalc.writing.problem_file import write_problem
@@ -64,7 +65,6 @@ def generate(data):
     if version:
         data["params"]["version"] = version
         data["params"]["statement"] = typed_in.statement_of(folder, version)
-    data["params"]["map"] = typed_in.right_lines(folder, version)
     data["correct_answers"].update(typed_in.correct_answers(folder, version))
 
 
@@ -94,7 +94,7 @@ def question(key: Key, course: Course) -> dict[str, str | bytes]:
     """
     _refuse_what_fields_cannot_hold(key, course)
     files = {PROBLEM: "".join(write_problem(key.problem))}
-    return _files(key, course, files, statement(key.solution))
+    return _files(key, course, files, _page(key, course))
 
 
 def of_class(versions: Sequence[tuple[Key, Course]]) -> dict[str, str | bytes]:
@@ -105,9 +105,10 @@ def of_class(versions: Sequence[tuple[Key, Course]]) -> dict[str, str | bytes]:
     files: dict[str, str] = {}
     for number, (key, course) in enumerate(versions, 1):
         _refuse_what_fields_cannot_hold(key, course)
-        files[f"{VERSIONS}/{number}.json"] = "".join(write_problem(key.problem))
-        files[f"{VERSIONS}/{number}.html"] = statement(key.solution)
-    refuse_other_steps(_questions(key, course) for key, course in versions)
+        problem = replace(key.problem, student="", code="")  # another student may get it
+        files[f"{VERSIONS}/{number}.json"] = "".join(write_problem(problem))
+        files[f"{VERSIONS}/{number}.html"] = _page(key, course)
+    refuse_other_steps(str([*entries_of(key, course)]) for key, course in versions)
     return _files(*versions[0], files, _STATEMENT)
 
 
@@ -116,13 +117,12 @@ def _refuse_what_fields_cannot_hold(key: Key, course: Course) -> None:
 
 
 def _files(
-    key: Key, course: Course, problems: Mapping[str, str], opening: str
+    key: Key, course: Course, problems: Mapping[str, str], page: str
 ) -> dict[str, str | bytes]:
     rules, title = write_course(course), title_of(key.problem)
-    page = opening + _questions(key, course) + _FEEDBACK
     return {
         "info.json": _info(title, "".join(problems.values()) + rules),
-        "question.html": page,
+        "question.html": page + _FEEDBACK,
         "server.py": SERVER,
         **problems,
         COURSE: rules,
@@ -146,15 +146,18 @@ def _info(title: str, content: str) -> str:
     return in_json(said, indent=2) + "\n"
 
 
-def _questions(key: Key, course: Course) -> str:
-    fields = partial(_fields, catalogue(key.problem.language))
-    return questions(key.solution, course, fields, partial(_drop_down, options_of(key.solution)))
+def _page(key: Key, course: Course) -> str:
+    fields, solution = partial(_fields, catalogue(key.problem.language)), key.solution
+    if LINES not in course.asked:
+        return worksheet(solution, course, fields)
+    chooses = partial(_drop_down, options_of(solution), right_options(key))
+    return worksheet(solution, course, fields, chooses)
 
 
-def _drop_down(options: Sequence[str], line: Line) -> str:
-    """Return a drop-down; the server states which option is right."""
+def _drop_down(options: Sequence[str], right: Mapping[Line, set[int]], line: Line) -> str:
+    """Return a drop-down, which only the server sees whole; of inputs that tie, one is right."""
     answers = (
-        f'<pl-answer correct="{{{{params.map.{line.name}_{number}}}}}">{inert(each)}</pl-answer>'
+        f'<pl-answer correct="{str(number == min(right[line])).lower()}">{inert(each)}</pl-answer>'
         for number, each in enumerate(options)
     )
     return (

@@ -15,7 +15,6 @@ from attncalc.exporting.lines import (
     as_written,
     lines_of,
     options_of,
-    right_options,
     shares_of,
 )
 from attncalc.exporting.rules import Course, read_course
@@ -30,11 +29,11 @@ from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.verdict import verdict
 
 __all__ = ["COURSE", "PROBLEM", "VERSIONS", "Entry", "correct_answers", "entries_of", "marked",
-           "name_of", "right_lines", "statement_of", "version_of"]  # fmt: skip
+           "name_of", "statement_of", "version_of"]  # fmt: skip
 
 
 VERSIONS = "versions"
-"""The folder of the problems of a class, and of their given matrices as HTML."""
+"""The folder of the problems of a class, and of their questions as HTML."""
 
 
 class Entry(NamedTuple):
@@ -89,7 +88,7 @@ def version_of(folder: str, seed: int) -> str:
 
 
 def statement_of(folder: str, version: str) -> str:
-    """Return the HTML of the given matrices of a version."""
+    """Return the HTML of a version: its given matrices and its fields."""
     return (Path(folder) / VERSIONS / f"{version}.html").read_text(encoding="utf-8")
 
 
@@ -100,19 +99,6 @@ def correct_answers(folder: str, version: str = "") -> dict[str, str]:
     return {
         each.name: shown[each.step][max(each.head - 1, 0)][each.row][each.column]
         for each in entries_of(key, course)
-    }
-
-
-def right_lines(folder: str, version: str = "") -> dict[str, str]:
-    """Return "true" or "false" for each option of each drop-down: of several that tie, one."""
-    key, course = _key(folder, version)
-    if LINES not in course.asked:
-        return {}
-    count = len(options_of(key.solution))
-    return {
-        f"{line.name}_{option}": "true" if option == min(right) else "false"
-        for line, right in right_options(key).items()
-        for option in range(count)
     }
 
 

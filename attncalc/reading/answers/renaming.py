@@ -61,24 +61,25 @@ def _named_by_following(parts: list[Part], expected: Expected, found: Collected)
     """Return the parts with a matrix renamed to the missing step that follows from the others.
 
     "S = QKᵀ, and S = S/√2", or "A.V" under the name V: the second has the numbers of a step that
-    follows from the answer's own values, right or wrong.
+    follows from the answer's own values before it, right or wrong.
     """
     own, there = dict[str, Matrix](), {each.name for each in parts}
-    later: list[tuple[Part, Matrix]] = []
+    later: list[tuple[Part, Matrix, dict[str, Matrix]]] = []
     for part in parts[:MOST]:
         if part.name not in expected.steps or not part.is_whole or part.head:
             continue
         values = matrix_of_entries([entries_of(part.rows)], "").values
+        before = dict(own)
         is_first = part.name not in own and values.shape == expected.shape(part.name)
         if is_first and not np.isnan(values).any():
             own[part.name] = values
             if part.name not in _AFTER or expected.agreement(part.name, values) > SURE:
                 continue
-        later.append((part, values))
+        later.append((part, values, before))
     if expected.follows is None or not later:
         return parts
-    for part, values in later:
-        followed = expected.follows({n: v for n, v in own.items() if v is not values})
+    for part, values, before in later:
+        followed = expected.follows(before)
         shares = {name: share_alike(values, each) for name, each in followed.items()}
         missing = [name for name in shares if name in _AFTER and name not in there]
         scores = own.get(part.name)
