@@ -169,7 +169,7 @@ class Model:
     def _widened(self, begun: Fields, name: str, what: str = "embedding of the tokens") -> Fields:
         """Return embedded tokens, with everything added, times a projection to a larger width."""
         table, W = begun.pop("X"), self._tensor(f"{name}.weight")
-        norm = {n: begun.pop(n) for n in ("gamma_E", "beta_E") if n in begun}
+        norm: Fields = {str(n): begun.pop(n) for n in ("gamma_E", "beta_E") if n in begun}
         is_normed = bool(norm) and len(norm["gamma_E"].array) == W.shape[1]
         own: Fields = {"W_pre": Owned(W)}
         if self._stored(f"{name}.bias"):
