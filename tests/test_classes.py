@@ -611,9 +611,9 @@ def test_a_run_continues(
 
     real = check_class._attempt
 
-    def noted(key: Any, place: Path, rules: Any) -> Any:
+    def noted(key: Any, place: Path, *others: Any) -> Any:
         counted.append(place.stem)
-        return real(key, place, rules)
+        return real(key, place, *others)
 
     monkeypatch.setattr(check_class, "_attempt", noted)
 
