@@ -66,8 +66,7 @@ BANNED = re.compile(r"(?<![\w-])(?:" + "|".join(PHRASES) + r")(?![\w-])", re.IGN
 PAGES = sorted(
     path
     for path in (*ROOT.glob("*.md"), PACKAGE / "cli/commands.md", *(ROOT / "docs").rglob("*.*"))
-    if path.suffix in {".md", ".ipynb"}
-    and not {"reference", "gallery"} & set(path.parts)
+    if path.suffix in {".md", ".ipynb"} and not {"reference", "gallery"} & set(path.parts)
 )
 EXEMPT = {
     "style.md",  # quotes what it bans
