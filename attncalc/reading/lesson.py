@@ -240,14 +240,10 @@ def _is_one_score(name: str, written: WrittenMatrix) -> bool:
 
 def _whole(name: str, written: WrittenMatrix) -> WrittenMatrix:
     """Return a matrix without heads if heads share it: W_O below a heading "Head 2"."""
-    if name not in OF_ALL_HEADS or written.values.ndim < len("hij"):
+    if name not in OF_ALL_HEADS or written.values.ndim != 3:
         return written
     heads = np.flatnonzero(~np.isnan(written.values).all(axis=(1, 2)))
-    if len(heads) != 1:
-        return written
-    one = heads[0]
-    texts = None if written.texts is None else written.texts[one]
-    return replace(written, values=written.values[one], decimals=written.decimals[one], texts=texts)
+    return written.arranged(lambda each: each[heads[0]]) if len(heads) == 1 else written
 
 
 def _rules(text: str) -> tuple[str, ...]:

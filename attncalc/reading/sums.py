@@ -60,13 +60,9 @@ _TOKEN = re.compile(
 _BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
 _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_NO_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "sin cos tan tanh log ln max min sum mean avg norm relu sigmoid concat det rank sqrt exp"
-        " softmax frac minus plus times over by half twice of mod",
-    )
-)
+_CALLED = "sin cos tan tanh log ln max min sum mean avg norm relu sigmoid concat det rank sqrt exp"
+_SPOKEN = "softmax frac minus plus times over by half twice of mod"
+_NO_WORDS = frozenset({*_CALLED.split(), *_SPOKEN.split()})
 """Words that make what follows them a part of more arithmetic."""
 _NAMED: dict[str, Callable[[Any], Any]] = {
     **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt},
@@ -224,26 +220,37 @@ class _Side(NamedTuple):
         )
 
 
+class _Stated(NamedTuple):
+    """A statement: its lines, the readings of its left side, its sign, and its right side."""
+
+    line: int
+    last: int
+    lefts: list[_Side]
+    sign: str
+    right: _Side
+
+
 def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
     """Yield the statements of arithmetic in each line.
 
     >>> [(each.text, each.is_right) for each in sums_in(["q1·k1 = 1·0 + 2·4 = 9"])]
     [('1·0 + 2·4', False)]
     """
-    loose, strict = ([*_statements(lines, strict=each)] for each in (False, True))
+    stated = [*_statements(lines)]
+    loose, strict = ([_compared(each, strict=way) for each in stated] for way in (False, True))
     doubtful = [
         not exactly[0].is_right
         for made, exactly in zip(loose, strict, strict=True)
-        if made[0].is_right
+        if made and made[0].is_right
     ]
     count = sum(doubtful)
     is_exact = len(doubtful) - count >= max(FEWEST_EXACT, MOST_DOUBTFUL * count)
-    for made, exactly in zip(loose, strict, strict=True):
-        yield from exactly if is_exact else made
+    for made in strict if is_exact else loose:
+        yield from made
 
 
-def _statements(lines: Sequence[str], *, strict: bool) -> Iterator[list[Sum]]:
-    """Yield each statement: that it is right, or its wrong entries."""
+def _statements(lines: Sequence[str]) -> Iterator[_Stated]:
+    """Yield each right side with the readings of the side before it."""
     before: list[_Side] = []
     is_open = False  # the line before ends in an operator
     for number, last, line in _whole_lines(lines):
@@ -258,8 +265,8 @@ def _statements(lines: Sequence[str], *, strict: bool) -> Iterator[list[Sum]]:
             for sign, text in zip(others[::2], others[1::2], strict=True):
                 tokens = _tokens(text)
                 right = _beginning(tokens, text)
-                if right is not None and (found := _compared(lefts, sign, right, strict)):
-                    yield [Sum(number, last, *each) for each in found]
+                if right is not None:
+                    yield _Stated(number, last, lefts, sign, right)
                 lefts = _ends(tokens, text)
             before, is_open = lefts, part.rstrip()[-1:] in _OPERATORS
 
@@ -396,32 +403,32 @@ def _value(texts: Sequence[str]) -> Matrix | None:
     return value if value.size and np.isfinite(value).all() else None
 
 
-_Outcome = tuple[str, float, str, bool]
-"""The text, value, result and outcome of a statement or one of its entries."""
+def _compared(stated: _Stated, *, strict: bool) -> list[Sum]:
+    """Return that a statement is right, or its wrong entries; [] if it states nothing.
+
+    It is wrong if no reading of the left side gives the right side.
+    """
+    made = [*filter(None, (_by_reading(stated, left, strict) for left in stated.lefts))]
+    return next((each for each in made if each[0].is_right), made[0] if made else [])
 
 
-def _compared(lefts: Sequence[_Side], sign: str, right: _Side, strict: bool) -> list[_Outcome]:
-    """Return the comparison of a right side; it is wrong if no reading of the left gives it."""
-    made = [_statement(left, sign, right, strict) for left in lefts]
-    good = [each for each in made if each and each[0][-1]]
-    return next(iter(good or filter(None, made)), [])
-
-
-def _statement(left: _Side, sign: str, right: _Side, strict: bool) -> list[_Outcome]:
-    """Return the wrong entries of a statement, or that it is right; [] if it states nothing."""
+def _by_reading(stated: _Stated, left: _Side, strict: bool) -> list[Sum]:
+    right, is_equal = stated.right, stated.sign == "="
     a, b = np.squeeze(left.value), np.squeeze(right.value)
-    if a.shape != b.shape or not (left.operates or (sign != "=" and "." in left.text)):
+    if a.shape != b.shape or not (left.operates or (not is_equal and "." in left.text)):
         return []
     exact = _exact(left, right, strict)
-    slack = _slack(left, exact) + _slack(right, exact, whole=sign != "=" or not right.operates)
+    slack = _slack(left, exact) + _slack(right, exact, whole=not (is_equal and right.operates))
     off = np.abs(a - b) > slack + DUST * np.maximum(1.0, np.abs(a))
+    own = stated.line, stated.last, left.text
     if not off.any():
-        return [(left.text, float(a.flat[0]), right.text, True)]
+        return [Sum(*own, float(a.flat[0]), right.text, is_right=True)]
     numbers = right.numbers
     if len(numbers) != a.size or right.operates:
         numbers = (right.text,) * a.size
     return [
-        (left.text, float(a.flat[i]), numbers[i].rstrip(".…"), False) for i in np.flatnonzero(off)
+        Sum(*own, float(a.flat[i]), numbers[i].rstrip(".…"), is_right=False)
+        for i in np.flatnonzero(off)
     ]
 
 
