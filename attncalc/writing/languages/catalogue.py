@@ -21,7 +21,7 @@ ENGLISH = "en"
 _OR, _EITHER = ", or ", "{t_a}, or {t_b}"
 _IN_POINTS = ("for its cause", "for a hint")
 _PLACE = re.compile(r"\{(\w+)\}")
-_NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?∞"
+_NUMBER = r"[-−]?\d(?:[.,]*+\d)*+\.?[×^/\d-]*+|[-−]?∞"
 _ONE_NUMBER = re.compile(rf"(?:{_NUMBER}) ?%?")
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 _LISTED = re.compile(r" and (?!.* and )")
