@@ -21,8 +21,9 @@ ENGLISH = "en"
 _OR, _EITHER = ", or ", "{t_a}, or {t_b}"
 _IN_POINTS = ("for its cause", "for a hint")
 _PLACE = re.compile(r"\{(\w+)\}")
-_NUMBER = r"[-−]?\d(?:[.,]*+\d)*+\.?[×^/\d-]*+|[-−]?∞"
-_ONE_NUMBER = re.compile(rf"(?:{_NUMBER}) ?%?")
+_NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?∞"
+_ONE_NUMBER = re.compile(r"(?:[-−]?\d(?:[.,]*+\d)*+\.?[×^/\d-]*+|[-−]?∞) ?%?")
+"""A number alone; `_NUMBER` gives back what the words behind it need."""
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 _LISTED = re.compile(r" and (?!.* and )")
 _MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
