@@ -148,8 +148,6 @@ def with_digits(line: str, *, is_scanned: bool = False) -> str:
     A letter alone is a digit only beside a number, or in a column of a scanned text, and not
     before a relation.
 
-    Examples
-    --------
     >>> with_digits("O.l4  l   -l  2"), with_digits("O = l.O of I")
     ('0.14  1   -1  2', 'O = 1.0 of I')
     >>> with_digits("cat   O  l", is_scanned=True)
@@ -208,20 +206,11 @@ def cuts(
 
     Layouts in which fewer entries can agree are left out; a cut with fewer may be returned.
 
-    Parameters
-    ----------
-    numbers
-        The numbers of the text.
-    key
-        The expected matrix.
-    free
-        Which numbers may be taken.
-    turned
-        Whether it may be transposed.
-    least
-        The smallest share of entries that must agree.
-    strides
-        The largest distance between the entries of a row, in numbers.
+    key: the expected matrix.
+    free: which numbers may be taken.
+    turned: whether it may be transposed.
+    least: the smallest share of entries that must agree.
+    strides: the largest distance between the entries of a row, in numbers.
     """
     if key.ndim != 2 or key.size > MOST_ENTRIES or key.size * len(numbers) > MOST_WORK:
         return []

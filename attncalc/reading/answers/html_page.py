@@ -42,8 +42,6 @@ class Page(NamedTuple):
 def text_of_html(text: str) -> Page:
     """Return the lines of a page, each at its line in the file if possible.
 
-    Examples
-    --------
     >>> page = "<html><h2>Q</h2><table><tr><td>1<td>2</tr><tr><td>3<td>4</tr></table>"
     >>> print(text_of_html(page).text)
     ## Q

@@ -54,10 +54,7 @@ class Said(NamedTuple):
 class MapReader:
     """Finds statements about the map in the lines of an answer.
 
-    Parameters
-    ----------
-    expected
-        The names and the number of the tokens.
+    expected: the names and the number of the tokens.
     """
 
     def __init__(self, expected: Expected) -> None:
@@ -394,8 +391,6 @@ def told_in(
 ) -> tuple[list[WrittenConnection], list[Unread]]:
     """Return the map that texts state, and the texts that are not understood.
 
-    Examples
-    --------
     >>> [each.says for each in told_in([Line(1, "output 1 attends to input 3")], None)[0]]
     ['output 1 → input 3']
     """

@@ -104,17 +104,10 @@ def map_by_weights(
 ) -> list[WrittenConnection]:
     """Return the map that lines state in any words; [] if they name no input for some output.
 
-    Parameters
-    ----------
-    lines
-        Lines with their numbers: those that belong to no step.
-    weights
-        The weights, of shape (outputs, inputs).
-    labels
-        The names of the tokens.
+    lines: lines with their numbers: those that belong to no step.
+    weights: the weights, of shape (outputs, inputs).
+    labels: the names of the tokens.
 
-    Examples
-    --------
     >>> text = "Ausgang 1 nimmt 2, Ausgang 2 nimmt 1"
     >>> [each.says for each in map_by_weights([(1, text)], np.eye(2)[::-1], Tokens())]
     ['output 1 → input 2', 'output 2 → input 1']

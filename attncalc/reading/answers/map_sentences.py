@@ -49,15 +49,9 @@ class Heard(NamedTuple):
 def heard(lexemes: Sequence[Lexeme], last: Told | None = None) -> Heard:
     """Return what a sentence states about the map.
 
-    Parameters
-    ----------
-    lexemes
-        Its words.
-    last
-        The previous statement: "it" is its output, and "the same" are its inputs.
+    lexemes: its words.
+    last: the previous statement: "it" is its output, and "the same" are its inputs.
 
-    Examples
-    --------
     >>> from attncalc.reading.answers.map_words import lexemes_in
     >>> heard(lexemes_in("outputs 1 and 2 attend to input 3", {})).told[0].outputs
     ('1', '2')

@@ -121,8 +121,6 @@ def labels_of(names: Collection[str]) -> Mapping[str, str]:
 def lexemes_in(text: str, labels: Mapping[str, str]) -> list[Lexeme]:
     """Return the words of a sentence with their kinds.
 
-    Examples
-    --------
     >>> [each.kind for each in lexemes_in("Output token 1 attends to input 3.", {})]
     ['out', 'token', 'number', 'attends', 'to', 'in', 'number', 'end']
     """

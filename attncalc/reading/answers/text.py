@@ -175,8 +175,6 @@ def _take_map_by_weights(
 def _with_ascii_digits(text: str) -> str:
     """Return a text with digits, separators and signs of any script as ASCII; ▒ is illegible.
 
-    Examples
-    --------
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')
     """

@@ -57,8 +57,6 @@ def step_of_expression(text: str) -> str | None:
 def is_product(text: str) -> bool:
     """Return whether a line of a program multiplies matrices: single letters in it are no names.
 
-    Examples
-    --------
     >>> is_product("u @ V"), is_product("MMULT(B2:C4;E2:F3)"), is_product("Q (3 x 2)")
     (True, True, False)
     """

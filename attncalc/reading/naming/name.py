@@ -119,20 +119,12 @@ NO_TOKENS = Tokens()
 class Name(NamedTuple):
     """The matrix, row or entry that a text names.
 
-    Parameters
-    ----------
-    matrix
-        A step of a plan, or a given matrix.
-    head, row, column
-        Its head, row and column, counted from 1; 0 for all.
-    number
-        A number after a capital letter: a head, or a row.
-    turned
-        Whether it is transposed.
-    how
-        How it was recognized: "symbol", "expression" or "words".
-    weak
-        Whether a better name replaces it.
+    matrix: a step of a plan, or a given matrix.
+    head, row, column: its head, row and column, counted from 1; 0 for all.
+    number: a number after a capital letter: a head, or a row.
+    turned: whether it is transposed.
+    how: how it was recognized: "symbol", "expression" or "words".
+    weak: whether a better name replaces it.
     """
 
     matrix: str
@@ -162,8 +154,6 @@ _OUTPUT = re.compile(r"\\?(?:text|mathrm)?\{?head\}?_\{?(\d{1,2})\}?")
 def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     """Return the matrix, row or entry that a text names; None if it names none.
 
-    Examples
-    --------
     >>> name_in("**Step 2:** Keys").matrix, name_in("Q_{1,2}")[:4], name_in("we get")
     ('K', ('Q', 0, 1, 2), None)
     """
@@ -244,8 +234,6 @@ def says_again(text: str) -> bool:
 def head_in(text: str) -> int:
     """Return the head that a text mentions, or 0; -1 for head 0 of a count from 0.
 
-    Examples
-    --------
     >>> head_in("Head 2:"), head_in("head 1 of 2"), head_in("heads"), head_in("Head 0:")
     (2, 1, 0, -1)
     """

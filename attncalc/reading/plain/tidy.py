@@ -117,8 +117,6 @@ class Struck(NamedTuple):
 def tidied(text: str) -> tuple[str, list[Struck]]:
     """Return a text in one alphabet, and the text struck out of it.
 
-    Examples
-    --------
     >>> tidied("Q₁ = ~~(1, 3)~~ **(1, −3)**")
     ('Q_1 =  (1, -3)', [Struck(line=1, text='(1, 3)')])
     """
@@ -251,8 +249,6 @@ _TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
 def within_bounds(text: str) -> tuple[str, list[str]]:
     """Return the part of a text that is read, and messages about the rest.
 
-    Examples
-    --------
     >>> within_bounds("Q = [1 2]"), within_bounds("1 " * LONGEST_TEXT)[1]
     (('Q = [1 2]', []), ['only the first 2,000,000 characters are read'])
     """

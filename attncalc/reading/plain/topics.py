@@ -32,8 +32,6 @@ def with_topics(text: str, named: Named) -> str:
 
     A line changes only where every number of it belongs to a row of a known step.
 
-    Examples
-    --------
     >>> with_topics("Token 2 has q (1, 2).", lambda words: ("Q", (3, 2)))
     'Q[2,:] = [1 2]'
     """
