@@ -80,6 +80,9 @@ class Keeper(Labels):
             self.note(block, given, "given, copied")
             return
         if replaces and self.found.parts and self.found.parts[-1] is self.last:
+            if self._is_read_right(name, grid):
+                self.keep_loose(block, grid, "")
+                return
             self.found.parts.pop()
         grid = self.without_counts(grid, name)
         if block.is_single:
@@ -94,6 +97,13 @@ class Keeper(Labels):
             self._alone(block, name, grid)
         else:
             self._keep_heads(block, grid, name, how)
+
+    def _is_read_right(self, name: Name, grid: Grid) -> bool:
+        """Return whether a step was read and is right, and other numbers are not like it."""
+        rows = [row for part in self.found.parts if part.name == name.matrix for row in part.rows]
+        read = values_of(grid._replace(heads=(rows,)))
+        agreement = self.expected.agreement
+        return agreement(name.matrix, read) > SURELY > agreement(name.matrix, values_of(grid))
 
     def _of_only_query(self, name: Name) -> Name:
         """Return the name of a single number with one index, which is the key if one query asks."""

@@ -225,6 +225,9 @@ class MapReader:
         other = next((kind for kind in ("token", "") if kind in kinds), None)
         if "out" not in kinds and other is not None:
             kinds[kinds.index(other)] = "out"
+        if "most" in kinds and "second" not in kinds:  # most to token | then to token
+            behind = kinds[kinds.index("most") :]
+            kinds = [*kinds[: -len(behind)], *(k.replace("token", "second") for k in behind)]
         is_ranked = {*kinds} & {"most", "second"} or sorted(kinds) == ["in", "out"]
         return kinds if kinds.count("out") == 1 and is_ranked else []
 

@@ -232,7 +232,7 @@ _MISREAD = re.compile(
 _TWO_COMMAS = re.compile(r"\d,-?\d+,-?\d")
 _AFTER_COMMA = re.compile(r"\d, +[-+]?[.\d]|\d,-\d")
 _POINT = re.compile(r"(?<![\d.])-?\d+\.\d+(?![\d.])")
-_DECIMAL = re.compile(r"(?<![\d.])(?<!(?<!\\),)-?\d+,\d+(?![\d,.])")
+_DECIMAL = re.compile(r"(?<![\d.])(?<!(?<!\\),)-?\d+,\d+(?!\d|[,.]\d)")
 _BESIDE = re.compile(r"\d,\d++(?:[ \t]*+[|&;][ \t]*+|[ \t]++)[-+]?\d+(?:,\d+)?(?![\d.])")
 _AMONG_WHOLES = re.compile(
     r"(?<![\d,.])\d+,\d+ (?:/|e|y|et|und|and|en) [-+]?\d+(?![\d,.])"
@@ -240,7 +240,7 @@ _AMONG_WHOLES = re.compile(
 )
 """Rows that would have several widths if commas separated numbers: 8,5 / 8, and 2,5 e -2."""
 _ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
-_BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d\d(?![\d.,])")
+_BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d\d(?!\d|[,.]\d)")
 SEVERAL = 2
 """The smallest number of decimals such as 0,05 for a text without decimal points to use commas."""
 _TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
