@@ -68,9 +68,7 @@ class Keeper(Labels):
         self.on_line = (0, "", 0)
         self.before: Block | None = None
 
-    def keep(
-        self, block: Block, grid: Grid, name: Name, how: str, *, replaces: bool = False
-    ) -> None:
+    def keep(self, block: Block, grid: Grid, name: Name, how: str) -> None:
         """Store numbers that have a name, if they fit it."""
         if self.is_given(name):
             self._given(block, grid, name)
@@ -79,11 +77,6 @@ class Keeper(Labels):
         if (given := self._copied(name, grid)) is not None:
             self.note(block, given, "given, copied")
             return
-        if replaces and self.found.parts and self.found.parts[-1] is self.last:
-            if self._is_read_right(name, grid):
-                self.keep_loose(block, grid, "")
-                return
-            self.found.parts.pop()
         grid = self.without_counts(grid, name)
         if block.is_single:
             name = self._of_only_query(name)
@@ -97,6 +90,18 @@ class Keeper(Labels):
             self._alone(block, name, grid)
         else:
             self._keep_heads(block, grid, name, how)
+
+    def keep_instead(self, block: Block, grid: Grid, how: str) -> None:
+        """Store numbers that replace the last ones, unless only those are right."""
+        last = self.last
+        assert last is not None
+        name = Name(last.name, last.head, last.row, last.column)
+        if self._is_read_right(name, grid):
+            self.keep_loose(block, grid, "")
+            return
+        if self.found.parts[-1:] == [last] and self._copied(name, grid) is None:
+            self.found.parts.pop()
+        self.keep(block, grid, name, how)
 
     def _is_read_right(self, name: Name, grid: Grid) -> bool:
         """Return whether a step was read and is right, and other numbers are not like it."""

@@ -263,16 +263,16 @@ def _at_the_end(text: str) -> Name | None:
 
 def _of_counted_row(text: str) -> Name | None:
     """Return the row that a text numbers: row 2 of Q, the second query."""
-    counted = _row_in(text)
+    counted = row_in(text)
     outside = _ASIDE.sub(" ", text)
-    said = None if outside == text or _row_in(outside) else _words(outside)
+    said = None if outside == text or row_in(outside) else _words(outside)
     base = counted and (said or _symbol(counted[1]) or _words(counted[1]))
     if not counted or not base or base.row or base.weak or base.matrix.startswith(("W_", "b_")):
         return None
     return base._replace(row=counted[0])
 
 
-def _row_in(text: str) -> tuple[int, str] | None:
+def row_in(text: str) -> tuple[int, str] | None:
     """Return the row that a text numbers, from 1, and the text without it: row 2 of Q."""
     if len(text) > LONGEST_COUNTED:
         return None
