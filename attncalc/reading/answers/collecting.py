@@ -31,6 +31,7 @@ from attncalc.reading.answers.prose import (
     numbers_in,
     role_of_words,
 )
+from attncalc.reading.naming.expressions import step_of_expression
 from attncalc.reading.naming.name import (
     Name,
     head_in,
@@ -228,6 +229,13 @@ class _Collector(Keeper):
             self.last = None  # text that continues below belongs to this product
         elif role and not self._holds_rows(block):
             self.note(block, "", role)
+        else:
+            self._leave_words(block)
+
+    def _leave_words(self, block: Block) -> None:
+        """List words whose numbers are not read, unless they are those of an expression."""
+        if step_of_expression(block.text) and not _SIDE_BY_SIDE.search(block.text):
+            self.note(block, "", "words")  # S / 3**0.5
         else:
             self.leave(block, IN_SENTENCE)
 

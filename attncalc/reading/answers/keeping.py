@@ -324,9 +324,11 @@ class Keeper(Labels):
         if len(grid.heads) > 1 or not any(both):
             return grid
         known = [*self.expected.steps.values(), *self.expected.given.values()]
-        shapes = {np.atleast_2d(matrix).shape[-2:] for matrix in known}
-        if name and self.expected.shape(name.matrix):
-            shapes = {self.expected.shape(name.matrix)[-2:]}
+        whole = {np.atleast_2d(matrix).shape for matrix in known}
+        if name and (shape := self.expected.shape(name.matrix)):
+            whole = {shape}
+        shapes = {each[-2:] for each in whole}
+        shapes |= {(rows, heads * width) for heads, rows, width in filter(_has_heads, whole)}
         own = size_of(grid)
         if own in shapes or own[::-1] in shapes:  # as it is, or transposed
             return grid
@@ -345,6 +347,10 @@ class Keeper(Labels):
         kind = kind if any(step.startswith(f"{kind}_") for step in steps) else ""
         self.found.loose.append(Loose(block, grid, after, own_name, head, self.again, kind))
         self.again = False
+
+
+def _has_heads(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 3
 
 
 def size_of(grid: Grid) -> tuple[int, int]:

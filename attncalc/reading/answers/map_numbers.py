@@ -335,7 +335,8 @@ class _Reader:
     def is_right(self, line: WrittenConnection) -> bool:
         """Return whether a line names only inputs with the largest weight of its output."""
         output, most = self._named(line.output, 0), [self._named(each, 1) for each in line.most]
-        return 0 <= output < len(self.weights) and {*most} <= {*self._largest(output)}
+        is_there = bool(most) and 0 <= output < len(self.weights)
+        return is_there and {*most} <= {*self._largest(output)}
 
     def _largest(self, output: int) -> list[int]:
         row = self.weights[output]

@@ -137,23 +137,30 @@ def _take_map_by_weights(
     found: Collected,
     of_map: MapReader,
 ) -> None:
-    """Read a map that is not complete, or only with rows of A, from lines that are no step."""
+    """Read a map that is not complete or not right from lines that are no step, by its fit."""
     steps_of = [each for each in found.taken if each.how.startswith(BECAUSE)]
     rows = {line for each in steps_of for line in range(each.line, each.last + 1)}
     outside = [each for each in found.connections if each.line not in rows]
     has_one = [each.shape[0] for each in of_map.weights] == [1]
-    if not (has_one and matrices) or of_map.is_complete(outside):
+    if not (has_one and matrices):
         return
     ((weights,),) = of_map.weights
     if (written := matrices.get("A")) is not None:
         own = written.values.T if expected.by_columns else written.values
         weights = own if own.shape == weights.shape and np.isfinite(own).all() else weights
+    right = sum(fits(each, weights, expected.labels) for each in outside)
+    is_complete = of_map.is_complete(outside)
+    if is_complete and 2 * right >= len(outside):  # mistakes, and not a misreading
+        return
     left = {each.line for each in found.unread}
     own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
     steps = {line for each in own_parts for line in range(each.line, each.last + 1)}
     texts = dict(enumerate(text.split("\n"), start=1))
     lines = [each for each in texts.items() if each[0] not in steps or is_prose(each[1])]
-    if stated := map_by_weights(lines, weights, expected.labels):
+    stated = map_by_weights(lines, weights, expected.labels)
+    if is_complete and not all(fits(each, weights, expected.labels) for each in stated):
+        return
+    if stated:
         numbers = [each.line for each in stated]
         own_lines = {*range(min(numbers), max(numbers) + 1)}
         own_lines |= {e.line for e in found.taken if e.line <= min(numbers) <= e.last}

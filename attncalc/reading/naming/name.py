@@ -232,13 +232,14 @@ def says_again(text: str) -> bool:
 
 
 def head_in(text: str) -> int:
-    """Return the head that a text mentions, or 0; -1 for head 0 of a count from 0.
+    """Return the only head that a text mentions, or 0; -1 for head 0 of a count from 0.
 
     >>> head_in("Head 2:"), head_in("head 1 of 2"), head_in("heads"), head_in("Head 0:")
     (2, 1, 0, -1)
     """
-    match = _HEAD.search(text[:LONGEST])
-    if match is None and (word := _HEAD_ALONE.fullmatch(text[:LONGEST])):
+    found = {match[1] or match[2]: match for match in _HEAD.finditer(text[:LONGEST])}
+    match = next(iter(found.values())) if len(found) == 1 else None
+    if not found and (word := _HEAD_ALONE.fullmatch(text[:LONGEST])):
         return _COUNTS.index(word[1].lower()) + 1
     return (int(match[1] or match[2]) or -1) if match else 0
 

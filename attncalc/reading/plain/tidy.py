@@ -104,6 +104,11 @@ _BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[\d{1,3}\][ \t]{1,9}(?=\(?[^\
 """The number of a list or of a notebook's cell: [1] Q, [8] (A @ V)."""
 _ROOT = re.compile(r"\b(?:\w{1,9}\.)?[Ss]qrt ?(?:\( ?(\d{1,9}) ?\)|\[ ?(\d{1,9}) ?\])")
 """The root of a whole number, as programs write it: sqrt(2), np.sqrt(2), Sqrt[2]."""
+_NUMBER = rf"-?\d{{1,12}}(?:[.,{COMMA}]\d{{1,12}})?"
+_TIMES = re.compile(rf"(?<=[\d)]) [xX] (?=(?:{_NUMBER}|\( ?{_NUMBER} ?\)) ?(?:\+|- |= ?[-\d(]))")
+"""The letter x as the sign of a product in a sum: 0.3 x 2 + 0.7 x (-1) = -0.1."""
+_RANGE = re.compile(r"(?<=[A-Za-z])\[[\d:, ]{0,20}(?:\d:|:\d)[\d:, ]{0,20}\]")
+"""Rows or columns that a program takes: Q[:, 1:2]."""
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
 
 
@@ -132,6 +137,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = _NAMED_TAG.sub(r"\1:", text) if 'name="' in text else text
     text = _ROW_TAG.sub(r"\1\3", text) if "</" in text else text
     text = with_printed(without_session(_FENCES.sub("", text)))
+    text = _RANGE.sub("", text)
     text = _WIKI_HEADING.sub(r"# \1", text)
     text, struck = _without_struck(text)
     text = _letters(text)
@@ -145,7 +151,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     if "<" in text or "&" in text:
         text = _without_tags(text)
     text = _STRONG.sub(lambda m: m[1] or m[2], text)
-    text = _together(text)
+    text = _TIMES.sub(" · ", _together(text))
     text = _SLANTED.sub(r"\1", text)
     return text.replace("`", ""), struck
 
