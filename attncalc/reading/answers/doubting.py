@@ -12,9 +12,10 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import Unread, WrittenMatrix
-from attncalc.reading.answers.cuts import near
+from attncalc.reading.answers.cuts import near, numbers_of
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
+from attncalc.reading.answers.prose import IN_SENTENCE
 from attncalc.reading.answers.witness import is_side_by_side
 
 SOUND = 0.5
@@ -74,10 +75,21 @@ def _without(
 def leave_noise(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> None:
-    """Note that unread numbers are no step if all steps were read, and are right."""
+    """Note that unread numbers are no step if all steps were read, and are right or repeated."""
     keys = expected.steps
-    if keys and all(n in matrices and _agrees(matrices[n], key) for n, key in keys.items()):
-        found.unread[:] = [each._replace(could_be_matrix=False) for each in found.unread]
+    if not keys or not all(name in matrices for name in keys):
+        return
+    is_right = all(_agrees(matrices[name], key) for name, key in keys.items())
+    known = {value for each in matrices.values() for value in each.values.ravel().tolist()}
+    for place, each in enumerate(found.unread):
+        if is_right or (each.why == IN_SENTENCE and _repeats(each.text, known)):
+            found.unread[place] = each._replace(could_be_matrix=False)
+
+
+def _repeats(text: str, known: set[float]) -> bool:
+    """Return whether all decimals of a text are in the matrices of the answer."""
+    said = [each.value for each in numbers_of(text) if each.entry.decimals]
+    return bool(said) and {*said} <= known
 
 
 def _is_off(

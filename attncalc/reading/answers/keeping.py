@@ -247,6 +247,9 @@ class Keeper(Labels):
     def _given(self, block: Block, grid: Grid, name: Name) -> None:
         """Read a copied matrix of the problem; a weak name may mean another matrix."""
         given = self.expected.given
+        if block.is_single and block.work:
+            self.note(block, "", "a line of work")  # x1 = (1, 1): 0+1 = 1
+            return
         if not block.is_single and len(grid.rows) > 1 and self._is_rather_a_step(grid):
             self.keep_loose(block, grid, "")
             return

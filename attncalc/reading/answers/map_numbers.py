@@ -74,6 +74,7 @@ _WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"
 _BARS = re.compile(r"[|│\t]")
 _EQUALS, _VECTOR = re.compile(r"=(?!>)"), re.compile(r"[(\[] ?[-+]?\d+ ?[,;、 ]")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
+_BEHIND_OUTPUT = re.compile(r"^(\W{0,12}\w{1,40}) ?[:|)\t]")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 
 
@@ -169,6 +170,17 @@ def _paragraphs(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     yield start, text
 
 
+def _below_ranks(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield lines below the names of both ranks, each with an arrow behind its output."""
+    is_below = False
+    for line, text in lines:
+        kinds = {e.said if e.kind == "ordinal" else e.kind for e in lexemes_in(text, {})}
+        if {"most", "1"} & kinds and {"second", "2"} & kinds and "number" not in kinds:
+            is_below = True
+        elif is_below:
+            yield line, _BEHIND_OUTPUT.sub(r"\1 → ", text, count=1)
+
+
 def _is_of_attention(said: _Stated) -> bool:
     """Return whether the words between an output and its inputs are about a map."""
     return bool(
@@ -219,6 +231,7 @@ class _Reader:
             *((listed, ends) for ends in (_SENTENCES, _PARTS)),
             *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
             *((texts, _SENTENCES) for texts in self.under_headings(listed)),
+            ([*_below_ranks(short)], _SENTENCES),
             *(
                 ([(line, sign.sub(_as_number, text)) for line, text in texts], _PARTS)
                 for sign in (_ORDINAL, _COUNT)

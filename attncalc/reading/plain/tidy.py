@@ -109,6 +109,8 @@ _TIMES = re.compile(rf"(?<=[\d)]) [xX] (?=(?:{_NUMBER}|\( ?{_NUMBER} ?\)) ?(?:\+
 """The letter x as the sign of a product in a sum: 0.3 x 2 + 0.7 x (-1) = -0.1."""
 _RANGE = re.compile(r"(?<=[A-Za-z])\[[\d:, ]{0,20}(?:\d:|:\d)[\d:, ]{0,20}\]")
 """Rows or columns that a program takes: Q[:, 1:2]."""
+_SLASHED = re.compile(rf"\b([qkvoz]_?\d{{1,2}} ?= ?)\(({_NUMBER}(?: / {_NUMBER}){{1,9}})\)")
+"""A vector with slashes between its entries: q1 = (1 / -2)."""
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
 
 
@@ -151,6 +153,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     if "<" in text or "&" in text:
         text = _without_tags(text)
     text = _STRONG.sub(lambda m: m[1] or m[2], text)
+    text = _SLASHED.sub(lambda m: f"{m[1]}({m[2].replace(' / ', '; ')})", text)
     text = _TIMES.sub(" · ", _together(text))
     text = _SLANTED.sub(r"\1", text)
     return text.replace("`", ""), struck
