@@ -7,7 +7,7 @@ weights decide whether several inputs tie, and whether this is a map at all.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -119,6 +119,8 @@ def map_by_weights(
         for line, text in ((n, _TAG.sub(" ", own)) for n, own in lines[-MOST_LINES:])
     )
     short = [each for each in plain if len(each[1]) < LONGEST]
+    if not reader.could_be_map(text for _, text in short):
+        return []
     listed = [(line, _NUMBERED.sub("", text)) for line, text in short]  # "1. output" or a list
     best = list[_Stated]()
     for stated in reader.readings(short, listed):
@@ -222,6 +224,16 @@ class _Reader:
         if name.lower() in names:
             return names.index(name.lower())
         return int(name) - 1 if name.isdigit() else len(names)
+
+    def could_be_map(self, texts: Iterable[str]) -> bool:
+        """Return whether texts name as many tokens as there are outputs, or all of them."""
+        left = len(self.weights)
+        for text in texts:
+            left -= sum(map(self._is_token, _TOKEN.finditer(text)))
+            left -= sum(1 for sign in (_ORDINAL, _STEM) for _ in sign.finditer(text))
+            if left <= 0 or _LARGEST.search(text) or _OF_ALL.search(text):
+                return True
+        return False
 
     def readings(
         self, short: Sequence[tuple[int, str]], listed: Sequence[tuple[int, str]]
