@@ -222,8 +222,9 @@ def _in_place(found: list[Lexeme], i: int) -> Lexeme:
         if said in ("X1", "X2") and ("token" in (before, after) or after in ("number", "in")):
             return Lexeme("out" if number == "1" else "in", said)
         return Lexeme(f"symbol {role}".strip(), number)
-    if each.kind == "arrow" and before in ("most", "second", "ordinal", "then"):
-        return Lexeme("to", each.said)  # most -> cat, second -> sat
+    is_sign = each.kind == "arrow" or each.said == "="
+    if is_sign and before in ("most", "second", "ordinal", "then"):
+        return Lexeme("to", each.said)  # most -> cat, second = sat
     if each.kind == "doubtful":
         beside = "arrow" in (before, after) or before == "token" or (i == 0 and after == "colon")
         is_article = _KINDS[plain_word(each.said)] == ""  # no article ends a phrase

@@ -787,12 +787,17 @@ class Witness:
     def list_announced(self, missing: Mapping[str, Matrix]) -> None:
         """List the numbers below a heading that names a step which was not read."""
         lines = {each.line for each in self.found.unread if each.could_be_matrix}
-        of_map = {each.line for each in self.found.taken if "map" in each.what + each.how}
+        others = {
+            line
+            for each in self.found.taken
+            if "map" in each.what + each.how or each.how in LIKE_WORK
+            for line in range(each.line, each.last + 1)
+        }
         for number, text in enumerate(self.lines, start=1):
             name = self.named(text.strip(AROUND)) if len(text) < LONGEST_HEADING else ""
             if name not in missing or _RELATION.search(text):
                 continue
-            below = {*range(number + 1, number + 2 + len(missing[name]))} - of_map
+            below = {*range(number + 1, number + 2 + len(missing[name]))} - others
             free = zip(self.numbers, self.free, strict=True)
             count = sum(is_free and n.line in below for n, is_free in free)
             if not below & lines and count >= WRONG * missing[name].size:
