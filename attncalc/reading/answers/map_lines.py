@@ -237,7 +237,7 @@ class MapReader:
         kinds = [each.said if each.kind == "ordinal" else each.kind for each in words]
         if "number" in kinds or "data" in kinds:
             return "none"
-        for kind, signs in (("second", {"second", "2"}), ("most", {"most", "1", "attends"}),
+        for kind, signs in (("second", {"second", "2", "then"}), ("most", {"most", "1", "attends"}),
                             ("in", {"in"}), ("out", {"out"}), ("token", {"token"})):  # fmt: skip
             if signs & {*kinds}:
                 return kind

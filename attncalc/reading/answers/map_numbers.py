@@ -131,7 +131,8 @@ def map_by_weights(
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
+    plain = unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
+    return plain.replace("\t", " | ")
 
 
 def _as_number(match: "re.Match[str]") -> str:

@@ -23,7 +23,8 @@ _VERBS = {
 _WORDS = {
     "most": "firstly most mostly solid largest highest strongest biggest max maximum main mainly "
     "greatest primarily primary heaviest top strongly predominantly especially chiefly vor allem "
-    "hauptsachlich meist meiste meisten grosste starksten surtout principalement principalmente "
+    "hauptsachlich meist meiste meisten grosste starksten plus surtout principalement "
+    "principalmente "
     "sobre todo soprattutto maggiormente sobretudo vooral grootste 主要",
     "second": "secondly dashed less weaker weakly secondary rest remaining bit somewhat slightly "
     "lesser next weniger gestrichelt moins menos meno minder 其次",
