@@ -53,6 +53,8 @@ class Collected:
     remarks: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     connections: list[WrittenConnection] = field(default_factory=list)
+    of_map: set[int] = field(default_factory=set)
+    """The lines that are only about the map."""
 
 
 class Keeper(Labels):

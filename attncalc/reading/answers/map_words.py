@@ -24,10 +24,9 @@ _WORDS = {
     "most": "firstly most mostly solid largest highest strongest biggest max maximum main mainly "
     "greatest primarily primary heaviest top strongly predominantly especially chiefly vor allem "
     "hauptsachlich meist meiste meisten grosste starksten plus surtout principalement "
-    "principalmente "
-    "sobre todo soprattutto maggiormente sobretudo vooral grootste 主要",
-    "second": "secondly dashed less weaker weakly secondary rest remaining bit somewhat slightly "
-    "lesser next weniger gestrichelt moins menos meno minder 其次",
+    "principalmente argmax sobre todo soprattutto maggiormente sobretudo vooral grootste 主要",
+    "second": "secondly runner dashed less weaker weakly secondary rest remaining bit somewhat "
+    "slightly lesser next weniger gestrichelt moins menos meno minder 其次",
     "then": "then followed dann gefolgt puis ensuite luego despues poi depois daarna",
     "equal": "equal equally tie ties tied same both alike gleich gleichermassen egalement igual "
     "empate igualmente ugualmente ambos beide gleichen",

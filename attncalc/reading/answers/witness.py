@@ -227,7 +227,8 @@ class Witness:
         self.values = np.array([each.value for each in self.numbers])
         self.found, self.expected = found, expected
         self.named, self.beside = cache(named), cache(beside)
-        self.free = np.ones(len(self.numbers), bool)
+        is_token = [not n.entry.decimals and n.line in found.of_map for n in self.numbers]
+        self.free = ~np.array(is_token, bool)
         self.own: dict[str, set[int]] = {}
         self.rows: dict[str, list[list[int]]] = {}
         self.witnessed: list[int] = []
