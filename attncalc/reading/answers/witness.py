@@ -26,8 +26,8 @@ from attncalc.reading.answers.answer import (
     WrittenMatrix,
     matrix_of_entries,
 )
-from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, near, numbers_of
-from attncalc.reading.answers.expected import NEAR, Expected
+from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, numbers_of
+from attncalc.reading.answers.expected import NEAR, Expected, near
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_COMMENT, IN_SENTENCE, NO_NAME, PROSE
 from attncalc.reading.plain.corrections import is_correction, speaks_of_error
