@@ -135,6 +135,7 @@ def test_errors_without_a_cause_get_no_name(bug: str) -> None:
     assert not report.causes
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("kernel", [attention_with(""), blocked], ids=["plain", "blocked"])
 @pytest.mark.parametrize("seed", mostly_slow(range(5), 5))
 def test_right_kernels_pass(kernel: Callable[..., Any], seed: int) -> None:

@@ -31,7 +31,7 @@ from attncalc.solving.proving import stages
 from attncalc.solving.solution import given_in_decimals, solve
 from attncalc.writing.sentences import notes
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 GUARD = 60
 EXACTLY = Digits(500, GUARD)

@@ -17,7 +17,7 @@ from attncalc.problem.samples import sample
 from attncalc.schemas import schema
 from attncalc.studies.generate import OfProblem, Settings, filtered
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 MODEL, IDS = sample("model").path, sample("ids").path
 SHARED: dict[str, Any] = {"block": "decoder", "norm": "pre", "residual": True}

@@ -177,7 +177,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("seed", "style", "convention"), mostly_slow(CASES, 13))
+@pytest.mark.parametrize(("seed", "style", "convention"), mostly_slow(CASES, 25))
 def test_a_right_lesson_has_no_wrong_numbers(seed: int, style: str, convention: str) -> None:
     decimals = 2 + seed % 3
     written = lesson(seed * 7 + len(convention), style, convention, decimals)
@@ -264,7 +264,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(
-    "path", mostly_slow(sorted(LESSONS.iterdir()), 8), ids=lambda path: path.name
+    "path", mostly_slow(sorted(LESSONS.iterdir()), 13), ids=lambda path: path.name
 )
 def test_lessons_as_blogs_write_them(path: Path) -> None:
     found = findings_of(read_lesson(path.name, path.read_bytes()), {})

@@ -28,7 +28,7 @@ from attncalc.reading.models.tokens import masked_of
 from attncalc.reading.tensors import Tensors, open_tensors
 from attncalc.solving.stack import through
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 HERE = sample("model").path
 IDS = "2 4 7 10 2"  # the cat sat on the
