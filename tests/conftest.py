@@ -128,7 +128,7 @@ def pytest_collection(session: pytest.Session) -> None:
     """Compile the share of this process of a fresh clone; else each compiles all of it."""
     config = session.config
     worker = getattr(config, "workerinput", None)
-    if worker is None or sys.dont_write_bytecode or config.args != config.getini("testpaths"):
+    if worker is None or sys.dont_write_bytecode or "tests" not in config.args:
         return
     share = slice(int(worker["workerid"][2:]), None, worker["workercount"])
     for path in sorted(PACKAGE.rglob("*.py"))[share]:
