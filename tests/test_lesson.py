@@ -289,6 +289,17 @@ def test_weights_that_do_not_follow_from_their_scores_are_found() -> None:
     ]
 
 
+def test_results_of_right_arithmetic_with_other_numbers_are_not_wrong() -> None:
+    text = "A = [0.5 0.5; 1 0]\n\nV = [1 0; 3 4]\n\n"
+    other = "Output O = [[1, 2],[3, 4]] · [[1, 1],[0, 1]] = [[1, 3],[3, 7]]\n"
+    found = checked(text + other)
+    assert not found.of("wrong")
+    assert [each.why for each in found.of("unchecked")] == [
+        "the lesson computes it from other numbers than those read before it"
+    ]
+    assert checked(text + other.replace("[3, 7]", "[3, 8]")).of("wrong")
+
+
 @pytest.mark.slow
 def test_each_example_has_its_given_matrices() -> None:
     first = "Q = [1 0; 0 1], K = [1 1; 0 1]\n\nQ K^T = [1 0; 1 1]\n"

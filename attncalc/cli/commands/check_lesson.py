@@ -29,7 +29,7 @@ from attncalc.reading.lesson import (
     numbers_of,
     read_lesson,
 )
-from attncalc.reading.sums import sums_in
+from attncalc.reading.sums import Sum, sums_in
 from attncalc.writing.forms import form_of
 from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
@@ -112,12 +112,13 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         where, ends = lesson.where(first, last), (lesson.line(first), lesson.line(last))
         found.append(one._replace(where=where, line=ends[0], last=ends[1]))
 
+    sums = [*sums_in(lesson.arithmetic)]
     for part in lesson.parts():
         for example in part.examples():
-            for each in _of_example(part, example, said, seen):
+            for each in _by_own_sums([*_of_example(part, example, said, seen)], sums):
                 keep(*each)
     named = {(each.line, each.found) for each in found if each.kind == WRONG}
-    for one in sums_in(lesson.arithmetic):
+    for one in sums:
         places = map(lesson.line, range(one.line, one.last + 1))
         is_named = any((place, one.result) in named for place in places)
         if not is_named and (one.line not in seen or not one.is_right):
@@ -174,6 +175,29 @@ def _of_example(
     for unread in answer.unread:
         if unread.line not in seen and not unread.of_map:
             yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
+
+
+def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Placed]:
+    """Yield the report of an example.
+
+    A result is not checked if most of its wrong entries result from right arithmetic of the lesson.
+    """
+    wrong: dict[str, list[bool]] = {}
+    for one, first, last in placed:
+        if one.kind == WRONG:
+            holds = (s for s in sums if s.is_right and first <= s.last and s.line <= last)
+            is_made = any(
+                numbers_of(one.found)[:1] == [n] for s in holds for n in numbers_of(s.result)
+            )
+            wrong.setdefault(one.name, []).append(is_made)
+    other = {name for name, made in wrong.items() if 1 < len(made) < 2 * sum(made)}
+    for name, entries in groupby(placed, lambda each: each[0].name):
+        run = [*entries]
+        if name in other:
+            why = "the lesson computes it from other numbers than those read before it"
+            yield Finding(UNCHECKED, name, why=why), run[0][1], run[-1][2]
+        else:
+            yield from run
 
 
 def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:

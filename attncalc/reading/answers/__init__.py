@@ -61,20 +61,10 @@ _PICTURES = {
 def read_answer(source: str | Path, expected: Expected | None = None) -> Answer:
     """Read a worked answer from a file, or from a folder with a file for each step.
 
-    Parameters
-    ----------
-    source
-        The file, or the folder.
-    expected
-        The steps of the problem, which help to identify unnamed parts.
+    Raises InputError if there is no such file, or it contains no step.
 
-    Raises
-    ------
-    InputError
-        If there is no such file, or it contains no step.
+    expected: the steps of the problem, which help to identify unnamed parts.
 
-    Examples
-    --------
     >>> from attncalc.problem.samples import sample
     >>> sorted(read_answer(sample("hand").path).matrices)
     ['A', 'K', 'O', 'Q', 'S', 'V']
@@ -124,13 +114,7 @@ def _picture(data: bytes, place: str) -> str:
 
 
 def answer_of(matrices: Mapping[str, Any], expected: Expected | None = None) -> Answer:
-    """Return the answer that named matrices form: lists, arrays, tensors or texts.
-
-    Raises
-    ------
-    InputError
-        If one of them is something else.
-    """
+    """Return the answer that named matrices form: lists, arrays, tensors or texts."""
     text = json.dumps(dict(matrices), default=_plain)
     typed = '"'.join(re.findall('"([^"]*)"', text))
     answer = read_answer_bytes(text.encode(), "answer.json", expected)
