@@ -99,7 +99,7 @@ def test_each_language_has_every_message_with_its_places(language: str) -> None:
             assert sorted(PLACE.findall(msgstr)) == sorted(PLACE.findall(msgid)), msgid
 
 
-@pytest.mark.parametrize("sample", mostly_slow(SAMPLES, 9))
+@pytest.mark.parametrize("sample", mostly_slow(SAMPLES, 18))
 def test_every_sentence_of_a_sample_is_translated(sample: str) -> None:
     solution = solve(read_problem(BUNDLED / f"{sample}.json"))
     work = sample not in LARGE
