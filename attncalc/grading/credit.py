@@ -8,6 +8,7 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
+from attncalc.equations.operations.assembling import Same
 from attncalc.grading.key import Key
 from attncalc.grading.lines import maps_of
 from attncalc.grading.marks import Marking
@@ -65,17 +66,15 @@ def passed_by(key: Key, answer: Answer, rules: Rules) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in key.steps:
         later = next((each for each in shown if name in key.before[each]), None)
-        later = later or _copied(key, key.steps[name], shown)
+        later = later or _copied(key.steps[name], shown)
         if later is not None and name not in shown and name not in rules.require:
             found[name] = later
     return found
 
 
-def _copied(key: Key, step: Step, shown: Sequence[str]) -> str | None:
+def _copied(step: Step, shown: Sequence[str]) -> str | None:
     """Return the written step that a step only copies."""
-    source = step.inputs[0]
-    is_alone = len(step.inputs) == 1 and source in shown
-    return source if is_alone and np.array_equal(key.exact[step.name], key.exact[source]) else None
+    return next((e for e in step.inputs if isinstance(step.operation, Same) and e in shown), None)
 
 
 def is_shown(answer: Answer, name: str) -> bool:

@@ -99,7 +99,10 @@ class Keeper(Labels):
         assert last is not None
         name = Name(last.name, last.head, last.row, last.column)
         if self._is_read_right(name, grid):
-            self.keep_loose(block, grid, "")
+            if np.isin(values_of(grid), values_of(grid._replace(heads=(last.rows,)))).all():
+                self.note(block, "", f"{last.name} again")
+            else:
+                self.keep_loose(block, grid, "")
             return
         if self.found.parts[-1:] == [last] and self._copied(name, grid) is None:
             self.found.parts.pop()

@@ -165,7 +165,11 @@ def _take_map_by_weights(
         numbers = [each.line for each in stated]
         own_lines = {*range(min(numbers), max(numbers) + 1)}
         own_lines |= {e.line for e in found.taken if e.line <= min(numbers) <= e.last}
-        found.unread[:] = [each for each in found.unread if each.line not in own_lines]
+        found.unread[:] = [
+            each
+            for each in found.unread
+            if own_lines.isdisjoint(range(each.line, each.line + each.text.count(" / ") + 1))
+        ]
         found.taken[:] = [e for e in found.taken if e.what != "map" and e.line not in own_lines]
         found.connections[:] = stated
         found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
