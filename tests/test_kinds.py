@@ -28,7 +28,7 @@ from oracle_kinds import (
 from attncalc import InputError, Problem, ShapeError, Solution, solve
 from attncalc.problem.fields import MATRICES
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 ROUNDINGS = ("display", "each-step")
 NORMALIZERS = ("softmax", "hardmax", "sum")
