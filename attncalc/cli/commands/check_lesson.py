@@ -37,6 +37,8 @@ from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
 FORMS = ("table", "markdown", "latex", "html", "json")
 LONG = 100_000
 """Characters of an example up to which it is tried by other conventions: each reads it again."""
+LATEST = 3.5
+"""The largest error by rounding on the way, in units of the last place."""
 DONE, FOUND, NOTHING = 0, 1, 2
 """How the command ends."""
 _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty", "atol", "rtol",
@@ -180,24 +182,37 @@ def _of_example(
 def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Placed]:
     """Yield the report of an example.
 
-    A result is not checked if most of its wrong entries result from right arithmetic of the lesson.
+    A wrong entry is left out if right arithmetic of the lesson gives it, from numbers that were
+    rounded before. A result is not checked if most of its wrong entries result from right
+    arithmetic of their own lines.
     """
-    wrong: dict[str, list[bool]] = {}
-    for one, first, last in placed:
+    results = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
+    made: dict[str, list[bool]] = {}
+    rounded: set[int] = set()
+    for place, (one, first, last) in enumerate(placed):
         if one.kind == WRONG:
-            holds = (s for s in sums if s.is_right and first <= s.last and s.line <= last)
-            is_made = any(
-                numbers_of(one.found)[:1] == [n] for s in holds for n in numbers_of(s.result)
-            )
-            wrong.setdefault(one.name, []).append(is_made)
-    other = {name for name, made in wrong.items() if 1 < len(made) < 2 * sum(made)}
-    for name, entries in groupby(placed, lambda each: each[0].name):
+            found, right = numbers_of(one.found)[:1], numbers_of(one.right)[:1]
+            own = [n for start, stop, n in results if first <= stop and start <= last]
+            made.setdefault(one.name, []).append(any({*found} <= n for n in own))
+            is_near = found and right and abs(found[0] - right[0]) < LATEST * _unit(one.found)
+            if is_near and any({*found} <= numbers for _, _, numbers in results):
+                rounded.add(place)
+    other = {name for name, each in made.items() if 1 < len(each) < 2 * sum(each)}
+    for name, entries in groupby(enumerate(placed), lambda each: each[1][0].name):
         run = [*entries]
+        left = [each for place, each in run if place not in rounded]
         if name in other:
             why = "the lesson computes it from other numbers than those read before it"
-            yield Finding(UNCHECKED, name, why=why), run[0][1], run[-1][2]
+            yield Finding(UNCHECKED, name, why=why), run[0][1][1], run[-1][1][2]
+        elif left:
+            yield from left
         else:
-            yield from run
+            yield Finding(RIGHT, name), run[0][1][1], run[-1][1][2]
+
+
+def _unit(number: str) -> float:
+    """Return the unit of the last place of a number as printed."""
+    return float(10.0 ** -len(number.replace(",", ".").partition(".")[2]))
 
 
 def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:
