@@ -194,7 +194,8 @@ def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Plac
             found, right = numbers_of(one.found)[:1], numbers_of(one.right)[:1]
             own = [n for start, stop, n in results if first <= stop and start <= last]
             made.setdefault(one.name, []).append(any({*found} <= n for n in own))
-            is_near = found and right and abs(found[0] - right[0]) < LATEST * _unit(one.found)
+            unit = _unit(one.found)
+            is_near = found and right and abs(found[0] - right[0]) < LATEST * unit < LATEST
             if is_near and any({*found} <= numbers for _, _, numbers in results):
                 rounded.add(place)
     other = {name for name, each in made.items() if 1 < len(each) < 2 * sum(each)}

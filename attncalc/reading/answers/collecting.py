@@ -332,8 +332,9 @@ class _Collector(Keeper):
             return False
         if block.is_table and not name.row and self.is_fresh and self.label is not None:
             is_corners = self.fits(name, grid) and not self.fits(self.label, grid)
+            is_surer = name.how != "words" and self.label.how == "words"
             # a heading above, and a word in the corner of its table
-            name = name if is_corners else self.label
+            name = name if is_corners or is_surer else self.label
         counts = ""
         if self._is_counted_by(name, grid) and (label := self._label_of_rows(grid)):
             name = label._replace(row=name.row, column=0, number=0)  # q1: 1 3 2, below Scores

@@ -254,6 +254,10 @@ class Keeper(Labels):
         shape = self.expected.shape(name.matrix)
         if name.row:
             return bool(shape) and shape[-2 if self.expected.by_columns else -1] != 1
+        if not shape and any(
+            part.name == name.matrix and part.size > (1, 1) for part in self.found.parts
+        ):
+            return True  # an entry of the matrix above
         return shape[-2:] != (1, 1) if shape else name.how == "words"
 
     def _given(self, block: Block, grid: Grid, name: Name) -> None:
