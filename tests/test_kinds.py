@@ -1132,7 +1132,7 @@ BAD: dict[str, tuple[dict[str, Any], type[InputError], str]] = {
     "a keep of another size": ({"keep": [[1, 1, 1]]}, ShapeError, r"keep is 1 × 3"),
     "marks of 2": ({"ignore": [[0, 2]]}, InputError, r"ignore, row 1, column 2"),
     "an infinite bias": ({"bias": [[0, INFINITY]]}, InputError, r"bias, row 1, column 2"),
-    "a bias that is no number": ({"bias": [[0, float("nan")]]}, InputError, r"bias, row 1"),
+    "a bias that is not a number": ({"bias": [[0, float("nan")]]}, InputError, r"bias, row 1"),
     "a negative softcap": ({"softcap": -1}, InputError, r"softcap takes"),
     "no softcap": ({"softcap": 0}, InputError, r"softcap takes"),
     "a normalizer": ({"normalizer": "max"}, InputError, r"normalizer takes .*hardmax"),

@@ -148,7 +148,7 @@ def refuse_what_gaps_cannot_hold(solution: Solution, course: Course, system: str
         others = ",".join(name for name in course.asked if name not in infinite)
         raise InputError(
             f"{of_each(infinite)} hold{'s' if len(infinite) == 1 else ''} -inf, which a "
-            f"{system} gap cannot hold: use --steps {others}"
+            f"{system} gap cannot contain: use --steps {others}"
         )
 
 
