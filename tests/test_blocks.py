@@ -16,7 +16,7 @@ from attncalc.solving import limits as memory
 from attncalc.solving import long_inputs as blocks
 from attncalc.solving import solution
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 N, M = 300, 420
 RANDOM = np.random.default_rng(11)

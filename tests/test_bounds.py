@@ -24,7 +24,7 @@ from attncalc.reading.inline_text import read_inline_cells
 from attncalc.reading.npz_file import MOST_MEMBERS
 from attncalc.writing.plotting.drawing import MOST_HEADS
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 LONGEST = 2.0
 """Seconds of the processor that a file of less than 100 kB may take."""

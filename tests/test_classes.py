@@ -27,7 +27,7 @@ from attncalc.base.workers import mapped
 from attncalc.reading.roster import path_name, read_roster
 from attncalc.writing.files import write_files
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 NAMES = ("Ada Lovelace", "Blaise Pascal", "Carl Gauß", "李 善蘭", "Emmy Noether", "Ada Byron")
 ROSTER = "name,id,email\n" + "".join(f"{n},{70 + i},s{i}@x.org\n" for i, n in enumerate(NAMES))

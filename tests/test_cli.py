@@ -15,7 +15,7 @@ from conftest import GOOD, Command, clean_environment
 from attncalc import __version__
 from attncalc.problem.samples import SAMPLES, Sample, sample
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 PNG = b"\x89PNG"
 

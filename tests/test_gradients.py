@@ -36,7 +36,7 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.prose import line_in_text
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 Rows = list[list[Fraction]]
 DIGITS = 80

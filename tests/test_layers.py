@@ -32,7 +32,7 @@ from attncalc.solving.remade import Remade
 from attncalc.solving.solution import solve as solve_to_show
 from attncalc.writing.verdict import verdict
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 D, FF, N = 3, 4, 3
 ROUNDINGS = ("display", "each-step")

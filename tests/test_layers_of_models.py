@@ -171,6 +171,7 @@ def test_an_array_of_another_size_is_refused(cats: Path) -> None:
         list(layers(cats, tokens=IDS).compare(patch={"0.H": np.zeros((2, 2))}).found.run())
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("flags", [("--layer", "all"), ("--lens",), ("--rollout",)])
 def test_pictures_are_drawn(
     flags: tuple[str, ...], attncalc: Callable[..., Any], cats: Path

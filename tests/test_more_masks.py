@@ -12,7 +12,7 @@ from attncalc.problem.stated import conventions
 from attncalc.solving import solution as solutions
 from attncalc.writing.page import Contents, make_page
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 CHANCE = np.random.default_rng(15)
 

@@ -18,7 +18,7 @@ from attncalc.making.maker import make
 from attncalc.making.siblings import wishes_like
 from attncalc.problem.samples import GROUPS, sample
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 HALF = Fraction(1, 2)
 STEPS = ("Q", "K", "V", "S", "A", "O")

@@ -12,7 +12,7 @@ from conftest import GOOD, Command
 
 from attncalc.grading.marking import mark
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 RIGHT = '{"Q": [[1, 2], [3, 4]]}'
 

@@ -28,7 +28,7 @@ from attncalc.reading.models.tokens import masked_of
 from attncalc.reading.tensors import Tensors, open_tensors
 from attncalc.solving.stack import through
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 HERE = sample("model").path
 IDS = "2 4 7 10 2"  # the cat sat on the
@@ -628,8 +628,7 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
     "a base of rope beyond numbers": ({"rope_theta": 10**400}, '"rope_theta" is 1000000'),
     "an activation that is null": (
         {"hidden_act": None},
-        '"hidden_act" is null, where one of gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, relu, '
-        "silu, swish is needed",
+        '"hidden_act" is null, where one of gelu, gelu_new, ',
     ),
     "an activation that is a list": ({"hidden_act": ["silu"]}, '"hidden_act" is "[\\"silu\\"]"'),
     "a switch that is null": (

@@ -27,7 +27,7 @@ from attncalc.writing.plotting.picture import render, render_blank
 from attncalc.writing.prose import line_in_text
 from attncalc.writing.terminal import _Terminal
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 HOSTILE = [
     "=cmd()",

@@ -15,7 +15,7 @@ from conftest import GOOD
 from attncalc import AttncalcError, InputError, Problem, ShapeError, check, solve
 from attncalc.base.text import distinct_names
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 
 def test_arrays_lists_and_exact_numbers_are_treated_alike() -> None:

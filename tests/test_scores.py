@@ -21,7 +21,7 @@ from attncalc.solving.work import Work
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.sentences import notes
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 Rows = list[list[Decimal]]
 KINDS = ("general", "additive", "concat", "distance")

@@ -23,7 +23,7 @@ from attncalc.cli import run
 from attncalc.cli.app import COMMANDS
 from attncalc.problem.samples import KERNELS, sample
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 ANSWER = '{"Q": [[1, 2], [3, 4]], "S": [[1, 2], [3, 4]]}'
 CROSS = {"X1": GOOD["X"], "X2": GOOD["X"]} | {

@@ -109,9 +109,10 @@ def test_a_matrix_of_several_lines_is_one() -> None:
     assert [(each.result, each.right, each.line) for each in wrong] == [("2", "1", 5)]
 
 
-def test_each_wrong_digit_of_random_arithmetic_is_found_and_no_right_one() -> None:
+@pytest.mark.parametrize("count", [50, pytest.param(300, marks=pytest.mark.slow)])
+def test_each_wrong_digit_of_random_arithmetic_is_found_and_no_right_one(count: int) -> None:
     chance = random.Random(7)
-    for _ in range(300):
+    for _ in range(count):
         a, b, c, d = (chance.randint(-40, 40) / 10 for _ in range(4))
         value = a * b + c * d
         line = f"s = ({a})({b}) + {c} \\cdot ({d}) = {{}}"

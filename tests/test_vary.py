@@ -26,7 +26,7 @@ from attncalc.studies.family import at_point, families
 from attncalc.studies.vary import Variation, vary
 from attncalc.writing.studies.variation import variation_document
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 SAMPLES = BUNDLED
 AVERAGE = str(SAMPLES / "average.json")

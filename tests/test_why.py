@@ -28,7 +28,7 @@ SAMPLES = sorted(
 )
 
 
-@pytest.mark.parametrize("name", mostly_slow(SAMPLES, 6))
+@pytest.mark.parametrize("name", mostly_slow(SAMPLES, 24))
 def test_the_parts_of_an_entry_sum_to_it(name: str) -> None:
     solution = solve(read_problem(BUNDLED / f"{name}.json"))
     near = 0.6 * 10**-solution.problem.decimals

@@ -408,7 +408,8 @@ class _Parser:
         raise self.refused(node, "equations have no such expression")
 
     def _number(self, node: ast.Constant, value: float) -> Number:
-        text = ast.get_source_segment(self.line, node) or str(value)
+        # one line, in bytes: ast.get_source_segment splits the line again for each number
+        text = self.line.encode()[node.col_offset : node.end_col_offset].decode()
         power = re.search(r"[eE]([+-]?[0-9_]+)$", text)
         if power and abs(int(power[1])) > LARGEST_EXPONENT:
             raise self.refused(node, f"numbers go up to a power of ten of {LARGEST_EXPONENT:,}")

@@ -95,6 +95,7 @@ def collected(blocks: list[Block], expected: Expected, of_map: MapReader) -> Col
     for block in blocks:
         collector.take(block)
     collector.finish()
+    collector.found.of_map |= of_map.whole
     return collector.found
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from attncalc.base.types import Place
 from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix
-from attncalc.reading.answers.cuts import Number, near, numbers_of
-from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.cuts import Number, numbers_of
+from attncalc.reading.answers.expected import Expected, near
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.plain.corrections import LONGEST, speaks_of_error
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Entry
-from attncalc.reading.answers.expected import NEAR
+from attncalc.reading.answers.expected import near
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.numerals import read_entry
 
@@ -184,13 +184,6 @@ def _blanked(pattern: re.Pattern[str], line: str) -> str:
 
 def _as_fraction(match: re.Match[str]) -> str:
     return f"{match[1] or match[3]}/{match[2] or match[4]}".ljust(len(match[0]))
-
-
-def near(values: Matrix, other: Matrix) -> Matrix:
-    """Return where numbers agree within rounding."""
-    with np.errstate(invalid="ignore"):
-        alike = np.abs(values - other) <= NEAR * np.maximum(1, np.abs(other) / 10)
-    return np.asarray(alike | (values == other))
 
 
 def cuts(

@@ -12,8 +12,8 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import Unread, WrittenMatrix
-from attncalc.reading.answers.cuts import near, numbers_of
-from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.cuts import numbers_of
+from attncalc.reading.answers.expected import Expected, near, share_alike
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_SENTENCE
 from attncalc.reading.answers.witness import is_side_by_side
@@ -49,7 +49,7 @@ def questioned(
         return dict(matrices)
     before = [*found.taken], [*found.unread], [*found.remarks]
     elsewhere = search(_without(off, matrices, found))
-    right = {n for n in off if n in elsewhere and _agrees(elsewhere[n], expected.steps[n])}
+    right = {n for n in off if n in elsewhere and _is_right(n, elsewhere[n], expected)}
     found.taken[:], found.unread[:], found.remarks[:] = before
     doubts = {n: _contradiction(n, matrices, expected) for n in off - right}
     for name in [each for each in doubts if doubts[each]]:
@@ -79,7 +79,7 @@ def leave_noise(
     keys = expected.steps
     if not keys or not all(name in matrices for name in keys):
         return
-    is_right = all(_agrees(matrices[name], key) for name, key in keys.items())
+    is_right = all(_is_right(name, matrices[name], expected) for name in keys)
     known = {value for each in matrices.values() for value in each.values.ravel().tolist()}
     for place, each in enumerate(found.unread):
         if is_right or (each.why == IN_SENTENCE and _repeats(each.text, known)):
@@ -108,8 +108,8 @@ def _share(written: WrittenMatrix, key: Matrix) -> float:
     return float(near(written.values, key)[is_there].mean()) if is_there.any() else 1.0
 
 
-def _agrees(written: WrittenMatrix, key: Matrix) -> bool:
-    return written.shape == key.shape and bool(near(written.values, key).all())
+def _is_right(name: str, written: WrittenMatrix, expected: Expected) -> bool:
+    return share_alike(written.values, expected.steps[name]) == 1
 
 
 def _follows(read: Mapping[str, WrittenMatrix], expected: Expected) -> Mapping[str, Matrix]:
@@ -140,7 +140,7 @@ def _contradiction(name: str, read: Mapping[str, WrittenMatrix], expected: Expec
         right = expected.steps[later]
         if later not in read or later not in of_it or right.size < LEAST:
             continue
-        if _agrees(read[later], right) and not near(of_it[later], right).all():
+        if _is_right(later, read[later], expected) and not near(of_it[later], right).all():
             return f"{later} is right, and does not follow from it"
     if own_name(name) == "A" and is_of_shape and _are_no_weights(written, key):
         return "these are no weights"

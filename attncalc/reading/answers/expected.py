@@ -72,9 +72,14 @@ def share_alike(values: Matrix, others: Matrix) -> float:
     """Return the share of entries that two matrices have in common; 0 for different shapes."""
     if values.shape != others.shape or not values.size:
         return 0.0
+    return float(near(values, others).mean())
+
+
+def near(values: Matrix, other: Matrix) -> Matrix:
+    """Return where numbers agree within rounding."""
     with np.errstate(invalid="ignore"):
-        near = np.abs(values - others) <= NEAR * np.maximum(1, np.abs(others) / 10)
-    return float((near | (values == others)).mean())
+        alike = np.abs(values - other) <= NEAR * np.maximum(1, np.abs(other) / 10)
+    return np.asarray(alike | (values == other))
 
 
 def floats(written: WrittenMatrix) -> Matrix:

@@ -75,7 +75,10 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
 
 def _texts(value: Any) -> Iterator[str]:
     """Yield the texts of an object, and its lists of records as tables."""
-    if isinstance(value, list) and (rows := _records(value)):
+    listed = [value] if isinstance(value, list) else []
+    if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
+        listed = [[{"output": key, **each} for key, each in value.items()]]
+    if listed and (rows := _records(*listed)):
         yield "\n".join(["", *(f"| {' | '.join(row)} |" for row in rows), ""])
     elif isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:

@@ -53,6 +53,8 @@ class Collected:
     remarks: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     connections: list[WrittenConnection] = field(default_factory=list)
+    of_map: set[int] = field(default_factory=set)
+    """The lines that are only about the map."""
 
 
 class Keeper(Labels):
@@ -80,7 +82,7 @@ class Keeper(Labels):
         grid = self.without_counts(grid, name)
         if block.is_single:
             name = self._of_only_query(name)
-        name = self._of_row(self.with_number(name, grid), grid)
+        name = self._of_row(self.with_number(name, grid), grid, block)
         name = self._of_head_beside(block, name)
         if name.matrix.endswith("S_masked") and self._is_mask(name, grid):
             self.note(block, "", "the mask itself")
@@ -97,7 +99,10 @@ class Keeper(Labels):
         assert last is not None
         name = Name(last.name, last.head, last.row, last.column)
         if self._is_read_right(name, grid):
-            self.keep_loose(block, grid, "")
+            if np.isin(values_of(grid), values_of(grid._replace(heads=(last.rows,)))).all():
+                self.note(block, "", f"{last.name} again")
+            else:
+                self.keep_loose(block, grid, "")
             return
         if self.found.parts[-1:] == [last] and self._copied(name, grid) is None:
             self.found.parts.pop()
@@ -194,9 +199,16 @@ class Keeper(Labels):
             return matrix in self.expected.given and matrix not in steps
         return matrix in MATRICES
 
-    def _of_row(self, name: Name, grid: Grid) -> Name:
-        """Return the name of one row, if a token was named above a single row."""
+    def _of_row(self, name: Name, grid: Grid, block: Block) -> Name:
+        """Return the name of one row, if a token was named above a single row.
+
+        Below it, a number in words is not that of a row of scores, weights or outputs: the fourth
+        is masked, weights: ….
+        """
         shape = self.expected.shape(name.matrix)
+        is_below = 0 < self.token[0] < block.line and own_name(name.matrix)[:1] in ("S", "A", "O")
+        if is_below and name.how == "words" and not name.column:
+            name = name._replace(row=0)
         is_place = name.row or name.column or name.number or len(grid.heads) > 1
         if is_place or not self.token[1] or len(grid.rows) > 1 or shape[-2:-1] == (1,):
             return name

@@ -23,6 +23,7 @@ MOST_JOINED = 6
 """The largest number of lines of one sentence."""
 _HINT = re.compile(r"[^\W\d_]|[→⇒⟶⟹↦➔➜←⇐]|[-=]>|<-")
 _RULE = re.compile(r"[\s|+:=─━┼│-]*")
+_ASIDE = re.compile(r"\(([^()\d]{0,60})\)")
 _CELLS = re.compile(rf"[|│&\t{CELL}]|  ++")
 _BULLET = re.compile(r"\s*(?:[-*•·#>]|\(?\w{1,3}[.)]\s)")
 _DONE = (".", ";", ":", "!", "?", "|", "_")
@@ -236,17 +237,21 @@ class MapReader:
         kinds = [each.said if each.kind == "ordinal" else each.kind for each in words]
         if "number" in kinds or "data" in kinds:
             return "none"
-        for kind, signs in (("second", {"second", "2"}), ("most", {"most", "1", "attends"}),
+        for kind, signs in (("second", {"second", "2", "then"}), ("most", {"most", "1", "attends"}),
                             ("in", {"in"}), ("out", {"out"}), ("token", {"token"})):  # fmt: skip
             if signs & {*kinds}:
                 return kind
         return "none" if cell.strip(" -") else ""
 
     def _names(self, cell: str) -> list[str]:
-        words = lexemes_in(cell, self.labels)
+        words = lexemes_in(_ASIDE.sub(self._without_aside, cell), self.labels)
         if any(each.kind in ("data", "unknown", "bad") for each in words):
             return []
         return [each.said for each in words if each.kind == "number" or "symbol" in each.kind]
+
+    def _without_aside(self, aside: "re.Match[str]") -> str:
+        """Return words in brackets that name no token as ""; others are unchanged."""
+        return aside[0] if aside[1].strip() in self.pieces else ""
 
     def knows(self, line: WrittenConnection) -> bool:
         """Return whether all names in a line of attncalc's form can be tokens."""

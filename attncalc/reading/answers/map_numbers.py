@@ -131,7 +131,8 @@ def map_by_weights(
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
+    plain = unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
+    return plain.replace("\t", " | ")
 
 
 def _as_number(match: "re.Match[str]") -> str:
@@ -223,7 +224,8 @@ class _Reader:
         names = self.sides[side]
         if name.lower() in names:
             return names.index(name.lower())
-        return int(name) - 1 if name.isdigit() else len(names)
+        number = name.removeprefix("token ")  # as on attncalc's own pages
+        return int(number) - 1 if number.isdigit() else len(names)
 
     def could_be_map(self, texts: Iterable[str]) -> bool:
         """Return whether texts name as many tokens as there are outputs, or all of them."""

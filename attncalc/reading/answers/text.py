@@ -69,6 +69,7 @@ _ILLEGIBLE = re.compile(
     r"|nieczytelne|неразборчиво|判読不能|看不清)[\])>])(?=[ \t]{0,20}(?:[-\d|&;,\])\n]|$))"
 )
 """What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
+LONGEST_ROW = 200
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
@@ -164,7 +165,11 @@ def _take_map_by_weights(
         numbers = [each.line for each in stated]
         own_lines = {*range(min(numbers), max(numbers) + 1)}
         own_lines |= {e.line for e in found.taken if e.line <= min(numbers) <= e.last}
-        found.unread[:] = [each for each in found.unread if each.line not in own_lines]
+        found.unread[:] = [
+            each
+            for each in found.unread
+            if own_lines.isdisjoint(range(each.line, each.line + each.text.count(" / ") + 1))
+        ]
         found.taken[:] = [e for e in found.taken if e.what != "map" and e.line not in own_lines]
         found.connections[:] = stated
         found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
@@ -186,11 +191,19 @@ def _with_ascii_digits(text: str) -> str:
     ('−0.25 -3', 'x² 1½')
     """
     text = text.replace("\\[Infinity]", "∞")
-    text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(r"\1▒", text)))
+    text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(_unread_entry, text)))
     if not _OTHER_DIGIT.search(text):
         return text
     text = _OTHER_DIGIT.sub(lambda each: str(unicodedata.decimal(each[0])), text)
     return text.translate({ord("٫"): ".", ord("٬"): None, ord("،"): ",", ord("؛"): ";"})
+
+
+def _unread_entry(match: "re.Match[str]") -> str:
+    """Return the sign of an illegible number, in a line with numbers."""
+    start, stop = match.span()
+    before = match.string[max(0, start - LONGEST_ROW) : start + 1].rpartition("\n")[2]
+    line = before + match.string[stop : stop + LONGEST_ROW].partition("\n")[0]
+    return f"{match[1]}▒" if any(map(str.isdigit, line)) else match[0]
 
 
 def _rewritten(text: str, expected: Expected) -> str:
