@@ -204,7 +204,7 @@ def test_rows_that_sum_to_nothing_and_overflow_are_named_by_their_place() -> Non
     with pytest.raises(InputError) as error:
         solve(Problem(**given))
     assert str(error.value) == (
-        "output 261 grows beyond the largest float64 (about 1.8e+308): give smaller numbers"
+        "output 261 exceeds the largest float64 (about 1.8e+308): give smaller numbers"
     )
 
 

@@ -146,7 +146,7 @@ def test_a_large_archive_is_refused_with_both_sizes() -> None:
 
 def test_members_are_counted() -> None:
     many = _npz({f"m{i}": b"" for i in range(MOST_MEMBERS + 1)}, zipfile.ZIP_STORED)
-    _both(many, "1,001 arrays, where a file may hold 1,000")
+    _both(many, "1,001 arrays, where a file may contain 1,000")
 
 
 @pytest.mark.parametrize("shape", ["(1000000000,)", "(100000000000000000000,)", "(3, 2**2)"])

@@ -299,7 +299,7 @@ def test_a_wrong_shape_is_reported_with_its_part(fields: dict[str, Any], said: s
             "layer 2, feed-forward: 2.N_1 is 3 × 3 and 2.W_1 is 4 × 4: for their product, 2.W_1 "
             "needs 3 rows",
         ),
-        ({"rounding": "display"}, "2.rounding: rounding belongs to the whole problem, not to one "
+        ({"rounding": "display"}, "2.rounding: rounding applies to the whole problem, not to one "
          "of its parts"),
         ({"W_8": [[1]]}, 'unknown name "2.W_8"'),
         ({"activation": "sin"}, '2.activation takes "relu", "relu2", "gelu", "gelu-tanh", '

@@ -86,5 +86,5 @@ def test_models_and_state_dicts_are_opened_without_a_folder() -> None:
         assert np.abs(found - expected).max() < 1e-4
     with pytest.raises(InputError, match="needs its config"):
         open_model(model.state_dict(), tokens=ids)
-    with pytest.raises(InputError, match="is no model"):
+    with pytest.raises(InputError, match="is not a model"):
         open_model(7, tokens=ids)

@@ -216,7 +216,7 @@ def test_gradients_of_equations_of_users_have_the_digits_of_attncalc(data_file: 
 
 
 WRONG = {
-    "S[i,j] = sum(P[i,c] for c in d_k)": "P is no index, size or matrix here",
+    "S[i,j] = sum(P[i,c] for c in d_k)": "P is not an index, size or matrix here",
     "S[i,j] = (Q[i,0]": 'expected ")"',
     "d = 3": "d is a size or a constant",
     "S[i,j] = A[i,j] + O[i,j]": "in a circle: S → ",

@@ -199,7 +199,7 @@ def led_to(read: str, way: str) -> str:
         (("self", "animals", "-o", "animals/"), "animals: it is animals"),
         (("self", "animals", "-o", "./animals"), "animals: it is animals"),
         (("self", "animals", "-o", "away"), "away: it is animals"),
-        (("self", *FLAGS, "-o", "./"), ".: it holds X.csv"),
+        (("self", *FLAGS, "-o", "./"), ".: it has X.csv"),
         (("self", "animals", "-o", "animals/out.csv"), "animals/out.csv: it would be part of"),
         (
             ("check", "self.json", "answers", "--csv", "answers/m.csv"),

@@ -137,7 +137,7 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
             _write_tensors(folder / "model.safetensors", model)
         else:
             raise InputError(
-                f"{type(model).__name__} is no model: pass a folder, a model with "
+                f"{type(model).__name__} is not a model: pass a folder, a model with "
                 "save_pretrained, or a state dict with its config"
             )
         yield folder

@@ -445,7 +445,7 @@ class _Parser:
                 if isinstance(index, ast.Name) and index.id in self.at:
                     assert isinstance(node, ast.Call)
                     return self._row(name, node, index)
-                raise self.refused(node, f"say which entry of the row: {name}(... for k in m)[j]")
+                raise self.refused(node, f"choose an entry of the row: {name}(... for k in m)[j]")
             case "why", [value, ast.Constant(value=str() as words), *where] if len(where) < 2:
                 parts = re.split(r"\{([^{}]*)\}", words)
                 return Remark(

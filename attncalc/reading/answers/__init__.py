@@ -146,7 +146,7 @@ def _plain(given: Any) -> Any:
         except InputError as error:
             raise InputError(f"a matrix of the answer {error}") from None
     raise InputError(
-        f"an answer holds matrices: lists, arrays or texts, not {type(given).__name__}"
+        f"an answer contains matrices: lists, arrays or texts, not {type(given).__name__}"
     )
 
 
@@ -165,7 +165,7 @@ def answers_in(folder: Path) -> list[Path] | None:
     files = [path for path in inside if path.suffix.lower() in ENDINGS or _holds_steps(path)]
     if not files:
         raise InputError(
-            f"{folder}: this folder holds no answers: their names end in {', '.join(ENDINGS)}"
+            f"{folder}: this folder has no answers: their names end in {', '.join(ENDINGS)}"
         )
     return files
 
@@ -204,7 +204,7 @@ def _read_folder(folder: Path, expected: Expected | None) -> Answer:
 
     sheets = files_of(folder, SHEETS)
     if not sheets:
-        raise InputError(f"{folder}: this folder holds no step, as Q.csv or A.csv")
+        raise InputError(f"{folder}: this folder has no step, as Q.csv or A.csv")
     return read_csv_folder(
         {path.stem: decode(read_bytes(path), str(path)) for path in sheets}, str(folder), expected
     )

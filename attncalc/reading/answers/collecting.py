@@ -609,7 +609,7 @@ class _Collector(Keeper):
             self.note(block, "", "a dimension, or a number of its own")
         elif block.is_single:
             if any(map(str.isalpha, "".join(block.names))) and could_be_entry(block.names):
-                self.leave(block, f'"{block.names[0]}" is no entry of a step', could_be=True)
+                self.leave(block, f'"{block.names[0]}" is not an entry of a step', could_be=True)
             else:
                 self.note(block, "", "a number of its own")
         else:
