@@ -111,6 +111,18 @@ def test_steps_left_out_cost_nothing_where_a_later_one_is_written(case: str) -> 
     assert tuple(marked(Answer("a.json", blank), problem).passed) == tuple(past.split())
 
 
+def test_a_written_step_that_the_output_copies_counts_for_it() -> None:
+    W = [[1, 2], [3, 4]]
+    problem = Problem(X=[[1, 0], [0, 1]], W_Q=W, W_K=W, W_V=W, heads=2)
+    solution = solve(problem)
+    written = {name: matrix_of_floats(solution[name]) for name in ("A", "C")}
+    marking = marked(Answer("a.json", written), problem)
+    assert marking.passed["O"] == "C"
+    assert score(marking) == (len(solution.plan), len(solution.plan))
+    scores = {"S": matrix_of_floats(solution["S"])}
+    assert "A" not in marked(Answer("a.json", scores), problem).passed
+
+
 @pytest.mark.slow
 def test_a_required_step_is_asked_for_even_if_a_later_one_is_written() -> None:
     content = {

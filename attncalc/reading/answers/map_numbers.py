@@ -75,6 +75,8 @@ _BARS = re.compile(r"[|│\t]")
 _EQUALS, _VECTOR = re.compile(r"=(?!>)"), re.compile(r"[(\[] ?[-+]?\d+ ?[,;、 ]")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
 _BEHIND_OUTPUT = re.compile(r"^(\W{0,12}\w{1,40}) ?[:|)\t]")
+_OF_TOKEN = re.compile(r"^(\W{0,12}(?:token|output|word) ?\d{1,3}) ?=(?=[^=\d]{0,4}[^\W\d])")
+"""The output of a line of a file: token1 = "token2, then token3"."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 
 
@@ -204,7 +206,7 @@ class _Reader:
         sentences = _SENTENCES.split(_VALUES.sub(" ", text))
         sentences = [each for each in sentences if not _VECTOR.search(each)]
         for part in (part for each in sentences for part in ends.split(each)):
-            piece = _EQUALS.split(part)[-1]
+            piece = _EQUALS.split(_OF_TOKEN.sub(r"\1 →", part, count=1))[-1]
             found = [*filter(self._is_token, _TOKEN.finditer(piece))]
             if found:
                 outputs, inputs = ([self._place(each, side) for each in found] for side in (0, 1))

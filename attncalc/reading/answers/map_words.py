@@ -28,8 +28,8 @@ _WORDS = {
     "second": "secondly runner dashed less weaker weakly secondary rest remaining bit somewhat "
     "slightly lesser next weniger gestrichelt moins menos meno minder 其次",
     "then": "then after followed dann gefolgt puis ensuite luego despues poi depois daarna",
-    "equal": "equal equally tie ties tied same both alike gleich gleichermassen egalement igual "
-    "empate igualmente ugualmente ambos beide gleichen",
+    "equal": "equal equally tie ties tied same both alike gleich gleichauf gleichermassen "
+    "egalement igual empate igualmente ugualmente ambos beide gleichen",
     "token": "token tokens word words position positions vector vectors element item wort worter "
     "mot mots palabra palabras parola parole palavra palavras woord woorden jeton node dot",
     "out": "row rows zeile zeilen ligne lignes fila filas riga righe linha linhas rij rijen 行",
