@@ -34,7 +34,7 @@ ENDINGS = (
     *(".json", *SHEETS, ".npz", ".safetensors", ".yaml", ".yml"),
     *(".txt", ".text", ".md", ".markdown", ".tex", ".rst", ".org", ".html", ".htm", ".eml"),
     *(".py", ".ipynb", ".sage", ".m", ".jl", ".r", ".rmd", ".qmd", ".wl", ".nb"),
-    *(".js", ".c", ".cpp", ".java", ".rs", ".hs", ".typ", ".adoc", ".toml", ".log", ".out"),
+    *(".js", ".c", ".cpp", ".java", ".rs", ".hs", ".typ", ".adoc", ".toml"),
 )
 """File endings of answers in a folder."""
 

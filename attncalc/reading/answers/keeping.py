@@ -202,7 +202,7 @@ class Keeper(Labels):
     def _of_row(self, name: Name, grid: Grid, block: Block) -> Name:
         """Return the name of one row, if a token was named above a single row.
 
-        Below it, a number in words is not that of a row of scores, weights or outputs: the fourth
+        Below it, an ordinal is not that of a row of scores, weights or outputs: the fourth
         is masked, weights: ….
         """
         shape = self.expected.shape(name.matrix)
