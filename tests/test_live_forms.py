@@ -209,7 +209,7 @@ def test_the_script_makes_no_digit_of_a_float() -> None:
     [
         (
             (),
-            "error: --practice is for a page of HTML: end the name in .html, or say "
+            "error: --practice is for a page of HTML: end the name in .html, or pass "
             "--format html\n",
         ),
         (
