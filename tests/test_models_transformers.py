@@ -1274,3 +1274,16 @@ def test_a_head_of_a_decoder_names_its_attention(tmp_path: Path) -> None:
     opened = layers(tmp_path, tokens=IDS, decoder_tokens=[0, 4])
     with pytest.raises(InputError, match=r"two attentions: write 1\.self\.2 or 1\.cross\.2"):
         list(opened.compare(ablate="1.2").found.arrays())
+
+
+def test_configs_that_the_package_reads_otherwise_are_refused(tmp_path: Path) -> None:
+    """Gemma 3 ignores a cap of its scores; DeepSeek-V3 may choose experts outside the groups."""
+    said = MODELS["Gemma 3"][2] | {"attn_logit_softcapping": 2.0}
+    model = transformers.Gemma3ForCausalLM(transformers.Gemma3TextConfig(**said))
+    model.save_pretrained(tmp_path)
+    with pytest.raises(InputError, match="attn_logit_softcapping"):
+        open_model(tmp_path, tokens=IDS)
+    said = LATENT | {"n_group": 4, "topk_group": 1, "num_experts_per_tok": 3}
+    model = transformers.DeepseekV3ForCausalLM(transformers.DeepseekV3Config(**said))
+    with pytest.raises(InputError, match="2 experts are in the chosen groups"):
+        solve(open_model(model, tokens=IDS, layer=1))

@@ -339,3 +339,74 @@ def test_a_bias_that_a_model_adds_after_its_module_is_part_of_the_step() -> None
     wrong = trace(model, [4, 8, 15, 3])
     assert {each.step for each in wrong.steps if each.status == "differs"} == {"S_scaled"}
     assert any("pos_proj" in each for each in wrong.unmatched)
+
+
+SMALL: dict[str, Any] = {
+    "vocab_size": 40,
+    "hidden_size": 16,
+    "intermediate_size": 20,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+}
+LATENT = {
+    "num_key_value_heads": 4,
+    "q_lora_rank": 5,
+    "kv_lora_rank": 6,
+    "qk_rope_head_dim": 2,
+    "qk_nope_head_dim": 3,
+    "v_head_dim": 3,
+    "moe_intermediate_size": 7,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "n_group": 1,
+    "topk_group": 1,
+    "first_k_dense_replace": 0,
+}
+OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Granite": ("ForCausalLM", {"residual_multiplier": 0.3}),  # its outputs are scaled later
+    "DeepseekV3": ("ForCausalLM", LATENT),  # its columns have another order
+    "Falcon": ("ForCausalLM", {"new_decoder_architecture": True, "num_kv_heads": 2}),
+    "Bloom": ("ForCausalLM", {"n_layer": 2, "n_head": 4}),  # its mlp adds its input
+    "Albert": ("Model", {"embedding_size": 16}),  # ffn is a projection
+    "Qwen3Moe": (
+        "ForCausalLM",
+        {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 7},
+    ),
+    "Llama": (
+        "ForCausalLM",
+        {
+            "max_position_embeddings": 4,  # fewer than the tokens
+            "rope_parameters": {"rope_type": "dynamic", "factor": 3.0, "rope_theta": 50.0},
+        },
+    ),
+    "T5": ("Model", {"d_model": 12, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_heads": 3}),
+}
+
+
+def tiny(name: str) -> Any:
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    hub = pytest.importorskip("transformers")
+    kind, said = OTHERS[name]
+    config = getattr(hub, f"{name}Config")(**({} if name == "T5" else SMALL), **said)
+    config._attn_implementation = config._experts_implementation = "eager"
+    return redrawn(getattr(hub, f"{name}{kind}")(config))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_models_with_conventions_of_their_own_are_not_accused(name: str) -> None:
+    ids = torch.tensor([[3, 7, 1, 9, 2, 2, 30]])
+    inputs = ids if name != "T5" else {"input_ids": ids, "decoder_input_ids": ids[:, :3]}
+    found = trace(tiny(name), inputs, layer=0)
+    assert (found.agrees, found.first, found.unmatched) == (True, None, ())
+
+
+@pytest.mark.slow
+def test_a_mistake_after_a_projection_is_one_of_its_step() -> None:
+    hub = pytest.importorskip("transformers")
+    model = redrawn(hub.GPTNeoXForCausalLM(hub.GPTNeoXConfig(**SMALL | {"num_attention_heads": 2})))
+    dense = model.gpt_neox.layers[0].attention.dense
+    dense.register_forward_hook(lambda module, given, made: made * 1.5)
+    found = trace(model, [3, 7, 1, 9], layer=0)
+    assert (found.first.step, found.unmatched) == ("O", ())
+    assert found.first.causes == ("every number is 1.5 times what it should be",)

@@ -519,7 +519,6 @@ _ROW: dict[str, Parse] = {
     "positions": _text,
     "offset": _whole,
     "factor": partial(_of, _number),
-    "part_factor": partial(_of, _number),
     "gain_above": _whole,
     "key_heads": partial(_of, _count),
     "fused": _fused,

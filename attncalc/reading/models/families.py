@@ -1200,12 +1200,15 @@ def _groups(key: str) -> Said:
     return says
 
 
-_GRANITE_SAID = {**_LLAMA_SAID, "scale": a_number("attention_multiplier")}
+_GRANITE_SAID = {
+    **_LLAMA_SAID,
+    "scale": a_number("attention_multiplier"),
+    "residual_scale": a_number("residual_multiplier", 1.0),
+}
 _GRANITE: dict[str, Any] = {
     "fixed": _LLAMA_FIXED,
     "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
     "factor": lambda config, layer: float(config.number("embedding_multiplier")),
-    "part_factor": lambda config, layer: float(config.number("residual_multiplier", 1.0)),
     **_LLAMA_NAMES,
 }
 _DEEPSEEK_SAID = {
@@ -1690,13 +1693,15 @@ FAMILIES = (
             **_LLAMA_SAID,
             "activation": an_activation("hidden_activation", "hidden_act"),
             "scale": one_over_root("query_pre_attn_scalar"),
-            "softcap": a_number_or_none("attn_logit_softcapping"),
             "window": a_window_but_in_every(6),
         },
         heads=_llama_heads(softcap_out=a_number_or_none("final_logit_softcapping")),
         factor=root_of_width("hidden_size"),
         gain_above=1,
-        asks={"use_bidirectional_attention": (None, False)},
+        asks={
+            "use_bidirectional_attention": (None, False),
+            "attn_logit_softcapping": (None,),  # which the package ignores
+        },
         **_LLAMA_NAMES,
     ),
     Family(

@@ -39,7 +39,9 @@ _STEPS: dict[str, tuple[str, ...]] = {
     # modules without weights of their own, and variables
     **dict.fromkeys(("self_attn", "attn", "SelfAttention", "multihead_attn"), ("O", "A")),
     **dict.fromkeys(("encoder_attn", "EncDecAttention", "cross_attn"), ("O", "A")),
-    **dict.fromkeys(("mlp", "ffn", "feed_forward", "mlp_output", "ffn_output"), ("F_2",)),
+    # with the residual sum in Bloom and MPT
+    **dict.fromkeys(("mlp", "ffn", "feed_forward"), ("F_2", "R_2", "Y")),
+    **dict.fromkeys(("mlp_output", "ffn_output"), ("F_2",)),
     **dict.fromkeys(("attn_weights", "attention_weights", *_STACKED), ("A", *_SCORES)),
     **dict.fromkeys(("attn_scores", "attention_scores", "scores"), ("S", *_SCORES[:-1])),
     "attention.self": ("C",),
@@ -79,8 +81,10 @@ _CROSS = (
     "multihead_attn",
     "cross_attentions",
 )
-_WHOLE = {"attn": "W_Q", "self_attn": "W_Q", "mlp": "W_1"}
-"""Modules whose input is that of these weights."""
+_WHOLE = {**dict.fromkeys(("attn", "self_attn"), ("W_DKV", "W_Q")), "mlp": ("W_1",)}
+"""Modules whose input is that of these weights: of the first that are there."""
+_EXPERTS = "experts"
+"""The module of experts, each of which reads only some of the tokens."""
 _PARTS = re.compile(r"[^.\[\]/()'\" ]+")
 _ENDS = {"output": False, "outputs": False, "out": False, "input": True, "inputs": True}
 
@@ -139,6 +143,8 @@ class Names:
         where = (layer, any(each in _CROSS for each in parts))
         if index not in ("", "0") and not is_input:  # attentions give their weights beside outputs
             return Meant(tuple(self._found(("A",), where)), layer=layer)
+        if _EXPERTS in (parts if is_input else parts[:-1]):
+            return Meant(layer=layer)
         meant = self._by_name(parts, is_input=bool(is_input), where=where)
         if not meant.parts and len(numbers) == 1 and parts[-1].isdecimal():
             own = ("X", "X_P") if is_input else ("Y",)
@@ -150,23 +156,33 @@ class Names:
         for start in range(len(parts)):
             end = ".".join(parts[start:])
             if is_input and end in _WHOLE:
-                return self._of_fields((_WHOLE[end],), where, is_input=True)
+                found = (self._of_fields((n,), where, is_input=True) for n in _WHOLE[end])
+                return next((each for each in found if each.parts), Meant())
+            if f"{end}.weight" in self._own:
+                return self._by_weight(end, where, is_input=is_input)
             for table, is_sure in ((_UNSURE, False), (_STEPS, True)):
                 key = f"{end}.input" if is_input else end
                 if key in table:
-                    return Meant(tuple(self._found(table[key], where)), is_sure)
+                    of_shared = table[key] == ("G",) and any("shared" in each for each in parts)
+                    steps = ("G_s",) if of_shared else table[key]
+                    return Meant(tuple(self._found(steps, where)), is_sure)
             meaning = renamed(f"{end}.weight", self._own)
             if meaning is not None and not meaning.prefix:
-                fields = FUSED.get(meaning.field, (meaning.field,))
-                found = self._of_fields(
-                    fields[:1] if is_input else fields, where, is_input=is_input
-                )
-                return found._replace(is_sure=found.is_sure and not self._adds_later(fields, end))
+                return self._by_weight(end, where, is_input=is_input)
         said = name_of_key(STATES.get(parts[-1], parts[-1])) if parts and not is_input else None
         if said is None:
             return Meant()
         own = (said.matrix, *self._later.get(said.matrix, ()))
         return Meant(tuple(self._found(own, where)), is_sure=True)
+
+    def _by_weight(self, end: str, where: "_Where", *, is_input: bool) -> Meant:
+        """Return the meaning of a module by that of its weight; tables of biases give no step."""
+        meaning = renamed(f"{end}.weight", self._own)
+        if meaning is None or not meaning.field.startswith(("W_", "gamma_")):
+            return Meant()
+        fields = FUSED.get(meaning.field, (meaning.field,))
+        found = self._of_fields(fields[:1] if is_input else fields, where, is_input=is_input)
+        return found._replace(is_sure=found.is_sure and not self._adds_later(fields, end))
 
     def _of_fields(self, fields: Sequence[str], where: "_Where", *, is_input: bool) -> Meant:
         """Return the steps that read these matrices, or what these read."""
@@ -184,7 +200,8 @@ class Names:
     def _adds_later(self, fields: Sequence[str], end: str) -> bool:
         """Return whether the bias of a weight is no part of its module: what it gives lacks it."""
         biases = {field.replace("W_", "b_") for field in fields}
-        return any(field in biases and name != f"{end}.bias" for name, field in self._own.items())
+        names = [name for name, field in self._own.items() if field in biases]
+        return bool(names) and f"{end}.bias" not in names
 
     def _found(self, steps: Sequence[str], where: "_Where") -> Iterator[tuple[str, ...]]:
         """Yield the steps of the problem with one of these own names."""
