@@ -402,6 +402,65 @@ def test_models_with_conventions_of_their_own_are_not_accused(name: str) -> None
 
 
 @pytest.mark.slow
+def test_a_layer_scale_after_a_module_is_no_mistake() -> None:
+    hub = pytest.importorskip("transformers")
+    said = {name: each for name, each in SMALL.items() if name != "vocab_size"}
+    config = hub.Dinov2Config(**said, image_size=8, patch_size=4, attn_implementation="eager")
+    model = redrawn(hub.Dinov2Model(config))
+    found = trace(model, {"pixel_values": torch.randn(1, 3, 8, 8)}, layer=0)
+    assert (found.agrees, found.first, found.unmatched) == (True, None, ())
+
+
+def hooked(model: Any, ids: list[int]) -> tuple[dict[str, Any], Any]:
+    """Return what every module of a model gives, as a user's own hooks keep it."""
+    seen: dict[str, Any] = {}
+
+    def keep(name: str) -> Any:
+        def hook(module: Any, given: Any, made: Any) -> None:
+            for number, each in enumerate(made if isinstance(made, tuple) else (made,)):
+                if torch.is_tensor(each):
+                    seen[f"{name}.{number}" if number else name] = each
+
+        return hook
+
+    hooks = [each.register_forward_hook(keep(n)) for n, each in model.named_modules() if n]
+    with torch.no_grad():
+        out = model(torch.tensor([ids]), output_attentions=True)
+    for each in hooks:
+        each.remove()
+    return seen, out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["GPTNeoX", "Llama", "Bert"])
+def test_a_dump_of_all_modules_of_a_model_is_compared(name: str) -> None:
+    hub = pytest.importorskip("transformers")
+    config = getattr(hub, f"{name}Config")(**SMALL | {"num_attention_heads": 2})
+    config._attn_implementation = "eager"
+    kind = "ForMaskedLM" if name == "Bert" else "ForCausalLM"
+    model = redrawn(getattr(hub, f"{name}{kind}")(config))
+    model.eval()
+    ids = [3, 7, 1, 9, 2]
+    solution = solve(open_model(model, tokens=ids, layer=1))
+    seen, out = hooked(model, ids)
+    right = check(solution, seen)
+    assert (right.is_done, right.answer.unread) == (True, ())
+    assert len(right.steps) > 9
+    weights = out.attentions[1].clone()
+    weights[0, 1] = weights[0, 1].flip(-1)
+    wrong = check(solution, {"attn_weights": weights})  # a batch of one, not one of heads
+    assert "All differences are in head 2." in str(wrong)
+    parts = {"GPTNeoX": "attention.dense", "Llama": "self_attn.o_proj"}
+    end = f"1.{parts.get(name, 'attention.output.dense')}"
+    (module,) = [each for n, each in model.named_modules() if n.endswith(end)]
+    module.register_forward_hook(lambda module, given, made: made + 0.1)
+    wrong = check(solution, {n: each for n, each in hooked(model, ids)[0].items() if ".1." in n})
+    assert wrong.first_wrong.marks.step.name == "O"
+    # the output of the activation, before a gate, is no wrong G
+    assert [each.step.name for each in wrong.steps if each.causes and each.step.name == "G"] == []
+
+
+@pytest.mark.slow
 def test_a_mistake_after_a_projection_is_one_of_its_step() -> None:
     hub = pytest.importorskip("transformers")
     model = redrawn(hub.GPTNeoXForCausalLM(hub.GPTNeoXConfig(**SMALL | {"num_attention_heads": 2})))

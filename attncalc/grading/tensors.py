@@ -53,6 +53,11 @@ def answer_of_tensors(
     names = Names(key.steps, own, LATER)
     meant = {name: names.meant(name) for name in tensors}
     layers = sorted({each.layer for each in meant.values() if each.layer is not None})
+    if len(layers) > 1:  # of a whole model: modules outside of its layers are no steps of one
+        meant = {
+            name: Meant() if each.layer is None and "." in name else each
+            for name, each in meant.items()
+        }
     has_several = len(layers) > 1 and not any(name[0].isdigit() for name in key.steps)
     if not has_several:
         return _Reading(key, _tensors(key, tensors, meant)).answer(place)
@@ -275,9 +280,8 @@ class _Reading:
 
     def _differing(self, tensor: Tensor) -> Iterator[Unread]:
         """Take a tensor that has the numbers of no step, or yield why it is none."""
-        wanted = {-1, *self._element}
-        written = [each for at, each in tensor.elements if at in wanted]
         steps = self._steps(tensor)
+        written = self._written(tensor, steps)
         if any(self._is_again(n, each) for n in steps if n in self.names for each in written):
             return
         steps = [n for n in steps if self._is_open(n, tensor)]
@@ -290,6 +294,14 @@ class _Reading:
             self._take(tensor, taken)
         elif self._is_expected(tensor):
             yield self._why(tensor)
+
+    def _written(self, tensor: Tensor, steps: Sequence[str]) -> list[WrittenMatrix]:
+        """Return the matrix that a tensor is: as a whole if a step has its shape, or of a batch."""
+        whole = [each for at, each in tensor.elements if at < 0]
+        if steps and any(True for each in whole for _ in Array(self.own, steps, each).forms()):
+            return whole
+        wanted = {-1, *self._element}
+        return [each for at, each in tensor.elements if at in wanted]
 
     def _by_mistake(
         self, tensor: Tensor, steps: Sequence[str], written: Sequence[WrittenMatrix]

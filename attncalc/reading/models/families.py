@@ -926,7 +926,7 @@ def _parallel(kind: str, key: str, *, default: bool) -> Said:
     return lambda config, layer: kind if config.is_so(key, default) else "none"
 
 
-_DENSE = {
+DENSE = {
     "query_key_value.weight": "W_QKV",
     "query_key_value.bias": "b_QKV",
     **{
@@ -968,7 +968,7 @@ _GPT_J: dict[str, Any] = {
         ),
         "ForSequenceClassification": _as_classes("score"),
     },
-    "own": _DENSE,
+    "own": DENSE,
     "weights_layout": OUT_IN,
 }
 
@@ -1103,7 +1103,7 @@ _SINCE_LLAMA = (
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
         heads=_GPT_HEADS,
         asks={"apply_residual_connection_post_layernorm": (False,)},
-        own=_DENSE,
+        own=DENSE,
         fused=lambda config, layer: (a_count("n_head", "num_attention_heads")(config, 0), "QKV"),
     ),
     Family(
@@ -1397,7 +1397,7 @@ _PARALLEL = (
             **_GPT_HEADS,
             "ForCausalLM": Head({"W_out": ("embed_out.weight", "lm_head.weight")}, is_tied=True),
         },
-        own=_DENSE,
+        own=DENSE,
         fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
     ),
     Family("GPT-J", ("gptj",), **_GPT_J),
@@ -1424,7 +1424,7 @@ _PARALLEL = (
         heads=_GPT_HEADS,
         asks={"alibi": (False,)},
         own={
-            **_DENSE,
+            **DENSE,
             "ln_attn.weight": "gamma_1",
             "ln_attn.bias": "beta_1",
             "ln_mlp.weight": "gamma_2",
@@ -1452,7 +1452,7 @@ _PARALLEL = (
             ),
         },
         own={
-            **_DENSE,
+            **DENSE,
             **{
                 f"{each.lower()}_layernorm.{last}": f"{field}_{each}"
                 for each in "QK"

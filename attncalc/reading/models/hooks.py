@@ -11,6 +11,7 @@ from typing import NamedTuple
 from attncalc.problem.fields import own_name
 from attncalc.problem.step import Step
 from attncalc.reading.answers.npz_file import STATES
+from attncalc.reading.models.families import DENSE
 from attncalc.reading.models.layer import FUSED
 from attncalc.reading.models.names import renamed
 from attncalc.reading.naming.keys import name_of_key
@@ -83,6 +84,8 @@ _CROSS = (
 )
 _WHOLE = {**dict.fromkeys(("attn", "self_attn"), ("W_DKV", "W_Q")), "mlp": ("W_1",)}
 """Modules whose input is that of these weights: of the first that are there."""
+_LISTS = ("layers", "layer", "h", "blocks", "block")
+"""Modules that hold layers by their numbers."""
 _EXPERTS = "experts"
 """The module of experts, each of which reads only some of the tokens."""
 _PARTS = re.compile(r"[^.\[\]/()'\" ]+")
@@ -126,7 +129,10 @@ class Names:
         own: Mapping[str, str],
         later: Mapping[str, Sequence[str]],
     ) -> None:
-        self._steps, self._own, self._later = steps, own, later
+        self._steps, self._later = steps, later
+        self._own, self._stated = {**DENSE, **own}, own
+        is_scaled = "lambda_1" in own.values()  # by a layer scale, after its module
+        self._scaled = ("O", "F_2") if is_scaled else ()
         self._has_layers = any(name[0].isdigit() for name in steps)
 
     def meant(self, name: str) -> Meant:
@@ -148,8 +154,9 @@ class Names:
         meant = self._by_name(parts, is_input=bool(is_input), where=where)
         if not meant.parts and len(numbers) == 1 and parts[-1].isdecimal():
             own = ("X", "X_P") if is_input else ("Y",)
-            meant = Meant(tuple(self._found(own, where)), is_sure=True)
-        return meant._replace(layer=layer)
+            meant = Meant(tuple(self._found(own, where)), is_sure=parts[-2] in _LISTS)
+        is_later = any(own_name(each[0]) in self._scaled for each in meant.parts)
+        return meant._replace(layer=layer, is_sure=meant.is_sure and not is_later)
 
     def _by_name(self, parts: Sequence[str], *, is_input: bool, where: "_Where") -> Meant:
         """Return the meaning of the longest known end of a name."""
@@ -163,8 +170,7 @@ class Names:
             for table, is_sure in ((_UNSURE, False), (_STEPS, True)):
                 key = f"{end}.input" if is_input else end
                 if key in table:
-                    of_shared = table[key] == ("G",) and any("shared" in each for each in parts)
-                    steps = ("G_s",) if of_shared else table[key]
+                    steps = self._of_activation(parts) if table[key] == ("G",) else table[key]
                     return Meant(tuple(self._found(steps, where)), is_sure)
             meaning = renamed(f"{end}.weight", self._own)
             if meaning is not None and not meaning.prefix:
@@ -174,6 +180,13 @@ class Names:
             return Meant()
         own = (said.matrix, *self._later.get(said.matrix, ()))
         return Meant(tuple(self._found(own, where)), is_sure=True)
+
+    def _of_activation(self, parts: Sequence[str]) -> tuple[str, ...]:
+        """Return the step of an activation; none for a module before a gate multiplies it."""
+        own = "G_s" if any("shared" in each for each in parts) else "G"
+        step = next((each for name, each in self._steps.items() if own_name(name) == own), None)
+        is_before_gate = parts[-1].startswith("act") and step is not None and len(step.inputs) > 1
+        return () if is_before_gate else (own,)
 
     def _by_weight(self, end: str, where: "_Where", *, is_input: bool) -> Meant:
         """Return the meaning of a module by that of its weight; tables of biases give no step."""
@@ -200,7 +213,7 @@ class Names:
     def _adds_later(self, fields: Sequence[str], end: str) -> bool:
         """Return whether the bias of a weight is no part of its module: what it gives lacks it."""
         biases = {field.replace("W_", "b_") for field in fields}
-        names = [name for name, field in self._own.items() if field in biases]
+        names = [name for name, field in self._stated.items() if field in biases]
         return bool(names) and f"{end}.bias" not in names
 
     def _found(self, steps: Sequence[str], where: "_Where") -> Iterator[tuple[str, ...]]:
