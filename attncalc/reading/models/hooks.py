@@ -124,10 +124,7 @@ class Names:
     """
 
     def __init__(
-        self,
-        steps: Mapping[str, Step],
-        own: Mapping[str, str],
-        later: Mapping[str, Sequence[str]],
+        self, steps: Mapping[str, Step], own: Mapping[str, str], later: Mapping[str, Sequence[str]]
     ) -> None:
         self._steps, self._later = steps, later
         self._own, self._stated = {**DENSE, **own}, own

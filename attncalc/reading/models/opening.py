@@ -25,12 +25,7 @@ from attncalc.reading.models.described import FILE as DESCRIBED
 from attncalc.reading.models.described import check_read, check_stated, read_family
 from attncalc.reading.models.families import families_of
 from attncalc.reading.models.family import CLASSES, POOLED, SPAN, Family, Head, check_config
-from attncalc.reading.models.folder import (
-    Config,
-    Weights,
-    open_folder,
-    read_generation_config,
-)
+from attncalc.reading.models.folder import Config, Weights, open_folder, read_generation_config
 from attncalc.reading.models.frames import convolved, weighted
 from attncalc.reading.models.gguf import ENDING as GGUF
 from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
