@@ -3,7 +3,7 @@
 Names and keys are those of the `transformers` library, whose classes define them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -129,8 +129,21 @@ _LLAMA_NAMES: dict[str, Any] = {
     "ends": {"gamma_out": "norm.weight"},
     "remarks": remarks_on_share,
 }
-_LLAMA_IN_PART: dict[str, Any] = {**_LLAMA_NAMES, "remarks": lambda config: ()}
+_NO_REMARKS: Callable[[Config], Sequence[str]] = lambda config: ()  # noqa: E731 - a value in rows
+_LLAMA_IN_PART: dict[str, Any] = {**_LLAMA_NAMES, "remarks": _NO_REMARKS}
 """Those of families that read how many columns of a head rope turns."""
+
+
+def _like_llama(
+    title: str,
+    *types: str,
+    fixed: Mapping[str, Any] = MappingProxyType({}),
+    said: Mapping[str, Said] = MappingProxyType({}),
+    **own: Any,
+) -> Family:
+    """Return the row of a family with the names, heads and settings of Llama, and its own."""
+    settings = {"fixed": {**_LLAMA_FIXED, **fixed}, "said": {**_LLAMA_SAID, **said}}
+    return Family(title, types, **{"heads": _llama_heads(), **_LLAMA_NAMES, **settings, **own})
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
@@ -993,15 +1006,13 @@ _SINCE_LLAMA = (
         types=("olmo3",),
         said={**_LLAMA_SAID, "window": a_window_but_in_every(4)},
     ),
-    Family(
+    _like_llama(
         "EXAONE 4",
-        ("exaone4",),
+        "exaone4",
         biases=_biased(""),
-        fixed={**_LLAMA_FIXED, "norm": "output", "qk_norm": "rms"},
-        said={**_LLAMA_SAID, "window": _exaone_window, "positions": _exaone_positions},
-        heads=_llama_heads(),
+        fixed={"norm": "output", "qk_norm": "rms"},
+        said={"window": _exaone_window, "positions": _exaone_positions},
         own=_OF_OUTPUTS,
-        **_LLAMA_NAMES,
     ),
     Family(
         "Nemotron",
@@ -1180,15 +1191,8 @@ _WITH_EXPERTS = (
         },
         **_DEEPSEEK,
     ),
-    Family(
-        "Mixtral",
-        ("mixtral",),
-        biases=_biased(""),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, **_ROUTED, "window": a_window},
-        heads=_llama_heads(),
-        own=_MIXTRAL,
-        **_LLAMA_NAMES,
+    _like_llama(
+        "Mixtral", "mixtral", biases=_biased(""), said={**_ROUTED, "window": a_window}, own=_MIXTRAL
     ),
     Family(
         "Qwen2-MoE",
@@ -1525,49 +1529,22 @@ FAMILIES = (
         },
         asks={"add_cross_attention": (False,)},
     ),
-    Family(
-        "Llama",
-        ("llama",),
-        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
-        fixed=_LLAMA_FIXED,
-        said=_LLAMA_SAID,
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
-    ),
-    Family(
-        "Mistral",
-        ("mistral", "ministral"),
-        biases=_biased(""),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "window": a_window},
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
-    ),
-    Family(
-        "Qwen2",
-        ("qwen2",),
-        biases=_biased("QKV"),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "window": a_window},
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
-    ),
-    Family(
+    _like_llama("Llama", "llama", biases=_biased("", attention_bias="QKVO", mlp_bias="123")),
+    _like_llama("Mistral", "mistral", "ministral", biases=_biased(""), said={"window": a_window}),
+    _like_llama("Qwen2", "qwen2", biases=_biased("QKV"), said={"window": a_window}),
+    _like_llama(
         "Qwen3",
-        ("qwen3",),
+        "qwen3",
         biases=_biased("", attention_bias="QKVO"),
-        fixed={**_LLAMA_FIXED, "qk_norm": "rms"},
-        said={**_LLAMA_SAID, "window": a_window},
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
+        fixed={"qk_norm": "rms"},
+        said={"window": a_window},
     ),
-    Family(
+    _like_llama(
         "Gemma 2",
-        ("gemma2",),
+        "gemma2",
         biases=_biased("", attention_bias="QKVO"),
-        fixed={**_LLAMA_FIXED, "norm": "around"},
+        fixed={"norm": "around"},
         said={
-            **_LLAMA_SAID,
             "activation": an_activation("hidden_activation", "hidden_act"),
             "scale": one_over_root("query_pre_attn_scalar"),
             "softcap": a_number_or_none("attn_logit_softcapping"),
@@ -1577,27 +1554,22 @@ FAMILIES = (
         factor=root_of_width("hidden_size"),
         gain_above=1,
         asks={"use_bidirectional_attention": (None, False)},
-        **_LLAMA_NAMES,
     ),
-    Family(
+    _like_llama(
         "Gemma",
-        ("gemma",),
+        "gemma",
         biases=_biased("", attention_bias="QKVO"),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "activation": an_activation("hidden_activation", "hidden_act")},
-        heads=_llama_heads(),
+        said={"activation": an_activation("hidden_activation", "hidden_act")},
         factor=root_of_width("hidden_size"),
         gain_above=1,
         asks={"use_bidirectional_attention": (None, False)},
-        **_LLAMA_NAMES,
     ),
-    Family(
+    _like_llama(
         "Gemma 3",
-        ("gemma3_text",),
+        "gemma3_text",
         biases=_biased("", attention_bias="QKVO"),
-        fixed={**_LLAMA_FIXED, "norm": "around", "qk_norm": "rms"},
+        fixed={"norm": "around", "qk_norm": "rms"},
         said={
-            **_LLAMA_SAID,
             "activation": an_activation("hidden_activation", "hidden_act"),
             "scale": one_over_root("query_pre_attn_scalar"),
             "window": a_window_but_in_every(6),
@@ -1609,25 +1581,19 @@ FAMILIES = (
             "use_bidirectional_attention": (None, False),
             "attn_logit_softcapping": (None,),  # which the package ignores
         },
-        **_LLAMA_NAMES,
     ),
-    Family(
+    _like_llama(
         "SmolLM3",
-        ("smollm3",),
+        "smollm3",
         biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "window": a_window, "positions": _rope_in_some_layers},
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
+        said={"window": a_window, "positions": _rope_in_some_layers},
     ),
-    Family(
+    _like_llama(
         "Phi-3",
-        ("phi3",),
+        "phi3",
         biases=_biased(""),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "window": a_window, "rope_dims": a_share()},
-        heads=_llama_heads(),
-        **_LLAMA_IN_PART,
+        said={"window": a_window, "rope_dims": a_share()},
+        remarks=_NO_REMARKS,
     ),
     Family(
         "Granite",
@@ -1661,37 +1627,32 @@ FAMILIES = (
         **{**_LLAMA_NAMES, "ends": _at(_NORM, out="norm"), "is_gated": lambda config, layer: False},
         weights_layout=OUT_IN,
     ),
-    Family(
+    _like_llama(
         "GLM",
-        ("glm",),
+        "glm",
         biases=_biased("", attention_bias="QKV"),
-        fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved"},
-        said={**_LLAMA_SAID, "rope_dims": a_share()},
-        heads=_llama_heads(),
-        **_LLAMA_IN_PART,
+        fixed={"rope_pairing": "interleaved"},
+        said={"rope_dims": a_share()},
+        remarks=_NO_REMARKS,
     ),
-    Family(
+    _like_llama(
         "GLM-4",
-        ("glm4",),
+        "glm4",
         biases=_biased("", attention_bias="QKV"),
-        fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved", "norm": "around"},
-        said={**_LLAMA_SAID, "rope_dims": a_share()},
-        heads=_llama_heads(),
+        fixed={"rope_pairing": "interleaved", "norm": "around"},
+        said={"rope_dims": a_share()},
         own={
             "post_self_attn_layernorm.weight": "gamma_2",
             "post_attention_layernorm.weight": "gamma_3",
             "post_mlp_layernorm.weight": "gamma_4",
         },
-        **_LLAMA_IN_PART,
+        remarks=_NO_REMARKS,
     ),
-    Family(
+    _like_llama(
         "ERNIE 4.5",
-        ("ernie4_5",),
+        "ernie4_5",
         biases=_biased("", use_bias="QKVO123"),
-        fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved"},
-        said=_LLAMA_SAID,
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
+        fixed={"rope_pairing": "interleaved"},
     ),
     Family(
         "OPT",

@@ -340,6 +340,8 @@ class Model:
         parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
         if faults:
             raise InputError(in_place(str(self.folder), faults))
+        for each in (fields, *parts.values()):
+            self._check_biases(each, number)
         self._scale(fields)
         for name in self.family.shared:
             side, _, own = name.rpartition(".")
@@ -357,6 +359,16 @@ class Model:
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**_with_more({**settings, "weights_layout": OUT_IN, **owned}), **inner}
+
+    def _check_biases(self, fields: Fields, number: int) -> None:
+        """Refuse biases that a layer of this config does not have: transformers ignores them."""
+        said = self.family.biases(self.config, number)
+        own = [n for n in "QKVO123" if f"b_{n}" in fields and fields[f"W_{n}"].ndim == 2]
+        if denied := [f"b_{n}" for n in own if n not in said]:
+            raise InputError(
+                f"{self.config.place}: by it, the projections of layer {number} have no "
+                f"{', '.join(denied)}, and the files have: correct the config, or leave these out"
+            )
 
     def check_number(self, number: int) -> None:
         """Refuse the number of a layer that does not exist."""
@@ -473,6 +485,7 @@ class Model:
         named = {
             field: next(filter(None, (self._stored(n.replace("{}", self.root)) for n in names)), "")
             for field, names in head.tensors.items()
+            if self.config.get(head.optional.get(field, ""), True)
         }
         if head.is_tied and not named["W_out"] and self.is_tied:
             named["W_out"] = self.root + self.family.tokens
