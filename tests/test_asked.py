@@ -21,7 +21,7 @@ from attncalc.reading.answers.answer import Answer, Unread, matrix_of_floats
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.verdict import verdict
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 PROBLEM = str(BUNDLED / "self.json")
 ANSWERS = str(BUNDLED / "answers")

@@ -499,6 +499,7 @@ def test_a_new_architecture_by_equations_has_the_numbers_of_numpy(tmp_path: Path
         assert step.candidates[0].logit == pytest.approx(logits[-1].max(), abs=1e-12)
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize(
     ("command", "shows"),
     [

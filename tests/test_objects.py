@@ -86,7 +86,7 @@ def test_models_and_state_dicts_are_opened_without_a_folder() -> None:
         assert np.abs(found - expected).max() < 1e-4
     with pytest.raises(InputError, match="needs its config"):
         open_model(model.state_dict(), tokens=ids)
-    with pytest.raises(InputError, match="is no model"):
+    with pytest.raises(InputError, match="is not a model"):
         open_model(7, tokens=ids)
 
 
@@ -169,7 +169,7 @@ def test_parts_that_do_not_tell_all_are_refused(name: str, said: dict[str, Any],
 
 def test_what_is_no_module_and_no_tokens_is_said() -> None:
     for other in ("hello", torch.nn.MultiheadAttention):
-        with pytest.raises(InputError, match="no module of PyTorch"):
+        with pytest.raises(InputError, match="not a PyTorch module"):
             from_module(other, np.eye(8))
     with pytest.raises(InputError, match="X is None"):
         from_module(torch.nn.MultiheadAttention(8, 2), None)

@@ -179,11 +179,11 @@ def test_a_layer_within_a_model_is_traced_by_its_path() -> None:
 @pytest.mark.parametrize(
     ("model", "inputs", "said", "problem"),
     [
-        (lambda: 7, X, {}, "int is no model of PyTorch"),
+        (lambda: 7, X, {}, "int is not a PyTorch model"),
         (lambda: torch.nn.Linear(8, 2), X, {}, "Linear is not one of the modules read"),
         (lambda: Gpt2(), X[..., :7], {}, "Gpt2 cannot be run on these inputs: RuntimeError"),
-        (lambda: Llama(width=8), X, {}, "where it normalizes: pass norm='pre'"),
-        (lambda: Llama(width=8), X, {"norm": "pre"}, "its activation: pass activation="),
+        (lambda: Llama(width=8), X, {}, "normalization is unknown: pass norm='pre'"),
+        (lambda: Llama(width=8), X, {"norm": "pre"}, "its activation is unknown: pass activation="),
     ],
 )
 def test_what_cannot_be_traced_is_refused(

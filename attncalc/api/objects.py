@@ -58,7 +58,7 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
     """
     module = unwrapped(module)
     if isinstance(module, type) or not hasattr(module, "named_parameters"):
-        raise InputError(f"{str(module)[:60]} is no module of PyTorch: pass one, with its weights")
+        raise InputError(f"{str(module)[:60]} is not a PyTorch module: pass one, with its weights")
     check_tensors(module.state_dict())
     kind = type(module).__name__
     if kind not in MODULES:
@@ -148,7 +148,7 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
             _write_tensors(folder / "model.safetensors", model)
         else:
             raise InputError(
-                f"{type(model).__name__} is no model: pass a folder, a model with "
+                f"{type(model).__name__} is not a model: pass a folder, a model with "
                 "save_pretrained, or a state dict with its config"
             )
         try:

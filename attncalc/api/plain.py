@@ -70,7 +70,7 @@ def plain_problem(
 
     module: the module: its parameters have names such as q_proj, c_attn, qkv, query or w_q.
     tokens: the fields of its tokens.
-    conventions: fields of `Problem`, which its code may not say: causal, norm, activation,
+    conventions: fields of `Problem`, which its code may not state: causal, norm, activation,
         positions.
     """
     kind = type(module).__name__
@@ -166,9 +166,7 @@ def _heads(
     if asking is None and width and "W_O" in found:
         asking = max(arrays[found["W_O"][0]].shape) // width
     if asking is None:
-        raise InputError(
-            f"nothing in {type(module).__name__} says how many heads it has: pass heads="
-        )
+        raise InputError(f"{type(module).__name__} does not state its number of heads: pass heads=")
     return Heads(int(asking), _attribute(module, _KEY_HEADS))
 
 
@@ -200,7 +198,9 @@ def _settings(
     said["causal"] = False
     if "norm" not in conventions:
         if has_gains:
-            raise InputError("nothing says where it normalizes: pass norm='pre' or norm='post'")
+            raise InputError(
+                "its order of normalization is unknown: pass norm='pre' or norm='post'"
+            )
         said["norm"] = "none"
     if has_gains:
         said |= _normalization(module)
@@ -233,4 +233,4 @@ def _activation(module: Any) -> str:
             return "gelu-tanh" if is_by_tanh else "gelu"
         if name in ("relu", "silu", "siluactivation"):
             return name.removesuffix("activation")
-    raise InputError("nothing says its activation: pass activation='gelu', 'relu' or 'silu'")
+    raise InputError("its activation is unknown: pass activation='gelu', 'relu' or 'silu'")

@@ -97,8 +97,8 @@ def _check_choice(placed: Placed, count: int) -> None:
     if count < 2 or (fields.top_k or 0) > count:
         raise placed.fault(
             InputError,
-            f"{count} experts, and top_k {fields.top_k or count}: there are at least 2 experts, of "
-            "which as many as that are chosen",
+            f"{count} experts, and top_k {fields.top_k or count}: at least 2 experts are "
+            "required, and top_k must not exceed their number",
         )
     if count % fields.router_groups or fields.top_groups > fields.router_groups:
         raise placed.fault(

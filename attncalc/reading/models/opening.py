@@ -505,7 +505,7 @@ class Model:
         places = self._places(head)
         if not places:
             raise InputError(
-                f"{self.folder}: its architecture is {self.architecture}, and it holds no "
+                f"{self.folder}: its architecture is {self.architecture}, and it has no "
                 f"{quoted(next(iter(head.tensors.values()))[0])}"
             )
         arrays = {name: self._tensor(place) for name, place in places.items()}
@@ -684,8 +684,8 @@ class Model:
                 )
         if width % heads:
             raise InputError(
-                f"{self.config.place}: {heads} heads, and the queries are {width} wide: that is no "
-                "whole number for each"
+                f"{self.config.place}: {heads} heads, and queries of width {width}: {width} is not "
+                f"divisible by {heads}"
             )
         return int(width // heads)
 
