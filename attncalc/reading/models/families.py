@@ -1160,7 +1160,7 @@ _DEEPSEEK_SAID = {
     "scale": _latent_scale,
 }
 _DEEPSEEK: dict[str, Any] = {
-    "biases": _biased("", mlp_bias="123"),
+    "biases": _biased("", attention_bias="O", mlp_bias="123"),
     "heads": _llama_heads(),
     "asks": {"moe_layer_freq": (1,)},
     "own": _LATENT,
