@@ -555,7 +555,7 @@ BAD: list[Any] = [
     *(["S[i,j] = "], ["S[i,j] = 1/0"], "S[i,j] = boom[i,j]", ["A[i,j] = A[i,j]"], {"heads": None}),
     functools.reduce(lambda inner, _: [inner], range(5000), "x"),
 ]
-OTHER_KEYS = ("like", "offset", "factor", "part_factor", "key_heads", "fused", "shared", "sides",
+OTHER_KEYS = ("like", "offset", "factor", "key_heads", "fused", "shared", "sides",
               "widens", "asks", "decoder", "begins", "ignored", "heads", "\x1b[2J")  # fmt: skip
 
 

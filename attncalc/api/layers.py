@@ -98,11 +98,7 @@ class Layers(Displayed):
     """
 
     def __init__(
-        self,
-        opened: Opened,
-        only: str | Iterable[str] | None,
-        said: Fields,
-        told: Told = None,
+        self, opened: Opened, only: str | Iterable[str] | None, said: Fields, told: Told = None
     ) -> None:
         self._opened, self._said, self._told = opened, said, told
         names = only.split(",") if isinstance(only, str) else only

@@ -106,6 +106,13 @@ def _check_choice(placed: Placed, count: int) -> None:
             f"{count} experts, router_groups {fields.router_groups}, top_groups "
             f"{fields.top_groups}: groups have one size, and top_groups is at most their number",
         )
+    may = count // fields.router_groups * fields.top_groups
+    if fields.router_groups > 1 and (fields.top_k or may) > may:
+        raise placed.fault(
+            InputError,
+            f"top_k is {fields.top_k}, and {may} experts are in the chosen groups (top_groups: "
+            f"{fields.top_groups} of {fields.router_groups})",
+        )
 
 
 def _check_experts(placed: Placed, tokens: Stream) -> None:

@@ -177,8 +177,8 @@ class Problem(Outer):
     parallel
         `"none"`, or `"shared"` or `"own"`: the attention and the feed-forward part read the same
         tokens, with one normalization for both or one for each, and one sum adds their outputs.
-    residual
-        Whether the input of a part is added to its output.
+    residual, residual_scale
+        Whether the input of a part is added to its output, and the factor of that output.
     gamma_1, beta_1, gamma_2, beta_2, gamma_3, beta_3, gamma_4, beta_4, gamma_out, beta_out
         Gain and bias of each normalization, (d,), and of one more after all layers.
     normalization, eps, eps_place, ddof
