@@ -497,7 +497,6 @@ class _Names:
             return Paired(student, UNSAID, place, why)
         return Paired(student, named.pop(), place, how)
 
-
     def _problems_in(self, said: Sequence[Sequence[str]]) -> set[int]:
         """Return the problems that any of these words name."""
         return {

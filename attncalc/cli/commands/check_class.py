@@ -125,13 +125,17 @@ def check_class(flags: Mapping[str, Any]) -> int:
     if book is not None:
         lines = partial(_gradebook, book, entries, given, shown)
     tables = [output(table, lines())] if wants_table else []
-    deliver(*(_overview(entries, given, each) for each in overview), *tables)
+    language = samples[0].problem.language
+    at_a_glance = partial(overview_of, entries, given.place.resolve().name, language)
+    deliver(*(_overview(at_a_glance(), each) for each in overview), *tables)
     if not wants_table and (book or (page.place is None and flags["format"] == "csv")):
         deliver(output(STDOUT, lines()))
         return _ends(entries, strays)
     if (page.place is not None and table != STDOUT) or not wants_table:
         several = len(given.problems) > 1
-        document = class_rows.class_document(entries, strays, shown.in_words, several=several)
+        document = class_rows.class_document(
+            entries, strays, shown.in_words, several=several, language=language
+        )
         deliver(output(STDOUT, tables_of(document, STDOUT)))
     return _ends(entries, strays)
 
@@ -174,8 +178,7 @@ def _target_of_overview(out: str | None) -> list[Target]:
     return [] if out is None else [target]
 
 
-def _overview(entries: Sequence[ClassRow], given: ClassSet, target: Target) -> Output:
-    document = overview_of(entries, given.place.resolve().name)
+def _overview(document: Document, target: Target) -> Output:
     is_html = target.place is not None and target.place.suffix in (".html", ".htm")
     return output(target, write_html(document) if is_html else write_markdown(document))
 
@@ -343,7 +346,7 @@ def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[
     marked = NOTHING if answer is None else _attempt(key, answer.place, rules, way.hides)
     row = outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
-        return row, not_marked(name, marked.error)
+        return row, not_marked(name, marked.error, problem.language)
     return row, page_of(marked, way.shown)
 
 
