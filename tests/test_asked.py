@@ -431,8 +431,8 @@ def test_a_mistake_that_does_not_count_is_named_where_counted_steps_follow_from_
     masked = np.where(np.tril(np.ones_like(S)) > 0, S, -np.inf)  # the scale is forgotten
     A = np.exp(masked - masked.max(1, keepdims=True))
     A /= A.sum(1, keepdims=True)
-    O = A @ np.asarray(right.shown("V"), float)
-    own = {"S": S, "S_masked": masked, "A": A.round(2), "O": O.round(2)}
+    outputs = A @ np.asarray(right.shown("V"), float)
+    own = {"S": S, "S_masked": masked, "A": A.round(2), "O": outputs.round(2)}
     marking = marked(Answer("a", {n: matrix_of_floats(m) for n, m in own.items()}), problem)
     said = " ".join(verdict(marking))
     assert score(marking).earned == 3

@@ -50,7 +50,7 @@ from attncalc.writing.reports.class_rows import (
     not_marked,
     outcome,
 )
-from attncalc.writing.reports.gradebook import filled, gradebook, totals_of
+from attncalc.writing.reports.gradebook import column_of, filled, gradebook, totals_of
 from attncalc.writing.reports.many import Marked, Shown, page_of
 from attncalc.writing.reports.overview import overview as overview_of
 
@@ -166,6 +166,11 @@ def _gradebook(
     absent = [each.student[0] for n, each in enumerate(totals) if n not in book.students]
     if absent:
         note(f"not in the gradebook: {of_each(absent)}")
+    if column_of(book.rows[0], title) == len(book.rows[0]):
+        note(
+            f'the total is in a new column, "{title}": a set in a folder that is named as an '
+            "assignment fills its column"
+        )
     whose = [None if place is None else totals[place] for place in book.students]
     return filled(book.rows, whose, title, shown.in_cell)
 

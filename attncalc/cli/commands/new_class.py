@@ -1,7 +1,7 @@
 """`attncalc new --class`: a set of problems for a class, each student their own."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
