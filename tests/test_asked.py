@@ -433,3 +433,23 @@ def test_pages_of_equal_names_have_numbers() -> None:
     places = ["a/ann.md", "b/ann.md", "b/Ann.md", "bob.md", "standard input"]
     names = list(pages([Marked(place, None, "no") for place in places]))
     assert names == ["ann.md", "ann.md-2", "Ann.md-3", "bob", "standard input"]
+
+
+def test_a_mistake_that_does_not_count_is_named_where_counted_steps_follow_from_it() -> None:
+    """Points may stay by the rule of follow-on, but it is not said that nothing is wrong."""
+    problem = read_problem(PROBLEM, causal=True, scale="sqrt_dk", asked="S,A,O")
+    right = solve(problem)
+    S = np.asarray(right.shown("S"), float)
+    masked = np.where(np.tril(np.ones_like(S)) > 0, S, -np.inf)  # the scale is forgotten
+    A = np.exp(masked - masked.max(1, keepdims=True))
+    A /= A.sum(1, keepdims=True)
+    outputs = A @ np.asarray(right.shown("V"), float)
+    own = {"S": S, "S_masked": masked, "A": A.round(2), "O": outputs.round(2)}
+    marking = marked(Answer("a", {n: matrix_of_floats(m) for n, m in own.items()}), problem)
+    said = " ".join(verdict(marking))
+    assert score(marking).earned == 3
+    assert "No mistakes" not in said
+    assert "The first mistake is in S_masked" in said
+    assert "the scores are not scaled" in said
+    assert "Not counted because it is not required: S_masked." in said
+    assert not marking.is_right

@@ -265,3 +265,69 @@ def test_gradescope_has_first_and_last_names(name: str, first: str, last: str) -
     one = Totals((name, "7", "", ""), ("1",), (Fraction(5),), (Fraction(7),), (True,), False)
     (row,) = table("\n".join(gradebook("gradescope", [one], "set", lambda each, **_: str(each))))
     assert (row["First Name"], row["Last Name"]) == (first, last)
+
+
+TWO = SPEC | {"problems": [{"name": "1", "tokens": 3}, {"name": "2", "tokens": 3}]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["70_problem2.json", "Ada Lovelace hw2.json", "70/2/mine.json"])
+def test_the_number_of_a_problem_may_be_part_of_a_word(
+    name: str, attncalc: Command, tmp_path: Path
+) -> None:
+    (student, *_) = made(attncalc, tmp_path, spec=TWO)
+    hand_in(tmp_path, {**student, "problems": student["problems"][1:]}, name)
+    rows = marks(attncalc, tmp_path)
+    assert [row["answer"] for row in rows[:2]] == ["", f"answers/{name}"]
+
+
+@pytest.mark.slow
+def test_who_handed_in_nothing_is_listed_once(attncalc: Command, tmp_path: Path) -> None:
+    students = made(attncalc, tmp_path, spec=TWO)
+    for student in students[:2]:
+        hand_in(tmp_path, student, f"{student['folder']} 1.json")
+    printed = attncalc("check", "set", "answers").out
+    assert "no answer (problem 1): Carl Gauß, 李 善蘭, Emmy Noether, Ada Byron" in printed
+    assert printed.count("Emmy Noether") == 2  # of each problem, once
+
+
+@pytest.mark.slow
+def test_the_table_and_the_overview_of_a_class_in_german(attncalc: Command, tmp_path: Path) -> None:
+    from test_languages import english
+
+    problems = [each | {"language": "de"} for each in TWO["problems"]]
+    students = made(attncalc, tmp_path, spec=TWO | {"problems": problems})
+    for number, student in enumerate(students[:4]):
+        wrong = wrong_scale(tmp_path, student) if number else {"Q": [[9, 9], [9, 9], [9, 9]]}
+        hand_in(tmp_path, student, f"{student['folder']}_LATE_1_2_{1} .json", **wrong)
+    printed = attncalc("check", "set", "answers", "--overview", "o.md", "-o", "marked").out
+    shown = (tmp_path / "o.md").read_text("utf-8")
+    assert "die Scores sind nicht skaliert" in shown
+    codes = re.compile(r"scale-none|connections|set|[A-Z]: [a-z-]+|`.*?`")
+    assert not english(codes.sub("", printed + shown))
+    page = next((tmp_path / "marked").glob("Carl*")).read_text("utf-8")
+    assert "Aufgabe 2: nicht bewertet" in page
+    assert "keine Antwort" in page
+
+
+@pytest.mark.slow
+def test_a_set_as_pdf_needs_no_latex(attncalc: Command, tmp_path: Path) -> None:
+    two = "\n".join(ROSTER.splitlines()[:3])
+    made(attncalc, tmp_path, two, SPEC | {"formats": ["pdf"]})
+    for name in ("Ada-Lovelace/worksheet.pdf", "keys/Ada-Lovelace/key.pdf", "worksheets.pdf"):
+        assert (tmp_path / "set" / name).read_bytes().startswith(b"%PDF-")
+
+
+@pytest.mark.slow
+def test_a_note_says_that_a_large_problem_may_show_other_digits(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "roster.csv").write_text("name\nAda\n")
+    spec = {"problems": [{"name": "1", "tokens": 5}]}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    assert "problem 1: it has too many scores to look for versions that show the same" in run.err
+    spec["problems"][0]["formats"] = "pdf"
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set2")
+    assert 'problem "1": formats is for the whole set: {"problems": [...], "formats"' in run.err

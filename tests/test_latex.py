@@ -228,7 +228,7 @@ def test_a_marking_and_a_class_compile(attncalc: Command, tmp_path: Path) -> Non
         )
         assert run.code == 1
         text = (tmp_path / "body.tex").read_text(encoding="utf-8")
-        assert r"\textbf{Score: " in text
+        assert r"\textbf{Score: 6.0 of 7 (86 \%)}" in text or "6.89 of 7" in text
         assert complaints(tmp_path, HOST) == []
 
 

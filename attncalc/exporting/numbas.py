@@ -7,6 +7,7 @@ so that the script can name the cause of a wrong step.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from attncalc.exporting.worksheet import (
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules, Status
 from attncalc.problem.fields import LINES
-from attncalc.solving.solution import Solution
+from attncalc.solving.solution import Solution, solve
 from attncalc.writing.document import Grid
 from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.live.data import language_data, live_data
@@ -90,14 +91,16 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
     for key, course in versions:
         _refuse_what_numbas_cannot_hold(key.solution, course)
     (key, course), *_ = versions
+    shown = _alike([each.solution for each, _ in versions])
+    solution = shown[0]
     gaps: list[Grid | Line] = []
 
     def asks(asked: Grid | Line) -> str:
         gaps.append(asked)
         return f"[[{len(gaps) - 1}]]"
 
-    prompt = questions(key.solution, course, lambda grid: f"<p>{asks(grid)}</p>", asks)
-    refuse_other_steps(_asked(k.solution, c) for k, c in versions)
+    prompt = questions(solution, course, lambda grid: f"<p>{asks(grid)}</p>", asks)
+    refuse_other_steps(_asked(one, c) for one, (_, c) in zip(shown, versions, strict=True))
     last = len(versions) - 1
     return {
         "name": title_of(key.problem),
@@ -118,10 +121,17 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
                 "type": "gapfill",
                 "prompt": prompt,
                 "sortAnswers": False,
-                "gaps": [_gap(key.solution, course, each, at) for at, each in enumerate(gaps)],
+                "gaps": [_gap(solution, course, each, at) for at, each in enumerate(gaps)],
             }
         ],
     }
+
+
+def _alike(solutions: Sequence[Solution]) -> Sequence[Solution]:
+    """Return the versions as the question shows them: without names of tokens, if these differ."""
+    if len({repr(each.problem.labels) for each in solutions}) == 1:
+        return solutions
+    return [solve(replace(each.problem, labels=None)) for each in solutions]
 
 
 def _refuse_what_numbas_cannot_hold(solution: Solution, course: Course) -> None:

@@ -57,13 +57,15 @@ def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
         steps = CompareWalk(key, answer, rules, key.slack).marks()
     else:
         steps, style = marks_of_digits(key, answer, rules)
-    steps = tuple(
+    counted = tuple(
         each for each in steps if each.step.name in asked and each.step.name not in passed
     )
+    read = {name for each in counted if each.written for name in key.before[each.step.name]}
+    grounds = tuple(each for each in steps if each.step.name in read - {*asked})
     known = (*key.steps, *key.problem.names)
     not_asked = tuple(name for name in answer.matrices if name not in known)
-    lines = _lines(key, answer, steps, rules, said)
-    return kind(key, answer, steps, rules, style, not_asked, lines, passed)
+    lines = _lines(key, answer, counted, rules, said)
+    return kind(key, answer, counted, rules, style, not_asked, lines, passed, grounds)
 
 
 def _refuse_too_many_entries(key: Key, answer: Answer) -> None:

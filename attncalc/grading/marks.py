@@ -125,6 +125,7 @@ class Marking:
     not_asked: names of matrices that are not steps of this problem.
     lines: the lines of the map, if they are asked for.
     passed: the left-out steps, each with the written later step that follows from it.
+    grounds: written steps that do not count, and that counted ones are computed from.
     """
 
     key: "Key"
@@ -135,6 +136,7 @@ class Marking:
     not_asked: tuple[str, ...] = ()
     lines: "tuple[LineMark, ...]" = ()
     passed: Mapping[str, str] = field(default_factory=dict)
+    grounds: tuple[StepMarks, ...] = ()
 
     @property
     def is_right(self) -> bool:
@@ -180,9 +182,16 @@ class Marking:
         return tuple(name for name in (*steps, *drawn) if name not in asked)
 
     @cached_property
+    def judged(self) -> tuple[StepMarks, ...]:
+        """The counted steps and their grounds, in the order of the plan."""
+        places = list(self.key.steps)
+        both = (*self.steps, *self.grounds)
+        return tuple(sorted(both, key=lambda each: places.index(each.step.name)))
+
+    @cached_property
     def first_wrong(self) -> Wrong | None:
         """The first wrong entry, in the order of the steps, row by row."""
-        for marks in self.steps:
+        for marks in self.judged:
             if marks.count(Status.WRONG_SHAPE):
                 return Wrong(marks, None)
             for place in marks.places(Status.WRONG):

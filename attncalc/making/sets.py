@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
-from attncalc.base.text import as_key
+from attncalc.base.text import as_key, in_json
 from attncalc.base.typed import NotANumber, quoted, read_number
 from attncalc.making.asking import recipe, wishes_of
 from attncalc.making.maker import make, with_words
@@ -52,6 +52,8 @@ class Wanted:
         Whether tokens have names, from a short list.
     prefers_same_digits
         Whether both rounding rules give the same digits in every version where this is possible.
+    is_too_large
+        Whether that is not tried, because it has too many scores.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Wanted:
     steps: tuple[str, ...] | None = None
     words: bool = False
     prefers_same_digits: bool = False
+    is_too_large: bool = False
 
     @property
     def wishes(self) -> Wishes:
@@ -130,6 +133,12 @@ def _wanted(given: Any, number: int, place: str, is_new: bool) -> Wanted:
     if not isinstance(given, dict):
         raise InputError(f'{place}: problem {number} is not an object such as {{"tokens": 3}}')
     name = str(given.get("name", number)).strip() or str(number)
+    for key in OF_A_SPEC:
+        if key in given:
+            where = f'{{"problems": [...], {in_json(key)}: ...}}'
+            raise InputError(
+                f"{place}: problem {quoted(name)}: {key} is for the whole set: {where}"
+            )
     asked = {wish: value for wish, value in given.items() if wish not in OF_A_PROBLEM}
     asked.setdefault("title", f"Problem {name}")
     words = given.get("words", False)
@@ -144,8 +153,10 @@ def _wanted(given: Any, number: int, place: str, is_new: bool) -> Wanted:
     except InputError as error:
         raise InputError(f"{place}: problem {quoted(name)}: {error}") from None
     is_small = wishes.kind in ("self", "cross") and wishes.scores <= MOST_SCORES
-    by_default = is_new and is_small and "same_digits" not in asked
-    return replace(wanted, prefers_same_digits=prefers or by_default)
+    by_default = is_new and "same_digits" not in asked
+    is_preferred = prefers or (by_default and is_small)
+    is_large = by_default and not is_small
+    return replace(wanted, prefers_same_digits=is_preferred, is_too_large=is_large)
 
 
 def _steps(given: Any) -> tuple[str, ...] | None:

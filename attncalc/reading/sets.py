@@ -38,6 +38,8 @@ DEEPEST = 8
 """The deepest nesting of folders that is searched for answers."""
 _CODE = re.compile(r"(?<![A-Z])(?=([B-Z]{4})[- ]?([B-Z]{4})(?![A-Z]))")
 """What may be a code of a problem; only those of the set are codes."""
+_PIECE = re.compile(r"\d+|[^\W\d_]+")
+"""The letters, or the digits, of a word such as problem1."""
 UNSAID = -1
 """In place of a problem that a name does not say; the evidence is then what it lacks."""
 LEFT_BEHIND = (".aux", ".log", ".out", ".toc", ".fls", ".fdb_latexmk", ".synctex.gz", ".pyc")
@@ -487,17 +489,22 @@ class _Names:
             return Paired(student, 0, place, how)
         said = [tuple(rest)]
         said += [self._words(step, is_file=step == below[-1]) for step in below]
-        named = {
-            number
-            for number, name in enumerate(problems)
-            for words in said
-            if _holds(words, tuple(as_key(path_name(name, "problem")).split("-")))
-        }
+        apart = [tuple(_PIECE.findall("-".join(words))) for words in said]  # "problem1"
+        named = self._problems_in(said) or self._problems_in(apart)
         if len(named) != 1:
             who = self.given.students[student].name
             why = f"that of {who}, but its name does not say to which of {of_each(problems)}"
             return Paired(student, UNSAID, place, why)
         return Paired(student, named.pop(), place, how)
+
+    def _problems_in(self, said: Sequence[Sequence[str]]) -> set[int]:
+        """Return the problems that any of these words name."""
+        return {
+            number
+            for number, name in enumerate(self.given.problems)
+            for words in said
+            if _holds(words, tuple(as_key(path_name(name, "problem")).split("-")))
+        }
 
 
 def _key(name: str) -> str:

@@ -7,16 +7,18 @@ from typing import Any, NamedTuple
 from attncalc.base import __version__
 from attncalc.base.text import in_json
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Report
 from attncalc.solving.solution import solve
 from attncalc.writing.document import Document, Field
+from attncalc.writing.files import Content
 from attncalc.writing.html.page import write_html
 from attncalc.writing.latex import write_latex, write_sheet, write_together
 from attncalc.writing.live.made import write_page
 from attncalc.writing.markdown import write_markdown
-from attncalc.writing.page import Contents, make_page
+from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.problem_file import write_problem
 
-MANIFEST, TOGETHER, KEYS = "manifest.json", "worksheets.tex", "keys"
+MANIFEST, TOGETHER, KEYS = "manifest.json", "worksheets", "keys"
 """The content of a set in addition to its students' folders."""
 PROBLEM = "problem.json"
 FORMS: Mapping[str, tuple[str, Callable[[Document], str]]] = {
@@ -25,15 +27,34 @@ FORMS: Mapping[str, tuple[str, Callable[[Document], str]]] = {
     "html": (".html", write_html),
 }
 """The forms of worksheets, keys and feedback: file endings, and writers."""
+PAPER = "pdf"
+HANDED_OUT: Mapping[str, tuple[str, Callable[[Document], Content]]] = {
+    **FORMS,
+    PAPER: (".pdf", lambda document: paper([document])),
+}
+"""The forms of worksheets and keys."""
 PRACTICE = {"practice": True, "fill-in": False}
 """Worksheets to fill in within the browser, and whether they mark."""
+
+
+def paper(documents: Sequence[Document], report: Report | None = None) -> bytes:
+    """Return documents as one PDF, each on new pages."""
+    from attncalc.writing.paper.writer import write_paper  # it loads matplotlib
+
+    return write_paper(documents, report).content
 
 
 class Handout(NamedTuple):
     """The files of one problem for a student by path, and the worksheet for all in one."""
 
-    files: Mapping[str, str]
+    files: Mapping[str, Content]
     sheet: str
+
+
+def worksheet_of(problem: Problem) -> Page:
+    """Return the worksheet of a problem."""
+    solution = solve(problem)
+    return make_page(solution, Contents(solution.plan, blank=True))
 
 
 def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
@@ -41,25 +62,25 @@ def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
 
     problem: their version of the problem, with their name.
     folder: the folder in the set, as "ada" or "ada/2".
-    formats: the forms of the worksheet and of the key, as `FORMS` has them, and those of
+    formats: the forms of the worksheet and of the key, as `HANDED_OUT` has them, and those of
         `PRACTICE`.
     """
-    solution = solve(problem)
-    worksheet = make_page(solution, Contents(solution.plan, blank=True))
+    worksheet = worksheet_of(problem)
+    solution = worksheet.solution
     key = make_page(solution, Contents(solution.plan))
     named_key = replace(key, parts=(Field("Key for", problem.whose), *key.parts[1:]))
-    files = {f"{folder}/{PROBLEM}": "".join(write_problem(problem))}
+    files: dict[str, Content] = {f"{folder}/{PROBLEM}": "".join(write_problem(problem))}
     sheet = write_sheet(worksheet)
     for form in formats:
         if form in PRACTICE:
             page = write_page(worksheet, practice=True, marks=PRACTICE[form])
             files[f"{folder}/{form}.html"] = page
             continue
-        ending, write = FORMS[form]
+        ending, write = HANDED_OUT[form]
         whole = "".join(write_together([sheet])) if form == "latex" else write(worksheet)
         files[f"{folder}/worksheet{ending}"] = whole
-    for form in [each for each in formats if each in FORMS] or ["markdown"]:
-        ending, write = FORMS[form]
+    for form in [each for each in formats if each in HANDED_OUT] or ["markdown"]:
+        ending, write = HANDED_OUT[form]
         files[f"{KEYS}/{folder}/key{ending}"] = write(named_key)
     return Handout(files, sheet)
 

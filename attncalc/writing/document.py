@@ -289,12 +289,16 @@ class Legend(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of texts under their headings, with a title; and each row as sentences."""
+    """Rows of texts under their headings, with a title; and each row as sentences.
+
+    is_of_names: whether the first text of each row is a name, in any language.
+    """
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     told: tuple[tuple[str, ...], ...]
+    is_of_names: bool = True
 
 
 class Sheet(NamedTuple):

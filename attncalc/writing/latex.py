@@ -4,7 +4,7 @@ No line is wider than the narrowest of LaTeX's own pages: wide matrices are in b
 long sums are broken. The widths are those of Computer Modern at 10 points, rounded up.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attncalc.base.latex_text import LETTERS, in_latex
 from attncalc.writing import document as parts
@@ -13,6 +13,7 @@ from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex_layout import (
     LINE,
     LINE_OF_OWN,
+    MatrixBlock,
     by_rows,
     displayed,
     fits_beside,
@@ -51,6 +52,8 @@ _HEAD = (
 )
 DOCUMENT_HEAD = "\n".join([r"\usepackage{amsmath}", r"\begin{document}", *_HEAD])
 _WORK = rf"\small{_SKIPS}\setlength{{\jot}}{{1pt}}"
+ROOM_BESIDE = 150.0
+"""The least width of the room for work beside a matrix, in points."""
 SMALL = 0.9
 """How wide small letters are, relative to those of the page."""
 RULE_OF_LINES = (
@@ -137,15 +140,18 @@ class _Latex(parts.DocumentWriter[str]):
         yield from _footnote(section, self.say)
         yield from map(_said, section.remarks)
         yield from self._work(section)
-        if section.has_room:
-            yield r"\par\vspace{3cm}"
 
     def _result(self, section: parts.Section, equation: str) -> Iterator[str]:
-        """Yield the equation and the matrix on one line, or the matrices below it."""
+        """Yield the equation and the matrix on one line, or the matrices below it.
+
+        On a worksheet, a matrix that leaves enough of the line has the room for work beside it.
+        """
         room = self.room
         blocks = [block for grid in section.shown for block in matrix_blocks(grid, room)]
         if section.is_marked:
             yield from displayed(list(side_by_side(blocks, room)))
+        elif section.has_room:
+            yield from self._with_room(section, equation, blocks)
         elif len(blocks) == 1 and fits_beside(equation, blocks[0], room):
             yield from displayed([f"{equation} = {blocks[0].matrix}"])
         else:
@@ -154,6 +160,24 @@ class _Latex(parts.DocumentWriter[str]):
                 yield from displayed(lines)
             else:  # only the equation, and the heads side by side
                 yield from displayed(list(side_by_side(blocks, room)), equation)
+
+    def _with_room(
+        self, section: parts.Section, equation: str, blocks: Sequence[MatrixBlock]
+    ) -> Iterator[str]:
+        """Yield a matrix to fill in with the room for work: beside it, or below if it is wide."""
+        label = rf"{{\small {in_latex(self.say('Work:'))}}}"
+        first, (block, *more) = equation, blocks
+        room = self.room - ROOM_BESIDE
+        if more or block.caption or block.width > room:
+            yield from displayed([*side_by_side(blocks, self.room)], equation)
+            yield rf"\noindent {label}\par\vspace{{3cm}}"
+            return
+        if not fits_beside(equation, block, room):
+            yield rf"\noindent\({equation}\)\par\nopagebreak"
+            first = block.name
+        rise = rf"\raisebox{{{0.9 * len(section.shown[0].rows):.1f}em}}{{{label}}}"
+        matrix = rf"\(\displaystyle {first} = {block.matrix}\)"
+        yield rf"\noindent {matrix}\hspace{{2em}}\smash{{{rise}}}\par\vspace{{1.1cm}}"
 
     def _work(self, section: parts.Section) -> Iterator[str]:
         """Yield the work, small, with as many entries side by side as fit."""
@@ -170,12 +194,15 @@ class _Latex(parts.DocumentWriter[str]):
         yield rf"\noindent {'; '.join(keys)}.\par"
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
-        yield rf"\subsection*{{{in_latex(self.say(connections.title))}}}"
+        title = rf"\subsection*{{{in_latex(self.say(connections.title))}}}"
         if connections.is_blank:  # paper is drawn on
-            yield _said(self.say(RULE_OF_LINES))
-            for head, _ in connections.heads:
-                yield _empty_map(connections, f"Head {head}" if head else "", self.say)
+            titles = [f"Head {head}" if head else "" for head, _ in connections.heads]
+            first, *others = (_empty_map(connections, each, self.say) for each in titles)
+            together = "\n".join((title, _said(self.say(RULE_OF_LINES)), first))
+            yield rf"\noindent\begin{{minipage}}{{\linewidth}}{together}\end{{minipage}}\par"
+            yield from others
             return
+        yield title
         for head, sentences in connections.shown:
             if head:
                 yield rf"\noindent\textbf{{{in_latex(self.say(f'Head {head}'))}}}\par"

@@ -19,7 +19,7 @@ from attncalc.base.types import Matrix, Place
 from attncalc.equations.own import Own
 from attncalc.problem.attention.declared import DISPLAY
 from attncalc.problem.attention.steps import hidden_of
-from attncalc.problem.fields import role_of
+from attncalc.problem.fields import LINES, role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
 from attncalc.problem.step import Step
@@ -173,9 +173,17 @@ def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
 def _opening(work: Work, contents: Contents) -> Iterator[parts.Part]:
     if contents.blank or work.problem.whose:
         yield parts.Field("Name", work.problem.whose or None, work.problem.code)
-    yield parts.Facts(conventions(work.problem))
+    yield parts.Facts((*conventions(work.problem), *_counted(work.problem, contents)))
     if contents.given and contents.entries is None:
         yield parts.Given(tuple(given_grids(work, full=contents.shows_all)))
+
+
+def _counted(problem: Problem, contents: Contents) -> Iterator[str]:
+    """Yield which steps of a worksheet count, if not all do."""
+    if contents.blank and contents.steps and problem.asked:
+        names = ", ".join(name for name in problem.asked if name != LINES)
+        of_map = ", and the lines of the map" if LINES in problem.asked else ""
+        yield f"only these are marked: {names}{of_map}"
 
 
 def _connections(solution: Solution, contents: Contents) -> Iterator[parts.Part]:

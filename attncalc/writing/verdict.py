@@ -172,16 +172,16 @@ def first_mistake(marking: Marking) -> Iterator[str]:
         yield _entry_is_wrong(marking, wrong.marks, wrong.place, "The first mistake is in")
         yield from _how_many(marking, wrong.marks)
     yield from _why(marking, wrong.marks)
-    place = marking.steps.index(wrong.marks)
-    before = [each.step.name for each in marking.steps[:place] if each.is_right]
+    place = marking.judged.index(wrong.marks)
+    before = [each.step.name for each in marking.judged[:place] if each.is_right]
     if before:
         yield f"{of_each(before)} {'is' if len(before) == 1 else 'are'} right."
 
 
 def _then(marking: Marking, marks: StepMarks) -> str:
     """Return how the steps after a matrix of a wrong shape are marked."""
-    name, place = marks.step.name, marking.steps.index(marks)
-    after = [each for each in marking.steps[place + 1 :] if each.written is not None]
+    name, place = marks.step.name, marking.judged.index(marks)
+    after = [each for each in marking.judged[place + 1 :] if each.written is not None]
     if not after:
         return ""
     if any(name in each.misread for each in after):
@@ -278,7 +278,7 @@ def _what_follows(marking: Marking) -> Iterator[str]:
 
 def _later_mistakes(marking: Marking) -> Iterator[str]:
     first = marking.first_wrong
-    for marks in marking.steps:
+    for marks in marking.judged:
         if first is None or marks is first.marks:
             continue
         name = marks.step.name

@@ -50,7 +50,7 @@ from attncalc.writing.reports.class_rows import (
     not_marked,
     outcome,
 )
-from attncalc.writing.reports.gradebook import filled, gradebook, totals_of
+from attncalc.writing.reports.gradebook import column_of, filled, gradebook, totals_of
 from attncalc.writing.reports.many import Marked, Shown, page_of
 from attncalc.writing.reports.overview import overview as overview_of
 
@@ -125,13 +125,17 @@ def check_class(flags: Mapping[str, Any]) -> int:
     if book is not None:
         lines = partial(_gradebook, book, entries, given, shown)
     tables = [output(table, lines())] if wants_table else []
-    deliver(*(_overview(entries, given, each) for each in overview), *tables)
+    language = samples[0].problem.language
+    at_a_glance = partial(overview_of, entries, given.place.resolve().name, language)
+    deliver(*(_overview(at_a_glance(), each) for each in overview), *tables)
     if not wants_table and (book or (page.place is None and flags["format"] == "csv")):
         deliver(output(STDOUT, lines()))
         return _ends(entries, strays)
     if (page.place is not None and table != STDOUT) or not wants_table:
         several = len(given.problems) > 1
-        document = class_rows.class_document(entries, strays, shown.in_words, several=several)
+        document = class_rows.class_document(
+            entries, strays, shown.in_words, several=several, language=language
+        )
         deliver(output(STDOUT, tables_of(document, STDOUT)))
     return _ends(entries, strays)
 
@@ -162,6 +166,11 @@ def _gradebook(
     absent = [each.student[0] for n, each in enumerate(totals) if n not in book.students]
     if absent:
         note(f"not in the gradebook: {of_each(absent)}")
+    if column_of(book.rows[0], title) == len(book.rows[0]):
+        note(
+            f'the total is in a new column, "{title}": a set in a folder that is named as an '
+            "assignment fills its column"
+        )
     whose = [None if place is None else totals[place] for place in book.students]
     return filled(book.rows, whose, title, shown.in_cell)
 
@@ -174,8 +183,7 @@ def _target_of_overview(out: str | None) -> list[Target]:
     return [] if out is None else [target]
 
 
-def _overview(entries: Sequence[ClassRow], given: ClassSet, target: Target) -> Output:
-    document = overview_of(entries, given.place.resolve().name)
+def _overview(document: Document, target: Target) -> Output:
     is_html = target.place is not None and target.place.suffix in (".html", ".htm")
     return output(target, write_html(document) if is_html else write_markdown(document))
 
@@ -343,7 +351,7 @@ def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[
     marked = NOTHING if answer is None else _attempt(key, answer.place, rules, way.hides)
     row = outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
-        return row, not_marked(name, marked.error)
+        return row, not_marked(name, marked.error, problem.language)
     return row, page_of(marked, way.shown)
 
 

@@ -1,7 +1,7 @@
 """`attncalc new --class`: a set of problems for a class, each student their own."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,18 +19,32 @@ from attncalc.making.asking import READ
 from attncalc.making.maker import untold_as
 from attncalc.making.sets import Spec, Wanted, as_given, code_of, seed_of, spec_of, version
 from attncalc.problem.fields import SETTINGS, TEXTS
+from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import in_json
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.roster import Roster, Student, read_roster
-from attncalc.writing.classes import FORMS, MANIFEST, PRACTICE, PROBLEM, TOGETHER, handout, manifest
+from attncalc.writing.classes import (
+    HANDED_OUT,
+    MANIFEST,
+    PAPER,
+    PRACTICE,
+    PROBLEM,
+    TOGETHER,
+    handout,
+    manifest,
+    paper,
+    worksheet_of,
+)
+from attncalc.writing.files import Content
 from attncalc.writing.latex import write_together
 
 
 class _Share(NamedTuple):
     """The files of one problem for one student."""
 
-    files: Mapping[str, str]
+    files: Mapping[str, Content]
     sheet: str
+    problem: Problem
     record: Mapping[str, Any]
     matrices: str
     waived: tuple[str, ...]
@@ -42,7 +56,7 @@ def new_class(flags: Mapping[str, Any]) -> None:
     _check_flags(flags)
     roster = read_roster(flags["class_"])
     given = read_json_object(Path(flags["problems"]), "the specification")
-    spec = spec_of(given, flags["problems"], (*FORMS, *PRACTICE))
+    spec = spec_of(given, flags["problems"], (*HANDED_OUT, *PRACTICE))
     if flags["seed"] is not None:
         spec = spec._replace(seed=flags["seed"])
     target = Target(target_of("--out", flags["out"]).place, is_folder=True)
@@ -106,7 +120,9 @@ def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
         "tried": made.tried,
     }
     stated = {k: v for k, v in in_json(made.problem).items() if k not in (*TEXTS, "labels")}
-    return _Share(handed.files, handed.sheet, record, in_text(stated), made.waived, made.may_differ)
+    return _Share(
+        handed.files, handed.sheet, problem, record, in_text(stated), made.waived, made.may_differ
+    )
 
 
 def _say_of_twins(shares: Sequence[_Share], roster: Roster, spec: Spec) -> None:
@@ -126,6 +142,11 @@ def _say_of_differing(shares: Sequence[_Share], spec: Spec) -> None:
     each = len(spec.problems)
     for number, wanted in enumerate(spec.problems):
         own = shares[number::each]
+        if wanted.is_too_large:
+            note(
+                f"problem {wanted.name}: it has too many scores to look for versions that show the "
+                "same digits under both rounding rules (course systems accept both)"
+            )
         if count := sum(share.may_differ for share in own):
             note(
                 f"problem {wanted.name}: {count} of {len(own)} versions may show other digits "
@@ -133,9 +154,9 @@ def _say_of_differing(shares: Sequence[_Share], spec: Spec) -> None:
             )
 
 
-def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, str | Iterator[str]]:
+def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Content]:
     """Return the files of the set, by path."""
-    files: dict[str, str | Iterator[str]] = {}
+    files: dict[str, Content] = {}
     for share in shares:
         files |= share.files
     each = len(spec.problems)
@@ -150,7 +171,11 @@ def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, st
         for place, student in enumerate(roster.students)
     ]
     files[MANIFEST] = manifest(as_given(spec), students)
-    files[TOGETHER] = write_together(share.sheet for share in shares)
+    files[f"{TOGETHER}.tex"] = write_together(share.sheet for share in shares)
+    if PAPER in spec.formats:
+        with reporting() as report:
+            pages = [worksheet_of(share.problem) for share in shares]
+            files[f"{TOGETHER}.pdf"] = paper(pages, report)
     return files
 
 

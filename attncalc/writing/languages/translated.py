@@ -39,7 +39,9 @@ def _part(part: parts.Part, words: Catalogue) -> parts.Part:
         changed["attended"] = part.attended and _attended(part.attended, words)
     if isinstance(part, parts.Table):
         changed |= {"title": words.say(part.title), "headings": _said(part.headings, words)}
-        changed |= {"rows": _rows(part.rows, words), "told": _rows(part.told, words)}
+        changed |= {
+            name: _rows(getattr(part, name), words, part.is_of_names) for name in ("rows", "told")
+        }
     return cast("parts.Part", part._replace(**changed))
 
 
@@ -47,9 +49,12 @@ def _said(texts: Any, words: Catalogue) -> Any:
     return words.say(texts) if isinstance(texts, str) else tuple(map(words.say, texts))
 
 
-def _rows(rows: tuple[tuple[str, ...], ...], words: Catalogue) -> tuple[tuple[str, ...], ...]:
-    """Return rows of a table; the first text of each is a name."""
-    return tuple((name, *map(words.each, texts)) for name, *texts in rows)
+def _rows(
+    rows: tuple[tuple[str, ...], ...], words: Catalogue, is_of_names: bool
+) -> tuple[tuple[str, ...], ...]:
+    """Return rows of a table; the first text of each may be a name."""
+    first = str if is_of_names else words.each
+    return tuple((first(name), *map(words.each, texts)) for name, *texts in rows)
 
 
 def _meanings(entries: Any, words: Catalogue) -> Any:

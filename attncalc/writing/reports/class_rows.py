@@ -11,6 +11,7 @@ from attncalc.base.text import harmless_cell, on_a_line
 from attncalc.grading.credit import shares_of
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
+from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.reports.many import (
     COLUMNS,
     Fact,
@@ -140,8 +141,9 @@ def class_document(
     said: Said,
     *,
     several: bool,
+    language: str = ENGLISH,
 ) -> Document:
-    """Return the table of the class, its common mistakes, and the unpaired answers.
+    """Return the table of the answers, their common mistakes, and who handed in none or late.
 
     Parameters
     ----------
@@ -149,23 +151,31 @@ def class_document(
         As in `as_csv`.
     several
         Whether there are several problems.
+    language
+        The language of the class.
     """
     rows = []
-    for name, _, _, folder, problem, made in ((*e.student, e.problem, e.outcome) for e in entries):
+    handed = [each for each in entries if each.outcome.place]
+    for name, _, _, folder, problem, made in ((*e.student, e.problem, e.outcome) for e in handed):
         who = folder if name == folder else name
         cells = (f"{who}, {problem}" if several else who, *_cells(made, said)[1:])
         rows.append(tuple(map(on_a_line, cells)))
     table = Table("Class", ("student", *COLUMNS[1:]), tuple(rows), tuple(map(told, rows)))
-    handed = [each.outcome for each in entries if each.outcome.place]
-    facts = [each.marked for each in handed]
-    texts = [*summary_of([each for each in facts if each is not None], len(handed))]
-    for each in entries:
-        what = ("late" if each.is_late else "") if each.outcome.place else NO_ANSWER
-        if what:
-            which = f", problem {each.problem}" if several else ""
-            texts.append(f"{what}: {each.student[0]}{which}")
+    facts = [fact for each in handed if (fact := each.outcome.marked) is not None]
+    texts = [*summary_of(facts, len(handed)), *_listed(entries, several)]
     texts += [f"{what}: {place}: {why}" for place, why, what in strays]
-    return Document("", (table, Bullets(tuple(map(on_a_line, texts)))))
+    return Document("", (table, Bullets(tuple(map(on_a_line, texts)))), language=language)
+
+
+def _listed(entries: Sequence[ClassRow], several: bool) -> Iterator[str]:
+    """Yield who handed in late, and who handed in nothing, to each problem."""
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        what = ("late" if entry.is_late else "") if entry.outcome.place else NO_ANSWER
+        if what:
+            which = f"{what} (problem {entry.problem})" if several else what
+            found.setdefault(which, []).append(entry.student[0])
+    yield from (f"{which}: {', '.join(found[which])}" for which in sorted(found))
 
 
 def feedback(student: str, pages: Sequence[Document]) -> Document:
@@ -174,9 +184,10 @@ def feedback(student: str, pages: Sequence[Document]) -> Document:
     if len(pages) == 1:
         return replace(pages[0], parts=(name, *pages[0].parts))
     parts: tuple[Part, ...] = (name, Appendix(tuple(pages)))
-    return Document("", parts)
+    return Document("", parts, language=pages[0].language)
 
 
-def not_marked(problem: str, why: str) -> Document:
+def not_marked(problem: str, why: str, language: str) -> Document:
     """Return the text of a page for an answer that was not marked, or not handed in."""
-    return Document(f"Problem {problem}: not marked", (Bullets((on_a_line(why),)),))
+    title, bullets = f"Problem {problem}: not marked", Bullets((on_a_line(why),))
+    return Document(title, (bullets,), language=language)

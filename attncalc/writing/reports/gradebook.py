@@ -1,5 +1,6 @@
 """Marks in the columns of a course system's gradebook: a row for each student."""
 
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -101,7 +102,7 @@ def filled(
 
     The total is in the column of that name, or in a new one.
     """
-    at = next((n for n, cell in enumerate(rows[0]) if _is_total(cell, title)), len(rows[0]))
+    at = column_of(rows[0], title)
     some = next((each for each in totals if each is not None), None)
     whole = "" if some is None else said(sum(some.possible, Fraction(0)), least=0)
     for number, (row, each) in enumerate(zip(rows, totals, strict=True)):
@@ -115,9 +116,17 @@ def filled(
         yield csv_line(cells)
 
 
-def _is_total(heading: str, title: str) -> bool:
-    plain = heading.strip().lower()
-    return plain in OF_TOTALS or plain.partition(" (")[0] == title.lower()
+def column_of(headings: Sequence[str], title: str) -> int:
+    """Return the column of the total: of this title in any punctuation, or a new one."""
+    plain = [each.strip().lower() for each in headings]
+    named = (
+        each in OF_TOTALS or _words(each.partition(" (")[0]) == _words(title) for each in plain
+    )
+    return next((place for place, is_it in enumerate(named) if is_it), len(headings))
+
+
+def _words(title: str) -> list[str]:
+    return re.findall(r"\w+", title.lower().replace("_", " "))
 
 
 def _said(points: Fraction | None, said: Said) -> str:

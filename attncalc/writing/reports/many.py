@@ -190,7 +190,7 @@ def fact(marking: Marking) -> Fact:
         "" if wrong is None else wrong.marks.step.name,
         [
             (each.step.name, each.cause.says, _sample(marking, each))
-            for each in marking.steps
+            for each in marking.judged
             if each.cause is not None
         ],
     )
@@ -250,7 +250,7 @@ def row_of(answer: Marked, said: Said) -> Iterator[str]:
     yield _first_wrong(marking)
     yield "; ".join(
         f"{marks.step.name}: {' or '.join(cause.code for cause in marks.causes)}"
-        for marks in marking.steps
+        for marks in marking.judged
         if marks.causes
     )
     yield "; ".join(f"{flag.step}: {flag.code}" for flag in flags(marking))

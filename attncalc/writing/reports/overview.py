@@ -8,6 +8,7 @@ from typing import NamedTuple
 from attncalc.base.text import on_a_line
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Bullets, Document, Part, Table
+from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.reports.class_rows import ClassRow
 from attncalc.writing.reports.gradebook import Totals, totals_of
 from attncalc.writing.reports.many import COLUMNS, MOST_COMMON, Fact, totals_in_words
@@ -31,15 +32,11 @@ class _Common(NamedTuple):
     sample: str
 
 
-def overview(entries: Sequence[ClassRow], title: str) -> Document:
-    """Return the overview of a class.
+def overview(entries: Sequence[ClassRow], title: str, language: str = ENGLISH) -> Document:
+    """Return the overview of a class, from its rows.
 
-    Parameters
-    ----------
-    entries
-        The rows of the class.
-    title
-        The name of the set.
+    title: the name of the set.
+    language: the language of the class.
     """
     handed = [each for each in entries if each.outcome.place]
     facts = [fact for each in handed if (fact := each.outcome.marked) is not None]
@@ -57,7 +54,7 @@ def overview(entries: Sequence[ClassRow], title: str) -> Document:
     if causes := [*_causes(handed, several)]:
         headings = "answers", "step", "cause", "sample", "by"
         parts = (*parts, _table("Causes", headings, iter(causes)))
-    return Document(f"Overview: {on_a_line(title)}", parts)
+    return Document(f"Overview: {on_a_line(title)}", parts, language=language)
 
 
 def _marks_title(totals: Sequence[Totals], missing: int) -> str:
@@ -67,7 +64,7 @@ def _marks_title(totals: Sequence[Totals], missing: int) -> str:
 
 def _table(title: str, headings: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Table:
     cells = tuple(tuple(map(on_a_line, row)) for row in rows)
-    return Table(title, headings, cells, cells)
+    return Table(title, headings, cells, cells, is_of_names=False)
 
 
 def _histogram(totals: Sequence[Totals]) -> Iterator[tuple[str, ...]]:
@@ -79,7 +76,7 @@ def _histogram(totals: Sequence[Totals]) -> Iterator[tuple[str, ...]]:
             counts[min(int(each.total / possible * CLASSES), CLASSES - 1)] += 1
     most = max(counts.values(), default=1)
     for number in range(CLASSES):
-        ends = f"{100 * number // CLASSES} to {100 * (number + 1) // CLASSES} %"
+        ends = f"{100 * number // CLASSES}–{100 * (number + 1) // CLASSES} %"
         yield ends, str(counts[number]), BAR * -(-WIDTH * counts[number] // most)
     if without := len(totals) - counts.total():
         yield "no total", str(without), ""

@@ -128,7 +128,7 @@ class Key {
     const made = {}, cutAll = (row) => row.map((v) => cut(v, this.asked, rule)), read = (name) => ({ low: made[name], high: made[name] });
     for (const name of Object.keys(this.steps)) {
       made[name] = cutAll(style === "display" ? this.carried[name] : middle(this.reach(name, read, true, {}, () => null, ([low, high]) => Array(2).fill(cut(low === high ? low : (low + high) / 2, this.asked, rule)))));
-      if (made[name].some(Number.isNaN)) return {};
+      if (made[name].some((v, k) => !Number.isFinite(v) && v !== this.shown[name][k])) return {}; // check refuses a divisor of 0
     }
     return made;
   }
@@ -148,7 +148,7 @@ class Key {
       const each = step.inputs[title], shape = world.shape(title), { v } = isStep(title) ? {} : world.matrix(title).near;
       if (v) return { shape, low: v, high: v };
       const { low, high } = read(each), isPositive = isTight && title === "var", isSure = isTight ? !doubtful[each]?.surely : !doubtful[each];
-      const shares = this.isOfShares(each) && (isMean ? isSure : isTight), clipped = (end) => (isPositive ? end.map((x) => Math.max(0, x)) : end);
+      const shares = this.isOfShares(each) && isSure && (isMean || isTight), clipped = (end) => (isPositive ? end.map((x) => Math.max(0, x)) : end);
       return { shape, low: clipped(low), high: clipped(high), shares };
     };
     return reach(equation, { ...world, integers: (title) => (isStep(title) ? null : world.integers(title)) }, matrix, carried);
