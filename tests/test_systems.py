@@ -54,37 +54,38 @@ def texts(script: dict[str, Any], decimals: int) -> dict[str, list[Any]]:
 
 def answers_to(task: planting.Task, asked: list[str], rng: random.Random) -> Iterator[Written]:
     """Yield 8 right answers and 12 with a planted mistake."""
+    most = task.decimals
     for rounding in ("display", "each-step"):
-        for carried in (2, 3, 4):
+        for carried in (most, most + 1, most + 2):
             script = planting.written(
                 replace(task, decimals=carried), (rounding, "half-away"), task.steps
             )
             assert script is not None
             own = {name: script[name] for name in asked}
             yield Written(f"{rounding}, {carried} carried", texts(own, carried))
-            if rounding == "each-step" and carried > 2:
+            if rounding == "each-step" and carried > most:
                 cut = {
-                    name: planting.cut(_made(task, script, name), 2, "half-away") for name in own
+                    name: planting.cut(_made(task, script, name), most, "half-away") for name in own
                 }
-                yield Written(f"{rounding}, {carried} carried, 2 shown", texts(cut, 2))
+                yield Written(f"{rounding}, {carried} carried, {most} shown", texts(cut, most))
     recipes = planting.recipes_of(task)
     while recipes:
         style = (rng.choice(["display", "each-step"]), "half-away")
         step, code, make = rng.choice(recipes)
         script = planting.written(task, style, task.steps, recipe=(step, make))
         if script is not None and step in asked:
-            yield Written(f"{code} in {step}", texts({n: script[n] for n in asked}, 2))
+            yield Written(f"{code} in {step}", texts({n: script[n] for n in asked}, most))
         step = rng.choice(asked)
 
         def slipped(digits: Any, env: Any) -> Any:
             made, place = digits.copy(), rng.randrange(digits.size)
             change = rng.choice([lambda x: -x if x else 1.0, lambda x: x + 1, lambda x: x / 10])
-            made.flat[place] = round(change(float(made.flat[place])), 2)
+            made.flat[place] = round(change(float(made.flat[place])), most)
             return made
 
         script = planting.written(task, style, task.steps, slips={step: slipped})
         if script is not None:
-            yield Written(f"a slip in {step}", texts({n: script[n] for n in asked}, 2))
+            yield Written(f"a slip in {step}", texts({n: script[n] for n in asked}, most))
 
 
 def _made(task: planting.Task, script: dict[str, Any], name: str) -> Any:
@@ -92,12 +93,12 @@ def _made(task: planting.Task, script: dict[str, Any], name: str) -> Any:
     return planting.right(name, {**task.given, **script}, task)
 
 
-def task_of(seed: int) -> planting.Task:
-    """Return a random task of 2 decimals without a mask that differs between heads."""
+def task_of(seed: int, decimals: int = 2) -> planting.Task:
+    """Return a random task of so many decimals without a mask that differs between heads."""
     rng = random.Random(seed)
     while True:
         task = planting.random_task(rng)
-        if task.decimals == 2 and planting.written(task, planting.STYLES[0], task.steps):
+        if task.decimals == decimals and planting.written(task, planting.STYLES[0], task.steps):
             return task
 
 
@@ -131,10 +132,12 @@ def in_prairielearn(folder: Path, key: Key, course: Any, shown: dict[str, Any]) 
 
 @pytest.mark.skipif(NODE is None, reason="there is no node")
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(TASKS))
-def test_all_systems_mark_alike(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seed", "decimals"), [*((seed, 2) for seed in range(TASKS)), *((seed, 3) for seed in range(3))]
+)
+def test_all_systems_mark_alike(seed: int, decimals: int, tmp_path: Path) -> None:
     """List each difference from `check`: in points, and in Moodle the gaps."""
-    task = task_of(seed)
+    task = task_of(seed, decimals)
     problem = Problem(**{n: v for n, v in task.fields.items() if v is not None})
     asked = [name for name in task.steps if name != "S_masked"]
     rules = replace(RULES, asked=tuple(asked))

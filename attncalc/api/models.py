@@ -133,7 +133,8 @@ def open_model(
     (2, 3, 3)
     """
     if not isinstance(folder, str | Path):
-        from attncalc.api.objects import saved, unwrapped
+        from attncalc.api.objects import unwrapped
+        from attncalc.api.saving import saved
 
         inputs = {"tokens": tokens, "text": text, "image": image, "spectrogram": spectrogram}
         inputs |= {"decoder_tokens": decoder_tokens, "type_ids": type_ids, "layer": layer}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.api.objects import saved
+from attncalc.api.saving import saved
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted

@@ -9,9 +9,10 @@ import numpy as np
 from attncalc.api.display import Displayed
 from attncalc.api.marking import Marking, keyed_dump, rules_from
 from attncalc.api.models import Given, Opened
-from attncalc.api.objects import MODULES, from_module, saved, unwrapped
+from attncalc.api.objects import MODULES, from_module, unwrapped
 from attncalc.api.plain import own_names, plain_problem
 from attncalc.api.recording import Recorded, called, first_of_batch, record
+from attncalc.api.saving import saved
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix

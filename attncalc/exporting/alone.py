@@ -28,8 +28,6 @@ class Alone(NamedTuple):
 def accepted_alone(key: Key, name: str) -> list[Any]:
     """Return the accepted numbers of each entry of a step, nested as it is shown.
 
-    Examples
-    --------
     >>> from attncalc.grading.rules import Rules
     >>> from attncalc.grading.key import key_of
     >>> from attncalc.problem.problem import Problem

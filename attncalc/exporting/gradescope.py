@@ -144,14 +144,9 @@ def autograder(files: Mapping[str, str], course: Course, language: str) -> Autog
     Marking requires only numpy: both are included as wheels, numpy for the exporting Python and
     system, if these are Linux on x86-64.
 
-    Parameters
-    ----------
-    files
-        The problem, or those of a class: see `of_one` and `of_class`.
-    course
-        The rules of marking.
-    language
-        That of the sentences for students.
+    files: the problem, or those of a class: see `of_one` and `of_class`.
+    course: the rules of marking.
+    language: that of the sentences for students.
     """
     say = catalogue(language).say
     numpy = wheel_of_numpy()

@@ -40,12 +40,9 @@ NOTHING = (
 def results(source: Path, submission: Path) -> str:
     """Return results.json for the files in a folder.
 
-    Parameters
-    ----------
-    source
-        The folder with the problem, or those of a class, and the rules, as `gradescope` writes it.
-    submission
-        The submission of the student.
+    source: the folder with the problem, or those of a class, and the rules, as `gradescope` writes
+        it.
+    submission: the submission of the student.
     """
     course, say = read_course(source / COURSE), catalogue(ENGLISH).say
     try:
@@ -125,10 +122,8 @@ def _points(points: Fraction) -> float:
 def _problem(source: Path, submission: Path) -> Path:
     """Return the file of the problem: in a class, that of the students who submit.
 
-    Raises
-    ------
-    InputError
-        If Gradescope names no student of the class, or several with different problems.
+    Raises InputError if Gradescope names no student of the class, or several with different
+    problems.
     """
     if not (source / CLASS).is_file():
         return source / PROBLEM
@@ -162,10 +157,7 @@ def _files_of(user: Mapping[str, Any], students: list[dict[str, str]]) -> set[st
 def handed_in(folder: Path, key: Key) -> Answer:
     """Return the one answer in a folder.
 
-    Raises
-    ------
-    InputError
-        If there is none, or several.
+    Raises InputError if there is none, or several.
     """
     files = list(_files(folder))
     if not files:

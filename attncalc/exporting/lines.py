@@ -23,8 +23,6 @@ class Line(NamedTuple):
     def name(self) -> str:
         """The name of its field.
 
-        Examples
-        --------
         >>> Line(2, 0, True).name
         'map_h2_1_second'
         """

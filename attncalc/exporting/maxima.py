@@ -85,10 +85,7 @@ def heads_of(solution: Solution, name: str) -> int:
 def in_maxima(solution: Solution, place: Place, inputs: Iterable[Place]) -> str:
     """Return a step, or one head of it, from the inputs that are asked for.
 
-    Raises
-    ------
-    UnwrittenError
-        If one of its operations is not written here.
+    Raises UnwrittenError if one of its operations is not written here.
     """
     step = next(each for each in solution.plan if each.name == place.name)
     return _Maxima(solution, step, place.head, inputs).own()
@@ -198,8 +195,6 @@ class _Maxima(MathWriter):
 def matrix(values: Matrix | list[list[Decimal]]) -> str:
     """Return a matrix of numbers.
 
-    Examples
-    --------
     >>> matrix([[Decimal("0.5"), Decimal(-1)]])
     'matrix([0.5,-1])'
     """

@@ -62,10 +62,8 @@ def cloze(key: Key, course: Course) -> str:
 
     A gap accepts what `check` accepts whatever the other entries are: every usual rounding.
 
-    Raises
-    ------
-    InputError
-        If an asked entry is not a finite number, or there are too many for one question.
+    Raises InputError if an asked entry is not a finite number, or there are too many for one
+    question.
     """
     return quiz([question(key, course)])
 
@@ -78,8 +76,6 @@ def quiz(questions: Iterable[str]) -> str:
 def category(name: str) -> str:
     """Return the XML that puts the questions after it into a category of the course.
 
-    Examples
-    --------
     >>> print(category("a/b <c>").splitlines()[1].strip())
     <category><text>$course$/top/a//b &lt;c&gt;</text></category>
     """

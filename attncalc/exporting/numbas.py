@@ -82,11 +82,8 @@ def exam(title: str, problems: Iterable[Mapping[str, Any]]) -> str:
 def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
     """Return a question, of which each student gets one of these versions.
 
-    Raises
-    ------
-    InputError
-        If a page cannot compute a step, Numbas would read a text as a formula, or the versions
-        ask for different matrices.
+    Raises InputError if a page cannot compute a step, Numbas would read a text as a formula, or the
+    versions ask for different matrices.
     """
     for key, course in versions:
         _refuse_what_numbas_cannot_hold(key.solution, course)

@@ -87,10 +87,7 @@ _FEEDBACK = """<pl-submission-panel>
 def question(key: Key, course: Course) -> dict[str, str | bytes]:
     """Return the files of a question, by name.
 
-    Raises
-    ------
-    InputError
-        If too many entries, or the lines of the map, are asked for.
+    Raises InputError if too many entries, or the lines of the map, are asked for.
     """
     _refuse_what_fields_cannot_hold(key, course)
     files = {PROBLEM: "".join(write_problem(key.problem))}

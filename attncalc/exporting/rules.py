@@ -20,12 +20,8 @@ PENALTIES = ("follow_penalty", "rounding_penalty", "precision_penalty")
 class Course:
     """The rules of marking in a course.
 
-    Parameters
-    ----------
-    rules
-        The rules, with the asked steps, which are the same for all students.
-    points
-        The points of a flawless answer; None for the sum of the weights of steps.
+    rules: the rules, with the asked steps, which are the same for all students.
+    points: the points of a flawless answer; None for the sum of the weights of steps.
     """
 
     rules: Rules
@@ -59,10 +55,7 @@ def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
 
     By default, every step counts except those that an answer may skip.
 
-    Raises
-    ------
-    InputError
-        If none of the requested steps counts, or one is not a step of the problem.
+    Raises InputError if none of the requested steps counts, or one is not a step of the problem.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
     if said is None:

@@ -124,10 +124,8 @@ _FEEDBACK = (
 def exported(key: Key, course: Course) -> str:
     """Return the XML of a quiz of one question.
 
-    Raises
-    ------
-    InputError
-        If an asked entry is not a finite number, or there are too many for one question.
+    Raises InputError if an asked entry is not a finite number, or there are too many for one
+    question.
     """
     return quiz([question(key, course)])
 

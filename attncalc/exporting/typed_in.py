@@ -53,8 +53,6 @@ class Entry(NamedTuple):
 def name_of(step: str, head: int, row: int, column: int) -> str:
     """Return the name of a field.
 
-    Examples
-    --------
     >>> name_of("A", 2, 0, 1), name_of("1.Q", 0, 0, 0)
     ('A_h2_1_2', '1_Q_1_1')
     """
@@ -105,14 +103,9 @@ def correct_answers(folder: str, version: str = "") -> dict[str, str]:
 def marked(folder: str, typed: Mapping[str, Any], version: str = "") -> dict[str, Any]:
     """Return the score of each field, that of the question, and the sentences of the verdict.
 
-    Parameters
-    ----------
-    folder
-        The question, as `prairielearn` writes it.
-    typed
-        The content of each field, by its name.
-    version
-        The version, if the question has several.
+    folder: the question, as `prairielearn` writes it.
+    typed: the content of each field, by its name.
+    version: the version, if the question has several.
     """
     key, course = _key(folder, version)
     matrices, say = _matrices(key, course, typed), catalogue(key.problem.language).say
@@ -162,8 +155,6 @@ def _matrices(key: Key, course: Course, typed: Mapping[str, Any]) -> dict[str, A
 def _with_point(text: str) -> str:
     """Return a typed number with a point in place of a comma, as practice pages do.
 
-    Examples
-    --------
     >>> _with_point(" 0,5"), _with_point("1,000.5")
     ('0.5', '1,000.5')
     """

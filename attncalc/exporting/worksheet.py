@@ -44,8 +44,6 @@ Chooses = Callable[[Line], str]
 def inert(text: str) -> str:
     """Return text as HTML in which all characters but letters, digits and blanks are escaped.
 
-    Examples
-    --------
     >>> inert("{1:SA:=x} <b>")
     '&#123;1&#58;SA&#58;&#61;x&#125; &#60;b&#62;'
     """
@@ -59,8 +57,6 @@ def _by_number(found: re.Match[str]) -> str:
 def in_symbols(text: str) -> str:
     """Return inert text in which names such as W_Q have a subscript.
 
-    Examples
-    --------
     >>> in_symbols("W_Q")
     'W<sub>Q</sub>'
     """
@@ -75,16 +71,10 @@ def worksheet(
 ) -> str:
     """Return the given and the asked matrices.
 
-    Parameters
-    ----------
-    solution
-        The solved problem.
-    course
-        The rules, with the asked steps.
-    asks
-        Returns the HTML of the fields for a matrix.
-    chooses
-        Returns the HTML of a drop-down, in systems that have them.
+    solution: the solved problem.
+    course: the rules, with the asked steps.
+    asks: returns the HTML of the fields for a matrix.
+    chooses: returns the HTML of a drop-down, in systems that have them.
     """
     return statement(solution) + questions(solution, course, asks, chooses)
 

@@ -33,14 +33,10 @@ MOST_IN_PAIRS = 150
 def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[Cause, int]:
     """Return the causes that give every entry of a step, and the number of entries that show each.
 
-    Parameters
-    ----------
-    known
-        The values of the answer itself.
-    step
-        The step.
-    written
-        The matrix in the answer, in the layout of the plan; with few decimals if only these fit.
+    known: the values of the answer itself.
+    step: the step.
+    written: the matrix in the answer, in the layout of the plan; with few decimals if only these
+        fit.
     """
     fine = np.maximum(written.decimals, known.key.problem.decimals)
     listed = [*_alone(known, step), *_twins(known, step)]

@@ -52,12 +52,8 @@ TURNED = (
 def recognized(key: Key, answer: Answer) -> Answer:
     """Return a program's dump with each array under its step, in the layout of the plan.
 
-    Parameters
-    ----------
-    key
-        The solved problem, with the tolerance.
-    answer
-        The dump.
+    key: the solved problem, with the tolerance.
+    answer: the dump.
     """
     if answer.is_arranged:
         return answer
@@ -95,14 +91,9 @@ def steps_named(key: Key, name: str, there: Container[str] = ()) -> list[str]:
 class Array:
     """An array of a dump, and its possible steps.
 
-    Parameters
-    ----------
-    known
-        The values of the dump that are recognized.
-    steps
-        The steps that it may be, the one that its name says first.
-    written
-        Its numbers.
+    known: the values of the dump that are recognized.
+    steps: the steps that it may be, the one that its name says first.
+    written: its numbers.
     """
 
     def __init__(self, known: Known, steps: Sequence[str], written: WrittenMatrix) -> None:

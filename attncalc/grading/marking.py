@@ -26,19 +26,11 @@ M = TypeVar("M", bound=Marking)
 def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
     """Mark an answer.
 
-    Parameters
-    ----------
-    key
-        The solved problem; one key marks any number of answers.
-    answer
-        The answer.
-    rules
-        The rules of marking.
+    Raises InputError if marking so many entries requires more memory than available.
 
-    Raises
-    ------
-    InputError
-        If marking so many entries requires more memory than available.
+    key: the solved problem; one key marks any number of answers.
+    answer: the answer.
+    rules: the rules of marking.
     """
     return marked(Marking, key, answer, rules)
 

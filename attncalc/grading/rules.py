@@ -47,16 +47,10 @@ ANY_SLIP = "slip"
 class Cause(NamedTuple):
     """A possible mistake in a step.
 
-    Parameters
-    ----------
-    code
-        Its name in JSON.
-    says
-        The mistake, as a clause.
-    step
-        The step with the mistake: this one, or one left out before it.
-    is_slip
-        Whether it concerns one entry, and not the entire step.
+    code: its name in JSON.
+    says: the mistake, as a clause.
+    step: the step with the mistake: this one, or one left out before it.
+    is_slip: whether it concerns one entry, and not the entire step.
     """
 
     code: str
@@ -81,33 +75,23 @@ class Cause(NamedTuple):
 class Rules:
     """The rules of marking: a rubric.
 
-    Parameters
-    ----------
-    follow_penalty, rounding_penalty, precision_penalty
-        The deduction for an entry that follows from an earlier mistake, that differs from the key
-        only by rounding, or that is right with too few decimals; from 0 to 1.
-    weights
-        The weights of steps, and of "connections" for the map, if not 1.
-    asked
-        The steps that are asked for, and "connections" for the map; None for those of the problem,
-        or all steps if it names none.
-    require
-        The steps that must be shown even if a later one is written, and "connections" for the map.
-    points
-        The points of a flawless answer; None for the sum of the weights of its steps.
-    deductions
-        The deduction for a step with a cause, as a share of it and instead of its wrong entries: by
-        the code of the cause, or by its kind, "conceptual" or "copying".
-    hint_costs
-        The share of a step's points that a hint of each level costs.
-    hints
-        The levels of the hints that an answer took, by their steps.
-    same_for_all
-        Whether every answer is asked for the same steps: for no map, unless the problem or these
-        rules ask for it.
-    atol, rtol
-        For programs: the absolute and the relative tolerance. None for answers written to the
-        problem's decimals.
+    follow_penalty, rounding_penalty, precision_penalty: the deduction for an entry that follows
+        from an earlier mistake, that differs from the key only by rounding, or that is right with
+        too few decimals; from 0 to 1.
+    weights: the weights of steps, and of "connections" for the map, if not 1.
+    asked: the steps that are asked for, and "connections" for the map; None for those of the
+        problem, or all steps if it names none.
+    require: the steps that must be shown even if a later one is written, and "connections" for the
+        map.
+    points: the points of a flawless answer; None for the sum of the weights of its steps.
+    deductions: the deduction for a step with a cause, as a share of it and instead of its wrong
+        entries: by the code of the cause, or by its kind, "conceptual" or "copying".
+    hint_costs: the share of a step's points that a hint of each level costs.
+    hints: the levels of the hints that an answer took, by their steps.
+    same_for_all: whether every answer is asked for the same steps: for no map, unless the problem
+        or these rules ask for it.
+    atol, rtol: for programs: the absolute and the relative tolerance. None for answers written to
+        the problem's decimals.
     """
 
     follow_penalty: Fraction = Fraction(0)

@@ -25,14 +25,9 @@ MOST_TERMS = 64
 def slips(known: Known, step: Step, place: Place, written: WrittenMatrix) -> tuple[Cause, ...]:
     """Return the possible slips of one entry, each once.
 
-    Parameters
-    ----------
-    known
-        The values of the answer itself.
-    step, place
-        The step, and the place of the entry in the layout of the plan.
-    written
-        The matrix in the answer, in the layout of the plan.
+    known: the values of the answer itself.
+    step, place: the step, and the place of the entry in the layout of the plan.
+    written: the matrix in the answer, in the layout of the plan.
     """
     found: dict[str, str] = {}
     entry = _Entry(known.slack, float(written.values[place]), int(written.decimals[place]))

@@ -190,12 +190,9 @@ class Walk:
     ) -> Matrix:
         """Return the status of each entry, for any effect of own mistakes.
 
-        Parameters
-        ----------
-        known, clean
-            The values to base the step on; the same with the mistakes of the answer corrected.
-        differs
-            Where the answer's own values give another result than the corrected ones.
+        known, clean: the values to base the step on; the same with the mistakes of the answer
+            corrected.
+        differs: where the answer's own values give another result than the corrected ones.
         """
         is_of_key = written.shape == self.key.shown[step.name].shape
         judge = self.beside_key if is_of_key else _beside_nothing

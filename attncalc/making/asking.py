@@ -21,20 +21,11 @@ NOT_ASKED = ("block", "asked", "read")
 def wishes_of(asked: Mapping[str, Any], **known: Any) -> Wishes:
     """Return the requested conditions and conventions, by name.
 
-    Parameters
-    ----------
-    asked
-        The conditions, as typed.
-    **known
-        Conditions that always apply.
+    Raises InputError if there is no such condition, or its value is invalid.
 
-    Raises
-    ------
-    InputError
-        If there is no such condition, or its value is invalid.
+    asked: the conditions, as typed.
+    **known: conditions that always apply.
 
-    Examples
-    --------
     >>> wishes_of({"tokens": "2", "entries": "0,1", "causal": True}).entries.values
     (Fraction(0, 1), Fraction(1, 1))
     """
@@ -63,8 +54,6 @@ def recipe(asked: Mapping[str, Any], seed: int | None = None) -> str:
 
     With its seed it makes the same problem again; without one, others like it.
 
-    Examples
-    --------
     >>> recipe({"tokens": 3, "causal": True, "sharp": None}, 7).partition(": ")[2]
     'attncalc new --tokens 3 --causal --seed 7'
     """
@@ -85,10 +74,7 @@ def asked_of_recipe(made_by: str) -> dict[str, Any]:
 
     It is never run: only its conditions are read. Its seed is not one of them.
 
-    Raises
-    ------
-    InputError
-        If it is not what `attncalc new` writes.
+    Raises InputError if it is not what `attncalc new` writes.
     """
     _, _, command = made_by.partition(": ")
     try:
@@ -124,8 +110,6 @@ def _as_text(value: Any) -> str:
 def read_entries(name: str, given: Any) -> Entries:
     """Read the values of entries: a range, a range with its step, or a list.
 
-    Examples
-    --------
     >>> [str(value) for value in read_entries("entries", "-1:1:1/2").values]
     ['-1', '-1/2', '0', '1/2', '1']
     """
@@ -234,8 +218,6 @@ READ: dict[str, Callable[[str, Any], Any]] = {
 def typed_entries(values: set[Fraction]) -> Entries:
     """Return the values of entries that those of a problem suggest: all, or a range of them.
 
-    Examples
-    --------
     >>> typed_entries({Fraction(-1), Fraction(0), Fraction(1, 2)}).text
     '-1:0.5:0.5'
     """

@@ -36,10 +36,7 @@ OF_LAYERS = {"encoder": ("",), "decoder": ("self.", "cross.")}
 def shapes_of(wishes: Wishes) -> Shapes:
     """Return the shape of each given matrix of a problem of this kind.
 
-    Raises
-    ------
-    InputError
-        If a matrix is requested that the problem does not have.
+    Raises InputError if a matrix is requested that the problem does not have.
     """
     if wishes.like is not None:
         return {name: matrix.shape for name, matrix in given_upright(wishes.like).items()}
@@ -138,16 +135,10 @@ def with_heads_anew(
     Heads are independent: those that satisfy the conditions are kept. The number of entries below 0
     is unchanged if it is a condition.
 
-    Parameters
-    ----------
-    wishes
-        The conditions.
-    matrices
-        The matrices, upright.
-    heads
-        The heads, by the prefix of the names of their attention's matrices.
-    random, calm
-        As for `draw`.
+    wishes: the conditions.
+    matrices: the matrices, upright.
+    heads: the heads, by the prefix of the names of their attention's matrices.
+    random, calm: as for `draw`.
     """
     urns = _Urns(wishes, calm)
     changed = dict(matrices)

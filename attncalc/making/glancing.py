@@ -24,12 +24,8 @@ class Glance:
 
     Floats are enough to reject a candidate. Exact decimals must accept it.
 
-    Parameters
-    ----------
-    problem
-        An earlier candidate.
-    matrices
-        Its drawn matrices, upright.
+    problem: an earlier candidate.
+    matrices: its drawn matrices, upright.
     """
 
     def __init__(self, problem: Problem, matrices: Mapping[str, Matrix]) -> None:

@@ -35,12 +35,8 @@ NOISE = 1e-9
 class Rejected(NamedTuple):
     """Why a candidate is rejected.
 
-    Parameters
-    ----------
-    wish
-        The flag of the condition that it does not satisfy, without its dashes.
-    says
-        The reason, as a short text: "a zero row".
+    wish: the flag of the condition that it does not satisfy, without its dashes.
+    says: the reason, as a short text: "a zero row".
     """
 
     wish: str

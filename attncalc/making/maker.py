@@ -42,16 +42,10 @@ WORDS = (
 class Made:
     """A new problem, and how it was found.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    tried
-        The number of candidates, including this one.
-    rejected
-        The number of rejected candidates by reason, the most frequent first.
-    waived
-        Common mistakes that no problem of its kind can show.
+    problem: the problem.
+    tried: the number of candidates, including this one.
+    rejected: the number of rejected candidates by reason, the most frequent first.
+    waived: common mistakes that no problem of its kind can show.
     """
 
     problem: Problem
@@ -76,8 +70,6 @@ class Made:
 def untold_as(mistakes: Sequence[str]) -> str:
     """Return the note on mistakes that no problem of a kind can show.
 
-    Examples
-    --------
     >>> untold_as(["scores transposed in S"])
     'no problem of these sizes and conventions distinguishes: scores transposed in S'
     """
@@ -95,10 +87,7 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
     The same seed gives the same problem on every machine: Python guarantees the numbers of its
     generator, and the deciding digits are exact.
 
-    Raises
-    ------
-    InputError
-        If no candidate satisfies them; the message names the condition.
+    Raises InputError if no candidate satisfies them; the message names the condition.
     """
     _refuse_one_number(wishes)
     shapes, random = shapes_of(wishes), Random(seed)
@@ -197,8 +186,6 @@ def with_words(wishes: Wishes, seed: int) -> Wishes:
 def words(count: int, start: int) -> tuple[str, ...]:
     """Return so many words from the list, beginning at `start`.
 
-    Examples
-    --------
     >>> words(3, 0)
     ('the', 'cat', 'sat')
     """

@@ -40,20 +40,13 @@ MOST_SCORES = 16
 class Wanted:
     """A problem that each student gets a version of.
 
-    Parameters
-    ----------
-    name
-        Its name, such as "1"; also its folder, if there are several.
-    asked
-        The conditions, as typed.
-    steps
-        The steps that answers are asked for; None for all.
-    words
-        Whether tokens have names, from a short list.
-    prefers_same_digits
-        Whether both rounding rules give the same digits in every version where this is possible.
-    is_too_large
-        Whether that is not tried, because it has too many scores.
+    name: its name, such as "1"; also its folder, if there are several.
+    asked: the conditions, as typed.
+    steps: the steps that answers are asked for; None for all.
+    words: whether tokens have names, from a short list.
+    prefers_same_digits: whether both rounding rules give the same digits in every version where
+        this is possible.
+    is_too_large: whether that is not tried, because it has too many scores.
     """
 
     name: str
@@ -77,16 +70,10 @@ class Wanted:
 class Spec(NamedTuple):
     """The specification of a set.
 
-    Parameters
-    ----------
-    problems
-        The problems.
-    formats
-        The forms that worksheets and keys are written in.
-    secret
-        The key of all seeds, in hexadecimal digits: it is enough to make every problem.
-    seed
-        Distinguishes several sets with one secret; None by default.
+    problems: the problems.
+    formats: the forms that worksheets and keys are written in.
+    secret: the key of all seeds, in hexadecimal digits: it is enough to make every problem.
+    seed: distinguishes several sets with one secret; None by default.
     """
 
     problems: tuple[Wanted, ...]
@@ -98,19 +85,11 @@ class Spec(NamedTuple):
 def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
     """Return a specification; `place` names it in messages.
 
-    Parameters
-    ----------
-    given
-        The specification: its problems, formats, seed and secret; or the list of a set.
-    place
-        Its name, for messages.
-    forms
-        The forms that there are.
+    Raises InputError if it has unknown keys, or impossible conditions.
 
-    Raises
-    ------
-    InputError
-        If it has unknown keys, or impossible conditions.
+    given: the specification: its problems, formats, seed and secret; or the list of a set.
+    place: its name, for messages.
+    forms: the forms that there are.
     """
     for name in given:
         if name not in (*OF_A_SPEC, *(OF_A_MANIFEST if "students" in given else ())):
@@ -231,17 +210,10 @@ def seed_of(spec: Spec, student: Sequence[str], problem: str) -> int:
     It is an HMAC (RFC 2104) under the set's secret. No student can compute a seed, of their own
     or of another version, even if they know the set's seed, the list and the specification.
 
-    Parameters
-    ----------
-    spec
-        The set's specification, with its secret.
-    student
-        What identifies the student, wherever on the list they are: their id, email or name.
-    problem
-        The problem's name.
+    spec: the set's specification, with its secret.
+    student: what identifies the student, wherever on the list they are: their id, email or name.
+    problem: the problem's name.
 
-    Examples
-    --------
     >>> spec = Spec((), (), "00" * 16, 7)
     >>> seed_of(spec, ("id", "17"), "1") == seed_of(spec, ("id", "17"), "1")
     True
@@ -279,10 +251,7 @@ class Version(NamedTuple):
 def version(wanted: Wanted, seed: int) -> Version:
     """Return the version of a problem that a seed determines.
 
-    Raises
-    ------
-    InputError
-        If no candidate satisfies the conditions, or a requested step does not exist.
+    Raises InputError if no candidate satisfies the conditions, or a requested step does not exist.
     """
     if wanted.prefers_same_digits:
         asked = {**wanted.asked, "same_digits": True}

@@ -33,20 +33,12 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> 
     of ties, second lines and negative entries, and a similar spread of weights. If it contains the
     conditions that it was made by, these apply again.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    asked
-        Conditions that differ for its siblings.
-    place
-        Its source, for messages.
+    Raises InputError if a condition is about what the problem determines, such as its sizes; if its
+    `made_by` cannot be read; or if it cannot be solved.
 
-    Raises
-    ------
-    InputError
-        If a condition is about what the problem determines, such as its sizes; if its `made_by`
-        cannot be read; or if it cannot be solved.
+    problem: the problem.
+    asked: conditions that differ for its siblings.
+    place: its source, for messages.
     """
     for name in asked:
         if name not in (*OF_ALL_SIBLINGS, *COUNTED):

@@ -23,12 +23,8 @@ SAME = 1e-9
 def untold(wishes: Wishes, shapes: Shapes) -> dict[tuple[str, str], str]:
     """Return the mistakes that no such problem can show: step and code, and their descriptions.
 
-    Parameters
-    ----------
-    wishes
-        The conditions.
-    shapes
-        The shape of each matrix, as `shapes_of` has them.
+    wishes: the conditions.
+    shapes: the shape of each matrix, as `shapes_of` has them.
     """
     random = Random(0)
     try:

@@ -18,12 +18,8 @@ MOST_SIZE = 64
 class Entries(NamedTuple):
     """The numbers that given matrices are drawn from.
 
-    Parameters
-    ----------
-    values
-        The values, equally likely.
-    text
-        The values as typed.
+    values: the values, equally likely.
+    text: the values as typed.
     """
 
     values: tuple[Fraction, ...]
@@ -37,51 +33,29 @@ DEFAULT_ENTRIES = Entries(tuple(map(Fraction, range(-2, 3))), "-2:2")
 class Wishes:
     """The conditions of a new problem.
 
-    Parameters
-    ----------
-    kind
-        "self", "cross", "encoder" or "decoder".
-    tokens, keys
-        The number of query tokens, and of key tokens if these differ.
-    d, d_keys, d_k, d_v, d_ff
-        Features of a token, of one that is attended to, of a head's queries and keys, of its
-        values, and between the two matrices of a feed-forward part. None for defaults from the
-        others.
-    also
-        Additional given matrices: W_O, a bias, positions.
-    entries
-        The values of their entries.
-    settings
-        Conventions by name, as in a file.
-    title
-        The heading.
-    labels
-        The names of the tokens, queries first; None for none.
-    margin
-        The smallest distance of a value from the midpoint between two roundings, in units of the
-        last digit: at two decimals, 0.01 of 0.01; None for any.
-    same_digits
-        Whether both rounding rules must give the same digits.
-    ties
-        The number of outputs with tied largest weights; None for any.
-    second_lines
-        The number of outputs with a second, dashed line; None for any.
-    sharp
-        Whether all weights may be 0 or 1.
-    spread
-        The range of the effective number of inputs, e^H / n, of each row.
-    largest_score
-        The largest absolute score.
-    tell_apart
-        Whether each common mistake must change a digit.
-    negatives
-        The number of negative entries; None for any.
-    mean_spread
-        Like `spread`, for the mean of all rows.
-    untold
-        Common mistakes that no such problem can show, by step and code: they are ignored.
-    like
-        The problem whose sibling is made: it determines sizes, conventions and names.
+    kind: "self", "cross", "encoder" or "decoder".
+    tokens, keys: the number of query tokens, and of key tokens if these differ.
+    d, d_keys, d_k, d_v, d_ff: features of a token, of one that is attended to, of a head's queries
+        and keys, of its values, and between the two matrices of a feed-forward part. None for
+        defaults from the others.
+    also: additional given matrices: W_O, a bias, positions.
+    entries: the values of their entries.
+    settings: conventions by name, as in a file.
+    title: the heading.
+    labels: the names of the tokens, queries first; None for none.
+    margin: the smallest distance of a value from the midpoint between two roundings, in units of
+        the last digit: at two decimals, 0.01 of 0.01; None for any.
+    same_digits: whether both rounding rules must give the same digits.
+    ties: the number of outputs with tied largest weights; None for any.
+    second_lines: the number of outputs with a second, dashed line; None for any.
+    sharp: whether all weights may be 0 or 1.
+    spread: the range of the effective number of inputs, e^H / n, of each row.
+    largest_score: the largest absolute score.
+    tell_apart: whether each common mistake must change a digit.
+    negatives: the number of negative entries; None for any.
+    mean_spread: like `spread`, for the mean of all rows.
+    untold: common mistakes that no such problem can show, by step and code: they are ignored.
+    like: the problem whose sibling is made: it determines sizes, conventions and names.
     """
 
     kind: str = "self"

@@ -137,10 +137,14 @@ def _differs(numbers: Matrix) -> bool:
 
 def _is_unmasked(values: Matrix, masked: Matrix) -> bool:
     """Return whether scores are written wherever the mask forbids them."""
-    forbidden = np.isneginf(masked).ravel()
-    if not forbidden.any() or values.size != forbidden.size:
-        return False
-    return bool((values.ravel()[forbidden] > MINUS_INFINITY_WRITTEN).all())
+    masks = (
+        np.isneginf(masked).reshape(-1, values.size)
+        if values.size and not masked.size % values.size
+        else ()
+    )
+    return any(  # of one head, or of all of them
+        mask.any() and bool((values.ravel()[mask] > MINUS_INFINITY_WRITTEN).all()) for mask in masks
+    )
 
 
 def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:

@@ -33,16 +33,10 @@ EARNED, POSSIBLE, SHARE = 1, 2, 3
 class Outcome(NamedTuple):
     """The stored result of one answer after its page is written: plain values, as in JSON.
 
-    Parameters
-    ----------
-    place, how
-        The answer, and how its student was found; "" if there is none.
-    cells
-        Its row, points as fractions, from the answer's name on.
-    shares
-        The points of each step, as fractions; and of the map.
-    fact
-        Its line of the summary; None if it was not marked.
+    place, how: the answer, and how its student was found; "" if there is none.
+    cells: its row, points as fractions, from the answer's name on.
+    shares: the points of each step, as fractions; and of the map.
+    fact: its line of the summary; None if it was not marked.
     """
 
     place: str
@@ -92,16 +86,10 @@ def as_csv(
 ) -> Iterator[str]:
     """Yield the table as CSV: a row for each student and problem, then one for each stray answer.
 
-    Parameters
-    ----------
-    entries
-        The class, in the order of its list.
-    strays
-        Answers without a student, with the reason.
-    steps
-        The steps that have a column.
-    said
-        Returns points as text.
+    entries: the class, in the order of its list.
+    strays: answers without a student, with the reason.
+    steps: the steps that have a column.
+    said: returns points as text.
     """
     columns = (*steps, LINES)
     yield csv_line([*OF_A_CLASS, *COLUMNS[1:], *columns])
@@ -145,14 +133,9 @@ def class_document(
 ) -> Document:
     """Return the table of the answers, their common mistakes, and who handed in none or late.
 
-    Parameters
-    ----------
-    entries, strays, said
-        As in `as_csv`.
-    several
-        Whether there are several problems.
-    language
-        The language of the class.
+    entries, strays, said: as in `as_csv`.
+    several: whether there are several problems.
+    language: the language of the class.
     """
     rows = []
     handed = [each for each in entries if each.outcome.place]

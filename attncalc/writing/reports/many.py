@@ -53,13 +53,9 @@ class Marked(NamedTuple):
 class Shown(NamedTuple):
     """The extent of markings, and the notation of points.
 
-    Parameters
-    ----------
-    extent
-        The shown part of a marking.
-    fractions, decimals
-        Whether points are fractions, and otherwise their largest number of decimals; None for the
-        default.
+    extent: the shown part of a marking.
+    fractions, decimals: whether points are fractions, and otherwise their largest number of
+        decimals; None for the default.
     """
 
     extent: Extent = "elided"
@@ -159,18 +155,11 @@ def told(row: tuple[str, ...]) -> tuple[str, ...]:
 class Fact(NamedTuple):
     """The facts about a marked answer for the summary: plain values, as JSON has them.
 
-    Parameters
-    ----------
-    right
-        Whether it has no mistake.
-    provisional
-        Whether a part was not read.
-    share
-        The earned share, as a fraction; "" if nothing can be earned.
-    first
-        The step that first went wrong, or "".
-    mistakes
-        Steps, the cause of the mistake in each, and an entry as written and as it should be.
+    right: whether it has no mistake.
+    provisional: whether a part was not read.
+    share: the earned share, as a fraction; "" if nothing can be earned.
+    first: the step that first went wrong, or "".
+    mistakes: steps, the cause of the mistake in each, and an entry as written and as it should be.
     """
 
     right: bool
