@@ -1,13 +1,16 @@
 """What tests share: the command as a person runs it, problems to break, and how much is tried."""
 
+import compileall
 import gc
+import importlib
+import inspect
 import io
 import os
 import random
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -71,6 +74,8 @@ def mostly_slow(values: Iterable[Any], every: int = 4, of_slow: int = 1) -> list
 os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"  # Typer reads it when it is imported
 
 _THOROUGH = False
+_WITHOUT_SLOW = False
+"""Whether slow tests are left out, as they are by default."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -86,9 +91,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Collection creates many objects and hardly any garbage: without gc it takes half the time.
     """
-    global _THOROUGH
+    global _THOROUGH, _WITHOUT_SLOW
     gc.disable()
+    _WITHOUT_SLOW = config.option.markexpr == "not slow"
     _THOROUGH = bool(re.search(r"(?<!not )\bslow\b", str(config.option.markexpr)))
+    if _WITHOUT_SLOW:
+        _draw_no_constants_of_sources()
     if config.option.sample_seed is None:  # the processes of xdist take the same one
         drawn = os.environ.setdefault("ATTNCALC_SAMPLE_SEED", str(random.randrange(10**6)))
         config.option.sample_seed = int(drawn)
@@ -105,22 +113,62 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         )
 
 
+def _draw_no_constants_of_sources() -> None:
+    """Let Hypothesis not parse all modules for constants: it takes seconds in each process.
+
+    Its examples then change with the tests alone, and not with any constant of the package.
+    """
+    from hypothesis.internal.conjecture import providers
+
+    if hasattr(providers, "is_local_module_file"):
+        providers.is_local_module_file = lambda path: False
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Compile the share of this process of a fresh clone; else each compiles all of it."""
+    config = session.config
+    worker = getattr(config, "workerinput", None)
+    if worker is None or sys.dont_write_bytecode or "tests" not in config.args:
+        return
+    share = slice(int(worker["workerid"][2:]), None, worker["workercount"])
+    for path in sorted(PACKAGE.rglob("*.py"))[share]:
+        compileall.compile_file(path, quiet=2)
+    for path in sorted((ROOT / "tests").glob("test_*.py"))[share]:
+        with suppress(Exception, pytest.skip.Exception):  # reported when it is collected
+            importlib.import_module(path.stem)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark most cases of campaigns as slow, and leave out the slow tests of no sample.
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: Any) -> list[pytest.Item] | None:
+    """Make no items of slow functions if they are left out."""
+    marks = getattr(obj, "pytestmark", ())
+    slow = inspect.isfunction(obj) and any(mark.name == "slow" for mark in marks)
+    return [] if _WITHOUT_SLOW and slow else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Iterator[None]:
+    """Mark most cases of campaigns as slow, and make no items of slow cases that are left out.
 
     Of a campaign's cases, one in each so many stays, not always at the same place: of tests with
     several parameters each brings in all its values.
     """
-    seen: Counter[Any] = Counter()
-    for item in items:
-        campaign = item.get_closest_marker("campaign")
-        if campaign and not item.get_closest_marker("slow"):
-            (every,), test = campaign.args, item.nodeid.partition("[")[0]
-            turn, place = divmod(seen[test], every)
-            seen[test] += 1
-            if (turn + place) % every:
-                item.add_marker(SLOW)
+    yield
+    cases = metafunc._calls
+    quick = [case for case in cases if all(mark.name != "slow" for mark in case.marks)]
+    campaign = metafunc.definition.get_closest_marker("campaign")
+    if campaign and not metafunc.definition.get_closest_marker("slow"):
+        (every,) = campaign.args
+        for number, case in enumerate(quick):
+            if sum(divmod(number, every)) % every:
+                case.marks.append(SLOW.mark)
+        quick = [case for case in quick if SLOW.mark not in case.marks]
+    if _WITHOUT_SLOW and quick:
+        cases[:] = quick
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the slow tests of no sample."""
     share, seed = config.option.sample, config.option.sample_seed
     if share < 1:
         items[:] = [

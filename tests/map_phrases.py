@@ -127,6 +127,17 @@ HELD_OUT_LATER = [
 """Written when the reader passed all phrases above, before these were tried."""
 
 WORKED_ON = [
+    ("words", "cat: most -> mat, second -> sat\nsat: most = mat\nmat: most -> cat, second -> sat",
+     "cat>mat|sat sat>mat mat>cat|sat"),
+    ("words", "cat mira sobre todo a mat y sat (empate, no hay segunda)", "cat>mat,sat"),
+    ("self", "x1: most = x2, x3 (same value), second = x1\nx2: most = x3, second = x1",
+     "1>2,3|1 2>3|1"),
+    ("self", "query token | attends most to token | then to token\n1 | 3 | 2\n2 | 3 | 1\n3 | 1 | 2",
+     "1>3|2 2>3|1 3>1|2"),
+    ("self", "sortie;le plus;ensuite\n1;3;2\n2;3;1\n3;1;2".replace(";", " | "), "1>3|2 2>3|1 3>1|2"),
+    ("self", "output\tmost\tsecond\n1\t2 and 3 (tie)\t1\n2\t3\t1\n3\t1\t2",
+     "1>2,3|1 2>3|1 3>1|2"),
+    ("words", 'La salida 2 ("sat") atiende sobre todo a la entrada 1 y después a la 3.', "2>1|3"),
     ("self", "Output token 1 attends to input token 3.\nOutput token 2 attends to input token 3.\n"
      "Output token 3 attends to input token 1.", "1>3 2>3 3>1"),
     ("self", "1 -> 3\n2 -> 3\n3 -> 1, 2", "1>3 2>3 3>?"),

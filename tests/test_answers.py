@@ -413,7 +413,7 @@ def test_a_folder_is_one_answer_or_many(tmp_path: Path) -> None:
     assert numbers(read_answer(one), "Q") == [[1.0, 2.0]]
     assert [path.name for path in answers_in(many) or []] == ["ann.json", "bob.md"]
     (empty := tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="this folder holds no answers") as refused:
+    with pytest.raises(InputError, match="this folder has no answers") as refused:
         answers_in(empty)
     endings = str(refused.value).partition("end in ")[2].split(", ")
     assert sorted(set(endings)) == sorted(endings)

@@ -32,7 +32,7 @@ from attncalc.problem.fields import GIVEN, NESTED, SETTINGS, TEXTS
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.writing.plotting import picture
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 HOSTILE = ("</td><script>alert(1)</script>", "$x$ [red] :smile:", "\x1b[31mred\x1b]8;;http://x\x07")
 
@@ -57,9 +57,10 @@ def frames_of(text: str) -> list[list[list[str]]]:
     return [frame[1:] for frame in frames]  # without the names of the columns
 
 
-@pytest.mark.campaign(5)
-@pytest.mark.parametrize("name", [each.name for each in SAMPLES])
+@pytest.mark.campaign(10)
+@pytest.mark.parametrize("name", [each.name for each in SAMPLES if each.name != "convolution-2d"])
 def test_a_printed_solution_contains_the_digits_of_every_step(name: str) -> None:
+    """Of nine heads, as in convolution-2d, it shows the first and last."""
     solution = solved_sample(name)
     expected = []
     for step in solution.steps:

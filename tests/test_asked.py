@@ -21,7 +21,7 @@ from attncalc.reading.answers.answer import Answer, Unread, matrix_of_floats
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.verdict import verdict
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 PROBLEM = str(BUNDLED / "self.json")
 ANSWERS = str(BUNDLED / "answers")
@@ -109,6 +109,18 @@ def test_steps_left_out_cost_nothing_where_a_later_one_is_written(case: str) -> 
         **{name: matrix_of_floats(solution[name] * np.nan) for name in past.split()},
     }
     assert tuple(marked(Answer("a.json", blank), problem).passed) == tuple(past.split())
+
+
+def test_a_written_step_that_the_output_copies_counts_for_it() -> None:
+    W = [[1, 2], [3, 4]]
+    problem = Problem(X=[[1, 0], [0, 1]], W_Q=W, W_K=W, W_V=W, heads=2)
+    solution = solve(problem)
+    written = {name: matrix_of_floats(solution[name]) for name in ("A", "C")}
+    marking = marked(Answer("a.json", written), problem)
+    assert marking.passed["O"] == "C"
+    assert score(marking) == (len(solution.plan), len(solution.plan))
+    scores = {"S": matrix_of_floats(solution["S"])}
+    assert "A" not in marked(Answer("a.json", scores), problem).passed
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from attncalc.reading.inline_text import read_inline_cells
 from attncalc.reading.npz_file import MOST_MEMBERS
 from attncalc.writing.plotting.drawing import MOST_HEADS
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 LONGEST = 2.0
 """Seconds of the processor that a file of less than 100 kB may take."""
@@ -146,7 +146,7 @@ def test_a_large_archive_is_refused_with_both_sizes() -> None:
 
 def test_members_are_counted() -> None:
     many = _npz({f"m{i}": b"" for i in range(MOST_MEMBERS + 1)}, zipfile.ZIP_STORED)
-    _both(many, "1,001 arrays, where a file may hold 1,000")
+    _both(many, "1,001 arrays, where a file may contain 1,000")
 
 
 @pytest.mark.parametrize("shape", ["(1000000000,)", "(100000000000000000000,)", "(3, 2**2)"])

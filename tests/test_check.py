@@ -353,7 +353,7 @@ def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
         ),
         (
             [PROBLEM, "a.md", "-o", "marks.docx"],
-            "error: marks.docx: end the name in .txt, .json, .md, .tex, .html, .csv, .pdf, or say "
+            "error: marks.docx: end the name in .txt, .json, .md, .tex, .html, .csv, .pdf, or pass "
             "--format\n",
         ),
         (

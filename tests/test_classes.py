@@ -27,7 +27,7 @@ from attncalc.base.workers import mapped
 from attncalc.reading.roster import path_name, read_roster
 from attncalc.writing.files import write_files
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 NAMES = ("Ada Lovelace", "Blaise Pascal", "Carl Gauß", "李 善蘭", "Emmy Noether", "Ada Byron")
 ROSTER = "name,id,email\n" + "".join(f"{n},{70 + i},s{i}@x.org\n" for i, n in enumerate(NAMES))
@@ -452,7 +452,7 @@ def test_nothing_that_was_handed_in_is_passed_over(attncalc: Command, tmp_path: 
     assert [(row["answer"], row["note"]) for row in rows if not row["student"]] == [
         (
             "answers/a/b/c/d/e/f/g/h",
-            "not looked into: 8 folders lie around what it holds",
+            "not looked into: 8 folders deep",
         ),
         (
             "answers/72-carl-gauß/homework.pdf",
@@ -482,7 +482,7 @@ def test_a_folder_of_nothing_leaves_the_marks_that_were_there(
     run = attncalc("check", "set", "answers", "-o", "marked", "--csv", "marks.csv")
     assert (run.code, run.out) == (2, "")
     assert run.err.startswith(
-        "error: answers: this folder holds no answers, so nothing is marked: their names end in "
+        "error: answers: this folder has no answers, so nothing is marked: their names end in "
     )
     assert (tmp_path / "marks.csv").read_text() == "of before"
     assert not (tmp_path / "marked").exists()

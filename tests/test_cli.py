@@ -15,7 +15,7 @@ from conftest import GOOD, Command, clean_environment
 from attncalc import __version__
 from attncalc.problem.samples import SAMPLES, Sample, sample
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 PNG = b"\x89PNG"
 
@@ -173,11 +173,11 @@ BAD_CALLS = [
     ),
     (
         ["cross", "in.json"],
-        "error: in.json: this is a self-attention problem (it holds X): use attncalc self\n",
+        "error: in.json: this is a self-attention problem (it has X): use attncalc self\n",
     ),
     (
         ["self", "cross.json"],
-        "error: cross.json: this is a cross-attention problem (it holds X1 and X2): "
+        "error: cross.json: this is a cross-attention problem (it has X1 and X2): "
         "use attncalc cross\n",
     ),
     (["self", "in.json", "-d", "13"], "error: --decimals takes a whole number from 0 to 12, "),
@@ -368,7 +368,7 @@ def test_the_problem_itself_is_never_overwritten(attncalc: Command, tmp_path: Pa
     assert run.code == 2
     assert run.err == (
         'error: steps.png: ".png" is not an output format: '
-        "end the name in .txt, .md, .tex, .html, .csv, .json, .npz or .pdf, or say --format\n"
+        "end the name in .txt, .md, .tex, .html, .csv, .json, .npz or .pdf, or pass --format\n"
     )
 
 

@@ -98,7 +98,7 @@ def of_feature(feature: str) -> list[Case]:
     return [each for each in suite(quick=True) if each.feature == feature]
 
 
-@pytest.mark.parametrize("bug", mostly_slow(BUGS, 24))
+@pytest.mark.parametrize("bug", mostly_slow(BUGS, 33))
 def test_a_planted_bug_is_found_and_named(bug: str) -> None:
     feature, code = BUGS[bug]
     report = run(Inside(attention_with(bug)), of_feature(feature))
@@ -116,12 +116,16 @@ def test_a_planted_bug_in_torch_is_found_and_named(bug: str) -> None:
     assert code in {cause.code for each in failures for cause in each.causes}
 
 
-@pytest.mark.parametrize("way", mostly_slow(RIGHT_WAYS, 6))
-def test_kernels_that_are_written_differently_pass(way: str) -> None:
-    for dtype in ("float32", "float16", "float64"):
-        report = run(Inside(right_way(way)), list(suite(dtype=dtype, quick=True)))
-        assert not report.of("failed"), next((r.case, r.why) for r in report.of("failed"))
-        assert len(report.of("passed")) > 35
+IN_TYPES = [
+    pytest.param(way, dtype) for way in RIGHT_WAYS for dtype in ("float32", "float16", "float64")
+]
+
+
+@pytest.mark.parametrize(("way", "dtype"), mostly_slow(IN_TYPES, 19))
+def test_kernels_that_are_written_differently_pass(way: str, dtype: str) -> None:
+    report = run(Inside(right_way(way)), list(suite(dtype=dtype, quick=True)))
+    assert not report.of("failed"), next((r.case, r.why) for r in report.of("failed"))
+    assert len(report.of("passed")) > 35
 
 
 @pytest.mark.parametrize("bug", mostly_slow(["noise", "typo", "float16 inside"], 3))
@@ -131,6 +135,7 @@ def test_errors_without_a_cause_get_no_name(bug: str) -> None:
     assert not report.causes
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("kernel", [attention_with(""), blocked], ids=["plain", "blocked"])
 @pytest.mark.parametrize("seed", mostly_slow(range(5), 5))
 def test_right_kernels_pass(kernel: Callable[..., Any], seed: int) -> None:

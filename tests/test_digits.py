@@ -26,7 +26,7 @@ from oracle import (
 from attncalc import Problem, Solution, solve
 from attncalc.base.rounding import round_floats
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 ROUNDINGS = ("display", "each-step")
 SCALES = ("sqrt_dk", "none", *map(Fraction, ("1", "2", "0.5", "0.1", "0", "-1", "1/3")))

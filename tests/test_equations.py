@@ -37,7 +37,7 @@ from attncalc.equations.operations.normalising import (
 )
 from attncalc.equations.operations.products import AdditiveScores, ConcatScores, DistanceScores
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 EPS = Fraction(1, 100_000)
 TENTH = Fraction(1, 10)

@@ -31,7 +31,7 @@ from attncalc.solving.proving import stages
 from attncalc.solving.solution import given_in_decimals, solve
 from attncalc.writing.sentences import notes
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 GUARD = 60
 EXACTLY = Digits(500, GUARD)
@@ -149,7 +149,7 @@ def check_operation(case, kind, seed):
         assert_proven(made, exact, decimals)
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(7)
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case[0]}-{case[2]}")
 def test_bounds_and_digits_of_an_operation(case):
     for seed, kind in enumerate(("ties", "long")):

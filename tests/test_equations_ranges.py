@@ -16,7 +16,7 @@ from attncalc.equations.operations.entrywise import KINDS, NUMBERS, Activate
 from attncalc.equations.operations.normalising import Normalise
 from attncalc.equations.tree import parse
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 SLACK = 1e-9
 GIVEN = {"bias", "keep", "ignore"}

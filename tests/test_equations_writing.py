@@ -30,7 +30,7 @@ from attncalc.solving.solution import solve
 from attncalc.solving.work import Work
 from attncalc.writing.mathematics import in_text
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 
 def _decimal(value):

@@ -23,7 +23,7 @@ from attncalc.writing import files as writing
 from attncalc.writing.files import write_files
 from attncalc.writing.reports.many import _apart
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 # -- consoles that have few letters ---------------------------------------------------------------
 

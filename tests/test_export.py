@@ -340,7 +340,7 @@ def test_entries_that_no_gap_accepts_are_refused(attncalc: Command, tmp_path: Pa
     done = attncalc("export", causal, "--to", "moodle", "--steps", f"Q,{infinite}")
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        f"error: {infinite} holds -inf, which a Moodle gap cannot hold: use --steps Q\n"
+        f"error: {infinite} has -inf, which a Moodle gap cannot contain: use --steps Q\n"
     )
     many = [[1] * 31 for _ in range(31)]
     (tmp_path / "many.json").write_text(json.dumps({"Q": many, "K": many, "V": many}))

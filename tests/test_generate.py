@@ -17,7 +17,7 @@ from attncalc.problem.samples import sample
 from attncalc.schemas import schema
 from attncalc.studies.generate import OfProblem, Settings, filtered
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 MODEL, IDS = sample("model").path, sample("ids").path
 SHARED: dict[str, Any] = {"block": "decoder", "norm": "pre", "residual": True}
@@ -77,7 +77,7 @@ def test_each_token_is_that_of_a_full_pass(seed: int, kind: str) -> None:
     check_full_passes(seed, kind)
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(6))
 def test_each_token_of_each_kind_is_that_of_a_full_pass(seed: int, kind: str) -> None:

@@ -160,7 +160,7 @@ def test_the_command_opens_a_file(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("open", "m.gguf", "--tokens", "3 7 5")
     assert "weights are given in Q8_0, computed in float32" in run.out
     run = attncalc("open", "m.gguf", "--text", "a b")
-    assert run.err.startswith("error: m.gguf: it holds no tokenizer.json, which --text needs")
+    assert run.err.startswith("error: m.gguf: it has no tokenizer.json, which --text needs")
 
 
 def refused(path: Path) -> str:
@@ -221,7 +221,7 @@ HOSTILE = {
         HEAD + struct.pack("<QQ", 0, 2) + pair(b"a", 7, b"\1") + pair(b"a", 7, b"\1"),
         'its header has "a" twice',
     ),
-    "a name that is no text": (
+    "a name that is not a text": (
         HEAD + struct.pack("<QQ", 1, 0) + tensor(b"\xff", (1,), 0, 0) + bytes(64),
         "a text in its header is not UTF-8",
     ),

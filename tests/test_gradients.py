@@ -36,7 +36,7 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.prose import line_in_text
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 Rows = list[list[Fraction]]
 DIGITS = 80
@@ -452,12 +452,11 @@ REFUSED: dict[str, tuple[Fields, str]] = {
     ),
     "ids without a head": (
         {"X": SMALL["X"], "W_1": [[1], [0]], "W_2": [[1, 1]], "target_ids": [0, 1]},
-        "target_ids is given, and there is no head whose probabilities it is for (W_out); of "
-        "outputs that are no probabilities, give target",
+        "target_ids requires a head with probabilities (W_out); for other outputs, give target",
     ),
     "too few ids": (
         HEAD | {"target_ids": [0]},
-        "target_ids holds 1 and prob has 2 rows: one is needed for each",
+        "target_ids has 1 and prob has 2 rows: one is needed for each",
     ),
     "an id too large": (
         HEAD | {"target_ids": "0, 2"},
@@ -478,7 +477,7 @@ REFUSED: dict[str, tuple[Fields, str]] = {
     ),
     "a part of it": (
         {"X": SMALL["X"], "layers": [{"W_1": [[1], [0]], "W_2": [[1, 1]], "dO": [[1]]}]},
-        "1.dO: dO belongs to the whole problem, not to one of its parts",
+        "1.dO: dO applies to the whole problem, not to one of its parts",
     ),
 }
 

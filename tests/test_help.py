@@ -24,7 +24,7 @@ from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
 from attncalc.problem.samples import KERNELS, sample
 from attncalc.problem.serialising import in_json
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 TOPICS = topics()
 

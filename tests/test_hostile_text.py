@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from attncalc import Problem, solve
 from attncalc.base.text import harmless, harmless_cell, in_json, without_quote
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 UNSEEN = ["\x1b[31mred", "\x9b31mC1", "\u202eoverride", "\u2066isolate", "\u200bzero", "\ufeffbom"]
 UNSEEN += ["two\u2028lines", "two\u2029paragraphs", "bell\x07", "delete\x7f", "half\ud800"]
@@ -62,7 +62,7 @@ def raw(text: str) -> list[str]:
     return sorted({f"U+{ord(character):04X}" for character in text if is_raw(character)})
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize("form", mostly_slow(FORMS, 4))
 @pytest.mark.parametrize("asked", ["page", "work", "marking", "class"])
 def test_nothing_that_is_typed_does_anything(

@@ -28,7 +28,7 @@ from attncalc.writing.live.script import script
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.verdict import points_text
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 PROBLEM = str(sample("self").path)
 FEW = ("self", "columns", "heads", "encoder", "masks")

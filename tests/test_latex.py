@@ -110,7 +110,7 @@ def test_a_body_compiles_in_the_narrowest_document(name: str, tmp_path: Path) ->
 
 
 @needs_latex
-@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 8))
+@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 24))
 def test_every_sample_compiles_as_a_key_and_as_a_worksheet(name: str, tmp_path: Path) -> None:
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))
     for contents in ({"work": True}, {"work": True, "fractions": "plain"}, {"blank": True}):

@@ -32,7 +32,7 @@ from attncalc.solving.remade import Remade
 from attncalc.solving.solution import solve as solve_to_show
 from attncalc.writing.verdict import verdict
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 D, FF, N = 3, 4, 3
 ROUNDINGS = ("display", "each-step")
@@ -299,7 +299,7 @@ def test_a_wrong_shape_is_reported_with_its_part(fields: dict[str, Any], said: s
             "layer 2, feed-forward: 2.N_1 is 3 × 3 and 2.W_1 is 4 × 4: for their product, 2.W_1 "
             "needs 3 rows",
         ),
-        ({"rounding": "display"}, "2.rounding: rounding belongs to the whole problem, not to one "
+        ({"rounding": "display"}, "2.rounding: rounding applies to the whole problem, not to one "
          "of its parts"),
         ({"W_8": [[1]]}, 'unknown name "2.W_8"'),
         ({"activation": "sin"}, '2.activation takes "relu", "relu2", "gelu", "gelu-tanh", '

@@ -83,7 +83,7 @@ def test_a_run_resumes_from_stored_outputs(attncalc: Callable[..., Any], cats: P
         (("--ablate", "7.1"), "there is no layer 7"),
         (("--ablate", "1.3"), "so there is no head 3: use 1 to 2"),
         (("--ablate", "1.B"), "1.B: layer 1:"),
-        (("--patch", "one.npz:1.B"), "it holds no 1.B and no B"),
+        (("--patch", "one.npz:1.B"), "it has no 1.B and no B"),
         (("--patch", "one.npz:1.O"), "its values are 2 × 2, and O is 5 × 8"),
         (("--patch", "one.npz"), "names no step in a file"),
         (("--rollout", "--from", "y.npz"), "rollout is the product over all layers"),
@@ -171,6 +171,7 @@ def test_an_array_of_another_size_is_refused(cats: Path) -> None:
         list(layers(cats, tokens=IDS).compare(patch={"0.H": np.zeros((2, 2))}).found.run())
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("flags", [("--layer", "all"), ("--lens",), ("--rollout",)])
 def test_pictures_are_drawn(
     flags: tuple[str, ...], attncalc: Callable[..., Any], cats: Path

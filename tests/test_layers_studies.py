@@ -155,7 +155,7 @@ def test_weights_and_outputs_of_layers_are_watched_by_default() -> None:
         ("3.W_1 = 0:1", "this problem has no 3.W_1, and only what is given can change: there are"),
         ("3.scale = 0:1", "this problem has no part 3: there are self, cross"),
         ("W_Q = 0:1", "this problem has no W_Q, and only what is given can change"),
-        ("self.decimals=1,2", "decimals belongs to the whole, and not to a part of it"),
+        ("self.decimals=1,2", "decimals applies to the whole problem, not to a part"),
         ("self.A = 0:1", "self.A is computed here, and only what is given can change"),
         ("block=encoder", "block is not a setting that changes the calculation"),
         ("self.W_Q[9] *= 2", "self.W_Q is 3 × 2, so there is no row 9: give 1 to 3"),
@@ -177,7 +177,7 @@ def test_a_setting_of_layers_does_not_change_a_single_attention(attncalc: Comman
 
 def test_an_overflow_is_not_hidden_by_a_relu() -> None:
     fields = {"X": [[1, 2]], "W_1": [[-1], [-1]], "W_2": [[1, 1]], "norm": "none"}
-    with pytest.raises(InputError, match="F_1 grows beyond the largest float64"):
+    with pytest.raises(InputError, match="F_1 exceeds the largest float64"):
         simulate(Problem(**fields), "W_1 ~ U(-1.7e308, -1.6e308)", count=10)
 
 

@@ -180,5 +180,5 @@ def test_a_state_dict_beside_its_tokens_is_read_unchanged(
 def test_a_state_dict_without_heads_is_refused(tmp_path: Path) -> None:
     state = {name: each.detach().numpy() for name, each in encoder_layer("post").named_parameters()}
     np.savez(tmp_path / "layer.npz", X=tokens(N, 4).numpy(), **state)
-    with pytest.raises(InputError, match="nothing says how many heads it has"):
+    with pytest.raises(InputError, match="unknown number of heads"):
         read_problem(tmp_path / "layer.npz")

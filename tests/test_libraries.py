@@ -53,7 +53,7 @@ def test_a_cell_of_the_table_equals_the_library(row: str, library: Library) -> N
 
 
 def around() -> list[list[str]]:
-    return cells_behind("Around attention they differ too:")
+    return cells_behind("Conventions of other operations:")
 
 
 def test_the_table_around_attention_has_a_test_for_every_row_and_every_column() -> None:

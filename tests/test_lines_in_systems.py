@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command, mostly_slow
+from conftest import Command
 from test_numbas import NODE, NUMBAS
 
 from attncalc import Problem, new, solve
@@ -31,6 +31,11 @@ PROBLEMS = {
     "flat": FLAT,
     "German": Problem(**{**in_json(new(tokens=3, seed=2)), "language": "de"}),
 }
+ANSWERS = [
+    (next(iter(PROBLEMS)), 3),
+    *(pytest.param(name, 12, marks=pytest.mark.slow) for name in PROBLEMS),
+]
+"""Names of problems, and how many answers to each."""
 
 
 def ranked(full: list[float], seen: list[float]) -> list[set[int]]:
@@ -96,8 +101,10 @@ def exported(attncalc: Command, folder: Path, problem: Problem, system: str) -> 
     return folder / "out"
 
 
-@pytest.mark.parametrize("name", mostly_slow(PROBLEMS, every=len(PROBLEMS)))
-def test_prairielearn_marks_the_lines(attncalc: Command, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "count"), ANSWERS)
+def test_prairielearn_marks_the_lines(
+    attncalc: Command, tmp_path: Path, name: str, count: int
+) -> None:
     problem = PROBLEMS[name]
     folder = exported(attncalc, tmp_path, problem, "prairielearn")
     page = (folder / "question.html").read_text("utf-8")
@@ -114,7 +121,7 @@ def test_prairielearn_marks_the_lines(attncalc: Command, tmp_path: Path, name: s
         assert len(marked_right) == 1  # the element allows one
         assert (marked_right[0] if marked_right[0] < len(texts) - 1 else -1) in right, field
     texts = [text for _, text in texts]
-    for typed, chosen in answers(problem, 12):
+    for typed, chosen in answers(problem, count):
         fields = {each: texts[option] for each, option in named(chosen).items()}
         fields |= {
             f"A{f'_h{h}' if len(typed) > 1 else ''}_{i}_{j}": text
@@ -132,11 +139,11 @@ def test_prairielearn_marks_the_lines(attncalc: Command, tmp_path: Path, name: s
 
 
 @pytest.mark.skipif(NODE is None, reason="there is no node")
-@pytest.mark.parametrize("name", mostly_slow(PROBLEMS, every=len(PROBLEMS)))
-def test_numbas_marks_the_lines(attncalc: Command, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "count"), ANSWERS)
+def test_numbas_marks_the_lines(attncalc: Command, tmp_path: Path, name: str, count: int) -> None:
     problem = PROBLEMS[name]
     text = exported(attncalc, tmp_path, problem, "numbas").read_text("utf-8")
-    given = answers(problem, 12)
+    given = answers(problem, count)
     word = "Kopf" if problem.language == "de" else "head"
     written = []
     for typed, chosen in given:

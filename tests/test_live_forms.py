@@ -147,7 +147,7 @@ def test_an_operation_without_an_equation_makes_a_static_page(
     ("limit", "why"),
     [
         ("LARGEST_SIDE", "a matrix has more than 1 rows or columns"),
-        ("MOST_ENTRIES", "it holds more than 1 numbers"),
+        ("MOST_ENTRIES", "it has more than 1 numbers"),
     ],
 )
 def test_a_large_page_is_static_with_a_note(
@@ -209,7 +209,7 @@ def test_the_script_makes_no_digit_of_a_float() -> None:
     [
         (
             (),
-            "error: --practice is for a page of HTML: end the name in .html, or say "
+            "error: --practice is for a page of HTML: end the name in .html, or pass "
             "--format html\n",
         ),
         (

@@ -38,7 +38,7 @@ from attncalc.writing.plotting.look import KINDS, Look, read_size
 from attncalc.writing.plotting.picture import render, render_blank
 from attncalc.writing.plotting.style import LIGHT, contrast
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 SVG = "{http://www.w3.org/2000/svg}"
 

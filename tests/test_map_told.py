@@ -318,3 +318,36 @@ def test_a_map_beside_weights_with_tokens_as_columns() -> None:
     )
     answer = read_text_answer(text, "a.md", Expected({"A": columns}, by_columns=True))
     assert [each.most for each in answer.connections or ()] == [("2",), ("1",), ("2",)]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"interpretation": [
+            {"query_token": 1, "attends_most_to_token": 3, "then_to_token": None},
+            {"query_token": 2, "attends_most_to_token": 3, "then_to_token": None},
+            {"query_token": 3, "attends_most_to_token": 1, "then_to_token": 2},
+        ]},
+        {"map": {"1": {"most": 3, "second": "-"}, "2": {"most": 3, "second": "-"},
+                 "3": {"most": 1, "second": 2}}},
+    ],
+)  # fmt: skip
+def test_records_of_json_are_read_as_a_table(told: dict[str, Any]) -> None:
+    text = json.dumps({"Q": [[1, 3], [-1, 1], [2.5, -2]], **told})
+    answer = read_answer_bytes(text.encode(), "a.json", KEYS["self"].expected)
+    assert in_short(answer) == "1>3 2>3 3>1|2"
+
+
+def test_behind_a_tie_the_next_weight_may_be_second() -> None:
+    rule = Rules(asked=("connections",))
+    (tied, _) = KEYS["cross"].solution.heads[0].connections
+    assert len(tied.most) == 2
+    first = " and ".join(str(k + 1) for k in tied.most)
+    shares = []
+    for second in ("", ", second input 1", ", second input 2"):
+        text = f"Output 1: most inputs {first}{second}"
+        (line, _) = mark(KEYS["cross"], read("cross", text), rule).lines
+        shares.append(line.share)
+    weights = KEYS["cross"].exact["A"][0]
+    right = 1 if weights[0] > weights[1] else 2
+    assert (shares[0], shares[right], shares[3 - right]) == (1, 1, 0.5)

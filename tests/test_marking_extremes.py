@@ -24,7 +24,7 @@ from attncalc.reading.answers.answer import Answer, matrix_of_floats
 from attncalc.writing.reports.json_text import marking_as_json
 from attncalc.writing.verdict import verdict
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 CREDITED = {
     *(Status.CORRECT, Status.ROUNDING, Status.FOLLOWS),

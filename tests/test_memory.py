@@ -203,7 +203,7 @@ def test_marking_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(InputError) as error:
         mark(key, answer, rules)
     assert str(error.value).endswith(
-        "are free: check an answer that holds fewer steps, as A and O alone"
+        "are free: check an answer that has fewer steps, as A and O alone"
     )
 
 

@@ -25,7 +25,7 @@ from test_models_transformers import (
 
 from attncalc import InputError, open_model, read_problem, solve
 
-pytestmark = [pytest.mark.campaign(2), pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.campaign(4), pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 __all__ = ["in_float64"]
 
 RIGHT, LEFT = [0] * 6 + [1] * 2, [1] * 3 + [0] * 5

@@ -12,7 +12,7 @@ from attncalc.problem.stated import conventions
 from attncalc.solving import solution as solutions
 from attncalc.writing.page import Contents, make_page
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 CHANCE = np.random.default_rng(15)
 
@@ -140,7 +140,7 @@ def test_the_epsilon_of_queries_defaults_to_that_of_their_layer() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"gamma_Q": [1] * 4}, "gamma_Q is given, and qk_norm is none: say rms or layer"),
+        ({"gamma_Q": [1] * 4}, "gamma_Q is given, and qk_norm is none: set rms or layer"),
         (
             {"gamma_K": [1, 2, 3], "qk_norm": "rms"},
             "gamma_K has 3 numbers: it needs 4, one for each column of a head's keys, or 8, as "
@@ -262,7 +262,7 @@ def test_a_scaling_is_read_back_as_it_was_given(
         ),
         (
             {"rope_frequencies": [1], "rope_dims": 2, "positions": "none"},
-            "rope_frequencies are given, and positions are none: say rope",
+            "rope_frequencies are given, and positions are none: set rope",
         ),
         (
             {"rope_frequencies": [1, 2], "rope_scaling": "linear factor=4"},

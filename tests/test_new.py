@@ -18,7 +18,7 @@ from attncalc.making.maker import make
 from attncalc.making.siblings import wishes_like
 from attncalc.problem.samples import GROUPS, sample
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 HALF = Fraction(1, 2)
 STEPS = ("Q", "K", "V", "S", "A", "O")
@@ -256,7 +256,7 @@ def test_an_unreadable_problem_is_named_by_its_file(attncalc: Command, tmp_path:
     one = {"X": [[1]], "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}
     file = tmp_path / "one.json"
     for changed, said in (
-        ({"X": [[1e300]], "W_Q": [[1e300]]}, "Q, row 1, column 1 grows beyond the largest float64"),
+        ({"X": [[1e300]], "W_Q": [[1e300]]}, "Q, row 1, column 1 exceeds the largest float64"),
         ({"made_by": "me"}, 'made_by is not a command of attncalc new: "me"'),
         ({"made_by": "attncalc 1: attncalc new --margin x"}, 'margin: "x" is not a number'),
     ):

@@ -46,7 +46,7 @@ def test_a_matrix_alone_is_read_from_npy_or_npz(tmp_path: Path) -> None:
     assert np.array_equal(read_matrix("W_Q", str(tmp_path / "w.npy"))["W_Q"], np.eye(2))
     path = saved(tmp_path, w_q=np.eye(3), other=np.eye(1))
     assert np.array_equal(read_matrix("W_Q", str(path))["W_Q"], np.eye(3))
-    with pytest.raises(InputError, match="it holds w_q, other, and no W_K"):
+    with pytest.raises(InputError, match="it has w_q, other, and no W_K"):
         read_matrix("W_K", str(path))
 
 
@@ -76,7 +76,7 @@ def test_a_pytorch_layer_is_read_unchanged(tmp_path: Path) -> None:
 
 
 NO_HEADS = (
-    "a PyTorch layer, and nothing says how many heads it has (no state dict does): add the array "
+    "a PyTorch layer of an unknown number of heads (no state dict contains it): add the array "
     "num_heads to the file, or give --heads (in Python: read_problem(…, heads=…))"
 )
 PARTS_OF_A_LAYER: dict[str, dict[str, Any]] = {
@@ -120,7 +120,7 @@ def test_heads_of_a_layer_may_be_given_beside_the_file(what: str, tmp_path: Path
 def test_heads_beside_the_file_override_those_in_it_but_not_with_nothing(tmp_path: Path) -> None:
     path = saved(tmp_path, **PARTS_OF_A_LAYER["a whole state dict"], num_heads=2)
     assert read_problem(path, heads=4).n_heads == 4
-    with pytest.raises(InputError, match="nothing says how many heads"):
+    with pytest.raises(InputError, match="unknown number of heads"):
         read_problem(path, heads=None)
 
 
@@ -180,7 +180,7 @@ def test_pickles_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_problem(tmp_path / "in.npz")
     assert str(error.value) == (
-        f"{tmp_path}/in.npz: cannot be read as NumPy's arrays: it holds Python objects, not numbers"
+        f"{tmp_path}/in.npz: cannot be read as NumPy's arrays: it has Python objects, not numbers"
     )
 
 

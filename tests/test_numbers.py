@@ -13,7 +13,7 @@ from attncalc.base.decimals import cos_sin
 from attncalc.base.rounding import Rounded
 from attncalc.base.typed import NotANumber, read_number
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 
 @pytest.mark.parametrize(

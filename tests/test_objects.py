@@ -86,5 +86,90 @@ def test_models_and_state_dicts_are_opened_without_a_folder() -> None:
         assert np.abs(found - expected).max() < 1e-4
     with pytest.raises(InputError, match="needs its config"):
         open_model(model.state_dict(), tokens=ids)
-    with pytest.raises(InputError, match="is no model"):
+    with pytest.raises(InputError, match="is not a model"):
         open_model(7, tokens=ids)
+
+
+SMALL = {
+    "vocab_size": 30,
+    "hidden_size": 16,
+    "intermediate_size": 20,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+}
+LAYERS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "Llama": ("Llama", {**SMALL, "num_key_value_heads": 2}, "layers.1"),
+    "an attention of Llama": ("Llama", SMALL, "layers.1.self_attn"),
+    "Gemma 2 with a window": ("Gemma2", {**SMALL, "head_dim": 6, "sliding_window": 2}, "layers.0"),
+    "Gemma 2 without": ("Gemma2", {**SMALL, "head_dim": 6, "sliding_window": 2}, "layers.1"),
+    "GPT-2": ("GPT2", {"vocab_size": 30, "n_embd": 12, "n_layer": 2, "n_head": 3}, "h.1"),
+    "an attention of GPT-2": (
+        "GPT2",
+        {"vocab_size": 30, "n_embd": 12, "n_layer": 2, "n_head": 3},
+        "h.1.attn",
+    ),
+    "BERT": ("Bert", SMALL, "encoder.layer.1"),
+    "GPT-NeoX": ("GPTNeoX", {**SMALL, "num_attention_heads": 2}, "layers.1"),
+    "T5": (
+        "T5Encoder",
+        {"vocab_size": 30, "d_model": 12, "d_kv": 4, "d_ff": 20, "num_layers": 1, "num_heads": 3},
+        "encoder.block.0.layer.0.SelfAttention",
+    ),
+}
+
+
+def part_of(name: str, said: dict[str, Any], path: str) -> tuple[Any, Any]:
+    """Return a tiny model of transformers with random parameters, and a module in it."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    hub = pytest.importorskip("transformers")
+    config = getattr(hub, f"{name.removesuffix('Encoder')}Config")(**said)
+    config._attn_implementation = "eager"
+    model = spread_out(getattr(hub, f"{name}Model")(config))
+    return model, model.get_submodule(path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_of_transformers_has_all_settings_of_its_family(name: str) -> None:
+    model, layer = part_of(*LAYERS[name])
+    seen: list[Any] = []
+
+    def keep(module: Any, args: Any, named: Any, made: Any) -> None:
+        seen.extend((args[0] if args else named["hidden_states"], made))
+
+    layer.register_forward_hook(keep, with_kwargs=True)
+    with torch.no_grad():
+        model(torch.tensor([[3, 7, 1, 9, 2]]))
+    X, made = seen
+    expected = (made[0] if isinstance(made, tuple) else made).reshape(X.shape)[0].numpy()
+    solution = solve(from_module(layer, X[0]))
+    last = "Y" if "Y" in [step.name for step in solution.plan] else "O"
+    assert np.abs(solution[last] - expected).max() < NEAR * np.abs(expected).max()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "said", "path"),
+    [
+        ("Bart", {"d_model": 16, "decoder_layers": 1, "encoder_layers": 1}, "decoder.layers.0"),
+        (
+            "Bart",
+            {"d_model": 16, "decoder_layers": 1, "encoder_layers": 1},
+            "decoder.layers.0.self_attn",
+        ),
+        ("Bert", SMALL, "encoder.layer.0.attention"),
+        ("ModernBert", {**SMALL, "pad_token_id": 0}, "layers.1"),
+    ],
+)
+def test_parts_that_do_not_tell_all_are_refused(name: str, said: dict[str, Any], path: str) -> None:
+    _, layer = part_of(name, said, path)
+    with pytest.raises(InputError, match="does not tell all it computes"):
+        from_module(layer, np.eye(16))
+
+
+def test_what_is_no_module_and_no_tokens_is_said() -> None:
+    for other in ("hello", torch.nn.MultiheadAttention):
+        with pytest.raises(InputError, match="not a PyTorch module"):
+            from_module(other, np.eye(8))
+    with pytest.raises(InputError, match="X is None"):
+        from_module(torch.nn.MultiheadAttention(8, 2), None)

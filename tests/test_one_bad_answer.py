@@ -12,7 +12,7 @@ from conftest import GOOD, Command
 
 from attncalc.grading.marking import mark
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 RIGHT = '{"Q": [[1, 2], [3, 4]]}'
 
@@ -32,7 +32,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "device.md": (lambda place: place.symlink_to("/dev/zero"), "a link, which is not followed"),
     "nowhere.md": (lambda place: place.symlink_to("gone"), "a link, which is not followed"),
     "circle.md": (lambda place: place.symlink_to("circle.md"), "a link, which is not followed"),
-    "folder.md": (_folder, "this folder holds no step"),
+    "folder.md": (_folder, "this folder has no step"),
     "sheets": (_sheets, "a pipe or a device, where a file is needed"),
     "noise.txt": (lambda place: place.write_bytes(b"\x81\x02\x00\xff" * 50), "not text in UTF-8"),
     "latin.md": (lambda place: place.write_bytes(b"Q = [1 2] \xe9"), "not text in UTF-8 (line 1)"),

@@ -171,8 +171,8 @@ def test_gradients_are_those_of_finite_differences(case: Any) -> None:
 
 
 REFUSED = [
-    ("S[i,j] = Qx[i,j]", "Qx is no index, size or matrix here: did you mean Q? give it in the problem (X, W_Q, W_K, W_V, Q, K, V)", 9),
-    ("S[i,j] = sum(Q[i,c] * K[j,c] for c in foo)", "foo is no size; sizes are n, m, d, d_k, d_v, d_ff, heads, whole numbers, rows(X), columns(X) and heads(X)", 38),
+    ("S[i,j] = Qx[i,j]", "Qx is not an index, size or matrix here: did you mean Q? give it in the problem (X, W_Q, W_K, W_V, Q, K, V)", 9),
+    ("S[i,j] = sum(Q[i,c] * K[j,c] for c in foo)", "foo is not a size; sizes are n, m, d, d_k, d_v, d_ff, heads, whole numbers, rows(X), columns(X) and heads(X)", 38),
     ("S[i,j] = Q[i]", "Q is 3 × 2: it takes two indices, a row and a column", 9),
     ("S[i,j] = Q[0,i,j]", "Q has 2 indices, not 3", 9),
     ("S[i,j] = sum(X[i,c] * K[j,c] for c in d_k)", "X[i,c]: c runs to d_k = 2, but X has 3 columns", 13),
@@ -411,7 +411,7 @@ H = "X[t,e] + (c[t-1,e] if t > 0 else 0)"
         ("c[t,e] * 2", "h[t,e] + X[t,e]", "these read one another in a circle: h → c → h"),
         (H, "h[t,e] + h[t+1,e]", "c reads h in row t + 1: earlier rows alone are known"),
         (H, "h[max(t,1),e]", "c reads h in row max(t, 1): earlier rows alone are known"),
-        (H, "h[t,e] + Z[t]", "Z is no index, size or matrix here"),
+        (H, "h[t,e] + Z[t]", "Z is not an index, size or matrix here"),
         (H, "h[t]", "it takes two indices, a row and a column"),
     ],
 )
@@ -556,7 +556,7 @@ def test_the_gradient_of_an_own_equation_has_no_redundant_condition(
 @pytest.mark.parametrize(
     ("place", "b", "fault"),
     [
-        ("b[c]", [0, 0.5], "places are whole numbers, but b holds other numbers"),
+        ("b[c]", [0, 0.5], "places are whole numbers, but b has other numbers"),
         ("b[c]", [0, 2], "column b[0,c] is 2 somewhere, counted from 0, but X has 2 columns"),
         ("b[c]", [-1, 0], "column b[0,c] is -1 somewhere, counted from 0, but X has 2 columns"),
         ("c / 2 * b[c]", [0, 1], "c / 2 * b[0,c] may be no whole number; a place is made of"),

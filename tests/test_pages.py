@@ -27,7 +27,7 @@ from attncalc.writing.plotting.picture import render, render_blank
 from attncalc.writing.prose import line_in_text
 from attncalc.writing.terminal import _Terminal
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 HOSTILE = [
     "=cmd()",
@@ -209,7 +209,7 @@ def test_masks_of_heads_are_too_much_for_csv(attncalc: Command) -> None:
     run = attncalc("self", "-", "--format", "csv", stdin=json.dumps(problem))
     assert (run.code, run.out) == (2, "")
     assert run.err == (
-        "error: csv cannot hold keep, a mask for each head: json and npz can (--format json)\n"
+        "error: csv cannot contain keep, a mask for each head: json and npz can (--format json)\n"
     )
 
 
@@ -305,12 +305,13 @@ def test_key_and_worksheet_come_from_the_same_file(attncalc: Command) -> None:
     [
         (
             ("--blank", "--format", "npz", "-o", "x.npz"),
-            "npz cannot hold a worksheet: table, markdown, latex, html, csv and json can "
+            "npz cannot contain a worksheet: table, markdown, latex, html, csv and json can "
             "(--format)",
         ),
         (
             ("--fractions", "-o", "x.npz"),
-            "npz cannot hold fractions: table, markdown, latex, html, csv and json can (--format)",
+            "npz cannot contain fractions: table, markdown, latex, html, csv and json can "
+            "(--format)",
         ),
         (
             ("--standalone", "--format", "json"),
@@ -357,7 +358,7 @@ def test_the_folder_of_the_problem_is_never_written_to(attncalc: Command, tmp_pa
     attncalc("samples", "self", "-o", "animals/in.json")
     run = attncalc("self", "animals/in.json", "-o", "animals")
     assert run.err == (
-        "error: cannot write animals: it holds animals/in.json, which was read: use another path\n"
+        "error: cannot write animals: it has animals/in.json, which was read: use another path\n"
     )
     assert sorted(path.name for path in (tmp_path / "animals").iterdir()) == [*before, "in.json"]
 

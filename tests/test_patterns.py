@@ -23,7 +23,7 @@ from attncalc.studies.patterns.finding import _channels, worth_telling
 from attncalc.studies.patterns.pattern import CODES
 from attncalc.writing.patterns import _Sentences
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 Weights = list[list[int]]
 """Rows of hundredths, or of thousandths, that add up to 1."""

@@ -105,6 +105,7 @@ def test_a_problem_is_not_replaced_by_its_pdf(attncalc: Command, tmp_path: Path)
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+@pytest.mark.slow
 def test_pdflatex_itself_typesets_a_page(attncalc: Command, tmp_path: Path) -> None:
     for sample, extra in (("self", "--work"), ("sentence", "--blank"), ("heads", "--fractions")):
         place = f"{sample}.pdf"

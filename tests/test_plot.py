@@ -37,7 +37,7 @@ from attncalc.writing.plotting.map import THICKEST, THINNEST
 from attncalc.writing.plotting.picture import NO_ATTENTION, check_ending, render
 from attncalc.writing.plotting.style import DARK, LIGHT, contrast
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 
 @pytest.mark.slow

@@ -280,7 +280,7 @@ BAD_SHAPES = [
     (
         {name: [[1, 2], [3, 4], [5, 6]] for name in ("W_Q", "W_K", "W_V")},
         "in.json: X is 2 × 2, and the weights it is multiplied by (W_Q, W_K, W_V) have 3 rows: "
-        "X needs 3 columns; or, where the weights are stored (out, in), say weights_layout torch",
+        "X needs 3 columns; or, where the weights are stored (out, in), set weights_layout torch",
     ),
     (
         {"W_Q": [[1, 2], [3, 4], [5, 6]]},
@@ -317,7 +317,7 @@ def test_shapes_that_do_not_fit_are_named_both(
 
 BAD_CSV = {
     "1,2\n3,4\n": (
-        "in.csv: no matrix is named: head each block with a line that holds its name, as X or W_Q"
+        "in.csv: no matrix is named: head each block with a line that has its name, as X or W_Q"
     ),
     BLOCKS.replace("3,4", "3,x"): 'in.csv: X, row 2, column 2 (line 3): "x" is not a number',
     BLOCKS.replace("3,4", "3,"): (
@@ -330,8 +330,8 @@ BAD_CSV = {
         "in.csv: not CSV at line 12: a quotation mark is opened and never closed"
     ),
     "1,1\n" + BLOCKS: (
-        "in.csv: line 1: these cells belong to no matrix: "
-        "head each block with a line that holds its name, as X or W_Q"
+        "in.csv: line 1: these cells are not part of a matrix: "
+        "head each block with a line that has its name, as X or W_Q"
     ),
     "X\nW_Q\n1\n": "in.csv: X is empty: it needs at least one row and one column",
 }
@@ -364,7 +364,7 @@ def test_missing_files_and_strange_folders_are_refused(tmp_path: Path) -> None:
     assert message(tmp_path / "in.json") == "in.json: no such file"
     folder = tmp_path / "folder"
     folder.mkdir()
-    assert message(folder) == "folder: this folder holds no X.csv, W_Q.csv, …"
+    assert message(folder) == "folder: this folder has no X.csv, W_Q.csv, …"
     written(folder, "X.csv", "1,z\n")
     written(folder, "W_Z.csv", "1\n")
     assert message(folder) == (

@@ -504,7 +504,7 @@ def test_a_problem_is_read_from_notes(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("W_Z = [1 2]", 'line 16: unknown name "W_Z": did you mean W_V?'),
-        ("1 2 3\n", 'line 16: "1 2 3" belongs to no matrix'),
+        ("1 2 3\n", 'line 16: "1 2 3" is not part of a matrix'),
         ("X = [1 2 3 4]", "line 16: X is given twice (line 8 too)"),
         ("b_Q = [1 x]", 'b_Q, row 1, column 2 (line 16): "x" is not a number'),
     ],

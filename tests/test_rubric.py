@@ -11,7 +11,7 @@ from test_schemas import faults
 
 from attncalc import check
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 PROBLEM = str(BUNDLED / "self.json")
 TRANSPOSED = str(BUNDLED / "answers" / "transposed-scores.txt")

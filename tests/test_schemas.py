@@ -22,7 +22,7 @@ from attncalc.schemas.problem import NUMBER_TEXT
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.page_data import write_json
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 jsonschema = pytest.importorskip("jsonschema")
 

@@ -21,7 +21,7 @@ from attncalc.solving.work import Work
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.sentences import notes
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 Rows = list[list[Decimal]]
 KINDS = ("general", "additive", "concat", "distance")
@@ -397,7 +397,7 @@ def test_output_is_read_back(name: str, form: str, attncalc: Any, tmp_path: Path
     run = attncalc("cross", str(source), "--format", form, "-o", str(out))
     if (name, form) == ("heads", "csv"):
         assert run.code == 2
-        assert "csv cannot hold S, a matrix for each head: json and npz can" in run.err
+        assert "csv cannot contain S, a matrix for each head: json and npz can" in run.err
         return
     first, again = read_problem(source), read_problem(out)
     assert again.names == first.names
@@ -448,7 +448,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"S": [["-inf", 1]], "softcap": 2},
-        "S holds -inf, of which softcap makes another number: give the scores before the mask, and "
+        "S has -inf, of which softcap makes another number: give the scores before the mask, and "
         "the mask as keep, ignore or bias",
     ),
     (

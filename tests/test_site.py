@@ -34,6 +34,8 @@ from tools.pages import renewed
 from tools.pictures import drawn_by, same, small
 from tools.running import door
 
+from attncalc.cli.commands.playground import playground
+
 AXE = importlib.util.find_spec("axe_playwright_python")
 WIDTHS = (320, 768, 1400)
 FOR_AXE = ("index.html", "student.html", "fields.html", "notebooks/student.html", "search.html")
@@ -155,6 +157,13 @@ def test_a_notebook_shows_current_outputs(notebook: Path, monkeypatch: Any) -> N
 
 def without_pictures(notebook: str) -> str:
     return re.sub(r'"image/png": ".*?"', '"image/png": ""', notebook)
+
+
+@pytest.mark.slow
+def test_the_playground_is_current(tmp_path: Path) -> None:
+    playground({"file": None, "out": str(tmp_path / "page.html")})
+    made, shipped = tmp_path / "page.html", ROOT / "docs" / "playground.html"
+    assert made.read_bytes() == shipped.read_bytes(), "run docs/make_pictures.py"
 
 
 @pytest.mark.slow

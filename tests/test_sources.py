@@ -23,7 +23,7 @@ from attncalc.cli import run
 from attncalc.cli.app import COMMANDS
 from attncalc.problem.samples import KERNELS, sample
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 ANSWER = '{"Q": [[1, 2], [3, 4]], "S": [[1, 2], [3, 4]]}'
 CROSS = {"X1": GOOD["X"], "X2": GOOD["X"]} | {
@@ -199,7 +199,7 @@ def led_to(read: str, way: str) -> str:
         (("self", "animals", "-o", "animals/"), "animals: it is animals"),
         (("self", "animals", "-o", "./animals"), "animals: it is animals"),
         (("self", "animals", "-o", "away"), "away: it is animals"),
-        (("self", *FLAGS, "-o", "./"), ".: it holds X.csv"),
+        (("self", *FLAGS, "-o", "./"), ".: it has X.csv"),
         (("self", "animals", "-o", "animals/out.csv"), "animals/out.csv: it would be part of"),
         (
             ("check", "self.json", "answers", "--csv", "answers/m.csv"),

@@ -12,7 +12,7 @@ from conftest import Command
 
 from attncalc import InputError, Problem, aim, simulate, vary
 
-BEYOND = "grows beyond the largest float64 (about 1.8e+308)"
+BEYOND = "exceeds the largest float64 (about 1.8e+308)"
 
 
 def of_values(first: object, second: object, size: int = 2) -> dict[str, Any]:

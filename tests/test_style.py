@@ -62,7 +62,8 @@ PHRASES = {
     r"catalogues?|practis(?:ed?|ing)|towards|analyse[ds]?": "catalog, practice, toward, analyze",
 }
 """Patterns of words, and what to write instead."""
-BANNED = re.compile(r"(?<![\w-])(?:" + "|".join(PHRASES) + r")(?![\w-])", re.IGNORECASE)
+BANNED = re.compile(r"(?<![\w-])(?:" + "|".join(PHRASES) + r")(?![\w-])")
+"""In lower case: a pattern that ignores case takes four times as long."""
 PAGES = sorted(
     path
     for path in (*ROOT.glob("*.md"), PACKAGE / "cli/commands.md", *(ROOT / "docs").rglob("*.*"))
@@ -81,13 +82,14 @@ NOT_PROSE = re.compile(
     re.MULTILINE,
 )
 """Names of parameters, and examples, in a docstring."""
+COMMENT = re.compile("#(.*)")
 LINE_BREAK = re.compile(r"\n[ #]*")
 CODE = re.compile(r"^(`{3,}).*?^\1$|<!--.*?-->|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 
 
 def found_in(text: str) -> list[str]:
     """Return the banned phrases of a text, in order."""
-    return [" ".join(found.split()) for found in BANNED.findall(" ".join(text.split()))]
+    return BANNED.findall(" ".join(text.lower().split()))
 
 
 def prose(path: Path) -> str:
@@ -130,9 +132,10 @@ def comments(source: str) -> Iterator[tuple[int, str]]:
 def found_in_python(path: Path, *, messages: bool = True) -> dict[str, list[str]]:
     """Return the banned phrases of a Python file, by file and line; messages are optional."""
     source = path.read_text(encoding="utf-8")
-    if not BANNED.search(" ".join(LINE_BREAK.sub(" ", source).split())):
+    if not found_in(LINE_BREAK.sub(" ", source)):
         return {}  # parsing takes longer
-    texts = chain(strings(source, messages=messages), comments(source))
+    may_be_comments = found_in(" ".join(COMMENT.findall(source)))  # and tokenizing most
+    texts = chain(strings(source, messages=messages), comments(source) if may_be_comments else ())
     return {
         f"{path.relative_to(ROOT)}:{line}": phrases
         for line, text in texts

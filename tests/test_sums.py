@@ -15,6 +15,7 @@ def found(*lines: str) -> list[tuple[str, str, str]]:
 
 
 RIGHT = [
+    "- exponentials: $(0.70, 8.34, 4.11)$, sum $13.16$",
     "- 2·3 = 6",
     "Step 3 – 2·3 = 6",
     "Step 3 - 2·3 = 6",
@@ -53,6 +54,7 @@ WRONG = [
     ("0.21 · 1.2 + 0.25 · 0.3 + 0.07 · (-0.8) + 0.47 · 2.4 = 1.46", "1.46", "1.40"),
     ("8 / √64 = 8 / 8 = 1.1", "1.1", "1.0"),
     ("exp(2) = 7.389   exp(1) = 2.718   exp(3) = 20.068", "20.068", "20.086"),
+    ("- exponentials: $(0.70, 8.34, 4.11)$, sum $13.76$", "13.76", "13.15"),
 ]
 NOTHING = [
     "x = 3 == 3",
@@ -107,9 +109,10 @@ def test_a_matrix_of_several_lines_is_one() -> None:
     assert [(each.result, each.right, each.line) for each in wrong] == [("2", "1", 5)]
 
 
-def test_each_wrong_digit_of_random_arithmetic_is_found_and_no_right_one() -> None:
+@pytest.mark.parametrize("count", [50, pytest.param(300, marks=pytest.mark.slow)])
+def test_each_wrong_digit_of_random_arithmetic_is_found_and_no_right_one(count: int) -> None:
     chance = random.Random(7)
-    for _ in range(300):
+    for _ in range(count):
         a, b, c, d = (chance.randint(-40, 40) / 10 for _ in range(4))
         value = a * b + c * d
         line = f"s = ({a})({b}) + {c} \\cdot ({d}) = {{}}"
@@ -121,3 +124,16 @@ def test_each_wrong_digit_of_random_arithmetic_is_found_and_no_right_one() -> No
 def test_long_lines_take_no_long_time() -> None:
     for text in ("(" * 1900 + "=1", "1+" * 900 + "1 = 901", "[" * 60 + "1 = 1", "e^" * 800 + "1=1"):
         assert found(text) == []
+
+
+TABLE = ["| i | exp | sum |", "|---|---|---|", "| 1 | 4.48, 4.48, 1.65 | 10.61 |",
+         "| 2 | 20.09, 20.09, 2.72 | 42.90 |", "| 3 | 1.00, 1.00, 1.00 | 3.00 |"]  # fmt: skip
+
+
+def test_sums_of_the_rows_of_a_table_count_if_most_are_right() -> None:
+    assert not [each for each in sums_in(TABLE) if not each.is_right]
+    wrong = list(sums_in([*TABLE[:-1], TABLE[-1].replace("3.00", "3.30")]))
+    assert [(each.line, each.right) for each in wrong if not each.is_right] == [(5, "3.00")]
+    other = [line.replace("sum", "Z").replace("10.61", "11.61") for line in TABLE]
+    others = [line.replace("3.00", "3.30") for line in other]
+    assert not [*sums_in(others)]

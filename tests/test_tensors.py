@@ -100,7 +100,7 @@ LIES: dict[str, tuple[bytes, str]] = {
     "no JSON": (packed(b"{nothing}"), "its header is not JSON"),
     "JSON in JSON": (packed(b"[" * 9999), "its header is not JSON"),
     "no text": (packed(b"{\xff\xfe}"), "its header is not UTF-8 text"),
-    "a list": (packed([SMALL]), "its header is no JSON object"),
+    "a list": (packed([SMALL]), "its header is not a JSON object"),
     "a name twice": (
         packed(
             b'{"a":{},"a":{}}'.replace(b"{}", b'{"dtype":"U8","shape":[0],"data_offsets":[0,0]}')
@@ -153,7 +153,7 @@ LIES: dict[str, tuple[bytes, str]] = {
     ),
     "metadata that are no texts": (
         packed({"__metadata__": {"a": 1}, "a": SMALL}, bytes(16)),
-        "__metadata__ in its header is no object of texts",
+        "__metadata__ in its header is not an object of texts",
     ),
     "nine dimensions": (
         packed({"a": SMALL | {"shape": [1] * 8 + [2]}}, bytes(16)),

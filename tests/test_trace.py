@@ -179,11 +179,11 @@ def test_a_layer_within_a_model_is_traced_by_its_path() -> None:
 @pytest.mark.parametrize(
     ("model", "inputs", "said", "problem"),
     [
-        (lambda: 7, X, {}, "int is no model of PyTorch"),
+        (lambda: 7, X, {}, "int is not a PyTorch model"),
         (lambda: torch.nn.Linear(8, 2), X, {}, "Linear is not one of the modules read"),
         (lambda: Gpt2(), X[..., :7], {}, "Gpt2 cannot be run on these inputs: RuntimeError"),
-        (lambda: Llama(width=8), X, {}, "where it normalizes: pass norm='pre'"),
-        (lambda: Llama(width=8), X, {"norm": "pre"}, "its activation: pass activation="),
+        (lambda: Llama(width=8), X, {}, "normalization is unknown: pass norm='pre'"),
+        (lambda: Llama(width=8), X, {"norm": "pre"}, "its activation is unknown: pass activation="),
     ],
 )
 def test_what_cannot_be_traced_is_refused(
@@ -339,3 +339,133 @@ def test_a_bias_that_a_model_adds_after_its_module_is_part_of_the_step() -> None
     wrong = trace(model, [4, 8, 15, 3])
     assert {each.step for each in wrong.steps if each.status == "differs"} == {"S_scaled"}
     assert any("pos_proj" in each for each in wrong.unmatched)
+
+
+SMALL: dict[str, Any] = {
+    "vocab_size": 40,
+    "hidden_size": 16,
+    "intermediate_size": 20,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+}
+LATENT = {
+    "num_key_value_heads": 4,
+    "q_lora_rank": 5,
+    "kv_lora_rank": 6,
+    "qk_rope_head_dim": 2,
+    "qk_nope_head_dim": 3,
+    "v_head_dim": 3,
+    "moe_intermediate_size": 7,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "n_group": 1,
+    "topk_group": 1,
+    "first_k_dense_replace": 0,
+}
+OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Granite": ("ForCausalLM", {"residual_multiplier": 0.3}),  # its outputs are scaled later
+    "DeepseekV3": ("ForCausalLM", LATENT),  # its columns have another order
+    "Falcon": ("ForCausalLM", {"new_decoder_architecture": True, "num_kv_heads": 2}),
+    "Bloom": ("ForCausalLM", {"n_layer": 2, "n_head": 4}),  # its mlp adds its input
+    "Albert": ("Model", {"embedding_size": 16}),  # ffn is a projection
+    "Qwen3Moe": (
+        "ForCausalLM",
+        {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 7},
+    ),
+    "Llama": (
+        "ForCausalLM",
+        {
+            "max_position_embeddings": 4,  # fewer than the tokens
+            "rope_parameters": {"rope_type": "dynamic", "factor": 3.0, "rope_theta": 50.0},
+        },
+    ),
+    "T5": ("Model", {"d_model": 12, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_heads": 3}),
+}
+
+
+def tiny(name: str) -> Any:
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    hub = pytest.importorskip("transformers")
+    kind, said = OTHERS[name]
+    config = getattr(hub, f"{name}Config")(**({} if name == "T5" else SMALL), **said)
+    config._attn_implementation = config._experts_implementation = "eager"
+    return redrawn(getattr(hub, f"{name}{kind}")(config))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_models_with_conventions_of_their_own_are_not_accused(name: str) -> None:
+    ids = torch.tensor([[3, 7, 1, 9, 2, 2, 30]])
+    inputs = ids if name != "T5" else {"input_ids": ids, "decoder_input_ids": ids[:, :3]}
+    found = trace(tiny(name), inputs, layer=0)
+    assert (found.agrees, found.first, found.unmatched) == (True, None, ())
+
+
+@pytest.mark.slow
+def test_a_layer_scale_after_a_module_is_no_mistake() -> None:
+    hub = pytest.importorskip("transformers")
+    said = {name: each for name, each in SMALL.items() if name != "vocab_size"}
+    config = hub.Dinov2Config(**said, image_size=8, patch_size=4, attn_implementation="eager")
+    model = redrawn(hub.Dinov2Model(config))
+    found = trace(model, {"pixel_values": torch.randn(1, 3, 8, 8)}, layer=0)
+    assert (found.agrees, found.first, found.unmatched) == (True, None, ())
+
+
+def hooked(model: Any, ids: list[int]) -> tuple[dict[str, Any], Any]:
+    """Return what every module of a model gives, as a user's own hooks keep it."""
+    seen: dict[str, Any] = {}
+
+    def keep(name: str) -> Any:
+        def hook(module: Any, given: Any, made: Any) -> None:
+            for number, each in enumerate(made if isinstance(made, tuple) else (made,)):
+                if torch.is_tensor(each):
+                    seen[f"{name}.{number}" if number else name] = each
+
+        return hook
+
+    hooks = [each.register_forward_hook(keep(n)) for n, each in model.named_modules() if n]
+    with torch.no_grad():
+        out = model(torch.tensor([ids]), output_attentions=True)
+    for each in hooks:
+        each.remove()
+    return seen, out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["GPTNeoX", "Llama", "Bert"])
+def test_a_dump_of_all_modules_of_a_model_is_compared(name: str) -> None:
+    hub = pytest.importorskip("transformers")
+    config = getattr(hub, f"{name}Config")(**SMALL | {"num_attention_heads": 2})
+    config._attn_implementation = "eager"
+    kind = "ForMaskedLM" if name == "Bert" else "ForCausalLM"
+    model = redrawn(getattr(hub, f"{name}{kind}")(config))
+    model.eval()
+    ids = [3, 7, 1, 9, 2]
+    solution = solve(open_model(model, tokens=ids, layer=1))
+    seen, out = hooked(model, ids)
+    right = check(solution, seen)
+    assert (right.is_done, right.answer.unread) == (True, ())
+    assert len(right.steps) > 9
+    weights = out.attentions[1].clone()
+    weights[0, 1] = weights[0, 1].flip(-1)
+    wrong = check(solution, {"attn_weights": weights})  # a batch of one, not one of heads
+    assert "All differences are in head 2." in str(wrong)
+    parts = {"GPTNeoX": "attention.dense", "Llama": "self_attn.o_proj"}
+    end = f"1.{parts.get(name, 'attention.output.dense')}"
+    (module,) = [each for n, each in model.named_modules() if n.endswith(end)]
+    module.register_forward_hook(lambda module, given, made: made + 0.1)
+    wrong = check(solution, {n: each for n, each in hooked(model, ids)[0].items() if ".1." in n})
+    assert wrong.first_wrong.marks.step.name == "O"
+    # the output of the activation, before a gate, is no wrong G
+    assert [each.step.name for each in wrong.steps if each.causes and each.step.name == "G"] == []
+
+
+@pytest.mark.slow
+def test_a_mistake_after_a_projection_is_one_of_its_step() -> None:
+    hub = pytest.importorskip("transformers")
+    model = redrawn(hub.GPTNeoXForCausalLM(hub.GPTNeoXConfig(**SMALL | {"num_attention_heads": 2})))
+    dense = model.gpt_neox.layers[0].attention.dense
+    dense.register_forward_hook(lambda module, given, made: made * 1.5)
+    found = trace(model, [3, 7, 1, 9], layer=0)
+    assert (found.first.step, found.unmatched) == ("O", ())
+    assert found.first.causes == ("every number is 1.5 times what it should be",)

@@ -39,6 +39,7 @@ OTHER: dict[str, Any] = {
     "norm": "pre",
     "parallel": "shared",
     "residual": False,
+    "residual_scale": 2,
     "normalization": "rms",
     "eps": 1,
     "eps_place": "outside",

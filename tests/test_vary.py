@@ -26,7 +26,7 @@ from attncalc.studies.family import at_point, families
 from attncalc.studies.vary import Variation, vary
 from attncalc.writing.studies.variation import variation_document
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 SAMPLES = BUNDLED
 AVERAGE = str(SAMPLES / "average.json")
@@ -292,15 +292,15 @@ REFUSED = [
     ("scale=2:2", '"2:2" is empty: it begins where it ends'),
     (
         "scale=0:1:log",
-        '"0:1:log": a log has no 0, and nothing below it: begin above 0, as 0.01',
+        '"0:1:log": a logarithmic range starts above 0, e.g. at 0.01',
     ),
     (
         "scale=-1:1:log",
-        '"-1:1:log": a log has no 0, and nothing below it: begin above 0, as 0.01',
+        '"-1:1:log": a logarithmic range starts above 0, e.g. at 0.01',
     ),
     ("K[a] *= 0:inf", "only scale has a limit at inf: give K a largest value"),
     ("softcap=1:inf", "only scale has a limit at inf: give softcap a largest value"),
-    ("scale=0:1:1", '"1" is no number of steps: give a whole number from 2, or log'),
+    ("scale=0:1:1", '"1" is not a number of steps: give a whole number from 2, or log'),
     ("scale=inf:1", "a range begins at a number: inf can only end it"),
     ("scale *= 2", "a setting takes its values by =, as scale=2"),
     ("scale=warm", 'scale takes "sqrt_dk", "none" or a number that multiplies the scores'),
@@ -350,7 +350,7 @@ def test_a_change_that_another_leaves_nothing_of_is_refused(
     ("watch", "said"),
     [
         ("A[9,1]", '"A[9,1]": A is 1 × 3, so there is no row 9: use 1 to 1'),
-        ("foo(A)", '"foo(A)" is no measure: write an entry, a row or a step'),
+        ("foo(A)", '"foo(A)" is not a measure: write an entry, a row or a step'),
         ("Z", '"Z" is not an entry: write A[3,1]'),
         ("entropy(O)", '"entropy(O)": entropy is of weights: write entropy(A)'),
         ("distance(O, V)", '"distance(O, V)": name one row of V, or their mean, as mean V'),
@@ -390,7 +390,7 @@ def test_a_limit_that_depends_on_a_bias_or_a_cap_is_refused(attncalc: Command) -
 def test_numbers_beyond_floats_are_refused(attncalc: Command) -> None:
     run = attncalc("vary", AVERAGE, "V[a] *= 1e300:1e308:1000", "--V", "9e307 1; 2 1; 3 1")
     assert run.code == 2
-    assert "grows beyond the largest float64" in run.err
+    assert "exceeds the largest float64" in run.err
 
 
 def test_nothing_and_too_much_that_changes_are_refused(attncalc: Command) -> None:

@@ -14,7 +14,7 @@ from oracle_vit import patches_by_hand, vit_by_hand
 from attncalc import InputError, Problem, ShapeError, check, read_problem, solve
 from attncalc.problem.samples import sample
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 ROUNDINGS = ("display", "each-step")
 EYE = [[1, 0], [0, 1]]

@@ -28,7 +28,7 @@ SAMPLES = sorted(
 )
 
 
-@pytest.mark.parametrize("name", mostly_slow(SAMPLES, 6))
+@pytest.mark.parametrize("name", mostly_slow(SAMPLES, 24))
 def test_the_parts_of_an_entry_sum_to_it(name: str) -> None:
     solution = solve(read_problem(BUNDLED / f"{name}.json"))
     near = 0.6 * 10**-solution.problem.decimals
@@ -246,7 +246,7 @@ def test_a_component_is_split_further(attncalc: Callable[..., Any], tmp_path: Pa
         assert total == pytest.approx(float(value), abs=1e-4)
     run = attncalc(*common, "--of", "layer 9, O, head 1")
     assert run.code == 2
-    assert "is no component: there are layer 0, O, head 1" in run.err
+    assert "is not a component: there are layer 0, O, head 1" in run.err
 
 
 def test_parts_that_do_not_sum_to_the_number_are_refused() -> None:

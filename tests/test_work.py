@@ -31,7 +31,7 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.prose import footnote, line_in_text
 
-pytestmark = pytest.mark.campaign(2)
+pytestmark = pytest.mark.campaign(4)
 
 
 def page_of(problem: Problem, fractions: Fractions | None = None, *only: str) -> Page:

@@ -52,13 +52,16 @@ def conform(
     Examples
     --------
     >>> import numpy as np
-    >>> def attention(query, key, value):
-    ...     scores = query @ key.swapaxes(-1, -2)  # not scaled
+    >>> def attention(query, key, value, enable_gqa=False):
+    ...     if enable_gqa:  # np.tile repeats the heads as a whole, and np.repeat each in turn
+    ...         times = query.shape[1] // key.shape[1]
+    ...         key, value = (np.tile(x, (1, times, 1, 1)) for x in (key, value))
+    ...     scores = query @ key.swapaxes(-1, -2) * query.shape[-1] ** -0.5
     ...     weights = np.exp(scores - scores.max(-1, keepdims=True))
     ...     return weights / weights.sum(-1, keepdims=True) @ value
     >>> report = conform(attention, quick=True)
-    >>> report.causes[0][0].says
-    'the scores are not scaled'
+    >>> report.causes[0][0].code
+    'heads-tiled'
     """
     cases = list(suite(seed, alignment=causal_alignment, dtype=dtype, quick=quick))
     if callable(kernel):

@@ -97,10 +97,7 @@ def _growth(source: Source, load: Load, sizes: Mapping[str, Sequence[int]], fami
 
 
 def count_of(
-    source: Source,
-    load: Load,
-    sizes: Mapping[str, int] = MappingProxyType({}),
-    family: Any = None,
+    source: Source, load: Load, sizes: Mapping[str, int] = MappingProxyType({}), family: Any = None
 ) -> Count:
     """Return the counts of a problem, a file or a model; with other values of its config's keys."""
     if not isinstance(source, Problem):

@@ -64,7 +64,7 @@ def layers(
     Raises
     ------
     InputError
-        As in `open_model`; or if the file holds no outputs of this model.
+        As in `open_model`; or if the file has no outputs of this model.
 
     Examples
     --------
@@ -98,11 +98,7 @@ class Layers(Displayed):
     """
 
     def __init__(
-        self,
-        opened: Opened,
-        only: str | Iterable[str] | None,
-        said: Fields,
-        told: Told = None,
+        self, opened: Opened, only: str | Iterable[str] | None, said: Fields, told: Told = None
     ) -> None:
         self._opened, self._said, self._told = opened, said, told
         names = only.split(",") if isinstance(only, str) else only
@@ -361,7 +357,7 @@ def read_patch(text: str) -> Change:
         if name in arrays:
             return change._replace(text=text.strip(), values=arrays[name])
     held = ", ".join(map(str, list(arrays)[:20]))
-    raise InputError(f"{match[1]}: it holds no {change.layer}.{step} and no {step}: it has {held}")
+    raise InputError(f"{match[1]}: it has no {change.layer}.{step} and no {step}: it has {held}")
 
 
 def _changed(problem: Problem, clean: Solution, changes: list[Change]) -> Problem:

@@ -153,7 +153,7 @@ def tensors_of(given: Any) -> tuple[dict[str, Matrix], str]:
         found |= {str(named): as_array(one) for named, one in listed.items() if one is not None}
     numbers = {name: array for name, array in found.items() if array.dtype.kind in "biuf"}
     if not numbers:
-        raise InputError("a dump holds tensors of numbers by name, and there are none")
+        raise InputError("a dump contains tensors of numbers by name, and there are none")
     return numbers, "the tensors"
 
 

@@ -218,6 +218,7 @@ class Opened:
         self.first = self._frames = 0
         self.ids: list[int] = self._ids()
         self.words: list[str] = self.named(self.ids) if self.ids else []
+        self._first.tokens, self.model.tokens = len(self.ids), len(self.asks)
 
     def named(self, ids: Sequence[int]) -> list[str]:
         """Return the names of tokens."""

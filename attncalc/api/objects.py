@@ -1,6 +1,7 @@
 """Problems from objects of PyTorch, which is not imported: modules, models, state dicts."""
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,8 +27,9 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
     Parameters
     ----------
     module
-        A `torch.nn.MultiheadAttention`, `TransformerEncoderLayer` or `TransformerDecoderLayer`; or
-        a module of your own, as in `trace`. Dropout is not applied.
+        A `torch.nn.MultiheadAttention`, `TransformerEncoderLayer` or `TransformerDecoderLayer`; a
+        layer of `transformers`, or an attention in it; or a module of your own, as in `trace`.
+        Dropout is not applied.
     X
         Its tokens, (n, d): one element of a batch.
     X2
@@ -55,14 +57,14 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
     2
     """
     module = unwrapped(module)
-    if hasattr(module, "state_dict"):
-        check_tensors(module.state_dict())
+    if isinstance(module, type) or not hasattr(module, "named_parameters"):
+        raise InputError(f"{str(module)[:60]} is not a PyTorch module: pass one, with its weights")
+    check_tensors(module.state_dict())
     kind = type(module).__name__
     if kind not in MODULES:
         from attncalc.api.plain import plain_problem
 
-        rows = {"X": X} if X2 is None else {"X1": X, "X2": X2}
-        return plain_problem(module, {n: as_array(each) for n, each in rows.items()}, conventions)
+        return plain_problem(module, _tokens(X, X2, X3), conventions)
     attention = module if kind == MODULES[0] else module.self_attn
     said: dict[str, Any] = {"heads": int(attention.num_heads)}
     if attention.bias_k is not None:
@@ -74,9 +76,7 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
     arrays = {name: as_array(each) for name, each in module.state_dict().items()}
     if kind == MODULES[2] and X2 is None:
         raise InputError("a decoder layer also reads X2, the outputs of its encoder")
-    tokens = {"X": X} if X2 is None else {"X1": X, "X2": X2}
-    tokens |= {} if X3 is None else {"X3": X3}
-    arrays |= {name: np.asarray(as_array(each)) for name, each in tokens.items()}
+    arrays |= _tokens(X, X2, X3)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "module.npz"
         np.savez(place, allow_pickle=False, **arrays)
@@ -84,6 +84,15 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
             return read_problem(place, **{**said, **conventions})
         except InputError as error:
             raise type(error)(str(error).replace(f"{place}: ", f"{kind}: ")) from None
+
+
+def _tokens(X: Any, X2: Any, X3: Any) -> dict[str, Any]:
+    """Return the fields of the tokens of a module."""
+    if X is None:
+        raise InputError("X is None: pass the tokens of the module, (n, d)")
+    given = {"X": X} if X2 is None else {"X1": X, "X2": X2}
+    given |= {} if X3 is None else {"X3": X3}
+    return {name: np.asarray(as_array(each)) for name, each in given.items()}
 
 
 def unwrapped(model: Any) -> Any:
@@ -124,7 +133,9 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
     config: of a state dict: its config, a mapping, or an object with `to_dict`.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+        kind = "state dict" if isinstance(model, Mapping) else type(model).__name__
+        folder = Path(name) / kind  # the title of its problems names it
+        folder.mkdir()
         if hasattr(model, "state_dict") or isinstance(model, Mapping):
             check_tensors(model if isinstance(model, Mapping) else model.state_dict())
         if hasattr(model, "save_pretrained"):
@@ -137,10 +148,13 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
             _write_tensors(folder / "model.safetensors", model)
         else:
             raise InputError(
-                f"{type(model).__name__} is no model: pass a folder, a model with "
+                f"{type(model).__name__} is not a model: pass a folder, a model with "
                 "save_pretrained, or a state dict with its config"
             )
-        yield folder
+        try:
+            yield folder
+        except InputError as error:
+            raise type(error)(str(error).replace(f"{name}{os.sep}", "")) from None
 
 
 def check_tensors(state: Mapping[str, Any]) -> None:

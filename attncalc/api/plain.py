@@ -1,15 +1,27 @@
-"""Problems from a user's own modules of PyTorch, whose attention is a plain implementation."""
+"""Problems from layers of `transformers`, and from a user's own modules of PyTorch.
+
+A layer of `transformers` has a config: the row of its family reads it, as a model with one layer.
+"""
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields as declarations
 from typing import Any
 
+import numpy as np
+
+from attncalc.api.objects import saved
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
+from attncalc.problem.attention.declared import AttentionFields
 from attncalc.problem.problem import Problem
+from attncalc.reading.models.families import families_of
+from attncalc.reading.models.family import Family
+from attncalc.reading.models.folder import Config
 from attncalc.reading.models.layer import Heads, layer_fields, named
-from attncalc.reading.models.names import renamed
+from attncalc.reading.models.names import is_buffer, renamed
+from attncalc.reading.models.opening import Model
 
 ENDS = {
     f"{name}.{kind}": f"{letter}_{field}"
@@ -58,10 +70,12 @@ def plain_problem(
 
     module: the module: its parameters have names such as q_proj, c_attn, qkv, query or w_q.
     tokens: the fields of its tokens.
-    conventions: fields of `Problem`, which its code may not say: causal, norm, activation,
+    conventions: fields of `Problem`, which its code may not state: causal, norm, activation,
         positions.
     """
     kind = type(module).__name__
+    if (found_fields := family_fields(module, len(next(iter(tokens.values()))))) is not None:
+        return Problem(**{**found_fields, **conventions, **tokens})
     arrays = {name: as_array(each) for name, each in module.named_parameters()}
     others = [name for name in arrays if renamed(name, ENDS) is None]
     faults = [f"nothing here reads its parameter {quoted(name)}" for name in others]
@@ -80,6 +94,69 @@ def plain_problem(
     return Problem(**{**fields, **said, **tokens})
 
 
+_INSIDE = (
+    *("", "attn.", "self_attn.", "self_attention.", "attention.", "layer.0."),
+    "layer.0.SelfAttention.",
+)
+"""The paths of an attention in its layer: its names are read by their ends."""
+
+
+def family_fields(module: Any, tokens: int) -> dict[str, Any] | None:
+    """Return the fields of a layer of `transformers`, or of its attention; None for other modules.
+
+    Raises InputError if the module alone does not tell all that it computes.
+
+    module: a module in which one has a `config` of a supported family.
+    tokens: the number of its tokens.
+    """
+    held = (getattr(each, "config", None) for each in module.modules())
+    config = next((each for each in held if hasattr(each, "to_dict")), None)
+    if config is None:
+        return None
+    state = {name: each for name, each in module.state_dict().items() if not is_buffer(name)}
+    families = families_of(Config("config", config.to_dict()))
+    is_decoder = any(getattr(each, "is_decoder", False) is True for each in module.modules())
+    for family in families:
+        for inside in () if family.decoder and is_decoder else _INSIDE:
+            if all(renamed(f"{inside}{name}", family.own) is not None for name in state):
+                return _of_family(module, state, family, inside, config, tokens)
+    if families and type(module).__module__.startswith("transformers."):
+        raise _not_alone(module, families[0])
+    return None
+
+
+def _of_family(
+    module: Any, state: Mapping[str, Any], family: Family, inside: str, config: Any, tokens: int
+) -> dict[str, Any]:
+    """Return the fields of a layer of a family, whose names start with a path in it."""
+    number = _attribute(module, ("layer_idx", "layer_id")) or 0
+    first, start = (family.layers[0].format(each) for each in (0, number))
+    named_so = {f"{start}{inside}{name}": each for name, each in state.items()}
+    named_so.setdefault(f"{first}position_ids", np.zeros(1))  # files have a layer 0
+    with saved(named_so, config) as folder:
+        model = Model(folder, family.takes)
+        model.tokens = tokens
+        fields = model.layer(number)
+        fields |= {"title": f"{family.title}, layer {number}", "remarks": model.remarks}
+    has_norms = any(name.startswith("gamma_") and name[6:].isdigit() for name in fields)
+    is_layer, is_latent = bool({"W_1", "W_router"} & fields.keys()), "W_DKV" in fields
+    if {"reach", "self"} & fields.keys() or not (is_layer or not (has_norms or is_latent)):
+        raise _not_alone(module, family)
+    if is_layer:
+        return fields
+    if "qk_norm" in fields:
+        fields.setdefault("qk_eps", fields["eps"])
+    known = {*(each.name for each in declarations(AttentionFields)), "title", "remarks"}
+    return {name: each for name, each in fields.items() if name in known - {"block"}}
+
+
+def _not_alone(module: Any, family: Family) -> InputError:
+    return InputError(
+        f"{type(module).__name__} is a part of {family.title} that does not tell all it computes: "
+        "pass a whole layer, or the whole model to open_model or trace, with layer="
+    )
+
+
 def _heads(
     module: Any, found: Mapping[str, Any], arrays: Mapping[str, Any], conventions: Mapping[str, Any]
 ) -> Heads:
@@ -89,9 +166,7 @@ def _heads(
     if asking is None and width and "W_O" in found:
         asking = max(arrays[found["W_O"][0]].shape) // width
     if asking is None:
-        raise InputError(
-            f"nothing in {type(module).__name__} says how many heads it has: pass heads="
-        )
+        raise InputError(f"{type(module).__name__} does not state its number of heads: pass heads=")
     return Heads(int(asking), _attribute(module, _KEY_HEADS))
 
 
@@ -123,7 +198,9 @@ def _settings(
     said["causal"] = False
     if "norm" not in conventions:
         if has_gains:
-            raise InputError("nothing says where it normalizes: pass norm='pre' or norm='post'")
+            raise InputError(
+                "its order of normalization is unknown: pass norm='pre' or norm='post'"
+            )
         said["norm"] = "none"
     if has_gains:
         said |= _normalization(module)
@@ -156,4 +233,4 @@ def _activation(module: Any) -> str:
             return "gelu-tanh" if is_by_tanh else "gelu"
         if name in ("relu", "silu", "siluactivation"):
             return name.removesuffix("activation")
-    raise InputError("nothing says its activation: pass activation='gelu', 'relu' or 'silu'")
+    raise InputError("its activation is unknown: pass activation='gelu', 'relu' or 'silu'")

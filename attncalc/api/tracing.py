@@ -75,7 +75,7 @@ class Trace(Displayed):
 
     @property
     def unmatched(self) -> tuple[str, ...]:
-        """The tensors that are no step, although their name says so, each with the reason."""
+        """The tensors that match no step although their names do, each with the reason."""
         return tuple(f"{each.text}: {each.why}" for each in self.marking.answer.unread)
 
     def _as_document(self) -> "Document":
@@ -137,9 +137,12 @@ def trace(
     >>> trace(torch.nn.MultiheadAttention(4, 2), torch.rand(3, 4)).agrees  # doctest: +SKIP
     True
     """
-    own, inputs = unwrapped(model), first_of_batch(unwrapped(model), inputs)
-    if not hasattr(own, "named_modules"):
-        raise InputError(f"{type(own).__name__} is no model of PyTorch: pass one, not its folder")
+    own = unwrapped(model)
+    if isinstance(own, type) or not hasattr(own, "named_modules"):
+        raise InputError(f"{type(own).__name__} is not a PyTorch model: pass one, not its folder")
+    if inputs is None:
+        raise InputError("inputs is None: pass the inputs of the model")
+    inputs = first_of_batch(own, inputs)
     if problem is None and (config is not None or hasattr(own, "save_pretrained")):
         found = _of_a_family(own, inputs, layer, config, conventions)
     else:

@@ -165,7 +165,7 @@ def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None
         start = {LAST: next((made.ends[n] for n in TOKENS if n in made.ends), np.zeros(0))}
     if of is not None:
         names = [name for each in parts for name in each.asks]
-        raise InputError(f"{quoted(of)} is no component: there are {', '.join(names)}")
+        raise InputError(f"{quoted(of)} is not a component: there are {', '.join(names)}")
     first = f"input of layer {opened.first}" if opened.first else NAMES["X"]
     called = NAMES | {f"{name}1": each for name, each in NAMES.items()} | {"X": first, "X1": first}
     parts[:0] = ends_of(solution, made.ends, called)
@@ -212,7 +212,7 @@ def _check_head(opened: Opened) -> None:
         has_more = model.decoder is not None
         more = "give --decoder-tokens for those of its decoder, or " if has_more else ""
         raise InputError(
-            f"this model has no logits of tokens: its folder holds no such head: {more}ask for an "
+            f"this model has no logits of tokens: its folder has no such head: {more}ask for an "
             "entry of a layer, as 0.S[1,2,3], or of the last outputs, as Y[1,1]"
         )
 
@@ -239,7 +239,7 @@ def _inside(
 ) -> Why:
     value, parts = inside(solution, start, of, where)
     if not parts:
-        raise InputError(f"{quoted(of)} is no component with parts: ask why without it to see all")
+        raise InputError(f"{quoted(of)} has no parts: call why without it to see all components")
     what = {"t": "tokens", "e": "experts"}.get(parts[0].text[0], "features")
     name, dtype = f"{of} in {entry.strip()}", solution.problem.dtype
     return checked(name, f"the sum over {what}", value, parts, dtype)

@@ -90,7 +90,7 @@ def refuse_to_fill(folder: Path) -> None:
         raise _refused(folder, "is", source)
     for held in (_READ.get() or {}).values():
         if held.lies_in(identity):
-            raise _refused(folder, "holds", held)
+            raise _refused(folder, "has", held)
 
 
 def refuse_to_print(descriptor: int) -> None:

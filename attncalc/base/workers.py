@@ -5,7 +5,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from attncalc.base.signals import ENDING
@@ -47,12 +47,8 @@ def mapped(work: Callable[[T], R], things: Iterable[T], jobs: int = 1) -> Iterat
         yield from map(work, first)
         yield from map(work, waiting)
         return
-    yield from _shared(work, _chained(first, waiting), jobs)
-
-
-def _chained(first: list[T], rest: Iterator[T]) -> Iterator[T]:
-    yield from first
-    yield from rest
+    yield work(first[0])  # what it imports and keeps, a fork has too
+    yield from _shared(work, chain(first[1:], waiting), jobs)
 
 
 def _shared(work: Callable[[T], R], things: Iterator[T], jobs: int) -> Iterator[R]:

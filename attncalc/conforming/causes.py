@@ -322,7 +322,7 @@ def _of_masks(case: Case) -> Iterator[Named]:
         yield "window-forgotten", "the window is not applied", _dropped("window")
         for other in (window - 1, window + 1):
             if other:
-                says = f"the window holds {other} keys, not {window}"
+                says = f"the window has {other} keys, not {window}"
                 yield "window-size", says, _set(window=other)
     if (mask := case.call.get("attn_mask")) is None:
         return

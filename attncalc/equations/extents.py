@@ -58,7 +58,7 @@ def extents(
         found[index] = int(count)
     for index in asked:
         if index not in found:
-            raise ShapeError(f"{equation.name}: nothing says how far the index {index} runs")
+            raise ShapeError(f"{equation.name}: the range of the index {index} is unknown")
     sizes = {name: int(value) for name, value in known.items() if name not in settings}
     return {**sizes, **found}
 
@@ -143,7 +143,7 @@ def whole(x: Node, known: Mapping[str, Setting]) -> Fraction:
             if other or sign in "+-*":
                 return Fraction(_WHOLE[sign](one, other))
             raise ShapeError(f"{source(x)} divides by 0")
-    raise ShapeError(f"{source(x)} is no size that is known here")
+    raise ShapeError(f"{source(x)} is not a size that is known here")
 
 
 _WHOLE: dict[str, Any] = {

@@ -166,7 +166,7 @@ class _Derived(_Notation):
             return own
         if len(ends) == 2 and ends[0] in (column, ZERO) and ends[1] in (row, ZERO):
             return _transposed(own)
-        raise NotMatricesError(source(x), 0, "this is no entry of a whole matrix")
+        raise NotMatricesError(source(x), 0, "this is not an entry of a whole matrix")
 
     def _entrywise(self, factors: list[Node], form: Callable[[Node], Expression]) -> Expression:
         """Return an entrywise product: 2 X side by side, X × 2, and ⊙ between matrices."""

@@ -178,7 +178,7 @@ def read_line(text: str) -> Line:
                 if isinstance(size, ast.Name) and not _is_size(size, node.iter):
                     known = ", ".join(SIZES)
                     raise own.fault(
-                        f"{size.id} is no size; sizes are {known}, whole numbers, rows(X), "
+                        f"{size.id} is not a size; sizes are {known}, whole numbers, rows(X), "
                         "columns(X) and heads(X)",
                         size,
                     )
@@ -490,7 +490,7 @@ def resolved(
         sizes = {name: size for name, size in known.sizes.items() if name in read}
         settings: dict[str, Setting] = {name: Fraction(size) for name, size in sizes.items()}
         if missing := read & set(SIZES) - set(known.sizes):
-            raise line.fault(f"nothing here says how large {min(missing)} is")
+            raise line.fault(f"the size {min(missing)} is unknown here")
         _check_runs(line, own, known, settings)
         _check_cost(line, own, known, settings)
         _check_sizes(line, own, known, settings)
@@ -627,11 +627,11 @@ def _unknown(name: str, known: Known) -> str:
     from difflib import get_close_matches
 
     if name in SIZES:
-        return f"nothing here says how large {name} is"
+        return f"the size {name} is unknown here"
     near = get_close_matches(name, known.shapes, n=1, cutoff=0.5)
     meant = f"did you mean {near[0]}? " if near else ""
     there = ", ".join(known.shapes)
-    return f"{name} is no index, size or matrix here: {meant}give it in the problem ({there})"
+    return f"{name} is not an index, size or matrix here: {meant}give it in the problem ({there})"
 
 
 def _explicit(line: Line, known: Known) -> Equation:
@@ -872,7 +872,7 @@ def _looked_up(line: Line, place: Node, known: Known) -> dict[str, Matrix] | Non
     for name, matrix in found.items():
         if (matrix % 1).any():
             raise line.fault(
-                f"{source(place)}: places are whole numbers, but {name} holds other numbers",
+                f"{source(place)}: places are whole numbers, but {name} has other numbers",
                 _first_use(line, name),
             )
     return found if len(found) == len(names) else None

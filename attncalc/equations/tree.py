@@ -408,7 +408,8 @@ class _Parser:
         raise self.refused(node, "equations have no such expression")
 
     def _number(self, node: ast.Constant, value: float) -> Number:
-        text = ast.get_source_segment(self.line, node) or str(value)
+        # one line, in bytes: ast.get_source_segment splits the line again for each number
+        text = self.line.encode()[node.col_offset : node.end_col_offset].decode()
         power = re.search(r"[eE]([+-]?[0-9_]+)$", text)
         if power and abs(int(power[1])) > LARGEST_EXPONENT:
             raise self.refused(node, f"numbers go up to a power of ten of {LARGEST_EXPONENT:,}")
@@ -444,7 +445,7 @@ class _Parser:
                 if isinstance(index, ast.Name) and index.id in self.at:
                     assert isinstance(node, ast.Call)
                     return self._row(name, node, index)
-                raise self.refused(node, f"say which entry of the row: {name}(... for k in m)[j]")
+                raise self.refused(node, f"choose an entry of the row: {name}(... for k in m)[j]")
             case "why", [value, ast.Constant(value=str() as words), *where] if len(where) < 2:
                 parts = re.split(r"\{([^{}]*)\}", words)
                 return Remark(

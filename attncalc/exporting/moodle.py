@@ -143,8 +143,8 @@ def refuse_what_gaps_cannot_hold(solution: Solution, course: Course, system: str
     if infinite:
         others = ",".join(name for name in course.asked if name not in infinite)
         raise InputError(
-            f"{of_each(infinite)} hold{'s' if len(infinite) == 1 else ''} -inf, which a "
-            f"{system} gap cannot hold: use --steps {others}"
+            f"{of_each(infinite)} {'has' if len(infinite) == 1 else 'have'} -inf, which a "
+            f"{system} gap cannot contain: use --steps {others}"
         )
 
 

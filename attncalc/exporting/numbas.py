@@ -139,7 +139,7 @@ def _refuse_what_numbas_cannot_hold(solution: Solution, course: Course) -> None:
     infinite = [name for name, each in finite.items() if not each.all()]
     if infinite:
         others = ",".join(name for name in course.asked if name not in infinite)
-        raise InputError(f"{infinite[0]} holds -inf, which a cell cannot: use --steps {others}")
+        raise InputError(f"{infinite[0]} has -inf, which a cell cannot: use --steps {others}")
     names = (each for one in problem.attentions for each in (*one.queries, *one.keys))
     for text in (problem.title or "", *names):
         if any(sign in text for sign in SPECIAL):

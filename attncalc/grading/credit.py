@@ -1,5 +1,6 @@
 """The steps that are asked for, and the points: the weight of a step times its earned share."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -7,11 +8,13 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
+from attncalc.equations.operations.assembling import Same
 from attncalc.grading.key import Key
 from attncalc.grading.lines import maps_of
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules
 from attncalc.problem.fields import LINES
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer
 
 
@@ -53,7 +56,8 @@ def all_asked(key: Key, rules: Rules) -> tuple[str, ...]:
 def passed_by(key: Key, answer: Answer, rules: Rules) -> dict[str, str]:
     """Return the steps left out, each with the first written later step that follows from it.
 
-    A step that is asked for by name must be written.
+    A step that only copies a written one, such as O = C without W_O, follows from that one. A step
+    that is asked for by name must be written.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
     if said is not None or rules.in_tolerance:
@@ -62,9 +66,15 @@ def passed_by(key: Key, answer: Answer, rules: Rules) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in key.steps:
         later = next((each for each in shown if name in key.before[each]), None)
+        later = later or _copied(key.steps[name], shown)
         if later is not None and name not in shown and name not in rules.require:
             found[name] = later
     return found
+
+
+def _copied(step: Step, shown: Sequence[str]) -> str | None:
+    """Return the written step that a step only copies."""
+    return next((e for e in step.inputs if isinstance(step.operation, Same) and e in shown), None)
 
 
 def is_shown(answer: Answer, name: str) -> bool:

@@ -205,7 +205,8 @@ def _tried(
         return None
     check = partial(_checked, givens, matrices, own, read, said)
     first = best = check({})
-    tried = () if by_one else (*VARIANTS, *_scales(matrices), *_normalizers(matrices))
+    ways = (*VARIANTS, *_scales(matrices), *_normalizers(matrices), *_heads(givens))
+    tried = () if by_one else ways
     chosen: Variant = {}
     for _ in range(MOST_AT_ONCE):
         start = chosen
@@ -234,6 +235,18 @@ def _said_where_needed(checked: Checked, first: Checked | None) -> Checked:
         for each in checked.findings
     )
     return checked._replace(findings=tuple(said))
+
+
+def _heads(givens: _Givens) -> tuple[Variant, ...]:
+    """Return how many heads there may be if only the first is shown."""
+    if givens.fields.get("heads") != 1:
+        return ()
+    widths = [len(rows[0]) for name, rows in givens.fields.items() if name in ("Q", "W_Q")]
+    return tuple(
+        {"heads": (count, f"there are {count} heads")}
+        for count in (2, 4, 8)
+        if all(width % count == 0 for width in widths)
+    )
 
 
 def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:
@@ -379,6 +392,7 @@ def _checked(
             there = {name: each for name, each in matrices.items() if name not in own}
             answer = _renamed(_with_rows(answer, {n: matrices[n] for n in own}, key), expected)
             rounded_off = {name: _as_rounded(each) for name, each in answer.matrices.items()}
+            rounded_off = {n: _with_all_heads(each, key, n) for n, each in rounded_off.items()}
             answer = replace(answer, matrices=there | rounded_off)
             asked = tuple(name for name in steps if name in answer.matrices)
             marking = mark(key, answer, Rules(asked=asked, require=asked))
@@ -397,6 +411,21 @@ def _checked(
         if name in IN_ORDER and name not in steps and name not in names
     )
     return Checked(answer, names, shown, frozenset(steps), lost, judge.loose)
+
+
+def _with_all_heads(written: WrittenMatrix, key: Key, name: str) -> WrittenMatrix:
+    """Return a matrix of the first head with the others left blank."""
+    shape = key.shown[name].shape if name in key.shown else ()
+    if len(shape) != 3 or written.shape != (1, *shape[1:]) or shape[0] == 1:
+        return written
+    others = ((0, shape[0] - 1), (0, 0), (0, 0))
+    texts = written.texts
+    return replace(
+        written,
+        values=np.pad(written.values, others, constant_values=np.nan),
+        decimals=np.pad(written.decimals, others),
+        texts=None if texts is None else np.pad(texts, others, constant_values=""),
+    )
 
 
 def _with_rows(answer: Answer, own: Mapping[str, WrittenMatrix], key: Key) -> Answer:

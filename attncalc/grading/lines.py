@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -116,10 +117,15 @@ def mark_lines(
     }
     marks = []
     for place, head in enumerate(of.key.solution.heads_of(of.weights)):
-        own = head.connections if weights is None else _own_lines(weights, place, head.weights)
-        for ours, theirs in zip(head.connections, own, strict=True):
+        values = head.weights if weights is None else _own_weights(weights, place, head.weights)
+        own = head.connections if weights is None else connections(values, values != 0)
+        for i, (ours, theirs) in enumerate(zip(head.connections, own, strict=True)):
             found = by_output.get((place + 1, ours.output))
-            marks.append(_marked(of, head.number, found, (ours, theirs), rules))
+            right = [
+                _accepted(of.tokens, found, each, row)
+                for each, row in ((ours, head.weights[i]), (theirs, values[i]))
+            ]
+            marks.append(_marked(of, head.number, found, right, rules))
     return tuple(marks)
 
 
@@ -134,18 +140,33 @@ def unknown_outputs(key: Key, written: Sequence[WrittenConnection]) -> tuple[str
     )
 
 
-def _own_lines(weights: WrittenMatrix, head: int, of_key: Matrix) -> tuple[Connection, ...]:
-    """Return the lines by the answer's own weights; the key's if it has none."""
+def _own_weights(weights: WrittenMatrix, head: int, of_key: Matrix) -> Matrix:
+    """Return the answer's own weights; the key's where it has none."""
     values = weights.values if weights.values.ndim == 2 else weights.values[head]
-    filled = np.where(np.isnan(values), of_key, values)
-    return connections(filled, filled != 0)
+    return np.where(np.isnan(values), of_key, values)
+
+
+def _accepted(
+    tokens: Attention, found: WrittenConnection | None, right: Connection, row: Matrix
+) -> Connection:
+    """Return the right lines; behind a tie for the largest weight, the next may be the second.
+
+    Where one input is chosen from a list, its question states that a tie has no second.
+    """
+    if found is None or found.is_one or not found.second or len(right.most) < 2:
+        return right
+    rest = row.copy()
+    rest[list(right.most)] = 0
+    (behind,) = connections(rest[np.newaxis], rest[np.newaxis] != 0)
+    other = replace(right, second=behind.most)
+    return other if all(_are_right(tokens, found, other)) else right
 
 
 def _marked(
     of: Map,
     head: int,
     found: WrittenConnection | None,
-    right: tuple[Connection, Connection],
+    right: Sequence[Connection],
     rules: Rules,
 ) -> LineMark:
     """Mark the lines of one output; `right` are those by the key, and by own weights."""

@@ -65,7 +65,7 @@ def _refuse_too_many_entries(key: Key, answer: Answer) -> None:
     written = sum(each.values.size for each in answer.matrices.values())
     scores = key.problem.most_scores
     sizes = {"marking": BYTES_OF_MARKING * written, "key": BYTES_OF_KEY * scores}
-    refuse_what_cannot_fit(sizes, set(), "check an answer that holds fewer steps, as A and O alone")
+    refuse_what_cannot_fit(sizes, set(), "check an answer that has fewer steps, as A and O alone")
 
 
 def _lines(

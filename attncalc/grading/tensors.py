@@ -8,6 +8,7 @@ listed, and never matched by force.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from attncalc.grading.framework import LATER, Array, Found
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.slack import Within, stands_for_minus_infinity
+from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import IN_FULL, Answer, Unread, WrittenMatrix
 from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN
 from attncalc.reading.models.hooks import Meant, Names
@@ -51,6 +53,11 @@ def answer_of_tensors(
     names = Names(key.steps, own, LATER)
     meant = {name: names.meant(name) for name in tensors}
     layers = sorted({each.layer for each in meant.values() if each.layer is not None})
+    if len(layers) > 1:  # of a whole model: modules outside of its layers are no steps of one
+        meant = {
+            name: Meant() if each.layer is None and "." in name else each
+            for name, each in meant.items()
+        }
     has_several = len(layers) > 1 and not any(name[0].isdigit() for name in key.steps)
     if not has_several:
         return _Reading(key, _tensors(key, tensors, meant)).answer(place)
@@ -98,24 +105,32 @@ def _tensors(
 def _split(key: Key, name: str, array: Matrix, said: Meant) -> list[Tensor]:
     """Return the parts of an array with several steps side by side; [] if it has another width.
 
-    They are one after another, or within each head: the order in which more numbers agree.
+    They are one after another, or so in each of several blocks of heads: the order in which more
+    numbers agree.
     """
     shapes = [key.shown[steps[0]].shape for steps in said.parts]
-    widths = [shape[-1] * (shape[0] if len(shape) == 3 else 1) for shape in shapes]
+    heads = [shape[0] if len(shape) == 3 else 1 for shape in shapes]
+    widths = [shape[-1] * count for shape, count in zip(shapes, heads, strict=True)]
     if array.ndim < 2 or array.shape[-1] != sum(widths):
         return []
-    orders = [np.split(array, np.cumsum(widths)[:-1], axis=-1)]
-    if len({*shapes}) == 1 and len(shapes[0]) == 3:
-        wide = (*array.shape[:-1], shapes[0][0], len(shapes), shapes[0][-1])
-        parts = np.moveaxis(array.reshape(wide), -2, 0)
-        orders.append([part.reshape(*array.shape[:-1], -1) for part in parts])
-    listed = [
-        [
-            Tensor(f"{name}[{steps[0]}]", _without_batch(part), steps, said.is_sure)
-            for part, steps in zip(parts, said.parts, strict=True)
-        ]
-        for parts in orders
-    ]
+    orders = [range(len(shapes)), (0, 2, 1)][: len(shapes) - 1]  # CodeGen: Q, V, K
+    listed = []
+    for blocks, order in product(range(1, min(heads) + 1), orders):
+        if any(count % blocks for count in heads):
+            continue
+        ends = np.cumsum([widths[at] // blocks for at in order])[:-1]
+        parts = np.split(array.reshape(*array.shape[:-1], blocks, -1), ends, axis=-1)
+        listed.append(
+            [
+                Tensor(
+                    f"{name}[{steps[0]}]",
+                    _without_batch(parts[order.index(at)].reshape(*array.shape[:-1], -1)),
+                    steps,
+                    said.is_sure,
+                )
+                for at, steps in enumerate(said.parts)
+            ]
+        )
     return max(listed, key=lambda each: len(_Reading(key, each).names))
 
 
@@ -164,6 +179,7 @@ class _Reading:
             near = [n for n in steps if self._may_be(written.values, n)]
             found = (Array(self.own, [n], written).by_numbers() for n in near)
             taken = next((each for each in found if each is not None), None)
+            taken = taken or self._in_other_order(near, written)
             if taken is not None:
                 if sum(at >= 0 for at, _ in tensor.elements) > 1 and element >= 0:
                     self.batch[element] += 1
@@ -172,6 +188,25 @@ class _Reading:
                 return
         if not any(self._is_given(tensor, written) for _, written in tensor.elements):
             self.left.append(tensor)
+
+    def _in_other_order(self, steps: Sequence[str], written: WrittenMatrix) -> Found | None:
+        """Return queries or keys of a latent attention whose columns have another order.
+
+        Programs place the columns that rope turns first or last: the scores are the same.
+        """
+        if not any(own_name(name) == "K_R" for name in self.key.steps):
+            return None
+        for step in (n for n in steps if own_name(n) in ("Q", "Q_rot", "K", "K_rot")):
+            right = self.key.exact[step]
+            for found in Array(self.own, [step], written).forms():
+                marks = (_marks(each) for each in (right, found.written.values))
+                ours, theirs = (np.argsort(each) for each in marks)
+                order = np.empty_like(ours)
+                order[ours] = theirs
+                ordered = found.written.arranged(lambda array, to=order: array[..., to])
+                if self.key.slack.near(ordered.values, ordered.decimals, Range.at(right)).all():
+                    return Found(step, ordered, (*found.says, "read in another order of columns"))
+        return None
 
     def _steps(self, tensor: Tensor) -> list[str]:
         """Return the steps that a name means."""
@@ -233,7 +268,7 @@ class _Reading:
     def answer(self, place: str, remarks: Sequence[str] = ()) -> Answer:
         """Return the answer, with the tensors that differ where their names or a mistake say so."""
         order = {name: number for number, name in enumerate(self.key.steps)}
-        self.left.sort(key=lambda each: min((order.get(n, 10**6) for n in each.steps), default=0))
+        self.left.sort(key=lambda each: order.get(each.steps[0], 10**6) if each.steps else 0)
         unread = [why for each in self.left for why in self._differing(each)]
         said = (*remarks, *dict.fromkeys(self.remarks))
         unnamed = [each.name for each in self.left if not each.steps]
@@ -245,11 +280,11 @@ class _Reading:
 
     def _differing(self, tensor: Tensor) -> Iterator[Unread]:
         """Take a tensor that has the numbers of no step, or yield why it is none."""
-        wanted = {-1, *self._element}
-        written = [each for at, each in tensor.elements if at in wanted]
-        steps = [n for n in self._steps(tensor) if self._is_open(n, tensor)]
+        steps = self._steps(tensor)
+        written = self._written(tensor, steps)
         if any(self._is_again(n, each) for n in steps if n in self.names for each in written):
             return
+        steps = [n for n in steps if self._is_open(n, tensor)]
         is_operand = tensor.name.endswith(OPERANDS)
         if is_operand:  # of a product: what is read there, whatever was there before
             steps = [n for n in steps if self._read_otherwise(n, tensor, written)]
@@ -259,6 +294,14 @@ class _Reading:
             self._take(tensor, taken)
         elif self._is_expected(tensor):
             yield self._why(tensor)
+
+    def _written(self, tensor: Tensor, steps: Sequence[str]) -> list[WrittenMatrix]:
+        """Return the matrix that a tensor is: as a whole if a step has its shape, or of a batch."""
+        whole = [each for at, each in tensor.elements if at < 0]
+        if steps and any(True for each in whole for _ in Array(self.own, steps, each).forms()):
+            return whole
+        wanted = {-1, *self._element}
+        return [each for at, each in tensor.elements if at in wanted]
 
     def _by_mistake(
         self, tensor: Tensor, steps: Sequence[str], written: Sequence[WrittenMatrix]
@@ -338,6 +381,13 @@ def _root_mean_square(values: Matrix) -> float:
     """Return the root mean square of the numbers that are not masked."""
     counted = values[np.isfinite(values) & (values > MINUS_INFINITY_WRITTEN)]
     return float(np.sqrt(np.mean(counted**2))) if counted.size else 0.0
+
+
+def _marks(values: Matrix) -> Matrix:
+    """Return a number for each column, by which columns with the same numbers are recognized."""
+    rows = values.reshape(-1, values.shape[-1])
+    marks: Matrix = np.cos(np.arange(len(rows))) @ rows
+    return marks
 
 
 def _size(right: Matrix, key: Key) -> tuple[float, float]:

@@ -190,7 +190,7 @@ def _stream(problem: Outer, name: str) -> Stream:
     if matrix.ndim != 2:
         from attncalc.problem.attention.attention import size_of
 
-        raise InputError(f"{name} is {size_of(matrix)}: tokens are one matrix, whatever the heads")
+        raise InputError(f"{name} is {size_of(matrix)}: tokens are one matrix for all heads")
     labels = problem.keys if name == "X2" else problem.queries
     tokens, width = matrix.shape
     return Stream(name, tokens, width, labels[-tokens:])

@@ -97,14 +97,21 @@ def _check_choice(placed: Placed, count: int) -> None:
     if count < 2 or (fields.top_k or 0) > count:
         raise placed.fault(
             InputError,
-            f"{count} experts, and top_k {fields.top_k or count}: there are at least 2 experts, of "
-            "which as many as that are chosen",
+            f"{count} experts, and top_k {fields.top_k or count}: at least 2 experts are "
+            "required, and top_k must not exceed their number",
         )
     if count % fields.router_groups or fields.top_groups > fields.router_groups:
         raise placed.fault(
             InputError,
             f"{count} experts, router_groups {fields.router_groups}, top_groups "
             f"{fields.top_groups}: groups have one size, and top_groups is at most their number",
+        )
+    may = count // fields.router_groups * fields.top_groups
+    if fields.router_groups > 1 and (fields.top_k or may) > may:
+        raise placed.fault(
+            InputError,
+            f"top_k is {fields.top_k}, and {may} experts are in the chosen groups (top_groups: "
+            f"{fields.top_groups} of {fields.router_groups})",
         )
 
 

@@ -111,6 +111,13 @@ class ResidualFields:
     residual: bool = setting(
         True, yes_or_no, "Add the input of each sublayer to its output.", OF_LAYERS
     )
+    residual_scale: Any = setting(
+        Fraction(1),
+        positive,
+        "Factor of each output that is added to its input.",
+        OF_LAYERS,
+        needs="residual sums (residual true)",
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -104,7 +104,7 @@ def _values(name: str, raw: Matrix, *, is_own: bool, as_column: bool) -> Matrix:
         numbers = raw.astype(np.float64) if raw.dtype == object else raw
         values: Matrix = numbers.astype(_dtype(name, numbers), copy=not is_own)
     except OverflowError:
-        raise InputError(f"{name} holds a number too large for float64") from None
+        raise InputError(f"{name} has a number too large for float64") from None
     except (TypeError, ValueError):
         raise _no_matrix(name) from None
     if values.ndim == 1 and values.size:

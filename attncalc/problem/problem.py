@@ -98,7 +98,7 @@ class Problem(Outer):
     title
         The title in headings and pictures.
     student, code
-        Whose problem of a set it is, and its code there, which answers carry back.
+        The student in a class that the problem is for, and its code, which identifies answers.
     made_by
         The command that made it, as written by `attncalc new`; "" for any other problem.
     scale
@@ -128,8 +128,8 @@ class Problem(Outer):
         (v_Sᵀ tanh([q; k] W_S + b_S)) or `"distance"` (−‖q − k‖² / 2). For all but `"dot"`, tokens
         without weights are the queries, keys or values.
     window
-        The number of keys that a query sees: the last ones up to and including its own position,
-        counted by `causal_alignment`, and none after it, whether `causal` or not.
+        The number of keys that a query attends to: the last ones up to and including its own
+        position, aligned by `causal_alignment`, and none after it, even without `causal`.
     alibi
         Whether a slope of each head times the distance of query and key is subtracted from the
         scaled and capped scores; slopes are those of Press et al. (2022).
@@ -177,8 +177,8 @@ class Problem(Outer):
     parallel
         `"none"`, or `"shared"` or `"own"`: the attention and the feed-forward part read the same
         tokens, with one normalization for both or one for each, and one sum adds their outputs.
-    residual
-        Whether the input of a part is added to its output.
+    residual, residual_scale
+        Whether the input of a part is added to its output, and the factor of that output.
     gamma_1, beta_1, gamma_2, beta_2, gamma_3, beta_3, gamma_4, beta_4, gamma_out, beta_out
         Gain and bias of each normalization, (d,), and of one more after all layers.
     normalization, eps, eps_place, ddof
@@ -698,9 +698,9 @@ def _inner_field(
     if name not in (*GIVEN, *SETTINGS, *NESTED) or (is_side and name in NESTED):
         raise InputError(f"unknown name {quoted(flat)}")
     if name in WHOLE or name == "layers":
-        raise InputError(f"{flat}: {name} belongs to the whole problem, not to one of its parts")
+        raise InputError(f"{flat}: {name} applies to the whole problem, not to one of its parts")
     if is_side and name not in Attention.__dataclass_fields__:
-        raise InputError(f"{flat}: {name} is no field of an attention")
+        raise InputError(f"{flat}: {name} is not a field of an attention")
     if name in NESTED or value is None:
         return None if value is None else value
     return read_setting(flat, value) if name in SETTINGS else problem._read(flat, value, typed)

@@ -1,14 +1,20 @@
 """A residual connection as a part: He et al., *Deep Residual Learning* (2016)."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from attncalc.base.errors import ShapeError
+from attncalc.base.typed import as_written
 from attncalc.equations.operations import Add
+from attncalc.equations.operations.entrywise import Multiply
 from attncalc.problem.calculation import Built, Part, Placed, Streams
 from attncalc.problem.step import Step
 
-TITLES = dict.fromkeys(("R_1", "R_2", "R_3"), "residual sum")
+TITLES = {
+    **dict.fromkeys(("R_1", "R_2", "R_3"), "residual sum"),
+    **{f"{name}_scaled": "scaled outputs" for name in ("O", "F_2", "N_1", "N_2", "N_3", "N_4")},
+}
 
 
 def _built(placed: Placed, streams: Streams) -> Built:
@@ -24,8 +30,15 @@ def _built(placed: Placed, streams: Streams) -> Built:
             'are added need the same shape (or set "residual": false)',
         )
     name = placed.gives or placed.named(f"R_{placed.number}")
-    step = Step(name, TITLES["R_1"], Add(), placed.reads, "queries", "features")
-    return Built((step,), read._replace(name=name))
+    steps, added = [], [each.name for each in others]
+    if placed.fields.residual and (factor := Fraction(placed.fields.residual_scale)) != 1:
+        added = [f"{each}_scaled" for each in added]
+        steps = [
+            Step(scaled, "scaled outputs", Multiply(factor), (each.name,), "queries", "features")
+            for scaled, each in zip(added, others, strict=True)
+        ]
+    whole = Step(name, TITLES["R_1"], Add(), (read.name, *added), "queries", "features")
+    return Built((*steps, whole), read._replace(name=name))
 
 
 _READ = {
@@ -38,6 +51,13 @@ def _said(fields: Any) -> Iterator[str]:
     if fields.parallel != "none":
         what = f"attention and feed-forward read {_READ[fields.parallel]}, and one sum adds both"
         yield f"{what} (parallel: {fields.parallel})"
+    if fields.residual and fields.residual_scale != 1:
+        factor = as_written(Fraction(fields.residual_scale))
+        yield f"outputs times {factor} are added (residual_scale)"
 
 
-RESIDUAL = Part("residual", _built, TITLES, _said)
+def _settings(placed: Placed) -> Iterator[str]:
+    yield from ("residual_scale",) if placed.fields.residual else ()
+
+
+RESIDUAL = Part("residual", _built, TITLES, _said, _settings)

@@ -215,7 +215,7 @@ def _joined(problem: Problem, name: str, matrix: Matrix) -> Matrix:
     if role_of(name) in ("marks", "scores", "start"):
         what = "matrix" if role_of(name) == "start" else "mask"
         raise InputError(
-            f"csv cannot hold {name}, a {what} for each head: json and npz can (--format json)"
+            f"csv cannot contain {name}, a {what} for each head: json and npz can (--format json)"
         )
     heads = problem.turned(name, matrix)
     upright = heads if heads.ndim == 2 else np.concatenate(list(heads), axis=-1)

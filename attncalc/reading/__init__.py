@@ -226,7 +226,7 @@ def _read_folder(folder: Path) -> Fields:
             faults.found += [f"{path.name}: {fault}" for fault in own.found]
     faults.raise_if_any()
     if not fields:
-        raise InputError(f"{folder}: this folder holds no X.csv, W_Q.csv, …")
+        raise InputError(f"{folder}: this folder has no X.csv, W_Q.csv, …")
     return fields
 
 

@@ -95,7 +95,7 @@ def read_cell(field: str, cell: object, *, decimal_comma: bool = False) -> Numbe
     word = text.strip().lower().replace("−", "-")
     if field in MARKS:
         if word not in _MARKS:
-            raise NotANumber(f"{quoted(text)} is no mark: write 1 or 0, true or false")
+            raise NotANumber(f"{quoted(text)} is not a mark: write 1 or 0, true or false")
         return _MARKS[word]
     if field in ("bias", "S") and word in ("-inf", "-infinity", "-∞"):
         return Decimal("-Infinity")

@@ -18,10 +18,10 @@ from attncalc.reading.names import canonical, field_called, read_by_equations, u
 
 Fields = dict[str, Any]
 
-HOW_TO_NAME = "head each block with a line that holds its name, as X or W_Q"
+HOW_TO_NAME = "head each block with a line that has its name, as X or W_Q"
 _LABEL_HEADINGS = ("token", "tokens", "label", "labels", "word", "words")
 HOW_TO_LABEL = (
-    "its first column holds words and numbers: if these are tokens, "
+    "its first column has words and numbers: if these are tokens, "
     'head the column with the word "token"'
 )
 _SLICE = re.compile(r"\[(\d{1,4})\]$")
@@ -190,7 +190,7 @@ def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults)
     name = canonical(row.cells[0].rstrip(":"))
     lists = name in _LISTS and len(row.filled) > 2
     if name is None or not _sets(name) or (len(row.filled) != 2 and not lists):
-        faults.add(f"line {row.line}: these cells belong to no matrix: {HOW_TO_NAME}")
+        faults.add(f"line {row.line}: these cells are not part of a matrix: {HOW_TO_NAME}")
     elif name in fields:
         faults.add(f"line {row.line}: {name} is given twice")
     else:

@@ -31,7 +31,7 @@ def read_dump(path: Path) -> dict[str, Matrix]:
     kept = {name: arrays[name] for name in arrays}
     found = {name: each for name, each in kept.items() if each.dtype.kind in "biuf" and each.size}
     if not found:
-        raise InputError(f"{path}: it holds no arrays of numbers")
+        raise InputError(f"{path}: it has no arrays of numbers")
     return found
 
 

@@ -92,7 +92,7 @@ def read_npy_matrix(name: str, data: bytes, faults: Faults) -> Matrix:
         return arrays
     named = [key for key in arrays if canonical(key) == name]
     if not named and len(arrays) != 1:
-        raise InputError(f"{faults.place}: it holds {', '.join(arrays)}, and no {name}")
+        raise InputError(f"{faults.place}: it has {', '.join(arrays)}, and no {name}")
     return arrays[named[0] if named else next(iter(arrays))]
 
 
@@ -118,7 +118,7 @@ def _reason(why: Exception) -> str:
     """Return why arrays cannot be read, in the words of zipfile or numpy if they have any."""
     said = str(why).partition("\n")[0]
     if "allow_pickle" in str(why):
-        return "it holds Python objects, not numbers"
+        return "it has Python objects, not numbers"
     if "encrypted" in said:
         return "it is encrypted: save it without a password"
     if isinstance(why, ValueError | OSError | EOFError | zipfile.BadZipFile | NotImplementedError):
@@ -132,7 +132,7 @@ def _members(data: bytes, faults: Faults) -> dict[str, Matrix]:
         members = archive.infolist()
         if len(members) > MOST_MEMBERS:
             raise InputError(
-                f"{faults.place}: {len(members):,} arrays, where a file may hold "
+                f"{faults.place}: {len(members):,} arrays, where a file may contain "
                 f"{MOST_MEMBERS:,}: keep those of the problem or the answer"
             )
         most = max(MOST_UNPACKED, MOST_RATIO * len(data))
@@ -156,7 +156,7 @@ def _array(file: IO[bytes], size: int, faults: Faults, name: str = "") -> Matrix
     start = file.read(len(NPY))
     if start != NPY:
         what = f"{quoted(name.removeprefix(', '))} in it" if name else "it"
-        raise InputError(f"{faults.place}: {what} is no array of NumPy's")
+        raise InputError(f"{faults.place}: {what} is not an array of NumPy's")
     version = tuple(file.read(2))
     if version not in _VERSIONS:
         raise ValueError(f"it is of version {version[0]}, where 1 to 3 are read")
@@ -168,7 +168,7 @@ def _array(file: IO[bytes], size: int, faults: Faults, name: str = "") -> Matrix
     if min(shape, default=0) < 0 or count * dtype.itemsize > size:
         raise InputError(
             f"{faults.place}{name}: its header says {' × '.join(map(str, shape))} of {dtype}, "
-            f"which the {in_units(size)} behind it cannot hold: it is damaged"
+            f"which the {in_units(size)} behind it cannot contain: it is damaged"
         )
     content = file.read(count * dtype.itemsize)
     array = np.frombuffer(content, dtype, count) if count and dtype.itemsize else None

@@ -110,7 +110,7 @@ def _named(names: list[str]) -> str | None:
 
 def _check_words(block: Block, faults: Faults) -> None:
     if not role_of_words(block.text):
-        faults.add(f"line {block.line}: {quoted(block.text)} belongs to no matrix: {HOW}")
+        faults.add(f"line {block.line}: {quoted(block.text)} is not part of a matrix: {HOW}")
 
 
 def _refuse(block: Block, faults: Faults) -> None:
@@ -124,7 +124,7 @@ def _refuse(block: Block, faults: Faults) -> None:
     if said and len(said) < 30 and not faults.enough:
         faults.add(where + unknown(said, MATRICES))
     else:
-        faults.add(f"{where}{quoted(block.text)} belongs to no matrix: {HOW}")
+        faults.add(f"{where}{quoted(block.text)} is not part of a matrix: {HOW}")
 
 
 def _keep(

@@ -274,7 +274,7 @@ def _agreed(named: Paired | str, coded: Paired | None, given: ClassSet) -> Paire
 
 
 def _of_nothing(answers: Sequence[str]) -> str:
-    holds = "this folder holds" if len(answers) == 1 else "these folders hold"
+    holds = "this folder has" if len(answers) == 1 else "these folders have"
     return (
         f"{of_each(list(answers))}: {holds} no answers, so nothing is marked: "
         f"their names end in {', '.join(ENDINGS)}, and say whose they are"
@@ -359,7 +359,7 @@ def _of_folder(path: Path, here: tuple[str, ...]) -> Iterator[_Found]:
         remember(path, ENDINGS)
         yield from _within(path, here)
     elif inside:
-        yield _Found(path, here, f"not looked into: {DEEPEST} folders lie around what it holds")
+        yield _Found(path, here, f"not looked into: {DEEPEST} folders deep")
 
 
 def _is_answer(inside: Sequence[Path]) -> bool:

@@ -40,7 +40,7 @@ _LAYER = re.compile(
 """The state dict of one or several layers of PyTorch's TransformerEncoder or TransformerDecoder."""
 _TORCH = (*_TORCH_TOKENS, *_TORCH_STATE, *_ADDED, *_ASKING, *_ANSWERING)
 _HOW_TO_GIVE_HEADS = (
-    "a PyTorch layer, and nothing says how many heads it has (no state dict does): add the array "
+    "a PyTorch layer of an unknown number of heads (no state dict contains it): add the array "
     f"{_TORCH_HEADS} to the file, or give --heads (in Python: read_problem(…, heads=…))"
 )
 
@@ -91,7 +91,7 @@ def _add_own(
             remarks.append(f"{quoted(key)} is passed over: it follows from what a model is")
         elif key.endswith(OTHER_ORDERS):
             faults.add(
-                f"{quoted(key)} holds Q, K and V side by side within each head, in an order that "
+                f"{quoted(key)} has Q, K and V side by side within each head, in an order that "
                 "models do not share: save them apart, as q_proj.weight, k_proj.weight and "
                 "v_proj.weight"
             )
@@ -210,7 +210,7 @@ def _check_said(found: Mapping[str, Any], said: set[str], faults: Faults) -> Non
     if missing:
         flags = " and ".join(f"--{name}" for name in missing)
         faults.add(
-            f"a layer of a model, and nothing says its {' and its '.join(missing)}: add arrays of "
+            f"a layer of a model without its {' and its '.join(missing)}: add arrays of "
             f"these names to the file, or give {flags} to attncalc encoder or decoder (of a "
             "folder with a config.json, attncalc open knows them)"
         )

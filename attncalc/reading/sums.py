@@ -5,7 +5,7 @@ neighbors, with the error that the rounding of their numbers allows. Sides with 
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,8 +57,18 @@ _TOKEN = re.compile(
     r"|(?P<name>[^\W\d_][^\W_]{0,30}(?:_\{[^{}]{0,12}\}|_\w{1,12})?)"
     r"|(?P<sign>[-+*·/^()\[\]{},@√ᵀ%])|(?P<other>\S)"
 )
+_SUM = r"(?:row |line )?(?:sums?|totals?|summen?|sommes?|sumas?|somas?|somm[ae]|som|Σ|∑|Z)"
+_SUMMED = re.compile(
+    r"[(\[]([-+\d.,; ]{3,200})[)\]][ ,;:$]{0,4}(?:(?:with|and|their|mit|et|con|com) )?"
+    rf"{_SUM}\b(?: (?:is|are|to|of|ist|est|es|è|é))?[ $=:]{{1,4}}"
+    r"(\d{1,9}(?:\.\d{1,9})?)(?![.\d]*\w)",
+    re.IGNORECASE,
+)
+"""Numbers in brackets, and their sum: (0.70, 8.34, 4.11), sum 13.15."""
+_OF_SUMS = re.compile(rf"[\W_]*{_SUM}(?: of (?:the )?rows?)?[\W_]*", re.IGNORECASE)
 _BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
 _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
+_ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?![\w.]*\w)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CALLED = "sin cos tan tanh log ln max min sum mean avg norm relu sigmoid concat det rank sqrt exp"
 _SPOKEN = "softmax frac minus plus times over by half twice of mod"
@@ -230,13 +240,17 @@ class _Stated(NamedTuple):
     right: _Side
 
 
+_Line = tuple[int, int, str]
+"""A text with the numbers of its first and last line."""
+
+
 def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
     """Yield the statements of arithmetic in each line.
 
     >>> [(each.text, each.is_right) for each in sums_in(["q1·k1 = 1·0 + 2·4 = 9"])]
     [('1·0 + 2·4', False)]
     """
-    stated = [*_statements(lines)]
+    stated = [*_statements(_whole_lines(lines)), *_statements(_summed(lines))]
     loose, strict = ([_compared(each, strict=way) for each in stated] for way in (False, True))
     doubtful = [
         not exactly[0].is_right
@@ -249,11 +263,55 @@ def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
         yield from made
 
 
-def _statements(lines: Sequence[str]) -> Iterator[_Stated]:
+def _summed(lines: Sequence[str]) -> Iterator[_Line]:
+    """Yield numbers with their sum as statements: those of sentences, and of tables' columns.
+
+    The sums of a table count if most of them are right.
+    """
+    rows: list[tuple[int, str, bool]] = []
+    column, width = 0, 0
+    for number, line in enumerate(lines, start=1):
+        if len(line) > LONGEST_LINE:
+            continue
+        for match in _SUMMED.finditer(_plain(line)):
+            numbers = _ANY.findall(match[1])
+            yield number, number, f"{' + '.join(numbers)} = {match[2]}"
+        cells = line.strip().strip("|").split("|") if "|" in line else []
+        if len(cells) != width or width < 2:
+            yield from _if_most_are_right(rows)
+            named = [k for k, cell in enumerate(cells) if k and _OF_SUMS.fullmatch(cell)]
+            rows, column, width = [], named[0] if len(named) == 1 else 0, len(cells)
+        elif column and (row := _sum_of_row([*map(_ANY.findall, cells[: column + 1])])):
+            rows.append((number, *row))
+    yield from _if_most_are_right(rows)
+
+
+def _sum_of_row(cells: list[list[str]]) -> tuple[str, bool] | None:
+    """Return the sum that the last cell states, and whether it is right; None for no sum."""
+    *before, last = cells
+    if len(last) != 1 or not before:
+        return None
+    single = [cell[0] for cell in before if len(cell) == 1]
+    ways = [way for way in (before[-1], single, single[1:]) if len(way) > 1]
+    total = float(last[0])
+    off = [abs(sum(map(float, way)) - total) - (len(way) + 1) * _half(last[0]) for way in ways]
+    if not ways:
+        return None
+    best = min(range(len(ways)), key=off.__getitem__)
+    return f"{' + '.join(ways[best])} = {last[0]}", off[best] <= DUST
+
+
+def _if_most_are_right(rows: Sequence[tuple[int, str, bool]]) -> Iterator[_Line]:
+    if 2 * sum(is_right for _, _, is_right in rows) > len(rows):
+        for number, text, _ in rows:
+            yield number, number, text
+
+
+def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
     """Yield each right side with the readings of the side before it."""
     before: list[_Side] = []
     is_open = False  # the line before ends in an operator
-    for number, last, line in _whole_lines(lines):
+    for number, last, line in lines:
         if len(line) > LONGEST_LINE or not any(map(str.isdecimal, line)):
             before, is_open = [], False
             continue
@@ -271,7 +329,7 @@ def _statements(lines: Sequence[str]) -> Iterator[_Stated]:
             before, is_open = lefts, part.rstrip()[-1:] in _OPERATORS
 
 
-def _whole_lines(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+def _whole_lines(lines: Sequence[str]) -> Iterator[_Line]:
     """Yield lines with their first and last numbers; the lines of a matrix in LaTeX are one."""
     number = 0
     while number < len(lines):

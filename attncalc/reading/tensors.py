@@ -180,7 +180,7 @@ def _metadata(place: str, pairs: list[tuple[str, Any]]) -> dict[str, str]:
     said = next((value for name, value in pairs if name == _METADATA), _Pairs())
     texts: dict[str, Any] = dict(said) if isinstance(said, _Pairs) else {"": None}
     if not all(isinstance(text, str) for text in texts.values()):
-        raise _wrong(place, f"{_METADATA} in its header is no object of texts")
+        raise _wrong(place, f"{_METADATA} in its header is not an object of texts")
     return texts
 
 
@@ -192,7 +192,7 @@ def _parsed(place: str, header: bytes) -> list[tuple[str, Any]]:
     except (ValueError, RecursionError):
         raise _wrong(place, "its header is not JSON") from None
     if not isinstance(content, _Pairs):
-        raise _wrong(place, "its header is no JSON object")
+        raise _wrong(place, "its header is not a JSON object")
     return content
 
 

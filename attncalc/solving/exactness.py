@@ -44,8 +44,7 @@ def needed_digits(problem: Problem, plan: Plan) -> Digits:
     low = min(-problem.decimals, *(_lowest_place(number) for number in numbers))
     factors = longest_product(plan) + SPARE_FACTORS
     return Digits(
-        precision=SPARE_DIGITS + factors * (high - low),
-        guard=TRUSTED_DIGITS - factors * low,
+        precision=SPARE_DIGITS + factors * (high - low), guard=TRUSTED_DIGITS - factors * low
     )
 
 

@@ -104,7 +104,7 @@ def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
             *head, row, column = (int(index) + 1 for index in np.argwhere(wrong)[0])
             place = f"head {head[0]}, " if head else ""
             raise InputError(
-                f"{name}, {place}row {row}, column {column} grows beyond the largest "
+                f"{name}, {place}row {row}, column {column} exceeds the largest "
                 f"{matrix.dtype} (about {np.finfo(matrix.dtype).max:.1e}): give smaller numbers"
             )
 
@@ -128,6 +128,6 @@ def refuse_overflow_of(outputs: Matrix, first_row: int) -> None:
     finite = np.isfinite(outputs).all(axis=-1)
     if not finite.all():
         raise InputError(
-            f"output {first_row + int(finite.argmin()) + 1} grows beyond the largest "
+            f"output {first_row + int(finite.argmin()) + 1} exceeds the largest "
             f"{outputs.dtype} (about {np.finfo(outputs.dtype).max:.1e}): give smaller numbers"
         )

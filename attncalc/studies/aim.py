@@ -23,14 +23,7 @@ from attncalc.solving.solution import Solution, solve
 from attncalc.studies.changes import Change, Listed, Span, value_text
 from attncalc.studies.family import at_point, families, of_solution
 from attncalc.studies.vary import POINTS, Variation, vary
-from attncalc.studies.watched import (
-    Matrices,
-    Watched,
-    beyond_floats,
-    distance,
-    entry_of,
-    scaled,
-)
+from attncalc.studies.watched import Matrices, Watched, beyond_floats, distance, entry_of, scaled
 
 USUAL_BETA = Fraction(10)
 SHOWN_BETAS = tuple(map(Fraction, (1, 2, 5, 10, 20, 50)))

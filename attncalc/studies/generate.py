@@ -309,10 +309,7 @@ def _continued(
 
 
 def _generation(
-    source: Source,
-    settings: Settings,
-    steps: Sequence[Step],
-    finished: Sequence[Beam],
+    source: Source, settings: Settings, steps: Sequence[Step], finished: Sequence[Beam]
 ) -> Generation:
     number, place = finished[0].end
     found = list(steps)

@@ -52,10 +52,7 @@ def tokens_in(problem: Problem, name: str) -> int:
 
 
 def moved(
-    problem: Problem,
-    names: Sequence[str],
-    order: Sequence[int],
-    solved: Solution | None = None,
+    problem: Problem, names: Sequence[str], order: Sequence[int], solved: Solution | None = None
 ) -> Moved:
     """Return how the outputs change with the tokens of some matrices in another order."""
     names_of_steps = (each.name for each in problem.calculation.steps)

@@ -156,6 +156,6 @@ def watched_values(watched: tuple[Watched, ...], family: Matrices, count: int) -
 def beyond_floats(name: str) -> InputError:
     """Return the error for something that overflows in a study."""
     return InputError(
-        f"{name} grows beyond the largest float64 (about 1.8e+308) at some of these values: use a "
+        f"{name} exceeds the largest float64 (about 1.8e+308) at some of these values: use a "
         "smaller range"
     )

@@ -261,7 +261,7 @@ class _Sentences(NamedTuple):
         took = f"{values['mean'].shown} of an output's weight on average"
         taken = f"{most['taken'].shown} in {head}{which}"
         return (
-            f"The mask forbids {count:,} of {values['of']:,} weights: without it they would hold "
+            f"The mask forbids {count:,} of {values['of']:,} weights: without it they would have "
             f"{took} (at most {taken})"
         )
 

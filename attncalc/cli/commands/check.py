@@ -159,7 +159,7 @@ def _form(form: str | None, page: Target) -> str:
     implied = form_of(page.place.suffix)
     if implied not in OF_MARKS:
         endings = ", ".join([*(FORMS[each][0] for each in OF_MARKS), f".{PDF}"])
-        raise OutputError(f"{page.place}: end the name in {endings}, or say --format")
+        raise OutputError(f"{page.place}: end the name in {endings}, or pass --format")
     return implied
 
 

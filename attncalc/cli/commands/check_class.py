@@ -120,7 +120,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
     ]
     if flags["anonymous"]:
         entries.sort(key=lambda each: each.student)  # the order of the list would name them
-        strays = [Stray(HIDDEN, "its name could say whose it is", each.what) for each in strays]
+        strays = [Stray(HIDDEN, "its name may identify a student", each.what) for each in strays]
     lines = partial(class_rows.as_csv, entries, strays, _steps(samples), shown.in_cell)
     if book is not None:
         lines = partial(_gradebook, book, entries, given, shown)

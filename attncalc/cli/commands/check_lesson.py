@@ -29,7 +29,7 @@ from attncalc.reading.lesson import (
     numbers_of,
     read_lesson,
 )
-from attncalc.reading.sums import sums_in
+from attncalc.reading.sums import Sum, sums_in
 from attncalc.writing.forms import form_of
 from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
@@ -37,6 +37,8 @@ from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
 FORMS = ("table", "markdown", "latex", "html", "json")
 LONG = 100_000
 """Characters of an example up to which it is tried by other conventions: each reads it again."""
+LATEST = 3.5
+"""The largest error by rounding on the way, in units of the last place."""
 DONE, FOUND, NOTHING = 0, 1, 2
 """How the command ends."""
 _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty", "atol", "rtol",
@@ -112,12 +114,13 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         where, ends = lesson.where(first, last), (lesson.line(first), lesson.line(last))
         found.append(one._replace(where=where, line=ends[0], last=ends[1]))
 
+    sums = [*sums_in(lesson.arithmetic)]
     for part in lesson.parts():
         for example in part.examples():
-            for each in _of_example(part, example, said, seen):
+            for each in _by_own_sums([*_of_example(part, example, said, seen)], sums):
                 keep(*each)
     named = {(each.line, each.found) for each in found if each.kind == WRONG}
-    for one in sums_in(lesson.arithmetic):
+    for one in sums:
         places = map(lesson.line, range(one.line, one.last + 1))
         is_named = any((place, one.result) in named for place in places)
         if not is_named and (one.line not in seen or not one.is_right):
@@ -174,6 +177,43 @@ def _of_example(
     for unread in answer.unread:
         if unread.line not in seen and not unread.of_map:
             yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
+
+
+def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Placed]:
+    """Yield the report of an example.
+
+    A wrong entry is left out if right arithmetic of the lesson gives it, from numbers that were
+    rounded before. A result is not checked if most of its wrong entries result from right
+    arithmetic of their own lines.
+    """
+    results = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
+    made: dict[str, list[bool]] = {}
+    rounded: set[int] = set()
+    for place, (one, first, last) in enumerate(placed):
+        if one.kind == WRONG:
+            found, right = numbers_of(one.found)[:1], numbers_of(one.right)[:1]
+            own = [n for start, stop, n in results if first <= stop and start <= last]
+            made.setdefault(one.name, []).append(any({*found} <= n for n in own))
+            unit = _unit(one.found)
+            is_near = found and right and abs(found[0] - right[0]) < LATEST * unit < LATEST
+            if is_near and any({*found} <= numbers for _, _, numbers in results):
+                rounded.add(place)
+    other = {name for name, each in made.items() if 1 < len(each) < 2 * sum(each)}
+    for name, entries in groupby(enumerate(placed), lambda each: each[1][0].name):
+        run = [*entries]
+        left = [each for place, each in run if place not in rounded]
+        if name in other:
+            why = "the lesson computes it from other numbers than those read before it"
+            yield Finding(UNCHECKED, name, why=why), run[0][1][1], run[-1][1][2]
+        elif left:
+            yield from left
+        else:
+            yield Finding(RIGHT, name), run[0][1][1], run[-1][1][2]
+
+
+def _unit(number: str) -> float:
+    """Return the unit of the last place of a number as printed."""
+    return float(10.0 ** -len(number.replace(",", ".").partition(".")[2]))
 
 
 def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:

@@ -86,7 +86,7 @@ def _implied_form(target: Target, flags: Mapping[str, Any]) -> str:
         endings = [*(endings[0] for endings in FORMS.values()), PDF]
         raise OutputError(
             f"{place}: {quoted(place.suffix)} is not an output format: end the name in "
-            f"{', '.join(endings[:-1])} or {endings[-1]}, or say --format"
+            f"{', '.join(endings[:-1])} or {endings[-1]}, or pass --format"
         )
     return form
 
@@ -102,14 +102,14 @@ def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
         raise InputError("--no-marking is for a practice worksheet: add --practice")
     if form.practice and name != "html":
         raise InputError(
-            "--practice is for a page of HTML: end the name in .html, or say --format html"
+            "--practice is for a page of HTML: end the name in .html, or pass --format html"
         )
     if form.standalone and name not in ("latex", "pdf"):
         raise InputError(f"{name} has no complete documents: --standalone is for --format latex")
     if name == "npz" and (flags["blank"] or flags["fractions"] or flags["mixed"]):
         what = "a worksheet" if flags["blank"] else "fractions"
         raise InputError(
-            f"npz cannot hold {what}: table, markdown, latex, html, csv and json can (--format)"
+            f"npz cannot contain {what}: table, markdown, latex, html, csv and json can (--format)"
         )
     if target.is_folder and name != "csv":
         raise OutputError(f"{target.place} is a folder: csv is written to one, {name} to a file")

@@ -69,7 +69,7 @@ def playground(flags: Mapping[str, Any]) -> None:
         count = sum(problem.stored(name).size for name in problem.names)
         if count > MOST_ENTRIES:
             raise InputError(
-                f"a playground holds at most {MOST_ENTRIES:,} given numbers, not {count:,}"
+                f"a playground has at most {MOST_ENTRIES:,} given numbers, not {count:,}"
             )
         own = Template(YOURS, "Yours", problem.title or "Your problem", problem, others=True)
         templates, first = [own, *templates], YOURS

@@ -75,7 +75,7 @@ def problem_from(
         holds = " and ".join(name for name in sources if name in problem.names and name != "X3")
         raise InputError(
             f"{flags['file'] or 'flags'}: this is a {problem.kind}-attention problem "
-            f"(it holds {holds}): use attncalc {problem.kind}"
+            f"(it has {holds}): use attncalc {problem.kind}"
         )
     return problem
 

@@ -56,7 +56,7 @@ def _implied(place: Path | None, ending: str) -> str:
         endings = [*PICTURES, *(endings[0] for endings in FORMS.values())]
         raise OutputError(
             f"{place}: {quoted(ending)} is not an output format: end the name in "
-            f"{', '.join(endings[:-1])} or {endings[-1]}, or say --format"
+            f"{', '.join(endings[:-1])} or {endings[-1]}, or pass --format"
         )
     return form
 

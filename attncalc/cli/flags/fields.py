@@ -21,7 +21,7 @@ OF_THE_ANSWER = ("asked", "equations")
 OTHERS = {
     "labels": 'Token names, e.g. ["cat", "dog"].',
     "title": "Title of the page.",
-    "student": "Whose problem of a class it is.",
+    "student": "Student of a class that this problem is for.",
     "code": "The code of a problem of a class.",
     "made_by": "The command that generated the problem.",
     **{name: f"{each.says[0].upper()}{each.says[1:]}." for name, each in NESTED.items()},

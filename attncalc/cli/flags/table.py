@@ -86,7 +86,7 @@ PAGES = (
     _switch("--mixed", "Show exact values as mixed numbers: 2 1/2."),
     BLANK,
     _switch("--practice", "Interactive HTML worksheet."),
-    _switch("--no-marking", "Practice worksheet that cannot compute the answers."),
+    _switch("--no-marking", "Practice worksheet without marking."),
     EXPLAIN,
     FULL,
     FORMAT,
@@ -119,7 +119,7 @@ OF_MARKING = (
     PROBLEM,
     Flag("ANSWER...", "Answers: files, folders or -.", OUTPUT, list, name="answers"),
     _switch("--lesson", "Check the numbers of lessons; all files are documents."),
-    _switch("--dump", "The answer is a program's tensors, named as by hooks."),
+    _switch("--dump", "The answer is a dump of tensors, named as by hooks."),
     STEPS,
     WEIGHT,
     POINTS,
@@ -141,7 +141,7 @@ OF_MARKING = (
     ),
     Flag("--overview FILE", "Overview of a class, as .html or .md: steps, causes, marks.", CLASS),
     Flag("--due DATE", "Answers of a class after this date are listed as late.", CLASS),
-    Flag("--anonymous", "Codes in place of the names of a class.", CLASS, bool, default=False),
+    Flag("--anonymous", "Replace names in a class by codes.", CLASS, bool, default=False),
     _switch("--fractions", "Show points as fractions."),
     Flag(
         "--marks-decimals NUMBER",
@@ -182,7 +182,7 @@ WATCH = Flag(
     unsaid="the weights",
 )
 YES = Flag("--yes", "Run even if it takes long.", STUDY, bool, default=False)
-FAMILY = Flag("--family ROW", "JSON that describes its family.", MODEL)
+FAMILY = Flag("--family ROW", "JSON file that describes the family.", MODEL)
 OF_MODELS = (
     Flag("--tokens IDS", 'Token ids, e.g. "3, 7".', MODEL),
     Flag("--text TEXT", "Text; needs attncalc[models].", MODEL),
@@ -220,10 +220,10 @@ WISHED = (
     Flag("--ties NUMBER", "Outputs with tied largest weights, or any.", WISHES, unsaid="0"),
     Flag("--second-lines NUMBER", "Outputs with a dashed line.", WISHES),
     Flag("--spread FROM:TO", "exp(entropy) / n of each row: 0.3:0.8.", WISHES),
-    Flag("--largest-score NUMBER", "Largest score.", WISHES, unsaid="15"),
+    Flag("--largest-score NUMBER", "Largest absolute score.", WISHES, unsaid="15"),
     Flag("--negatives NUMBER", "Number of negative entries.", WISHES),
     Flag("--words", "Name the tokens after words from a list.", SIZES, bool),
-    Flag("--same-digits", "Both ways of rounding agree.", WISHES, bool),
+    Flag("--same-digits", "Both rounding rules show the same digits.", WISHES, bool),
     Flag("--sharp", "Allow weights that are all 0 or 1.", WISHES, bool),
     Flag("--tell-apart/--no-tell-apart", "Every common mistake changes a digit.", WISHES, bool),
 )
@@ -371,7 +371,7 @@ _COMMANDS = {
             Flag("--momentum NUMBER", "Beta of momentum.", STUDY, unsaid="0.9"),
             Flag("--weight-decay NUMBER", "Weight decay.", STUDY, unsaid="0"),
             Flag("--clip NORM", "Largest norm of the gradient.", STUDY, unsaid="none"),
-            Flag("--warmup STEPS", "Steps in which the rate grows.", STUDY, int, 0, low=0),
+            Flag("--warmup STEPS", "Steps of linear warmup of the rate.", STUDY, int, 0, low=0),
             Flag("--save FILE", "Write the problem with its new matrices, as JSON."),
             WATCH,
             WORK,
@@ -414,7 +414,7 @@ _COMMANDS = {
                 KERNEL,
                 name="program",
             ),
-            Flag("--offers NAMES", "Keyword arguments that the program offers.", KERNEL),
+            Flag("--offers NAMES", "Keyword arguments that the program takes.", KERNEL),
             Flag("--timeout SECONDS", "Time limit of a call.", KERNEL, float, 60.0),
             Flag("--only FEATURES", "Test only these features, e.g. causal,window."),
             Flag("--seed NUMBER", "Seed of all numbers.", STUDY, int, 0, low=0),
@@ -459,7 +459,7 @@ _COMMANDS = {
             Flag("--dtype TYPE", "fp64, fp32, bf16, fp16 or int8.", STUDY, str, "fp32"),
             Flag("--compare SOURCE", "Compare with the counts of another source.", STUDY),
             FAMILY,
-            Flag("--vary SIZE=RANGE", "Count at each value; of tokens, batch or a key.", STUDY),
+            Flag("--vary SIZE=RANGE", "Vary tokens, batch or a config key.", STUDY),
             *OF_STUDIES,
         ),
     ),
@@ -471,16 +471,18 @@ _COMMANDS = {
             Flag("--image MATRIX", "Image (.npy): channels, rows, columns.", MODEL),
             Flag("--type-ids IDS", 'Token type ids of BERT, e.g. "0 0 1".', MODEL),
             Flag("--ignore MATRIX", "Padding mask: 1 for padding.", MODEL),
-            _switch("--draft", "Print a draft of such a JSON.", MODEL),
+            _switch("--draft", "Print a draft of a --family file.", MODEL),
             Flag("--layer NUMBER", "Layer to show, from 0, or all.", LAYER),
             Flag("--head NUMBER", "Head to show, from 1.", LAYER, int, unsaid="all"),
-            Flag("--at NUMBER", "Token to predict at, from 1.", LAYER, int, unsaid="the last"),
+            Flag("--at NUMBER", "Position to predict at, from 1.", LAYER, int, unsaid="the last"),
             _switch("--lens", "Logit lens: the head after each layer.", INSIDE),
             _switch("--rollout", "Attention rollout over all layers.", INSIDE),
             Flag(
                 "--ablate CHANGE", "Set a head or step to 0: 3.2, 3.F_2; repeatable.", INSIDE, list
             ),
-            Flag("--patch CHANGE", "Take a step from a file: x.npz:4.H; repeatable.", INSIDE, list),
+            Flag(
+                "--patch CHANGE", "Replace a step from a file: x.npz:4.H; repeatable.", INSIDE, list
+            ),
             Flag("--from ARRAYS", "Continue after stored outputs Y (.npz).", INSIDE, name="after"),
             Flag("--generate NUMBER", "Generate at most this many tokens.", GENERATION, int),
             *GENERATING,
@@ -520,7 +522,7 @@ _COMMANDS = {
     "new": Command(
         "new",
         (
-            Flag("--again PROBLEM", "Make a problem like this one, equally hard."),
+            Flag("--again PROBLEM", "Make a similar problem of equal difficulty."),
             Flag(
                 "--seed NUMBER",
                 "Seed of the random generator.",
@@ -586,7 +588,17 @@ _COMMANDS = {
     ),
     "equations": Command(
         "equations",
-        (Flag("[WORD]...", "Parts of names.", OUTPUT, list, name="words", unsaid="all"), TO_FILE),
+        (
+            Flag(
+                "[WORD]...",
+                "Words to search for in names.",
+                OUTPUT,
+                list,
+                name="words",
+                unsaid="all",
+            ),
+            TO_FILE,
+        ),
     ),
     "schema": Command(
         "schema",
@@ -598,7 +610,7 @@ _COMMANDS = {
     "doctor": Command(
         "doctor",
         (
-            Flag("[FILE]", "Problem whose labels to check.", unsaid="none"),
+            Flag("[FILE]", "Problem with labels to check.", unsaid="none"),
             Flag("--format FORM", "table or json.", OUTPUT, ("table", "json")),
             TO_FILE,
         ),

@@ -82,7 +82,7 @@ def _check_given_scores(problem: Attention) -> None:
     for name, harms in (("scale", is_upside_down), ("softcap", problem.softcap is not None)):
         if harms and problem.S is not None and np.isneginf(problem.S).any():
             raise InputError(
-                f"S holds -inf, of which {name} makes another number: give the scores before the "
+                f"S has -inf, of which {name} makes another number: give the scores before the "
                 "mask, and the mask as keep, ignore or bias"
             )
 

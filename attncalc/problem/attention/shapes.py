@@ -53,7 +53,7 @@ def _check_presence(problem: Attention) -> None:
     projected = {name: source for name, source in sources.items() if source != name}
     _check_missing(problem, projected)
     for name in problem.those_given(*GAINS) if problem.qk_norm == "none" else ():
-        raise InputError(f"{name} is given, and qk_norm is none: say rms or layer")
+        raise InputError(f"{name} is given, and qk_norm is none: set rms or layer")
     if problem.sinks is not None and problem.normalizer != "softmax":
         raise InputError(
             f"sinks are given, and the normalizer is {problem.normalizer}: they join the sum of a "
@@ -75,7 +75,7 @@ def _check_frequencies(problem: Attention) -> None:
         for name, are in (("rope_frequencies", "are"), ("rope_scaling", "is"), ("rope_dims", "is")):
             if getattr(problem, name) is not None:
                 raise InputError(
-                    f"{name} {are} given, and positions are {problem.positions}: say rope"
+                    f"{name} {are} given, and positions are {problem.positions}: set rope"
                 )
     if problem.rope_frequencies is not None and problem.rope_scaling is not None:
         raise InputError("rope_frequencies and rope_scaling are both given: pass only one")
@@ -127,7 +127,7 @@ def _source_faults(problem: Attention, source: str, weights: list[str]) -> Itera
     standing = problem.standing
     X = getattr(problem, source)
     if X.ndim != 2:
-        yield f"{source} is {size_of(X)}: tokens are one matrix, whatever the heads"
+        yield f"{source} is {size_of(X)}: tokens are one matrix for all heads"
         return
     tokens, width = standing.upright(source, X).shape
     ins = {name: standing.upright(name, getattr(problem, name)).shape[-2] for name in weights}
@@ -165,7 +165,7 @@ def _how_all_fit(
     if outs != {width}:
         return ""
     stored, other = ("(out, in)", "torch") if not standing.out_in else ("(in, out)", "in-out")
-    return f"; or, where the weights are stored {stored}, say weights_layout {other}"
+    return f"; or, where the weights are stored {stored}, set weights_layout {other}"
 
 
 def _product(problem: Attention, source: str, weights: str) -> str:

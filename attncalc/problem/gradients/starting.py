@@ -81,13 +81,12 @@ def _of_classes(problem: Scope, last: Step, shapes: Mapping[str, Shape]) -> Star
     ids = problem.target_ids
     if last.name != "prob":
         raise InputError(
-            "target_ids is given, and there is no head whose probabilities it is for (W_out); "
-            "of outputs that are no probabilities, give target"
+            "target_ids requires a head with probabilities (W_out); for other outputs, give target"
         )
     rows, classes = shapes["prob"]
     if len(ids) != rows:
         has = "1 row" if rows == 1 else f"{rows} rows"
-        raise ShapeError(f"target_ids holds {len(ids)} and prob has {has}: one is needed for each")
+        raise ShapeError(f"target_ids has {len(ids)} and prob has {has}: one is needed for each")
     for number, each in enumerate(ids, start=1):
         if each >= classes:
             raise InputError(

@@ -34,7 +34,7 @@ ENDINGS = (
     *(".json", *SHEETS, ".npz", ".safetensors", ".yaml", ".yml"),
     *(".txt", ".text", ".md", ".markdown", ".tex", ".rst", ".org", ".html", ".htm", ".eml"),
     *(".py", ".ipynb", ".sage", ".m", ".jl", ".r", ".rmd", ".qmd", ".wl", ".nb"),
-    *(".js", ".c", ".cpp", ".java", ".rs", ".hs"),
+    *(".js", ".c", ".cpp", ".java", ".rs", ".hs", ".typ", ".adoc", ".toml"),
 )
 """File endings of answers in a folder."""
 
@@ -61,20 +61,10 @@ _PICTURES = {
 def read_answer(source: str | Path, expected: Expected | None = None) -> Answer:
     """Read a worked answer from a file, or from a folder with a file for each step.
 
-    Parameters
-    ----------
-    source
-        The file, or the folder.
-    expected
-        The steps of the problem, which help to identify unnamed parts.
+    Raises InputError if there is no such file, or it contains no step.
 
-    Raises
-    ------
-    InputError
-        If there is no such file, or it contains no step.
+    expected: the steps of the problem, which help to identify unnamed parts.
 
-    Examples
-    --------
     >>> from attncalc.problem.samples import sample
     >>> sorted(read_answer(sample("hand").path).matrices)
     ['A', 'K', 'O', 'Q', 'S', 'V']
@@ -124,13 +114,7 @@ def _picture(data: bytes, place: str) -> str:
 
 
 def answer_of(matrices: Mapping[str, Any], expected: Expected | None = None) -> Answer:
-    """Return the answer that named matrices form: lists, arrays, tensors or texts.
-
-    Raises
-    ------
-    InputError
-        If one of them is something else.
-    """
+    """Return the answer that named matrices form: lists, arrays, tensors or texts."""
     text = json.dumps(dict(matrices), default=_plain)
     typed = '"'.join(re.findall('"([^"]*)"', text))
     answer = read_answer_bytes(text.encode(), "answer.json", expected)
@@ -162,7 +146,7 @@ def _plain(given: Any) -> Any:
         except InputError as error:
             raise InputError(f"a matrix of the answer {error}") from None
     raise InputError(
-        f"an answer holds matrices: lists, arrays or texts, not {type(given).__name__}"
+        f"an answer contains matrices: lists, arrays or texts, not {type(given).__name__}"
     )
 
 
@@ -181,7 +165,7 @@ def answers_in(folder: Path) -> list[Path] | None:
     files = [path for path in inside if path.suffix.lower() in ENDINGS or _holds_steps(path)]
     if not files:
         raise InputError(
-            f"{folder}: this folder holds no answers: their names end in {', '.join(ENDINGS)}"
+            f"{folder}: this folder has no answers: their names end in {', '.join(ENDINGS)}"
         )
     return files
 
@@ -220,7 +204,7 @@ def _read_folder(folder: Path, expected: Expected | None) -> Answer:
 
     sheets = files_of(folder, SHEETS)
     if not sheets:
-        raise InputError(f"{folder}: this folder holds no step, as Q.csv or A.csv")
+        raise InputError(f"{folder}: this folder has no step, as Q.csv or A.csv")
     return read_csv_folder(
         {path.stem: decode(read_bytes(path), str(path)) for path in sheets}, str(folder), expected
     )

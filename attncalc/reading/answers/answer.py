@@ -23,16 +23,10 @@ IN_FULL = 99
 class Entry(NamedTuple):
     """One entry as written.
 
-    Parameters
-    ----------
-    text
-        As typed.
-    value
-        Its number; None if it is blank or unreadable.
-    decimals
-        Its number of decimals: 2 for `0.30`, `IN_FULL` for `3/10`.
-    fault
-        Why it cannot be read, or "".
+    text: as typed.
+    value: its number; None if it is blank or unreadable.
+    decimals: its number of decimals: 2 for `0.30`, `IN_FULL` for `3/10`.
+    fault: why it cannot be read, or "".
     """
 
     text: str
@@ -45,20 +39,12 @@ class Entry(NamedTuple):
 class WrittenMatrix:
     """One step as written.
 
-    Parameters
-    ----------
-    values
-        Its numbers in float64, NaN for missing ones: (rows, columns), or (heads, rows, columns).
-    decimals
-        The number of decimals of each.
-    faults
-        Why entries cannot be read, by place.
-    texts
-        The entries as typed; None for arrays from a program.
-    place
-        Its position in the file: "line 12"; "" if there is none.
-    problem
-        An error of the entire matrix, such as rows of unequal length.
+    values: its numbers in float64, NaN for missing ones: (rows, columns), or (heads, rows,
+        columns).
+    faults: why entries cannot be read, by place.
+    texts: the entries as typed; None for arrays from a program.
+    place: its position in the file: "line 12"; "" if there is none.
+    problem: an error of the entire matrix, such as rows of unequal length.
     """
 
     values: Matrix
@@ -127,8 +113,6 @@ class WrittenConnection(NamedTuple):
     def says(self) -> str:
         """The line as read.
 
-        Examples
-        --------
         >>> WrittenConnection(0, "3", ("1",), ("2",)).says
         'output 3 → input 1, second 2'
         """
@@ -140,18 +124,11 @@ class WrittenConnection(NamedTuple):
 class Unread(NamedTuple):
     """Numbers of an answer that belong to nothing recognized in it.
 
-    Parameters
-    ----------
-    line
-        Their line; 0 if the form has no lines.
-    text
-        As typed.
-    why
-        Why they are not read.
-    could_be_matrix
-        Whether they may be a matrix, or a part of one.
-    of_map
-        Whether it seems to state what an output attends to.
+    line: their line; 0 if the form has no lines.
+    text: as typed.
+    why: why they are not read.
+    could_be_matrix: whether they may be a matrix, or a part of one.
+    of_map: whether it seems to state what an output attends to.
     """
 
     line: int
@@ -164,16 +141,9 @@ class Unread(NamedTuple):
 class Taken(NamedTuple):
     """How one part of an answer was interpreted.
 
-    Parameters
-    ----------
-    line, last
-        Its first and last line; 0 if the form has no lines.
-    what
-        The name of a step, with head, row or entry if it is a part; "" if it is not a step.
-    how
-        The reason, or a description if it is not a step.
-    text
-        Its text.
+    line, last: its first and last line; 0 if the form has no lines.
+    what: the name of a step, with head, row or entry if it is a part; "" if it is not a step.
+    how: the reason, or a description if it is not a step.
     """
 
     line: int
@@ -192,24 +162,14 @@ class Taken(NamedTuple):
 class Answer:
     """A worked answer.
 
-    Parameters
-    ----------
-    place
-        The file or source.
-    matrices
-        Its steps, by name.
-    connections
-        The lines of its map; None if it has no map.
-    faults
-        The parts that cannot be read, with their place.
-    unread
-        The numbers that belong to nothing recognized.
-    remarks
-        Notes about the reading: a guess, a correction, a copying error.
-    taken
-        How each part was interpreted, in order.
-    is_arranged
-        Whether each matrix is a step of the plan, in its layout.
+    place: the file or source.
+    matrices: its steps, by name.
+    connections: the lines of its map; None if it has no map.
+    faults: the parts that cannot be read, with their place.
+    unread: the numbers that belong to nothing recognized.
+    remarks: notes about the reading: a guess, a correction, a copying error.
+    taken: how each part was interpreted, in order.
+    is_arranged: whether each matrix is a step of the plan, in its layout.
     """
 
     place: str
@@ -263,8 +223,6 @@ def renumbered(answer: Answer, numbers: Sequence[int]) -> Answer:
 def is_sparse(size: int, written: int) -> bool:
     """Return whether a matrix of this size would be too sparse to create.
 
-    Examples
-    --------
     >>> is_sparse(size=4096 * 4096, written=1), is_sparse(size=64 * 64, written=1)
     (True, False)
     """

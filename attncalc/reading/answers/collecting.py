@@ -31,7 +31,15 @@ from attncalc.reading.answers.prose import (
     numbers_in,
     role_of_words,
 )
-from attncalc.reading.naming.name import Name, head_in, is_on_the_way, says_again, without_again
+from attncalc.reading.naming.expressions import step_of_expression
+from attncalc.reading.naming.name import (
+    Name,
+    head_in,
+    is_on_the_way,
+    row_in,
+    says_again,
+    without_again,
+)
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
 from attncalc.reading.plain.numerals import is_work as is_calculation
@@ -87,6 +95,7 @@ def collected(blocks: list[Block], expected: Expected, of_map: MapReader) -> Col
     for block in blocks:
         collector.take(block)
     collector.finish()
+    collector.found.of_map |= of_map.whole
     return collector.found
 
 
@@ -222,6 +231,13 @@ class _Collector(Keeper):
         elif role and not self._holds_rows(block):
             self.note(block, "", role)
         else:
+            self._leave_words(block)
+
+    def _leave_words(self, block: Block) -> None:
+        """List words whose numbers are not read, unless they are those of an expression."""
+        if step_of_expression(block.text) and not _SIDE_BY_SIDE.search(block.text):
+            self.note(block, "", "words")  # S / 3**0.5
+        else:
             self.leave(block, IN_SENTENCE)
 
     def _tells_of_tokens(self, text: str) -> bool:
@@ -316,8 +332,9 @@ class _Collector(Keeper):
             return False
         if block.is_table and not name.row and self.is_fresh and self.label is not None:
             is_corners = self.fits(name, grid) and not self.fits(self.label, grid)
+            is_surer = name.how != "words" and self.label.how == "words"
             # a heading above, and a word in the corner of its table
-            name = name if is_corners else self.label
+            name = name if is_corners or is_surer else self.label
         counts = ""
         if self._is_counted_by(name, grid) and (label := self._label_of_rows(grid)):
             name = label._replace(row=name.row, column=0, number=0)  # q1: 1 3 2, below Scores
@@ -394,7 +411,7 @@ class _Collector(Keeper):
         line, row = self.token
         base = self.name(block.names[-1:])
         if line != block.line:
-            return None
+            return None if base else self._of_next_row(block.names[-1], grid)
         if base is None and (said := self._step_before(block, grid)):
             return said._replace(row=row)  # softmax, row 1: [0.2 0.8]
         if base is None:  # row 1: [0.2 0.8], below its heading
@@ -404,6 +421,16 @@ class _Collector(Keeper):
         if self.is_given(base) and (label := self._label_of_rows(grid)):
             return label._replace(row=row, column=0, number=0)  # x1 -> (1, 3), below Queries
         return base._replace(row=row) if not base.row and not base.number else None
+
+    def _of_next_row(self, text: str, grid: Grid) -> Name | None:
+        """Return the row behind the last one, if words number it: and the second row is …."""
+        last, counted = self.last, row_in(text)
+        if last is None or counted is None or not last.row or last.column:
+            return None
+        if counted[0] != last.row + 1:
+            return None
+        is_of_width = self.expected.shape(last.name)[-1:] == (len(grid.rows[0]),)
+        return Name(last.name, last.head, counted[0]) if is_of_width else None
 
     def _step_before(self, block: Block, grid: Grid) -> Name | None:
         """Return the step named before its row, if the row has its width."""
@@ -456,7 +483,7 @@ class _Collector(Keeper):
         if self.label is not None and self.token[0] > self.last.line and len(grid.rows) == 1:
             self.keep(block, grid, self.label, "the equation goes on")
             return True
-        self.keep(block, grid, self._of_last(), "the equation goes on", replaces=True)
+        self.keep_instead(block, grid, "the equation goes on")
         return True
 
     def _by_label(self, block: Block, grid: Grid) -> bool:
@@ -536,7 +563,7 @@ class _Collector(Keeper):
         elif is_telephone(block.text) or is_page(block.text):
             self.note(block, "", "the number of a telephone, or of a page")
         elif self._replaces_last(block, grid):
-            self.keep(block, grid, self._of_last(), "the result below its factors", replaces=True)
+            self.keep_instead(block, grid, "the result below its factors")
         else:
             self.keep_loose(block, grid, "")
 
@@ -561,11 +588,6 @@ class _Collector(Keeper):
             return False
         return self.expected.agreement(label.matrix, values_of(grid)) < WEAKLY
 
-    def _of_last(self) -> Name:
-        last = self.last
-        assert last is not None
-        return Name(last.name, last.head, last.row, last.column)
-
     def _replaces_last(self, block: Block, grid: Grid) -> bool:
         """Return whether an unnamed matrix directly below another is its result."""
         last = self.last
@@ -587,7 +609,7 @@ class _Collector(Keeper):
             self.note(block, "", "a dimension, or a number of its own")
         elif block.is_single:
             if any(map(str.isalpha, "".join(block.names))) and could_be_entry(block.names):
-                self.leave(block, f'"{block.names[0]}" is no entry of a step', could_be=True)
+                self.leave(block, f'"{block.names[0]}" is not an entry of a step', could_be=True)
             else:
                 self.note(block, "", "a number of its own")
         else:

@@ -12,8 +12,8 @@ import numpy as np
 
 from attncalc.base.types import Place
 from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix
-from attncalc.reading.answers.cuts import Number, near, numbers_of
-from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.cuts import Number, numbers_of
+from attncalc.reading.answers.expected import Expected, near
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.plain.corrections import LONGEST, speaks_of_error
 
@@ -57,7 +57,12 @@ def with_corrected(
         ((name, place), number) = next(iter(fits.items()), (("", ()), None))
         old = made[name].values[place] if name else np.nan
         is_of_sums = all(each.value in _OF_SUMS for each in said)
-        is_whole = all(each.value in (old, number and number.value) for each in said)
+        values = [each.value for each in said]
+        is_whole = {*values} <= {old, number and number.value}
+        if name and number:
+            row = [*made[name].values[place[:-1]]]
+            row[place[-1]] = number.value
+            is_whole = is_whole or values == row
         if number and len(fits) == 1 and is_whole and not is_of_sums:
             made[name] = _with_entry(made[name], place, number)
             what = f"{name}[{','.join(str(index + 1) for index in place)}]"

@@ -9,7 +9,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Entry
-from attncalc.reading.answers.expected import NEAR
+from attncalc.reading.answers.expected import near
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.numerals import read_entry
 
@@ -148,8 +148,6 @@ def with_digits(line: str, *, is_scanned: bool = False) -> str:
     A letter alone is a digit only beside a number, or in a column of a scanned text, and not
     before a relation.
 
-    Examples
-    --------
     >>> with_digits("O.l4  l   -l  2"), with_digits("O = l.O of I")
     ('0.14  1   -1  2', 'O = 1.0 of I')
     >>> with_digits("cat   O  l", is_scanned=True)
@@ -188,13 +186,6 @@ def _as_fraction(match: re.Match[str]) -> str:
     return f"{match[1] or match[3]}/{match[2] or match[4]}".ljust(len(match[0]))
 
 
-def near(values: Matrix, other: Matrix) -> Matrix:
-    """Return where numbers agree within rounding."""
-    with np.errstate(invalid="ignore"):
-        alike = np.abs(values - other) <= NEAR * np.maximum(1, np.abs(other) / 10)
-    return np.asarray(alike | (values == other))
-
-
 def cuts(
     numbers: Sequence[Number],
     key: Matrix,
@@ -208,20 +199,11 @@ def cuts(
 
     Layouts in which fewer entries can agree are left out; a cut with fewer may be returned.
 
-    Parameters
-    ----------
-    numbers
-        The numbers of the text.
-    key
-        The expected matrix.
-    free
-        Which numbers may be taken.
-    turned
-        Whether it may be transposed.
-    least
-        The smallest share of entries that must agree.
-    strides
-        The largest distance between the entries of a row, in numbers.
+    key: the expected matrix.
+    free: which numbers may be taken.
+    turned: whether it may be transposed.
+    least: the smallest share of entries that must agree.
+    strides: the largest distance between the entries of a row, in numbers.
     """
     if key.ndim != 2 or key.size > MOST_ENTRIES or key.size * len(numbers) > MOST_WORK:
         return []

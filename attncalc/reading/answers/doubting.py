@@ -12,9 +12,10 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import Unread, WrittenMatrix
-from attncalc.reading.answers.cuts import near
-from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.cuts import numbers_of
+from attncalc.reading.answers.expected import Expected, near, share_alike
 from attncalc.reading.answers.keeping import Collected
+from attncalc.reading.answers.prose import IN_SENTENCE
 from attncalc.reading.answers.witness import is_side_by_side
 
 SOUND = 0.5
@@ -48,7 +49,7 @@ def questioned(
         return dict(matrices)
     before = [*found.taken], [*found.unread], [*found.remarks]
     elsewhere = search(_without(off, matrices, found))
-    right = {n for n in off if n in elsewhere and _agrees(elsewhere[n], expected.steps[n])}
+    right = {n for n in off if n in elsewhere and _is_right(n, elsewhere[n], expected)}
     found.taken[:], found.unread[:], found.remarks[:] = before
     doubts = {n: _contradiction(n, matrices, expected) for n in off - right}
     for name in [each for each in doubts if doubts[each]]:
@@ -74,10 +75,21 @@ def _without(
 def leave_noise(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> None:
-    """Note that unread numbers are no step if all steps were read, and are right."""
+    """Note that unread numbers are no step if all steps were read, and are right or repeated."""
     keys = expected.steps
-    if keys and all(n in matrices and _agrees(matrices[n], key) for n, key in keys.items()):
-        found.unread[:] = [each._replace(could_be_matrix=False) for each in found.unread]
+    if not keys or not all(name in matrices for name in keys):
+        return
+    is_right = all(_is_right(name, matrices[name], expected) for name in keys)
+    known = {value for each in matrices.values() for value in each.values.ravel().tolist()}
+    for place, each in enumerate(found.unread):
+        if is_right or (each.why == IN_SENTENCE and _repeats(each.text, known)):
+            found.unread[place] = each._replace(could_be_matrix=False)
+
+
+def _repeats(text: str, known: set[float]) -> bool:
+    """Return whether all decimals of a text are in the matrices of the answer."""
+    said = [each.value for each in numbers_of(text) if each.entry.decimals]
+    return bool(said) and {*said} <= known
 
 
 def _is_off(
@@ -96,8 +108,8 @@ def _share(written: WrittenMatrix, key: Matrix) -> float:
     return float(near(written.values, key)[is_there].mean()) if is_there.any() else 1.0
 
 
-def _agrees(written: WrittenMatrix, key: Matrix) -> bool:
-    return written.shape == key.shape and bool(near(written.values, key).all())
+def _is_right(name: str, written: WrittenMatrix, expected: Expected) -> bool:
+    return share_alike(written.values, expected.steps[name]) == 1
 
 
 def _follows(read: Mapping[str, WrittenMatrix], expected: Expected) -> Mapping[str, Matrix]:
@@ -128,7 +140,7 @@ def _contradiction(name: str, read: Mapping[str, WrittenMatrix], expected: Expec
         right = expected.steps[later]
         if later not in read or later not in of_it or right.size < LEAST:
             continue
-        if _agrees(read[later], right) and not near(of_it[later], right).all():
+        if _is_right(later, read[later], expected) and not near(of_it[later], right).all():
             return f"{later} is right, and does not follow from it"
     if own_name(name) == "A" and is_of_shape and _are_no_weights(written, key):
         return "these are no weights"

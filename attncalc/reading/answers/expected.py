@@ -19,21 +19,13 @@ MINUS_INFINITY_WRITTEN = -1e4
 class Expected:
     """The steps that an answer may contain, and the matrices that it may copy.
 
-    Parameters
-    ----------
-    steps
-        The values of each step, in the order of the plan: (rows, columns), or (heads, rows,
+    steps: the values of each step, in the order of the plan: (rows, columns), or (heads, rows,
         columns), in the layout of the problem.
-    given
-        The given matrices of the problem.
-    labels
-        The names of the tokens.
-    by_columns
-        Whether tokens are columns.
-    names
-        The names of all tokens, as on attncalc's own pages.
-    follows
-        Returns the steps that follow from matrices of an answer, as `steps` has them.
+    given: the given matrices of the problem.
+    labels: the names of the tokens.
+    by_columns: whether tokens are columns.
+    names: the names of all tokens, as on attncalc's own pages.
+    follows: returns the steps that follow from matrices of an answer, as `steps` has them.
     """
 
     steps: Mapping[str, Matrix] = field(default_factory=dict)
@@ -80,9 +72,14 @@ def share_alike(values: Matrix, others: Matrix) -> float:
     """Return the share of entries that two matrices have in common; 0 for different shapes."""
     if values.shape != others.shape or not values.size:
         return 0.0
+    return float(near(values, others).mean())
+
+
+def near(values: Matrix, other: Matrix) -> Matrix:
+    """Return where numbers agree within rounding."""
     with np.errstate(invalid="ignore"):
-        near = np.abs(values - others) <= NEAR * np.maximum(1, np.abs(others) / 10)
-    return float((near | (values == others)).mean())
+        alike = np.abs(values - other) <= NEAR * np.maximum(1, np.abs(other) / 10)
+    return np.asarray(alike | (values == other))
 
 
 def floats(written: WrittenMatrix) -> Matrix:

@@ -5,15 +5,22 @@ and the equations and work beside it are not read.
 """
 
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import pairwise
 from typing import NamedTuple
 
 from attncalc.reading.plain.references import with_short_references
 
 _START = re.compile(r"\s{0,99}(?:<\?xml[^>]{0,200}>\s{0,9})?(?:<!--.{0,500}?-->\s{0,9})?"
                     r"<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)  # fmt: skip
+_PART = re.compile(
+    r"\s{0,99}<(?:h[1-6]|p|div|body|head|meta|style|section|article|main|table|math)\b"
+)
+"""The start of a part of a page."""
 _OWN = re.compile(r"<meta name=\"?generator\"? content=\"?attncalc\b")
-_SKIPPED = ("style", "script", "template", "svg", "title", "head", "noscript", "button", "select")
+_SKIPPED = ("style", "script", "template", "svg", "title", "head", "noscript", "button", "select",
+            "annotation-xml")  # fmt: skip
 _BESIDE = ("facts", "equation", "work", "legend", "remark", "on-paper", "unseen", "label")
 """Classes of the elements beside the matrices of attncalc's own pages."""
 _VOID = ("meta", "link", "br", "img", "input", "hr", "col", "wbr", "base", "source", "mspace")
@@ -21,14 +28,24 @@ _BLOCKS = ("p", "div", "li", "ul", "ol", "section", "main", "article", "pre", "b
            "details", "figure", "figcaption", "header", "footer", "body", "blockquote", "caption",
            "dd", "dt")  # fmt: skip
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_MATHEMATICS = {"mtable": " [", "mtr": "; ", "mtd": " "}
+_MATHEMATICS = {"mtable": " [", "mtr": "; ", "mtd": " ", "mfenced": "("}
 """Text for the parts of a matrix in MathML."""
+_ENDS = {"mtable": "] ", "mfenced": ")"}
+_SIGNS = {"mfrac": "/", "msub": "_", "msup": "^", "msqrt": ""}
+"""The sign between the children of an element of MathML."""
+_SIMPLE = re.compile(r"-?√?[\w.,∞]*")
 _BLANKS = re.compile(r"\s+")
 
 
 def is_html(text: str) -> bool:
-    """Return whether a text is an HTML page."""
-    return _START.match(text.removeprefix("\ufeff")) is not None
+    """Return whether a text is an HTML page, or a part of one without Markdown."""
+    text = text.removeprefix("\ufeff")
+    if _START.match(text):
+        return True
+    lines = (
+        [line.lstrip() for line in text.split("\n") if line.strip()] if _PART.match(text) else []
+    )
+    return 2 * sum(line.startswith("<") for line in lines) > len(lines)
 
 
 class Page(NamedTuple):
@@ -42,8 +59,6 @@ class Page(NamedTuple):
 def text_of_html(text: str) -> Page:
     """Return the lines of a page, each at its line in the file if possible.
 
-    Examples
-    --------
     >>> page = "<html><h2>Q</h2><table><tr><td>1<td>2</tr><tr><td>3<td>4</tr></table>"
     >>> print(text_of_html(page).text)
     ## Q
@@ -75,6 +90,8 @@ class _Reader(HTMLParser):
         self.whose: tuple[str, str] = ("", "")
         self.in_cell = self.is_pre = self.in_caption = False
         self.caption = ""
+        self.open: list[tuple[str, list[int]]] = []
+        """The open elements of MathML, each with the places of its children in `piece`."""
 
     # -- elements
     # -----------------------------------------------------------------------------------
@@ -85,12 +102,12 @@ class _Reader(HTMLParser):
         if self.skipping or self._is_skipped(tag, said):
             if tag not in _VOID:
                 self.skipping.append(tag)
+        elif tag == "math" or self.open:
+            self._begin_mathematics(tag, said)
         elif tag == "table":
             self._begin_table(said)
         elif self.rows is not None:
             self._in_table(tag, said)
-        elif tag in _MATHEMATICS:
-            self.piece.append(_MATHEMATICS[tag])
         elif tag in _HEADINGS:
             self.end_line()
             self.prefix = "## "
@@ -102,13 +119,13 @@ class _Reader(HTMLParser):
         """Handle the end of an element."""
         if self.skipping:
             self._end_skipped(tag)
+        elif self.open:
+            self._end_mathematics(tag)
         elif tag == "table":
             self._end_table()
         elif self.rows is not None:
             self.in_cell = self.in_cell and tag not in ("td", "th", "tr")
             self.in_caption = self.in_caption and tag != "caption"
-        elif tag == "mtable":
-            self.piece.append("] ")
         elif tag in (*_BLOCKS, *_HEADINGS):
             self.end_line()
             self.is_pre = self.is_pre and tag != "pre"
@@ -122,7 +139,9 @@ class _Reader(HTMLParser):
         """Handle text."""
         if self.skipping:
             return
-        if self.rows is not None:
+        if self.open:
+            self.piece.append(data if self.open[-1][0] == "mtext" else data.strip())
+        elif self.rows is not None:
             if self.in_cell:
                 self.rows[-1][-1] += data
             elif self.in_caption:
@@ -133,10 +152,43 @@ class _Reader(HTMLParser):
             self.piece.append(data)
 
     def _is_skipped(self, tag: str, said: dict[str, str]) -> bool:
-        if tag in _SKIPPED:
-            return True
         classes = said.get("class", "").split()
+        if tag in _SKIPPED or "katex-html" in classes:
+            return True
         return self.is_own and (tag in _HEADINGS or any(each in _BESIDE for each in classes))
+
+    # -- mathematics ------------------------------------------------------------------------------
+
+    def _begin_mathematics(self, tag: str, said: dict[str, str]) -> None:
+        if said.get("display") == "block" and self.rows is None:
+            self.end_line()
+        if self.open:
+            self.open[-1][1].append(len(self.piece))
+        if tag not in _VOID:
+            self.open.append((tag, []))
+            self.piece.append(_MATHEMATICS.get(tag, ""))
+
+    def _end_mathematics(self, tag: str) -> None:
+        """End an element, and write its children as in a line of text: 1/2, √2, K^T."""
+        if all(name != tag for name, _ in self.open):
+            return
+        while self.open:
+            name, starts = self.open.pop()
+            if name in _SIGNS and starts:
+                children = [*map("".join, self._children(starts))]
+                self.piece[starts[0] :] = [_written(name, children)]
+            elif name == "annotation" and self.open:  # the TeX of all of it
+                self.piece[self.open[0][1][0] :] = [f" ${self.piece[-1]}$ "]
+            self.piece.append(_ENDS.get(name, ""))
+            if name == tag:
+                break
+        if not self.open and self.in_cell and self.rows:
+            self.rows[-1][-1] += "".join(self.piece)
+            self.piece = []
+
+    def _children(self, starts: list[int]) -> Iterator[list[str]]:
+        for start, stop in pairwise((*starts, len(self.piece))):
+            yield self.piece[start:stop]
 
     # -- words ------------------------------------------------------------------------------------
 
@@ -218,6 +270,15 @@ class _Reader(HTMLParser):
         lines += [""] if lines else []
         self._write([*lines, *_piped(rows, is_own=bool(name))])
         self.places[len(self.places) - len(at) :] = at
+
+
+def _written(name: str, children: list[str]) -> str:
+    """Return the children of an element of MathML as in a line of text."""
+    parts = [each if _SIMPLE.fullmatch(each) else f"({each})" for each in children]
+    if name == "msqrt":
+        only = "".join(children)
+        return f"√{only}" if _SIMPLE.fullmatch(only) else f"√({only})"
+    return _SIGNS[name].join([children[0] if name != "mfrac" else parts[0], *parts[1:]])
 
 
 def _piped(rows: list[list[str]], *, is_own: bool) -> list[str]:

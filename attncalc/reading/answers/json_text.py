@@ -61,8 +61,8 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
         not_read.append(Unread(0, "…", why, could_be_matrix=True))
     answer = assembled(place, found, not_read, connections, expected)
     if expected is not None and not answer.connections:
-        sentences = [each for each in _texts(content) if len(each.split()) >= FEW]
-        told = read_text_answer("\n".join(sentences), place, expected).connections or ()
+        said = [each for each in _texts(content) if len(each.split()) >= FEW or "|" in each]
+        told = read_text_answer("\n".join(said), place, expected).connections or ()
         answer = replace(answer, connections=(*(e._replace(line=0) for e in told),) or None)
     if expected is None or not (answer.has_unread_matrix or _are_misfits(answer, expected)):
         return answer
@@ -74,12 +74,26 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts of an object."""
-    if isinstance(value, dict | list):
+    """Yield the texts of an object, and its lists of records as tables."""
+    listed = [value] if isinstance(value, list) else []
+    if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
+        listed = [[{"output": key, **each} for key, each in value.items()]]
+    if listed and (rows := _records(*listed)):
+        yield "\n".join(["", *(f"| {' | '.join(row)} |" for row in rows), ""])
+    elif isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _texts(each)
     elif isinstance(value, str):
         yield value
+
+
+def _records(values: list[Any]) -> list[list[str]]:
+    """Return the rows of objects with the same keys, below the keys; none for other values."""
+    keys = [*values[0]] if values and isinstance(values[0], dict) else []
+    if len(keys) < 2 or any(not isinstance(e, dict) or [*e] != keys for e in values):
+        return []
+    rows = [[*map(_listing, each.values())] for each in values]
+    return [[str(key).replace("_", " ") for key in keys], ["---" for _ in keys], *rows]
 
 
 def _are_misfits(answer: Answer, expected: Expected) -> bool:

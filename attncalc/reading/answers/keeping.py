@@ -53,6 +53,8 @@ class Collected:
     remarks: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     connections: list[WrittenConnection] = field(default_factory=list)
+    of_map: set[int] = field(default_factory=set)
+    """The lines that are only about the map."""
 
 
 class Keeper(Labels):
@@ -68,9 +70,7 @@ class Keeper(Labels):
         self.on_line = (0, "", 0)
         self.before: Block | None = None
 
-    def keep(
-        self, block: Block, grid: Grid, name: Name, how: str, *, replaces: bool = False
-    ) -> None:
+    def keep(self, block: Block, grid: Grid, name: Name, how: str) -> None:
         """Store numbers that have a name, if they fit it."""
         if self.is_given(name):
             self._given(block, grid, name)
@@ -79,12 +79,10 @@ class Keeper(Labels):
         if (given := self._copied(name, grid)) is not None:
             self.note(block, given, "given, copied")
             return
-        if replaces and self.found.parts and self.found.parts[-1] is self.last:
-            self.found.parts.pop()
         grid = self.without_counts(grid, name)
         if block.is_single:
             name = self._of_only_query(name)
-        name = self._of_row(self.with_number(name, grid), grid)
+        name = self._of_row(self.with_number(name, grid), grid, block)
         name = self._of_head_beside(block, name)
         if name.matrix.endswith("S_masked") and self._is_mask(name, grid):
             self.note(block, "", "the mask itself")
@@ -94,6 +92,28 @@ class Keeper(Labels):
             self._alone(block, name, grid)
         else:
             self._keep_heads(block, grid, name, how)
+
+    def keep_instead(self, block: Block, grid: Grid, how: str) -> None:
+        """Store numbers that replace the last ones, unless only those are right."""
+        last = self.last
+        assert last is not None
+        name = Name(last.name, last.head, last.row, last.column)
+        if self._is_read_right(name, grid):
+            if np.isin(values_of(grid), values_of(grid._replace(heads=(last.rows,)))).all():
+                self.note(block, "", f"{last.name} again")
+            else:
+                self.keep_loose(block, grid, "")
+            return
+        if self.found.parts[-1:] == [last] and self._copied(name, grid) is None:
+            self.found.parts.pop()
+        self.keep(block, grid, name, how)
+
+    def _is_read_right(self, name: Name, grid: Grid) -> bool:
+        """Return whether a step was read and is right, and other numbers are not like it."""
+        rows = [row for part in self.found.parts if part.name == name.matrix for row in part.rows]
+        read = values_of(grid._replace(heads=(rows,)))
+        agreement = self.expected.agreement
+        return agreement(name.matrix, read) > SURELY > agreement(name.matrix, values_of(grid))
 
     def _of_only_query(self, name: Name) -> Name:
         """Return the name of a single number with one index, which is the key if one query asks."""
@@ -179,9 +199,16 @@ class Keeper(Labels):
             return matrix in self.expected.given and matrix not in steps
         return matrix in MATRICES
 
-    def _of_row(self, name: Name, grid: Grid) -> Name:
-        """Return the name of one row, if a token was named above a single row."""
+    def _of_row(self, name: Name, grid: Grid, block: Block) -> Name:
+        """Return the name of one row, if a token was named above a single row.
+
+        Below it, an ordinal is not that of a row of scores, weights or outputs: the fourth
+        is masked, weights: ….
+        """
         shape = self.expected.shape(name.matrix)
+        is_below = 0 < self.token[0] < block.line and own_name(name.matrix)[:1] in ("S", "A", "O")
+        if is_below and name.how == "words" and not name.column:
+            name = name._replace(row=0)
         is_place = name.row or name.column or name.number or len(grid.heads) > 1
         if is_place or not self.token[1] or len(grid.rows) > 1 or shape[-2:-1] == (1,):
             return name
@@ -227,11 +254,18 @@ class Keeper(Labels):
         shape = self.expected.shape(name.matrix)
         if name.row:
             return bool(shape) and shape[-2 if self.expected.by_columns else -1] != 1
+        if not shape and any(
+            part.name == name.matrix and part.size > (1, 1) for part in self.found.parts
+        ):
+            return True  # an entry of the matrix above
         return shape[-2:] != (1, 1) if shape else name.how == "words"
 
     def _given(self, block: Block, grid: Grid, name: Name) -> None:
         """Read a copied matrix of the problem; a weak name may mean another matrix."""
         given = self.expected.given
+        if block.is_single and block.work:
+            self.note(block, "", "a line of work")  # x1 = (1, 1): 0+1 = 1
+            return
         if not block.is_single and len(grid.rows) > 1 and self._is_rather_a_step(grid):
             self.keep_loose(block, grid, "")
             return
@@ -309,9 +343,11 @@ class Keeper(Labels):
         if len(grid.heads) > 1 or not any(both):
             return grid
         known = [*self.expected.steps.values(), *self.expected.given.values()]
-        shapes = {np.atleast_2d(matrix).shape[-2:] for matrix in known}
-        if name and self.expected.shape(name.matrix):
-            shapes = {self.expected.shape(name.matrix)[-2:]}
+        whole = {np.atleast_2d(matrix).shape for matrix in known}
+        if name and (shape := self.expected.shape(name.matrix)):
+            whole = {shape}
+        shapes = {each[-2:] for each in whole}
+        shapes |= {(rows, heads * width) for heads, rows, width in filter(_has_heads, whole)}
         own = size_of(grid)
         if own in shapes or own[::-1] in shapes:  # as it is, or transposed
             return grid
@@ -330,6 +366,10 @@ class Keeper(Labels):
         kind = kind if any(step.startswith(f"{kind}_") for step in steps) else ""
         self.found.loose.append(Loose(block, grid, after, own_name, head, self.again, kind))
         self.again = False
+
+
+def _has_heads(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 3
 
 
 def size_of(grid: Grid) -> tuple[int, int]:

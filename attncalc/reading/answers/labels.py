@@ -5,12 +5,14 @@ import re
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.prose import is_worked
 from attncalc.reading.naming.at_hand import is_step_at_hand
+from attncalc.reading.naming.expressions import step_of_expression
 from attncalc.reading.naming.name import Name, head_in, is_on_the_way, name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 
 _SUREST = ("symbol", "expression", "words")
 LONGEST_LETTER = 20
+_LETTER = re.compile(r"\b[A-Za-z]\w{0,20}")
 SHORT_LABEL = 6
 """The largest number of words of a label; more are prose, which names less reliably."""
 _CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
@@ -38,17 +40,22 @@ class Labels:
         self.is_part = self.caption_is_new = self.is_work = False
         self.beside: list[Name] = []
         self.heads_beside: list[int] = []
-        self.on_the_way: set[str] = set()
+        self.letters: dict[str, str] = {}
 
     def learn(self, names: list[str]) -> None:
-        """Remember letters of intermediate results: E = exp(S), and only E below it."""
+        """Remember the step that a letter means, or "": E = exp(S), and only E below it."""
         if len(names) < 2 or len(names[0]) > LONGEST_LETTER:
             return
-        letter = names[0].strip()
-        if is_on_the_way(names[1]) and letter not in STEPS:
-            self.on_the_way.add(letter)
-        else:
-            self.on_the_way.discard(letter)
+        letter, other = names[0].strip(), names[1]
+        self.letters.pop(letter, None)
+        if letter in STEPS:
+            return
+        meant = _LETTER.sub(lambda own: self.letters.get(own[0]) or own[0], other)
+        if step := step_of_expression(meant):
+            if name_in(letter, self.expected.labels) is None:
+                self.letters[letter] = step
+        elif is_on_the_way(other):
+            self.letters[letter] = ""
 
     def takes_caption(self, block: Block) -> bool:
         """Read a caption that only names a part or a head; return whether it was one."""
@@ -107,7 +114,7 @@ class Labels:
 
     def is_of_work(self, names: list[str]) -> bool:
         """Return whether a name is intermediate work of a step, or the letter of one."""
-        return is_worked(names) or bool(names and names[0].strip() in self.on_the_way)
+        return is_worked(names) or bool(names and self.letters.get(names[0].strip()) == "")
 
     def _caption(self, caption: "re.Match[str]") -> None:
         place = int(caption[2]) - 1
@@ -119,8 +126,9 @@ class Labels:
 
     def name(self, names: list[str]) -> Name | None:
         """Return the name in the sides of an equation: a symbol first, then an expression."""
-        if names and names[0].strip() in self.on_the_way:
-            return None
+        meant = self.letters.get(names[0].strip()) if names else None
+        if meant is not None:
+            return Name(meant, how="expression") if meant else None
         named = [(text, name_in(text, self.expected.labels)) for text in names]
         found = [name for _, name in named if name]
         if not found:

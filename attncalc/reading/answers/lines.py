@@ -32,8 +32,6 @@ _SIDE = re.compile(r"\b(self|cross)\b", re.IGNORECASE)
 def attention_in(text: str) -> str:
     """Return the attention of layers that a text mentions: its layer, its side; "" for none.
 
-    Examples
-    --------
     >>> attention_in("Cross map:"), attention_in("attends to: 2.self.A"), attention_in("Layer 3")
     ('cross', '2.self', '3')
     """
@@ -45,15 +43,9 @@ def attention_in(text: str) -> str:
 def connection_in(line: str, head: int = 0, of: str = "") -> WrittenConnection | None:
     """Return the connection that a sentence states, or None.
 
-    Parameters
-    ----------
-    line
-        The sentence; the words before "Output" may name the attention.
-    head, of
-        The head and the attention mentioned before.
+    line: the sentence; the words before "Output" may name the attention.
+    head, of: the head and the attention mentioned before.
 
-    Examples
-    --------
     >>> connection_in("Output 2: most input 3 (0.99), second inputs 1 and 2 (0.01 each)")[1:4]
     ('2', ('3',), ('1', '2'))
     >>> connection_in("Output 3: dashed 2, solid 1").second
@@ -92,8 +84,6 @@ def is_about_lines(line: str) -> bool:
 def is_behind_numbers(line: str) -> bool:
     """Return whether a line contains an equation before a statement about the map.
 
-    Examples
-    --------
     >>> is_behind_numbers("A = [1; 0] Output 1: most input 3")
     True
     """
@@ -110,8 +100,6 @@ def _plain(line: str) -> str:
 def names_in(text: str) -> tuple[str, ...]:
     """Return the inputs that a text lists; an ambiguous text is one name.
 
-    Examples
-    --------
     >>> names_in("1, 2 and 3 (0.20 each)"), names_in("none")
     (('1', '2', '3'), ())
     """

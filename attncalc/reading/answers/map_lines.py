@@ -23,6 +23,7 @@ MOST_JOINED = 6
 """The largest number of lines of one sentence."""
 _HINT = re.compile(r"[^\W\d_]|[→⇒⟶⟹↦➔➜←⇐]|[-=]>|<-")
 _RULE = re.compile(r"[\s|+:=─━┼│-]*")
+_ASIDE = re.compile(r"\(([^()\d]{0,60})\)")
 _CELLS = re.compile(rf"[|│&\t{CELL}]|  ++")
 _BULLET = re.compile(r"\s*(?:[-*•·#>]|\(?\w{1,3}[.)]\s)")
 _DONE = (".", ";", ":", "!", "?", "|", "_")
@@ -54,10 +55,7 @@ class Said(NamedTuple):
 class MapReader:
     """Finds statements about the map in the lines of an answer.
 
-    Parameters
-    ----------
-    expected
-        The names and the number of the tokens.
+    expected: the names and the number of the tokens.
     """
 
     def __init__(self, expected: Expected) -> None:
@@ -228,6 +226,9 @@ class MapReader:
         other = next((kind for kind in ("token", "") if kind in kinds), None)
         if "out" not in kinds and other is not None:
             kinds[kinds.index(other)] = "out"
+        if "most" in kinds and "second" not in kinds:  # most to token | then to token
+            behind = kinds[kinds.index("most") :]
+            kinds = [*kinds[: -len(behind)], *(k.replace("token", "second") for k in behind)]
         is_ranked = {*kinds} & {"most", "second"} or sorted(kinds) == ["in", "out"]
         return kinds if kinds.count("out") == 1 and is_ranked else []
 
@@ -236,17 +237,21 @@ class MapReader:
         kinds = [each.said if each.kind == "ordinal" else each.kind for each in words]
         if "number" in kinds or "data" in kinds:
             return "none"
-        for kind, signs in (("second", {"second", "2"}), ("most", {"most", "1", "attends"}),
+        for kind, signs in (("second", {"second", "2", "then"}), ("most", {"most", "1", "attends"}),
                             ("in", {"in"}), ("out", {"out"}), ("token", {"token"})):  # fmt: skip
             if signs & {*kinds}:
                 return kind
         return "none" if cell.strip(" -") else ""
 
     def _names(self, cell: str) -> list[str]:
-        words = lexemes_in(cell, self.labels)
+        words = lexemes_in(_ASIDE.sub(self._without_aside, cell), self.labels)
         if any(each.kind in ("data", "unknown", "bad") for each in words):
             return []
         return [each.said for each in words if each.kind == "number" or "symbol" in each.kind]
+
+    def _without_aside(self, aside: "re.Match[str]") -> str:
+        """Return words in brackets that name no token as ""; others are unchanged."""
+        return aside[0] if aside[1].strip() in self.pieces else ""
 
     def knows(self, line: WrittenConnection) -> bool:
         """Return whether all names in a line of attncalc's form can be tokens."""
@@ -394,8 +399,6 @@ def told_in(
 ) -> tuple[list[WrittenConnection], list[Unread]]:
     """Return the map that texts state, and the texts that are not understood.
 
-    Examples
-    --------
     >>> [each.says for each in told_in([Line(1, "output 1 attends to input 3")], None)[0]]
     ['output 1 → input 3']
     """

@@ -7,7 +7,7 @@ weights decide whether several inputs tie, and whether this is a map at all.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -74,6 +74,9 @@ _WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"
 _BARS = re.compile(r"[|│\t]")
 _EQUALS, _VECTOR = re.compile(r"=(?!>)"), re.compile(r"[(\[] ?[-+]?\d+ ?[,;、 ]")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
+_BEHIND_OUTPUT = re.compile(r"^(\W{0,12}\w{1,40}) ?[:|)\t]")
+_OF_TOKEN = re.compile(r"^(\W{0,12}(?:token|output|word) ?\d{1,3}) ?=(?=[^=\d]{0,4}[^\W\d])")
+"""The output of a line of a file: token1 = "token2, then token3"."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 
 
@@ -104,17 +107,10 @@ def map_by_weights(
 ) -> list[WrittenConnection]:
     """Return the map that lines state in any words; [] if they name no input for some output.
 
-    Parameters
-    ----------
-    lines
-        Lines with their numbers: those that belong to no step.
-    weights
-        The weights, of shape (outputs, inputs).
-    labels
-        The names of the tokens.
+    lines: lines with their numbers: those that belong to no step.
+    weights: the weights, of shape (outputs, inputs).
+    labels: the names of the tokens.
 
-    Examples
-    --------
     >>> text = "Ausgang 1 nimmt 2, Ausgang 2 nimmt 1"
     >>> [each.says for each in map_by_weights([(1, text)], np.eye(2)[::-1], Tokens())]
     ['output 1 → input 2', 'output 2 → input 1']
@@ -125,6 +121,8 @@ def map_by_weights(
         for line, text in ((n, _TAG.sub(" ", own)) for n, own in lines[-MOST_LINES:])
     )
     short = [each for each in plain if len(each[1]) < LONGEST]
+    if not reader.could_be_map(text for _, text in short):
+        return []
     listed = [(line, _NUMBERED.sub("", text)) for line, text in short]  # "1. output" or a list
     best = list[_Stated]()
     for stated in reader.readings(short, listed):
@@ -135,7 +133,8 @@ def map_by_weights(
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
+    plain = unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
+    return plain.replace("\t", " | ")
 
 
 def _as_number(match: "re.Match[str]") -> str:
@@ -176,6 +175,17 @@ def _paragraphs(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     yield start, text
 
 
+def _below_ranks(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield lines below the names of both ranks, each with an arrow behind its output."""
+    is_below = False
+    for line, text in lines:
+        kinds = {e.said if e.kind == "ordinal" else e.kind for e in lexemes_in(text, {})}
+        if {"most", "1"} & kinds and {"second", "2"} & kinds and "number" not in kinds:
+            is_below = True
+        elif is_below:
+            yield line, _BEHIND_OUTPUT.sub(r"\1 → ", text, count=1)
+
+
 def _is_of_attention(said: _Stated) -> bool:
     """Return whether the words between an output and its inputs are about a map."""
     return bool(
@@ -196,7 +206,7 @@ class _Reader:
         sentences = _SENTENCES.split(_VALUES.sub(" ", text))
         sentences = [each for each in sentences if not _VECTOR.search(each)]
         for part in (part for each in sentences for part in ends.split(each)):
-            piece = _EQUALS.split(part)[-1]
+            piece = _EQUALS.split(_OF_TOKEN.sub(r"\1 →", part, count=1))[-1]
             found = [*filter(self._is_token, _TOKEN.finditer(piece))]
             if found:
                 outputs, inputs = ([self._place(each, side) for each in found] for side in (0, 1))
@@ -216,7 +226,18 @@ class _Reader:
         names = self.sides[side]
         if name.lower() in names:
             return names.index(name.lower())
-        return int(name) - 1 if name.isdigit() else len(names)
+        number = name.removeprefix("token ")  # as on attncalc's own pages
+        return int(number) - 1 if number.isdigit() else len(names)
+
+    def could_be_map(self, texts: Iterable[str]) -> bool:
+        """Return whether texts name as many tokens as there are outputs, or all of them."""
+        left = len(self.weights)
+        for text in texts:
+            left -= sum(map(self._is_token, _TOKEN.finditer(text)))
+            left -= sum(1 for sign in (_ORDINAL, _STEM) for _ in sign.finditer(text))
+            if left <= 0 or _LARGEST.search(text) or _OF_ALL.search(text):
+                return True
+        return False
 
     def readings(
         self, short: Sequence[tuple[int, str]], listed: Sequence[tuple[int, str]]
@@ -226,6 +247,7 @@ class _Reader:
             *((listed, ends) for ends in (_SENTENCES, _PARTS)),
             *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
             *((texts, _SENTENCES) for texts in self.under_headings(listed)),
+            ([*_below_ranks(short)], _SENTENCES),
             *(
                 ([(line, sign.sub(_as_number, text)) for line, text in texts], _PARTS)
                 for sign in (_ORDINAL, _COUNT)
@@ -342,7 +364,8 @@ class _Reader:
     def is_right(self, line: WrittenConnection) -> bool:
         """Return whether a line names only inputs with the largest weight of its output."""
         output, most = self._named(line.output, 0), [self._named(each, 1) for each in line.most]
-        return 0 <= output < len(self.weights) and {*most} <= {*self._largest(output)}
+        is_there = bool(most) and 0 <= output < len(self.weights)
+        return is_there and {*most} <= {*self._largest(output)}
 
     def _largest(self, output: int) -> list[int]:
         row = self.weights[output]

@@ -49,15 +49,9 @@ class Heard(NamedTuple):
 def heard(lexemes: Sequence[Lexeme], last: Told | None = None) -> Heard:
     """Return what a sentence states about the map.
 
-    Parameters
-    ----------
-    lexemes
-        Its words.
-    last
-        The previous statement: "it" is its output, and "the same" are its inputs.
+    lexemes: its words.
+    last: the previous statement: "it" is its output, and "the same" are its inputs.
 
-    Examples
-    --------
     >>> from attncalc.reading.answers.map_words import lexemes_in
     >>> heard(lexemes_in("outputs 1 and 2 attend to input 3", {})).told[0].outputs
     ('1', '2')
@@ -112,7 +106,7 @@ class _Evidence(NamedTuple):
             len(named),
             "out" in roles,
             roles >= {"out", "in"},
-            any(each.kind == "token" for each in kept),
+            any(each.kind in ("token", "symbol") for each in kept),
             any(each.said == "row" for each in kept) and "in" not in roles,
             any(each.said in ("solid", "dashed") for each in kept),
         )
@@ -132,8 +126,8 @@ class _Evidence(NamedTuple):
         is_choice = "noun" in self.kinds or ("colon" in self.kinds and not self.has_row)
         if self.has_out and (is_choice or self.has_token):
             return bool(self.kinds & {*_RANKS})
-        are_words = self.groups > 1 and not any(name.isdigit() for name in self.names)
-        return are_words and "most" in self.kinds
+        are_words = self.has_token or not any(name.isdigit() for name in self.names)
+        return self.groups > 1 and are_words and "most" in self.kinds
 
     @property
     def has_words(self) -> bool:

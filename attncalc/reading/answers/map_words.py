@@ -1,7 +1,7 @@
 """The words of sentences about the map: verbs, inputs, and ranks, in nine languages."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,13 +23,13 @@ _VERBS = {
 _WORDS = {
     "most": "firstly most mostly solid largest highest strongest biggest max maximum main mainly "
     "greatest primarily primary heaviest top strongly predominantly especially chiefly vor allem "
-    "hauptsachlich meist meiste meisten grosste starksten surtout principalement principalmente "
-    "sobre todo soprattutto maggiormente sobretudo vooral grootste 主要",
-    "second": "secondly dashed less weaker weakly secondary rest remaining bit somewhat slightly "
-    "lesser next weniger gestrichelt moins menos meno minder 其次",
-    "then": "then followed dann gefolgt puis ensuite luego poi depois daarna",
-    "equal": "equal equally tie ties tied same both alike gleich gleichermassen egalement igual "
-    "igualmente ugualmente ambos beide gleichen",
+    "hauptsachlich meist meiste meisten grosste starksten plus surtout principalement "
+    "principalmente argmax sobre todo soprattutto maggiormente sobretudo vooral grootste 主要",
+    "second": "secondly runner dashed less weaker weakly secondary rest remaining bit somewhat "
+    "slightly lesser next weniger gestrichelt moins menos meno minder 其次",
+    "then": "then after followed dann gefolgt puis ensuite luego despues poi depois daarna",
+    "equal": "equal equally tie ties tied same both alike gleich gleichauf gleichermassen "
+    "egalement igual empate igualmente ugualmente ambos beide gleichen",
     "token": "token tokens word words position positions vector vectors element item wort worter "
     "mot mots palabra palabras parola parole palavra palavras woord woorden jeton node dot",
     "out": "row rows zeile zeilen ligne lignes fila filas riga righe linha linhas rij rijen 行",
@@ -55,7 +55,7 @@ _WORDS = {
     "arrows edge connection weight",
     "": "the an is are was were be been its their only almost exclusively entirely completely "
     "nearly just very much importance important influential influence weights attention map "
-    "information value values score scores has have had there we can see that thus therefore "
+    "information value values score scores has have had hay there we can see that thus therefore "
     "extent further about amount degree part das der die den dem ist sind ab ein eine einen l la "
     "le les el los las lo il gli i o os as un une una uno d dall est sont es son het een wordt "
     "sich strong close more here clearly well s t highly whole directed going drawn still out "
@@ -81,9 +81,10 @@ _DRESS = re.compile(
     r"\b(?:[Hh]ead|[Kk]opf|[Tt]ête|cabeza|testa|cabeça|hoofd|[Ll]ayer) ?\d{1,3}\b"
     r"|\\(?:item|noindent|par|text\w{0,6}|mathbf|quad)\b|\\[,;]|[$*`{}~]|\\\\"
 )
+_EMPHASIZED = re.compile(r"(?<![\w*_`])([*_`]{1,2})([^\s*_`][^*_`\n]{0,40})\1(?![\w*_`])")
 _TEX_ARROW = re.compile(r"\\(?:to|mapsto|(?:long)?(?:left)?rightarrow|Rightarrow|implies)\b")
 _OF_SIDE = re.compile(r"\bX([12])(?:_|\[|\()(\d{1,3})\b[\])]?")
-_LISTED = re.compile(r"[ \t>#•·-]{0,12}(?:\(?(?:\d{1,3}|[a-h])[.)] {1,4}(?=[^\W\d]))?")
+_LISTED = re.compile(r"[ \t>#•·-]{0,12}(?:\(?(?:\d{1,3}|[a-h])[.)] {1,4}(?=[^\W\d]|[\"“„«]))?")
 _LEXEME = re.compile(
     rf"(?P<quoted>[\"“„«][^\"”“»\n]{{1,60}}[\"”“»]|(?<!\w)['‘][^'’\n]{{1,60}}['’](?!\w))"
     r"|(?P<arrow>-(?: -){1,4}>|[⇢⤏]|<?(?:-{1,3}|={1,3})>|[→⇒⟶⟹↦➔➜]|<-{1,3}|[←⇐])"
@@ -96,6 +97,7 @@ _LEXEME = re.compile(
     r"|(?P<sign>[^\s\w])"
 )
 _NOUNS = ("out", "in", "token")
+_ALIAS = re.compile(r"number open (?:(?:out|in|token) )?number close")
 _NAMES = ("number", "symbol")
 _OUTS, _INS, _EITHER = "oOyYzZqQ", "kKvV", "xX"
 
@@ -121,15 +123,33 @@ def labels_of(names: Collection[str]) -> Mapping[str, str]:
 def lexemes_in(text: str, labels: Mapping[str, str]) -> list[Lexeme]:
     """Return the words of a sentence with their kinds.
 
-    Examples
-    --------
     >>> [each.kind for each in lexemes_in("Output token 1 attends to input 3.", {})]
     ['out', 'token', 'number', 'attends', 'to', 'in', 'number', 'end']
     """
+    text = _EMPHASIZED.sub(lambda own: _quoted(own, labels), text)
     plain = _OF_SIDE.sub(r"X\1 token \2", _DRESS.sub("", _TEX_ARROW.sub("→", text)))
     plain = _UNPARTED.sub(r" \g<0> ", plain)
     found = list(_found(plain[_LISTED.match(plain).end() :], labels))  # type: ignore[union-attr]
+    for i in reversed(range(len(found))):
+        if [each.kind for each in found[i : i + 3]] == ["all", "numeral", "token"]:
+            del found[i + 1]  # all three words
+        elif count := _alias(found[i : i + 5]):
+            del found[i + 1 : i + count]
     return [_in_place(found, i) for i in range(len(found))]
+
+
+def _alias(words: Sequence[Lexeme]) -> int:
+    """Return how many words name a token twice, as in output 2 ("cat"); 0 for none."""
+    match = _ALIAS.match(" ".join(each.kind for each in words))
+    count = match[0].count(" ") + 1 if match else 0
+    is_one = count > 0 and words[0].said.isdigit() != words[count - 2].said.isdigit()
+    return count if is_one else 0
+
+
+def _quoted(emphasized: "re.Match[str]", labels: Mapping[str, str]) -> str:
+    """Return an emphasized name of a token in quotation marks; other text is unchanged."""
+    inner = emphasized[2]
+    return f'"{inner}"' if plain_word(inner.strip(" :")) in labels else emphasized[0]
 
 
 def _found(text: str, known: Mapping[str, str]) -> Iterator[Lexeme]:
@@ -154,7 +174,7 @@ def _found(text: str, known: Mapping[str, str]) -> Iterator[Lexeme]:
             else:
                 yield _lexeme(kind, said)
         elif kind == "quoted":
-            inner = said[1:-1].strip(" ,.")
+            inner = said[1:-1].strip(" ,.:")
             name = known.get(plain_word(inner), inner if inner.isdigit() else "")
             yield Lexeme("number", name) if name else Lexeme("unknown", inner)
         else:
@@ -212,7 +232,12 @@ def _in_place(found: list[Lexeme], i: int) -> Lexeme:
         if said in ("X1", "X2") and ("token" in (before, after) or after in ("number", "in")):
             return Lexeme("out" if number == "1" else "in", said)
         return Lexeme(f"symbol {role}".strip(), number)
+    is_sign = each.kind == "arrow" or each.said == "="
+    if is_sign and before in ("most", "second", "ordinal", "then"):
+        return Lexeme("to", each.said)  # most -> cat, second = sat
     if each.kind == "doubtful":
-        beside = "arrow" in (before, after) or before == "token"
+        beside = "arrow" in (before, after) or before == "token" or (i == 0 and after == "colon")
+        is_article = _KINDS[plain_word(each.said)] == ""  # no article ends a phrase
+        beside = beside or (is_article and after in ("sep", "end", "close"))
         return Lexeme("number", each.said) if beside else Lexeme(_KINDS[plain_word(each.said)])
     return each

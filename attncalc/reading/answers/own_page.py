@@ -58,14 +58,9 @@ _OWN_NAME = re.compile(r"token (\d{1,7})(?: \([^()]*\))?")
 class MapLines:
     """attncalc's own sentences about the map, with any names of tokens.
 
-    Parameters
-    ----------
-    names
-        The names of the tokens; "token 1" replaces the first.
-    plain
-        Returns a sentence as displayed.
-    shown
-        Returns a name as displayed.
+    names: the names of the tokens; "token 1" replaces the first.
+    plain: returns a sentence as displayed.
+    shown: returns a name as displayed.
     """
 
     def __init__(
@@ -134,12 +129,8 @@ class MapLines:
 class Handed(NamedTuple):
     """A page as read: its lines, and the names of its tokens.
 
-    Parameters
-    ----------
-    text
-        The page, with replaced names of tokens.
-    lines
-        The reader of these names.
+    text: the page, with replaced names of tokens.
+    lines: the reader of these names.
     """
 
     text: str
@@ -149,14 +140,9 @@ class Handed(NamedTuple):
 def handed_back(text: str, names: Sequence[str], html: Html | None = None) -> Handed:
     """Return attncalc's own page with the names of tokens replaced; other texts are unchanged.
 
-    Parameters
-    ----------
-    text
-        The answer.
-    names
-        The names of the tokens of the problem.
-    html
-        The original HTML page; names are unescaped there.
+    text: the answer.
+    names: the names of the tokens of the problem.
+    html: the original HTML page; names are unescaped there.
     """
     lines = text.split("\n")
     opening = next(_openings(lines[:MOST_BEFORE]), None) if html is None else None
@@ -179,8 +165,6 @@ def _openings(lines: Sequence[str]) -> Iterator[int]:
 def rules_in(text: str) -> list[str]:
     """Return the conventions that one of attncalc's own pages states above its matrices.
 
-    Examples
-    --------
     >>> rules_in("Tokens are rows · shown to 2 decimals, halves away from zero · exact")
     ['Tokens are rows', 'shown to 2 decimals, halves away from zero']
     """

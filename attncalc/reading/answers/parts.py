@@ -86,14 +86,9 @@ def transposed(rows: Rows) -> Rows:
 def matrix_of(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) -> WrittenMatrix:
     """Return the matrix of all parts with one name.
 
-    Parameters
-    ----------
-    parts
-        Entire matrices, rows, columns and entries; the last one for a place counts.
-    shape
-        The expected shape; () if it is not known.
-    by_columns
-        Whether tokens are columns, so that a part with only a row number is a column.
+    parts: entire matrices, rows, columns and entries; the last one for a place counts.
+    shape: the expected shape; () if it is not known.
+    by_columns: whether tokens are columns, so that a part with only a row number is a column.
     """
     place = f"line {parts[0].line}" if parts[0].line else ""
     parts = [
@@ -201,8 +196,6 @@ def _from_wholes(parts: Sequence[Part]) -> Cells:
 def from_one(numbers: Sequence[int]) -> list[int]:
     """Return numbers counted from 1: all increase by one if one of them is -1, an index of 0.
 
-    Examples
-    --------
     >>> from_one([-1, 1, 0]), from_one([1, 2])
     ([1, 2, 0], [1, 2])
     """

@@ -9,7 +9,7 @@ from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Taken, Unread, matrix_of_entries
 from attncalc.reading.answers.copying import Copies, values_of
 from attncalc.reading.answers.expected import Expected, share_alike
-from attncalc.reading.answers.keeping import Collected, Loose
+from attncalc.reading.answers.keeping import MASKS, Collected, Loose
 from attncalc.reading.answers.parts import Part, entries_of
 from attncalc.reading.naming.layer_words import kind_of
 
@@ -107,7 +107,7 @@ def _fits(
         if loose.own_name and _is_other_letter(loose.own_name, name):
             continue
         if key.ndim == values.ndim and (name, 0) not in there:
-            if key.shape == values.shape:
+            if key.shape == values.shape and _is_masked(key) == _is_masked(values):
                 fits.append(_Fit(name, 0, share_alike(values, key)))
         elif key.ndim == 3 and values.ndim == 2:
             fits += [
@@ -117,6 +117,11 @@ def _fits(
                 if loose.head in (0, h)
             ]
     return fits
+
+
+def _is_masked(matrix: Matrix) -> bool:
+    """Return whether a matrix excludes entries."""
+    return bool((matrix <= MASKS).any())
 
 
 def _is_other_letter(own: str, name: str) -> bool:

@@ -84,8 +84,6 @@ _TWO_INDICES = re.compile(r"\d\D{1,4}\d")
 def numbers_in(text: str) -> list[str]:
     """Return the numbers of a line, without indices, dimensions and list numbers.
 
-    Examples
-    --------
     >>> numbers_in("3) Head 2: Q is 3 × 2, with d_k = 2 and 0.38 in row 1")
     ['2', '0.38']
     """
@@ -132,8 +130,6 @@ def _is_calculation(text: str) -> bool:
 def is_telephone(text: str) -> bool:
     """Return whether a line is a telephone number, as below a mail.
 
-    Examples
-    --------
     >>> is_telephone("06 12 34 56 78"), is_telephone("Tel. +385 1 4606 111")
     (True, True)
     >>> is_telephone("0 12 34"), is_telephone("10 12")
@@ -165,8 +161,6 @@ def is_of_sums(name: str) -> bool:
 def is_constant(names: list[str]) -> bool:
     """Return whether a number follows a name that is not an entry: √2, e^1.5, d_k.
 
-    Examples
-    --------
     >>> is_constant(["Scores divided by 1/√2"]), is_constant(["Scores of row 2"])
     (True, False)
     """

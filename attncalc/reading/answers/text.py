@@ -69,6 +69,7 @@ _ILLEGIBLE = re.compile(
     r"|nieczytelne|неразборчиво|判読不能|看不清)[\])>])(?=[ \t]{0,20}(?:[-\d|&;,\])\n]|$))"
 )
 """What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
+LONGEST_ROW = 200
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
@@ -137,27 +138,38 @@ def _take_map_by_weights(
     found: Collected,
     of_map: MapReader,
 ) -> None:
-    """Read a map that is not complete, or only with rows of A, from lines that are no step."""
+    """Read a map that is not complete or not right from lines that are no step, by its fit."""
     steps_of = [each for each in found.taken if each.how.startswith(BECAUSE)]
     rows = {line for each in steps_of for line in range(each.line, each.last + 1)}
     outside = [each for each in found.connections if each.line not in rows]
     has_one = [each.shape[0] for each in of_map.weights] == [1]
-    if not (has_one and matrices) or of_map.is_complete(outside):
+    if not (has_one and matrices):
         return
     ((weights,),) = of_map.weights
     if (written := matrices.get("A")) is not None:
         own = written.values.T if expected.by_columns else written.values
         weights = own if own.shape == weights.shape and np.isfinite(own).all() else weights
+    right = sum(fits(each, weights, expected.labels) for each in outside)
+    is_complete = of_map.is_complete(outside)
+    if is_complete and 2 * right >= len(outside):  # mistakes, and not a misreading
+        return
     left = {each.line for each in found.unread}
     own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
     steps = {line for each in own_parts for line in range(each.line, each.last + 1)}
     texts = dict(enumerate(text.split("\n"), start=1))
     lines = [each for each in texts.items() if each[0] not in steps or is_prose(each[1])]
-    if stated := map_by_weights(lines, weights, expected.labels):
+    stated = map_by_weights(lines, weights, expected.labels)
+    if is_complete and not all(fits(each, weights, expected.labels) for each in stated):
+        return
+    if stated:
         numbers = [each.line for each in stated]
         own_lines = {*range(min(numbers), max(numbers) + 1)}
         own_lines |= {e.line for e in found.taken if e.line <= min(numbers) <= e.last}
-        found.unread[:] = [each for each in found.unread if each.line not in own_lines]
+        found.unread[:] = [
+            each
+            for each in found.unread
+            if own_lines.isdisjoint(range(each.line, each.line + each.text.count(" / ") + 1))
+        ]
         found.taken[:] = [e for e in found.taken if e.what != "map" and e.line not in own_lines]
         found.connections[:] = stated
         found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
@@ -175,17 +187,23 @@ def _take_map_by_weights(
 def _with_ascii_digits(text: str) -> str:
     """Return a text with digits, separators and signs of any script as ASCII; ▒ is illegible.
 
-    Examples
-    --------
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')
     """
     text = text.replace("\\[Infinity]", "∞")
-    text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(r"\1▒", text)))
+    text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(_unread_entry, text)))
     if not _OTHER_DIGIT.search(text):
         return text
     text = _OTHER_DIGIT.sub(lambda each: str(unicodedata.decimal(each[0])), text)
     return text.translate({ord("٫"): ".", ord("٬"): None, ord("،"): ",", ord("؛"): ";"})
+
+
+def _unread_entry(match: "re.Match[str]") -> str:
+    """Return the sign of an illegible number, in a line with numbers."""
+    start, stop = match.span()
+    before = match.string[max(0, start - LONGEST_ROW) : start + 1].rpartition("\n")[2]
+    line = before + match.string[stop : stop + LONGEST_ROW].partition("\n")[0]
+    return f"{match[1]}▒" if any(map(str.isdigit, line)) else match[0]
 
 
 def _rewritten(text: str, expected: Expected) -> str:

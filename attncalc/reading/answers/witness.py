@@ -26,8 +26,8 @@ from attncalc.reading.answers.answer import (
     WrittenMatrix,
     matrix_of_entries,
 )
-from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, near, numbers_of
-from attncalc.reading.answers.expected import NEAR, Expected
+from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, numbers_of
+from attncalc.reading.answers.expected import NEAR, Expected, near
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_COMMENT, IN_SENTENCE, NO_NAME, PROSE
 from attncalc.reading.plain.corrections import is_correction, speaks_of_error
@@ -227,7 +227,8 @@ class Witness:
         self.values = np.array([each.value for each in self.numbers])
         self.found, self.expected = found, expected
         self.named, self.beside = cache(named), cache(beside)
-        self.free = np.ones(len(self.numbers), bool)
+        is_token = [not n.entry.decimals and n.line in found.of_map for n in self.numbers]
+        self.free = ~np.array(is_token, bool)
         self.own: dict[str, set[int]] = {}
         self.rows: dict[str, list[list[int]]] = {}
         self.witnessed: list[int] = []
@@ -787,12 +788,17 @@ class Witness:
     def list_announced(self, missing: Mapping[str, Matrix]) -> None:
         """List the numbers below a heading that names a step which was not read."""
         lines = {each.line for each in self.found.unread if each.could_be_matrix}
-        of_map = {each.line for each in self.found.taken if "map" in each.what + each.how}
+        others = {
+            line
+            for each in self.found.taken
+            if "map" in each.what + each.how or each.how in LIKE_WORK
+            for line in range(each.line, each.last + 1)
+        }
         for number, text in enumerate(self.lines, start=1):
             name = self.named(text.strip(AROUND)) if len(text) < LONGEST_HEADING else ""
             if name not in missing or _RELATION.search(text):
                 continue
-            below = {*range(number + 1, number + 2 + len(missing[name]))} - of_map
+            below = {*range(number + 1, number + 2 + len(missing[name]))} - others
             free = zip(self.numbers, self.free, strict=True)
             count = sum(is_free and n.line in below for n, is_free in free)
             if not below & lines and count >= WRONG * missing[name].size:

@@ -46,11 +46,7 @@ Parse = Callable[[Any], Any]
 _PARTS_OF_LATENT = ("W_UKV", "W_DKV_KR", "b_DKV_KR", "lambda_1", "lambda_2")
 _FIELDS = (*GIVEN, *FUSED, *ALTERNATING, *HALVES, "W_2_in_out", *_PARTS_OF_LATENT)
 _SETTINGS = (*(each for each in SETTINGS if not each.endswith("layout")), "reach")
-_USUAL: dict[str, Said] = {
-    "rope_base": a_base,
-    "rope_scaling": a_scaling,
-    "rope_dims": a_share(),
-}
+_USUAL: dict[str, Said] = {"rope_base": a_base, "rope_scaling": a_scaling, "rope_dims": a_share()}
 """Settings of rope, read from the usual keys unless the file states them."""
 _NEEDED = ("layers", "count", "settings")
 
@@ -519,7 +515,6 @@ _ROW: dict[str, Parse] = {
     "positions": _text,
     "offset": _whole,
     "factor": partial(_of, _number),
-    "part_factor": partial(_of, _number),
     "gain_above": _whole,
     "key_heads": partial(_of, _count),
     "fused": _fused,

@@ -3,7 +3,7 @@
 Names and keys are those of the `transformers` library, whose classes define them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -33,13 +33,7 @@ from attncalc.reading.models.family import (
 )
 from attncalc.reading.models.folder import Config
 from attncalc.reading.models.names import OUT_IN
-from attncalc.reading.models.rope import (
-    a_base,
-    a_scaling,
-    a_share,
-    remarks_on_share,
-    scale_of_yarn,
-)
+from attncalc.reading.models.rope import a_base, a_scaling, a_share, remarks_on_share, scale_of_yarn
 
 
 def _linear(
@@ -68,6 +62,26 @@ _LLAMA_SAID = {
     "rope_base": a_base,
     "rope_scaling": a_scaling,
 }
+
+_NORM = ("gamma", "beta")
+
+
+def _at(kinds: tuple[str, str] = ("W", "b"), **places: str) -> dict[str, str]:
+    """Return the tensors of projections or normalizations, by the ends of fields."""
+    pairs = list(zip(kinds, ("weight", "bias"), strict=True))
+    return {f"{kind}_{n}": f"{at}.{end}" for n, at in places.items() for kind, end in pairs}
+
+
+def _held(kinds: tuple[str, str] = ("W", "b"), **places: str) -> dict[str, tuple[str, ...]]:
+    """Return the same for a head, whose tensors may have several names."""
+    return {name: (place,) for name, place in _at(kinds, **places).items()}
+
+
+def _said(
+    heads: str = "num_attention_heads", eps: str = "layer_norm_eps", activation: str = "hidden_act"
+) -> dict[str, Said]:
+    """Return the readers of the settings of most layers, by their keys."""
+    return {"heads": a_count(heads), "eps": a_number(eps), "activation": an_activation(activation)}
 
 
 def _as_classes(end: str, reads: str = "last") -> Head:
@@ -115,8 +129,21 @@ _LLAMA_NAMES: dict[str, Any] = {
     "ends": {"gamma_out": "norm.weight"},
     "remarks": remarks_on_share,
 }
-_LLAMA_IN_PART: dict[str, Any] = {**_LLAMA_NAMES, "remarks": lambda config: ()}
+_NO_REMARKS: Callable[[Config], Sequence[str]] = lambda config: ()  # noqa: E731 - a value in rows
+_LLAMA_IN_PART: dict[str, Any] = {**_LLAMA_NAMES, "remarks": _NO_REMARKS}
 """Those of families that read how many columns of a head rope turns."""
+
+
+def _like_llama(
+    title: str,
+    *types: str,
+    fixed: Mapping[str, Any] = MappingProxyType({}),
+    said: Mapping[str, Said] = MappingProxyType({}),
+    **own: Any,
+) -> Family:
+    """Return the row of a family with the names, heads and settings of Llama, and its own."""
+    settings = {"fixed": {**_LLAMA_FIXED, **fixed}, "said": {**_LLAMA_SAID, **said}}
+    return Family(title, types, **{"heads": _llama_heads(), **_LLAMA_NAMES, **settings, **own})
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
@@ -153,12 +180,7 @@ def _bart(side: str, *, norm: str, is_last_normalized: bool) -> dict[str, Any]:
 
 _BART_DECODES: dict[str, Any] = {
     "sides": {"self": "self_attn.", "cross": "encoder_attn."},
-    "own": {
-        "encoder_attn_layer_norm.weight": "gamma_2",
-        "encoder_attn_layer_norm.bias": "beta_2",
-        "final_layer_norm.weight": "gamma_3",
-        "final_layer_norm.bias": "beta_3",
-    },
+    "own": {**_normed({"encoder_attn_layer_norm": "2", "final_layer_norm": "3"})},
 }
 
 
@@ -194,13 +216,7 @@ _GPT_HEADS = {
     "ForTokenClassification": _as_classes("classifier", "all"),
 }
 _OF_SEQUENCES = Head(
-    {
-        "W_pre": ("classification_head.dense.weight",),
-        "b_pre": ("classification_head.dense.bias",),
-        "W_out": ("classification_head.out_proj.weight",),
-        "b_out": ("classification_head.out_proj.bias",),
-    },
-    CLASSES,
+    _held(pre="classification_head.dense", out="classification_head.out_proj"), CLASSES
 )
 _BART_HEADS = {
     "ForConditionalGeneration": Head(
@@ -209,12 +225,7 @@ _BART_HEADS = {
     "ForSequenceClassification": _OF_SEQUENCES,
 }
 _OF_FIRST_TOKEN = Head(
-    {
-        "W_pre": ("pre_classifier.weight",),
-        "b_pre": ("pre_classifier.bias",),
-        "W_out": ("classifier.weight",),
-        "b_out": ("classifier.bias",),
-    },
+    _held(pre="pre_classifier", out="classifier"),
     CLASSES,
     "first",
     says={"activation_pre": lambda config, layer: "relu"},
@@ -222,10 +233,8 @@ _OF_FIRST_TOKEN = Head(
 _BERT_POOLER = {"W_pre": ("{}pooler.dense.weight",), "b_pre": ("{}pooler.dense.bias",)}
 _OF_MASKED = Head(
     {
-        "W_pre": ("cls.predictions.transform.dense.weight",),
-        "b_pre": ("cls.predictions.transform.dense.bias",),
-        "gamma_pre": ("cls.predictions.transform.LayerNorm.weight",),
-        "beta_pre": ("cls.predictions.transform.LayerNorm.bias",),
+        **_held(pre="cls.predictions.transform.dense"),
+        **_held(_NORM, pre="cls.predictions.transform.LayerNorm"),
         "W_out": ("cls.predictions.decoder.weight",),
         "b_out": ("cls.predictions.bias", "cls.predictions.decoder.bias"),
     },
@@ -305,37 +314,22 @@ _BERT = Family(
     layers=("encoder.layer.{}.",),
     count=a_count("num_hidden_layers"),
     fixed={"block": "encoder", "norm": "post", "normalization": "layer"},
-    said={
-        "heads": a_count("num_attention_heads"),
-        "eps": a_number("layer_norm_eps"),
-        "activation": an_activation("hidden_act"),
-    },
+    said=_said(),
     tokens="embeddings.word_embeddings.weight",
     begins={
         "P": "embeddings.position_embeddings.weight",
         "W_type": "embeddings.token_type_embeddings.weight",
-        "gamma_E": "embeddings.LayerNorm.weight",
-        "beta_E": "embeddings.LayerNorm.bias",
+        **_at(_NORM, E="embeddings.LayerNorm"),
     },
     positions="P",
     heads={
         "ForMaskedLM": _OF_MASKED,
         "ForPreTraining": _OF_MASKED,
         "ForSequenceClassification": Head(
-            {
-                **_BERT_POOLER,
-                "W_out": ("classifier.weight",),
-                "b_out": ("classifier.bias",),
-            },
-            CLASSES,
-            "first",
+            {**_BERT_POOLER, **_held(out="classifier")}, CLASSES, "first"
         ),
         "ForNextSentencePrediction": Head(
-            {
-                **_BERT_POOLER,
-                "W_out": ("cls.seq_relationship.weight",),
-                "b_out": ("cls.seq_relationship.bias",),
-            },
+            {**_BERT_POOLER, **_held(out="cls.seq_relationship")},
             CLASSES,
             "first",
             labels=("is next", "is not next"),
@@ -537,11 +531,7 @@ def _with_hidden(reads: str) -> Head:
             else reads
         ),
     }
-    tensors = {
-        **_MODERN_HEAD.tensors,
-        "W_out": ("classifier.weight",),
-        "b_out": ("classifier.bias",),
-    }
+    tensors = {**_MODERN_HEAD.tensors, **_held(out="classifier")}
     optional = {name: key for name, key in _MODERN_HEAD.optional.items() if name != "b_out"}
     return replace(
         _MODERN_HEAD, tensors=tensors, gives=CLASSES, reads=reads, says=says, is_tied=False,
@@ -557,16 +547,10 @@ _MASKED_ENCODERS = (
         types=("albert",),
         layers=("encoder.albert_layer_groups.0.albert_layers.0.",),
         own={
-            "attention.dense.weight": "W_O",
-            "attention.dense.bias": "b_O",
-            "attention.LayerNorm.weight": "gamma_1",
-            "attention.LayerNorm.bias": "beta_1",
-            "ffn.weight": "W_1",
-            "ffn.bias": "b_1",
-            "ffn_output.weight": "W_2",
-            "ffn_output.bias": "b_2",
-            "full_layer_layer_norm.weight": "gamma_2",
-            "full_layer_layer_norm.bias": "beta_2",
+            **_linear({"attention.dense": "O"}),
+            **_normed({"attention.LayerNorm": "1"}),
+            **_linear({"ffn": "1", "ffn_output": "2"}),
+            **_normed({"full_layer_layer_norm": "2"}),
         },
         widens="encoder.embedding_hidden_mapping_in",
         heads={
@@ -577,14 +561,7 @@ _MASKED_ENCODERS = (
                 an_activation("hidden_act"),
             ),
             "ForSequenceClassification": Head(
-                {
-                    "W_pre": ("{}pooler.weight",),
-                    "b_pre": ("{}pooler.bias",),
-                    "W_out": ("classifier.weight",),
-                    "b_out": ("classifier.bias",),
-                },
-                CLASSES,
-                "first",
+                _held(pre="{}pooler", out="classifier"), CLASSES, "first"
             ),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "AlbertModel": _pooled("{}pooler"),
@@ -598,15 +575,9 @@ _MASKED_ENCODERS = (
         biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
         layers=("layers.{}.",),
         count=a_count("num_hidden_layers"),
-        fixed={
-            **_ENCODER,
-            "positions": "rope",
-            "rope_pairing": "halves",
-        },
+        fixed={**_ENCODER, "positions": "rope", "rope_pairing": "halves"},
         said={
-            "heads": a_count("num_attention_heads"),
-            "eps": a_number("norm_eps"),
-            "activation": an_activation("hidden_activation"),
+            **_said("num_attention_heads", "norm_eps", "hidden_activation"),
             "norm": lambda config, layer: None if layer else "pre-second",
             "rope_base": _base_of_kind,
             "rope_scaling": a_scaling,
@@ -615,10 +586,10 @@ _MASKED_ENCODERS = (
             ),
         },
         tokens="embeddings.tok_embeddings.weight",
-        begins={"gamma_E": "embeddings.norm.weight", "beta_E": "embeddings.norm.bias"},
+        begins=_at(_NORM, E="embeddings.norm"),
         optional=dict.fromkeys(("beta_E", "beta_out"), "norm_bias"),
         usual={"norm_bias": False, "classifier_bias": False},
-        ends={"gamma_out": "final_norm.weight", "beta_out": "final_norm.bias"},
+        ends=_at(_NORM, out="final_norm"),
         own={
             **_normed(attn_norm="1", mlp_norm="2"),
             **_linear({"attn.Wo": "O", "mlp.Wi": "13", "mlp.Wo": "2"}),
@@ -643,8 +614,7 @@ _MASKED_ENCODERS = (
         own={
             **{f"attention.attn.{each.lower()}.weight": f"W_{each}" for each in "QKVO"},
             **{f"attention.attn.{each.lower()}.bias": f"b_{each}" for each in "QKVO"},
-            "attention.LayerNorm.weight": "gamma_1",
-            "attention.LayerNorm.bias": "beta_1",
+            **_normed({"attention.LayerNorm": "1"}),
         },
         heads={
             "ForMaskedLM": _masked(
@@ -662,23 +632,14 @@ _MASKED_ENCODERS = (
 _CLIP: dict[str, Any] = {
     "layers": ("encoder.layers.{}.",),
     "count": a_count("num_hidden_layers"),
-    "said": {
-        "heads": a_count("num_attention_heads"),
-        "eps": a_number("layer_norm_eps"),
-        "activation": an_activation("hidden_act"),
-    },
-    "own": {
-        "layer_norm1.weight": "gamma_1",
-        "layer_norm1.bias": "beta_1",
-        "layer_norm2.weight": "gamma_2",
-        "layer_norm2.bias": "beta_2",
-    },
+    "said": _said(),
+    "own": {**_normed({"layer_norm1": "1", "layer_norm2": "2"})},
 }
 _CLIP_TEXT: dict[str, Any] = {
     **_CLIP,
     "tokens": "embeddings.token_embedding.weight",
     "positions": "P",
-    "ends": {"gamma_out": "final_layer_norm.weight", "beta_out": "final_layer_norm.bias"},
+    "ends": _at(_NORM, out="final_layer_norm"),
     "inside": "text_config",
     "tower": "text_model.",
 }
@@ -688,7 +649,7 @@ _OF_PATCHES = {
     "class_token": "embeddings.cls_token",
     "P": "embeddings.position_embeddings",
 }
-_NORM_OF_IMAGES = {"gamma_out": "layernorm.weight", "beta_out": "layernorm.bias"}
+_NORM_OF_IMAGES = _at(_NORM, out="layernorm")
 _SIZES_OF_CLIP = {
     "hidden_size": 768,
     "intermediate_size": 3072,
@@ -766,14 +727,10 @@ _OF_POOLED_PATCHES = Head(
         "W_probe": ("{}head.probe",),
         "W_pool": ("{}head.attention.in_proj_weight",),
         "b_pool": ("{}head.attention.in_proj_bias",),
-        "W_poolO": ("{}head.attention.out_proj.weight",),
-        "b_poolO": ("{}head.attention.out_proj.bias",),
+        **_held(poolO="{}head.attention.out_proj"),
         "gain_pool": ("{}head.layernorm.weight",),
         "bias_pool": ("{}head.layernorm.bias",),
-        "W_pool1": ("{}head.mlp.fc1.weight",),
-        "b_pool1": ("{}head.mlp.fc1.bias",),
-        "W_pool2": ("{}head.mlp.fc2.weight",),
-        "b_pool2": ("{}head.mlp.fc2.bias",),
+        **_held(pool1="{}head.mlp.fc1", pool2="{}head.mlp.fc2"),
     },
     POOLED,
     "all",
@@ -801,10 +758,7 @@ _DINO = Family(
     own={
         "layer_scale1.lambda1": "lambda_1",
         "layer_scale2.lambda1": "lambda_2",
-        "mlp.weights_in.weight": "W_13",
-        "mlp.weights_in.bias": "b_13",
-        "mlp.weights_out.weight": "W_2",
-        "mlp.weights_out.bias": "b_2",
+        **_linear({"mlp.weights_in": "13", "mlp.weights_out": "2"}),
     },
     ends=_NORM_OF_IMAGES,
     usual={"use_mask_token": True},
@@ -837,10 +791,9 @@ _OF_IMAGES = (
             "E": "embeddings.patch_embedding.weight",
             "class_token": "embeddings.class_embedding",
             "P": "embeddings.position_embedding.weight",
-            "gamma_E": "pre_layrnorm.weight",
-            "beta_E": "pre_layrnorm.bias",
+            **_at(_NORM, E="pre_layrnorm"),
         },
-        ends={"gamma_out": "post_layernorm.weight", "beta_out": "post_layernorm.bias"},
+        ends=_at(_NORM, out="post_layernorm"),
         heads={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
         **_CLIP,
         inside="vision_config",
@@ -877,7 +830,7 @@ _OF_IMAGES = (
             "b_E": "embeddings.patch_embedding.bias",
             "P": "embeddings.position_embedding.weight",
         },
-        ends={"gamma_out": "post_layernorm.weight", "beta_out": "post_layernorm.bias"},
+        ends=_at(_NORM, out="post_layernorm"),
         heads={
             "ForImageClassification": _as_classes("classifier", "mean"),
             "Model": _OF_POOLED_PATCHES,
@@ -906,11 +859,7 @@ _OF_IMAGES = (
         layers=("layers.{}.", "encoder.layer.{}."),
         count=a_count("num_hidden_layers"),
         fixed=_ENCODER,
-        said={
-            "heads": a_count("num_attention_heads"),
-            "eps": a_number("layer_norm_eps"),
-            "activation": an_activation("hidden_act"),
-        },
+        said=_said(),
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
         ends=_NORM_OF_IMAGES,
         heads={
@@ -926,9 +875,8 @@ def _parallel(kind: str, key: str, *, default: bool) -> Said:
     return lambda config, layer: kind if config.is_so(key, default) else "none"
 
 
-_DENSE = {
-    "query_key_value.weight": "W_QKV",
-    "query_key_value.bias": "b_QKV",
+DENSE = {
+    **_linear({"query_key_value": "QKV"}),
     **{
         f"{name}.{last}": field + number
         for name, number in (
@@ -955,20 +903,18 @@ _GPT_J: dict[str, Any] = {
         "parallel": "shared",
     },
     "said": {
-        "heads": a_count("n_head"),
-        "eps": a_number("layer_norm_epsilon"),
-        "activation": an_activation("activation_function"),
+        **_said("n_head", "layer_norm_epsilon", "activation_function"),
         "rope_dims": a_count("rotary_dim"),
     },
     "tokens": "wte.weight",
-    "ends": {"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+    "ends": _at(_NORM, out="ln_f"),
     "heads": {
         "ForCausalLM": Head(
             {"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, is_tied=True
         ),
         "ForSequenceClassification": _as_classes("score"),
     },
-    "own": _DENSE,
+    "own": DENSE,
     "weights_layout": OUT_IN,
 }
 
@@ -1060,15 +1006,13 @@ _SINCE_LLAMA = (
         types=("olmo3",),
         said={**_LLAMA_SAID, "window": a_window_but_in_every(4)},
     ),
-    Family(
+    _like_llama(
         "EXAONE 4",
-        ("exaone4",),
+        "exaone4",
         biases=_biased(""),
-        fixed={**_LLAMA_FIXED, "norm": "output", "qk_norm": "rms"},
-        said={**_LLAMA_SAID, "window": _exaone_window, "positions": _exaone_positions},
-        heads=_llama_heads(),
+        fixed={"norm": "output", "qk_norm": "rms"},
+        said={"window": _exaone_window, "positions": _exaone_positions},
         own=_OF_OUTPUTS,
-        **_LLAMA_NAMES,
     ),
     Family(
         "Nemotron",
@@ -1082,7 +1026,7 @@ _SINCE_LLAMA = (
         **{
             **_LLAMA_IN_PART,
             "is_gated": lambda config, layer: False,
-            "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
+            "ends": _at(_NORM, out="norm"),
         },
     ),
     Family(
@@ -1096,14 +1040,11 @@ _SINCE_LLAMA = (
             "eps": a_number("layer_norm_epsilon"),
         },
         tokens="word_embeddings.weight",
-        begins={
-            "gamma_E": "word_embeddings_layernorm.weight",
-            "beta_E": "word_embeddings_layernorm.bias",
-        },
-        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        begins=_at(_NORM, E="word_embeddings_layernorm"),
+        ends=_at(_NORM, out="ln_f"),
         heads=_GPT_HEADS,
         asks={"apply_residual_connection_post_layernorm": (False,)},
-        own=_DENSE,
+        own=DENSE,
         fused=lambda config, layer: (a_count("n_head", "num_attention_heads")(config, 0), "QKV"),
     ),
     Family(
@@ -1166,12 +1107,10 @@ _QWEN_ROUTED = {
     "router_norm": lambda config, layer: config.is_so("norm_topk_prob", False),
 }
 _LATENT = {
-    "q_a_proj.weight": "W_DQ",
-    "q_a_proj.bias": "b_DQ",
+    **_linear({"q_a_proj": "DQ"}),
     "q_a_layernorm.weight": "gamma_DQ",
     "q_b_proj.weight": "W_Q",
-    "kv_a_proj_with_mqa.weight": "W_DKV_KR",
-    "kv_a_proj_with_mqa.bias": "b_DKV_KR",
+    **_linear({"kv_a_proj_with_mqa": "DKV_KR"}),
     "kv_a_layernorm.weight": "gamma_DKV",
     "kv_b_proj.weight": "W_UKV",
     "gate.e_score_correction_bias": "b_choice",
@@ -1200,12 +1139,15 @@ def _groups(key: str) -> Said:
     return says
 
 
-_GRANITE_SAID = {**_LLAMA_SAID, "scale": a_number("attention_multiplier")}
+_GRANITE_SAID = {
+    **_LLAMA_SAID,
+    "scale": a_number("attention_multiplier"),
+    "residual_scale": a_number("residual_multiplier", 1.0),
+}
 _GRANITE: dict[str, Any] = {
     "fixed": _LLAMA_FIXED,
     "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
     "factor": lambda config, layer: float(config.number("embedding_multiplier")),
-    "part_factor": lambda config, layer: float(config.number("residual_multiplier", 1.0)),
     **_LLAMA_NAMES,
 }
 _DEEPSEEK_SAID = {
@@ -1218,7 +1160,7 @@ _DEEPSEEK_SAID = {
     "scale": _latent_scale,
 }
 _DEEPSEEK: dict[str, Any] = {
-    "biases": _biased("", mlp_bias="123"),
+    "biases": _biased("", attention_bias="O", mlp_bias="123"),
     "heads": _llama_heads(),
     "asks": {"moe_layer_freq": (1,)},
     "own": _LATENT,
@@ -1249,15 +1191,8 @@ _WITH_EXPERTS = (
         },
         **_DEEPSEEK,
     ),
-    Family(
-        "Mixtral",
-        ("mixtral",),
-        biases=_biased(""),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, **_ROUTED, "window": a_window},
-        heads=_llama_heads(),
-        own=_MIXTRAL,
-        **_LLAMA_NAMES,
+    _like_llama(
+        "Mixtral", "mixtral", biases=_biased(""), said={**_ROUTED, "window": a_window}, own=_MIXTRAL
     ),
     Family(
         "Qwen2-MoE",
@@ -1304,8 +1239,7 @@ _WITH_EXPERTS = (
         heads=_llama_heads(),
         asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
         own={
-            "mlp.router.weight": "W_router",
-            "mlp.router.bias": "b_router",
+            **_linear({"mlp.router": "router"}),
             "experts.gate_up_proj": "W_13_in_out",
             "experts.gate_up_proj_bias": "b_13_in_out",
             "experts.down_proj": "W_2_in_out",
@@ -1389,12 +1323,12 @@ _PARALLEL = (
             "parallel": _parallel("own", "use_parallel_residual", default=True),
         },
         tokens="embed_in.weight",
-        ends={"gamma_out": "final_layer_norm.weight", "beta_out": "final_layer_norm.bias"},
+        ends=_at(_NORM, out="final_layer_norm"),
         heads={
             **_GPT_HEADS,
             "ForCausalLM": Head({"W_out": ("embed_out.weight", "lm_head.weight")}, is_tied=True),
         },
-        own=_DENSE,
+        own=DENSE,
         fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
     ),
     Family("GPT-J", ("gptj",), **_GPT_J),
@@ -1417,16 +1351,10 @@ _PARALLEL = (
             "parallel": _falcon_parallel,
         },
         tokens="word_embeddings.weight",
-        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        ends=_at(_NORM, out="ln_f"),
         heads=_GPT_HEADS,
         asks={"alibi": (False,)},
-        own={
-            **_DENSE,
-            "ln_attn.weight": "gamma_1",
-            "ln_attn.bias": "beta_1",
-            "ln_mlp.weight": "gamma_2",
-            "ln_mlp.bias": "beta_2",
-        },
+        own={**DENSE, **_normed({"ln_attn": "1", "ln_mlp": "2"})},
         key_heads=_falcon_key_heads,
         fused=_heads_as_blocks,
     ),
@@ -1449,7 +1377,7 @@ _PARALLEL = (
             ),
         },
         own={
-            **_DENSE,
+            **DENSE,
             **{
                 f"{each.lower()}_layernorm.{last}": f"{field}_{each}"
                 for each in "QK"
@@ -1459,7 +1387,7 @@ _PARALLEL = (
         **{
             **_LLAMA_IN_PART,
             "is_gated": lambda config, layer: False,
-            "ends": {"gamma_out": "final_layernorm.weight", "beta_out": "final_layernorm.bias"},
+            "ends": _at(_NORM, out="final_layernorm"),
         },
     ),
     Family(
@@ -1507,14 +1435,10 @@ _WAV2VEC = Family(
         "eps": a_number("layer_norm_eps", 1e-5),
         "activation": an_activation("hidden_act"),
     },
-    begins={"gamma_E": "encoder.layer_norm.weight", "beta_E": "encoder.layer_norm.bias"},
+    begins=_at(_NORM, E="encoder.layer_norm"),
     own={
-        "layer_norm.weight": "gamma_1",
-        "layer_norm.bias": "beta_1",
-        "feed_forward.intermediate_dense.weight": "W_1",
-        "feed_forward.intermediate_dense.bias": "b_1",
-        "feed_forward.output_dense.weight": "W_2",
-        "feed_forward.output_dense.bias": "b_2",
+        **_normed({"layer_norm": "1"}),
+        **_linear({"feed_forward.intermediate_dense": "1", "feed_forward.output_dense": "2"}),
     },
     convolutions=(("encoder.pos_conv_embed.conv", 1),),
     widens="feature_projection.",
@@ -1560,12 +1484,7 @@ _DEBERTA_V3 = replace(
             | {"b_out": ("cls.predictions.bias", "lm_predictions.lm_head.bias")},
         ),
         "ForSequenceClassification": Head(
-            {
-                "W_pre": ("pooler.dense.weight",),
-                "b_pre": ("pooler.dense.bias",),
-                "W_out": ("classifier.weight",),
-                "b_out": ("classifier.bias",),
-            },
+            _held(pre="pooler.dense", out="classifier"),
             CLASSES,
             "first",
             says={"activation_pre": an_activation("pooler_hidden_act")},
@@ -1597,16 +1516,11 @@ FAMILIES = (
         layers=("h.{}.",),
         count=a_count("n_layer"),
         fixed={**_DECODER, "normalization": "layer"},
-        said={
-            "heads": a_count("n_head"),
-            "eps": a_number("layer_norm_epsilon"),
-            "activation": an_activation("activation_function"),
-            "scale": _gpt2_scale,
-        },
+        said={**_said("n_head", "layer_norm_epsilon", "activation_function"), "scale": _gpt2_scale},
         tokens="wte.weight",
         begins={"P": "wpe.weight"},
         positions="P",
-        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        ends=_at(_NORM, out="ln_f"),
         heads={
             "LMHeadModel": _OF_WORDS,
             "DoubleHeadsModel": _OF_WORDS,
@@ -1615,49 +1529,22 @@ FAMILIES = (
         },
         asks={"add_cross_attention": (False,)},
     ),
-    Family(
-        "Llama",
-        ("llama",),
-        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
-        fixed=_LLAMA_FIXED,
-        said=_LLAMA_SAID,
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
-    ),
-    Family(
-        "Mistral",
-        ("mistral", "ministral"),
-        biases=_biased(""),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "window": a_window},
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
-    ),
-    Family(
-        "Qwen2",
-        ("qwen2",),
-        biases=_biased("QKV"),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "window": a_window},
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
-    ),
-    Family(
+    _like_llama("Llama", "llama", biases=_biased("", attention_bias="QKVO", mlp_bias="123")),
+    _like_llama("Mistral", "mistral", "ministral", biases=_biased(""), said={"window": a_window}),
+    _like_llama("Qwen2", "qwen2", biases=_biased("QKV"), said={"window": a_window}),
+    _like_llama(
         "Qwen3",
-        ("qwen3",),
+        "qwen3",
         biases=_biased("", attention_bias="QKVO"),
-        fixed={**_LLAMA_FIXED, "qk_norm": "rms"},
-        said={**_LLAMA_SAID, "window": a_window},
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
+        fixed={"qk_norm": "rms"},
+        said={"window": a_window},
     ),
-    Family(
+    _like_llama(
         "Gemma 2",
-        ("gemma2",),
+        "gemma2",
         biases=_biased("", attention_bias="QKVO"),
-        fixed={**_LLAMA_FIXED, "norm": "around"},
+        fixed={"norm": "around"},
         said={
-            **_LLAMA_SAID,
             "activation": an_activation("hidden_activation", "hidden_act"),
             "scale": one_over_root("query_pre_attn_scalar"),
             "softcap": a_number_or_none("attn_logit_softcapping"),
@@ -1667,59 +1554,46 @@ FAMILIES = (
         factor=root_of_width("hidden_size"),
         gain_above=1,
         asks={"use_bidirectional_attention": (None, False)},
-        **_LLAMA_NAMES,
     ),
-    Family(
+    _like_llama(
         "Gemma",
-        ("gemma",),
+        "gemma",
         biases=_biased("", attention_bias="QKVO"),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "activation": an_activation("hidden_activation", "hidden_act")},
-        heads=_llama_heads(),
+        said={"activation": an_activation("hidden_activation", "hidden_act")},
         factor=root_of_width("hidden_size"),
         gain_above=1,
         asks={"use_bidirectional_attention": (None, False)},
-        **_LLAMA_NAMES,
     ),
-    Family(
+    _like_llama(
         "Gemma 3",
-        ("gemma3_text",),
+        "gemma3_text",
         biases=_biased("", attention_bias="QKVO"),
-        fixed={**_LLAMA_FIXED, "norm": "around", "qk_norm": "rms"},
+        fixed={"norm": "around", "qk_norm": "rms"},
         said={
-            **_LLAMA_SAID,
             "activation": an_activation("hidden_activation", "hidden_act"),
             "scale": one_over_root("query_pre_attn_scalar"),
-            "softcap": a_number_or_none("attn_logit_softcapping"),
             "window": a_window_but_in_every(6),
         },
         heads=_llama_heads(softcap_out=a_number_or_none("final_logit_softcapping")),
         factor=root_of_width("hidden_size"),
         gain_above=1,
-        asks={"use_bidirectional_attention": (None, False)},
-        **_LLAMA_NAMES,
-    ),
-    Family(
-        "SmolLM3",
-        ("smollm3",),
-        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
-        fixed=_LLAMA_FIXED,
-        said={
-            **_LLAMA_SAID,
-            "window": a_window,
-            "positions": _rope_in_some_layers,
+        asks={
+            "use_bidirectional_attention": (None, False),
+            "attn_logit_softcapping": (None,),  # which the package ignores
         },
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
     ),
-    Family(
+    _like_llama(
+        "SmolLM3",
+        "smollm3",
+        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        said={"window": a_window, "positions": _rope_in_some_layers},
+    ),
+    _like_llama(
         "Phi-3",
-        ("phi3",),
+        "phi3",
         biases=_biased(""),
-        fixed=_LLAMA_FIXED,
-        said={**_LLAMA_SAID, "window": a_window, "rope_dims": a_share()},
-        heads=_llama_heads(),
-        **_LLAMA_IN_PART,
+        said={"window": a_window, "rope_dims": a_share()},
+        remarks=_NO_REMARKS,
     ),
     Family(
         "Granite",
@@ -1741,10 +1615,7 @@ FAMILIES = (
         },
         heads=_llama_heads(),
         asks={"qk_layernorm": (False,)},
-        **{
-            **_LLAMA_IN_PART,
-            "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
-        },
+        **{**_LLAMA_IN_PART, "ends": _at(_NORM, out="norm")},
     ),
     Family(
         "StarCoder2",
@@ -1753,44 +1624,35 @@ FAMILIES = (
         fixed={**_LLAMA_FIXED, "normalization": "layer"},
         said={**_LLAMA_SAID, "eps": a_number("norm_epsilon"), "window": a_window},
         heads=_llama_heads(),
-        **{
-            **_LLAMA_NAMES,
-            "ends": {"gamma_out": "norm.weight", "beta_out": "norm.bias"},
-            "is_gated": lambda config, layer: False,
-        },
+        **{**_LLAMA_NAMES, "ends": _at(_NORM, out="norm"), "is_gated": lambda config, layer: False},
         weights_layout=OUT_IN,
     ),
-    Family(
+    _like_llama(
         "GLM",
-        ("glm",),
+        "glm",
         biases=_biased("", attention_bias="QKV"),
-        fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved"},
-        said={**_LLAMA_SAID, "rope_dims": a_share()},
-        heads=_llama_heads(),
-        **_LLAMA_IN_PART,
+        fixed={"rope_pairing": "interleaved"},
+        said={"rope_dims": a_share()},
+        remarks=_NO_REMARKS,
     ),
-    Family(
+    _like_llama(
         "GLM-4",
-        ("glm4",),
+        "glm4",
         biases=_biased("", attention_bias="QKV"),
-        fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved", "norm": "around"},
-        said={**_LLAMA_SAID, "rope_dims": a_share()},
-        heads=_llama_heads(),
+        fixed={"rope_pairing": "interleaved", "norm": "around"},
+        said={"rope_dims": a_share()},
         own={
             "post_self_attn_layernorm.weight": "gamma_2",
             "post_attention_layernorm.weight": "gamma_3",
             "post_mlp_layernorm.weight": "gamma_4",
         },
-        **_LLAMA_IN_PART,
+        remarks=_NO_REMARKS,
     ),
-    Family(
+    _like_llama(
         "ERNIE 4.5",
-        ("ernie4_5",),
+        "ernie4_5",
         biases=_biased("", use_bias="QKVO123"),
-        fixed={**_LLAMA_FIXED, "rope_pairing": "interleaved"},
-        said=_LLAMA_SAID,
-        heads=_llama_heads(),
-        **_LLAMA_NAMES,
+        fixed={"rope_pairing": "interleaved"},
     ),
     Family(
         "OPT",
@@ -1806,10 +1668,7 @@ FAMILIES = (
         begins={"P": "decoder.embed_positions.weight"},
         positions="P",
         offset=2,
-        ends={
-            "gamma_out": "decoder.final_layer_norm.weight",
-            "beta_out": "decoder.final_layer_norm.bias",
-        },
+        ends=_at(_NORM, out="decoder.final_layer_norm"),
         heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
         asks={
             "do_layer_norm_before": (True,),
@@ -1824,15 +1683,11 @@ FAMILIES = (
         layers=("h.{}.",),
         count=a_count("n_layer"),
         fixed={**_DECODER, "normalization": "layer"},
-        said={
-            "heads": a_count("n_head"),
-            "eps": a_number("layer_norm_epsilon"),
-            "activation": an_activation("activation_function"),
-        },
+        said=_said("n_head", "layer_norm_epsilon", "activation_function"),
         tokens="wte.weight",
         begins={"P": "wpe.weight"},
         positions="P",
-        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        ends=_at(_NORM, out="ln_f"),
         heads=_GPT_HEADS,
         asks={"scale_attn_weights": (True,), "multi_query": (True,)},
         key_heads=lambda config, layer: 1,
@@ -1846,15 +1701,13 @@ FAMILIES = (
         count=a_count("num_layers"),
         fixed={**_DECODER, "normalization": "layer", "scale": "none"},
         said={
-            "heads": a_count("num_heads"),
-            "eps": a_number("layer_norm_epsilon"),
-            "activation": an_activation("activation_function"),
+            **_said("num_heads", "layer_norm_epsilon", "activation_function"),
             "window": a_window_of_local_layers,
         },
         tokens="wte.weight",
         begins={"P": "wpe.weight"},
         positions="P",
-        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        ends=_at(_NORM, out="ln_f"),
         heads=_GPT_HEADS,
         weights_layout=OUT_IN,
     ),
@@ -1868,10 +1721,8 @@ FAMILIES = (
         heads={
             "ForMaskedLM": Head(
                 {
-                    "W_pre": ("lm_head.dense.weight",),
-                    "b_pre": ("lm_head.dense.bias",),
-                    "gamma_pre": ("lm_head.layer_norm.weight",),
-                    "beta_pre": ("lm_head.layer_norm.bias",),
+                    **_held(pre="lm_head.dense"),
+                    **_held(_NORM, pre="lm_head.layer_norm"),
                     "W_out": ("lm_head.decoder.weight",),
                     "b_out": ("lm_head.bias", "lm_head.decoder.bias"),
                 },
@@ -1897,24 +1748,15 @@ FAMILIES = (
         said={"heads": a_count("n_heads"), "activation": an_activation("activation")},
         begins={name: place for name, place in _BERT.begins.items() if name != "W_type"},
         own={
-            "sa_layer_norm.weight": "gamma_1",
-            "sa_layer_norm.bias": "beta_1",
-            "output_layer_norm.weight": "gamma_2",
-            "output_layer_norm.bias": "beta_2",
-            "lin1.weight": "W_1",
-            "lin1.bias": "b_1",
-            "lin2.weight": "W_2",
-            "lin2.bias": "b_2",
+            **_normed({"sa_layer_norm": "1", "output_layer_norm": "2"}),
+            **_linear({"lin1": "1", "lin2": "2"}),
         },
         heads={
             "ForMaskedLM": Head(
                 {
-                    "W_pre": ("vocab_transform.weight",),
-                    "b_pre": ("vocab_transform.bias",),
-                    "gamma_pre": ("vocab_layer_norm.weight",),
-                    "beta_pre": ("vocab_layer_norm.bias",),
-                    "W_out": ("vocab_projector.weight",),
-                    "b_out": ("vocab_projector.bias",),
+                    **_held(pre="vocab_transform"),
+                    **_held(_NORM, pre="vocab_layer_norm"),
+                    **_held(out="vocab_projector"),
                 },
                 MASKED,
                 "all",
@@ -1936,12 +1778,9 @@ FAMILIES = (
         heads={
             "ForMaskedLM": Head(
                 {
-                    "W_pre": ("generator_predictions.dense.weight",),
-                    "b_pre": ("generator_predictions.dense.bias",),
-                    "gamma_pre": ("generator_predictions.LayerNorm.weight",),
-                    "beta_pre": ("generator_predictions.LayerNorm.bias",),
-                    "W_out": ("generator_lm_head.weight",),
-                    "b_out": ("generator_lm_head.bias",),
+                    **_held(pre="generator_predictions.dense"),
+                    **_held(_NORM, pre="generator_predictions.LayerNorm"),
+                    **_held(out="generator_lm_head"),
                 },
                 MASKED,
                 "all",
@@ -1951,24 +1790,17 @@ FAMILIES = (
             "ForSequenceClassification": _as_pooled_classes("classifier", "gelu"),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "ForPreTraining": Head(
-                {
-                    "W_pre": ("discriminator_predictions.dense.weight",),
-                    "b_pre": ("discriminator_predictions.dense.bias",),
-                    "W_out": ("discriminator_predictions.dense_prediction.weight",),
-                    "b_out": ("discriminator_predictions.dense_prediction.bias",),
-                },
+                _held(
+                    pre="discriminator_predictions.dense",
+                    out="discriminator_predictions.dense_prediction",
+                ),
                 CLASSES,
                 "all",
                 says={"activation_pre": an_activation("hidden_act")},
                 labels=("replaced",),
             ),
             "ForMultipleChoice": Head(
-                {
-                    "W_pre": ("sequence_summary.summary.weight",),
-                    "b_pre": ("sequence_summary.summary.bias",),
-                    "W_out": ("classifier.weight",),
-                    "b_out": ("classifier.bias",),
-                },
+                _held(pre="sequence_summary.summary", out="classifier"),
                 CLASSES,
                 "first",
                 says={"activation_pre": an_activation("summary_activation")},
@@ -1984,18 +1816,14 @@ FAMILIES = (
         layers=("layers.{}.", "encoder.layer.{}."),
         count=a_count("num_hidden_layers"),
         fixed={"block": "encoder", "norm": "pre", "normalization": "layer"},
-        said={
-            "heads": a_count("num_attention_heads"),
-            "eps": a_number("layer_norm_eps"),
-            "activation": an_activation("hidden_act"),
-        },
+        said=_said(),
         begins={
             "E": "embeddings.patch_embeddings.projection.weight",
             "b_E": "embeddings.patch_embeddings.projection.bias",
             "class_token": "embeddings.cls_token",
             "P": "embeddings.position_embeddings",
         },
-        ends={"gamma_out": "layernorm.weight", "beta_out": "layernorm.bias"},
+        ends=_at(_NORM, out="layernorm"),
         heads={
             "ForImageClassification": _as_classes("classifier", "first"),
             "ViTModel": _pooled("{}pooler.dense"),
@@ -2101,7 +1929,7 @@ FAMILIES = (
         _WAV2VEC,
         fixed={**_WAV2VEC.fixed, "norm": "pre"},
         begins={},
-        ends={"gamma_out": "encoder.layer_norm.weight", "beta_out": "encoder.layer_norm.bias"},
+        ends=_at(_NORM, out="encoder.layer_norm"),
         asks={**_WAV2VEC.asks, "do_stable_layer_norm": (True,)},
     ),
     *_SINCE_LLAMA,

@@ -136,8 +136,6 @@ class Family:
         The number of rows of positions before that of the first token.
     factor
         The factor of embeddings.
-    part_factor
-        The factor of what attentions and feed-forward parts give, before it is added.
     has_plain_end
         Whether a normalization without gain and bias follows the layers.
     gain_above
@@ -202,7 +200,6 @@ class Family:
     positions: str = ""
     offset: int = 0
     factor: Said | None = None
-    part_factor: Said | None = None
     has_plain_end: bool = False
     gain_above: int = 0
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)

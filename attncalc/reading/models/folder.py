@@ -218,7 +218,7 @@ def read_config(folder: Path) -> Config:
     remember(folder)
     path = folder / CONFIG
     if not path.exists():
-        raise InputError(f"{folder}: it holds no {CONFIG}, which says what a model is")
+        raise InputError(f"{folder}: it has no {CONFIG}, which describes the model")
     return Config(str(path), parsed(path))
 
 
@@ -243,8 +243,8 @@ def find_weights(folder: Path) -> Weights:
     if not one:
         for path in list_folder(folder):
             _refuse_pickle(path, folder)
-        found = f": it holds {', '.join(files[:3])}, and no {INDEX}" if files else ""
-        raise InputError(f"{folder}: it holds no {ONE}{found}")
+        found = f": it has {', '.join(files[:3])}, and no {INDEX}" if files else ""
+        raise InputError(f"{folder}: it has no {ONE}{found}")
     names = open_tensors(folder / one)
     return Weights(folder, dict.fromkeys(names, one))
 
@@ -253,12 +253,12 @@ def _files_of(path: Path) -> dict[str, str]:
     """Return the file of each tensor, according to an index."""
     files = parsed(path).get("weight_map")
     if not isinstance(files, dict) or not files:
-        raise InputError(f"{path}: it has no weight_map, which says what each shard holds")
+        raise InputError(f"{path}: it has no weight_map, which lists the tensors of each shard")
     for name, file in files.items():
         is_name = isinstance(file, str) and Path(file).name == file and file.endswith(TENSORS)
         if not is_name:
             raise InputError(
-                f"{path}: {quoted(name)} should be in {quoted(str(file))}, which is no name of "
+                f"{path}: {quoted(name)} should be in {quoted(str(file))}, which is not a name of "
                 f"a file that ends in {TENSORS}, beside the index"
             )
     return files
@@ -270,9 +270,9 @@ def parsed(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(decode(read_bytes(path), str(path)))
     except (ValueError, RecursionError):
-        raise InputError(f"{path}: it is no JSON") from None
+        raise InputError(f"{path}: it is not JSON") from None
     if not isinstance(content, dict):
-        raise InputError(f"{path}: it is no JSON object")
+        raise InputError(f"{path}: it is not a JSON object")
     return content
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from attncalc.problem.fields import own_name
 from attncalc.problem.step import Step
 from attncalc.reading.answers.npz_file import STATES
+from attncalc.reading.models.families import DENSE
 from attncalc.reading.models.layer import FUSED
 from attncalc.reading.models.names import renamed
 from attncalc.reading.naming.keys import name_of_key
@@ -39,7 +40,9 @@ _STEPS: dict[str, tuple[str, ...]] = {
     # modules without weights of their own, and variables
     **dict.fromkeys(("self_attn", "attn", "SelfAttention", "multihead_attn"), ("O", "A")),
     **dict.fromkeys(("encoder_attn", "EncDecAttention", "cross_attn"), ("O", "A")),
-    **dict.fromkeys(("mlp", "ffn", "feed_forward", "mlp_output", "ffn_output"), ("F_2",)),
+    # with the residual sum in Bloom and MPT
+    **dict.fromkeys(("mlp", "ffn", "feed_forward"), ("F_2", "R_2", "Y")),
+    **dict.fromkeys(("mlp_output", "ffn_output"), ("F_2",)),
     **dict.fromkeys(("attn_weights", "attention_weights", *_STACKED), ("A", *_SCORES)),
     **dict.fromkeys(("attn_scores", "attention_scores", "scores"), ("S", *_SCORES[:-1])),
     "attention.self": ("C",),
@@ -79,8 +82,12 @@ _CROSS = (
     "multihead_attn",
     "cross_attentions",
 )
-_WHOLE = {"attn": "W_Q", "self_attn": "W_Q", "mlp": "W_1"}
-"""Modules whose input is that of these weights."""
+_WHOLE = {**dict.fromkeys(("attn", "self_attn"), ("W_DKV", "W_Q")), "mlp": ("W_1",)}
+"""Modules whose input is that of these weights: of the first that are there."""
+_LISTS = ("layers", "layer", "h", "blocks", "block")
+"""Modules that hold layers by their numbers."""
+_EXPERTS = "experts"
+"""The module of experts, each of which reads only some of the tokens."""
 _PARTS = re.compile(r"[^.\[\]/()'\" ]+")
 _ENDS = {"output": False, "outputs": False, "out": False, "input": True, "inputs": True}
 
@@ -117,12 +124,12 @@ class Names:
     """
 
     def __init__(
-        self,
-        steps: Mapping[str, Step],
-        own: Mapping[str, str],
-        later: Mapping[str, Sequence[str]],
+        self, steps: Mapping[str, Step], own: Mapping[str, str], later: Mapping[str, Sequence[str]]
     ) -> None:
-        self._steps, self._own, self._later = steps, own, later
+        self._steps, self._later = steps, later
+        self._own, self._stated = {**DENSE, **own}, own
+        is_scaled = "lambda_1" in own.values()  # by a layer scale, after its module
+        self._scaled = ("O", "F_2") if is_scaled else ()
         self._has_layers = any(name[0].isdigit() for name in steps)
 
     def meant(self, name: str) -> Meant:
@@ -139,34 +146,53 @@ class Names:
         where = (layer, any(each in _CROSS for each in parts))
         if index not in ("", "0") and not is_input:  # attentions give their weights beside outputs
             return Meant(tuple(self._found(("A",), where)), layer=layer)
+        if _EXPERTS in (parts if is_input else parts[:-1]):
+            return Meant(layer=layer)
         meant = self._by_name(parts, is_input=bool(is_input), where=where)
         if not meant.parts and len(numbers) == 1 and parts[-1].isdecimal():
             own = ("X", "X_P") if is_input else ("Y",)
-            meant = Meant(tuple(self._found(own, where)), is_sure=True)
-        return meant._replace(layer=layer)
+            meant = Meant(tuple(self._found(own, where)), is_sure=parts[-2] in _LISTS)
+        is_later = any(own_name(each[0]) in self._scaled for each in meant.parts)
+        return meant._replace(layer=layer, is_sure=meant.is_sure and not is_later)
 
     def _by_name(self, parts: Sequence[str], *, is_input: bool, where: "_Where") -> Meant:
         """Return the meaning of the longest known end of a name."""
         for start in range(len(parts)):
             end = ".".join(parts[start:])
             if is_input and end in _WHOLE:
-                return self._of_fields((_WHOLE[end],), where, is_input=True)
+                found = (self._of_fields((n,), where, is_input=True) for n in _WHOLE[end])
+                return next((each for each in found if each.parts), Meant())
+            if f"{end}.weight" in self._own:
+                return self._by_weight(end, where, is_input=is_input)
             for table, is_sure in ((_UNSURE, False), (_STEPS, True)):
                 key = f"{end}.input" if is_input else end
                 if key in table:
-                    return Meant(tuple(self._found(table[key], where)), is_sure)
+                    steps = self._of_activation(parts) if table[key] == ("G",) else table[key]
+                    return Meant(tuple(self._found(steps, where)), is_sure)
             meaning = renamed(f"{end}.weight", self._own)
             if meaning is not None and not meaning.prefix:
-                fields = FUSED.get(meaning.field, (meaning.field,))
-                found = self._of_fields(
-                    fields[:1] if is_input else fields, where, is_input=is_input
-                )
-                return found._replace(is_sure=found.is_sure and not self._adds_later(fields, end))
+                return self._by_weight(end, where, is_input=is_input)
         said = name_of_key(STATES.get(parts[-1], parts[-1])) if parts and not is_input else None
         if said is None:
             return Meant()
         own = (said.matrix, *self._later.get(said.matrix, ()))
         return Meant(tuple(self._found(own, where)), is_sure=True)
+
+    def _of_activation(self, parts: Sequence[str]) -> tuple[str, ...]:
+        """Return the step of an activation; none for a module before a gate multiplies it."""
+        own = "G_s" if any("shared" in each for each in parts) else "G"
+        step = next((each for name, each in self._steps.items() if own_name(name) == own), None)
+        is_before_gate = parts[-1].startswith("act") and step is not None and len(step.inputs) > 1
+        return () if is_before_gate else (own,)
+
+    def _by_weight(self, end: str, where: "_Where", *, is_input: bool) -> Meant:
+        """Return the meaning of a module by that of its weight; tables of biases give no step."""
+        meaning = renamed(f"{end}.weight", self._own)
+        if meaning is None or not meaning.field.startswith(("W_", "gamma_")):
+            return Meant()
+        fields = FUSED.get(meaning.field, (meaning.field,))
+        found = self._of_fields(fields[:1] if is_input else fields, where, is_input=is_input)
+        return found._replace(is_sure=found.is_sure and not self._adds_later(fields, end))
 
     def _of_fields(self, fields: Sequence[str], where: "_Where", *, is_input: bool) -> Meant:
         """Return the steps that read these matrices, or what these read."""
@@ -184,7 +210,8 @@ class Names:
     def _adds_later(self, fields: Sequence[str], end: str) -> bool:
         """Return whether the bias of a weight is no part of its module: what it gives lacks it."""
         biases = {field.replace("W_", "b_") for field in fields}
-        return any(field in biases and name != f"{end}.bias" for name, field in self._own.items())
+        names = [name for name, field in self._stated.items() if field in biases]
+        return bool(names) and f"{end}.bias" not in names
 
     def _found(self, steps: Sequence[str], where: "_Where") -> Iterator[tuple[str, ...]]:
         """Yield the steps of the problem with one of these own names."""

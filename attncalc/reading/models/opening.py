@@ -25,12 +25,7 @@ from attncalc.reading.models.described import FILE as DESCRIBED
 from attncalc.reading.models.described import check_read, check_stated, read_family
 from attncalc.reading.models.families import families_of
 from attncalc.reading.models.family import CLASSES, POOLED, SPAN, Family, Head, check_config
-from attncalc.reading.models.folder import (
-    Config,
-    Weights,
-    open_folder,
-    read_generation_config,
-)
+from attncalc.reading.models.folder import Config, Weights, open_folder, read_generation_config
 from attncalc.reading.models.frames import convolved, weighted
 from attncalc.reading.models.gguf import ENDING as GGUF
 from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
@@ -48,7 +43,6 @@ _OF_ROUTERS = (
     *("top_k", "router", "router_scales", "router_norm", "router_scale"),
     *("router_groups", "top_groups"),
 )
-_LAST_OF_PARTS = ("W_O", "b_O", "W_2", "b_2", "W_s2")
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalization in old files from TensorFlow."""
 _WHOLE = ("F32", "F64", "U8", "I64")
@@ -74,6 +68,8 @@ class Model:
         If it is not such a folder, or its family is unknown.
     """
 
+    tokens = 0
+    """The number of tokens, which some scalings of rope depend on."""
     is_in_8_bits = False
     """Whether some weights are whole numbers, with a scale for each row (bitsandbytes)."""
 
@@ -103,7 +99,6 @@ class Model:
         check_config(config, family.asks, family.title)
         self.folder, self.config, self.weights, self.family = folder, config, weights, family
         self._notes = list(family.remarks(config))
-        self._tokens = 0
         self.root, self._pattern = _where(family, weights, folder)
         if family.source:
             start = self.root + self._pattern.partition("{}")[0]
@@ -155,7 +150,7 @@ class Model:
                 f"{place}: token {pad} is padding ({self.family.pads}), which has no position of "
                 "its own in this model: leave it out"
             )
-        self._tokens = len(ids)
+        self.tokens = len(ids)
         X = self._embedded(ids, place)
         if (factor := self.family.factor and self.family.factor(self.config, 0)) is not None:
             X = X * factor
@@ -345,6 +340,8 @@ class Model:
         parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
         if faults:
             raise InputError(in_place(str(self.folder), faults))
+        for each in (fields, *parts.values()):
+            self._check_biases(each, number)
         self._scale(fields)
         for name in self.family.shared:
             side, _, own = name.rpartition(".")
@@ -359,10 +356,19 @@ class Model:
         settings |= self._turned_by(number, settings, width)
         dropped = () if "W_router" in fields else _OF_ROUTERS
         settings = {n: each for n, each in settings.items() if n not in dropped}
-        self._scale_parts(fields)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**_with_more({**settings, "weights_layout": OUT_IN, **owned}), **inner}
+
+    def _check_biases(self, fields: Fields, number: int) -> None:
+        """Refuse biases that a layer of this config does not have: transformers ignores them."""
+        said = self.family.biases(self.config, number)
+        own = [n for n in "QKVO123" if f"b_{n}" in fields and fields[f"W_{n}"].ndim == 2]
+        if denied := [f"b_{n}" for n in own if n not in said]:
+            raise InputError(
+                f"{self.config.place}: by it, the projections of layer {number} have no "
+                f"{', '.join(denied)}, and the files have: correct the config, or leave these out"
+            )
 
     def check_number(self, number: int) -> None:
         """Refuse the number of a layer that does not exist."""
@@ -377,22 +383,12 @@ class Model:
         if settings.get("positions") != "rope":
             return {}
         dims = settings.get("rope_dims") or width
-        found = frequencies(self.config, number, dims, self._tokens)
+        found = frequencies(self.config, number, dims, self.tokens)
         if "rope_factor" in found:
             found["rope_factor"] = Fraction(str(found["rope_factor"]))
         if found:
             settings.pop("rope_base", None)
         return found
-
-    def _scale_parts(self, fields: Fields) -> None:
-        """Multiply what a layer's parts give by the factor of the family, within their weights."""
-        factor = self.family.part_factor and self.family.part_factor(self.config, 0)
-        if factor in (None, 1):
-            return
-        for name in _LAST_OF_PARTS:
-            if name in fields:
-                fields[name] = fields[name] * fields[name].dtype.type(factor)
-        self._notes.append(f"W_O and W_2 are what the model keeps, times {factor:.6g}")
 
     def _read(self, names: list[str], settings: Fields, faults: list[str]) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
@@ -489,6 +485,7 @@ class Model:
         named = {
             field: next(filter(None, (self._stored(n.replace("{}", self.root)) for n in names)), "")
             for field, names in head.tensors.items()
+            if self.config.get(head.optional.get(field, ""), True)
         }
         if head.is_tied and not named["W_out"] and self.is_tied:
             named["W_out"] = self.root + self.family.tokens
@@ -508,7 +505,7 @@ class Model:
         places = self._places(head)
         if not places:
             raise InputError(
-                f"{self.folder}: its architecture is {self.architecture}, and it holds no "
+                f"{self.folder}: its architecture is {self.architecture}, and it has no "
                 f"{quoted(next(iter(head.tensors.values()))[0])}"
             )
         arrays = {name: self._tensor(place) for name, place in places.items()}
@@ -593,7 +590,7 @@ class Model:
             if self.family.has_sinusoids:
                 return int(self.config.count("max_position_embeddings"))
             most = longest(self.config)
-            return None if most is None or self._tokens > most else most
+            return None if most is None or self.tokens > most else most
         return int(self.weights.shape(name)[0]) - self.family.offset
 
     @property
@@ -687,8 +684,8 @@ class Model:
                 )
         if width % heads:
             raise InputError(
-                f"{self.config.place}: {heads} heads, and the queries are {width} wide: that is no "
-                "whole number for each"
+                f"{self.config.place}: {heads} heads, and queries of width {width}: {width} is not "
+                f"divisible by {heads}"
             )
         return int(width // heads)
 

@@ -43,7 +43,7 @@ def read_ids(text: str, flag: str = "--tokens") -> list[int]:
     cells = text.strip().removeprefix("[").removesuffix("]").replace(",", " ").split()
     for cell in cells:
         if not _WHOLE.fullmatch(cell):
-            raise InputError(f"{flag}: {quoted(cell)} is no token id: give whole numbers, as 3, 7")
+            raise InputError(f"{flag}: {quoted(cell)} is not a token id: give integers, as 3, 7")
     if not cells:
         raise InputError(f"{flag} names no token: give ids, as 3, 7")
     return [int(cell) for cell in cells]
@@ -59,12 +59,12 @@ def ids_of(folder: Path, text: str) -> list[int]:
     """
     path = folder / TOKENIZER
     if not path.exists():
-        raise InputError(f"{folder}: it holds no {TOKENIZER}, which --text needs: give --tokens")
+        raise InputError(f"{folder}: it has no {TOKENIZER}, which --text needs: give --tokens")
     if find_spec("tokenizers") is None:
         raise InputError(f"--text needs the package tokenizers: {_PACKAGE} (or give --tokens)")
     found: list[int] = _tokenized(path, text=text)["ids"]
     if not found:
-        raise InputError("--text holds no token: it is empty")
+        raise InputError("--text has no token: it is empty")
     return found
 
 

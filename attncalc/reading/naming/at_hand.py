@@ -75,8 +75,6 @@ def names_there() -> frozenset[str]:
 def name_at_hand(text: str) -> Found | None:
     """Return the matrix or entry that a text names.
 
-    Examples
-    --------
     >>> with names_at_hand(["R_1", "1.Q", "2.self.S_scaled"]):
     ...     print(name_at_hand("R_1[2,3]"), name_at_hand("R_{1;2,3}"), name_at_hand("1.Q"))
     ...     print(name_at_hand("Q^{[1]}"), name_at_hand("S_{1,2}^{[2] self scaled (1)}"))
@@ -114,8 +112,6 @@ def _alone(clean: str, known: frozenset[str]) -> str:
 def with_layers_in_words(text: str) -> str:
     """Return a text with a letter before the layers of names, which no number has.
 
-    Examples
-    --------
     >>> with names_at_hand(["1.Q", "1.W_Q"]):
     ...     print(with_layers_in_words("1.Q = X 1.W_Q, 1.R, 1.5 and Q^{[1] (2)}"))
     layer1.Q = X layer1.W_Q, 1.R, 1.5 and Q^{layer1 (2)}

@@ -6,12 +6,12 @@ from attncalc.reading.plain.marks import GRID
 
 LONGEST = 200
 _NOISE = re.compile(r"[\s·*@×()\[\]{},;.$\\|_&%]|\bnp\b|\bdot\b|matmul|\bMMULT\b")
-_CODE = re.compile(r"@|%\*%|\bmatmul\b|\bdot\(|\bexp\(|\bMMULT\(", re.I)
-_PRODUCT = re.compile(r"\s@\s|%\*%|\b(?:mat|m)mul[tl]?\(|\bdot\(|&\*|\bprod\w{0,9}\(", re.I)
+_CODE = re.compile(r"@|%\*%|\w \. \w|\bmatmul\b|\bdot\(|\bexp[\[(]|\bMMULT\(", re.I)
+_PRODUCT = re.compile(r"\s[@.]\s\w|%\*%|\b(?:mat|m)mul[tl]?\(|\bdot\(|&\*|\bprod\w{0,9}\(", re.I)
 """Where a program multiplies matrices."""
-_IN_CODE = {"A": "weights|attn|attention|alphas?|probs?|att|attention_weights|attn_weights|w|p",
-            "S": "scores|logits|scaled_scores|attn_scores", "V": "values|value",
-            "Q": "queries|query", "K": "keys|key"}  # fmt: skip
+_IN_CODE = {"A": "weights|attn|attention|alphas?|probs?|att|attention_weights|attn_weights|a|w|p",
+            "S": "scores|logits|scaled_scores|attn_scores|s", "V": "values|value|v",
+            "Q": "queries|query|q", "K": "keys|key|k"}  # fmt: skip
 _VARIABLES = tuple((re.compile(rf"\b(?:{words})\b"), name) for name, words in _IN_CODE.items())
 _EVALUATED = re.compile(r"^(?:evalf|N|simplify|expand)(?:\[\d{1,2}\])?[\[(]([^\[\]]{1,80})[\])]$")
 _ROUNDED = re.compile(r"\b[Rr]ound[(\[]([A-Za-z]\w{0,20}), ?[\d.]{1,8}[)\]]")
@@ -21,7 +21,7 @@ _ROOT = re.compile(
 )
 _SCORES = r"(?:Q\d?K\d?(?:\^?T|'|t)?|K\^?TQ|KQ\^?T|S|M)"
 _PATTERNS = (
-    (re.compile(r"exp[^/]{1,80}+/.{0,80}?(?:sum|rowSums|∑)"), "A"),
+    (re.compile(r"(?:Map)?[eE]xp[^/]{1,80}+/.{0,80}?(?:sum|rowSums|∑|Total)"), "A"),
     (re.compile(r"^soft(?:[aA]rg)?[mM]ax.*V\d?$"), "O"),
     (re.compile(r"[Aα]V\d?$|alphaV$|VA(?:\^T)?$|(?i:attention|attn)QKV$"), "O"),
     (re.compile(r"(?:row)?softmax.*$|softargmax.*$"), "A"),
@@ -57,8 +57,6 @@ def step_of_expression(text: str) -> str | None:
 def is_product(text: str) -> bool:
     """Return whether a line of a program multiplies matrices: single letters in it are no names.
 
-    Examples
-    --------
     >>> is_product("u @ V"), is_product("MMULT(B2:C4;E2:F3)"), is_product("Q (3 x 2)")
     (True, True, False)
     """
@@ -69,7 +67,7 @@ def _skeleton(text: str) -> str:
     """Return an expression without signs of products, brackets and blanks."""
     text = _TRANSPOSED.sub(r"\1^T)", _ROUNDED.sub(r"\1", _EVALUATED.sub(r"\1", text)))
     clean = GRID.sub("M", text).replace("ᵀ", "^T").replace("K.T", "K^T").replace("K.t()", "K^T")
-    clean = re.sub(r"\b(?:transpose|t)\((\w)\)", r"\1^T", clean)
+    clean = re.sub(r"\b(?:[Tt]ranspose|t)[(\[](\w)[)\]]", r"\1^T", clean)
     if _CODE.search(clean):
         for variable, name in _VARIABLES:
             clean = variable.sub(name, clean)

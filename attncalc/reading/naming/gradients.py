@@ -35,8 +35,6 @@ _FORMS = (_RATIO, _JOINED, _BEHIND, _PLAIN, _WORD)
 def gradient_named(text: str, known: frozenset[str]) -> Found | None:
     """Return the known gradient, or its entry, that a text names.
 
-    Examples
-    --------
     >>> known = frozenset(["dQ", "dW_Q", "dX", "dX_Q"])
     >>> [gradient_named(text, known)[0] for text in ("∂L/∂Q", "dL_dW_Q", "W_Q.grad", "grad_Q")]
     ['dQ', 'dW_Q', 'dW_Q', 'dQ']

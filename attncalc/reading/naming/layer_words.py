@@ -64,8 +64,6 @@ _PATTERNS = (
 def step_of_layer(text: str, known: Container[str]) -> tuple[str, str] | None:
     """Return the step of a layer that a text names ("" for one of several), and by what.
 
-    Examples
-    --------
     >>> known = {"R_1", "mu_1", "N_1", "F_1", "G", "F_2", "R_2", "mu_2", "Y"}
     >>> step_of_layer("LayerNorm 2", known), step_of_layer("max(0, N_1 W_1)", known)
     (('Y', 'words'), ('G', 'expression'))

@@ -119,20 +119,12 @@ NO_TOKENS = Tokens()
 class Name(NamedTuple):
     """The matrix, row or entry that a text names.
 
-    Parameters
-    ----------
-    matrix
-        A step of a plan, or a given matrix.
-    head, row, column
-        Its head, row and column, counted from 1; 0 for all.
-    number
-        A number after a capital letter: a head, or a row.
-    turned
-        Whether it is transposed.
-    how
-        How it was recognized: "symbol", "expression" or "words".
-    weak
-        Whether a better name replaces it.
+    matrix: a step of a plan, or a given matrix.
+    head, row, column: its head, row and column, counted from 1; 0 for all.
+    number: a number after a capital letter: a head, or a row.
+    turned: whether it is transposed.
+    how: how it was recognized: "symbol", "expression" or "words".
+    weak: whether a better name replaces it.
     """
 
     matrix: str
@@ -162,8 +154,6 @@ _OUTPUT = re.compile(r"\\?(?:text|mathrm)?\{?head\}?_\{?(\d{1,2})\}?")
 def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     """Return the matrix, row or entry that a text names; None if it names none.
 
-    Examples
-    --------
     >>> name_in("**Step 2:** Keys").matrix, name_in("Q_{1,2}")[:4], name_in("we get")
     ('K', ('Q', 0, 1, 2), None)
     """
@@ -242,15 +232,14 @@ def says_again(text: str) -> bool:
 
 
 def head_in(text: str) -> int:
-    """Return the head that a text mentions, or 0; -1 for head 0 of a count from 0.
+    """Return the only head that a text mentions, or 0; -1 for head 0 of a count from 0.
 
-    Examples
-    --------
     >>> head_in("Head 2:"), head_in("head 1 of 2"), head_in("heads"), head_in("Head 0:")
     (2, 1, 0, -1)
     """
-    match = _HEAD.search(text[:LONGEST])
-    if match is None and (word := _HEAD_ALONE.fullmatch(text[:LONGEST])):
+    found = {match[1] or match[2]: match for match in _HEAD.finditer(text[:LONGEST])}
+    match = next(iter(found.values())) if len(found) == 1 else None
+    if not found and (word := _HEAD_ALONE.fullmatch(text[:LONGEST])):
         return _COUNTS.index(word[1].lower()) + 1
     return (int(match[1] or match[2]) or -1) if match else 0
 
@@ -275,16 +264,16 @@ def _at_the_end(text: str) -> Name | None:
 
 def _of_counted_row(text: str) -> Name | None:
     """Return the row that a text numbers: row 2 of Q, the second query."""
-    counted = _row_in(text)
+    counted = row_in(text)
     outside = _ASIDE.sub(" ", text)
-    said = None if outside == text or _row_in(outside) else _words(outside)
+    said = None if outside == text or row_in(outside) else _words(outside)
     base = counted and (said or _symbol(counted[1]) or _words(counted[1]))
     if not counted or not base or base.row or base.weak or base.matrix.startswith(("W_", "b_")):
         return None
     return base._replace(row=counted[0])
 
 
-def _row_in(text: str) -> tuple[int, str] | None:
+def row_in(text: str) -> tuple[int, str] | None:
     """Return the row that a text numbers, from 1, and the text without it: row 2 of Q."""
     if len(text) > LONGEST_COUNTED:
         return None

@@ -76,8 +76,6 @@ def compact(text: str) -> str:
 def matrix_of_symbol(text: str) -> str | None:
     """Return the matrix that a bare symbol names: a step or a given matrix.
 
-    Examples
-    --------
     >>> matrix_of_symbol("S_{scaled}"), matrix_of_symbol("wq"), matrix_of_symbol("B")
     ('S_scaled', 'W_Q', None)
     """
@@ -106,8 +104,6 @@ Parts = tuple[str, int, int, int, int, bool]
 def indexed(text: str) -> Parts | None:
     """Return what a symbol names: matrix, head, row, column, bare number, and whether transposed.
 
-    Examples
-    --------
     >>> indexed("Q[1,2]"), indexed("k_3")
     (('Q', 0, 1, 2, 0, False), ('K', 0, 3, 0, 0, False))
     >>> indexed("Q_2"), indexed("K^T")

@@ -130,8 +130,6 @@ _STEMS = (
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case, without accents.
 
-    Examples
-    --------
     >>> words_of("Schlüssel-Matrix: clés")
     ['schlussel', 'matrix', 'cles']
     """
@@ -152,8 +150,6 @@ _BESIDE = {"matrix", "matrices", "vector", "vectors", "the", "of", "each", "s", 
 def says_only_a_step(text: str) -> bool:
     """Return whether every word of a text belongs to the name of a step.
 
-    Examples
-    --------
     >>> says_only_a_step("each head's outputs"), says_only_a_step("scores of Anna")
     (True, False)
     """
@@ -171,8 +167,6 @@ def concept_of(word: str) -> str:
 def step_of_words(text: str) -> tuple[str, bool] | None:
     """Return the matrix that words name, and whether the name is weak.
 
-    Examples
-    --------
     >>> step_of_words("Skalierte Scores"), step_of_words("attention weights"), step_of_words("hi")
     (('S_scaled', False), ('A', False), None)
     """

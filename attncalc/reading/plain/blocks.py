@@ -77,30 +77,16 @@ MOST_REFUSED = 10_000
 class Block:
     """A part of a text with numbers, or words that may name the next part.
 
-    Parameters
-    ----------
-    line, last
-        Its first and last line in the file.
-    text
-        Its text, as typed.
-    names
-        Its names in its own lines: the sides of an equation without numbers.
-    grid
-        Its matrix or row; None for words, and for work without a result.
-    factors
-        Matrices before it in its equation.
-    work
-        The calculation before its result.
-    row_names
-        The names of its rows.
-    turned
-        Whether it is marked as transposed.
-    goes_on
-        Whether it continues the equation of the previous block.
-    is_new
-        Whether a blank line or a heading precedes it.
-    is_single
-        Whether it is one number, and not a matrix with one entry.
+    line, last: its first and last line in the file.
+    text: its text, as typed.
+    names: its names in its own lines: the sides of an equation without numbers.
+    grid: its matrix or row; None for words, and for work without a result.
+    factors: matrices before it in its equation.
+    work: the calculation before its result.
+    turned: whether it is marked as transposed.
+    goes_on: whether it continues the equation of the previous block.
+    is_new: whether a blank line or a heading precedes it.
+    is_single: whether it is one number, and not a matrix with one entry.
     """
 
     line: int
@@ -131,16 +117,11 @@ def blocks_of(
 ) -> tuple[list[Block], Document]:
     """Return the blocks of a text in order, and the document with its other findings.
 
-    Parameters
-    ----------
-    text
-        The whole text.
-    names_a_row
-        Returns whether the text before a row names it, like q1, and does not only count it.
-    is_other
-        Returns whether a line is about something else, and not a block.
-    labels
-        The tokens, which may precede rows.
+    text: the whole text.
+    names_a_row: returns whether the text before a row names it, like q1, and does not only count
+        it.
+    is_other: returns whether a line is about something else, and not a block.
+    labels: the tokens, which may precede rows.
     """
     document = document_of(text)
     document.lines = [

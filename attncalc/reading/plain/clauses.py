@@ -83,8 +83,6 @@ class Clause:
 def clauses_of(text: str) -> list[Clause]:
     """Return the equations of a line.
 
-    Examples
-    --------
     >>> [(c.names, c.value) for c in clauses_of("Q11 = 1·0 + 2·1 = 2, Q12 = 3")]
     [(['Q11'], '2'), (['Q12'], '3')]
     """

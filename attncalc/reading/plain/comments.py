@@ -52,8 +52,6 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
 
     A line of a program that is entirely a comment is kept, since it may contain a result.
 
-    Examples
-    --------
     >>> without_comments("Q = [1 3]; % row 1 of 3")
     ('Q = [1 3]; ', [Comment(line=1, text='row 1 of 3', is_out=False)])
     """

@@ -93,8 +93,6 @@ _SPEAKS_OF_ERROR = re.compile(
 def speaks_of_error(text: str) -> bool:
     """Return whether a sentence with a number is about an error elsewhere, in any words.
 
-    Examples
-    --------
     >>> speaks_of_error("oops: the first entry of row 2 should be -0.28")
     True
     """
@@ -105,8 +103,6 @@ def speaks_of_error(text: str) -> bool:
 def is_correction(text: str) -> bool:
     """Return whether a sentence states the correct value of an entry or a row.
 
-    Examples
-    --------
     >>> is_correction("so Q[1,2] should be 3"), is_correction("the sum of row 1 should be 1")
     (True, False)
     """
@@ -117,8 +113,6 @@ def is_correction(text: str) -> bool:
 def with_corrections(text: str) -> str:
     """Return a text with the corrections of its sentences as equations; lines stay lines.
 
-    Examples
-    --------
     >>> with_corrections("oh no, Q[2,1] should be -1, not 1!")
     'correction: Q[2,1] = -1'
     >>> with_corrections("k2 = 2, 2 -> no, 2, 1")

@@ -176,8 +176,6 @@ def _numbers_below(lines: Sequence[Line]) -> list[float]:
 def only_grid(text: str) -> Grid | None:
     """Return the matrix of a text with no other content: `1 3; -1 1`, `[[1, 3]]`; or None.
 
-    Examples
-    --------
     >>> only_grid("1 3; -1 1/2").rows
     [['1', '3'], ['-1', '1/2']]
     """

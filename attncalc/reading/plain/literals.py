@@ -39,13 +39,7 @@ class Tree(list["Tree | str"]):
 
 
 def parse(text: str, start: int) -> tuple[Tree | None, int]:
-    """Return the lists that begin with a bracket, and their end; None if there are none.
-
-    Raises
-    ------
-    TooDeep
-        If brackets are nested more than eight deep.
-    """
+    """Return the lists that begin with a bracket, and their end; None if there are none."""
     stack: list[Tree] = []
     position = start
     while position < len(text):
@@ -131,8 +125,6 @@ def heads_of(tree: Tree, *, is_round: bool = False) -> list[Rows] | None:
 def is_shortened(tree: Tree) -> bool:
     """Return whether a program abbreviated the rows, like numpy: … in each of them.
 
-    Examples
-    --------
     >>> is_shortened(parse("[[1 2 ... 9], [3 4 ... 7]]", 0)[0])
     True
     >>> is_shortened(parse("[[1 2 ...], [3 4 9]]", 0)[0])

@@ -66,8 +66,6 @@ _HAS_SIGNS = re.compile(r"[行词单标ト头頭ヘ]")
 def in_english(text: str) -> str:
     """Return a text with rows, tokens and heads counted in English; lines stay lines.
 
-    Examples
-    --------
     >>> in_english("Rij 2: 1, 3"), in_english("la clé du deuxième mot"), in_english("第二行：1")
     ('row 2: 1, 3', 'la clé du token 2', 'row 2: 1')
     """

@@ -109,8 +109,6 @@ _PRINTED = tuple(
 def without_session(text: str) -> str:
     """Return a text without the prompts of a session and R's counts of rows and columns.
 
-    Examples
-    --------
     >>> without_session("In [3]: Q = matrix(c(1, 2, 3, 4), nrow=2, byrow=TRUE)")
     'Q = [1 2; 3 4]'
     """

@@ -13,8 +13,6 @@ def with_short_references(text: str) -> str:
 
     Python refuses to read a number of more than 4,300 digits.
 
-    Examples
-    --------
     >>> with_short_references("&#00000000000960; &#" + "1" * 5000 + ";")
     '&#960; &#11111111;'
     """

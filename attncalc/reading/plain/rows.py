@@ -67,8 +67,6 @@ class Spaced(list[str]):
 def split_row(text: str) -> list[str] | None:
     """Return the cells of a line that contains only numbers; None for any other line.
 
-    Examples
-    --------
     >>> split_row("1, 3"), split_row(" 0.5  -1/2 "), split_row("1 - 2"), split_row("a 1")
     (['1', '3'], ['0.5', '-1/2'], None, None)
     """
@@ -90,8 +88,6 @@ _cells_of_short = lru_cache(1000)(_cells)
 def listed_row(text: str) -> list[str] | None:
     """Return the cells of a row with an optional word before the last: 1, 2 and 3.
 
-    Examples
-    --------
     >>> listed_row("1 e 3"), listed_row("0.5, 2 and -1/2"), listed_row("1 2")
     (['1', '3'], ['0.5', '2', '-1/2'], ['1', '2'])
     """
@@ -148,8 +144,6 @@ def _words(text: str) -> list[str]:
 def row_of_equations(text: str) -> list[str] | None:
     """Return the results of calculations side by side; None for any other line.
 
-    Examples
-    --------
     >>> row_of_equations("2/√3 = 1.155   -3/√3 = -1.732")
     ['1.155', '-1.732']
     >>> row_of_equations("e^2 = 7.39  e^1 = 2.72")
@@ -170,8 +164,6 @@ def _result(piece: str) -> str:
 def labelled_row(text: str, labels: Container[str] = ()) -> tuple[str, list[str]] | None:
     """Return the name before a row, and its cells; None without a name.
 
-    Examples
-    --------
     >>> labelled_row("x1: 1 3"), labelled_row("row 2 | 1/2, -1"), labelled_row("cat 1 3", ["cat"])
     (('x1', ['1', '3']), ('row 2', ['1/2', '-1']), ('cat', ['1', '3']))
     """
@@ -214,8 +206,6 @@ def broken_row(text: str, width: int) -> list[str] | None:
 def scanned_row(text: str) -> list[str] | None:
     """Return the cells of a row with letters in decimals: each is refused as a number.
 
-    Examples
-    --------
     >>> scanned_row("O.00 O.00 1.00"), scanned_row("0.5 of 1.0")
     (['O.00', 'O.00', '1.00'], None)
     """
@@ -231,8 +221,6 @@ def fitted(rows: Rows, width: int = 0) -> Rows:
 
     `2 1/2` beside other numbers is one number or two: the width of the other rows decides.
 
-    Examples
-    --------
     >>> fitted([Spaced(["1", "3"]), Spaced(["2", "1/2", "-2"])])
     [['1', '3'], ['2 1/2', '-2']]
     """
@@ -288,8 +276,6 @@ def without_names(rows: Rows) -> Rows:
     A line of words contains names; so do consecutive whole numbers above and before the entries,
     as in attncalc's own tables.
 
-    Examples
-    --------
     >>> without_names([["", "1", "2"], ["1", "0.3", "0.7"]])
     [['0.3', '0.7']]
     >>> without_names([["1", "3"], ["-1", "1"]])
@@ -314,8 +300,6 @@ def without_counts_from_0(rows: Rows) -> Rows | None:
 
     It can also be a matrix whose first entry is blank: the shape decides.
 
-    Examples
-    --------
     >>> without_counts_from_0([["", "0", "1"], ["0", "3", "7"]])
     [['3', '7']]
     """
@@ -342,8 +326,6 @@ def without_counted_rows(rows: Rows) -> Rows | None:
 def without_uneven_counts(rows: Rows) -> Rows:
     """Return rows without counts of columns above them and of rows before them, as pandas prints.
 
-    Examples
-    --------
     >>> without_uneven_counts([["0", "1"], ["0", "3.0", "7.0"], ["1", "2.0", "1.0"]])
     [['3.0', '7.0'], ['2.0', '1.0']]
     """

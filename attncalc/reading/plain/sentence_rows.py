@@ -69,15 +69,9 @@ Named = Callable[[str], tuple[str, tuple[int, ...]]]
 def with_rows(text: str, named: Named) -> str:
     """Return a text in which the rows of a step in sentences are rows of a matrix.
 
-    Parameters
-    ----------
-    text
-        The text.
-    named
-        Returns the step that a text names, and its size: other numbers of a sentence are not rows.
+    named: returns the step that a text names, and its size: other numbers of a sentence are not
+        rows.
 
-    Examples
-    --------
     >>> with_rows("The first row of S is 1, 2 and the second 3, 4.", lambda name: (name, (2, 2)))
     'S = [1 2; 3 4] '
     """
@@ -162,8 +156,6 @@ def _with_counts_inside(line: str, names_a_row: Callable[[str], bool]) -> str:
 def without_senders(text: str) -> str:
     """Return a text without the time and the name before each message of a chat.
 
-    Examples
-    --------
     >>> without_senders("[10:02] ana: Q = [1 2]")
     'Q = [1 2]'
     """

@@ -17,7 +17,7 @@ _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
 _NAMED = re.compile(
     r"\s*([^=:→]{1,60}?(?:[=:→]|->|\b(?:are|is|sind|ist|sont|est|son|es)\b:?))\s*([^=:→]{3,2000})"
 )
-_GAP = re.compile(r"(?P<before>[^()\[\]|]{0,80})(?:\(\s{2,60}\)|\[\s{2,60}\]|\|\s{2,60}\|)\s{0,9}")
+_GAP = re.compile(r"(?P<before>[^\[\]|]{0,80}?)(?:\(\s{2,60}\)|\[\s{2,60}\]|\|\s{2,60}\|)\s{0,9}")
 """A line between two rows of a matrix with separate brackets in each line."""
 _ROW_ALONE = re.compile(rf"\s{{0,80}}(?:T\s{{1,80}})?({GRID.pattern})\s{{0,9}}")
 """A row in brackets without other text, except the raised T of a transpose."""

@@ -104,8 +104,6 @@ def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> di
 def _without_numbers(head: list[str]) -> list[str]:
     """Return the names of columns without their numbers, if each matrix has as many: q1 q2 k1 k2.
 
-    Examples
-    --------
     >>> _without_numbers(["token", "q1", "q2", "v"]), _without_numbers(["q1", "k1"])
     (['token', 'q', 'q', 'v'], ['q1', 'k1'])
     """
@@ -272,8 +270,6 @@ def _framed(rows: Rows) -> Rows:
 def _entries(line: str) -> list[str]:
     """Split a line of a worksheet into entries: at two blanks, or at one if necessary.
 
-    Examples
-    --------
     >>> _entries("1.00  2 1/2 ●"), _entries("1 -2.5")
     (['1.00', '2 1/2'], ['1', '-2.5'])
     """

@@ -104,6 +104,17 @@ _BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[\d{1,3}\][ \t]{1,9}(?=\(?[^\
 """The number of a list or of a notebook's cell: [1] Q, [8] (A @ V)."""
 _ROOT = re.compile(r"\b(?:\w{1,9}\.)?[Ss]qrt ?(?:\( ?(\d{1,9}) ?\)|\[ ?(\d{1,9}) ?\])")
 """The root of a whole number, as programs write it: sqrt(2), np.sqrt(2), Sqrt[2]."""
+_NUMBER = rf"-?\d{{1,12}}(?:[.,{COMMA}]\d{{1,12}})?"
+_TIMES = re.compile(rf"(?<=[\d)]) [xX] (?=(?:{_NUMBER}|\( ?{_NUMBER} ?\)) ?(?:\+|- |= ?[-\d(]))")
+"""The letter x as the sign of a product in a sum: 0.3 x 2 + 0.7 x (-1) = -0.1."""
+_RANGE = re.compile(r"(?<=[A-Za-z])\[[\d:, ]{0,20}(?:\d:|:\d)[\d:, ]{0,20}\]")
+"""Rows or columns that a program takes: Q[:, 1:2]."""
+_SLASHED = re.compile(rf"\b([qkvoz]_?\d{{1,2}} ?= ?)\(({_NUMBER}(?: / {_NUMBER}){{1,9}})\)")
+"""A vector with slashes between its entries: q1 = (1 / -2)."""
+_TYPST_ROW = re.compile(
+    r"[ \t]*(?:table\.header\()?((?:\[[^\[\]\n]{0,80}\],?[ \t]*){2,40})\)?,?[ \t]*"
+)
+_TYPST_CELL = re.compile(r"\[([^\[\]]{0,80})\]")
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
 
 
@@ -117,8 +128,6 @@ class Struck(NamedTuple):
 def tidied(text: str) -> tuple[str, list[Struck]]:
     """Return a text in one alphabet, and the text struck out of it.
 
-    Examples
-    --------
     >>> tidied("Q₁ = ~~(1, 3)~~ **(1, −3)**")
     ('Q_1 =  (1, -3)', [Struck(line=1, text='(1, 3)')])
     """
@@ -134,6 +143,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = _NAMED_TAG.sub(r"\1:", text) if 'name="' in text else text
     text = _ROW_TAG.sub(r"\1\3", text) if "</" in text else text
     text = with_printed(without_session(_FENCES.sub("", text)))
+    text = _with_typst_tables(_RANGE.sub("", text))
     text = _WIKI_HEADING.sub(r"# \1", text)
     text, struck = _without_struck(text)
     text = _letters(text)
@@ -147,9 +157,25 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     if "<" in text or "&" in text:
         text = _without_tags(text)
     text = _STRONG.sub(lambda m: m[1] or m[2], text)
-    text = _together(text)
+    text = _SLASHED.sub(lambda m: f"{m[1]}({m[2].replace(' / ', '; ')})", text)
+    text = _TIMES.sub(" · ", _together(text))
     text = _SLANTED.sub(r"\1", text)
     return text.replace("`", ""), struck
+
+
+def _with_typst_tables(text: str) -> str:
+    """Return a text with the rows of Typst's tables between bars: [1], [2], -> | 1 | 2 |."""
+    if "table(" not in text or "columns:" not in text:
+        return text
+    lines, is_table = text.split("\n"), False
+    for i, line in enumerate(lines):
+        if "table(" in line or is_table:
+            is_table = line.strip() != ")"
+            if row := _TYPST_ROW.fullmatch(line):
+                lines[i] = f"| {' | '.join(_TYPST_CELL.findall(row[1]))} |"
+            elif not line.strip("() ,#").startswith(("[", "$")):
+                lines[i] = ""
+    return "\n".join(lines)
 
 
 def _without_empty_columns(text: str) -> str:
@@ -234,7 +260,7 @@ _MISREAD = re.compile(
 _TWO_COMMAS = re.compile(r"\d,-?\d+,-?\d")
 _AFTER_COMMA = re.compile(r"\d, +[-+]?[.\d]|\d,-\d")
 _POINT = re.compile(r"(?<![\d.])-?\d+\.\d+(?![\d.])")
-_DECIMAL = re.compile(r"(?<![\d.])(?<!(?<!\\),)-?\d+,\d+(?![\d,.])")
+_DECIMAL = re.compile(r"(?<![\d.])(?<!(?<!\\),)-?\d+,\d+(?!\d|[,.]\d)")
 _BESIDE = re.compile(r"\d,\d++(?:[ \t]*+[|&;][ \t]*+|[ \t]++)[-+]?\d+(?:,\d+)?(?![\d.])")
 _AMONG_WHOLES = re.compile(
     r"(?<![\d,.])\d+,\d+ (?:/|e|y|et|und|and|en) [-+]?\d+(?![\d,.])"
@@ -242,7 +268,7 @@ _AMONG_WHOLES = re.compile(
 )
 """Rows that would have several widths if commas separated numbers: 8,5 / 8, and 2,5 e -2."""
 _ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
-_BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d\d(?![\d.,])")
+_BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d\d(?!\d|[,.]\d)")
 SEVERAL = 2
 """The smallest number of decimals such as 0,05 for a text without decimal points to use commas."""
 _TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
@@ -251,8 +277,6 @@ _TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
 def within_bounds(text: str) -> tuple[str, list[str]]:
     """Return the part of a text that is read, and messages about the rest.
 
-    Examples
-    --------
     >>> within_bounds("Q = [1 2]"), within_bounds("1 " * LONGEST_TEXT)[1]
     (('Q = [1 2]', []), ['only the first 2,000,000 characters are read'])
     """

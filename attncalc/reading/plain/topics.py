@@ -32,8 +32,6 @@ def with_topics(text: str, named: Named) -> str:
 
     A line changes only where every number of it belongs to a row of a known step.
 
-    Examples
-    --------
     >>> with_topics("Token 2 has q (1, 2).", lambda words: ("Q", (3, 2)))
     'Q[2,:] = [1 2]'
     """
@@ -62,6 +60,8 @@ def _line(line: str, topic: int, named: Named) -> tuple[str, int]:
     rows: dict[str, str] = {}
     end = 0
     for match in _LIST.finditer(plain):
+        if topics and topics[0][0] > match.start():  # 0.9, 0.7 and 0.8 for token 1
+            return line, topics[-1][1]
         topic = next((n for start, n in reversed(topics) if start < match.start()), topic)
         words = _SENTENCE.split(plain[end : match.start()])[-1]
         name, shape = named(words)

@@ -26,8 +26,6 @@ class NoValue(ValueError):  # noqa: N818 - it is what happened
 def value_of(text: str) -> Fraction | Decimal | None:
     """Return the value of an expression: a Fraction if it is rational; None if it has none.
 
-    Examples
-    --------
     >>> value_of("1·0 + 3·1/2"), value_of("1/√4"), value_of("1 x")
     (Fraction(3, 2), Fraction(1, 2), None)
     """

@@ -115,7 +115,7 @@ def _check_setting(name: str, problem: Problem) -> None:
     if problem.is_alone and SETTINGS[own].kind == LAYERS:
         raise InputError(f"{own} is of an encoder or a decoder, and this is an attention alone")
     if name != own and own in WHOLE:
-        raise InputError(f"{own} belongs to the whole, and not to a part of it: write {own}=…")
+        raise InputError(f"{own} applies to the whole problem, not to a part: write {own}=…")
     if own in ("block", "asked"):
         raise InputError(f"{own} is not a setting that changes the calculation")
 
@@ -204,7 +204,7 @@ def read_values(text: str, name: str) -> Values:
     is_log = "log" in rest
     rest = [part for part in rest if part != "log"]
     if not first or not 1 <= len(rest) <= 2 or not rest[0] or "," in text:
-        raise InputError(f"{quoted(text)} is no range: write {HOW_TO_RANGE}")
+        raise InputError(f"{quoted(text)} is not a range: write {HOW_TO_RANGE}")
     low, high = _bound(first), _bound(rest[0])
     count = _count(rest[1]) if len(rest) == 2 else 0
     if isinstance(low, Infinity):
@@ -225,9 +225,7 @@ def _span(low: Fraction, high: Fraction | Infinity, count: int, is_log: bool, te
         turned = ":".join([*reversed(text.split(":")[:2]), *text.split(":")[2:]])
         raise InputError(f"{quoted(text)} goes backward: write {turned}")
     if is_log and low <= 0:
-        raise InputError(
-            f"{quoted(text)}: a log has no 0, and nothing below it: begin above 0, as 0.01"
-        )
+        raise InputError(f"{quoted(text)}: a logarithmic range starts above 0, e.g. at 0.01")
     return Span(low, high, count, is_log)
 
 
@@ -247,7 +245,7 @@ def _count(text: str) -> int:
         number = Fraction(0)
     if number.denominator != 1 or number < 2:
         raise InputError(
-            f"{quoted(text)} is no number of steps: give a whole number from 2, or log"
+            f"{quoted(text)} is not a number of steps: give a whole number from 2, or log"
         )
     return int(number)
 

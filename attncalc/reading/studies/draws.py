@@ -73,7 +73,7 @@ def _read_draw(text: str, problem: Problem) -> Draw:
     rows = part.swapaxes(-1, -2) if is_turned and part.ndim > 1 else part
     rows = rows.reshape(-1, rows.shape[-1] if rows.ndim else 1)
     if not np.isfinite(rows).all():
-        raise InputError(f"{name} holds -inf there: name entries that are numbers")
+        raise InputError(f"{name} has -inf there: name entries that are numbers")
     parts = split_outside(found["inner"])
     made = _uniform(parts, rows) if law.startswith("u") else _normal(parts, rows, problem)
     return Draw(text.strip(), name, place, made, is_turned)
@@ -98,7 +98,7 @@ def _normal(parts: list[str], rows: Matrix, problem: Problem) -> Normal:
         spreads = [_covariance(covariance, row, problem) for row in rows]
     if not all(np.isfinite(each).all() for each in (means, *spreads)):
         raise InputError(
-            f"N({', '.join(parts)}) grows beyond the largest float64 (about 1.8e+308): "
+            f"N({', '.join(parts)}) exceeds the largest float64 (about 1.8e+308): "
             "give smaller numbers"
         )
     for each in spreads:
@@ -142,7 +142,7 @@ def _summand(what: str, given: Matrix, problem: Problem, term: str) -> Matrix:
     if found := _OUTER.fullmatch(what):
         left, right = (_row(found[side], given, problem, term) for side in ("left", "right"))
         return np.outer(left, right)
-    raise InputError(f"{quoted(term)} is no covariance of {size} numbers: {HOW_TO_SPREAD}")
+    raise InputError(f"{quoted(term)} is not a covariance of {size} numbers: {HOW_TO_SPREAD}")
 
 
 def _matrix(text: str, size: int) -> Matrix:

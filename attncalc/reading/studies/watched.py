@@ -83,7 +83,7 @@ def _condition(text: str, solution: Solution) -> Condition:
     found = _COMPARED.fullmatch(text)
     sides = [_side(found[side].strip(), text, solution) for side in (1, 3)] if found else []
     if found is None or not any(each.name for each in sides):
-        raise InputError(f"{quoted(text)} is no comparison: {HOW_TO_COMPARE}")
+        raise InputError(f"{quoted(text)} is not a comparison: {HOW_TO_COMPARE}")
     return Condition(text, found[2], (sides[0], sides[1]))
 
 
@@ -137,7 +137,7 @@ def _watched(text: str, solution: Solution) -> Iterator[Watched]:
     elif measure[1].lower() in ("distance", "error"):
         yield from _distances(measure[1].lower(), measure[2], text, solution)
     else:
-        raise InputError(f"{quoted(text)} is no measure: {HOW_TO_WATCH}")
+        raise InputError(f"{quoted(text)} is not a measure: {HOW_TO_WATCH}")
 
 
 def _dot(texts: list[str], text: str, solution: Solution) -> Watched:

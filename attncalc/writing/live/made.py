@@ -94,5 +94,5 @@ def _why_not(page: Page, what: str) -> str | None:
     if what == PAGE and not solution.is_proven:
         return "its digits come from floats, and the page could show other digits"
     if sum(map(prod, sizes)) > MOST_ENTRIES:
-        return f"it holds more than {MOST_ENTRIES:,} numbers"
+        return f"it has more than {MOST_ENTRIES:,} numbers"
     return None

@@ -63,7 +63,7 @@ def _why_not(marking: Marking) -> str | None:
     entries = sum(marks.statuses.size for marks in marking.steps)
     longest = max(max(matrix.shape) for matrix in key.problem.given.values())
     if entries * longest > MOST_NUMBERS:
-        return f"its work would hold more than {MOST_NUMBERS:,} numbers (--work writes the key's)"
+        return f"its work has more than {MOST_NUMBERS:,} numbers (--work writes the key's)"
     return None
 
 

@@ -14,7 +14,7 @@ from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, Tab
 from attncalc.writing.studies.common import in_json, in_rows, sheet, shown
 
 OF_TREE = "Each branch of the tree ends with the sum of ln p up to there."
-NOT_READ = "the cache holds no row of the last new token: no layer has read it"
+NOT_READ = "the cache has no row of the last new token: no layer has read it"
 
 
 def generation_document(made: Generation, *, full: bool = False, cache: bool = False) -> Document:

@@ -109,12 +109,12 @@ function shapeOf(step, shapes) {
 /** The step of an equation, with every index and size written out. */
 function stepOf(line, replaces, shapes, sizes) {
   const { equation } = line, reads = readsOf(equation);
-  for (const name of reads) if (!shapes[name] && name !== line.name) throw new Refusal(`${line.name}: ${name} is no index, size or matrix here (${Object.keys(shapes).join(", ")})`);
+  for (const name of reads) if (!shapes[name] && name !== line.name) throw new Refusal(`${line.name}: ${name} is not an index, size or matrix here (${Object.keys(shapes).join(", ")})`);
   let own = explicit(line, shapes);
   const seen = [...walk(own.right)], shape = replaces && Object.values(replaces.inputs).every((name) => shapes[name]) ? shapeOf(replaces, shapes) : null;
   own = { ...own, over: own.over.map((size, k) => size ?? sizeOf(own, k, seen, shapes, shape, sizes)) };
   const settings = Object.fromEntries(Object.entries(sizes).filter(([name]) => seen.concat(own.over.filter(Boolean).flatMap((each) => [...walk(each)])).some((x) => x.is === "name" && x.name === name)).map(([name, size]) => [name, String(size)]));
-  for (const x of seen) if (x.is === "name" && SIZES.includes(x.name) && !(x.name in settings)) throw new Refusal(`${line.name}: nothing here says how large ${x.name} is`);
+  for (const x of seen) if (x.is === "name" && SIZES.includes(x.name) && !(x.name in settings)) throw new Refusal(`${line.name}: the size ${x.name} is unknown here`);
   const inputs = Object.fromEntries(reads.filter((name) => name !== line.name).map((name) => [name, name]));
   const step = { name: line.name, title: line.title || replaces?.title || "stated by an equation", role: roleOf(line, own, replaces), equation: written(own), inputs, settings, formula: line.text };
   try {
