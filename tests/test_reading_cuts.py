@@ -10,6 +10,7 @@ from attncalc.base.errors import AttncalcError
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.cuts import numbers_of
+from attncalc.reading.answers.expected import near
 
 pytestmark = pytest.mark.campaign(4)
 
@@ -464,3 +465,9 @@ def test_no_number_of_the_corpus_is_lost(part: int) -> None:
     # rows under spans, numbers around an ellipsis, and a printed factor: not listed yet
     assert {*lost} <= {"stranger-b24.md", "tool-numpy-left-out.txt", "unseen-matlab-factor.txt"}
     assert len(lost) < 30
+
+
+def test_only_numbers_of_a_mask_agree_with_an_excluded_score() -> None:
+    key = np.array([-np.inf, -np.inf, -np.inf, 2.0])
+    written = np.array([1.5, -1e9, -np.inf, 2.01])
+    assert near(written, key).tolist() == [False, True, True, True]

@@ -11,6 +11,8 @@ from attncalc.reading.naming.name import NO_TOKENS, Tokens
 
 NEAR = 0.0151
 """The largest difference of numbers that may be equal, with different rounding of steps."""
+MASKS = -1000
+"""The largest value that a mask adds to excluded scores."""
 MINUS_INFINITY_WRITTEN = -1e4
 """The largest number that people and programs write for -∞."""
 
@@ -79,6 +81,7 @@ def near(values: Matrix, other: Matrix) -> Matrix:
     """Return where numbers agree within rounding."""
     with np.errstate(invalid="ignore"):
         alike = np.abs(values - other) <= NEAR * np.maximum(1, np.abs(other) / 10)
+        alike = np.where(np.isfinite(other), alike, np.isneginf(other) & (values <= MASKS))
     return np.asarray(alike | (values == other))
 
 

@@ -9,7 +9,7 @@ from attncalc.problem.fields import MATRICES, own_name
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.reading.answers.answer import Taken, Unread, WrittenConnection
 from attncalc.reading.answers.copying import LIKE, Copies, values_of
-from attncalc.reading.answers.expected import Expected, share_alike
+from attncalc.reading.answers.expected import MASKS, Expected, share_alike
 from attncalc.reading.answers.labels import Labels
 from attncalc.reading.answers.parts import Part
 from attncalc.reading.answers.prose import is_constant, is_worked
@@ -22,8 +22,6 @@ from attncalc.reading.plain.grids import Grid
 from attncalc.reading.plain.rows import without_counted_rows, without_counts_from_0
 
 MOST_HEADS = 1000
-MASKS = -1000
-"""The largest value that a mask adds to excluded scores."""
 SURELY = 0.8
 """The share of numbers that must be right for numbers named as work to be a step."""
 

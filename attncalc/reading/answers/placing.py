@@ -8,8 +8,8 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Taken, Unread, matrix_of_entries
 from attncalc.reading.answers.copying import Copies, values_of
-from attncalc.reading.answers.expected import Expected, share_alike
-from attncalc.reading.answers.keeping import MASKS, Collected, Loose
+from attncalc.reading.answers.expected import MASKS, Expected, share_alike
+from attncalc.reading.answers.keeping import Collected, Loose
 from attncalc.reading.answers.parts import Part, entries_of
 from attncalc.reading.naming.layer_words import kind_of
 
