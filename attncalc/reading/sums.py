@@ -61,14 +61,14 @@ _SUM = r"(?:row |line )?(?:sums?|totals?|summen?|sommes?|sumas?|somas?|somm[ae]|
 _SUMMED = re.compile(
     r"[(\[]([-+\d.,; ]{3,200})[)\]][ ,;:$]{0,4}(?:(?:with|and|their|mit|et|con|com) )?"
     rf"{_SUM}\b(?: (?:is|are|to|of|ist|est|es|è|é))?[ $=:]{{1,4}}"
-    r"(\d{1,9}(?:\.\d{1,9})?)(?![.\d]*\w)",
+    r"(\d{1,9}(?:\.\d{1,9})?)(?!\.?\w)",
     re.IGNORECASE,
 )
 """Numbers in brackets, and their sum: (0.70, 8.34, 4.11), sum 13.15."""
 _OF_SUMS = re.compile(rf"[\W_]*{_SUM}(?: of (?:the )?rows?)?[\W_]*", re.IGNORECASE)
 _BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
 _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
-_ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?![\w.]*\w)")
+_ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?!\.?\w)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CALLED = "sin cos tan tanh log ln max min sum mean avg norm relu sigmoid concat det rank sqrt exp"
 _SPOKEN = "softmax frac minus plus times over by half twice of mod"

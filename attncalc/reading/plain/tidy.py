@@ -112,7 +112,7 @@ _RANGE = re.compile(r"(?<=[A-Za-z])\[[\d:, ]{0,20}(?:\d:|:\d)[\d:, ]{0,20}\]")
 _SLASHED = re.compile(rf"\b([qkvoz]_?\d{{1,2}} ?= ?)\(({_NUMBER}(?: / {_NUMBER}){{1,9}})\)")
 """A vector with slashes between its entries: q1 = (1 / -2)."""
 _TYPST_ROW = re.compile(
-    r"[ \t]*(?:table\.header\()?((?:\[[^\[\]\n]{0,80}\],?[ \t]*){2,40})\)?,?[ \t]*"
+    r"[ \t]*+(?:table\.header\()?((?:\[[^\[\]\n]{0,80}\],?[ \t]*+){2,40}+)\)?,?[ \t]*+"
 )
 _TYPST_CELL = re.compile(r"\[([^\[\]]{0,80})\]")
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
