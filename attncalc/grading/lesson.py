@@ -416,16 +416,8 @@ def _checked(
 def _with_all_heads(written: WrittenMatrix, key: Key, name: str) -> WrittenMatrix:
     """Return a matrix of the first head with the others left blank."""
     shape = key.shown[name].shape if name in key.shown else ()
-    if len(shape) != 3 or written.shape != (1, *shape[1:]) or shape[0] == 1:
-        return written
-    others = ((0, shape[0] - 1), (0, 0), (0, 0))
-    texts = written.texts
-    return replace(
-        written,
-        values=np.pad(written.values, others, constant_values=np.nan),
-        decimals=np.pad(written.decimals, others),
-        texts=None if texts is None else np.pad(texts, others, constant_values=""),
-    )
+    is_first = len(shape) == 3 and written.shape == (1, *shape[1:])
+    return written.with_heads(shape[0]) if is_first else written
 
 
 def _with_rows(answer: Answer, own: Mapping[str, WrittenMatrix], key: Key) -> Answer:
@@ -446,14 +438,7 @@ def _with_rows(answer: Answer, own: Mapping[str, WrittenMatrix], key: Key) -> An
             row = int(alike.argmax()) if row is None and alike.max() >= MOST_ALIKE else row
             if row is None or row >= len(shown):
                 continue
-            around = ((row, len(shown) - row - 1), (0, 0))
-            texts = written.texts
-            made = replace(
-                written,
-                values=np.pad(written.values, around, constant_values=np.nan),
-                decimals=np.pad(written.decimals, around),
-                texts=None if texts is None else np.pad(texts, around, constant_values=""),
-            )
+            made = written.padded((row, len(shown) - row - 1), (0, 0))
             unread = tuple(each for each in answer.unread if f"where {name} has" not in each.why)
             answer = replace(answer, matrices={**answer.matrices, name: made}, unread=unread)
     return answer

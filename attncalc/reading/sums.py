@@ -294,7 +294,7 @@ def _sum_of_row(cells: list[list[str]]) -> tuple[str, bool] | None:
     single = [cell[0] for cell in before if len(cell) == 1]
     ways = [way for way in (before[-1], single, single[1:]) if len(way) > 1]
     total = float(last[0])
-    off = [abs(sum(map(float, way)) - total) - (len(way) + 1) * _half(last[0]) for way in ways]
+    off = [abs(sum(map(float, way)) - total) - (len(way) + 1) * half_unit(last[0]) for way in ways]
     if not ways:
         return None
     best = min(range(len(ways)), key=off.__getitem__)
@@ -515,7 +515,7 @@ def _slack(side: _Side, exact: int, *, whole: bool = False) -> Matrix:
         is_whole = "." not in each and "e" not in each.lower()
         if (is_whole and not whole) or (not whole and _decimals(each) < exact):
             continue
-        half, ends = _half(each), [0 * value]
+        half, ends = half_unit(each), [0 * value]
         for moved in (half, -half):
             number = repr(float(each.rstrip(".…")) + moved)
             end = _value([number if text == each else text for text in texts])
@@ -528,7 +528,7 @@ def _decimals(number: str) -> int:
     return len(number.rstrip(".…").lower().partition("e")[0].partition(".")[2])
 
 
-def _half(number: str) -> float:
+def half_unit(number: str) -> float:
     """Return half a unit of the last place of a number as typed; a whole one if it goes on."""
     plain = number.rstrip(".…")
     mantissa, _, power = plain.lower().partition("e")

@@ -29,7 +29,7 @@ from attncalc.reading.lesson import (
     numbers_of,
     read_lesson,
 )
-from attncalc.reading.sums import Sum, sums_in
+from attncalc.reading.sums import Sum, half_unit, sums_in
 from attncalc.writing.forms import form_of
 from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
@@ -194,7 +194,7 @@ def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Plac
             found, right = numbers_of(one.found)[:1], numbers_of(one.right)[:1]
             own = [n for start, stop, n in results if first <= stop and start <= last]
             made.setdefault(one.name, []).append(any({*found} <= n for n in own))
-            unit = _unit(one.found)
+            unit = 2 * half_unit(one.found.replace(",", "."))
             is_near = found and right and abs(found[0] - right[0]) < LATEST * unit < LATEST
             if is_near and any({*found} <= numbers for _, _, numbers in results):
                 rounded.add(place)
@@ -209,11 +209,6 @@ def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Plac
             yield from left
         else:
             yield Finding(RIGHT, name), run[0][1][1], run[-1][1][2]
-
-
-def _unit(number: str) -> float:
-    """Return the unit of the last place of a number as printed."""
-    return float(10.0 ** -len(number.replace(",", ".").partition(".")[2]))
 
 
 def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:

@@ -82,12 +82,15 @@ class WrittenMatrix:
 
     def with_heads(self, heads: int) -> "WrittenMatrix":
         """Return the matrix with blank heads added, up to this number."""
-        more = [(0, heads - len(self.values)), (0, 0), (0, 0)]
+        return self.padded((0, heads - len(self.values)), (0, 0), (0, 0))
+
+    def padded(self, *around: tuple[int, int]) -> "WrittenMatrix":
+        """Return the matrix with so many blanks before and behind it, by axis."""
         return replace(
             self,
-            values=np.pad(self.values, more, constant_values=np.nan),
-            decimals=np.pad(self.decimals, more),
-            texts=None if self.texts is None else np.pad(self.texts, more, constant_values=""),
+            values=np.pad(self.values, around, constant_values=np.nan),
+            decimals=np.pad(self.decimals, around),
+            texts=None if self.texts is None else np.pad(self.texts, around, constant_values=""),
         )
 
 

@@ -5,7 +5,6 @@ and the equations and work beside it are not read.
 """
 
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import NamedTuple
@@ -175,7 +174,8 @@ class _Reader(HTMLParser):
         while self.open:
             name, starts = self.open.pop()
             if name in _SIGNS and starts:
-                children = [*map("".join, self._children(starts))]
+                ends = pairwise((*starts, len(self.piece)))
+                children = ["".join(self.piece[start:stop]) for start, stop in ends]
                 self.piece[starts[0] :] = [_written(name, children)]
             elif name == "annotation" and self.open:  # the TeX of all of it
                 self.piece[self.open[0][1][0] :] = [f" ${self.piece[-1]}$ "]
@@ -185,10 +185,6 @@ class _Reader(HTMLParser):
         if not self.open and self.in_cell and self.rows:
             self.rows[-1][-1] += "".join(self.piece)
             self.piece = []
-
-    def _children(self, starts: list[int]) -> Iterator[list[str]]:
-        for start, stop in pairwise((*starts, len(self.piece))):
-            yield self.piece[start:stop]
 
     # -- words ------------------------------------------------------------------------------------
 
