@@ -583,8 +583,8 @@ def shown(value: Fraction | None, decimals: int) -> str:
 
     Examples
     --------
-    >>> [shown(Fraction(text), 2) for text in ("2.675", "-1.005", "-0.004")] + [shown(None, 2)]
-    ['2.68', '-1.01', '0.00', '-inf']
+    >>> [shown(Fraction(text), 2) for text in ("2.675", "-1.005", "-0.004", "3")] + [shown(None, 2)]
+    ['2.68', '-1.01', '0.00', '3.00', '-inf']
     """
     if value is None:
         return "-inf"
@@ -595,7 +595,13 @@ def shown(value: Fraction | None, decimals: int) -> str:
 
 
 def rounded(value: Fraction, decimals: int) -> Fraction:
-    """Return the number that is shown."""
+    """Return the number that is shown.
+
+    Examples
+    --------
+    >>> rounded(Fraction("-0.125"), 2)
+    Fraction(-13, 100)
+    """
     return Fraction(_units(value, decimals), 10**decimals)
 
 
