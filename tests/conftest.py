@@ -97,6 +97,7 @@ def pytest_configure(config: pytest.Config) -> None:
     _THOROUGH = bool(re.search(r"(?<!not )\bslow\b", str(config.option.markexpr)))
     if _WITHOUT_SLOW:
         _draw_no_constants_of_sources()
+    config.pluginmanager.register(_OnlyExamples())
     if config.option.sample_seed is None:  # the processes of xdist take the same one
         drawn = os.environ.setdefault("ATTNCALC_SAMPLE_SEED", str(random.randrange(10**6)))
         config.option.sample_seed = int(drawn)
@@ -138,12 +139,26 @@ def pytest_collection(session: pytest.Session) -> None:
             importlib.import_module(path.stem)
 
 
+class _OnlyExamples:
+    """Look for examples only in files with any, also outside the folder of the tests."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Iterator[None]:
+        """Keep the collector of tests, and that of examples if there are any."""
+        found = yield
+        if file_path.suffix != ".py" or b">>>" in file_path.read_bytes():
+            return found
+        return [each for each in found if type(each) is pytest.Module]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector: pytest.Collector, obj: Any) -> list[pytest.Item] | None:
     """Make no items of slow functions if they are left out."""
+    if not (_WITHOUT_SLOW and inspect.isfunction(obj)):
+        return None
     marks = getattr(obj, "pytestmark", ())
-    slow = inspect.isfunction(obj) and any(mark.name == "slow" for mark in marks)
-    return [] if _WITHOUT_SLOW and slow else None
+    slow = any(mark.name == "slow" for mark in marks) or collector.get_closest_marker("slow")
+    return [] if slow else None
 
 
 @pytest.hookimpl(wrapper=True)
