@@ -81,18 +81,13 @@ def _fitted(made, shape):
     return made
 
 
-def differences(stated_, matrices, settings, name, arriving):
-    """Return dL/d(input) of L = sum(arriving * result), by central differences."""
-    slopes = np.zeros(matrices[name].shape, object)
-    for place in np.ndindex(slopes.shape):
-        ends = []
-        for step in (STEP, -STEP):
-            moved = matrices[name].copy()
-            moved[place] += step
-            made = evaluate(stated_, {**matrices, name: moved}, settings)
-            ends.append((arriving * made)[made != Decimal("-Infinity")].sum())
-        slopes[place] = (ends[0] - ends[1]) / (2 * STEP)
-    return slopes
+def slope(stated_, matrices, settings, name, arriving, way):
+    """Return the slope of L = sum(arriving * result) in a direction, by central differences."""
+    ends = []
+    for step in (STEP, -STEP):
+        made = evaluate(stated_, matrices | {name: matrices[name] + step * way}, settings)
+        ends.append((arriving * made)[made != Decimal("-Infinity")].sum())
+    return (ends[0] - ends[1]) / (2 * STEP)
 
 
 def check_by_differences(stated_, matrices, settings=None):
@@ -103,12 +98,13 @@ def check_by_differences(stated_, matrices, settings=None):
         held = {**matrices, gradient_name(stated_): arriving}
         for name, matrix in matrices.items():
             got = gradient_value(stated_, name, held, settings)
-            expected = differences(stated_, matrices, settings, name, arriving)
+            way = odd_eighths(matrix.shape, len(name))  # a wrong entry changes the slope in any
+            expected = slope(stated_, matrices, settings, name, arriving, way)
             if got is None:
-                assert not expected.any(), name
+                assert not expected, name
                 continue
             assert got.shape == matrix.shape
-            gap = np.abs(got - expected).max()
+            gap = abs((got * way).sum() - expected)
             assert gap <= Decimal("1e-40"), (name, gap, equation_source(gradient(stated_, name)))
 
 

@@ -177,7 +177,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("seed", "style", "convention"), mostly_slow(CASES, 25))
+@pytest.mark.parametrize(("seed", "style", "convention"), mostly_slow(CASES, 48))
 def test_a_right_lesson_has_no_wrong_numbers(seed: int, style: str, convention: str) -> None:
     decimals = 2 + seed % 3
     written = lesson(seed * 7 + len(convention), style, convention, decimals)
@@ -264,7 +264,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(
-    "path", mostly_slow(sorted(LESSONS.iterdir()), 13), ids=lambda path: path.name
+    "path", mostly_slow(sorted(LESSONS.iterdir()), 25), ids=lambda path: path.name
 )
 def test_lessons_as_blogs_write_them(path: Path) -> None:
     found = findings_of(read_lesson(path.name, path.read_bytes()), {})
@@ -419,7 +419,7 @@ SHOWN_WRONG = {"check.md": ["A[2,2]"], "exercises.md": ["A[1,3]"]}
 """The errors that the documentation shows on purpose: a lesson, and a published example."""
 
 
-@pytest.mark.parametrize("path", mostly_slow(DOCS, 15), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", mostly_slow(DOCS, 30), ids=lambda path: path.name)
 def test_no_output_in_the_documentation_is_accused(path: Path) -> None:
     found = findings_of(read_lesson(path.name, path.read_bytes()), {})
     assert [each.what for each in found.of("wrong")] == SHOWN_WRONG.get(path.name, [])

@@ -157,7 +157,7 @@ CAUSAL = Problem(Q=[[1], [2]], K=[[1], [0.5]], V=[[1], [2]], causal=True, scale=
 TOLERANCES = [{}, {"atol": 1e-6}, {"rtol": 1e-6}, {"atol": 1e-6, "rtol": 1e-6}, {"atol": 0.0}]
 
 
-@pytest.mark.campaign(8)
+@pytest.mark.campaign(14)
 @pytest.mark.parametrize("rules", TOLERANCES, ids=str)
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_only_minus_infinity_is_right_at_masked_entries(
     assert marking.steps[0].credit(marking.rules) in ((1,) if is_right else (0, Fraction(3, 4)))
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("rules", TOLERANCES, ids=str)
 @pytest.mark.parametrize("entry", ["-inf", "-∞", "-1e9", "-1e300", "1e300"])
 def test_where_a_number_belongs_no_infinity_is_right(entry: str, rules: dict[str, Any]) -> None:
@@ -187,7 +187,7 @@ def test_where_a_number_belongs_no_infinity_is_right(entry: str, rules: dict[str
     assert marking.steps[0].credit(marking.rules) == Fraction(3, 4)
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.campaign(7)
 @pytest.mark.parametrize("rules", TOLERANCES, ids=str)
 @pytest.mark.parametrize("dtype", mostly_slow(["float16", "float32", "float64"]))
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_infinities_of_programs_follow_the_same_rule(
     assert not of_program(CAUSAL, {"S_masked": array}, **rules).is_right
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("decimals", [0, 1, 2, 3, 4, 8])
 @pytest.mark.parametrize("rules", TOLERANCES, ids=str)
 def test_a_mask_left_out_is_found_with_any_decimals(decimals: int, rules: dict[str, Any]) -> None:

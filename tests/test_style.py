@@ -106,10 +106,11 @@ def strings(source: str, *, messages: bool = True) -> Iterator[tuple[int, str]]:
 
     Docstrings are yielded without code, examples and names of parameters.
     """
-    tree = ast.parse(source)
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(text := node.value, str):
+    docstrings = set()
+    for node in ast.walk(ast.parse(source)):  # a statement comes before what it contains
+        if isinstance(node, ast.Expr):
+            docstrings.add(id(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(text := node.value, str):
             if id(node) in docstrings:
                 yield node.lineno, CODE.sub(" ", NOT_PROSE.sub("", text))
             elif messages and re.search(r"[a-z] [a-z]", text):
