@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +214,30 @@ def pairs(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
         for i, one in enumerate(first)
         for j, other in enumerate(second)
     ]
+
+
+def for_all(names: str | Sequence[str], cases: Iterable[Any]) -> Callable[..., Any]:
+    """Return what makes a test of short cases one item, in place of `parametrize`.
+
+    An item takes longer than most of these cases. A failure has a note that names its case.
+    """
+    listed = list(cases)
+
+    def decorate(test: Callable[..., None]) -> Callable[[], None]:
+        @wraps(test)
+        def in_turn() -> None:
+            for case in listed:
+                given = (case,) if isinstance(names, str) else case
+                try:
+                    test(*given)
+                except BaseException as error:
+                    error.add_note(f"in the case {case!r}")
+                    raise
+
+        in_turn.__signature__ = inspect.Signature()  # type: ignore[attr-defined]
+        return in_turn
+
+    return decorate
 
 
 def many(examples: int, **changes: Any) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import any_text, many, mostly_slow
+from conftest import any_text, for_all, many, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,7 +40,7 @@ def numbers(answer: Answer, name: str) -> list[object]:
     return np.where(np.isnan(m := answer.matrices[name].values), None, m).tolist()
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("text", "value", "decimals"),
     [
         ("0.30", Fraction(3, 10), 2),
@@ -80,7 +80,7 @@ def test_an_entry_is_kept_as_typed(text: str, value: Fraction, decimals: int) ->
     assert entry.text == text.strip()
 
 
-@pytest.mark.parametrize(
+@for_all(
     "text",
     ["", " ", "?", "_____", "...", "…", "-", "—", r"\rule{0pt}{1.8em}\underline{\hspace{3em}}"],
 )
@@ -89,7 +89,7 @@ def test_a_blank_or_a_question_mark_is_unanswered(text: str) -> None:
     assert (entry.value, entry.fault) == (None, "")
 
 
-@pytest.mark.parametrize(
+@for_all(
     "text",
     ["-inf", "-∞", r"-\infty", "−∞", "-Infinity", "float('-inf')", '-float("inf")', "-np.inf"],
 )
@@ -160,14 +160,14 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMS)
+@for_all("name", FORMS)
 def test_every_form_of_a_matrix_is_read(name: str) -> None:
     answer = read(FORMS[name], name)
     assert numbers(answer, "Q") == [[1.0, 3.0], [-1.0, 0.5]]
     assert answer.faults == ()
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("name", "step", "head"),
     [
         ("S_scaled", "S_scaled", 0),
@@ -349,7 +349,7 @@ def test_output_is_read_back_as_a_correct_answer(name: str, work: bool, tmp_path
         assert len(found) == sum(len(head.connections) for head in solution.heads)
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 12))
 def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(name: str, tmp_path: Path) -> None:
     solution = solve(read_problem(sample(name).path))

@@ -57,7 +57,7 @@ def frames_of(text: str) -> list[list[list[str]]]:
     return [frame[1:] for frame in frames]  # without the names of the columns
 
 
-@pytest.mark.campaign(10)
+@pytest.mark.campaign(24)
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES if each.name != "convolution-2d"])
 def test_a_printed_solution_contains_the_digits_of_every_step(name: str) -> None:
     """Of nine heads, as in convolution-2d, it shows the first and last."""

@@ -132,7 +132,7 @@ def test_float32_stays_float32() -> None:
         }
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(4)
 @pytest.mark.usefixtures("in_blocks")
 @pytest.mark.parametrize("value", [1e-30, 1.0, 1e30])
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def by_formula(
     return np.concatenate(outputs, axis=1)
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize("masks", MASKS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_uneven_lengths_agree_with_the_formula(

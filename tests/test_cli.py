@@ -121,7 +121,7 @@ def test_plot_draws_headless_and_prints_the_path(attncalc: Command, tmp_path: Pa
     assert (tmp_path / "map.pdf").read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.campaign(12)
+@pytest.mark.campaign(24)
 @pytest.mark.parametrize("each", SAMPLES, ids=lambda each: each.name)
 def test_a_written_sample_can_be_solved(attncalc: Command, each: Sample) -> None:
     place = Path(each.file).name

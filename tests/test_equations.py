@@ -306,7 +306,7 @@ def matrices_for(shapes, decimals):
     return made
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("decimals", [False, True], ids=["floats", "decimals"])
 @pytest.mark.parametrize(
     "case", [*MORE, *ADDED], ids=lambda case: f"{type(case[0]).__name__}-{case[1]}"

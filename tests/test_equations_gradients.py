@@ -108,7 +108,7 @@ def check_by_differences(stated_, matrices, settings=None):
             assert gap <= Decimal("1e-40"), (name, gap, equation_source(gradient(stated_, name)))
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     "case",
     [c for c in CASES if c[0] not in HARD],
@@ -549,6 +549,7 @@ BACKS = {name: each.backs for name, each in stated().items()}
 WAYS = [case for case in CASES if case[0] not in HARD]
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("case", WAYS, ids=lambda case: f"{case[0]}-{case[1]}-{case[4]}")
 def test_the_stated_gradient_is_the_derived_one(case):
     name, given, _, operation, shapes = case

@@ -149,7 +149,7 @@ def check_operation(case, kind, seed):
         assert_proven(made, exact, decimals)
 
 
-@pytest.mark.campaign(7)
+@pytest.mark.campaign(14)
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case[0]}-{case[2]}")
 def test_bounds_and_digits_of_an_operation(case):
     for seed, kind in enumerate(("ties", "long")):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import for_all
 from test_equations import CASES, MORE, NEWER, matrices_for
 
 from attncalc.base.rounding import fixed, half_away
@@ -115,7 +116,7 @@ def test_the_work_of_masked_tied_and_huge_scores_is_as_recorded(number, decimals
             assert _digest(lines) == RECORDED["rows"][key]
 
 
-@pytest.mark.campaign(12)
+@pytest.mark.campaign(24)
 @pytest.mark.parametrize("key", sorted(RECORDED["cases"]))
 def test_the_work_of_an_operation_is_as_recorded(key):
     number, _, ways = key.split()
@@ -141,7 +142,7 @@ def test_the_work_and_the_notation_of_a_sample_are_as_recorded(key):
     assert _digest(steps) == RECORDED["samples"][key]
 
 
-@pytest.mark.parametrize("number", range(len(RECORDED["formulas"])))
+@for_all("number", range(len(RECORDED["formulas"])))
 def test_the_notation_of_an_operation_is_as_recorded(number):
     operation, shapes = CASES_OF_WORK[number]
     symbols = [Symbol("QKVWXYZ"[n]) for n in range(len(shapes))]

@@ -77,7 +77,7 @@ def test_each_token_is_that_of_a_full_pass(seed: int, kind: str) -> None:
     check_full_passes(seed, kind)
 
 
-@pytest.mark.campaign(5)
+@pytest.mark.campaign(10)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(6))
 def test_each_token_of_each_kind_is_that_of_a_full_pass(seed: int, kind: str) -> None:

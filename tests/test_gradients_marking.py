@@ -8,6 +8,7 @@ import numpy as np
 import planting
 import pytest
 from conftest import mostly_slow
+from test_recipes import causes, texts
 
 from attncalc import Problem
 from attncalc.grading.key import Key
@@ -57,12 +58,6 @@ def by_hand(causal: bool = False) -> Script:
     return made
 
 
-def texts(matrix: np.ndarray, decimals: int) -> Any:
-    if matrix.ndim > 1:
-        return [texts(row, decimals) for row in matrix]
-    return [f"{value:.{decimals}f}" for value in planting.cut(matrix, decimals, "half-away")]
-
-
 def marked(fields: Fields, script: Script, tolerance: float | None = None) -> Marking:
     """Mark a script; of a program's dump within a tolerance."""
     problem = Problem(**fields)
@@ -75,11 +70,6 @@ def marked(fields: Fields, script: Script, tolerance: float | None = None) -> Ma
     rules = Rules(asked=tuple(script), atol=tolerance)
     with key.names_at_hand():
         return mark(key, read_answer_bytes(json.dumps(answer).encode(), "answer.json"), rules)
-
-
-def causes(marking: Marking, step: str) -> list[str]:
-    (marks,) = (marks for marks in marking.steps if marks.step.name == step)
-    return [cause.code for cause in marks.causes]
 
 
 Planted = tuple[str, str, Callable[[Script], np.ndarray]]
@@ -117,7 +107,7 @@ def mistakes() -> Iterator[Planted]:
     yield "target-forgotten", "dO", lambda m: m["O"]
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize(("code", "step", "make"), [(*each[:2], each[2]) for each in mistakes()])
 def test_a_planted_mistake_is_named(code: str, step: str, make: Callable[..., np.ndarray]) -> None:
     script = by_hand()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import IN_FULL, Command, mostly_slow
+from conftest import IN_FULL, Command, for_all, mostly_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_cli import in_terminal
@@ -369,7 +369,7 @@ def test_other_shells_complete_words(attncalc: Command) -> None:
     assert "combine=mean" in attncalc(_ATTNCALC_COMPLETE="complete_zsh", **asked).out
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@for_all("name", SETTINGS)
 def test_a_completed_value_is_valid(name: str) -> None:
     for each in completed(f"{name}="):
         SETTINGS[name].read(each.partition("=")[2])

@@ -23,7 +23,7 @@ EXPECTED = json.loads((HOSTILE / "expected.json").read_text(encoding="utf-8"))
 FILES = {path.name: path.read_bytes() for path in HOSTILE.iterdir() if path.suffix != ".md"}
 
 
-@pytest.mark.campaign(6)
+@pytest.mark.campaign(10)
 @pytest.mark.parametrize("case", EXPECTED, ids=lambda case: ascii(" ".join(case["arguments"])))
 def test_a_hostile_file_gets_its_message(
     case: dict[str, Any], attncalc: Command, tmp_path: Path

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from conftest import Command, mostly_slow
+from conftest import Command, for_all, mostly_slow
 from fuzz.judging import is_raw
 from html_pages import read_page
 from markdown_it import MarkdownIt
@@ -186,7 +186,7 @@ def test_other_cells_than_formulas_are_not_quoted(text: str) -> None:
     assert without_quote(harmless_cell(text)) == harmless_cell(text) == text
 
 
-@pytest.mark.parametrize("text", [*NASTY, "\U000e0041", "\U0001f469\u200d\U0001f52c", "日本", "é"])
+@for_all("text", [*NASTY, "\U000e0041", "\U0001f469\u200d\U0001f52c", "日本", "é"])
 def test_json_text_shows_every_character(text: str) -> None:
     written = in_json([text])
     assert json.loads(written) == [text]

@@ -112,6 +112,7 @@ def test_a_new_sentence_is_found() -> None:
     assert untranslated(document, "fr") == ["tokens are circles"]
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("answer", sorted(p.name for p in (BUNDLED / "answers").iterdir()))
 def test_every_sentence_of_a_marking_is_translated(answer: str) -> None:
     marking = check(BUNDLED / "self.json", BUNDLED / "answers" / answer)

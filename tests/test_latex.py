@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Command, mostly_slow
+from conftest import Command, for_all, mostly_slow
 
 from attncalc import Problem, read_problem, solve
 from attncalc.base.latex_text import in_latex
@@ -141,7 +141,7 @@ def test_a_document_compiles_with_its_map_next_to_it(attncalc: Command, tmp_path
     assert b"/Type /Page" in (tmp_path / "page-map.pdf").read_bytes()
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("text", "latex"),
     [
         ("a_b", r"a\_b"),
@@ -245,7 +245,7 @@ def test_a_marking_and_a_class_compile(attncalc: Command, tmp_path: Path) -> Non
     assert complaints(tmp_path, HOST) == []
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("name", "written", "entry"),
     [
         ("A", "A", "A_{1,2}"),

@@ -401,7 +401,7 @@ def of_given(solution: Any) -> np.ndarray:
     return np.asarray(solution.problem.X, float)
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("place", ["", "2."])
 @pytest.mark.parametrize(("code", "step", "says", "wrong"), WRONG, ids=[w[0] for w in WRONG])
 def test_a_mistake_is_recognised(code: str, step: str, says: str, wrong: Any, place: str) -> None:

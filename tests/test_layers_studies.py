@@ -53,7 +53,7 @@ def changed_names() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.campaign(8)
 @pytest.mark.parametrize(("name", "changes"), changed_names())
 def test_a_family_of_layers_is_each_of_its_problems(name: str, changes: str) -> None:
     """The plan with a leading axis against each problem read, and solved, by itself."""

@@ -151,7 +151,7 @@ def test_a_worksheet_contradicts_check_on_none_of_many_answers(seed: int) -> Non
     check_practice(seed, count=50)
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.campaign(8)
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
 def test_equations_state_every_step_of_a_sample(name: str) -> None:
     problem = read_problem(sample(name).path)

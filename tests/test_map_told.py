@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from answer_corpus import FOLDER, KNOWN
 from answer_corpus import expected as expected_of
-from conftest import mostly_slow
+from conftest import for_all, mostly_slow
 from fuzz.pace import takes_longer
 from map_phrases import HELD_OUT, HELD_OUT_LATER, NOT_A_MAP, UNREAD, WORKED_ON
 
@@ -65,7 +65,7 @@ def marked(text: str, place: str = "a.txt", **rules: Any) -> Marking:
     return mark(KEYS["self"], answer, Rules(asked=("connections",), **rules))
 
 
-@pytest.mark.parametrize(("problem", "text", "wanted"), HELD_OUT + HELD_OUT_LATER + WORKED_ON)
+@for_all(("problem", "text", "wanted"), HELD_OUT + HELD_OUT_LATER + WORKED_ON)
 def test_an_ordinary_phrase_is_read_as_the_map_it_states(
     problem: str, text: str, wanted: str | None
 ) -> None:
@@ -81,12 +81,12 @@ def test_an_ordinary_phrase_is_read_as_the_map_it_states(
     assert not answer.matrices or "=" in text
 
 
-@pytest.mark.parametrize(("problem", "text"), NOT_A_MAP)
+@for_all(("problem", "text"), NOT_A_MAP)
 def test_other_sentences_are_not_read_as_statements_of_the_map(problem: str, text: str) -> None:
     assert read(problem, text).connections is None
 
 
-@pytest.mark.parametrize(("problem", "text"), UNREAD)
+@for_all(("problem", "text"), UNREAD)
 def test_a_statement_that_is_not_understood_is_listed(problem: str, text: str) -> None:
     answer = read(problem, text)
     assert answer.connections is None
@@ -255,7 +255,7 @@ def test_a_table_row_with_one_input_twice_ranks_it_first() -> None:
 SWAPPED = np.array([[0.1, 0.7, 0.2], [0.8, 0.1, 0.1], [0.2, 0.6, 0.2]])
 
 
-@pytest.mark.parametrize(
+@for_all(
     "text",
     [
         "出力1は入力2を最もよく見ており、次に入力3。\n出力2は入力1を最もよく見ており。\n出力3は入力2を最もよく見ており。",

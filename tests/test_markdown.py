@@ -49,7 +49,7 @@ def test_the_homework_has_its_tables_and_its_work() -> None:
     assert "with full precision" not in page, "advice is not handed in"
 
 
-@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 18))
+@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 45))
 def test_github_reads_its_markdown_before_its_mathematics(name: str) -> None:
     """So no backslash may precede punctuation, except at the end of a line, nor _ follow it."""
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))

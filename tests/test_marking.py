@@ -162,6 +162,7 @@ def test_too_few_decimals_differ_from_wrong() -> None:
     assert status(marked(with_entry("A", 3, 1, "0.7")), "A", 3, 1) is Status.WRONG
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [

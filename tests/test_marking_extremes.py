@@ -59,7 +59,7 @@ SLACKS: list[Slack] = [
 ]
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(10)
 @pytest.mark.parametrize("slack", SLACKS, ids=str)
 @pytest.mark.parametrize(
     ("written", "right", "is_near"),

@@ -566,7 +566,7 @@ def places_in(row: Any) -> list[tuple[Any, Any]]:
     return [(row, key) for key, _ in pairs] + inner
 
 
-@pytest.mark.parametrize("seed", mostly_slow(range(40), 8))
+@pytest.mark.parametrize("seed", mostly_slow(range(40), 20))
 def test_any_file_is_a_family_or_one_message(seed: int, tmp_path: Path) -> None:
     """Files with one or two values replaced by others of all kinds."""
     novel(tmp_path)

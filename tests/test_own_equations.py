@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import mostly_slow
+from conftest import for_all, mostly_slow
 
 from attncalc import Problem, check, read_problem, simulate, solve, vary
 from attncalc.base.errors import InputError, ShapeError
@@ -196,9 +196,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "problem", "column"), REFUSED, ids=[each[0][:30] for each in REFUSED]
-)
+@for_all(("text", "problem", "column"), REFUSED)
 def test_an_error_has_a_caret_at_its_place(text: str, problem: str | None, column: int) -> None:
     with pytest.raises(EquationError) as refused:
         solve(Problem(X=X, **W, equations=[text]))
@@ -551,7 +549,7 @@ def test_the_gradient_of_an_own_equation_has_no_redundant_condition(
     assert "where" not in shown
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("place", "b", "fault"),
     [
         ("b[c]", [0, 0.5], "places are whole numbers, but b has other numbers"),

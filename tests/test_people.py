@@ -4,6 +4,7 @@ Each case was read wrongly, or in part without a word, before.
 """
 
 import pytest
+from conftest import for_all
 
 from attncalc import read_problem
 from attncalc.grading.key import Key
@@ -28,7 +29,7 @@ def values(answer: Answer, step: str) -> object:
     return answer.matrices[step].values.tolist()
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("typed", "meant"),
     [
         ("rij 2: 1", "row 2: 1"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from answer_corpus import expected
+from conftest import for_all
 
 from attncalc.reading.answers import answers_in, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
@@ -26,6 +27,7 @@ def assert_is(answer: Answer, **matrices: object) -> None:
         assert np.array_equal(answer.matrices[name].values, np.array(rows, dtype=float)), name
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -112,7 +114,7 @@ def test_a_step_among_given_matrices_is_not_a_copy_with_a_slip() -> None:
     assert answer.matrices["K"].values.tolist() == [[-2, 1], [-1, 1], [0, 1], [2, 0]]
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("text", "matrix"),
     [
         ("w @ V", "O"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import GOOD, many
+from conftest import GOOD, for_all, many
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,7 +89,7 @@ def test_the_names_of_the_homework_work_in_any_case(tmp_path: Path) -> None:
     assert problem.decimals == 3
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("text", "rows"),
     [
         ("1 0; 0 1", [[1, 0], [0, 1]]),

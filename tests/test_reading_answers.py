@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from answer_corpus import FOLDER, KNOWN, compared, expected, outcome
 from answer_writing import FORMS, written
-from conftest import Command, mostly_slow
+from conftest import Command, for_all, mostly_slow
 from fuzz.pace import takes_longer
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,7 +81,7 @@ def test_answers_in_mixed_forms_are_read_completely_or_listed(seed: int) -> None
     assert len(FORMS) >= 20
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("text", "matrix"),
     [
         *((text, "S") for text in ("QK^T", "Q @ K.T", "QKᵀ", "QK'", "raw scores", "logits")),
@@ -104,7 +104,7 @@ def test_a_name_is_known_in_symbols_expressions_and_words(text: str, matrix: str
     assert (name.matrix if name else None) == matrix
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("text", "place"),
     [
         ("Q[1,2]", ("Q", 0, 1, 2)),
@@ -127,7 +127,7 @@ def test_an_index_is_a_row_an_entry_or_a_head(text: str, place: tuple[str, int, 
     assert (name.matrix, name.head, name.row, name.column) == place
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("text", "value"),
     [
         ("62%", 0.62), ("-13 1/4", -13.25), ("~0", 0), ("≈0.5", 0.5), ("1/√4", 0.5), ("1/√2", 0.5**0.5),

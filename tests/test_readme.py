@@ -15,7 +15,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
-from conftest import PACKAGE, ROOT, Command, clean_environment
+from conftest import PACKAGE, ROOT, Command, clean_environment, for_all
 
 import attncalc
 from attncalc.cli.flags.table import COMMANDS, topics
@@ -114,7 +114,7 @@ def test_commands_for_windows_match_the_others() -> None:
 BARE_COMMA = re.compile(r"(?<=[^\s,]),(?=[^\s,])")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "README.md"])
+@for_all("page", [page for page in PAGES if page != "README.md"])
 def test_no_command_of_the_docs_has_a_comma_outside_quotes(page: str) -> None:
     """In PowerShell it makes two arguments of one."""
     typed = [line for word in ("sh", "console", "") for block in blocks(word, page)
@@ -205,7 +205,7 @@ def test_its_pictures_exist_and_load_nothing_from_elsewhere() -> None:
     assert "@font-face" not in (ROOT / "docs" / "cross.svg").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@for_all("page", PAGES)
 def test_every_link_leads_somewhere(page: str) -> None:
     folder = PLACES[page].parent if page in PLACES else ROOT
     for place, _, heading in re.findall(r"\]\(([^)#:]*)(#([^)]+))?\)", PAGES[page]):
@@ -220,7 +220,7 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
-@pytest.mark.parametrize("page", [page for page in TOURS[1:] if PAGES[page].count("\n## ") > 2])
+@for_all("page", [page for page in TOURS[1:] if PAGES[page].count("\n## ") > 2])
 def test_a_page_of_several_parts_begins_with_their_list(page: str) -> None:
     headings = re.findall(r"^## (.*)$", PAGES[page], re.MULTILINE)
     assert re.findall(r"\]\(#([^)]+)\)", PAGES[page])[: len(headings)] == list(

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from conftest import ROOT, SLOW, Command, mostly_slow
+from conftest import ROOT, SLOW, Command, for_all, mostly_slow
 from live_pages import drawn
 
 from attncalc import InputError, Solution, read_problem
@@ -54,7 +54,7 @@ def test_the_schema_of_a_problem_has_every_declared_field() -> None:
     assert set(told["layer"]["properties"]) == of_layers | {"self", "cross"}
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize("each", SAMPLES, ids=lambda each: each.name)
 def test_samples_are_problems_as_files_and_as_they_are_written(each: Any) -> None:
     if each.path.suffix == ".json":
@@ -106,7 +106,7 @@ def test_a_number_as_text_is_one_for_both() -> None:
     assert sum(map(is_number, texts)) > 1000
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@for_all("name", SETTINGS)
 def test_a_setting_accepts_what_its_schema_allows(name: str) -> None:
     said = schema("problem")["$defs"]["problem"]["properties"][name]["anyOf"][0]
     values = [*said.get("enum", ()), said.get("minimum"), said.get("maximum"), said.get("default")]

@@ -164,7 +164,7 @@ def test_no_command_and_no_output_is_left_out() -> None:
     }
 
 
-@pytest.mark.campaign(16)
+@pytest.mark.campaign(24)
 @pytest.mark.parametrize("way", ["itself", "round about", "symbolic link", "hard link"])
 @pytest.mark.parametrize(("called", "flag", "read"), READ_AND_WRITTEN)
 def test_inputs_are_never_overwritten(
@@ -311,7 +311,7 @@ def test_a_page_and_its_picture_are_two_files_through_links_too(here: Here) -> N
     assert not Path("key-map.png").exists()
 
 
-@pytest.mark.campaign(5)
+@pytest.mark.campaign(10)
 @pytest.mark.parametrize(
     ("called", "flag"), sorted({(called, flag) for called, flag, _ in READ_AND_WRITTEN})
 )

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from conftest import PACKAGE, ROOT
+from conftest import PACKAGE, ROOT, for_all
 
 PHRASES = {
     r"stands? for": "means",
@@ -144,8 +144,7 @@ def found_in_python(path: Path, *, messages: bool = True) -> dict[str, list[str]
     }
 
 
-@pytest.mark.parametrize("page", [path for path in PAGES if path.name not in EXEMPT],
-                         ids=lambda path: path.name)  # fmt: skip
+@for_all("page", [path for path in PAGES if path.name not in EXEMPT])  # fmt: skip
 def test_a_page_has_no_banned_phrase(page: Path) -> None:
     assert found_in(prose(page)) == []
 

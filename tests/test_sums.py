@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from conftest import for_all
 
 from attncalc.reading.sums import Sum, sums_in
 
@@ -74,19 +75,19 @@ NOTHING = [
 ]
 
 
-@pytest.mark.parametrize("line", RIGHT)
+@for_all("line", RIGHT)
 def test_right_statements_are_right(line: str) -> None:
     statements = found(line)
     assert statements
     assert not any(each[2] for each in statements)
 
 
-@pytest.mark.parametrize(("line", "result", "right"), WRONG)
+@for_all(("line", "result", "right"), WRONG)
 def test_wrong_results_are_found(line: str, result: str, right: str) -> None:
     assert [each[1:] for each in found(line) if each[2]] == [(result, right)]
 
 
-@pytest.mark.parametrize("line", NOTHING)
+@for_all("line", NOTHING)
 def test_symbols_and_code_state_nothing(line: str) -> None:
     assert found(line) == []
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import GOOD, Command
+from conftest import GOOD, Command, for_all
 from tensor_files import TYPES, bfloat16, packed, save_tensors, tensors
 
 from attncalc import InputError, read_problem
@@ -192,7 +192,7 @@ def test_a_file_that_is_not_there_is_one_line(attncalc: Command) -> None:
     assert (run.code, run.err) == (2, "error: none.safetensors: no such file\n")
 
 
-@pytest.mark.parametrize("cut", range(0, 400, 23))
+@for_all("cut", range(0, 400, 23))
 def test_a_file_cut_off_anywhere_is_refused(cut: int) -> None:
     whole = tensors(X=np.ones((3, 2)), W_Q=np.ones((2, 2)), empty=np.ones((0, 3)))
     Tensors("a", whole)

@@ -106,7 +106,7 @@ def test_another_value_is_known_of_every_setting() -> None:
     assert set(OTHER) | OF_THE_WHOLE == set(SETTINGS)
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("base", BASES.values(), ids=BASES)
 def test_a_setting_changes_the_calculation_or_is_refused(base: dict[str, Any]) -> None:
     plain = told(base)

@@ -55,7 +55,7 @@ def change_of(problem: Problem, text: str) -> Change:
 # one plan for all
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize(
     ("sample", "change"),
     [
