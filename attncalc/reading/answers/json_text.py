@@ -196,10 +196,15 @@ def _is_object(value: Any) -> bool:
 def _listed(key: str, values: list[dict[str, Any]], head: int, before: str) -> Iterator[_Named]:
     """Yield the steps of a list of objects: each with its name, or each a head or a layer."""
     for number, each in enumerate(values, start=1):
-        own = next((each[word] for word in _NAMES if isinstance(each.get(word), str)), "")
-        value = next((each[word] for word in _VALUES if word in each), None)
+        texts = {word: text for word, text in each.items() if isinstance(text, str)}
+        lists = {word: rows for word, rows in each.items() if isinstance(rows, list)}
+        said = [texts[word] for word in (*_NAMES, *texts) if word in texts]
+        own = next(filter(name_of_key, said), max(said, key=len, default=""))
+        value = next((each[word] for word in (*_VALUES, *lists) if word in each), None)
         if own and value is not None:
-            yield from _steps({own: value}, each.get("head") or head, before)
+            its_head = each.get("head")
+            its_head = its_head if isinstance(its_head, int) else head
+            yield from _steps({own: value}, its_head, before)
         elif key.lower().rstrip("s") == "layer":
             yield from _steps(each, head, f"{number}.")
         elif key.lower().rstrip("s") == "head":
