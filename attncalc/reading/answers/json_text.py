@@ -61,9 +61,7 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
         not_read.append(Unread(0, "…", why, could_be_matrix=True))
     answer = assembled(place, found, not_read, connections, expected)
     if expected is not None and not answer.connections:
-        said = [each for each in _texts(content) if len(each.split()) >= FEW or "|" in each]
-        told = read_text_answer("\n".join(said), place, expected).connections or ()
-        answer = replace(answer, connections=(*(e._replace(line=0) for e in told),) or None)
+        answer = replace(answer, connections=map_told(content, place, expected))
     if expected is None or not (answer.has_unread_matrix or _are_misfits(answer, expected)):
         return answer
     other = read_text_answer("\n".join(_outline(content)), place, expected)
@@ -71,6 +69,15 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
     if more <= 0 or _are_misfits(other, expected):
         return answer
     return replace(other, connections=answer.connections or other.connections)
+
+
+def map_told(
+    content: dict[str, Any], place: str, expected: Expected
+) -> tuple[WrittenConnection, ...] | None:
+    """Return the map that the texts and the records of an object state."""
+    said = [each for each in _texts(content) if len(each.split()) >= FEW or "|" in each]
+    told = read_text_answer("\n".join(said), place, expected).connections or ()
+    return (*(each._replace(line=0) for each in told),) or None
 
 
 def _texts(value: Any) -> Iterator[str]:

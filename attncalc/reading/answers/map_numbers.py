@@ -269,9 +269,10 @@ class _Reader:
             *((texts, _SENTENCES) for texts in self.under_headings(listed)),
             ([*_below_ranks(short)], _SENTENCES),
             *(
-                ([(line, sign.sub(_as_number, text)) for line, text in texts], _PARTS)
+                ([(line, sign.sub(_as_number, text)) for line, text in texts], ends)
                 for sign in (_ORDINAL, _COUNT)
                 for texts in (short, [*_paragraphs(short)])
+                for ends in (_SENTENCES, _PARTS)
             ),
             *(
                 ([(line, _STEM.sub(_as_place, text)) for line, text in short], ends)
