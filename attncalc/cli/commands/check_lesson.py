@@ -16,7 +16,16 @@ from attncalc.cli.commands.problem import conventions_of
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.streams import receive
 from attncalc.cli.targets import Target, check_targets, deliver, output, target_of
-from attncalc.grading.lesson import RIGHT, UNCHECKED, WRONG, Finding, Read, check_example
+from attncalc.grading.lesson import (
+    RIGHT,
+    UNCHECKED,
+    WRONG,
+    Checked,
+    Finding,
+    Read,
+    check_example,
+)
+from attncalc.grading.lesson_rows import Printed, known_rows, odd_rows
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.files import is_found, read_bytes, refuse_found
@@ -28,6 +37,7 @@ from attncalc.reading.lesson import (
     lines_of,
     numbers_of,
     read_lesson,
+    texts_of_numbers,
 )
 from attncalc.reading.sums import Sum, half_unit, sums_in
 from attncalc.writing.forms import form_of
@@ -174,9 +184,30 @@ def _of_example(
         if min(lines) not in seen:
             yield one, min(lines), max(lines)
             seen.update(each.line for each in first.taken if each.what == name)
+    yield from _of_rows([*_printed(lesson, example, seen)], checked, seen)
     for unread in answer.unread:
         if unread.line not in seen and not unread.of_map:
             yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
+
+
+def _of_rows(
+    numbers: Sequence[Printed], checked: Checked | None, seen: set[int]
+) -> Iterator[Placed]:
+    """Yield the rows of numbers that repeat a step, or lead to it, with their wrong numbers."""
+    for odd in odd_rows(numbers, known_rows(checked.exact if checked else {})):
+        made = Finding(RIGHT, odd.name)
+        if odd.wrong:
+            made = Finding(WRONG, odd.name, odd.place, odd.wrong.text, odd.right)
+        yield made, odd.numbers[0].line, odd.numbers[-1].line
+        seen.update(each.line for each in odd.numbers)
+
+
+def _printed(lesson: Lesson, example: Example, seen: set[int]) -> Iterator[Printed]:
+    """Yield the numbers in the lines of an example that no result includes."""
+    for line in range(example.first, example.last + 1):
+        if line not in seen:
+            for text in texts_of_numbers(lesson.with_points[line - 1]):
+                yield Printed(line, text, float(text))
 
 
 def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Placed]:
