@@ -54,15 +54,9 @@ _NEEDED = ("layers", "count", "settings")
 def read_family(source: str | Path | Mapping[str, Any]) -> Family:
     """Return the family that a file describes.
 
-    Parameters
-    ----------
-    source
-        The file, or its content.
+    Raises InputError if a key or a value is unknown or missing; all of them are listed.
 
-    Raises
-    ------
-    InputError
-        If a key or a value is unknown or missing; all of them are listed.
+    source: the file, or its content.
     """
     if not isinstance(source, Mapping) and not Path(source).exists():
         raise InputError(f"{source}: no such file: it would describe a family of models")
@@ -161,16 +155,9 @@ def _stated(read: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 def check_stated(family: Family, weights: Weights, root: str, start: str, head: str) -> None:
     """Refuse a family in a file that names a tensor which is not there.
 
-    Parameters
-    ----------
-    family
-        The row of the model, or of its decoder.
-    weights
-        The tensors of the folder.
-    root, start
-        The prefix of all names, and the start of those of layers, as `model.layers.`.
-    head
-        The name of the architecture, whose head is checked.
+    family: the row of the model, or of its decoder.
+    root, start: the prefix of all names, and the start of those of layers, as `model.layers.`.
+    head: the name of the architecture, whose head is checked.
     """
     if faults := list(_missing(family, weights, root, start, head)):
         raise InputError(in_place(family.source, faults))
@@ -222,12 +209,7 @@ def drafted(folder: Path) -> tuple[str, str]:
 def draft(config: Config, weights: Weights, near: Family | None) -> dict[str, Any]:
     """Return the draft of a file: what the nearest family does not read or lacks is open.
 
-    Parameters
-    ----------
-    config, weights
-        Of the model.
-    near
-        The family whose names fit best; None if none fit.
+    near: the family whose names fit best; None if none fit.
     """
     made: dict[str, Any] = {"title": str(config.get("model_type", "") or "my model")}
     base = replace(near or _EMPTY)

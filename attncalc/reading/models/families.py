@@ -392,15 +392,10 @@ def _tuned_or_chunked(config: Config, layer: int) -> list[str] | None:
 class Distances(NamedTuple):
     """How DeBERTa scores distances.
 
-    Parameters
-    ----------
-    kinds
-        "K" if queries score keys of distances (c2p), "Q" if keys score their queries (p2c).
-    span, most
-        Half of the rows of the table of distances, and the largest distance.
-    has_buckets, is_normed, is_shared
-        Whether far distances share rows, by logarithms; whether the table is normalized; and
-        whether its projections are those of tokens.
+    kinds: "K" if queries score keys of distances (c2p), "Q" if keys score their queries (p2c).
+    span, most: half of the rows of the table of distances, and the largest distance.
+    has_buckets, is_normed, is_shared: whether far distances share rows, by logarithms; whether the
+        table is normalized; and whether its projections are those of tokens.
     """
 
     kinds: str

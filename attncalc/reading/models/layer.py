@@ -30,12 +30,9 @@ HALVES = {"W_13_halves": ("W_1", "W_3")}
 class Heads(NamedTuple):
     """The heads of an attention, and how one array holds its queries, keys and values.
 
-    Parameters
-    ----------
-    asking, answering
-        The numbers of query heads and of key heads: None if they are unknown.
-    blocks, order
-        Of one array of all three: the number of equal blocks, and the order in each of them.
+    asking, answering: the numbers of query heads and of key heads: None if they are unknown.
+    blocks, order: of one array of all three: the number of equal blocks, and the order in each of
+        them.
     """
 
     asking: int | None = None
@@ -49,14 +46,7 @@ def named(
 ) -> dict[str, tuple[str, Meaning]]:
     """Return the tensor of each field, by the ends of names; report a field that has two.
 
-    Parameters
-    ----------
-    names
-        The names of the tensors of one layer.
-    tell
-        Called with each error.
-    own
-        Fields by ends of names with a special meaning here.
+    own: fields by ends of names with a special meaning here.
     """
     found: dict[str, tuple[str, Meaning]] = {}
     for name in names:
@@ -82,18 +72,10 @@ def layer_fields(
 ) -> Fields:
     """Return the matrices of a layer by attncalc's names, and the layout of its weights.
 
-    Parameters
-    ----------
-    arrays
-        The tensors, each read when it is used.
-    found
-        As `named` returns it.
-    heads
-        Required if Q, K and V are stored in one array and differ in width.
-    tell
-        Called with each error.
-    layout
-        The layout of all weights; "" if names and shapes decide.
+    arrays: the tensors, each read when it is used.
+    found: as `named` returns it.
+    heads: required if Q, K and V are stored in one array and differ in width.
+    layout: the layout of all weights; "" if names and shapes decide.
     """
     taken = {field: arrays[name] for field, (name, _) in found.items()}
     turned = _kept_in_out(found, taken, layout)
@@ -214,12 +196,9 @@ def latent_fields(fields: Fields, heads: int, turned: int) -> Fields:
 
     W_K maps K_R to the first columns of every head as it is, and latent vectors to the others.
 
-    Parameters
-    ----------
-    fields
-        Those of a layer: W_DKV and W_KR in one array, and W_UK and W_V in W_UKV, all (out, in).
-    heads, turned
-        The number of heads, and of the columns of each that rope turns, the last ones in W_Q.
+    fields: those of a layer: W_DKV and W_KR in one array, and W_UK and W_V in W_UKV, all (out, in).
+    heads, turned: the number of heads, and of the columns of each that rope turns, the last ones in
+        W_Q.
     """
     made = dict(fields)
     for kind in "Wb":

@@ -134,8 +134,6 @@ class Meaning(NamedTuple):
 def meaning_of(name: str) -> Meaning | None:
     """Return the meaning of the name of a tensor, by the longest known end.
 
-    Examples
-    --------
     >>> meaning_of("model.layers.3.self_attn.q_proj.weight")
     Meaning(field='W_Q', prefix='model.layers.3.self_attn.', end='q_proj.weight')
     >>> meaning_of("h.0.attn.c_attn.bias").field, meaning_of("lm_head.weight")
