@@ -347,51 +347,43 @@ def _activation(name: str, given: Any) -> Any:
     return read_setting(name, ACTIVATIONS[given] if is_known else given)
 
 
-def _count(given: Any) -> int:
+def _taking(what: str, is_one: Callable[[Any], bool], made: Parse = lambda given: given) -> Parse:
+    """Return what reads the values for which a condition holds, and refuses others."""
+
+    def read(given: Any) -> Any:
+        if not is_one(given):
+            raise InputError(f" takes {what}, not {said(given)}")
+        return made(given)
+
+    return read
+
+
+def _is_number(given: Any) -> bool:
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    if not is_number or not 1 <= given < 2**53 or int(given) != given:
-        raise InputError(f" takes a whole number from 1, not {said(given)}")
-    return int(given)
+    return is_number and abs(given) < float("inf")
+
+
+def _is_count(given: Any) -> bool:
+    return _is_number(given) and 1 <= given < 2**53 and int(given) == given
+
+
+_number = _taking("a number", _is_number, float)
+_count = _taking("a whole number from 1", _is_count, int)
+_switch = _taking("true or false", lambda given: isinstance(given, bool))
+_text = _taking("a text", lambda given: isinstance(given, str) and bool(given))
+_listed = _taking("a text, or a list of texts", lambda given: isinstance(given, list) and given)
 
 
 def _whole(given: Any) -> int:
-    return 0 if given == 0 and not isinstance(given, bool) else _count(given)
-
-
-def _number(given: Any) -> float:
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    if not is_number or not abs(given) < float("inf"):
-        raise InputError(f" takes a number, not {said(given)}")
-    return float(given)
-
-
-def _switch(given: Any) -> bool:
-    if not isinstance(given, bool):
-        raise InputError(f" takes true or false, not {said(given)}")
-    return given
-
-
-def _text(given: Any) -> str:
-    if not isinstance(given, str) or not given:
-        raise InputError(f" takes a text, not {said(given)}")
-    return given
+    return 0 if given == 0 and not isinstance(given, bool) else int(_count(given))
 
 
 def _texts(given: Any) -> tuple[str, ...]:
-    if isinstance(given, str):
-        return (_text(given),)
-    if not isinstance(given, list) or not given:
-        raise InputError(f" takes a text, or a list of texts, not {said(given)}")
-    return tuple(_text(each) for each in given)
+    return tuple(map(_text, [given] if isinstance(given, str) else _listed(given)))
 
 
 def _one_of(*kinds: str) -> Parse:
-    def read(given: Any) -> Any:
-        if given not in kinds:
-            raise InputError(f" takes {' or '.join(kinds)}, not {said(given)}")
-        return given
-
-    return read
+    return _taking(" or ".join(kinds), lambda given: given in kinds)
 
 
 def _layers(given: Any) -> tuple[str, ...]:

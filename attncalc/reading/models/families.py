@@ -32,26 +32,12 @@ from attncalc.reading.models.family import (
     root_of_width,
 )
 from attncalc.reading.models.folder import Config
-from attncalc.reading.models.names import OUT_IN
+from attncalc.reading.models.names import LINEAR, OUT_IN, fields_by_end
 from attncalc.reading.models.rope import a_base, a_scaling, a_share, remarks_on_share, scale_of_yarn
 
-
-def _linear(
-    letters: Mapping[str, str] = MappingProxyType({}), kinds: tuple[str, str] = ("W", "b"),
-    **more: str,
-) -> dict[str, str]:  # fmt: skip
-    """Return the fields of the weights and the biases of projections, by their names."""
-    return {
-        f"{name}.{end}": f"{kind}_{letter}"
-        for name, letter in {**letters, **more}.items()
-        for end, kind in zip(("weight", "bias"), kinds, strict=True)
-    }
-
-
-_normed = partial(_linear, kinds=("gamma", "beta"))
-"""The fields of the gains and the biases of normalizations, by their names."""
-
-
+_NORM = ("gamma", "beta")
+_linear = partial(fields_by_end, kinds=LINEAR)
+_normed = partial(fields_by_end, kinds={"weight": "gamma", "bias": "beta"})
 _ENCODER = {"block": "encoder", "norm": "pre", "normalization": "layer"}
 _DECODER = {"block": "decoder", "norm": "pre", "causal": True}
 _LLAMA_FIXED = {**_DECODER, "normalization": "rms", "positions": "rope", "rope_pairing": "halves"}
@@ -62,8 +48,6 @@ _LLAMA_SAID = {
     "rope_base": a_base,
     "rope_scaling": a_scaling,
 }
-
-_NORM = ("gamma", "beta")
 
 
 def _at(kinds: tuple[str, str] = ("W", "b"), **places: str) -> dict[str, str]:
@@ -141,8 +125,6 @@ def _like_llama(
     """Return the row of a family with the names, heads and settings of Llama, and its own."""
     usual = {name: says for name, says in _LLAMA_SAID.items() if name not in fixed}
     of_llama = {
-        "layers": ("layers.{}.",),
-        "count": a_count("num_hidden_layers"),
         "fixed": {**_LLAMA_FIXED, **fixed},
         "said": {**usual, **said},
         "tokens": "embed_tokens.weight",
@@ -188,7 +170,7 @@ def _bart(side: str, norm: str) -> dict[str, Any]:
 
 _BART_DECODES: dict[str, Any] = {
     "sides": {"self": "self_attn.", "cross": "encoder_attn."},
-    "own": _normed({"encoder_attn_layer_norm": "2", "final_layer_norm": "3"}),
+    "own": _normed({"2": "encoder_attn_layer_norm", "3": "final_layer_norm"}),
 }
 
 
@@ -356,7 +338,6 @@ _BERT = Family(
     "BERT",
     ("bert",),
     layers=("encoder.layer.{}.",),
-    count=a_count("num_hidden_layers"),
     fixed={"block": "encoder", "norm": "post", "normalization": "layer"},
     said=_said(),
     tokens="embeddings.word_embeddings.weight",
@@ -513,16 +494,6 @@ def _disentangled(config: Config, layer: int) -> list[str] | None:
     ]
 
 
-def _rope_in_windows(config: Config, layer: int) -> str | None:
-    """Return no positions in the layers of Cohere 2 without a window."""
-    return None if a_window_but_in_every(4)(config, layer) else "none"
-
-
-def _over_logits(config: Config, layer: int) -> float:
-    """Return the factor of the logits of Granite."""
-    return 1 / float(config.number("logits_scaling", 1.0))
-
-
 def _is_local(config: Config, layer: int) -> bool:
     """Return whether a layer of ModernBERT is local: in old configs, all but every third."""
     kinds = config.get("layer_types", None)
@@ -573,10 +544,10 @@ _MASKED_ENCODERS = (
         types=("albert",),
         layers=("encoder.albert_layer_groups.0.albert_layers.0.",),
         own={
-            **_linear({"attention.dense": "O"}),
-            **_normed({"attention.LayerNorm": "1"}),
-            **_linear({"ffn": "1", "ffn_output": "2"}),
-            **_normed({"full_layer_layer_norm": "2"}),
+            **_linear({"O": "attention.dense"}),
+            **_normed({"1": "attention.LayerNorm"}),
+            **_linear({"1": "ffn", "2": "ffn_output"}),
+            **_normed({"2": "full_layer_layer_norm"}),
         },
         widens="encoder.embedding_hidden_mapping_in",
         heads={
@@ -599,8 +570,6 @@ _MASKED_ENCODERS = (
         ("modernbert",),
         is_gated=lambda config, layer: True,
         biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
-        layers=("layers.{}.",),
-        count=a_count("num_hidden_layers"),
         fixed={**_ENCODER, "positions": "rope", "rope_pairing": "halves"},
         said={
             **_said("num_attention_heads", "norm_eps", "hidden_activation"),
@@ -617,8 +586,8 @@ _MASKED_ENCODERS = (
         usual={"norm_bias": False, "classifier_bias": False},
         ends=_at(_NORM, out="final_norm"),
         own={
-            **_normed(attn_norm="1", mlp_norm="2"),
-            **_linear({"attn.Wo": "O", "mlp.Wi": "13", "mlp.Wo": "2"}),
+            **_normed({"1": "attn_norm", "2": "mlp_norm"}),
+            **_linear({"O": "attn.Wo", "13": "mlp.Wi", "2": "mlp.Wo"}),
         },
         heads={
             "ForMaskedLM": _MODERN_HEAD,
@@ -638,8 +607,8 @@ _MASKED_ENCODERS = (
         pads="pad_token_id",
         shared={"rel_bias": "encoder.relative_attention_bias.weight"},
         own={
-            **_linear({f"attention.attn.{each.lower()}": each for each in "QKVO"}),
-            **_normed({"attention.LayerNorm": "1"}),
+            **_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
+            **_normed({"1": "attention.LayerNorm"}),
         },
         heads={
             "ForMaskedLM": _masked(
@@ -660,9 +629,8 @@ _MASKED_ENCODERS = (
 
 _CLIP: dict[str, Any] = {
     "layers": ("encoder.layers.{}.",),
-    "count": a_count("num_hidden_layers"),
     "said": _said(),
-    "own": _normed({"layer_norm1": "1", "layer_norm2": "2"}),
+    "own": _normed({"1": "layer_norm1", "2": "layer_norm2"}),
 }
 _CLIP_TEXT: dict[str, Any] = {
     **_CLIP,
@@ -789,7 +757,6 @@ _DINO = Family(
     biases=lambda config, layer: "QKVO123" if config.is_so("qkv_bias", True) else "O123",
     is_gated=lambda config, layer: config.is_so("use_swiglu_ffn", False),
     layers=("encoder.layer.{}.",),
-    count=a_count("num_hidden_layers"),
     fixed=_ENCODER,
     said={
         "heads": a_count("num_attention_heads"),
@@ -804,7 +771,7 @@ _DINO = Family(
     own={
         "layer_scale1.lambda1": "lambda_1",
         "layer_scale2.lambda1": "lambda_2",
-        **_linear({"mlp.weights_in": "13", "mlp.weights_out": "2"}),
+        **_linear({"13": "mlp.weights_in", "2": "mlp.weights_out"}),
     },
     ends=_at(_NORM, out="layernorm"),
     usual={"use_mask_token": True},
@@ -815,7 +782,6 @@ _VIT = Family(
     ("vit",),
     biases=lambda config, layer: "QKVO12" if config.is_so("qkv_bias", True) else "O12",
     layers=("layers.{}.", "encoder.layer.{}."),
-    count=a_count("num_hidden_layers"),
     fixed=_ENCODER,
     said=_said(),
     begins=_OF_PATCHES,
@@ -900,14 +866,10 @@ def _parallel(kind: str, key: str, *, default: bool) -> Said:
 
 DENSE = _linear(
     {
-        "query_key_value": "QKV",
-        "attention.dense": "O",
-        "self_attention.dense": "O",
-        "self_attn.dense": "O",
-        "dense_h_to_4h": "1",
-        "dense_4h_to_h": "2",
-        "fc_in": "1",
-        "fc_out": "2",
+        "QKV": "query_key_value",
+        "O": "attention.dense self_attention.dense self_attn.dense",
+        "1": "dense_h_to_4h fc_in",
+        "2": "dense_4h_to_h fc_out",
     }
 )
 """The names of GPT-NeoX, GPT-J and those after them, whose parts are parallel."""
@@ -948,16 +910,6 @@ def _falcon_key_heads(config: Config, layer: int) -> int | None:
     return 1 if config.is_so("multi_query", True) else None
 
 
-def _heads_as_blocks(config: Config, layer: int) -> tuple[int, str]:
-    """Return that Q, K and V are side by side for each key head."""
-    return _falcon_key_heads(config, 0) or config.count("num_attention_heads"), "QKV"
-
-
-def _cohere_factor(config: Config, layer: int) -> float:
-    """Return the factor of the logits of Cohere."""
-    return float(config.number("logit_scale", 0.0625))
-
-
 def _exaone_window(config: Config, layer: int) -> int | None:
     """Return the window of EXAONE 4, which may have none in any layer."""
     if config.get("sliding_window", None) is None:
@@ -975,7 +927,11 @@ def _exaone_positions(config: Config, layer: int) -> str | None:
 
 _COHERE: dict[str, Any] = {
     "fixed": {"normalization": "layer", "rope_pairing": "interleaved", "parallel": "shared"},
-    "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_cohere_factor)},
+    "heads": {
+        "ForCausalLM": replace(
+            _OF_WORDS, shrinks=lambda config, layer: float(config.number("logit_scale", 0.0625))
+        )
+    },
     "own_gains": "each",
 }
 _OF_OUTPUTS = {
@@ -1103,10 +1059,10 @@ _QWEN_ROUTED = {
     "router_norm": lambda config, layer: config.is_so("norm_topk_prob", False),
 }
 _LATENT = {
-    **_linear({"q_a_proj": "DQ"}),
+    **_linear({"DQ": "q_a_proj"}),
     "q_a_layernorm.weight": "gamma_DQ",
     "q_b_proj.weight": "W_Q",
-    **_linear({"kv_a_proj_with_mqa": "DKV_KR"}),
+    **_linear({"DKV_KR": "kv_a_proj_with_mqa"}),
     "kv_a_layernorm.weight": "gamma_DKV",
     "kv_b_proj.weight": "W_UKV",
     "gate.e_score_correction_bias": "b_choice",
@@ -1119,10 +1075,6 @@ def _latent_scale(config: Config, layer: int) -> Any:
     width = config.count("qk_nope_head_dim") + config.count("qk_rope_head_dim")
     grown = scale_of_yarn(config)
     return None if grown == 1 else Fraction(str(grown**2 * width**-0.5))
-
-
-def _latent_pairing(config: Config, layer: int) -> str:
-    return "interleaved" if config.is_so("rope_interleave", True) else "halves"
 
 
 def _groups(key: str) -> Said:
@@ -1140,7 +1092,11 @@ _GRANITE_SAID = {
     "residual_scale": a_number("residual_multiplier", 1.0),
 }
 _GRANITE: dict[str, Any] = {
-    "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
+    "heads": {
+        "ForCausalLM": replace(
+            _OF_WORDS, shrinks=lambda config, layer: 1 / float(config.number("logits_scaling", 1.0))
+        )
+    },
     "factor": lambda config, layer: float(config.number("embedding_multiplier")),
 }
 _DEEPSEEK_SAID = {
@@ -1172,7 +1128,9 @@ _WITH_EXPERTS = (
         fixed={"qk_eps": _LATENT_EPS, "router": "sigmoid"},
         said={
             **_DEEPSEEK_SAID,
-            "rope_pairing": _latent_pairing,
+            "rope_pairing": lambda config, layer: (
+                "interleaved" if config.is_so("rope_interleave", True) else "halves"
+            ),
             "router_norm": lambda config, layer: config.is_so("norm_topk_prob", True),
         },
         **_DEEPSEEK,
@@ -1210,7 +1168,7 @@ _WITH_EXPERTS = (
         said={**_ROUTED, "window": a_window},
         asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
         own={
-            **_linear({"mlp.router": "router"}),
+            **_linear({"router": "mlp.router"}),
             "experts.gate_up_proj": "W_13_in_out",
             "experts.gate_up_proj_bias": "b_13_in_out",
             "experts.down_proj": "W_2_in_out",
@@ -1302,7 +1260,6 @@ _PARALLEL = (
         ("falcon",),
         biases=_biased("", bias="QKVO12"),
         layers=("h.{}.",),
-        count=a_count("num_hidden_layers"),
         fixed={**_LLAMA_FIXED, "normalization": "layer"},
         said={
             "heads": a_count("num_attention_heads"),
@@ -1318,9 +1275,12 @@ _PARALLEL = (
         ends=_at(_NORM, out="ln_f"),
         heads=_GPT_HEADS,
         asks={"alibi": (False,)},
-        own={**DENSE, **_normed({"ln_attn": "1", "ln_mlp": "2"})},
+        own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
         key_heads=_falcon_key_heads,
-        fused=_heads_as_blocks,
+        fused=lambda config, layer: (
+            _falcon_key_heads(config, 0) or config.count("num_attention_heads"),
+            "QKV",
+        ),
     ),
     _like_llama(
         "Phi",
@@ -1333,7 +1293,7 @@ _PARALLEL = (
             "qk_norm": _layer_norm_if("qk_layernorm"),
         },
         heads={**_llama_heads(), "ForCausalLM": _OF_BIASED_WORDS},
-        own={**DENSE, **_normed({"q_layernorm": "Q", "k_layernorm": "K"})},
+        own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
         is_gated=_NO_GATE,
         ends=_at(_NORM, out="final_layernorm"),
         remarks=_NO_REMARKS,
@@ -1350,7 +1310,9 @@ _PARALLEL = (
         said={
             "eps": a_number("layer_norm_eps"),
             "window": a_window_but_in_every(4),
-            "positions": _rope_in_windows,
+            "positions": lambda config, layer: (
+                None if a_window_but_in_every(4)(config, layer) else "none"
+            ),
         },
         **_COHERE,
     ),
@@ -1367,7 +1329,6 @@ _WAV2VEC = Family(
     "wav2vec 2.0",
     ("wav2vec2",),
     layers=("encoder.layers.{}.",),
-    count=a_count("num_hidden_layers"),
     fixed={"block": "encoder", "norm": "post", "normalization": "layer"},
     said={
         "heads": a_count("num_attention_heads"),
@@ -1376,8 +1337,8 @@ _WAV2VEC = Family(
     },
     begins=_at(_NORM, E="encoder.layer_norm"),
     own={
-        **_normed({"layer_norm": "1"}),
-        **_linear({"feed_forward.intermediate_dense": "1", "feed_forward.output_dense": "2"}),
+        **_normed({"1": "layer_norm"}),
+        **_linear({"1": "feed_forward.intermediate_dense", "2": "feed_forward.output_dense"}),
     },
     convolutions=(("encoder.pos_conv_embed.conv", 1),),
     widens="feature_projection.",
@@ -1402,8 +1363,8 @@ _DEBERTA_V3 = replace(
     optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
     usual={"type_vocab_size": 0},
     own={
-        **_linear(query_proj="Q", key_proj="K", value_proj="V"),
-        **_linear(pos_key_proj="posK", pos_query_proj="posQ"),
+        **_linear({"Q": "query_proj", "K": "key_proj", "V": "value_proj"}),
+        **_linear({"posK": "pos_key_proj", "posQ": "pos_query_proj"}),
     },
     shared={
         "E_rel": "encoder.rel_embeddings.weight",
@@ -1440,7 +1401,7 @@ _DEBERTA = (
         types=("deberta",),
         own={
             **{"q_bias": "b_Q", "v_bias": "b_V", "pos_proj.weight": "W_posK"},
-            **_linear(pos_q_proj="posQ"),
+            **_linear({"posQ": "pos_q_proj"}),
         },
         shared={"E_rel": "encoder.rel_embeddings.weight"},
         asks={"talking_head": (False,)},
@@ -1593,7 +1554,6 @@ FAMILIES = (
         "OPT",
         ("opt",),
         layers=("decoder.layers.{}.",),
-        count=a_count("num_hidden_layers"),
         fixed={**_DECODER, "normalization": "layer", "eps": _TORCH_EPS},
         said={
             "heads": a_count("num_attention_heads"),
@@ -1670,8 +1630,8 @@ FAMILIES = (
         said={"heads": a_count("n_heads"), "activation": an_activation("activation")},
         begins={name: place for name, place in _BERT.begins.items() if name != "W_type"},
         own={
-            **_normed({"sa_layer_norm": "1", "output_layer_norm": "2"}),
-            **_linear({"lin1": "1", "lin2": "2"}),
+            **_normed({"1": "sa_layer_norm", "2": "output_layer_norm"}),
+            **_linear({"1": "lin1", "2": "lin2"}),
         },
         heads={
             "ForMaskedLM": _masked(

@@ -138,10 +138,10 @@ class Family:
 
     title: str
     types: tuple[str, ...]
-    layers: tuple[str, ...]
-    count: Said
-    fixed: Mapping[str, Any]
-    said: Mapping[str, Said]
+    layers: tuple[str, ...] = ("layers.{}.",)
+    count: Said = lambda config, layer: config.count("num_hidden_layers")
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    said: Mapping[str, Said] = field(default_factory=dict)
     tokens: str = ""
     begins: Mapping[str, str] = field(default_factory=dict)
     optional: Mapping[str, str] = field(default_factory=dict)
