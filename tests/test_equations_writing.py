@@ -77,8 +77,8 @@ ROWS = [
         for kind in (Softmax, HardMax, DivideBySum)
         for matrix in (MASKED, HUGE)
     ],
-    (Softmax(masked=True, has_sink=True), [MASKED, np.array([[0.5]])]),
-    (Softmax(masked=True, has_sink=True), [np.stack([HUGE, -HUGE]), np.array([[[500]], [[0.0]]])]),
+    (Softmax(masked=True), [MASKED, np.array([[0.5]])]),
+    (Softmax(masked=True), [np.stack([HUGE, -HUGE]), np.array([[[500]], [[0.0]]])]),
 ]
 
 

@@ -28,7 +28,7 @@ from attncalc.reading.models.family import (
     Said,
 )
 from attncalc.reading.models.folder import Config, Weights, open_folder, parsed, said
-from attncalc.reading.models.layer import ALTERNATING, FUSED, HALVES
+from attncalc.reading.models.layer import FUSED, OF_EXPERTS
 from attncalc.reading.models.names import IN_OUT, OUT_IN
 from attncalc.reading.models.rope import a_base, a_scaling, a_share
 from attncalc.reading.models.unknown import alike, nearest, unread
@@ -44,7 +44,7 @@ IN_LAYERS = "tensors"
 """The key of the tensors of a layer."""
 Parse = Callable[[Any], Any]
 _PARTS_OF_LATENT = ("W_UKV", "W_DKV_KR", "b_DKV_KR", "lambda_1", "lambda_2")
-_FIELDS = (*GIVEN, *FUSED, *ALTERNATING, *HALVES, "W_2_in_out", *_PARTS_OF_LATENT)
+_FIELDS = (*GIVEN, *FUSED, *OF_EXPERTS, *_PARTS_OF_LATENT)
 _SETTINGS = (*(each for each in SETTINGS if not each.endswith("layout")), "reach")
 _USUAL: dict[str, Said] = {"rope_base": a_base, "rope_scaling": a_scaling, "rope_dims": a_share()}
 """Settings of rope, read from the usual keys unless the file states them."""
@@ -371,7 +371,9 @@ _number = _taking("a number", _is_number, float)
 _count = _taking("a whole number from 1", _is_count, int)
 _switch = _taking("true or false", lambda given: isinstance(given, bool))
 _text = _taking("a text", lambda given: isinstance(given, str) and bool(given))
-_listed = _taking("a text, or a list of texts", lambda given: isinstance(given, list) and given)
+_listed = _taking(
+    "a text, or a list of texts", lambda given: isinstance(given, list) and bool(given)
+)
 
 
 def _whole(given: Any) -> int:

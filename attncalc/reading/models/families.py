@@ -25,7 +25,6 @@ from attncalc.reading.models.family import (
     a_number_or_none,
     a_window,
     a_window_but_in_every,
-    a_window_in_every_second,
     a_window_of_local_layers,
     an_activation,
     one_over_root,
@@ -370,9 +369,9 @@ _BERT = Family(
 )
 
 
-def _as_pooled_classes(end: str, activation: str = "tanh") -> Head:
+def _as_pooled_classes(activation: str = "tanh") -> Head:
     """Return a classification head that reads the first token, with a hidden layer."""
-    tensors = _held(pre=f"{end}.dense", out=f"{end}.out_proj")
+    tensors = _held(pre="classifier.dense", out="classifier.out_proj")
     says = {"activation_pre": lambda config, layer: activation}
     return Head(tensors, CLASSES, "first", says=says)
 
@@ -618,7 +617,7 @@ _MASKED_ENCODERS = (
                 "lm_head.bias",
                 activation=_GELU,
             ),
-            "ForSequenceClassification": _as_pooled_classes("classifier"),
+            "ForSequenceClassification": _as_pooled_classes(),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "MPNetModel": _pooled("{}pooler.dense"),
         },
@@ -859,8 +858,9 @@ _OF_IMAGES = (
 )
 
 
-def _parallel(kind: str, key: str, *, default: bool) -> Said:
-    """Return a reader of the arrangement of a layer, whose parts are parallel if a key is true."""
+def _parallel(kind: str, *, default: bool) -> Said:
+    """Return a reader of the arrangement of a layer, whose parts are parallel if a config says."""
+    key = "use_parallel_residual"
     return lambda config, layer: kind if config.is_so(key, default) else "none"
 
 
@@ -1240,7 +1240,7 @@ _PARALLEL = (
         said={
             "eps": a_number("layer_norm_eps"),
             "rope_dims": a_share(0.25),
-            "parallel": _parallel("own", "use_parallel_residual", default=True),
+            "parallel": _parallel("own", default=True),
         },
         tokens="embed_in.weight",
         ends=_at(_NORM, out="final_layer_norm"),
@@ -1447,7 +1447,7 @@ FAMILIES = (
             "activation": an_activation("hidden_activation", "hidden_act"),
             "scale": one_over_root("query_pre_attn_scalar"),
             "softcap": a_number_or_none("attn_logit_softcapping"),
-            "window": a_window_in_every_second,
+            "window": a_window_but_in_every(2, key=""),
         },
         heads=_llama_heads(softcap_out=a_number_or_none("final_logit_softcapping")),
         factor=root_of_width("hidden_size"),
@@ -1507,7 +1507,7 @@ FAMILIES = (
         said={
             "eps": a_number("layer_norm_eps"),
             "rope_dims": a_share(0.25),
-            "parallel": _parallel("shared", "use_parallel_residual", default=False),
+            "parallel": _parallel("shared", default=False),
         },
         asks={"qk_layernorm": (False,)},
         ends=_at(_NORM, out="norm"),
@@ -1613,7 +1613,7 @@ FAMILIES = (
                 "lm_head.decoder.bias",
                 activation=_GELU,
             ),
-            "ForSequenceClassification": _as_pooled_classes("classifier"),
+            "ForSequenceClassification": _as_pooled_classes(),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "RobertaModel": _pooled("{}pooler.dense"),
             "CamembertModel": _pooled("{}pooler.dense"),
@@ -1659,7 +1659,7 @@ FAMILIES = (
                 "generator_lm_head",
                 activation=_GELU,
             ),
-            "ForSequenceClassification": _as_pooled_classes("classifier", "gelu"),
+            "ForSequenceClassification": _as_pooled_classes("gelu"),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "ForPreTraining": Head(
                 _held(

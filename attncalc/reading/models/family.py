@@ -290,13 +290,13 @@ def a_window(config: Config, layer: int) -> int | None:
     return None if layer < config.whole("max_window_layers", 0) else window
 
 
-def a_window_but_in_every(nth: int) -> Said:
-    """Return a reader of a window: without kinds of layers, in all but every nth."""
+def a_window_but_in_every(nth: int, key: str = "sliding_window_pattern") -> Said:
+    """Return a reader of a window: without kinds of layers, in all but every nth, or by a key."""
 
     def says(config: Config, layer: int) -> int | None:
         if config.get("layer_types", None) is not None:
             return a_window(config, layer)
-        every = config.count("sliding_window_pattern", nth)
+        every = config.count(key, nth) if key else nth
         return None if (layer + 1) % every == 0 else int(config.count("sliding_window"))
 
     return says
@@ -312,13 +312,6 @@ def a_window_of_local_layers(config: Config, layer: int) -> int | None:
     ):
         raise config.wrong("attention_layers", kinds, "global or local for each layer")
     return int(config.count("window_size")) if kinds[layer] == "local" else None
-
-
-def a_window_in_every_second(config: Config, layer: int) -> int | None:
-    """Read the window of Gemma 2: without kinds of layers, in layers 0, 2, 4, …."""
-    if config.get("layer_types", None) is not None:
-        return a_window(config, layer)
-    return None if layer % 2 else int(config.count("sliding_window"))
 
 
 def one_over_root(key: str) -> Said:

@@ -1,6 +1,6 @@
 """The tensors of one layer, with any names, as the fields of a problem."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -19,12 +19,14 @@ FUSED = {
     "b_13": ("b_1", "b_3"),
     "W_s13": ("W_s1", "W_s3"),
 }
-
-
-ALTERNATING = {"W_13_in_out": ("W_1", "W_3"), "b_13_in_out": ("b_1", "b_3")}
-"""Weights and biases of experts, (experts, in, out), of which every second output is of W_3."""
-HALVES = {"W_13_halves": ("W_1", "W_3")}
-"""Weights of experts, (experts, in, out), of which the second half of the outputs is of W_3."""
+_PAIR = ("W_1", "W_3")
+OF_EXPERTS: dict[str, tuple[tuple[str, ...], Callable[[Matrix], Sequence[Matrix]]]] = {
+    "W_13_in_out": (_PAIR, lambda array: (array[..., ::2], array[..., 1::2])),
+    "b_13_in_out": (("b_1", "b_3"), lambda array: (array[..., ::2], array[..., 1::2])),
+    "W_13_halves": (_PAIR, lambda array: np.split(array, 2, axis=-1)),
+    "W_2_in_out": (("W_2",), lambda array: (array,)),
+}
+"""Weights of experts, (experts, in, out), and biases: their fields, and how outputs are split."""
 
 
 class Heads(NamedTuple):
@@ -82,33 +84,21 @@ def layer_fields(
     layout = IN_OUT if turned else OUT_IN
     fields: Fields = {}
     for field, array in taken.items():
-        is_in_out = field in turned
         if field in FUSED:
             # the parts are below one another in (out, in), and in a bias
-            stacked = array.T if is_in_out and array.ndim == 2 else array
-            of_heads = len(FUSED[field]) == 3
+            turn = field in turned and array.ndim == 2
+            stacked = array.T if turn else array
             parts = (
                 _parts(found[field][0], stacked, heads, tell)
-                if of_heads
+                if len(FUSED[field]) == 3
                 else np.split(stacked, 2, axis=max(stacked.ndim - 2, 0))
             )
-            turn = is_in_out and array.ndim == 2
-            fields |= {
-                each: part.T if turn else part
-                for each, part in zip(FUSED[field], parts, strict=False)
-            }
-        elif field in ALTERNATING:
-            halves = (array[..., start::2] for start in (0, 1))
-            turn = field.startswith("W_")
-            fields |= {
-                each: half.swapaxes(-1, -2) if turn else half
-                for each, half in zip(ALTERNATING[field], halves, strict=True)
-            }
-        elif field in HALVES:
-            pairs = zip(HALVES[field], np.split(array, 2, axis=-1), strict=True)
-            fields |= {each: half.swapaxes(-1, -2) for each, half in pairs}
-        elif field == "W_2_in_out":
-            fields["W_2"] = array.swapaxes(-1, -2)
+            each = (part.T if turn else part for part in parts)
+            fields |= dict(zip(FUSED[field], each, strict=False))
+        elif field in OF_EXPERTS:
+            names, split = OF_EXPERTS[field]
+            for name, part in zip(names, split(array), strict=True):
+                fields[name] = part.swapaxes(-1, -2) if name.startswith("W_") else part
         else:
             fields[field] = array
     if turned:
