@@ -261,6 +261,10 @@ def _keys(allowed: Matrix) -> Change:
     return change
 
 
+def _key_heads(order: Matrix) -> Change:
+    return lambda fields: fields | {"K": fields["K"][order], "V": fields["V"][order]}
+
+
 def _rolled(names: str, by: int) -> Change:
     return lambda fields: fields | {each: np.roll(fields[each], by, axis=1) for each in names}
 
@@ -440,7 +444,7 @@ def _of_heads(case: Case) -> Iterator[Named]:
         orders.append(("heads-shifted", says, (places - 1) % heads))
     for code, says, order in orders:
         if heads > 1:
-            yield code, says, lambda f, own=order: f | {"K": f["K"][own], "V": f["V"][own]}
+            yield code, says, _key_heads(order)
     yield from _of_blocks(np.arange(case.k.shape[2]))
 
 

@@ -102,10 +102,11 @@ def layer_fields(
         else:
             fields[field] = array
     if turned:
+        own = {*turned, *(part for each in turned for part in FUSED.get(each, ()))}
         fields |= {
             field: array.T
             for field, array in fields.items()
-            if field.startswith("W_") and not _comes_from(field, turned) and array.ndim == 2
+            if field.startswith("W_") and field not in own and array.ndim == 2
         }
     if any(field.startswith("W_") for field in fields):
         fields["weights_layout"] = layout
@@ -123,10 +124,6 @@ def _check_groups(fields: Fields, heads: Heads, *, axis: int, tell: Tell) -> Non
             f"the keys' weights have {outs[1]} outputs and the queries' {outs[0]}: with "
             f"{heads.asking} query heads these are not {heads.answering} heads of one width"
         )
-
-
-def _comes_from(field: str, turned: set[str]) -> bool:
-    return field in turned or any(field in FUSED.get(each, ()) for each in turned)
 
 
 def _kept_in_out(
