@@ -113,31 +113,11 @@ def _is_visible(character: str) -> bool:
     )
 
 
-_ASCII = str.maketrans(
-    {
-        _LEFT_TO_RIGHT_MARK: None,
-        "√": "sqrt ",
-        "ᵀ": "^T",
-        "×": "x",
-        "·": "*",
-        "≈": "~",
-        "├": "|",
-        "│": "|",
-        "└": "`",
-        "─": "-",
-        "\u00a0": " ",
-        "†": "'",
-        "∞": "inf",
-        "…": "...",
-        "−": "-",
-        "–": "-",
-        "⏎": " ",
-        "●": "*",
-        "✗": "x",
-        "→": ">",
-        "○": "+",
-    }
-)
+_ASCII = str.maketrans("×·≈├│└─\u00a0†−–⏎●✗→○", "x*~||`- '-- *x>+") | {
+    ord(sign): text
+    for sign, text in ((_LEFT_TO_RIGHT_MARK, None), ("√", "sqrt "), ("ᵀ", "^T"), ("∞", "inf"),
+                       ("…", "..."))
+}  # fmt: skip
 
 
 def within(encoding: str, text: str) -> str:

@@ -22,7 +22,7 @@ from attncalc.cli.commands.marking import (
     with_known_steps,
 )
 from attncalc.cli.commands.refusals import refuse_of_a_set
-from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.commands.screens import tables_of, written
 from attncalc.cli.progress import reporting
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
@@ -39,8 +39,6 @@ from attncalc.reading.scans import read_file
 from attncalc.reading.sets import ClassSet, Paired, Unpaired, anonymous, pairs, read_set
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
-from attncalc.writing.html.page import write_html
-from attncalc.writing.markdown import write_markdown
 from attncalc.writing.reports import class_rows
 from attncalc.writing.reports.class_rows import (
     ClassRow,
@@ -185,7 +183,7 @@ def _target_of_overview(out: str | None) -> list[Target]:
 
 def _overview(document: Document, target: Target) -> Output:
     is_html = target.place is not None and target.place.suffix in (".html", ".htm")
-    return output(target, write_html(document) if is_html else write_markdown(document))
+    return output(target, written(document, "html" if is_html else "markdown", target))
 
 
 def _page(flags: Mapping[str, Any]) -> Target:

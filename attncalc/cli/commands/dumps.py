@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.commands.screens import written
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.grading.dumps import compared
 from attncalc.reading.dumps import beside, is_dump, read_dump
@@ -46,10 +46,7 @@ def check_dumps(flags: Mapping[str, Any]) -> bool:
     document = dumps_document(found, *places, said if atol or rtol else "to the last bit", alone)
     if form == "json":
         deliver(output(target, dumps_as_json(found, alone)))
-    elif form == "markdown":
-        from attncalc.writing.markdown import write_markdown
-
-        deliver(output(target, write_markdown(document)))
     else:
-        deliver(output(target, tables_of(document, target), *document.notes))
+        notes = document.notes if form == "table" else ()
+        deliver(output(target, written(document, form, target), *notes))
     return any(each.differ for each in found)

@@ -16,7 +16,7 @@ from attncalc.cli.commands.marking import (
     with_known_steps,
 )
 from attncalc.cli.commands.refusals import refuse_of_a_set
-from attncalc.cli.progress import reporting
+from attncalc.cli.progress import counted
 from attncalc.cli.targets import Output, Target, check_targets, deliver
 from attncalc.exporting import gradescope, moodle, numbas, prairielearn, stack
 from attncalc.exporting.rules import course_of
@@ -81,12 +81,7 @@ def _versions(given: ClassSet, way: _Way) -> list[list[Any]]:
             given.students, (row[problem] for row in given.handed), strict=True
         )
     ]
-    made: list[Any] = []
-    with reporting() as report:
-        for one in mapped(partial(_version, way), things, cores()):
-            made.append(one)
-            if report is not None:
-                report(len(made), len(things))
+    made = list(counted(mapped(partial(_version, way), things, cores()), len(things)))
     each = len(given.students)
     return [made[start : start + each] for start in range(0, len(made), each)]
 

@@ -339,16 +339,11 @@ def _write_rows(
     title = on_a_line(flags["title"] or f"{model.family.title} ({model.folder.name})")
     measure = "probability" if has_shares else "score"
 
-    def refused(*_: Any) -> Any:
-        raise AssertionError("refused before")
-
     show(
         Forms(
             lambda: probable_document(rows, title, decimals, remarks, what=what, measure=measure),
             lambda: probable_as_json(rows, measure),
             lambda: probable_as_csv(rows, measure),
-            refused,
-            refused,
         ),
         wanted_from(flags),
         flags,

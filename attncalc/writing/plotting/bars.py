@@ -20,7 +20,7 @@ ROW, WIDTH, LEAST, MOST_PANELS, LONGEST = 0.24, 3.6, 1.0, 12, 60
 LEFT_OUT = f"{{}} numbers are missing in the picture: it shows the first {MOST_PANELS}"
 
 
-def render_whys(whys: Sequence[Why], title: str, decimals: int, form: str, look: Look) -> Picture:
+def render(whys: Sequence[Why], title: str, decimals: int, form: str, look: Look) -> Picture:
     """Draw the parts of numbers as a file of the given form."""
     told = [f"{each.entry} = {digits(each.value, decimals)}" for each in whys]
     drawn = draw_whys(whys, title, decimals, look)

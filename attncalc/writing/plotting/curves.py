@@ -64,7 +64,7 @@ class Axis:
         return log10(value) if self.is_log else value
 
 
-def render_variation(variation: Variation, form: str, look: Look) -> Picture:
+def render(variation: Variation, form: str, look: Look) -> Picture:
     """Draw a study as a file of the given form."""
     drawn = draw_variation(variation, look)
     names = [on_a_line(change.about) for change in variation.changes]

@@ -26,7 +26,7 @@ from attncalc.writing.plotting.placing import widest
 from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, Palette, line_looks
 
 
-def render_growth(growth: Growth, form: str, look: Look) -> Picture:
+def render(growth: Growth, form: str, look: Look) -> Picture:
     """Draw how counts grow, as a file of the given form."""
     palette = DARK if look.dark else LIGHT
     curves = {name: values for name, values in growth.curves().items() if all(values)}

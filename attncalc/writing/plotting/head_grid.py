@@ -27,7 +27,7 @@ LONGEST, DECIMALS = 12, 2
 """Letters of a token, and decimals of numbers in cells."""
 
 
-def render_layers(found: Walk | Lens | Rollout | Comparison, form: str, look: Look) -> Picture:
+def render(found: Walk | Lens | Rollout | Comparison, form: str, look: Look) -> Picture:
     """Draw all layers as a file of the given form."""
     walk = found if isinstance(found, Walk) else found.walk
     drawn = draw_heads(found, look) if isinstance(found, Walk) else draw_cells(found, look)

@@ -48,7 +48,7 @@ class _Shared(NamedTuple):
     cloud: tuple[Limits, Limits] | None
 
 
-def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) -> Picture:
+def render(simulations: Sequence[Simulation], form: str, look: Look) -> Picture:
     """Draw simulations as a file of the given form."""
     drawn = draw_simulations(simulations, look)
     means = (

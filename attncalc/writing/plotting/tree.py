@@ -25,7 +25,7 @@ ROWS_LEFT_OUT = f"{{}} candidates are missing in the picture: it shows {MOST_ROW
 LINES = "thick line: the result; solid: kept; dotted: dropped"
 
 
-def render_generation(made: Generation, form: str, look: Look) -> Picture:
+def render(made: Generation, form: str, look: Look) -> Picture:
     """Draw generated tokens as a file of the given form."""
     told = [*said_of(made), made.text]
     return picture_of(draw_generation(made, look), form, made.source.title, told, _texts(made))
