@@ -251,3 +251,8 @@ def of_each(names: Sequence[str], count: int | None = None) -> str:
     if count > LISTED:
         names = [*names[:MOST_NAMED], f"{count - MOST_NAMED} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def capital(text: str) -> str:
+    """Return a text with a capital."""
+    return text[:1].upper() + text[1:]

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from attncalc.base.text import capital
 from attncalc.equations.expressions import MINUS_INFINITY, Number
 from attncalc.solving.work import Derivation
-from attncalc.writing.document import DAGGER, Cell, Grid, Section
+from attncalc.writing.document import DAGGER, LEFT_OUT, Cell, Grid, Section
 from attncalc.writing.mathematics import PlainText, in_text
 
 MOST_NAMED = 12
@@ -53,6 +54,12 @@ def texts_of_row(grid: Grid, row: int) -> list[str]:
     if grid.texts is not None:
         return grid.texts(row)
     return [plain_entry(grid.cell(row, column)) for column in range(len(grid.columns))]
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital and a full stop."""
+    stop = "" if text == LEFT_OUT or text.endswith((".", "。")) else full_stop(text)
+    return capital(text) + stop
 
 
 def full_stop(text: str) -> str:

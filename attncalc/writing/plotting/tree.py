@@ -12,7 +12,7 @@ from attncalc.writing.plotting import figure
 from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import widest
-from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, SMALL_SIZE, Palette
+from attncalc.writing.plotting.style import NAME_SIZE, SMALL_SIZE, Palette, palette_of
 from attncalc.writing.studies.common import shown
 from attncalc.writing.studies.generation import said_of
 
@@ -42,7 +42,7 @@ def draw_generation(made: Generation, look: Look) -> figure.HouseFigure:
             ROWS_LEFT_OUT: sum(max(0, len(each.candidates) - MOST_ROWS) for each in made.steps),
         }
     )
-    palette = DARK if look.dark else LIGHT
+    palette = palette_of(look)
     draw = partial(_draw, made, columns, palette, GAP / wide, left_out)
     tracks = figure.Track(width, LEAST), figure.Track(height, LEAST)
     measure = "sum of ln p" if made.settings.beams > 1 else "p"

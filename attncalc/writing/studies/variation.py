@@ -6,7 +6,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from attncalc.base.text import of_each, on_a_line
+from attncalc.base.text import capital, of_each, on_a_line
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.changes import Change, Infinity, Value, value_text
@@ -137,7 +137,7 @@ def changeover_text(problem: Problem, change: Change, found: Changeover) -> str:
         for each in (found.before, found.after)
     )
     where = f"{on_a_line(change.about)} {at}"
-    which = f"{place[:1].upper()}{place[1:]}, output" if place else "Output"
+    which = f"{capital(place)}, output" if place else "Output"
     return f"{which} {output}{head}: most {before} up to {where}, most {after} beyond"
 
 
