@@ -1,7 +1,5 @@
 """Many answers to one problem: a row for each, and which mistakes were common."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -18,6 +16,7 @@ from attncalc.grading.rules import Status
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.languages.catalogue import ENGLISH
+from attncalc.writing.problem_file import as_lines
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.reports.marking import marking_document, percent
 from attncalc.writing.verdict import (
@@ -84,13 +83,10 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS
 
     Marks are decimals, since a spreadsheet reads 7/8 as a date; or fractions, which are exact.
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([*COLUMNS, *names, LINES])
-    for answer in answers:
-        cells = (*row_of(answer, shown.in_cell), *_credits(answer, names, shown.in_cell))
-        writer.writerow([harmless_cell(cell) for cell in cells])
-    return buffer.getvalue()
+    said = shown.in_cell
+    rows = ((*row_of(each, said), *_credits(each, names, said)) for each in answers)
+    safe = (tuple(map(harmless_cell, row)) for row in rows)
+    return "".join(as_lines(chain([(*COLUMNS, *names, LINES)], safe)))
 
 
 def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
