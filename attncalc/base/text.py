@@ -256,3 +256,12 @@ def of_each(names: Sequence[str], count: int | None = None) -> str:
 def capital(text: str) -> str:
     """Return a text with a capital."""
     return text[:1].upper() + text[1:]
+
+
+def amount(count: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> amount(1, "page"), amount(2000, "page")
+    ('1 page', '2,000 pages')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -17,10 +17,15 @@ def line_in_text(line: Derivation) -> str:
 
     Where the result is not 0 and is shown as 0.00, a mark follows it.
     """
-    parts = [in_text(line.entry), *(f"= {in_text(form)}" for form in line.forms)]
-    sign, dagger = "=" if line.is_exact else "≈", DAGGER if line.hidden else ""
-    parts.append(f"{sign} {in_text(line.result)}{dagger}")
-    return " ".join([*parts, f"  ({line.remark})"] if line.remark else parts)
+    remark = [f"  ({line.remark})"] if line.remark else []
+    return " ".join([*forms_in_text(line), *remark])
+
+
+def forms_in_text(line: Derivation) -> Iterator[str]:
+    """Yield the entry, its forms and its result."""
+    yield in_text(line.entry)
+    yield from (f"= {in_text(form)}" for form in line.forms)
+    yield f"{'=' if line.is_exact else '≈'} {in_text(line.result)}{DAGGER if line.hidden else ''}"
 
 
 def footnote(section: Section, say: Callable[[str], str]) -> Iterator[str]:

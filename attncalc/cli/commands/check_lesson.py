@@ -13,6 +13,7 @@ from attncalc.base.sources import remember
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.marking import unforeseen
 from attncalc.cli.commands.problem import conventions_of
+from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.screens import written
 from attncalc.cli.streams import receive
 from attncalc.cli.targets import check_targets, deliver, output, target_of
@@ -47,10 +48,7 @@ _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty",
 
 def check_lessons(flags: Mapping[str, Any]) -> int:
     """Check documents, write the findings, and return the exit code."""
-    for name in (*_OF_MARKS, *GIVEN):
-        if flags.get(name):
-            flag = {"sheet": "csv"}.get(name, name.replace("_", "-"))
-            raise InputError(f"--{flag} is for answers to a problem, and not for --lesson")
+    refuse(flags, (*_OF_MARKS, *GIVEN), "{} is for answers to a problem, and not for --lesson")
     target = target_of("--out", flags["out"])
     form = flags["format"] or (form_of(target.place.suffix) if target.place else "table")
     if form not in FORMS:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.base.errors import InputError
+from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.screens import written
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.grading.dumps import compared
@@ -26,10 +27,7 @@ def are_dumps(flags: Mapping[str, Any]) -> bool:
 
 def check_dumps(flags: Mapping[str, Any]) -> bool:
     """Compare them, write that where it is asked for, and return whether any array differs."""
-    for name in _OF_MARKS:
-        if flags[name]:
-            flag = "csv" if name == "sheet" else name
-            raise InputError(f"--{flag} is for answers to a problem, and these are two dumps")
+    refuse(flags, _OF_MARKS, "{} is for answers to a problem, and these are two dumps")
     target = target_of("--out", flags["out"])
     implied = None if target.place is None else form_of(target.place.suffix)
     form = flags["format"] or implied or "table"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from attncalc.base.errors import OutputError, about
 from attncalc.base.sources import remember
+from attncalc.base.text import amount
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.marking import (
     keys_of_one_student,
@@ -136,9 +137,8 @@ def _questions(given: ClassSet, versions: Versions) -> Written:
 
 
 def _counted(given: ClassSet, system: str) -> str:
-    problems, versions = len(given.problems), len(given.students)
-    what = "1 problem" if problems == 1 else f"{problems} problems"
-    return f"{what} in {versions:,} versions: {GIVEN_OUT[system]}"
+    problems, versions = amount(len(given.problems), "problem"), len(given.students)
+    return f"{problems} in {versions:,} versions: {GIVEN_OUT[system]}"
 
 
 WRITERS: Mapping[str, Callable[[ClassSet, Versions], Written]] = {

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import AttncalcError, InputError, OutputError
+from attncalc.base.text import amount, of_each
 from attncalc.base.text import in_json as in_text
-from attncalc.base.text import of_each
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.refusals import typed
 from attncalc.cli.progress import counted, reporting
@@ -171,9 +171,7 @@ def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Co
 
 
 def _told(spec: Spec, roster: Roster, place: Path) -> str:
-    students, problems = len(roster.students), len(spec.problems)
-    who = "1 student" if students == 1 else f"{students:,} students"
-    what = "1 problem" if problems == 1 else f"{problems} problems"
+    who, what = amount(len(roster.students), "student"), amount(len(spec.problems), "problem")
     return (
         f"{what} for {who} written to {place}; {place / MANIFEST} makes the same set again: "
         "keep it to yourself"
