@@ -149,11 +149,11 @@ def _own_weights(weights: WrittenMatrix, head: int, of_key: Matrix) -> Matrix:
 def _accepted(
     tokens: Attention, found: WrittenConnection | None, right: Connection, row: Matrix
 ) -> Connection:
-    """Return the right lines; behind a tie for the largest weight, the next may be the second.
+    """Return the right lines; behind a tie, or above weights shown as 0, the next may be second.
 
     Where one input is chosen from a list, its question states that a tie has no second.
     """
-    if found is None or found.is_one or not found.second or len(right.most) < 2:
+    if found is None or found.is_one or not found.second or right.second:
         return right
     rest = row.copy()
     rest[list(right.most)] = 0

@@ -14,7 +14,7 @@ import numpy as np
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
-from attncalc.reading.answers.answer import Answer, WrittenMatrix
+from attncalc.reading.answers.answer import Answer, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import (
     NUMPY_STARTS,
@@ -100,7 +100,24 @@ def read_answer_bytes(data: bytes, place: str, expected: Expected | None = None)
         return _checked(read_sheet(text, place, expected))
     from attncalc.reading.answers.text import read_text_answer
 
-    return _checked(read_text_answer(text, place, expected))
+    answer = _checked(read_text_answer(text, place, expected))
+    if suffix == ".toml" and expected is not None and not answer.connections:
+        answer = replace(answer, connections=_map_of_records(text, place, expected))
+    return answer
+
+
+def _map_of_records(
+    text: str, place: str, expected: Expected
+) -> tuple[WrittenConnection, ...] | None:
+    """Return the map in the tables of TOML; None if there is none."""
+    import tomllib
+
+    from attncalc.reading.answers.json_text import map_told
+
+    try:
+        return map_told(tomllib.loads(text), place, expected)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _picture(data: bytes, place: str) -> str:

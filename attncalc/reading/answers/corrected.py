@@ -62,7 +62,8 @@ def with_corrected(
         if name and number:
             row = [*made[name].values[place[:-1]]]
             row[place[-1]] = number.value
-            is_whole = is_whole or values == row
+            starts = range(len(values) - len(row) + 1) if len(row) > 1 else ()
+            is_whole |= any(values[start : start + len(row)] == row for start in starts)
         if number and len(fits) == 1 and is_whole and not is_of_sums:
             made[name] = _with_entry(made[name], place, number)
             what = f"{name}[{','.join(str(index + 1) for index in place)}]"

@@ -75,14 +75,28 @@ def _without(
 def leave_noise(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> None:
-    """Note that unread numbers are no step if all steps were read, and are right or repeated."""
+    """Note that unread numbers are no step, if all steps were read and none would be right by them.
+
+    Numbers that repeat entries of the answer change nothing; an entry that disagrees with the key
+    may be a misreading only if the number of the key is unread.
+    """
     keys = expected.steps
     if not keys or not all(name in matrices for name in keys):
         return
-    is_right = all(_is_right(name, matrices[name], expected) for name in keys)
+    if any(each.shape != keys[name].shape for name, each in matrices.items() if name in keys):
+        return
+    off = [keys[name][~near(matrices[name].values, keys[name])] for name in keys]
+    right = np.concatenate([each.ravel() for each in off])
     known = {value for each in matrices.values() for value in each.values.ravel().tolist()}
     for place, each in enumerate(found.unread):
-        if is_right or (each.why == IN_SENTENCE and _repeats(each.text, known)):
+        said = np.array([number.value for number in numbers_of(each.text)])
+        said = said[: 0 if np.array_equal(said, np.arange(len(said)) + 1) else None]  # counts
+        are_new = near(said[:, None], right[None, :]).any(axis=-1)
+        if (
+            not said.size
+            or are_new.mean() < SOUND
+            or (each.why == IN_SENTENCE and _repeats(each.text, known))
+        ):
             found.unread[place] = each._replace(could_be_matrix=False)
 
 

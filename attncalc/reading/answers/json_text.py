@@ -61,9 +61,7 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
         not_read.append(Unread(0, "…", why, could_be_matrix=True))
     answer = assembled(place, found, not_read, connections, expected)
     if expected is not None and not answer.connections:
-        said = [each for each in _texts(content) if len(each.split()) >= FEW or "|" in each]
-        told = read_text_answer("\n".join(said), place, expected).connections or ()
-        answer = replace(answer, connections=(*(e._replace(line=0) for e in told),) or None)
+        answer = replace(answer, connections=map_told(content, place, expected))
     if expected is None or not (answer.has_unread_matrix or _are_misfits(answer, expected)):
         return answer
     other = read_text_answer("\n".join(_outline(content)), place, expected)
@@ -71,6 +69,15 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
     if more <= 0 or _are_misfits(other, expected):
         return answer
     return replace(other, connections=answer.connections or other.connections)
+
+
+def map_told(
+    content: dict[str, Any], place: str, expected: Expected
+) -> tuple[WrittenConnection, ...] | None:
+    """Return the map that the texts and the records of an object state."""
+    said = [each for each in _texts(content) if len(each.split()) >= FEW or "|" in each]
+    told = read_text_answer("\n".join(said), place, expected).connections or ()
+    return (*(each._replace(line=0) for each in told),) or None
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -196,10 +203,15 @@ def _is_object(value: Any) -> bool:
 def _listed(key: str, values: list[dict[str, Any]], head: int, before: str) -> Iterator[_Named]:
     """Yield the steps of a list of objects: each with its name, or each a head or a layer."""
     for number, each in enumerate(values, start=1):
-        own = next((each[word] for word in _NAMES if isinstance(each.get(word), str)), "")
-        value = next((each[word] for word in _VALUES if word in each), None)
+        texts = {word: text for word, text in each.items() if isinstance(text, str)}
+        lists = {word: rows for word, rows in each.items() if isinstance(rows, list)}
+        said = [texts[word] for word in (*_NAMES, *texts) if word in texts]
+        own = next(filter(name_of_key, said), max(said, key=len, default=""))
+        value = next((each[word] for word in (*_VALUES, *lists) if word in each), None)
         if own and value is not None:
-            yield from _steps({own: value}, each.get("head") or head, before)
+            its_head = each.get("head")
+            its_head = its_head if isinstance(its_head, int) else head
+            yield from _steps({own: value}, its_head, before)
         elif key.lower().rstrip("s") == "layer":
             yield from _steps(each, head, f"{number}.")
         elif key.lower().rstrip("s") == "head":

@@ -17,7 +17,8 @@ _KIND = re.compile(
 _ASIDE = re.compile(r"\((?:the other|every) [^()]*\)")
 _TALK = re.compile(r"\b(?:solid|dashed|most|second|inputs?|attend|no key)\b", re.IGNORECASE)
 _WEIGHT = re.compile(
-    r"(?<!\s)\s*+\((?:[^()]*\beach|-?[0-9]*\.[0-9]+†?|the other weights[^()]*|every[^()]*)\)$"
+    r"(?<!\s)\s*+\((?:[^()]*\beach|-?[0-9]*\.[0-9]+†?|the other weights[^()]*|every[^()]*"
+    r"|(?:a )?(?:tied?|equal)\b[^()]*)\)$"
 )
 _NOTHING = re.compile(r"(?:no (?:inputs?|line|key).*|none|nothing|-|–|—|_*|\?|)", re.IGNORECASE)
 _TEX = re.compile(r"\\(?:noindent|par)\b|\\\\\s*$")

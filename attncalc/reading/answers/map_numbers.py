@@ -8,7 +8,7 @@ weights decide whether several inputs tie, and whether this is a map at all.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +32,9 @@ TIE = 0.006
 """The largest difference of weights that are equal when they are rounded."""
 _VALUES = re.compile(
     r"[≈~]? ?[-+]?(?<!\d)\d{0,9}[.,]\d{1,20} ?%?|[≈~] ?\d{1,9}|(?<!\d)\d{1,9} ?%|\([^()\d]{0,80}\)"
+    r"|(?<=[\s、,])[12]番は"
 )
-_NUMBERED = re.compile(r"^[\s>*#•·-]*(?:\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
+_NUMBERED = re.compile(r"^[\s>*#•·-]*(?:(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
 _TOKEN = re.compile(
     r"(?P<itself>\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
     r"|s[eé] stess[aoie]|si mesm[ao]s?|zichzelf|själv|seg selv|sig selv|siebie|sobie|sebe|sebou"
@@ -42,8 +43,10 @@ _TOKEN = re.compile(
     r"|(?P<number>(?<![\d.,/:-])\d{1,3}(?![\d%/]|[.,:]\d))|(?P<word>[^\W\d_]{1,40})",
     re.IGNORECASE,
 )
-_ENDS = r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s*$|\s+[^\W\d_a-zà-ÿ])|[;!?](?=\s|$)|[。；！？]"
-_SENTENCES, _PARTS = re.compile(_ENDS), re.compile(rf"{_ENDS}|[、，,]|\s{{3,}}")
+_STOPS = r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s*$|\s+[^\W\d_a-zà-ÿ])|[!?](?=\s|$)|[。！？]"
+_CLAUSES = rf"{_STOPS}|;(?=\s|$)|；"
+_SENTENCES, _PARTS = re.compile(_CLAUSES), re.compile(rf"{_CLAUSES}|[、，,]|\s{{3,}}")
+_WITH_SEMICOLONS = re.compile(_STOPS)
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
 _ORDINAL = re.compile(rf"\b(?:{'|'.join(ORDINALS)})\b", re.IGNORECASE)
@@ -75,9 +78,11 @@ _BARS = re.compile(r"[|│\t]")
 _EQUALS, _VECTOR = re.compile(r"=(?!>)"), re.compile(r"[(\[] ?[-+]?\d+ ?[,;、 ]")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
 _BEHIND_OUTPUT = re.compile(r"^(\W{0,12}\w{1,40}) ?[:|)\t]")
-_OF_TOKEN = re.compile(r"^(\W{0,12}(?:token|output|word) ?\d{1,3}) ?=(?=[^=\d]{0,4}[^\W\d])")
+_OF_TOKEN = re.compile(
+    r"^(\W{0,12}(?:token|output|word|[A-Za-z]) ?\d{1,3}) ?=(?=[^=\d]{0,4}[^\W\d])"
+)
 """The output of a line of a file: token1 = "token2, then token3"."""
-_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>|\\item(?:<[^<>\n]{0,20}>)?|\\(?:emph|text\w{1,6})\b")
 
 
 class _Part(NamedTuple):
@@ -126,8 +131,8 @@ def map_by_weights(
     listed = [(line, _NUMBERED.sub("", text)) for line, text in short]  # "1. output" or a list
     best = list[_Stated]()
     for stated in reader.readings(short, listed):
-        best = max(best, stated, key=len)
-        if len(best) == len(weights):
+        best = max(best, stated, key=reader.worth)
+        if reader.worth(best) == (len(weights), len(weights)):
             break
     return [reader.written(each) for each in best]
 
@@ -152,6 +157,20 @@ def _repeated(part: _Part) -> Iterator[_Part]:
         own = slice(start, stop)
         yield _Part(part.line, part.text, part.outputs[own], part.inputs[own],
                     part.gaps[start : stop - 1])  # fmt: skip
+
+
+def with_seconds(
+    lines: Sequence[WrittenConnection],
+    others: Sequence[WrittenConnection],
+    weights: Matrix,
+    labels: Tokens,
+) -> list[WrittenConnection]:
+    """Return lines without a second input with those of other readings that the weights confirm."""
+    reader, found = _Reader(weights, labels), {each.output: each for each in others}
+    return [
+        other if not each.second and other and reader.is_exact(other) else each
+        for each, other in ((each, found.get(each.output)) for each in lines)
+    ]
 
 
 def fits(line: WrittenConnection, weights: Matrix, labels: Tokens) -> bool:
@@ -203,7 +222,8 @@ class _Reader:
 
     def parts(self, line: int, text: str, ends: "re.Pattern[str]") -> Iterator[_Part]:
         """Yield the parts of a text that name tokens, with words or signs between these."""
-        sentences = _SENTENCES.split(_VALUES.sub(" ", text))
+        stops = _WITH_SEMICOLONS if ends is _WITH_SEMICOLONS else _SENTENCES
+        sentences = stops.split(_VALUES.sub(" ", text))
         sentences = [each for each in sentences if not _VECTOR.search(each)]
         for part in (part for each in sentences for part in ends.split(each)):
             piece = _EQUALS.split(_OF_TOKEN.sub(r"\1 →", part, count=1))[-1]
@@ -244,14 +264,15 @@ class _Reader:
     ) -> Iterator[list[_Stated]]:
         """Yield what lines state, cut in one way after another; `listed` has no list numbers."""
         ways = (
-            *((listed, ends) for ends in (_SENTENCES, _PARTS)),
+            *((listed, ends) for ends in (_WITH_SEMICOLONS, _SENTENCES, _PARTS)),
             *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
             *((texts, _SENTENCES) for texts in self.under_headings(listed)),
             ([*_below_ranks(short)], _SENTENCES),
             *(
-                ([(line, sign.sub(_as_number, text)) for line, text in texts], _PARTS)
+                ([(line, sign.sub(_as_number, text)) for line, text in texts], ends)
                 for sign in (_ORDINAL, _COUNT)
                 for texts in (short, [*_paragraphs(short)])
+                for ends in (_SENTENCES, _PARTS)
             ),
             *(
                 ([(line, _STEM.sub(_as_place, text)) for line, text in short], ends)
@@ -367,6 +388,11 @@ class _Reader:
         is_there = bool(most) and 0 <= output < len(self.weights)
         return is_there and {*most} <= {*self._largest(output)}
 
+    def is_exact(self, line: WrittenConnection) -> bool:
+        """Return whether a line names just the inputs with the two largest weights."""
+        inputs = [self._named(each, 1) for each in (*line.most, *line.second)]
+        return self._is_ranked(_Stated(line.line, self._named(line.output, 0), inputs, ""))
+
     def _largest(self, output: int) -> list[int]:
         row = self.weights[output]
         return np.flatnonzero(row >= row.max() - TIE).tolist()
@@ -389,16 +415,38 @@ class _Reader:
         return is_alike and is_most and (right == len(said) or len(said) == count)
 
     def _of_all(self, parts: Sequence[_Part]) -> list[_Stated]:
-        """Return the map of a part that states the same inputs for all outputs."""
-        for part in reversed(parts):
+        """Return the map of a part that states the same inputs for all outputs.
+
+        The part behind it is read with it where the second inputs are there.
+        """
+        for part, behind in reversed([*zip_longest(parts, parts[1:])]):
             kinds = {each.kind for each in lexemes_in(part.text, {})}
-            made = [_Stated(part.line, k, part.inputs, "") for k in range(len(self.weights))]
             is_said = {"attends", "takes"} & kinds and {"all", "equal"} & kinds
             if not is_said and (len(part.inputs) > 1 or not _OF_ALL.search(part.text)):
                 continue
-            if len(made) > 1 and all(map(self._is_possible, made)):
-                return made if all(map(self._fits, made)) else []
+            inputs = [*dict.fromkeys(part.inputs)]
+            both = [*dict.fromkeys([*inputs, *(behind.inputs if behind else ())])]
+            alone, made = (self._of_each(part.line, each) for each in (inputs, both))
+            if best := max(alone, made, key=self.worth):
+                return best if all(map(self._fits, best)) else []
         return []
+
+    def _of_each(self, line: int, inputs: list[int]) -> list[_Stated]:
+        """Return the same statement about every output; none if a token does not exist."""
+        made = [_Stated(line, output, inputs, "") for output in range(len(self.weights))]
+        return made if len(made) > 1 and all(map(self._is_possible, made)) else []
+
+    def worth(self, stated: Sequence[_Stated]) -> tuple[int, int]:
+        """Return how many outputs a reading has, and how many with the right inputs."""
+        return len(stated), sum(map(self._is_ranked, stated))
+
+    def _is_ranked(self, said: _Stated) -> bool:
+        """Return whether the inputs are those with the largest and second largest weights."""
+        ties, row = self._largest(said.output), self.weights[said.output]
+        rest = np.delete(row, ties)
+        if not rest.any():
+            return {*ties} <= {*said.inputs}
+        return {*said.inputs} == {*np.flatnonzero(row >= rest.max() - TIE)}
 
     def written(self, said: _Stated) -> WrittenConnection:
         """Return a statement with the names of its tokens: the inputs that tie, then the others."""

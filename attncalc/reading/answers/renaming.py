@@ -99,10 +99,18 @@ def _named_by_values(parts: list[Part], expected: Expected, found: Collected) ->
     for part in parts[:MOST]:
         meant = _by_values(part, there, expected, is_doubled=wholes[part[:2]] > 1)
         if part.is_whole and meant:
-            own = [part, *(each for each in parts if each.name == part.name and each.head)]
-            parts = _renamed(parts, own, meant, "its numbers are", found)
+            heads = [each for each in parts if each.name == part.name and each.head]
+            if wholes[part[:2]] > 1:
+                heads = [each for each in heads if _is_rather(each, meant, expected)]
+            parts = _renamed(parts, [part, *heads], meant, "its numbers are", found)
             there = {each.name for each in parts}
     return parts
+
+
+def _is_rather(part: Part, meant: str, expected: Expected) -> bool:
+    """Return whether the numbers of a part agree more with another step than with its own."""
+    values = matrix_of_entries([entries_of(part.rows)], "").values
+    return expected.agreement(meant, values) > expected.agreement(part.name, values)
 
 
 def _renamed(

@@ -24,7 +24,7 @@ from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
 from attncalc.reading.answers.map_lines import UNCLEAR, MapReader, with_tables
-from attncalc.reading.answers.map_numbers import fits, is_prose, map_by_weights
+from attncalc.reading.answers.map_numbers import fits, is_prose, map_by_weights, with_seconds
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
     Part,
@@ -52,6 +52,7 @@ from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.sentence_rows import with_counted_rows, with_rows, without_senders
 from attncalc.reading.plain.sentence_vectors import with_vectors
+from attncalc.reading.plain.spoken import with_digits
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 from attncalc.reading.plain.topics import with_topics
 
@@ -61,6 +62,9 @@ ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
 _MINUS = re.compile(r"⁻(?=[.\d])")
 """The raised minus of a calculator before a digit that is not raised."""
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
+_MINUS_INFINITY = re.compile(
+    r"\b(?:minus|moins|menos|meno) (?:l')?(?:infinity|unendlich|infini(?:to)?)\b", re.IGNORECASE
+)
 _EXPLICIT = re.compile(r"= ?\[")
 """A matrix in brackets behind its name: its shape is meant."""
 _ILLEGIBLE = re.compile(
@@ -79,8 +83,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     expected = expected or Expected()
     html = text_of_html(text) if is_html(text) else None
     page = handed_back(text if html is None else html.text, expected.names, html)
-
-    page = page._replace(text=_with_ascii_digits(page.text))
+    page = page._replace(text=with_digits(_with_ascii_digits(page.text)))
     # before the text is rewritten, which makes it longer and takes time
     text, said = within_bounds(page.text)
     plain = with_decimal_commas(without_senders(PRIVATE.sub("", text)))
@@ -151,7 +154,8 @@ def _take_map_by_weights(
         weights = own if own.shape == weights.shape and np.isfinite(own).all() else weights
     right = sum(fits(each, weights, expected.labels) for each in outside)
     is_complete = of_map.is_complete(outside)
-    if is_complete and 2 * right >= len(outside):  # mistakes, and not a misreading
+    has_mistakes = is_complete and 2 * right >= len(outside)  # and it is no misreading
+    if has_mistakes and all(each.second for each in outside):
         return
     left = {each.line for each in found.unread}
     own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
@@ -159,6 +163,9 @@ def _take_map_by_weights(
     texts = dict(enumerate(text.split("\n"), start=1))
     lines = [each for each in texts.items() if each[0] not in steps or is_prose(each[1])]
     stated = map_by_weights(lines, weights, expected.labels)
+    if has_mistakes:
+        found.connections[:] = with_seconds(found.connections, stated, weights, expected.labels)
+        return
     if is_complete and not all(fits(each, weights, expected.labels) for each in stated):
         return
     if stated:
@@ -190,7 +197,7 @@ def _with_ascii_digits(text: str) -> str:
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')
     """
-    text = text.replace("\\[Infinity]", "∞")
+    text = _MINUS_INFINITY.sub("-∞", text.replace("\\[Infinity]", "∞"))
     text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(_unread_entry, text)))
     if not _OTHER_DIGIT.search(text):
         return text
@@ -357,9 +364,11 @@ def _turned_alike(
         found.remarks.append(f"{said} are read transposed: their numbers have tokens as columns")
         return made
     for name, written in matrices.items():
-        is_like = share_alike(written.values.T, expected.steps.get(name, written.values[:0])) == 1
+        key = expected.steps.get(name, written.values[:0])
+        is_like = share_alike(written.values.T, key) == 1 > share_alike(written.values, key)
         is_of_tokens = own_name(name) in "QKVO" and name in {*columns, *others}
-        by_numbers = bool(others and columns) and is_like and is_of_tokens
+        is_square = name not in turned and len(turned) >= ENOUGH_COLUMNS
+        by_numbers = is_like and (is_square or (bool(others and columns) and is_of_tokens))
         by_others = name in columns and has_weights_turned
         if by_numbers or by_others or (name in others and len(turned) >= ENOUGH_COLUMNS):
             made[name] = written.arranged(np.transpose)

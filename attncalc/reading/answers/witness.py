@@ -84,7 +84,7 @@ _ROWS = re.compile(
     rf"|(?<![\w.,;]){_OF_ROW}(?:[,;] ?{_OF_ROW}){{1,20}}(?:,? [^\W\d]{{1,3}} {_OF_ROW})?(?![\w])"
 )
 """Vectors in a sentence: (1, 2), or 0.1, 0.2 and 0.7."""
-_WORD_BEFORE, _WORD_BEHIND = re.compile(r"[^\W\d_]{2} ?$"), re.compile(r" [^\W\d_]{2}")
+_WORD_BEFORE, _WORD_BEHIND = re.compile(r"[^\W\d_]{2} ?$"), re.compile(r" (?:[^\W\d_]{2}|[(\[])")
 _ARGUMENT = re.compile(r"[^\W\d_]{3}\}?\s*+(?:\\left)?\((?:\s*+\\begin\{\w{1,20}+\})?\s*+[\[(]*+$")
 _BRACKET = re.compile(r"[\d}]\s*+(?:\\left)?\s*+(?:\\begin\{\w{1,20}+\}|\(|\[|⎡)\s*+$")
 

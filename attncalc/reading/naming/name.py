@@ -73,6 +73,7 @@ _ON_THE_WAY = re.compile(
 _TRANSPOSED = re.compile(
     r"\b(?:transpos|transpon|traspost|trasposta|transpuest|getransponeerd)|转置|転置", re.IGNORECASE
 )
+_COLUMNS = re.compile(r"\b(?:columns?|spalten?|colonn[es]{1,2}|column[ae]s?|kolom(?:men)?)\b", re.I)
 _NUMBERED = re.compile(r"(?<=[QKSAVHO])(?:_?[{(]?(\d)[)}]?|\^[{(]{1,2}(\d)[)}]{1,2})")
 _SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
 _DIMENSIONS = re.compile(
@@ -256,10 +257,15 @@ def _symbol(text: str) -> Name | None:
 
 
 def _at_the_end(text: str) -> Name | None:
-    """Return the row or entry after words: Scores. We have S_11."""
+    """Return the row or entry after words: Scores. We have S_11; all rows: columns are q_1, q_2."""
     before, _, last = text.rpartition(" ")
     name = _symbol(last) if before and _PLAIN_WORD.search(before) else None
-    return name if name and name.row and not last.isdigit() else None
+    if name is None or not name.row or last.isdigit():
+        return None
+    other = _symbol(before.rpartition(" ")[2].strip(",;")) if name.is_vector else None
+    if other and other.matrix == name.matrix and other.row + 1 == name.row > 1:
+        return name._replace(row=0, turned=_COLUMNS.search(before) is not None)
+    return name
 
 
 def _of_counted_row(text: str) -> Name | None:

@@ -29,7 +29,7 @@ def value_of(text: str) -> Fraction | Decimal | None:
     >>> value_of("1·0 + 3·1/2"), value_of("1/√4"), value_of("1 x")
     (Fraction(3, 2), Fraction(1, 2), None)
     """
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or _BESIDE.search(text):
         return None
     try:
         value = Parser(_tokens(text)).whole()
@@ -51,6 +51,10 @@ def _tokens(text: str) -> list[str]:
         found.append(match[0].strip())
         position = match.end()
     return found
+
+
+_BESIDE = re.compile(r"\d\s+\(")
+"""A number with a remark in brackets, and no product: 1.5 (1*1 + 0.5)."""
 
 
 class Parser:
