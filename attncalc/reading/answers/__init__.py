@@ -14,6 +14,7 @@ import numpy as np
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
+from attncalc.base.typed import quoted
 from attncalc.reading.answers.answer import Answer, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import (
@@ -25,6 +26,7 @@ from attncalc.reading.files import (
     list_folder,
     read_bytes,
 )
+from attncalc.reading.mails import is_encoded, text_of_mail
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.naming.name import Name
 from attncalc.reading.notebooks import text_of_notebook
@@ -83,24 +85,33 @@ def read_answer_bytes(data: bytes, place: str, expected: Expected | None = None)
         from attncalc.reading.answers.npz_file import read_npz_answer
 
         return _checked(read_npz_answer(data, place))
-    text = decode(data, place)
+    if not is_encoded(data):
+        return _checked(_read_text(decode(data, place), place, expected))
+    text, attached = text_of_mail(data, place)
+    answer = _checked(_read_text(text, place, expected))
+    said = (f"the attachment {quoted(name)} is not read" for name in attached)
+    return replace(answer, remarks=(*answer.remarks, *said))
+
+
+def _read_text(text: str, place: str, expected: Expected | None) -> Answer:
+    """Read an answer from the text of a file, by its form."""
     suffix = Path(place).suffix.lower()
     if suffix in (".json", ".ipynb", "", ".txt") and (cells := text_of_notebook(text)):
         from attncalc.reading.answers.text import read_text_answer
 
-        return _checked(read_text_answer(cells, place, expected))
+        return read_text_answer(cells, place, expected)
     is_object = suffix in ("", ".txt") and text.lstrip()[:1] == "{"
     if suffix == ".json" or (is_object and not _PRINTED.match(text)):
         from attncalc.reading.answers.json_text import read_json_answer
 
-        return _checked(read_json_answer(text, place, expected))
+        return read_json_answer(text, place, expected)
     if suffix in SHEETS:
         from attncalc.reading.answers.csv_text import read_sheet
 
-        return _checked(read_sheet(text, place, expected))
+        return read_sheet(text, place, expected)
     from attncalc.reading.answers.text import read_text_answer
 
-    answer = _checked(read_text_answer(text, place, expected))
+    answer = read_text_answer(text, place, expected)
     if suffix == ".toml" and expected is not None and not answer.connections:
         answer = replace(answer, connections=_map_of_records(text, place, expected))
     return answer

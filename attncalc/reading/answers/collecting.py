@@ -398,7 +398,8 @@ class _Collector(Keeper):
 
     def _of_token(self, block: Block, grid: Grid) -> Name | None:
         """Return the row that a token selects: token 1: q = …, or Outputs: I = …, see = …."""
-        if len(grid.rows) != 1 or len(grid.heads) > 1 or block.is_single or not block.names:
+        is_vector = 1 in (len(grid.rows), *map(len, grid.rows)) and len(grid.heads) == 1
+        if not is_vector or block.is_single or not block.names:
             return None
         last = block.names[-1].strip(_BESIDE_TOKEN)
         if last in self.expected.labels and (base := self.name(block.names[:-1]) or self.label):

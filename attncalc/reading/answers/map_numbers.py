@@ -46,7 +46,7 @@ _TOKEN = re.compile(
 _STOPS = r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s*$|\s+[^\W\d_a-zà-ÿ])|[!?](?=\s|$)|[。！？]"
 _CLAUSES = rf"{_STOPS}|;(?=\s|$)|；"
 _SENTENCES, _PARTS = re.compile(_CLAUSES), re.compile(rf"{_CLAUSES}|[、，,]|\s{{3,}}")
-_WITH_SEMICOLONS = re.compile(_STOPS)
+_WITH_SEMICOLONS, _POINTS = re.compile(_STOPS), re.compile(rf"{_CLAUSES}|(?<=\d)\.(?=\s)")
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
 _ORDINAL = re.compile(rf"\b(?:{'|'.join(ORDINALS)})\b", re.IGNORECASE)
@@ -268,6 +268,8 @@ class _Reader:
             *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
             *((texts, _SENTENCES) for texts in self.under_headings(listed)),
             ([*_below_ranks(short)], _SENTENCES),
+            (short, _POINTS),
+            (self.listed(listed), _SENTENCES),
             *(
                 ([(line, sign.sub(_as_number, text)) for line, text in texts], ends)
                 for sign in (_ORDINAL, _COUNT)
@@ -286,6 +288,14 @@ class _Reader:
         for own in parts:
             yield self.read([part for each in own for part in _repeated(each)])
         yield self.printed(short)
+
+    def listed(self, lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+        """Return the last lines that name tokens, one for each output, with their outputs."""
+        named = [each for each in lines if {*self._outputs(_VALUES.sub(" ", each[1]))}]
+        return [
+            (line, f"{k}: {text.strip(' -*')}")
+            for k, (line, text) in enumerate(named[-len(self.weights) :], start=1)
+        ]
 
     def under_headings(self, lines: Sequence[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
         """Yield lines below headings of outputs, each after the output of its heading.
@@ -369,6 +379,8 @@ class _Reader:
             if _SAYS.search(part.gaps[several - 1])
             and part.gaps[several - 1] not in part.gaps[: several - 1]
         ]
+        if len(part.inputs) == 1 and _OF_ALL.search(part.text):  # all inputs equally
+            ways = [[_Stated(part.line, part.outputs[0], [*range(self.weights.shape[1])], "")]]
         ways = [own for own in ways if all(map(self._is_possible, own))]
         right = [own for own in ways if all(map(self._fits, own))]
         return next(iter([*right, *ways]), [])

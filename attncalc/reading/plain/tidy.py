@@ -261,7 +261,7 @@ _TWO_COMMAS = re.compile(r"\d,-?\d+,-?\d")
 _AFTER_COMMA = re.compile(r"\d, +[-+]?[.\d]|\d,-\d")
 _POINT = re.compile(r"(?<![\d.])-?\d+\.\d+(?![\d.])")
 _DECIMAL = re.compile(r"(?<![\d.])(?<!(?<!\\),)-?\d+,\d+(?!\d|[,.]\d)")
-_BESIDE = re.compile(r"\d,\d++(?:[ \t]*+[|&;][ \t]*+|[ \t]++)[-+]?\d+(?:,\d+)?(?![\d.])")
+_BESIDE = re.compile(r"\d,\d++(?: ?%)?(?:[ \t]*+[|&;][ \t]*+|[ \t]++)[-+]?\d+(?:,\d+)?(?![\d.])")
 _AMONG_WHOLES = re.compile(
     r"(?<![\d,.])\d+,\d+ (?:/|e|y|et|und|and|en) [-+]?\d+(?![\d,.])"
     r"|(?<![\d,.])\d+ (?:/|e|y|et|und|and|en) [-+]?\d+,\d+(?![\d,.])"
