@@ -13,9 +13,10 @@ from attncalc.base.sources import remember
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.marking import unforeseen
 from attncalc.cli.commands.problem import conventions_of
-from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.commands.refusals import refuse
+from attncalc.cli.commands.screens import written
 from attncalc.cli.streams import receive
-from attncalc.cli.targets import Target, check_targets, deliver, output, target_of
+from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.grading.lesson import (
     RIGHT,
     UNCHECKED,
@@ -57,10 +58,7 @@ _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty",
 
 def check_lessons(flags: Mapping[str, Any]) -> int:
     """Check documents, write the findings, and return the exit code."""
-    for name in (*_OF_MARKS, *GIVEN):
-        if flags.get(name):
-            flag = {"sheet": "csv"}.get(name, name.replace("_", "-"))
-            raise InputError(f"--{flag} is for answers to a problem, and not for --lesson")
+    refuse(flags, (*_OF_MARKS, *GIVEN), "{} is for answers to a problem, and not for --lesson")
     target = target_of("--out", flags["out"])
     form = flags["format"] or (form_of(target.place.suffix) if target.place else "table")
     if form not in FORMS:
@@ -74,29 +72,14 @@ def check_lessons(flags: Mapping[str, Any]) -> int:
     check_targets(target)
     work = partial(_checked, named, said)
     read = [*mapped(work, places, 1 if "-" in places else flags["jobs"] or cores())]
-    deliver(output(target, _written(read, form, target, said.get("language", ENGLISH))))
+    if form == "json":
+        text = lessons_as_json(read)
+    else:
+        text = written(lessons_document(read, said.get("language", ENGLISH)), form, target)
+    deliver(output(target, text))
     if any(each.of("wrong") for each in read):
         return FOUND
     return DONE if any(each.of("right") for each in read) else NOTHING
-
-
-def _written(read: Sequence[Read], form: str, target: Target, language: str) -> str:
-    if form == "json":
-        return lessons_as_json(read)
-    document = lessons_document(read, language)
-    if form == "markdown":
-        from attncalc.writing.markdown import write_markdown
-
-        return write_markdown(document)
-    if form == "latex":
-        from attncalc.writing.latex import write_latex
-
-        return write_latex(document)
-    if form == "html":
-        from attncalc.writing.html.page import write_html
-
-        return write_html(document)
-    return tables_of(document, target)
 
 
 def _checked(named: Sequence[str], said: Mapping[str, Any], place: str) -> Read:
