@@ -82,8 +82,10 @@ def _draft(flags: Flags) -> None:
 
 def _generate(flags: Flags) -> None:
     """Generate tokens in place of showing a layer or the next token."""
-    own = ("layer", "at", "head", "only", "work", "blank", "image", "type_ids", "title", "ignore")
-    own += ("decoder_ignore", "standalone")
+    own = (
+        *("layer", "at", "head", "only", "work", "blank", "image", "type_ids", "title", "ignore"),
+        *("decoder_ignore", "standalone"),
+    )
     refuse(flags, own, "{} and --generate together: give one of them")
     try:
         generate({**flags, "source": flags["folder"], "count": flags["generate"]})
