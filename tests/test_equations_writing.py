@@ -74,12 +74,12 @@ MASKED = np.array([[1.5, -INFINITY, 0.25], [-INFINITY] * 3, [2, 2, -INFINITY], [
 HUGE = np.array([[231.5, 2, 3], [3, -400, 3], [0, 0, 0.5]])
 ROWS = [
     *[
-        (kind(masked=True), [matrix])
-        for kind in (Softmax, HardMax, DivideBySum)
+        (kind, [matrix])
+        for kind in (Softmax(masked=True), HardMax(), DivideBySum())
         for matrix in (MASKED, HUGE)
     ],
-    (Softmax(masked=True, has_sink=True), [MASKED, np.array([[0.5]])]),
-    (Softmax(masked=True, has_sink=True), [np.stack([HUGE, -HUGE]), np.array([[[500]], [[0.0]]])]),
+    (Softmax(masked=True), [MASKED, np.array([[0.5]])]),
+    (Softmax(masked=True), [np.stack([HUGE, -HUGE]), np.array([[[500]], [[0.0]]])]),
 ]
 
 

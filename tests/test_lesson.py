@@ -502,3 +502,49 @@ def test_a_result_is_not_compared_with_the_givens_of_another_page() -> None:
     read = checked(text)
     assert not read.of("wrong")
     assert [each.name for each in read.of("unchecked")] == ["A"]
+
+
+ROWS = """# Attention
+
+Q = [[1, 0], [0, 1], [1, 1]]
+
+K = [[1, 2], [0, 1], [2, 0]]
+
+S = [[1, 0, 2], [2, 1, 0], [3, 1, 2]]
+
+The exponentials are:
+
+    2.718  1.000  7.389
+    7.389  2.718  1.000
+   20.086  2.718  7.389
+
+with sums 11.107, 11.107 and 30.193.
+
+A = [[0.245, 0.090, 0.665], [0.665, 0.245, 0.090], [0.665, 0.090, 0.245]]
+
+So token 1 has the weights 0.245, 0.090 and 0.665.
+"""
+
+
+def test_exponentials_sums_and_repeated_rows_of_a_right_lesson_are_right() -> None:
+    assert not _findings(ROWS).of("wrong")
+    assert {each.name for each in _findings(ROWS).of("right")} >= {"exp(S)", "sum of exp(S)"}
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "what", "right"),
+    [
+        ("20.086  2.718", "20.086  2.778", "exp(S)[3,2]", "2.718"),
+        ("11.107 and 30.193", "11.107 and 30.913", "sum of exp(S)[3,1]", "30.193"),
+        ("weights 0.245, 0.090", "weights 0.245, 0.080", "A[1,2]", "0.090"),
+    ],
+)
+def test_a_misprint_in_a_row_between_the_results_is_found(
+    was: str, now: str, what: str, right: str
+) -> None:
+    (found,) = _findings(ROWS.replace(was, now)).of("wrong")
+    assert (found.what, found.right) == (what, right)
+
+
+def _findings(text: str) -> Read:
+    return findings_of(read_lesson("lesson.md", text.encode()), {})

@@ -114,7 +114,7 @@ def test_weights_that_cannot_sum_to_1_are_treated_like_others(weight: float) -> 
 
 def test_exact_values_have_no_range() -> None:
     scores = np.array([[1.0, -np.inf, 3.0]])
-    for operation in (Softmax(masked=True), HardMax(masked=True)):
+    for operation in (Softmax(masked=True), HardMax()):
         low, high = operation.reach(Range(scores, scores))
         assert low == pytest.approx(high)
         assert low == pytest.approx(operation.apply(scores))

@@ -24,7 +24,7 @@ from attncalc.solving.solution import solve
 from attncalc.studies.changes import Change
 from attncalc.studies.family import at_point, families
 from attncalc.studies.vary import Variation, vary
-from attncalc.writing.studies.variation import variation_document
+from attncalc.writing.studies.variation import document as variation_document
 
 pytestmark = pytest.mark.campaign(4)
 

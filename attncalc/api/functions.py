@@ -235,29 +235,12 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     Q, K, V
         Queries (n, d_k), keys (m, d_k) and values (m, d_v), instead of tokens and
         weights; several heads side by side, or as a list of matrices.
-    W_O
-        Output projection, (heads · d_v, d_out), or (d_v, d_out) if heads are averaged.
-    b_Q, b_K, b_V, b_O
-        Biases, (d_k,), (d_k,), (d_v,) and (d_out,): one number for each column of the weights, for
-        all heads.
     X3
         Tokens of the values, if they differ from X2, (m, d_3).
     P1, P2, P3
         Positions added to X1, X2 and X3, (n, d_1), (m, d_2) and (m, d_3).
-    W_S, W_Sq, W_Sk, v_S, b_S
-        Matrices of other scores: W_S (d_q, d_k), or (d_q + d_k, h) for `"concat"`; W_Sq (d_q, h)
-        and W_Sk (d_k, h); v_S and b_S have h numbers.
     S, A
         Scores or weights, (n, m), or (heads, n, m), instead of queries and keys.
-    gamma_Q, beta_Q, gamma_K, beta_K
-        Gains and biases of `qk_norm`: (d_k,), or (heads · d_k,) if each head has its own.
-    rope_frequencies
-        RoPE frequencies, (d_k / 2,): one for each pair of rotated columns.
-    alibi_slopes, sinks
-        Slopes of `alibi`, and attention sinks: exp(sink) is added to the denominator of the
-        softmax, (heads,).
-    rel_bias
-        T5 relative position biases, (d_buckets, heads): a row for each bucket.
     keep, ignore
         Where a query may attend (1), and where it may not (1): (n, m), (1, m) or
         (heads, n, m).
@@ -265,6 +248,10 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         Numbers added to the scaled scores, (n, m), (1, m) or (heads, n, m); -inf masks.
     labels
         Names of the tokens: `{"X1": [n names], "X2": [m names]}`, or those of one side.
+    W_O, b_Q, b_K, b_V, b_O, W_S, W_Sq, W_Sk, v_S, b_S, gamma_Q, beta_Q, gamma_K, beta_K
+        As in `self_attention`.
+    rope_frequencies, alibi_slopes, sinks, rel_bias
+        As in `self_attention`.
     title, scale, rounding, decimals, language, asked, heads, combine, causal
         As in `self_attention`.
     causal_alignment, score, window, alibi, rel_max_distance, rel_bidirectional, softcap

@@ -229,7 +229,8 @@ class Layers(Displayed):
             clean = self._solved(problem, None if number >= first else [LAST])
             if number >= first:
                 same = tokens is other
-                changed = problem if same else problem.with_fields(_as_fields(other))
+                read = {name: getattr(each, "array", each) for name, each in other.items()}
+                changed = problem if same else problem.with_fields(read)
                 own = [each for each in changes if each.layer == number]
                 changed = _changed(changed, clean, own)
                 both = self._solved(changed, None)
@@ -388,10 +389,6 @@ def _changed(problem: Problem, clean: Solution, changes: list[Change]) -> Proble
         where[at] = True
         values[at] = 0 if each.values is None else each.values[at]
     return replacing(problem, made) if made else problem
-
-
-def _as_fields(tokens: Fields) -> Fields:
-    return {name: each.array if hasattr(each, "array") else each for name, each in tokens.items()}
 
 
 def _weights_of(problem: Problem) -> list[str]:

@@ -132,25 +132,27 @@ def open_model(
     >>> solve(open_model(sample("model").path, tokens=[2, 4, 7], layer=0))["A"].shape
     (2, 3, 3)
     """
+    given = Given(
+        tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore, family
+    )
     if not isinstance(folder, str | Path):
         from attncalc.api.objects import unwrapped
         from attncalc.api.saving import saved
 
-        inputs = {"tokens": tokens, "text": text, "image": image, "spectrogram": spectrogram}
-        inputs |= {"decoder_tokens": decoder_tokens, "type_ids": type_ids, "layer": layer}
-        inputs |= {"family": family}
         with saved(unwrapped(folder), config) as place:
-            return open_model(
-                place, **inputs, decoder_ignore=decoder_ignore, report=report, **conventions
-            )
+            return _opened(place, given, layer, report, conventions)
     if config is not None:
         raise InputError("config is for a state dict: a folder has its own")
-    given = Given(
-        tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore, family
-    )
-    opened = Opened(Path(folder), given)
-    after = None if report is None else _of(opened.runs_to(layer), report)
-    return opened.problem(layer, conventions, after)
+    return _opened(Path(folder), given, layer, report, conventions)
+
+
+def _opened(
+    folder: Path, given: "Given", layer: int | None, report: Report | None, said: Fields
+) -> Problem:
+    opened = Opened(folder, given)
+    count = opened.runs_to(layer)
+    told = None if report is None else lambda done: report(done, count)
+    return opened.problem(layer, said, told)
 
 
 class Given(NamedTuple):
@@ -561,8 +563,3 @@ def _whole_numbers(name: str, given: Iterable[Any] | None) -> list[int]:
     if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
         raise InputError(f"{name} takes a list of token ids: whole numbers, as [3, 7]")
     return [int(each) for each in array]
-
-
-def _of(count: int, report: Report) -> Callable[[int], None]:
-    """Return a function that reports how many of the layers are finished."""
-    return lambda done: report(done, count)

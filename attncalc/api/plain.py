@@ -20,33 +20,29 @@ from attncalc.reading.models.families import families_of
 from attncalc.reading.models.family import Family
 from attncalc.reading.models.folder import Config
 from attncalc.reading.models.layer import Heads, layer_fields, named
-from attncalc.reading.models.names import is_buffer, renamed
+from attncalc.reading.models.names import LINEAR, fields_by_end, is_buffer, renamed
 from attncalc.reading.models.opening import Model
 
-ENDS = {
-    f"{name}.{kind}": f"{letter}_{field}"
-    for names, field in (
-        ("w_q W_q W_Q Wq q_linear linear_q q queries to_q.0", "Q"),
-        ("w_k W_k W_K Wk k_linear linear_k k keys to_k.0", "K"),
-        ("w_v W_v W_V Wv v_linear linear_v v values to_v.0", "V"),
-        ("w_o W_o W_O Wo o_linear linear_o o to_out to_out.0 out proj attn.proj fc_out dense", "O"),
-        ("to_qkv in_proj qkv_linear", "QKV"),
-        ("w1 lin1 linear_1 mlp.0 ffn.0 ff.0 feed_forward.0 mlp.fc_in mlp.up net.0 fc_in", "1"),
-        ("w2 lin2 linear_2 mlp.2 ffn.2 ff.2 feed_forward.2 mlp.fc_out mlp.down net.2", "2"),
-        ("mlp.3 ffn.3 ff.3 feed_forward.3 net.3", "2"),
-        ("w3", "3"),
-    )
-    for name in names.split()
-    for kind, letter in (("weight", "W"), ("bias", "b"))
-} | {
-    f"{name}.{kind}": f"{letter}_{field}"
-    for names, field in (
-        ("ln1 norm_1 attention_norm attn_norm rms_1 rms1 pre_norm ln_attn", "1"),
-        ("ln2 norm_2 ffn_norm mlp_norm ff_norm rms_2 rms2 ln_mlp ln_ffn", "2"),
-    )
-    for name in names.split()
-    for kind, letter in (("weight", "gamma"), ("bias", "beta"), ("scale", "gamma"))
-}
+ENDS = fields_by_end(
+    {
+        "Q": "w_q W_q W_Q Wq q_linear linear_q q queries to_q.0",
+        "K": "w_k W_k W_K Wk k_linear linear_k k keys to_k.0",
+        "V": "w_v W_v W_V Wv v_linear linear_v v values to_v.0",
+        "O": "w_o W_o W_O Wo o_linear linear_o o to_out to_out.0 out proj attn.proj fc_out dense",
+        "QKV": "to_qkv in_proj qkv_linear",
+        "1": "w1 lin1 linear_1 mlp.0 ffn.0 ff.0 feed_forward.0 mlp.fc_in mlp.up net.0 fc_in",
+        "2": "w2 lin2 linear_2 mlp.2 ffn.2 ff.2 feed_forward.2 mlp.fc_out mlp.down net.2 mlp.3 "
+        "ffn.3 ff.3 feed_forward.3 net.3",
+        "3": "w3",
+    },
+    LINEAR,
+) | fields_by_end(
+    {
+        "1": "ln1 norm_1 attention_norm attn_norm rms_1 rms1 pre_norm ln_attn",
+        "2": "ln2 norm_2 ffn_norm mlp_norm ff_norm rms_2 rms2 ln_mlp ln_ffn",
+    },
+    {"weight": "gamma", "bias": "beta", "scale": "gamma"},
+)
 """Fields by the ends of names that people give to their own modules."""
 _HEADS = ("num_heads", "n_heads", "n_head", "num_attention_heads", "nhead", "heads", "h")
 _KEY_HEADS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_kv_head", "kv_heads")

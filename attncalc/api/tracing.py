@@ -176,7 +176,8 @@ def _of_a_family(
     """Run a model of transformers, or one with the names of a supported family."""
     if isinstance(layer, str):
         raise InputError("pass the number of a layer, from 0, for a model of a supported family")
-    arguments = inputs if isinstance(inputs, Mapping) else {_first_argument(model): _batch(inputs)}
+    first = str(getattr(model, "main_input_name", "input_ids"))
+    arguments = inputs if isinstance(inputs, Mapping) else {first: _batch(inputs)}
     given = {_INPUTS[n]: as_array(each)[0] for n, each in arguments.items() if n in _INPUTS}
     conventions = dict(conventions)
     mask = arguments.get("attention_mask")
@@ -304,11 +305,6 @@ def _module(model: Any, path: str, count: int = 0) -> Any:
         more = f": it has {', '.join(listed)}" if listed else ""
         raise InputError(f"{type(model).__name__} has no module {path}{more}")
     return named[min(ends, key=len)]
-
-
-def _first_argument(model: Any) -> str:
-    """Return the name of the input of a model of transformers."""
-    return str(getattr(model, "main_input_name", "input_ids"))
 
 
 def _batch(inputs: Any) -> Any:

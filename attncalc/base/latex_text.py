@@ -16,76 +16,37 @@ LETTERS = r"""\ifdefined\Umathchar
 \fi"""
 r"""The definition of `\attncalcletter` for a document; arguments: a letter, its number."""
 
-_ESCAPED = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"{\ttfamily\char34}",
-    "'": r"{\ttfamily\char39}",
-    "`": r"{\ttfamily\char96}",
-}
+
+def _listed(pairs: str) -> dict[str, str]:
+    """Return a mapping from its text: letters, each with its command behind it."""
+    words = pairs.split()
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+_ESCAPED = _listed(r"""
+    \ \textbackslash{}  { \{  } \}  $ \$  & \&  # \#  % \%  _ \_  ^ \textasciicircum{}
+    ~ \textasciitilde{}  < \textless{}  > \textgreater{}  | \textbar{}
+    " {\ttfamily\char34}  ' {\ttfamily\char39}  ` {\ttfamily\char96}
+""")
 LONGEST_UNBROKEN = 28
 _PIECE = re.compile(r"√([0-9]+|[a-z]_[a-z])(?!\w)|[^\s√]+|√")
 """A root, or a word."""
 _JOINING = re.compile(r"-{2,}|,{2,}")
 """Ligatures of fonts: two hyphens become a dash, two commas a quotation mark."""
-_LETTERS = {
-    "ß": r"\ss{}",
-    "æ": r"\ae{}",
-    "Æ": r"\AE{}",
-    "œ": r"\oe{}",
-    "Œ": r"\OE{}",
-    "ø": r"\o{}",
-    "Ø": r"\O{}",
-    "ł": r"\l{}",
-    "Ł": r"\L{}",
-    "ı": r"\i{}",
-    "§": r"\S{}",
-    "…": r"\dots{}",
-    "–": r"\textendash{}",
-    "—": r"\textemdash{}",
-    "‘": r"\textquoteleft{}",
-    "’": r"\textquoteright{}",
-    "“": r"\textquotedblleft{}",
-    "”": r"\textquotedblright{}",
-    "·": r"\textperiodcentered{}",
-    "×": r"\(\times\)",
-    "≈": r"\(\approx\)",
-    "√": r"\(\surd\)",
-    "∞": r"\(\infty\)",
-    "−": r"\(-\)",
-    "†": r"\textdagger{}",
-    "→": r"\(\to\)",
-    "ᵀ": r"\({}^{\top}\)",
-    "²": r"\({}^{2}\)",
-    "‖": r"\(\Vert\)",
-    "✗": r"\(\times\)",
-    "⏎": r"\(\hookleftarrow\)",
-}
-_ACCENTS = {
-    "\u0300": r"\`",
-    "\u0301": r"\'",
-    "\u0302": r"\^",
-    "\u0303": r"\~",
-    "\u0304": r"\=",
-    "\u0306": r"\u",
-    "\u0307": r"\.",
-    "\u0308": r"\"",
-    "\u030a": r"\r",
-    "\u030b": r"\H",
-    "\u030c": r"\v",
-    "\u0327": r"\c",
-}
+_LETTERS = _listed(r"""
+    ß \ss{}  æ \ae{}  Æ \AE{}  œ \oe{}  Œ \OE{}  ø \o{}  Ø \O{}  ł \l{}  Ł \L{}  ı \i{}  § \S{}
+    … \dots{}  – \textendash{}  — \textemdash{}  ‘ \textquoteleft{}  ’ \textquoteright{}
+    “ \textquotedblleft{}  ” \textquotedblright{}  · \textperiodcentered{}  † \textdagger{}
+    × \(\times\)  ✗ \(\times\)  ≈ \(\approx\)  √ \(\surd\)  ∞ \(\infty\)  − \(-\)  → \(\to\)
+    ⏎ \(\hookleftarrow\)  ᵀ \({}^{\top}\)  ² \({}^{2}\)  ‖ \(\Vert\)
+""")
+_ACCENTS = dict(
+    zip(
+        "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327",
+        [r"\`", r"\'", r"\^", r"\~", r"\=", r"\u", r"\.", r"\"", r"\r", r"\H", r"\v", r"\c"],
+        strict=True,
+    )
+)
 _GREEK = (
     " alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
     "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "

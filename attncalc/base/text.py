@@ -113,31 +113,11 @@ def _is_visible(character: str) -> bool:
     )
 
 
-_ASCII = str.maketrans(
-    {
-        _LEFT_TO_RIGHT_MARK: None,
-        "√": "sqrt ",
-        "ᵀ": "^T",
-        "×": "x",
-        "·": "*",
-        "≈": "~",
-        "├": "|",
-        "│": "|",
-        "└": "`",
-        "─": "-",
-        "\u00a0": " ",
-        "†": "'",
-        "∞": "inf",
-        "…": "...",
-        "−": "-",
-        "–": "-",
-        "⏎": " ",
-        "●": "*",
-        "✗": "x",
-        "→": ">",
-        "○": "+",
-    }
-)
+_ASCII = str.maketrans("×·≈├│└─\u00a0†−–⏎●✗→○", "x*~||`- '-- *x>+") | {
+    ord(sign): text
+    for sign, text in ((_LEFT_TO_RIGHT_MARK, None), ("√", "sqrt "), ("ᵀ", "^T"), ("∞", "inf"),
+                       ("…", "..."))
+}  # fmt: skip
 
 
 def within(encoding: str, text: str) -> str:
@@ -271,3 +251,17 @@ def of_each(names: Sequence[str], count: int | None = None) -> str:
     if count > LISTED:
         names = [*names[:MOST_NAMED], f"{count - MOST_NAMED} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def capital(text: str) -> str:
+    """Return a text with a capital."""
+    return text[:1].upper() + text[1:]
+
+
+def amount(count: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> amount(1, "page"), amount(2000, "page")
+    ('1 page', '2,000 pages')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

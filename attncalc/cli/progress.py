@@ -2,13 +2,14 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from attncalc.problem.step import Report
 
+R = TypeVar("R")
 PATIENCE = 1.0
 """Seconds before a bar is shown."""
 
@@ -24,6 +25,15 @@ def reporting() -> Iterator["Report | None"]:
         yield bar.report
     finally:
         bar.close()
+
+
+def counted(results: Iterable[R], of: int) -> Iterator[R]:
+    """Yield results that take long, and show how many there are."""
+    with reporting() as report:
+        for done, each in enumerate(results, start=1):
+            yield each
+            if report is not None:
+                report(done, of)
 
 
 class _Bar:

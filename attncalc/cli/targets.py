@@ -3,6 +3,7 @@
 A command checks its targets before it works, and delivers its outputs when all of them are ready.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -54,6 +55,16 @@ def target_of(flag: str, given: str | None) -> Target:
     if given in (None, "-") or descriptor_of(Path(given)) == 1:
         return STDOUT
     return Target(Path(given))
+
+
+def target_or_folder(flag: str, given: str | None) -> Target:
+    """Return the same, or a folder of files, where one exists or the name ends in a slash."""
+    from attncalc.reading.files import is_folder
+
+    target = target_of(flag, given)
+    if target.place is None:
+        return target
+    return Target(target.place, str(given).endswith(("/", os.sep)) or is_folder(target.place))
 
 
 def check_targets(*targets: Target) -> None:

@@ -24,6 +24,8 @@ Fields = dict[str, Any]
 Change = Callable[[Fields], Fields | None]
 """Returns changed fields, or None where the change does not apply."""
 BLOCKS = (2, 4, 8, 16, 32, 64, 128)
+MOST = 3
+"""The largest number of causes of a failure, the nearest ones."""
 
 
 class Cause(NamedTuple):
@@ -33,14 +35,11 @@ class Cause(NamedTuple):
     says: str
 
 
-def causes_of(
-    case: Case, got: Mapping[str, Matrix], right: Expected, most: int = 3
-) -> tuple[Cause, ...]:
+def causes_of(case: Case, got: Mapping[str, Matrix], right: Expected) -> tuple[Cause, ...]:
     """Return the causes that give every entry that a kernel returned; () if there is none.
 
     case, right: the case that failed, and its right results.
     got: the results of the kernel, by name, (batch, heads, tokens, width).
-    most: the largest number of causes, the nearest first.
     """
     if not np.isfinite(got["O"]).all():
         return tuple(_not_finite(case, got["O"], right))
@@ -51,7 +50,7 @@ def causes_of(
         if off is not None and (code not in found or off < found[code][0]):
             found[code] = off, Cause(code, _in_heads(says, heads))
     ranked = sorted(found.values(), key=lambda each: each[0])
-    return tuple(cause for _, cause in ranked[:most])
+    return tuple(cause for _, cause in ranked[:MOST])
 
 
 def _explained(
@@ -254,13 +253,12 @@ def _both(first: Change, second: Change) -> Change:
 
 def _keys(allowed: Matrix) -> Change:
     """Allow only some keys."""
-    return lambda fields: (
-        fields
-        | {
-            "keep": fields.get("keep", 1.0)
-            * np.broadcast_to(allowed.astype(float), (fields["Q"].shape[1], len(allowed)))
-        }
-    )
+
+    def change(fields: Fields) -> Fields:
+        mask = np.broadcast_to(allowed.astype(float), (fields["Q"].shape[1], len(allowed)))
+        return fields | {"keep": fields.get("keep", 1.0) * mask}
+
+    return change
 
 
 def _key_heads(order: Matrix) -> Change:

@@ -7,7 +7,7 @@ entry are then solved for its indices, so that nothing is scattered: K[h // g] a
 h = t * g + r for r in g, X[i - s] where i = t + s, and table[ids[i]] where ids[i] == t.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache, reduce
 
@@ -113,14 +113,9 @@ def _total(of: Equation, equation: Equation, count: int | None) -> Equation:
         within = _Walk(each, of.name, equation)
         within.taken = walker.taken
         reached += within.entries(each.right, seed, within.loops(), ())
-    at, over = walker.targets(reached)
-    target = tuple(zip(at, over, strict=True))
     own = gradient_name(equation, of.name)
     names = [own] if count is None else [f"{own}_{number}" for number in range(1, count + 1)]
-    terms: list[Node] = [Entry(name, tuple(map(Name, at))) for name in names]
-    terms += [solved(each, target, walker.fresh) for each in reached]
-    right = unique(apart(reduce(plus, terms), frozenset(at)), dict(target))
-    return Equation(total_name(of, equation), at, over, right)
+    return walker.summed(total_name(of, equation), reached, names)
 
 
 @lru_cache(maxsize=1024)
@@ -136,13 +131,7 @@ def gradient(equation: Equation, name: str) -> Equation | None:
     walker = _Walk(equation, name)
     seed = Entry(arriving, tuple(map(Name, equation.at)))
     reached = list(walker.entries(equation.right, seed, walker.loops(), ()))
-    if not reached:
-        return None
-    at, over = walker.targets(reached)
-    target = tuple(zip(at, over, strict=True))
-    terms = [solved(each, target, walker.fresh) for each in reached]
-    right = unique(apart(reduce(plus, terms), frozenset(at)), dict(target))
-    return Equation(gradient_name(equation, name), at, over, right)
+    return walker.summed(gradient_name(equation, name), reached) if reached else None
 
 
 def slope_of(x: Node) -> Node:
@@ -183,6 +172,15 @@ class _Walk:
         free = next(each for each in _FRESH if each not in self.taken)
         self.taken.add(free)
         return free
+
+    def summed(self, name: str, reached: list[Reached], arriving: Iterable[str] = ()) -> Equation:
+        """Return the equation of a gradient: the sum of what arrives, and of what is reached."""
+        at, over = self.targets(reached)
+        target = tuple(zip(at, over, strict=True))
+        terms: list[Node] = [Entry(each, tuple(map(Name, at))) for each in arriving]
+        terms += [solved(each, target, self.fresh) for each in reached]
+        right = unique(apart(reduce(plus, terms), frozenset(at)), dict(target))
+        return Equation(name, at, over, right)
 
     def targets(self, reached: list[Reached]) -> tuple[tuple[str, ...], tuple[Node | None, ...]]:
         """Return the indices of the gradient, with their ranges."""

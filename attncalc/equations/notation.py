@@ -68,20 +68,12 @@ def formula(
 ) -> Expression:
     """Return the right-hand side of an equation in matrix notation.
 
-    Parameters
-    ----------
-    equation
-        The equation.
-    operands
-        The notation of its inputs.
-    settings
-        The numbers that it reads by name.
-    notation
-        Its notation in the library, or "".
-    is_turned
-        Whether a stated product of matrices is reversed, with both transposed.
-
-    If it is not stated, and matrices cannot express the equation, it is the entry of the equation.
+    equation: the equation.
+    operands: the notation of its inputs.
+    settings: the numbers that it reads by name.
+    notation: its notation in the library, or "".
+    is_turned: whether a stated product of matrices is reversed, with both transposed.
+    If it is not stated, and matrices cannot express the equation, it is the entry of the equation.:
     """
     if notation:
         tree = ast.parse(notation.strip(), mode="eval").body

@@ -51,6 +51,7 @@ from attncalc.equations.tree import (
     Operator,
     Remark,
     Row,
+    column_of,
     dotted,
     equation_source,
     is_side,
@@ -133,11 +134,11 @@ class Line(NamedTuple):
 
     def fault(self, problem: str, at: ast.AST | None = None) -> EquationError:
         """Return what is wrong with it, with a caret below the place; by default its start."""
-        column = 0
-        if at is not None:
-            encoded = self.text.encode()[: getattr(at, "col_offset", 0)]
-            column = len(encoded.decode(errors="ignore"))
-        return EquationError(self.text, column, problem)
+        return EquationError(self.text, 0 if at is None else column_of(self.text, at), problem)
+
+    def misuse(self, name: str, problem: str) -> EquationError:
+        """Return what is wrong with its use of a matrix, with a caret below the first."""
+        return self.fault(problem, next((at for each, at in self.uses() if each == name), None))
 
 
 _SIGNS = "·⋅× *;÷ /;− -;^ **;² **2;³ **3;≤ <=;≥ >=;≠ !=;∞ inf;π pi;√ sqrt;Σ∑ sum"
@@ -196,12 +197,14 @@ def _refuse_conditions(own: Line, right: ast.expr) -> None:
                 fine |= set(map(id, tests))
             case ast.Call(func=ast.Name(id="why"), args=[_, _, test]):
                 fine.add(id(test))
-        is_test = isinstance(node, ast.Compare | ast.BoolOp) or (
-            isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-        )
-        if is_test and id(node) not in fine:
+        if _is_condition(node) and id(node) not in fine:
             said = ast.unparse(node)
             raise own.fault(f"{said} is a condition, no number: write 1 if {said} else 0", node)
+
+
+def _is_condition(node: ast.AST) -> bool:
+    is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return is_not or isinstance(node, ast.Compare | ast.BoolOp)
 
 
 def _is_size(name: ast.Name, within: ast.expr) -> bool:
@@ -246,9 +249,7 @@ def line_of_scores(text: str, scores: str, name: str, heads: int) -> Line:
             return ast.parse(meant.get(node.id, node.id), mode="eval").body
 
     expression = ast.parse(text.strip(), mode="eval").body
-    is_condition = isinstance(expression, ast.Compare | ast.BoolOp) or (
-        isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.Not)
-    )
+    is_condition = _is_condition(expression)
     right = ast.unparse(Written().visit(expression))
     if is_condition:
         right = f"{meant['score']} if {right} else -inf"
@@ -649,9 +650,9 @@ def _explicit(line: Line, known: Known) -> Equation:
         head += "_"
     heads = max((known.shapes[name][0] for name in with_heads), default=0)
     if with_heads and len(own.at) > 2:
-        raise line.fault(
+        raise line.misuse(
+            with_heads[0],
             f"{with_heads[0]} has heads: write its three indices (head, row, column)",
-            _first_use(line, with_heads[0]),
         )
     shapes = dict(known.shapes)
     at, over = own.at, own.over
@@ -710,18 +711,16 @@ def _places(
     if len(places) < 2:
         free = (rows > 1) + (columns > 1)
         if len(places) < free or (len(places) == 1 and free == 0 and not lead and rows != 1):
-            raise line.fault(
+            raise line.misuse(
+                name,
                 f"{name} is {rows} × {columns}: it takes two indices, a row and a column",
-                _first_use(line, name),
             )
         if len(places) == 1:
             inner = (places[0], ZERO) if columns == 1 else (ZERO, places[0])
         else:
             inner = (ZERO, ZERO)
     if len(inner) != 2:
-        raise line.fault(
-            f"{name} has {2 + len(lead)} indices, not {len(places)}", _first_use(line, name)
-        )
+        raise line.misuse(name, f"{name} has {2 + len(lead)} indices, not {len(places)}")
     if not lead:
         return inner
     own: Node = Name(head)
@@ -730,10 +729,6 @@ def _places(
     elif lead[0] != heads:  # fewer heads, each for several
         own = Operator("//", (own, Number(Fraction(heads // lead[0]))))
     return (own, *inner)
-
-
-def _first_use(line: Line, name: str) -> ast.expr | None:
-    return next((at for each, at in line.uses() if each == name), None)
 
 
 _SIDES = {-1: "columns", -2: "rows", -3: "heads"}
@@ -754,10 +749,10 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
             if entry.name in {each.name for each in own.group}:
                 _refuse_later(line, own, entry, axis, tests, numbers)
             if not _is_whole(place, numbers):
-                raise line.fault(
+                raise line.misuse(
+                    entry.name,
                     f"{source(entry)}: {source(place)} may be no whole number; a place is made of "
                     "indices, whole numbers and sizes with + - * // % abs min max",
-                    _first_use(line, entry.name),
                 )
             looked_up = _looked_up(line, place, known)
             if looked_up is None:
@@ -766,10 +761,10 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
             low, high = (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
             size = own.sizes.get(place.name) if isinstance(place, Name) else None
             if isinstance(size, Name) and high + 1 < side and not tests:
-                raise line.fault(
+                raise line.misuse(
+                    entry.name,
                     f"{source(entry)}: {source(place)} runs to {size.name} = {high + 1}, but "
                     f"{entry.name} has {side} {_SIDES[axis - len(entry.at)]}",
-                    _first_use(line, entry.name),
                 )
             if low < 0 or high >= side:
                 what = _SIDES[axis - len(entry.at)].removesuffix("s")
@@ -782,9 +777,9 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
                         "counted from 0"
                     )
                 )
-                raise line.fault(
+                raise line.misuse(
+                    entry.name,
                     f"{source(entry)}: {beyond}, but {entry.name} has {side} {what}s",
-                    _first_use(line, entry.name),
                 )
 
 
@@ -799,19 +794,19 @@ def _refuse_later(
     """Refuse an equation that reads a row that is not computed yet; earlier rows it may read."""
     recurs, place = own.recurs, entry.at[axis]
     if recurs is None or recurs.is_backward:
-        raise line.fault(
+        raise line.misuse(
+            own.name,
             f"{own.name} reads itself: an equation may read its own earlier rows alone, as "
             f"{own.name}[t-1] if t > 0 else 0",
-            _first_use(line, own.name),
         )
     is_of_rows = axis == recurs.axes[entry.name]
     if is_of_rows and (entry.name == own.name or not recurs.is_of_same_row(own, entry)):
         ahead = Operator("-", (place, Name(own.at[recurs.axes[own.name]])))
         if (_reached(own, ahead, tests, numbers, {}) >= 0).any():
             of = "its own row" if entry.name == own.name else f"{entry.name} in row"
-            raise line.fault(
+            raise line.misuse(
+                entry.name,
                 f"{own.name} reads {of} {source(place)}: earlier rows alone are known",
-                _first_use(line, entry.name),
             )
 
 
@@ -871,9 +866,9 @@ def _looked_up(line: Line, place: Node, known: Known) -> dict[str, Matrix] | Non
     found = {x: np.asarray(known.given[x], dtype=float) for x in names & {*known.given}}
     for name, matrix in found.items():
         if (matrix % 1).any():
-            raise line.fault(
+            raise line.misuse(
+                name,
                 f"{source(place)}: places are whole numbers, but {name} has other numbers",
-                _first_use(line, name),
             )
     return found if len(found) == len(names) else None
 

@@ -331,9 +331,7 @@ class _Parser:
         self.at: list[str] = []
 
     def refused(self, node: ast.AST, problem: str) -> EquationError:
-        # ast counts bytes, a caret counts characters
-        column = len(self.line.encode()[: getattr(node, "col_offset", 0)].decode(errors="ignore"))
-        return EquationError(self.line, column, problem)
+        return EquationError(self.line, column_of(self.line, node), problem)
 
     def equation(self, body: list[ast.stmt]) -> Equation:
         match body:
@@ -477,6 +475,11 @@ class _Parser:
                     raise self.refused(loop.target, "write a sum as sum(... for j in m)")
         assert isinstance(made, Aggregate)
         return made
+
+
+def column_of(line: str, node: ast.AST) -> int:
+    """Return the column of a node in characters: `ast` counts bytes."""
+    return len(line.encode()[: getattr(node, "col_offset", 0)].decode(errors="ignore"))
 
 
 def dotted(node: ast.AST) -> str:

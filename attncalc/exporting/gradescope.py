@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from attncalc.base.text import in_json
+from attncalc.exporting import template
 from attncalc.exporting.handed_in import CLASS, COURSE, PROBLEM
 from attncalc.exporting.rules import Course, write_course
 from attncalc.exporting.wheels import packed, wheel_of_attncalc, wheel_of_numpy
@@ -19,110 +20,6 @@ from attncalc.writing.problem_file import write_problem
 OLDEST = (3, 11)
 """The oldest Python of attncalc; Gradescope's default image has an older one."""
 KNOWN = ("python3.11", "python3.12", "python3.13", "python3.14", "python3")
-
-SETUP = r"""#!/usr/bin/env bash
-# Gradescope runs this once, when it builds the image: it finds a Python, and unpacks the wheels.
-set -eu
-root="${AUTOGRADER_ROOT:-/autograder}"
-cd "$root/source"
-
-fits() {
-  command -v "$1" > /dev/null &&
-    "$1" -I -c 'import sys; sys.exit(sys.version_info < (%(oldest)s))' 2> /dev/null
-}
-
-python=""
-for each in %(known)s; do
-  if [ -z "$python" ] && fits "$each"; then python="$(command -v "$each")"; fi
-done
-if [ -z "$python" ]; then
-  echo "There is no Python %(needed)s or newer here: it is fetched from the network."
-  apt-get update -q
-  for each in %(fetched)s; do
-    if [ -z "$python" ] && apt-get install -y -q "$each" && fits "$each"; then
-      python="$(command -v "$each")"
-    fi
-  done
-fi
-if [ -z "$python" ]; then
-  echo "There is no Python %(needed)s or newer: choose a newer image in Gradescope's settings."
-  exit 1
-fi
-"$python" -I unpack.py
-printf '%%s' "$python" > python
-echo "attncalc is set up."
-"""
-
-UNPACK = '''"""Unpack the wheels that fit this Python; fetch numpy where none does."""
-
-import subprocess
-import sys
-import zipfile
-from pathlib import Path
-
-HERE = Path(__file__).parent
-LIB = HERE / "lib"
-
-
-def fits(wheel):
-    python = wheel.name.split("-")[2]
-    return python in ("py3", "cp%d%d" % sys.version_info[:2])
-
-
-for wheel in sorted((HERE / "wheels").glob("*.whl")):
-    if fits(wheel):
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(LIB)
-sys.path.insert(0, str(LIB))
-try:
-    import numpy
-except ImportError:
-    print("There is no numpy for this Python in the zip: it is fetched from the network.")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(LIB), "numpy>=2"]
-    if subprocess.run(pip).returncode:
-        sys.exit("numpy cannot be fetched: export the problem with Python %d.%d on Linux, "
-                 "and numpy is in the zip" % sys.version_info[:2])
-import attncalc.exporting.handed_in
-'''
-
-RUN = """#!/usr/bin/env bash
-# Gradescope runs this for each submission: it marks, and writes results.json whatever happens.
-root="${AUTOGRADER_ROOT:-/autograder}"
-results="$root/results/results.json"
-mkdir -p "$root/results"
-rm -f "$results"
-"$(cat "$root/source/python")" -I "$root/source/grade.py" "$root"
-if [ ! -s "$results" ]; then
-  cat > "$results" << 'END'
-{"score": 0, "output": %(ended)s, "tests": []}
-END
-fi
-exit 0
-"""
-
-GRADE = '''"""Mark one submission, and write results.json, whatever comes."""
-
-import json
-import sys
-from pathlib import Path
-
-ROOT = Path(sys.argv[1])
-sys.path.insert(0, str(ROOT / "source" / "lib"))
-FAILED = %(failed)s
-
-try:
-    from attncalc.exporting.handed_in import results
-
-    text = results(ROOT / "source", ROOT / "submission")
-except Exception as error:
-    text = json.dumps({"score": 0, "output": FAILED, "tests": []})
-    print(f"{type(error).__name__}: {error}", file=sys.stderr)  # for the teacher alone
-place = ROOT / "results" / "results.json"
-ready = place.with_suffix(".tmp")
-ready.write_text(text, encoding="utf-8", errors="backslashreplace")
-ready.replace(place)
-'''
-
 
 ENDED = (
     "This could not be marked: the autograder was ended before it was done, as because memory or "
@@ -153,10 +50,10 @@ def autograder(files: Mapping[str, str], course: Course, language: str) -> Autog
     wheels = [wheel_of_attncalc(), *([numpy] if numpy else [])]
     first = f"python{numpy.python[2]}.{numpy.python[3:]}" if numpy else KNOWN[0]
     texts = {
-        "setup.sh": SETUP % _pythons(first),
-        "run_autograder": RUN % {"ended": json.dumps(say(ENDED))},
-        "grade.py": GRADE % {"failed": json.dumps(say(FAILED))},
-        "unpack.py": UNPACK,
+        "setup.sh": template("setup.sh") % _pythons(first),
+        "run_autograder": template("run_autograder.sh") % {"ended": json.dumps(say(ENDED))},
+        "grade.py": template("grade.py.txt") % {"failed": json.dumps(say(FAILED))},
+        "unpack.py": template("unpack.py.txt"),
         COURSE: write_course(course),
         **files,
     }

@@ -1,5 +1,8 @@
 """Steps in the language of Maxima, with the student's own earlier matrices as inputs.
 
+They call the functions of `templates/functions.mac`: softmax, masks, comparisons with ranges, and
+lines of the map; 1 is right, and 0 is wrong.
+
 The functions use only what STACK allows: stack/cas/security-map.json of
 https://github.com/maths/moodle-qtype_stack.
 """
@@ -29,34 +32,6 @@ from attncalc.problem.step import Step
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
 from attncalc.writing.mathematics import MathWriter
-
-FUNCTIONS = """attn_total(r) := apply("+", r);
-attn_power(x, most) := if is(x - most < -600) then 0.0 else float(exp(x - most));
-attn_weights(r) := makelist(attn_power(x, apply(max, r)), x, r);
-attn_shares(r) := float(r/attn_total(r));
-attn_softmax(m) := apply(matrix, makelist(attn_shares(attn_weights(m[i])), i, 1, length(m)));
-attn_down(m, n) := apply(matrix, makelist(m[1], i, 1, n));
-attn_where(m, ok) := apply(matrix, makelist(makelist(if is(ok[i][j] = 1) then m[i][j] else -10^6,
-  j, 1, length(m[1])), i, 1, length(m)));
-attn_beside(one, other) := apply(matrix, makelist(append(one[i], other[i]), i, 1, length(one)));
-attn_is(x, low, high) := if is(float(x) >= low) and is(float(x) <= high) then 1 else 0;
-attn_near(x, own, room) := attn_is(x, float(own) - room, float(own) + room);
-attn_right(m, low, high) := makelist(makelist(attn_is(m[i][j], low[i][j], high[i][j]),
-  j, 1, length(m[1])), i, 1, length(m));
-attn_follows(m, own, low, high) := makelist(makelist(
-  attn_near(m[i][j], own[i][j], (high[i][j] - low[i][j])/2), j, 1, length(m[1])), i, 1, length(m));
-attn_all(one, other) := makelist(map(max, one[i], other[i]), i, 1, length(one));
-attn_share(ok) := attn_total(flatten(ok))/length(flatten(ok));
-attn_none(r) := append(r, [if is(attn_total(r) = 0) then 1 else 0]);
-attn_is_top(x, most) := if is(x > 0) and is(x >= most*(1 - 10^-9)) then 1 else 0;
-attn_top(r) := makelist(attn_is_top(x, apply(max, r)), x, r);
-attn_rest(r, top) := makelist(r[i]*(1 - top[i]), i, 1, length(r));
-attn_second(r) := if is(attn_total(attn_top(r)) = 1) then attn_top(attn_rest(r, attn_top(r)))
-  else makelist(0, x, r);
-attn_lines(r) := [attn_none(attn_top(r)), attn_none(attn_second(r))];
-attn_drawn(one, other, right) := [right[1][one], right[2][other]];
-attn_better(one, other) := if is(attn_total(other) > attn_total(one)) then other else one;"""
-"""Softmax, masks, comparisons with ranges, and lines of the map; 1 is right, and 0 is wrong."""
 
 
 class Place(NamedTuple):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from attncalc.base.text import in_json
+from attncalc.exporting import template
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course, write_course
 from attncalc.exporting.typed_in import COURSE, PROBLEM, VERSIONS, entries_of, name_of
@@ -37,45 +38,6 @@ NOTES = (
     "(server.py checks this)",
     "set its points in the assessment that uses it",
 )
-
-SERVER = '''"""Marked by attncalc, which lies beside this file."""
-
-import os
-import sys
-
-
-def _attncalc(data):
-    """Return what marks; say it where this Python is too old."""
-    import numpy
-
-    if sys.version_info < (3, 11) or numpy.__version__.startswith("1."):
-        raise RuntimeError("this question needs Python 3.11 or newer, and numpy 2")
-    folder = data["options"]["question_path"]
-    wheel = os.path.join(folder, "attncalc.whl")
-    if wheel not in sys.path:
-        sys.path.insert(0, wheel)
-    from attncalc.exporting import typed_in
-
-    return typed_in, folder
-
-
-def generate(data):
-    typed_in, folder = _attncalc(data)
-    version = typed_in.version_of(folder, data["variant_seed"])
-    if version:
-        data["params"]["version"] = version
-        data["params"]["statement"] = typed_in.statement_of(folder, version)
-    data["correct_answers"].update(typed_in.correct_answers(folder, version))
-
-
-def grade(data):
-    typed_in, folder = _attncalc(data)
-    version = data["params"].get("version", "")
-    marked = typed_in.marked(folder, data["submitted_answers"], version)
-    data["partial_scores"] = marked["partial_scores"]
-    data["score"] = marked["score"]
-    data["feedback"]["verdict"] = marked["verdict"]
-'''
 
 _STATEMENT = "{{{params.statement}}}\n"
 _FEEDBACK = """<pl-submission-panel>
@@ -120,7 +82,7 @@ def _files(
     return {
         "info.json": _info(title, "".join(problems.values()) + rules),
         "question.html": page + _FEEDBACK,
-        "server.py": SERVER,
+        "server.py": template("server.py.txt"),
         **problems,
         COURSE: rules,
         WHEEL: wheel_of_attncalc().content,

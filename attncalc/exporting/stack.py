@@ -13,11 +13,11 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import on_a_line
+from attncalc.exporting import template
 from attncalc.exporting.alone import accepted_alone
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.maxima import (
-    FUNCTIONS,
     Place,
     UnwrittenError,
     heads_of,
@@ -39,81 +39,6 @@ NOTE = (
 )
 LONGEST = 15
 """The longest name of an input that leaves room for `prt` in 18 letters, which STACK allows."""
-_QUESTION = """  <question type="stack">
-    <name><text>{name}</text></name>
-    <questiontext format="html"><text><![CDATA[{text}]]></text></questiontext>
-    <generalfeedback format="html"><text></text></generalfeedback>
-    <defaultgrade>{grade}</defaultgrade>
-    <penalty>0.1</penalty>
-    <hidden>0</hidden>
-    <stackversion><text>2026010500</text></stackversion>
-    <questionvariables><text>{variables}</text></questionvariables>
-    <specificfeedback format="html"><text></text></specificfeedback>
-    <questionnote format="html"><text></text></questionnote>
-    <questionsimplify>1</questionsimplify>
-    <assumepositive>0</assumepositive>
-    <assumereal>0</assumereal>
-    <prtcorrect format="html"><text>{right}</text></prtcorrect>
-    <prtpartiallycorrect format="html"><text></text></prtpartiallycorrect>
-    <prtincorrect format="html"><text></text></prtincorrect>
-    <decimals>{sign}</decimals>
-    <multiplicationsign>dot</multiplicationsign>
-    <sqrtsign>1</sqrtsign>
-    <complexno>i</complexno>
-    <inversetrig>cos-1</inversetrig>
-    <logicsymbol>lang</logicsymbol>
-    <matrixparens>[</matrixparens>
-    <variantsselectionseed></variantsselectionseed>
-{inputs}{trees}  </question>
-"""
-_INPUT = """    <input>
-      <name>{name}</name>
-      <type>{kind}</type>
-      <tans>{key}</tans>
-      <boxsize>5</boxsize>
-      <strictsyntax>1</strictsyntax>
-      <insertstars>0</insertstars>
-      <syntaxhint></syntaxhint>
-      <syntaxattribute>0</syntaxattribute>
-      <forbidwords></forbidwords>
-      <allowwords></allowwords>
-      <forbidfloat>0</forbidfloat>
-      <requirelowestterms>0</requirelowestterms>
-      <checkanswertype>0</checkanswertype>
-      <mustverify>0</mustverify>
-      <showvalidation>0</showvalidation>
-      <options></options>
-    </input>
-"""
-_TREE = """    <prt>
-      <name>{name}</name>
-      <value>{value}</value>
-      <autosimplify>1</autosimplify>
-      <feedbackstyle>1</feedbackstyle>
-      <feedbackvariables><text>{variables}</text></feedbackvariables>
-      <node>
-        <name>0</name>
-        <description></description>
-        <answertest>AlgEquiv</answertest>
-        <sans>attn_earned</sans>
-        <tans>1</tans>
-        <testoptions></testoptions>
-        <quiet>1</quiet>
-        <truescoremode>=</truescoremode>
-        <truescore>1</truescore>
-        <truepenalty>0</truepenalty>
-        <truenextnode>-1</truenextnode>
-        <trueanswernote>right</trueanswernote>
-        <truefeedback format="html"><text></text></truefeedback>
-        <falsescoremode>=</falsescoremode>
-        <falsescore>attn_earned</falsescore>
-        <falsepenalty>0.1</falsepenalty>
-        <falsenextnode>-1</falsenextnode>
-        <falseanswernote>wrong</falseanswernote>
-        <falsefeedback format="html"><text>{feedback}</text></falsefeedback>
-      </node>
-    </prt>
-"""
 _EARNED = "attn_earned: attn_share(attn_ok);"
 _FEEDBACK = (
     "{@attn_total(flatten(attn_ok))@} of {@length(flatten(attn_ok))@} entries are right, given "
@@ -146,16 +71,17 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     trees += [
         _tree_of_lines(key, course, line, lines, places) for line in lines if not line.is_dashed
     ]
+    field = template("stack-input.xml")
     return plain(
-        _QUESTION.format(
+        template("stack-question.xml").format(
             name=escape(on_a_line(name)),
             text=worksheet(solution, course, _asks, _chooses if lines else None),
             right=words.say("Right."),
             sign=words.number("1.0")[1],
             grade=_number(course.possible),
-            variables=escape("\n".join((FUNCTIONS, *_ranges(key, places)))),
+            variables=escape(template("functions.mac") + "\n".join(_ranges(key, places))),
             inputs="".join(
-                _INPUT.format(kind=kind, name=name, key=escape(right))
+                field.format(kind=kind, name=name, key=escape(right))
                 for kind, name, right in fields
             ),
             trees="".join(trees),
@@ -265,7 +191,7 @@ def _tree(solution: Solution, course: Course, place: Place, places: list[Place])
 def _filled(solution: Solution, name: str, value: Any, lines: list[str]) -> str:
     """Return a tree whose variables say what is right, and the earned share."""
     feedback = catalogue(solution.problem.language).say(_FEEDBACK)
-    return _TREE.format(
+    return template("stack-tree.xml").format(
         name=name, value=_number(value), variables=escape("\n".join(lines)), feedback=feedback
     )
 

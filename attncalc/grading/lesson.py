@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ RIGHT, WRONG, UNCHECKED = "right", "wrong", "unchecked"
 CONVENTIONS = (
     *("scale-none", "scale-not-asked", "scale-sqrt-d-model", "scale-dk", "scores-transposed"),
     *("softmax-columns", "base-2", "weights-transposed", "weights-first", "weights-turned"),
-    *("mask-forgotten", "mask-not-asked"),
+    *("mask-forgotten", "mask-not-asked", "not-normalised"),
 )
 """Recipes that are not mistakes in a lesson: it may use another convention."""
 _CUT = Cause("cut", "digits are cut off", "")
@@ -124,6 +125,7 @@ class Checked(NamedTuple):
     steps: frozenset[str]
     lost: int
     loose: int = 0
+    exact: Mapping[str, Matrix] = MappingProxyType({})
 
     @property
     def cost(self) -> int:
@@ -410,7 +412,11 @@ def _checked(
         for name in own
         if name in IN_ORDER and name not in steps and name not in names
     )
-    return Checked(answer, names, shown, frozenset(steps), lost, judge.loose)
+    exact = {name: key.exact[name].astype(np.float64) for name in steps}
+    for each in shown:
+        if each.under and (printed := answer.matrices[each.name]).shape == exact[each.name].shape:
+            exact[each.name] = printed.values
+    return Checked(answer, names, shown, frozenset(steps), lost, judge.loose, exact)
 
 
 def _with_all_heads(written: WrittenMatrix, key: Key, name: str) -> WrittenMatrix:

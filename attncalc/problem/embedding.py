@@ -24,9 +24,7 @@ def _embedded(placed: Placed, streams: Streams) -> Built:
     """Return the rows of W_E that ids name."""
     fields = placed.fields
     _check_ids(placed, "ids", "W_E", fields.first_id)
-    step = Step(
-        placed.gives, LOOKED_UP, Lookup(fields.first_id), ("ids", "W_E"), "queries", "features"
-    )
+    step = Step(placed.gives, LOOKED_UP, Lookup(fields.first_id), ("ids", "W_E"))
     count, labels = fields.ids.size, fields.queries
     width = fields.width_of("W_E")
     return Built((step,), Stream(step.name, count, width, labels[-count:]))
@@ -61,9 +59,7 @@ def _with_class(placed: Placed, streams: Streams) -> Built:
     (name,) = placed.reads
     tokens, fields = streams[name], placed.fields
     placed.check_features("class_token", tokens)
-    step = Step(
-        placed.gives, TITLES["X_cls"], Stack(), ("class_token", name), "queries", "features"
-    )
+    step = Step(placed.gives, TITLES["X_cls"], Stack(), ("class_token", name))
     out = tokens._replace(name=step.name, tokens=tokens.tokens + 1, labels=fields.queries)
     return Built((step,), out)
 
@@ -81,8 +77,8 @@ def _with_types(placed: Placed, streams: Streams) -> Built:
             f"type_ids in W_type are {placed.size((count, width))}: matrices that are added need "
             "the same shape",
         )
-    types = Step("T", TITLES["T"], Lookup(), ("type_ids", "W_type"), "queries", "features")
-    step = Step(placed.gives, TITLES["X_type"], Add(), (name, "T"), "queries", "features")
+    types = Step("T", TITLES["T"], Lookup(), ("type_ids", "W_type"))
+    step = Step(placed.gives, TITLES["X_type"], Add(), (name, "T"))
     return Built((types, step), tokens._replace(name=step.name))
 
 

@@ -63,7 +63,7 @@ def _check(placed: Placed, tokens: Stream) -> None:
             placed.check_product(tokens, name)
     inner = fields.width_of("W_1")
     if fields.W_3 is not None and fields.width_of("W_3") != inner:
-        sizes = [size_of(getattr(fields, name)) for name in ("W_1", "W_3")]
+        sizes = [fields.size(name) for name in ("W_1", "W_3")]
         raise placed.fault(
             ShapeError,
             f"{placed.named('W_1')} is {sizes[0]} and {placed.named('W_3')} is {sizes[1]}: what is "
@@ -162,13 +162,11 @@ def _steps(placed: Placed, tokens: str, gives: str) -> Iterator[Step]:
     if placed.fields.router_scales == "inputs":
         read, mix, inputs = placed.named("X_E"), "SumExperts", (of_experts,)
         scaled = Stated(Statement("ScaleForExperts"))
-        yield Step(
-            read, TITLES["X_E"], scaled, (shares, tokens), "queries", "features", slices="expert"
-        )
+        yield Step(read, TITLES["X_E"], scaled, (shares, tokens), slices="expert")
     for step in _fed(placed, read, ("F_1", "F_3", "G", of_experts), ("1", "3", "2")):
         yield step._replace(slices="expert")
     title = TITLES["F_mix" if has_own else "F_2"]
-    yield Step(routed, title, Stated(Statement(mix)), inputs, "queries", "features")
+    yield Step(routed, title, Stated(Statement(mix)), inputs)
     if not has_own:
         return
     of_own = placed.named("F_s2")
@@ -179,8 +177,8 @@ def _steps(placed: Placed, tokens: str, gives: str) -> Iterator[Step]:
         yield Step(logit, TITLES["E_own"], Project(), inputs, "queries", "values")
         gate = Stated(Statement("GateRows"))
         inputs = (logit, placed.named("F_s2"))
-        yield Step(of_own, TITLES["F_s"], gate, inputs, "queries", "features")
-    yield Step(gives, TITLES["F_2"], Add(), (routed, of_own), "queries", "features")
+        yield Step(of_own, TITLES["F_s"], gate, inputs)
+    yield Step(gives, TITLES["F_2"], Add(), (routed, of_own))
 
 
 def _routed(placed: Placed, tokens: str) -> Iterator[Step]:
@@ -229,11 +227,10 @@ def _fed(
     kind = placed.fields.activation
     yield _projected(placed, first, tokens, weights[0])
     if getattr(placed.fields, f"W_{weights[1]}") is None:
-        operation, inputs = Activate(kind), (first,)
-        yield Step(inner, TITLES[names[2]], operation, inputs, "queries", "features")
+        yield Step(inner, TITLES[names[2]], Activate(kind), (first,))
     else:
         yield _projected(placed, gate, tokens, weights[1])
-        yield Step(inner, TITLES[names[2]], Gate(kind), (first, gate), "queries", "features")
+        yield Step(inner, TITLES[names[2]], Gate(kind), (first, gate))
     last = _projected(placed, gives, inner, weights[2])
     yield last._replace(title=TITLES.get(gives.removeprefix(placed.prefix), last.title))
 
@@ -242,7 +239,7 @@ def _projected(placed: Placed, name: str, tokens: str, number: str) -> Step:
     biases = () if number.startswith("s") else (f"b_{number}",)
     own = placed.fields.those_given(f"W_{number}", *biases)
     inputs = (tokens, *map(placed.named, own))
-    return Step(name, TITLES[f"F_{number}"], Project(), inputs, "queries", "features")
+    return Step(name, TITLES[f"F_{number}"], Project(), inputs)
 
 
 IN_WORDS = {

@@ -13,7 +13,6 @@ from attncalc.base.typed import as_written
 from attncalc.equations.operations import Project, SoftCap, Softmax
 from attncalc.equations.operations.assembling import TakeRow, TokenMean
 from attncalc.equations.operations.entrywise import Activate
-from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.feed_forward import IN_WORDS
 from attncalc.problem.normalisation import NORMALISATION, check_normalised, normalised
@@ -93,13 +92,13 @@ def _check_tied(placed: Placed, tokens: Stream) -> None:
         size = placed.size((tokens.tokens, tokens.width))
         raise placed.fault(
             ShapeError,
-            f"{tokens.name} is {size} and W_E is {size_of(fields.W_E)}: tokens need as many "
+            f"{tokens.name} is {size} and W_E is {fields.size('W_E')}: tokens need as many "
             "features as W_E",
         )
     if fields.b_out is not None and fields.b_out.size != rows:
         raise placed.fault(
             ShapeError,
-            f"b_out has {fields.b_out.size} numbers and W_E is {size_of(fields.W_E)}: it needs "
+            f"b_out has {fields.b_out.size} numbers and W_E is {fields.size('W_E')}: it needs "
             f"{rows}, one for each of its tokens",
         )
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from attncalc.base.errors import AttncalcError, InputError, ShapeError
 from attncalc.equations.operations import Project
 from attncalc.equations.operations.assembling import Patches
-from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.step import Step
 
@@ -51,7 +50,7 @@ def cut_of(fields: Any) -> PatchGrid:
     channels, H, W = _sides(fields)
     p, q = patch_of(fields)
     if H % p or W % q:
-        size = size_of(fields.image)
+        size = fields.size("image")
         said = f"image is {size} and patch is {p} × {q}: "
         side, of, name = (p, H, "rows") if H % p else (q, W, "columns")
         of_channel = " of a channel" if channels and fields.image.ndim == 2 else ""
@@ -71,7 +70,7 @@ def _sides(fields: Any) -> tuple[int, int, int]:
         return 0, shape[0], shape[1]
     if shape[1] % said:
         raise ShapeError(
-            f"image is {size_of(fields.image)}: its {shape[1]} columns cannot be divided into "
+            f"image is {fields.size('image')}: its {shape[1]} columns cannot be divided into "
             f"{said} channels"
         )
     return said, shape[0], shape[1] // said
@@ -92,7 +91,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
         raise placed.fault(type(error), str(error)) from None
     p, q = patch_of(fields)
     width = max(cut.channels, 1) * p * q
-    steps = [Step("patches", TITLES["patches"], Patches((p, q)), ("image",), "queries", "features")]
+    steps = [Step("patches", TITLES["patches"], Patches((p, q)), ("image",))]
     if fields.E is not None or fields.b_E is not None:
         if fields.E is None:
             raise placed.fault(InputError, "b_E is given, and no E")
@@ -101,7 +100,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
         if fields.b_E is not None:
             placed.check_bias("b_E", "E")
         inputs = ("patches", *fields.those_given("E", "b_E"))
-        steps.append(Step(placed.gives, "tokens", Project(), inputs, "queries", "features"))
+        steps.append(Step(placed.gives, "tokens", Project(), inputs))
         width = fields.width_of("E")
     labels = fields.queries[-cut.patches :]
     return Built(tuple(steps), Stream(steps[-1].name, cut.patches, width, labels))

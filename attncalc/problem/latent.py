@@ -42,11 +42,11 @@ def _built(placed: Placed, streams: Streams) -> Built:
     for each in gain:
         placed.check_features(each, out._replace(name=made))
     project = (name, *map(placed.named, own))
-    first = Step(made, TITLES[f"C_{number}"], Project(), project, "queries", "features")
+    first = Step(made, TITLES[f"C_{number}"], Project(), project)
     norm = Normalise(placed.fields.norm_eps, is_centred=False, has_gain=bool(gain))
     inputs = (made, *map(placed.named, gain))
     title = TITLES[f"N_C_{number}"]
-    last = Step(placed.gives, title, norm, inputs, "queries", "features")
+    last = Step(placed.gives, title, norm, inputs)
     return Built((first, *with_statistics(last, norm, f"C_{number}", placed.prefix)), out)
 
 

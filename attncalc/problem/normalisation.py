@@ -82,7 +82,7 @@ def normalised(placed: Placed, tokens: str, gives: str) -> Iterator[Step]:
         has_bias=f"beta_{number}" in own,
     )
     inputs = (tokens, *map(placed.named, own))
-    last = Step(gives, TITLES["N_1"], normalise, inputs, "queries", "features")
+    last = Step(gives, TITLES["N_1"], normalise, inputs)
     return with_statistics(last, normalise, number, placed.prefix, fields.ddof)
 
 

@@ -41,7 +41,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
     if given is None:
         # after those of the cache
         places = Sinusoids(int(placed.number or 0), Fraction(placed.fields.positions_base))
-        steps.append(Step(P, "positions", places, (name,), "queries", "features"))
+        steps.append(Step(P, "positions", places, (name,)))
     elif placed.fields.positions == "sinusoidal":
         said = f"{P} is given, and positions are sinusoidal: give one of them"
         raise placed.fault(ShapeError, said)
@@ -50,7 +50,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
         said = f"{P} is {size_of(given)} and {name} is {size}: positions need the shape of their"
         raise placed.fault(ShapeError, f"{said} tokens")
     gives = placed.gives or f"{name}_P"
-    step = Step(gives, "tokens at their places", Add(), (name, P), "queries", "features")
+    step = Step(gives, "tokens at their places", Add(), (name, P))
     return Built((*steps, step), tokens._replace(name=step.name))
 
 

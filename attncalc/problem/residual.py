@@ -34,10 +34,10 @@ def _built(placed: Placed, streams: Streams) -> Built:
     if placed.fields.residual and (factor := Fraction(placed.fields.residual_scale)) != 1:
         added = [f"{each}_scaled" for each in added]
         steps = [
-            Step(scaled, "scaled outputs", Multiply(factor), (each.name,), "queries", "features")
+            Step(scaled, "scaled outputs", Multiply(factor), (each.name,))
             for scaled, each in zip(added, others, strict=True)
         ]
-    whole = Step(name, TITLES["R_1"], Add(), (read.name, *added), "queries", "features")
+    whole = Step(name, TITLES["R_1"], Add(), (read.name, *added))
     return Built((*steps, whole), read._replace(name=name))
 
 

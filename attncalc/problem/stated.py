@@ -194,8 +194,7 @@ def _score_in_words(problem: Attention, rounding: str) -> Iterator[str]:
     yield f"{problem.score} scores, {_score_formula(problem)} of each query q and key k"
     for name, of in (("Q", "queries"), ("K", "keys"), ("V", "values")):
         if problem.is_bare(name):
-            source = {"Q": problem.query_source, "K": problem.key_source, "V": problem.value_source}
-            yield f"tokens {source[name]} are the {of} themselves (no W_{name})"
+            yield f"tokens {problem.sources[name]} are the {of} themselves (no W_{name})"
     if rounding == EACH_STEP and problem.score in (ADDITIVE, CONCAT):
         yield "inside a score, tanh and its argument are not rounded"
 

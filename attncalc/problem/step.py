@@ -20,6 +20,7 @@ class Step(NamedTuple):
     """One named matrix: its operation, and the meaning of its rows and columns.
 
     name, title: its name in equations, and its title.
+    rows, columns: what they are: by default, those of most steps.
     role: its meaning: "masked" scores contain -∞, "weights" connect outputs with inputs, "outputs"
         are the result.
     is_between: whether an answer may skip it, such as the scaled scores between the scores and the
@@ -33,8 +34,8 @@ class Step(NamedTuple):
     title: str
     operation: Operation
     inputs: tuple[str, ...]
-    rows: Axis
-    columns: Axis
+    rows: Axis = "queries"
+    columns: Axis = "features"
     role: Role = ""
     is_between: bool = False
     slices: str = "head"

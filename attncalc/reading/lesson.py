@@ -317,8 +317,12 @@ def _are_near(one: float, other: float) -> bool:
 
 def numbers_of(text: str) -> list[float]:
     """Return the numbers of a text, in order."""
-    plain = text.replace("−", "-").replace(COMMA, ".")
-    return [float(each) for each in _NUMBER.findall(plain)]
+    return [*map(float, texts_of_numbers(text))]
+
+
+def texts_of_numbers(text: str) -> list[str]:
+    """Return the numbers of a text as typed, with decimal points."""
+    return _NUMBER.findall(text.replace("−", "-").replace(COMMA, "."))
 
 
 def lines_of(

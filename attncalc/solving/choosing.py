@@ -94,10 +94,10 @@ def _parsed(
     what = f"{quoted(reference)}: {step.name} is {shape(solution, step)}"
     indices = _indices(match[2])
     if indices is None or len(indices) != len(sizes):
-        form = f"{step.name}[{'head,' if len(sizes) == 3 else ''}row,column]"
+        form = f"{step.name}[{f'{step.slices},' if len(sizes) == 3 else ''}row,column]"
         raise InputError(f"{what}: write {form}, with : for all")
     axes = (
-        _Axis("head", sizes[0], ()),
+        _Axis(step.slices, sizes[0], ()),
         _Axis("row", sizes[-2], solution.row_labels(step)),
         _Axis("column", sizes[-1], solution.column_labels(step)),
     )

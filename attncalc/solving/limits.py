@@ -46,10 +46,7 @@ def refuse_what_cannot_fit(
 
 def available() -> int | None:
     """Return the bytes of available memory, or None if the system does not report it."""
-    limits = [
-        _number_after(Path("/proc/meminfo"), "MemAvailable:", 1024),
-        _left_in_group(Path("/sys/fs/cgroup")),
-    ]
+    limits = [_free(), _left_in_group(Path("/sys/fs/cgroup"))]
     known = [limit for limit in limits if limit is not None]
     return min(known) if known else None
 
@@ -65,10 +62,11 @@ def in_units(size: int) -> str:
     return f"{-(-size // 2**20)} MiB"
 
 
-def _number_after(path: Path, word: str, unit: int) -> int | None:
+def _free() -> int | None:
+    """Return the free memory of the machine, if it reports it."""
     try:
-        words = path.read_text(encoding="ascii").split()
-        return int(words[words.index(word) + 1]) * unit
+        words = Path("/proc/meminfo").read_text(encoding="ascii").split()
+        return int(words[words.index("MemAvailable:") + 1]) * 1024
     except (OSError, ValueError):
         return None
 

@@ -1,6 +1,6 @@
 """Documents as values, whose parts define content and order; each form is a visitor."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
@@ -392,7 +392,7 @@ T = TypeVar("T")
 class DocumentWriter(Generic[T]):
     """A form of output: it writes a part by the method that is named like its class."""
 
-    hint = ""
+    hint = ": --full shows all of it"
     """How to see omitted parts."""
     words = catalogue(ENGLISH)
     """The language of the document that is written."""
@@ -410,8 +410,37 @@ class DocumentWriter(Generic[T]):
     def document(self, document: Document) -> Iterator[T]:
         """Yield a document in this form."""
         self.words, self.is_titled = catalogue(document.language), bool(document.title)
+        if document.title:
+            yield from self.title(document.title)
         for part in document.parts:
             yield from self.write(part)
+        if notes := list(self.notes(document)):
+            yield from self.told("Notes", notes)
+
+    def title(self, text: str) -> Iterator[T]:
+        """Yield the title of a document."""
+        raise NotImplementedError
+
+    def heading(self, text: str) -> Iterator[T]:
+        """Yield a heading within a document."""
+        raise NotImplementedError
+
+    def listed(self, texts: Iterable[str]) -> Iterator[T]:
+        """Yield texts as a list."""
+        raise NotImplementedError
+
+    def told(self, heading: str, texts: Iterable[str]) -> Iterator[T]:
+        """Yield texts as a list under a heading."""
+        yield from self.heading(self.say(heading))
+        yield from self.listed(texts)
+
+    def bullets(self, bullets: Bullets) -> Iterator[T]:
+        """Yield sentences as a list."""
+        yield from self.listed(bullets.texts)
+
+    def patterns(self, patterns: Patterns) -> Iterator[T]:
+        """Yield what is remarkable about the weights."""
+        yield from self.told(TITLE_OF_PATTERNS, patterns.shown)
 
     def appendix(self, appendix: Appendix) -> Iterator[T]:
         """Yield the documents that follow, one after another."""

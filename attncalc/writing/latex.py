@@ -7,6 +7,7 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attncalc.base.latex_text import LETTERS, in_latex
+from attncalc.base.text import capital
 from attncalc.writing import document as parts
 from attncalc.writing.html.qr import in_rules
 from attncalc.writing.languages.translated import in_language
@@ -24,7 +25,7 @@ from attncalc.writing.latex_layout import (
     tabulars,
 )
 from attncalc.writing.latex_math import in_tex, name_in_tex
-from attncalc.writing.prose import MOST_NAMED, full_stop, more_than_named
+from attncalc.writing.prose import MOST_NAMED, more_than_named, sentence
 
 LINES_TOGETHER = 40
 """Entries that are aligned with one another: TeX keeps such a block in its memory."""
@@ -102,36 +103,36 @@ def _body(document: parts.Document, picture: str | None, room: float) -> str:
 class _Latex(parts.DocumentWriter[str]):
     """Yields lines of LaTeX."""
 
+    hint = ""
+
     def __init__(self, picture: str | None, room: float) -> None:
         self.picture = picture
         self.room = room
 
-    def document(self, document: parts.Document) -> Iterator[str]:
-        if document.title:
-            yield rf"\section*{{{in_latex(document.title)}}}"
-        yield from super().document(document)
-        if notes := list(self.notes(document)):
-            yield rf"\subsection*{{{in_latex(self.say('Notes'))}}}"
-            yield from map(_said, notes)
+    def title(self, text: str) -> Iterator[str]:
+        yield rf"\section*{{{in_latex(text)}}}"
+
+    def heading(self, text: str) -> Iterator[str]:
+        yield rf"\subsection*{{{in_latex(text)}}}"
+
+    def listed(self, texts: Iterable[str]) -> Iterator[str]:
+        yield from map(_said, texts)
 
     def field(self, field: parts.Field) -> Iterator[str]:
         text = r"\hrulefill" if field.text is None else in_latex(field.text)
-        label = in_latex(_capital(self.say(f"{field.label}:")))
+        label = in_latex(capital(self.say(f"{field.label}:")))
         yield rf"\noindent {label} {text}{in_rules(field.code)}\par"
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
         yield _said("; ".join(facts.texts))
 
-    def bullets(self, bullets: parts.Bullets) -> Iterator[str]:
-        yield from map(_said, bullets.texts)
-
     def given(self, given: parts.Given) -> Iterator[str]:
-        yield rf"\subsection*{{{in_latex(self.say('Given'))}}}"
+        yield from self.heading(self.say("Given"))
         blocks = (block for grid in given.shown for block in matrix_blocks(grid, self.room))
         yield from displayed(list(side_by_side(blocks, self.room)))
 
     def section(self, section: parts.Section) -> Iterator[str]:
-        name, title = name_in_tex(section.step.name), in_latex(_capital(section.said))
+        name, title = name_in_tex(section.step.name), in_latex(capital(section.said))
         which = rf"\({name}\): " if section.is_marked else ""
         yield rf"\subsection*{{{which}{title}}}"
         yield from self._result(section, f"{name} = {in_tex(section.formula)}")
@@ -211,10 +212,6 @@ class _Latex(parts.DocumentWriter[str]):
             size = r"width=0.8\linewidth,height=0.7\textheight,keepaspectratio"
             yield rf"\begin{{center}}\includegraphics[{size}]{{{self.picture}}}\end{{center}}"
 
-    def patterns(self, patterns: parts.Patterns) -> Iterator[str]:
-        yield rf"\subsection*{{{in_latex(self.say(parts.TITLE_OF_PATTERNS))}}}"
-        yield from map(_said, patterns.shown)
-
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
         score = in_latex(self.say(f"Score: {verdict.score} ({verdict.share})"))
         yield rf"\noindent\textbf{{{score}}}\par"
@@ -225,7 +222,7 @@ class _Latex(parts.DocumentWriter[str]):
         yield from (_said("; ".join(told)) for told in table.told)
 
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
-        yield rf"\subsection*{{{in_latex(_capital(sheet.title))}}}"
+        yield from self.heading(capital(sheet.title))
         yield from tabulars(sheet.grid, self.room)
 
 
@@ -258,10 +255,5 @@ def _empty_map(dots: parts.Connections, head: str, say: Callable[[str], str]) ->
 
 
 def _said(text: str) -> str:
-    """Return a text as a paragraph: a sentence, with a capital and a full stop."""
-    stop = "" if text == parts.LEFT_OUT or text.endswith((".", "。")) else full_stop(text)
-    return rf"\noindent {in_latex(_capital(text) + stop)}\par"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    """Return a text as a paragraph: a sentence."""
+    return rf"\noindent {in_latex(sentence(text))}\par"

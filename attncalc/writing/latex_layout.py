@@ -7,7 +7,7 @@ from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from attncalc.base.latex_text import in_latex
-from attncalc.base.text import shown_names
+from attncalc.base.text import capital, shown_names
 from attncalc.solving.work import Derivation
 from attncalc.writing.blocks import blocks_of, caption
 from attncalc.writing.document import Cell, Grid
@@ -224,7 +224,7 @@ def side_by_side(blocks: Iterable[MatrixBlock], room: float, first: str = "") ->
             line, used = [], 0.0
         equation = f"{block.name} = {block.matrix}"
         if block.caption:
-            said = block.caption[0].upper() + block.caption[1:]
+            said = capital(block.caption)
             yield f"\\parbox{{{room:.0f}pt}}{{\\raggedright {said}.}} \\\\*\n{equation}"
             continue
         line.append(equation)

@@ -169,10 +169,6 @@ class TexMath(MathWriter):
         above = name.raised(name.word, *(f"({each})" for each in places[:-2]))
         return name.upright(f"{name.letters}_{{{index}{','.join(places[-2:])}}}{above}")
 
-    def sum(self, total: Sum) -> str:
-        """Return the terms with their signs; a product of numbers is in brackets."""
-        return " ".join(self.pieces(total))
-
     def negative(self, negative: Negative) -> str:
         """Return -x."""
         written = self.write(negative.term)
@@ -261,9 +257,7 @@ class TexMath(MathWriter):
     def pieces(self, expression: Expression) -> list[str]:
         """Return an expression in parts between which a line may be broken."""
         if isinstance(expression, Sum):
-            return [
-                self._term(term, first=place == 0) for place, term in enumerate(expression.terms)
-            ]
+            return [self.term(term, first=not place) for place, term in enumerate(expression.terms)]
         if isinstance(expression, Quotient) and isinstance(expression.top, Sum):
             first, *rest = self.pieces(expression.top)
             rest[-1] += f") / {self._bracketed(expression.bottom)}"
@@ -273,16 +267,6 @@ class TexMath(MathWriter):
             rest[-1] += ")"
             return [self._bracketed(expression.top), f"/ ({first}", *rest]
         return [self.write(expression)]
-
-    def _term(self, term: Expression, *, first: bool) -> str:
-        sign = "" if first else "+ "
-        if isinstance(term, Negative):
-            sign, term = ("-" if first else "- "), term.term
-        written = self.write(term)
-        is_product = isinstance(term, Product) and term.sign == "·"
-        if is_product or isinstance(term, Where) or (sign and written[0] == "-"):
-            written = f"({written})"
-        return sign + written
 
     def _factor(self, factor: Expression) -> str:
         is_open = isinstance(factor, Sum | Over | Where)

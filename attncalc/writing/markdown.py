@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from attncalc.base.text import on_a_line, shown_names
+from attncalc.base.text import capital, on_a_line, shown_names
 from attncalc.writing import document as parts
 from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex_layout import by_rows, in_rows
@@ -47,32 +47,28 @@ def escaped(text: str) -> str:
 class _Markdown(parts.DocumentWriter[str]):
     """Yields paragraphs, headings and tables."""
 
-    hint = ": --full shows all of it"
-
     def __init__(self, picture: str | None) -> None:
         self.picture = picture
 
-    def document(self, document: parts.Document) -> Iterator[str]:
-        if document.title:
-            yield f"# {escaped(document.title)}"
-        yield from super().document(document)
-        if notes := list(self.notes(document)):
-            yield f"## {self.say('Notes')}"
-            yield _bullets(notes)
+    def title(self, text: str) -> Iterator[str]:
+        yield f"# {escaped(text)}"
+
+    def heading(self, text: str) -> Iterator[str]:
+        yield f"## {text}"
+
+    def listed(self, texts: Iterable[str]) -> Iterator[str]:
+        yield "\n".join(f"- {escaped(text)}" for text in texts)
 
     def field(self, field: parts.Field) -> Iterator[str]:
         line = "&nbsp; ______________________________"
         text = line if field.text is None else escaped(field.text)
-        yield f"{_label(self.say(f'{field.label}:'))} {text}"
+        yield f"{capital(self.say(f'{field.label}:'))} {text}"
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
-        yield _bullets(facts.texts)
-
-    def bullets(self, bullets: parts.Bullets) -> Iterator[str]:
-        yield _bullets(bullets.texts)
+        yield from self.listed(facts.texts)
 
     def given(self, given: parts.Given) -> Iterator[str]:
-        yield f"## {self.say('Given')}"
+        yield from self.heading(self.say("Given"))
         for grid in given.shown:
             yield f"**`{grid.name}`**" + (f", {self.say(grid.which)}" if grid.head else "")
             yield _matrix(grid)
@@ -100,22 +96,18 @@ class _Markdown(parts.DocumentWriter[str]):
         yield ", ".join(f"{RANKS.get(key, key)} {means}" for key, means in legend.entries)
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
-        yield f"## {self.say(connections.title)}"
+        yield from self.heading(self.say(connections.title))
         for head, sentences in connections.shown:
             if head:
                 yield self.say(f"Head {head}")
-            yield _bullets(sentences)
+            yield from self.listed(sentences)
         if self.picture:
             dots = "Two columns of dots to draw lines between"
             yield f"![{dots if connections.is_blank else 'The map'}](<{self.picture}>)"
 
-    def patterns(self, patterns: parts.Patterns) -> Iterator[str]:
-        yield f"## {self.say(parts.TITLE_OF_PATTERNS)}"
-        yield _bullets(patterns.shown)
-
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
         yield f"**{self.say(f'Score: {verdict.score} ({verdict.share})')}**"
-        yield _bullets(verdict.sentences)
+        yield from self.listed(verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[str]:
         yield f"{'##' if self.is_titled else '#'} {table.title}"
@@ -123,16 +115,8 @@ class _Markdown(parts.DocumentWriter[str]):
         yield _piped([table.headings, ["---"] * len(table.headings), *rows])
 
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
-        yield f"## {escaped(sheet.title)}"
+        yield from self.heading(escaped(sheet.title))
         yield _matrix(sheet.grid)
-
-
-def _label(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _bullets(texts: Iterable[str]) -> str:
-    return "\n".join(f"- {escaped(text)}" for text in texts)
 
 
 def _displayed(*lines: str) -> str:

@@ -28,6 +28,21 @@ class MathWriter:
         """Return the expression in this form."""
         return str(getattr(self, type(expression).__name__.lower())(expression))
 
+    def sum(self, total: Sum) -> str:
+        """Return the terms with their signs; products and negative terms are in brackets."""
+        return " ".join(self.term(term, first=not place) for place, term in enumerate(total.terms))
+
+    def term(self, term: Expression, *, first: bool) -> str:
+        """Return a term of a sum with its sign."""
+        sign = "" if first else "+ "
+        if isinstance(term, Negative):
+            sign, term = ("-" if first else "- "), term.term
+        written = self.write(term)
+        is_product = isinstance(term, Product) and term.sign == "·"
+        if is_product or isinstance(term, Where) or (sign and written[0] == "-"):
+            written = f"({written})"
+        return sign + written
+
 
 _BETWEEN = {"·": "·", "×": " × ", "⊙": " ⊙ ", "": " ", ",": ", ", "mod": " mod "}
 """The signs between factors."""
@@ -52,20 +67,6 @@ class PlainText(MathWriter):
     def indexed(self, entry: Indexed) -> str:
         """Return A[3,1], or A[2,3,1] for the second head."""
         return f"{entry.name}[{','.join(str(index) for index in entry.place)}]"
-
-    def sum(self, total: Sum) -> str:
-        """Return the terms with their signs; products and negative terms are in brackets."""
-        text = ""
-        for term in total.terms:
-            minus = isinstance(term, Negative)
-            inner = term.term if isinstance(term, Negative) else term
-            written = self.write(inner)
-            is_product = isinstance(inner, Product) and inner.sign == "·"
-            if is_product or isinstance(inner, Where) or ((text or minus) and written[0] == "-"):
-                written = f"({written})"
-            sign = (" - " if minus else " + ") if text else ("-" if minus else "")
-            text += sign + written
-        return text
 
     def negative(self, negative: Negative) -> str:
         """Return -x, or -x / 2."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from attncalc.base.rounding import fixed
-from attncalc.base.text import LISTED, MOST_NAMED, of_each, on_a_line
+from attncalc.base.text import LISTED, MOST_NAMED, capital, of_each, on_a_line
 from attncalc.base.typed import exact
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.problem import Problem
@@ -23,7 +23,7 @@ def sentence(problem: Problem, pattern: Pattern) -> str:
     said: str = getattr(_Sentences(attention), pattern.code.replace("-", "_"))(pattern.values)
     head = f"head {pattern.head}" if pattern.head else ""
     where = ", ".join(part for part in (pattern.where, head) if part)
-    return f"{_capital(where)}: {said[0].lower()}{said[1:]}" if where else said
+    return f"{capital(where)}: {said[0].lower()}{said[1:]}" if where else said
 
 
 class _Sentences(NamedTuple):
@@ -112,7 +112,7 @@ class _Sentences(NamedTuple):
 
     def uniform(self, values: Mapping[str, Any]) -> str:
         counts, outputs = sorted(set(values["inputs"])), values["outputs"]
-        which = "Every output" if values["all"] else _capital(self.outputs(outputs))
+        which = "Every output" if values["all"] else capital(self.outputs(outputs))
         attends = "attends" if values["all"] or len(outputs) == 1 else "attend"
         near = f"within {100 * values['threshold']:g} % of their mean"
         if counts == [self.problem.m] and values["all"] == (len(outputs) == self.problem.n):
@@ -128,7 +128,7 @@ class _Sentences(NamedTuple):
         if len(set(inputs)) == 1:
             attends = f"{'attends' if is_one else 'attend'} almost only to"
             which = f"{self.inputs(inputs[:1])} ({share})"
-            return f"{_capital(self.outputs(outputs))} {attends} {which}"
+            return f"{capital(self.outputs(outputs))} {attends} {which}"
         pairs = self.pairs(outputs, inputs)
         return (
             f"{len(outputs)} outputs each attend almost only to one input{self.of_which} "
@@ -136,7 +136,7 @@ class _Sentences(NamedTuple):
         )
 
     def sink(self, values: Mapping[str, Any]) -> str:
-        source = _capital(self.inputs([values["input"]]))
+        source = capital(self.inputs([values["input"]]))
         weights = _between(values["lowest"], values["highest"])
         return f"{source} has the largest weight in every output ({weights})"
 
@@ -153,13 +153,13 @@ class _Sentences(NamedTuple):
         count = len(values["outputs"])
         which = self.outputs(values["outputs"]) if count <= MOST_NAMED else f"{count} outputs"
         share = f"{name} score {values['score'].shown}, at least {values['threshold']}"
-        return f"{_capital(which)} attend mostly to {what} ({share})"
+        return f"{capital(which)} attend mostly to {what} ({share})"
 
     def equal_rows(self, values: Mapping[str, Any]) -> str:
         groups = values["outputs"]
         so = ", so they show the same digits" if values["same_outputs"] else ""
         if len(groups) == 1:
-            which = _capital(self.outputs(groups[0]))
+            which = capital(self.outputs(groups[0]))
             return f"{which} have equal weights (within a billionth){so}"
         each = [of_each([*map(self.output, group)]) for group in groups[:MOST_NAMED]]
         more = [f"{len(groups) - MOST_NAMED} more groups"] if len(groups) > MOST_NAMED else []
@@ -172,7 +172,7 @@ class _Sentences(NamedTuple):
         each = [self._tie(tie) for tie in found[:most]]
         rest = len(found) - len(each)
         more = f"; and in {rest} more outputs" if rest else ""
-        return f"{_capital('; '.join(each))}{more}, equal within a billionth"
+        return f"{capital('; '.join(each))}{more}, equal within a billionth"
 
     def _tie(self, tie: Mapping[str, Any]) -> str:
         inputs = self.inputs(tie["inputs"], tie["count"])
@@ -348,7 +348,3 @@ def _counted(noun: str, names: list[str], count: int | None = None) -> str:
 
 def _between(low: Amount, high: Amount) -> str:
     return low.shown if low.shown == high.shown else f"{low.shown} to {high.shown}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from attncalc.base.text import capital
 from attncalc.equations.expressions import MINUS_INFINITY, Number
 from attncalc.solving.work import Derivation
-from attncalc.writing.document import DAGGER, Cell, Grid, Section
+from attncalc.writing.document import DAGGER, LEFT_OUT, Cell, Grid, Section
 from attncalc.writing.mathematics import PlainText, in_text
 
 MOST_NAMED = 12
@@ -16,10 +17,15 @@ def line_in_text(line: Derivation) -> str:
 
     Where the result is not 0 and is shown as 0.00, a mark follows it.
     """
-    parts = [in_text(line.entry), *(f"= {in_text(form)}" for form in line.forms)]
-    sign, dagger = "=" if line.is_exact else "≈", DAGGER if line.hidden else ""
-    parts.append(f"{sign} {in_text(line.result)}{dagger}")
-    return " ".join([*parts, f"  ({line.remark})"] if line.remark else parts)
+    remark = [f"  ({line.remark})"] if line.remark else []
+    return " ".join([*forms_in_text(line), *remark])
+
+
+def forms_in_text(line: Derivation) -> Iterator[str]:
+    """Yield the entry, its forms and its result."""
+    yield in_text(line.entry)
+    yield from (f"= {in_text(form)}" for form in line.forms)
+    yield f"{'=' if line.is_exact else '≈'} {in_text(line.result)}{DAGGER if line.hidden else ''}"
 
 
 def footnote(section: Section, say: Callable[[str], str]) -> Iterator[str]:
@@ -53,6 +59,12 @@ def texts_of_row(grid: Grid, row: int) -> list[str]:
     if grid.texts is not None:
         return grid.texts(row)
     return [plain_entry(grid.cell(row, column)) for column in range(len(grid.columns))]
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital and a full stop."""
+    stop = "" if text == LEFT_OUT or text.endswith((".", "。")) else full_stop(text)
+    return capital(text) + stop
 
 
 def full_stop(text: str) -> str:

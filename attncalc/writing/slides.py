@@ -23,7 +23,7 @@ from attncalc.writing.latex import DOCUMENT_HEAD, write_part
 from attncalc.writing.live.script import SLIDES, script
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Page, given_grids
-from attncalc.writing.prose import plain_entry
+from attncalc.writing.prose import forms_in_text, plain_entry
 
 WIDTH, HEIGHT = 960.0, 540.0
 SIDE, TOP, MIDDLE = 40.0, 84.0, 330.0
@@ -100,7 +100,7 @@ def _of_entry(
     lit = frozenset(work.entry(*each)._replace(exact=None) for each in work.reads(name, inner))
     entry = line.entry._replace(exact=None)
     yield Slide(title, grids)
-    lines = [*lines_of(line)]
+    lines = lines_of(line)
     for count in range(2, len(lines)):
         yield Slide(title, grids, lit, entry, lines=tuple(lines[:count]))
     yield Slide(title, grids, lit, entry, True, tuple(lines))
@@ -108,13 +108,10 @@ def _of_entry(
     yield Slide(title, grids, is_filled=True, shares=shares)
 
 
-def lines_of(line: Derivation) -> Iterator[str]:
-    """Yield the entry, its forms, and its result, as the written-out work has them."""
-    yield in_text(line.entry)
-    yield from (f"= {in_text(form)}" for form in line.forms)
-    sign, dagger = "=" if line.is_exact else "≈", DAGGER if line.hidden else ""
-    remark = f" ({line.remark})" if line.remark else ""
-    yield f"{sign} {in_text(line.result)}{dagger}{remark}"
+def lines_of(line: Derivation) -> list[str]:
+    """Return the lines of the work of an entry: itself, its forms, and its result."""
+    *lines, result = forms_in_text(line)
+    return [*lines, f"{result} ({line.remark})" if line.remark else result]
 
 
 def _of_head(grids: Sequence[Grid], head: int) -> Grid | None:

@@ -1,6 +1,6 @@
 """Documents for the terminal: every step under its equation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import zip_longest
 from textwrap import wrap
@@ -48,8 +48,6 @@ def write_notes(document: parts.Document) -> Iterator[str]:
 
 
 class _Terminal(parts.DocumentWriter[Text]):
-    hint = ": --full shows all of it"
-
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
         self.known = partial(within, screen.encoding)
@@ -72,8 +70,8 @@ class _Terminal(parts.DocumentWriter[Text]):
     def facts(self, facts: parts.Facts) -> Iterator[Text]:
         yield self._line(" · ".join(facts.texts))
 
-    def bullets(self, bullets: parts.Bullets) -> Iterator[Text]:
-        yield from map(self._line, bullets.texts)
+    def listed(self, texts: Iterable[str]) -> Iterator[Text]:
+        yield from map(self._line, texts)
 
     def given(self, given: parts.Given) -> Iterator[Text]:
         for place, grid in enumerate(given.shown):

@@ -1,6 +1,5 @@
 """`attncalc check`: mark worked answers, and report where and why they went wrong."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,15 +21,23 @@ from attncalc.cli.commands.marking import (
     with_known_steps,
 )
 from attncalc.cli.commands.problem import problem_from
-from attncalc.cli.commands.screens import tables_of
-from attncalc.cli.progress import reporting
+from attncalc.cli.commands.screens import tables_of, written
+from attncalc.cli.progress import counted
 from attncalc.cli.streams import note, receive
-from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
+from attncalc.cli.targets import (
+    STDOUT,
+    Output,
+    Target,
+    check_targets,
+    deliver,
+    output,
+    target_of,
+    target_or_folder,
+)
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Report
 from attncalc.reading import read_problem
 from attncalc.reading.answers import answers_in, passed_over, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
@@ -46,6 +53,7 @@ from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
 from attncalc.writing.reports.hints import hint
 from attncalc.writing.reports.many import Marked, Shown
+from attncalc.writing.terminal import write_notes
 
 OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
 """The forms that marks can have."""
@@ -78,7 +86,7 @@ def check(flags: Mapping[str, Any]) -> int:
 
 def _check_answers(flags: Mapping[str, Any]) -> int:
     """Mark the answers to one problem, and return how the command ends."""
-    page, table = _page(flags["out"]), target_of("--csv", flags["sheet"])
+    page, table = target_or_folder("--out", flags["out"]), target_of("--csv", flags["sheet"])
     form, answers = _form(flags["format"], page), flags["answers"]
     shown = shown_from(flags, form)
     wants_table = flags["sheet"] is not None
@@ -94,9 +102,8 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     if flags["reading"]:
         deliver(_reading([each for _, each in read if each is not None], flags["format"], page))
         return RIGHT
-    with reporting() as report:
-        work = partial(_marked_one, key, rules, answers)
-        marked = _marked(key, work, read, flags["jobs"] or cores(), report)
+    work = partial(_marked_one, key, rules, answers)
+    marked = _marked(key, work, read, flags["jobs"] or cores())
     if flags["hint"] is not None:
         deliver(output(page, _hint(marked, flags["hint"], shown)))
         return DIFFERENT if many.has_mistakes(marked) else RIGHT
@@ -136,14 +143,6 @@ def _dump(problem: Problem, answers: Sequence[str], rules: Rules) -> tuple[Key, 
     if len(answers) != 1 or answers[0] == "-":
         raise InputError("--dump takes one file of tensors, .npz or .safetensors")
     return keyed_dump(problem, read_dump(Path(answers[0])), answers[0], rules)
-
-
-def _page(out: str | None) -> Target:
-    """Return where marks go: to standard output, to a file, or a page for each to a folder."""
-    page = target_of("--out", out)
-    if page.place is not None and (str(out).endswith(("/", os.sep)) or is_folder(page.place)):
-        return Target(page.place, is_folder=True)
-    return page
 
 
 def _form(form: str | None, page: Target) -> str:
@@ -247,19 +246,14 @@ def _is_problem(place: str) -> bool:
     return False
 
 
-def _marked(
-    key: Key, work: Work, read: Sequence[Read], jobs: int, report: Report | None
-) -> list[Marked]:
+def _marked(key: Key, work: Work, read: Sequence[Read], jobs: int) -> list[Marked]:
     """Mark each answer; among many, one that cannot be read stops none of the others."""
     key.prepare()  # for workers, too
-    marked = []
-    for done, each in enumerate(mapped(work, read, jobs), start=1):
+    return [
         # a worker sends its own copy of the key: use the computed one
-        marking = each.marking and replace(each.marking, key=key)
-        marked.append(each._replace(marking=marking))
-        if report is not None:
-            report(done, len(read))
-    return marked
+        each._replace(marking=each.marking and replace(each.marking, key=key))
+        for each in counted(mapped(work, read, jobs), len(read))
+    ]
 
 
 def _marked_one(key: Key, rules: Rules, named: Sequence[str], given: Read) -> Marked:
@@ -307,8 +301,6 @@ def _marks(
         return output(page, paper.content, *paper.notes)
     if form != "table":
         return output(page, _written(one, document, form, shown))
-    from attncalc.writing.terminal import write_notes
-
     return output(page, tables_of(document, page), *write_notes(document))
 
 
@@ -354,22 +346,11 @@ def _with_scans(document: Document, answer: Scanned) -> Document:
 
 def _written(answer: Marked | None, document: Document, form: str, shown: Shown) -> str:
     """Return a document in a form; in HTML, the page of one marked answer is interactive."""
-    if form == "markdown":
-        from attncalc.writing.markdown import write_markdown
-
-        return write_markdown(document)
-    if form == "latex":
-        from attncalc.writing.latex import write_latex
-
-        return write_latex(document)
-    marking = answer.marking if answer is not None else None
-    is_live = document.language == "en"  # scripts are in English
+    marking = answer.marking if answer is not None and form == "html" else None
     if marking is not None and isinstance(marking.answer, Scanned):
-        document, is_live = _with_scans(document, marking.answer), False
-    if is_live and marking is not None:
+        document = _with_scans(document, marking.answer)
+    elif marking is not None and document.language == "en":  # scripts are in English
         from attncalc.writing.live.marked import write_marking
 
         return write_marking(marking, shown.extent, shown.in_words)
-    from attncalc.writing.html.page import write_html
-
-    return write_html(document)
+    return written(document, form, STDOUT)

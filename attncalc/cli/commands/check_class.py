@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from attncalc.base import __version__
 from attncalc.base.errors import AttncalcError, InputError, OutputError
 from attncalc.base.sources import remember
-from attncalc.base.text import of_each, on_a_line
+from attncalc.base.text import amount, of_each, on_a_line
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.check_state import State
 from attncalc.cli.commands.marking import (
@@ -22,8 +22,8 @@ from attncalc.cli.commands.marking import (
     with_known_steps,
 )
 from attncalc.cli.commands.refusals import refuse_of_a_set
-from attncalc.cli.commands.screens import tables_of
-from attncalc.cli.progress import reporting
+from attncalc.cli.commands.screens import tables_of, written
+from attncalc.cli.progress import counted
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.grading.credit import possible_of
@@ -39,8 +39,6 @@ from attncalc.reading.scans import read_file
 from attncalc.reading.sets import ClassSet, Paired, Unpaired, anonymous, pairs, read_set
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
-from attncalc.writing.html.page import write_html
-from attncalc.writing.markdown import write_markdown
 from attncalc.writing.reports import class_rows
 from attncalc.writing.reports.class_rows import (
     ClassRow,
@@ -185,7 +183,7 @@ def _target_of_overview(out: str | None) -> list[Target]:
 
 def _overview(document: Document, target: Target) -> Output:
     is_html = target.place is not None and target.place.suffix in (".html", ".htm")
-    return output(target, write_html(document) if is_html else write_markdown(document))
+    return output(target, written(document, "html" if is_html else "markdown", target))
 
 
 def _page(flags: Mapping[str, Any]) -> Target:
@@ -258,19 +256,15 @@ def _marked(
     works = list(_works(given, paired, state))
     rows: dict[int, tuple[Outcome, ...]] = {}
     fresh = 0
-    with reporting() as report:
-        for done, (work, made) in enumerate(
-            zip(works, mapped(partial(_mark, way), works, jobs), strict=True), start=1
-        ):
-            if made is None:
-                rows[work.place] = tuple(Outcome(*row) for row in state.rows_of(work.folder))
-            else:
-                rows[work.place] = made.outcomes
-                fresh += 1
-                state.keep(work.folder, made.page, made.digest, made.outcomes)
-            if report is not None:
-                report(done, len(works))
-        state.write()
+    marked = zip(works, mapped(partial(_mark, way), works, jobs), strict=True)
+    for work, made in counted(marked, len(works)):
+        if made is None:
+            rows[work.place] = tuple(Outcome(*row) for row in state.rows_of(work.folder))
+        else:
+            rows[work.place] = made.outcomes
+            fresh += 1
+            state.keep(work.folder, made.page, made.digest, made.outcomes)
+    state.write()
     if folder is not None:
         _say(len(works) - fresh, fresh, folder, state.others({work.folder for work in works}))
     return rows
@@ -278,14 +272,10 @@ def _marked(
 
 def _say(before: int, fresh: int, folder: Path, others: Sequence[str]) -> None:
     if before:
-        note(f"{_pages(before)} from an earlier run: the answers have not changed")
-    note(f"{_pages(fresh)} written to {folder}")
+        note(f"{amount(before, 'page')} from an earlier run: the answers have not changed")
+    note(f"{amount(fresh, 'page')} written to {folder}")
     for name in others:
         note(f"{folder / name}: from an earlier run: this answer no longer exists")
-
-
-def _pages(count: int) -> str:
-    return "1 page" if count == 1 else f"{count:,} pages"
 
 
 def _works(given: ClassSet, paired: Sequence[Paired], state: State) -> Iterator[_Work]:

@@ -13,10 +13,20 @@ from attncalc.base.sources import remember
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.marking import unforeseen
 from attncalc.cli.commands.problem import conventions_of
-from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.commands.refusals import refuse
+from attncalc.cli.commands.screens import written
 from attncalc.cli.streams import receive
-from attncalc.cli.targets import Target, check_targets, deliver, output, target_of
-from attncalc.grading.lesson import RIGHT, UNCHECKED, WRONG, Finding, Read, check_example
+from attncalc.cli.targets import check_targets, deliver, output, target_of
+from attncalc.grading.lesson import (
+    RIGHT,
+    UNCHECKED,
+    WRONG,
+    Checked,
+    Finding,
+    Read,
+    check_example,
+)
+from attncalc.grading.lesson_rows import Printed, known_rows, odd_rows
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.files import is_found, read_bytes, refuse_found
@@ -28,6 +38,7 @@ from attncalc.reading.lesson import (
     lines_of,
     numbers_of,
     read_lesson,
+    texts_of_numbers,
 )
 from attncalc.reading.sums import Sum, half_unit, sums_in
 from attncalc.writing.forms import form_of
@@ -47,10 +58,7 @@ _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty",
 
 def check_lessons(flags: Mapping[str, Any]) -> int:
     """Check documents, write the findings, and return the exit code."""
-    for name in (*_OF_MARKS, *GIVEN):
-        if flags.get(name):
-            flag = {"sheet": "csv"}.get(name, name.replace("_", "-"))
-            raise InputError(f"--{flag} is for answers to a problem, and not for --lesson")
+    refuse(flags, (*_OF_MARKS, *GIVEN), "{} is for answers to a problem, and not for --lesson")
     target = target_of("--out", flags["out"])
     form = flags["format"] or (form_of(target.place.suffix) if target.place else "table")
     if form not in FORMS:
@@ -64,29 +72,14 @@ def check_lessons(flags: Mapping[str, Any]) -> int:
     check_targets(target)
     work = partial(_checked, named, said)
     read = [*mapped(work, places, 1 if "-" in places else flags["jobs"] or cores())]
-    deliver(output(target, _written(read, form, target, said.get("language", ENGLISH))))
+    if form == "json":
+        text = lessons_as_json(read)
+    else:
+        text = written(lessons_document(read, said.get("language", ENGLISH)), form, target)
+    deliver(output(target, text))
     if any(each.of("wrong") for each in read):
         return FOUND
     return DONE if any(each.of("right") for each in read) else NOTHING
-
-
-def _written(read: Sequence[Read], form: str, target: Target, language: str) -> str:
-    if form == "json":
-        return lessons_as_json(read)
-    document = lessons_document(read, language)
-    if form == "markdown":
-        from attncalc.writing.markdown import write_markdown
-
-        return write_markdown(document)
-    if form == "latex":
-        from attncalc.writing.latex import write_latex
-
-        return write_latex(document)
-    if form == "html":
-        from attncalc.writing.html.page import write_html
-
-        return write_html(document)
-    return tables_of(document, target)
 
 
 def _checked(named: Sequence[str], said: Mapping[str, Any], place: str) -> Read:
@@ -174,9 +167,30 @@ def _of_example(
         if min(lines) not in seen:
             yield one, min(lines), max(lines)
             seen.update(each.line for each in first.taken if each.what == name)
+    yield from _of_rows([*_printed(lesson, example, seen)], checked, seen)
     for unread in answer.unread:
         if unread.line not in seen and not unread.of_map:
             yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
+
+
+def _of_rows(
+    numbers: Sequence[Printed], checked: Checked | None, seen: set[int]
+) -> Iterator[Placed]:
+    """Yield the rows of numbers that repeat a step, or lead to it, with their wrong numbers."""
+    for odd in odd_rows(numbers, known_rows(checked.exact if checked else {})):
+        made = Finding(RIGHT, odd.name)
+        if odd.wrong:
+            made = Finding(WRONG, odd.name, odd.place, odd.wrong.text, odd.right)
+        yield made, odd.numbers[0].line, odd.numbers[-1].line
+        seen.update(each.line for each in odd.numbers)
+
+
+def _printed(lesson: Lesson, example: Example, seen: set[int]) -> Iterator[Printed]:
+    """Yield the numbers in the lines of an example that no result includes."""
+    for line in range(example.first, example.last + 1):
+        if line not in seen:
+            for text in texts_of_numbers(lesson.with_points[line - 1]):
+                yield Printed(line, text, float(text))
 
 
 def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Placed]:

@@ -11,7 +11,7 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
 from attncalc.base.text import in_json
-from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.commands.screens import written
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import (
     Output,
@@ -121,20 +121,7 @@ def _written(report: Report, form: str, target: Target, *, full: bool) -> str:
         return conform_as_json(report)
     if form == "junit":
         return conform_as_junit(report)
-    document = conform_document(report, full=full)
-    if form == "markdown":
-        from attncalc.writing.markdown import write_markdown
-
-        return write_markdown(document)
-    if form == "latex":
-        from attncalc.writing.latex import write_latex
-
-        return write_latex(document)
-    if form == "html":
-        from attncalc.writing.html.page import write_html
-
-        return write_html(document)
-    return tables_of(document, target)
+    return written(conform_document(report, full=full), form, target)
 
 
 def _write(flags: Mapping[str, Any], cases: Sequence[Case]) -> None:

@@ -28,9 +28,9 @@ def count(flags: Mapping[str, Any]) -> None:
     vary = None if flags["vary"] is None else _sizes(flags["vary"])
     found = counted(flags["source"], load, flags["compare"], vary, flags["family"])
     shown = Forms(
-        partial(written.counting_document, found, full=flags["full"]),
-        partial(written.counting_as_json, found),
-        partial(written.counting_as_csv, found),
+        partial(written.document, found, full=flags["full"]),
+        partial(written.as_json, found),
+        partial(written.as_csv, found),
         _no_arrays,
         partial(_drawn, found.growth),
     )
@@ -53,7 +53,7 @@ def _no_arrays(file: IO[bytes]) -> NoReturn:
 
 
 def _drawn(found: Growth | None, form: str, look: "Look") -> "Picture":
-    from attncalc.writing.plotting.growth import render_growth
+    from attncalc.writing.plotting.growth import render
 
     assert found is not None  # checked before anything is counted
-    return render_growth(found, form, look)
+    return render(found, form, look)

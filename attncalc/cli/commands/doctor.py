@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attncalc.base.text import in_json, on_a_line
+from attncalc.base.text import amount, in_json, on_a_line
 from attncalc.cli.diagnosis import Facts, facts, of_labels
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
 
@@ -61,7 +61,7 @@ def _told(found: Facts) -> Iterator[tuple[str, str]]:
     yield "libraries", _versions(found["libraries"])
     for name, needs in found["extras"].items():
         yield f"[{name}]", _versions(needs)
-    yield "threads", f"{_cores(system['cores'])}; {_blas(found['threads'])}"
+    yield "threads", f"{amount(system['cores'], 'core')}; {_blas(found['threads'])}"
     yield "output", f"{_stream(terminal['output'])}, {terminal['width']} columns"
     yield "errors", _stream(terminal["errors"])
     yield "color", terminal["color"]
@@ -83,10 +83,6 @@ def _of_labels(found: Facts) -> Iterator[tuple[str, str]]:
 
 def _versions(versions: Mapping[str, str | None]) -> str:
     return ", ".join(f"{name} {number or 'missing'}" for name, number in versions.items())
-
-
-def _cores(count: int) -> str:
-    return "1 core" if count == 1 else f"{count} cores"
 
 
 def _blas(found: Any) -> str:

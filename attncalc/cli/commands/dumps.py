@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.commands.refusals import refuse
+from attncalc.cli.commands.screens import written
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.grading.dumps import compared
 from attncalc.reading.dumps import beside, is_dump, read_dump
@@ -26,10 +27,7 @@ def are_dumps(flags: Mapping[str, Any]) -> bool:
 
 def check_dumps(flags: Mapping[str, Any]) -> bool:
     """Compare them, write that where it is asked for, and return whether any array differs."""
-    for name in _OF_MARKS:
-        if flags[name]:
-            flag = "csv" if name == "sheet" else name
-            raise InputError(f"--{flag} is for answers to a problem, and these are two dumps")
+    refuse(flags, _OF_MARKS, "{} is for answers to a problem, and these are two dumps")
     target = target_of("--out", flags["out"])
     implied = None if target.place is None else form_of(target.place.suffix)
     form = flags["format"] or implied or "table"
@@ -46,10 +44,7 @@ def check_dumps(flags: Mapping[str, Any]) -> bool:
     document = dumps_document(found, *places, said if atol or rtol else "to the last bit", alone)
     if form == "json":
         deliver(output(target, dumps_as_json(found, alone)))
-    elif form == "markdown":
-        from attncalc.writing.markdown import write_markdown
-
-        deliver(output(target, write_markdown(document)))
     else:
-        deliver(output(target, tables_of(document, target), *document.notes))
+        notes = document.notes if form == "table" else ()
+        deliver(output(target, written(document, form, target), *notes))
     return any(each.differ for each in found)

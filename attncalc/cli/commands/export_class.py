@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from attncalc.base.errors import OutputError, about
 from attncalc.base.sources import remember
+from attncalc.base.text import amount
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.marking import (
     keys_of_one_student,
@@ -16,7 +17,7 @@ from attncalc.cli.commands.marking import (
     with_known_steps,
 )
 from attncalc.cli.commands.refusals import refuse_of_a_set
-from attncalc.cli.progress import reporting
+from attncalc.cli.progress import counted
 from attncalc.cli.targets import Output, Target, check_targets, deliver
 from attncalc.exporting import gradescope, moodle, numbas, prairielearn, stack
 from attncalc.exporting.rules import course_of
@@ -81,12 +82,7 @@ def _versions(given: ClassSet, way: _Way) -> list[list[Any]]:
             given.students, (row[problem] for row in given.handed), strict=True
         )
     ]
-    made: list[Any] = []
-    with reporting() as report:
-        for one in mapped(partial(_version, way), things, cores()):
-            made.append(one)
-            if report is not None:
-                report(len(made), len(things))
+    made = list(counted(mapped(partial(_version, way), things, cores()), len(things)))
     each = len(given.students)
     return [made[start : start + each] for start in range(0, len(made), each)]
 
@@ -141,9 +137,8 @@ def _questions(given: ClassSet, versions: Versions) -> Written:
 
 
 def _counted(given: ClassSet, system: str) -> str:
-    problems, versions = len(given.problems), len(given.students)
-    what = "1 problem" if problems == 1 else f"{problems} problems"
-    return f"{what} in {versions:,} versions: {GIVEN_OUT[system]}"
+    problems, versions = amount(len(given.problems), "problem"), len(given.students)
+    return f"{problems} in {versions:,} versions: {GIVEN_OUT[system]}"
 
 
 WRITERS: Mapping[str, Callable[[ClassSet, Versions], Written]] = {

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import AttncalcError, InputError, OutputError
+from attncalc.base.text import amount, of_each
 from attncalc.base.text import in_json as in_text
-from attncalc.base.text import of_each
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.refusals import typed
-from attncalc.cli.progress import reporting
+from attncalc.cli.progress import counted, reporting
 from attncalc.cli.streams import note
 from attncalc.cli.targets import Output, Target, check_targets, deliver, target_of
 from attncalc.making.asking import READ
@@ -66,7 +66,9 @@ def new_class(flags: Mapping[str, Any]) -> None:
         raise OutputError(f"{target.place}: it already exists: make the set in a new folder")
     for text in roster.notes:
         note(text)
-    shares = _made(spec, roster, flags["jobs"] or cores())
+    pairs = [(student, wanted) for student in roster.students for wanted in spec.problems]
+    made = mapped(partial(_share, spec), pairs, flags["jobs"] or cores())
+    shares = list(counted(made, len(pairs)))
     _say_of_twins(shares, roster, spec)
     for wanted, share in zip(spec.problems, shares, strict=False):  # those of the first student
         if share.waived:
@@ -88,19 +90,8 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
         raise InputError(f"{flag}: the file of --problems defines the problems of a class")
 
 
-def _made(spec: Spec, roster: Roster, jobs: int) -> list[_Share]:
-    """Return each student's share of each problem, in the order of the list."""
-    pairs = [(student, wanted) for student in roster.students for wanted in spec.problems]
-    shares: list[_Share] = []
-    with reporting() as report:
-        for share in mapped(partial(_share, spec), pairs, jobs):
-            shares.append(share)
-            if report is not None:
-                report(len(shares), len(pairs))
-    return shares
-
-
 def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
+    """Return a student's share of a problem."""
     student, wanted = pair
     several = len(spec.problems) > 1
     folder = f"{student.folder}/{wanted.folder}" if several else student.folder
@@ -180,9 +171,7 @@ def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Co
 
 
 def _told(spec: Spec, roster: Roster, place: Path) -> str:
-    students, problems = len(roster.students), len(spec.problems)
-    who = "1 student" if students == 1 else f"{students:,} students"
-    what = "1 problem" if problems == 1 else f"{problems} problems"
+    who, what = amount(len(roster.students), "student"), amount(len(spec.problems), "problem")
     return (
         f"{what} for {who} written to {place}; {place / MANIFEST} makes the same set again: "
         "keep it to yourself"

@@ -14,6 +14,7 @@ from attncalc.cli.commands.calculate import show_page
 from attncalc.cli.commands.generate import generate, refuse_alone
 from attncalc.cli.commands.models import check_one_input, ignored_from, opened_from
 from attncalc.cli.commands.pages import form_from
+from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.studies import picture_of_study, show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, deliver, output, target_of
@@ -71,9 +72,7 @@ def open_model(flags: Flags) -> None:
 def _draft(flags: Flags) -> None:
     """Write a draft of the file that describes the family of a model."""
     unused = ("tokens", "text", "image", "spectrogram", "layer", "generate", "family", "format")
-    for name in unused:
-        if flags[name] is not None:
-            raise InputError(f"--draft reads only the folder: omit --{name}")
+    refuse(flags, unused, "--draft reads only the folder: omit {}")
     target = target_of("--out", flags["out"])
     content, near = drafted(Path(flags["folder"]))
     check_targets(target)
@@ -83,11 +82,11 @@ def _draft(flags: Flags) -> None:
 
 def _generate(flags: Flags) -> None:
     """Generate tokens in place of showing a layer or the next token."""
-    own = ("layer", "at", "head", "only", "work", "blank", "image", "type_ids", "title")
-    for name in (*own, "ignore", "decoder_ignore", "standalone"):
-        if flags[name] is not None and flags[name] is not False:
-            flag = name.replace("_", "-")
-            raise InputError(f"--{flag} and --generate together: give one of them")
+    own = (
+        *("layer", "at", "head", "only", "work", "blank", "image", "type_ids", "title", "ignore"),
+        *("decoder_ignore", "standalone"),
+    )
+    refuse(flags, own, "{} and --generate together: give one of them")
     try:
         generate({**flags, "source": flags["folder"], "count": flags["generate"]})
     except InputError as error:  # its text may start with the flag of the other command
@@ -125,9 +124,8 @@ def _check_layer(flags: Flags) -> None:
     if flags["layer"] == ALL or _inside(flags):
         _check_all(flags)
     elif flags["layer"] is None:
-        for name in ("head", "only", "work", "blank"):
-            if flags[name]:
-                raise InputError(f"--{name} requires a layer: choose it, as --layer 0")
+        why = "{} requires a layer: choose it, as --layer 0"
+        refuse(flags, ("head", "only", "work", "blank"), why)
     elif flags["at"] is not None:
         raise InputError("--at is for probabilities, not for layers: omit --layer")
 
@@ -139,9 +137,8 @@ def _check_all(flags: Flags) -> None:
         raise InputError(f"{inside[0]} reads all layers: omit --layer")
     if inside[1:] and inside[0] in ("--lens", "--rollout"):
         raise InputError(f"{inside[0]} and {inside[1]} together: give one of them")
-    for name in ("head", "work", "blank", "standalone"):
-        if flags[name]:
-            raise InputError(f"--{name} is for one layer: choose it, as --layer 0")
+    why = "{} is for one layer: choose it, as --layer 0"
+    refuse(flags, ("head", "work", "blank", "standalone"), why)
     for name, of in (("at", "--lens, --ablate and --patch"), ("only", "steps")):
         takes = {
             "at": not inside or "--rollout" in inside,
@@ -339,16 +336,11 @@ def _write_rows(
     title = on_a_line(flags["title"] or f"{model.family.title} ({model.folder.name})")
     measure = "probability" if has_shares else "score"
 
-    def refused(*_: Any) -> Any:
-        raise AssertionError("refused before")
-
     show(
         Forms(
             lambda: probable_document(rows, title, decimals, remarks, what=what, measure=measure),
             lambda: probable_as_json(rows, measure),
             lambda: probable_as_csv(rows, measure),
-            refused,
-            refused,
         ),
         wanted_from(flags),
         flags,

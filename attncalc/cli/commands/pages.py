@@ -1,6 +1,5 @@
 """The requested form of a page, and the page in this form."""
 
-import os
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -10,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.base.errors import InputError, OutputError
 from attncalc.base.typed import quoted
-from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.commands.screens import table_of
 from attncalc.cli.progress import reporting
-from attncalc.cli.targets import Output, Target, check_targets, output, target_of
-from attncalc.reading.files import is_folder
+from attncalc.cli.targets import Output, Target, check_targets, output, target_or_folder
 from attncalc.writing.files import Content
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.page import Page
@@ -57,11 +55,7 @@ class Form(NamedTuple):
 
 def form_from(flags: Mapping[str, Any]) -> Form:
     """Return the form that the flags request; refuse impossible and harmful ones."""
-    target = target_of("--out", flags["out"])
-    if target.place is not None and (
-        flags["out"].endswith(("/", os.sep)) or is_folder(target.place)
-    ):
-        target = Target(target.place, is_folder=True)
+    target = target_or_folder("--out", flags["out"])
     name = flags["format"] or _implied_form(target, flags)
     unfolded = bool(flags.get("work") or flags.get("entry"))
     practice = bool(flags.get("practice"))
@@ -121,15 +115,7 @@ def output_of(page: Page, form: Form) -> Output:
 
 
 def _table(page: Page, form: Form) -> Output:
-    """Draw the tables for a terminal, a pipe or a file; a file also contains the notes."""
-    from attncalc.writing.terminal import write_notes
-
-    text = tables_of(page, form.target)
-    notes = tuple(write_notes(page))
-    if form.target.place is not None:
-        below = (f"note: {note}\n" for note in notes if note not in page.advice)
-        text = "\n".join([text, *below])
-    return output(form.target, text, *notes)
+    return table_of(page, form.target)
 
 
 def _markdown(page: Page, form: Form) -> Output:
@@ -189,26 +175,16 @@ def _typeset(page: Page, target: Target, place: Path, name: str) -> Output:
     return output(target, made, *page.advice, *_on_map(page), *notes, said=said)
 
 
-def _json(page: Page, form: Form) -> Output:
-    from attncalc.writing.page_data import write_json
-
-    return output(form.target, write_json(page))
-
-
-def _npz(page: Page, form: Form) -> Output:
-    from attncalc.writing.page_data import write_npz
-
-    return output(form.target, partial(write_npz, page))
-
-
-def _csv(page: Page, form: Form) -> Output:
-    from attncalc.writing.page_data import write_csv, write_csv_files
+def _data(page: Page, form: Form) -> Output:
+    from attncalc.writing import page_data
 
     folder = form.target.place
-    if folder is None or not form.target.is_folder:
-        return output(form.target, write_csv(page))
-    texts = write_csv_files(page)
-    return Output(form.target, {folder / name: text for name, text in texts.items()})
+    if folder is not None and form.target.is_folder:
+        texts = page_data.write_csv_files(page)
+        return Output(form.target, {folder / name: text for name, text in texts.items()})
+    if form.name == "npz":
+        return output(form.target, partial(page_data.write_npz, page))
+    return output(form.target, getattr(page_data, f"write_{form.name}")(page))
 
 
 def _on_map(page: Page) -> tuple[str, ...]:
@@ -242,7 +218,5 @@ _WRITERS: dict[str, Callable[[Page, Form], Output]] = {
     "latex": _latex,
     "html": _html,
     "pdf": _pdf,
-    "csv": _csv,
-    "json": _json,
-    "npz": _npz,
+    **dict.fromkeys(("csv", "json", "npz"), _data),
 }

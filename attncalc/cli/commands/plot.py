@@ -7,7 +7,7 @@ from typing import Any
 from attncalc.base.errors import InputError, OutputError
 from attncalc.cli.commands.beforehand import say_of_picture
 from attncalc.cli.commands.problem import problem_from
-from attncalc.cli.commands.refusals import as_flags
+from attncalc.cli.commands.refusals import as_flags, refuse
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
 from attncalc.problem.problem import Problem
@@ -68,9 +68,7 @@ def _gradient_drawn(problem: Problem, flags: Mapping[str, Any], form: str, look:
 
 def _check_gradient(flags: Mapping[str, Any]) -> None:
     """Refuse flags that do not apply to a picture of a gradient."""
-    for name in ("head", "explain"):
-        if flags[name]:
-            raise InputError(f"--of and --{name} together: --of draws all of a gradient")
+    refuse(flags, ("head", "explain"), "--of and {} together: --of draws all of a gradient")
 
 
 def _deliver(target: Target, picture: Picture, text: str) -> None:

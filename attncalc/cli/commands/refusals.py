@@ -25,6 +25,14 @@ def as_flags(names: Container[str] | None = None) -> Iterator[None]:
         raise InputError(f"--{flag}{str(error)[found.end() :]}") from None
 
 
+def refuse(flags: Mapping[str, Any], names: Iterable[str], why: str) -> None:
+    """Refuse the first of these flags that is given; {} in the reason is the flag."""
+    for name in names:
+        if flags.get(name) is not None and flags[name] is not False:
+            own = name if name in GIVEN else {"sheet": "csv"}.get(name, name.replace("_", "-"))
+            raise InputError(why.format(f"--{own}"))
+
+
 def refuse_of_a_set(flags: Mapping[str, Any]) -> None:
     """Refuse matrices and conventions with a set, since each of its problems has its own."""
     for flag in typed(flags, (*GIVEN, *(name for name in SETTINGS if name != "asked"), "title")):

@@ -1,14 +1,40 @@
-"""Tables of a document for a terminal, a pipe, or a file."""
+"""Documents as text: tables for a terminal, a pipe or a file, and the forms of every document."""
 
 import io
 import sys
 
 from rich.console import Console
 
-from attncalc.cli.targets import Target
+from attncalc.cli.targets import Output, Target, output
 from attncalc.writing.document import Document
 from attncalc.writing.frames import Screen, on_screen
-from attncalc.writing.terminal import write_tables
+from attncalc.writing.terminal import write_notes, write_tables
+
+
+def written(document: Document, form: str, target: Target) -> str:
+    """Return a document as a table, or in markdown, LaTeX or HTML."""
+    if form == "markdown":
+        from attncalc.writing.markdown import write_markdown
+
+        return write_markdown(document)
+    if form == "latex":
+        from attncalc.writing.latex import write_latex
+
+        return write_latex(document)
+    if form == "html":
+        from attncalc.writing.html.page import write_html
+
+        return write_html(document)
+    return tables_of(document, target)
+
+
+def table_of(document: Document, target: Target) -> Output:
+    """Return the tables of a document with its notes, which a file contains, too."""
+    text, notes = tables_of(document, target), tuple(write_notes(document))
+    if target.place is not None:
+        below = (f"note: {note}\n" for note in notes if note not in document.advice)
+        text = "\n".join([text, *below])
+    return output(target, text, *notes)
 
 
 def tables_of(document: Document, target: Target) -> str:

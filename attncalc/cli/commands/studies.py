@@ -1,20 +1,16 @@
 """Common functions of the commands of studies: target and form."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError, OutputError
 from attncalc.base.typed import quoted
 from attncalc.cli.commands.refusals import as_flags
-from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.commands.screens import table_of, written
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.studies.forms import Forms
-
-if TYPE_CHECKING:  # some load matplotlib
-    from attncalc.writing.files import Content
 
 Flags = Mapping[str, Any]
 PICTURES = (".png", ".svg", ".pdf")
@@ -66,9 +62,11 @@ def show(shown: Forms, wanted: Wanted, flags: Flags, *more: Output) -> None:
     # again, since inputs are known now
     check_targets(wanted.target, *(each.target for each in more))
     if wanted.form == "picture":
-        deliver(picture_of_study(shown, wanted.target, flags), *more, _table(shown, STDOUT))
+        deliver(
+            picture_of_study(shown, wanted.target, flags), *more, table_of(shown.document(), STDOUT)
+        )
     else:
-        deliver(_WRITERS[wanted.form](shown, wanted.target), *more)
+        deliver(_written(shown, wanted.form, wanted.target), *more)
 
 
 def picture_of_study(shown: Forms, target: Target, flags: Flags) -> Output:
@@ -82,45 +80,14 @@ def picture_of_study(shown: Forms, target: Target, flags: Flags) -> Output:
     return output(target, drawn.content, *drawn.notes)
 
 
-def _table(shown: Forms, target: Target) -> Output:
-    from attncalc.writing.terminal import write_notes
-
+def _written(shown: Forms, form: str, target: Target) -> Output:
+    if form == "npz":
+        return output(target, shown.npz)
+    if form in ("json", "csv"):
+        return output(target, getattr(shown, form)())
+    if form == "html" and shown.page:
+        return output(target, shown.page())
     document = shown.document()
-    text, notes = tables_of(document, target), tuple(write_notes(document))
-    if target.place is not None:
-        text = "\n".join([text, *(f"note: {note}\n" for note in notes)])
-    return output(target, text, *notes)
-
-
-def _markdown(shown: Forms, target: Target) -> Output:
-    from attncalc.writing.markdown import write_markdown
-
-    return output(target, write_markdown(shown.document()))
-
-
-def _html(shown: Forms, target: Target) -> Output:
-    from attncalc.writing.html.page import write_html
-
-    return output(target, shown.page() if shown.page else write_html(shown.document()))
-
-
-def _latex(shown: Forms, target: Target) -> Output:
-    from attncalc.writing.latex import write_latex
-
-    return output(target, write_latex(shown.document()))
-
-
-def _data(name: str, shown: Forms, target: Target) -> Output:
-    content: Content = shown.npz if name == "npz" else getattr(shown, name)()
-    return output(target, content)
-
-
-_WRITERS: dict[str, Callable[[Forms, Target], Output]] = {
-    "table": _table,
-    "markdown": _markdown,
-    "latex": _latex,
-    "html": _html,
-    "json": partial(_data, "json"),
-    "csv": partial(_data, "csv"),
-    "npz": partial(_data, "npz"),
-}
+    if form == "table":
+        return table_of(document, target)
+    return output(target, written(document, form, target))

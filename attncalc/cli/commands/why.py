@@ -29,16 +29,10 @@ def why(flags: Mapping[str, Any]) -> None:
         raise InputError(f"why is written as {', '.join(FORMS)}, or a picture: -o why.png")
     found = _of_model(flags) if is_model(flags["file"]) else _of_problem(flags)
     content = found.found, found.title, found.decimals
-
-    def refused(*_: Any) -> Any:
-        raise AssertionError("refused before")
-
     forms = Forms(
         partial(why_document, *content, full=flags["full"]),
         partial(why_as_json, found.found, found.decimals),
-        refused,
-        refused,
-        partial(_picture, found),
+        picture=partial(_picture, found),
     )
     check_targets(wanted.target)  # again, since inputs are known now
     if wanted.form == "picture":
@@ -48,9 +42,9 @@ def why(flags: Mapping[str, Any]) -> None:
 
 
 def _picture(found: Whys, form: str, look: Any) -> Any:
-    from attncalc.writing.plotting.bars import render_whys
+    from attncalc.writing.plotting.bars import render
 
-    return render_whys(found.found, found.title, found.decimals, form, look)
+    return render(found.found, found.title, found.decimals, form, look)
 
 
 def _of_problem(flags: Mapping[str, Any]) -> Whys:

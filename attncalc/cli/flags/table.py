@@ -20,6 +20,24 @@ def _switch(typed: str, text: str, panel: str = OUTPUT, **more: Any) -> Flag:
     return Flag(typed, text, panel, bool, False, **more)
 
 
+def _several(typed: str, text: str, panel: str = OUTPUT, **more: Any) -> Flag:
+    return Flag(typed, text, panel, list, **more)
+
+
+def _whole(typed: str, text: str, panel: str, default: int | None = None, **more: Any) -> Flag:
+    return Flag(typed, text, panel, int, default, **more)
+
+
+def _one_of(typed: str, values: tuple[str, ...], panel: str = OUTPUT, **more: Any) -> Flag:
+    """Return a flag whose help lists its values."""
+    return Flag(typed, f"{', '.join(values[:-1])} or {values[-1]}.", panel, values, **more)
+
+
+def _things(typed: str, text: str, default: Any = ...) -> Flag:
+    """Return the arguments that are files, and what to do with them."""
+    return Flag(typed, text, OUTPUT, list, default, name="things")
+
+
 def _names_of_samples() -> list[str]:
     from attncalc.problem.samples import ANSWERS, SAMPLES
 
@@ -52,27 +70,20 @@ def _topics() -> list[str]:
 FILE = Flag("[FILE]", "JSON, CSV, .npz, a folder, or - for stdin.", unsaid="a sample")
 PROBLEM = Flag("PROBLEM", "Problem, or a set for a class.", name="file", default=...)
 FORMS = ("table", "markdown", "latex", "html", "csv", "json", "npz")
+BACKENDS = ("numpy", "torch", "jax")
 TYPES = ("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 SYSTEMS = ("gradescope", "moodle", "prairielearn", "numbas", "stack")
-FORMAT = Flag("--format FORM", f"{', '.join(FORMS[:-1])} or {FORMS[-1]}.", takes=FORMS)
+FORMAT = _one_of("--format FORM", FORMS)
 OUT = Flag("--out -o FILE", "Write to this file (CSV: also a folder).")
 TO_FILE = Flag("--out -o FILE", "Write to this file.")
 FULL = _switch("--full", "Show large matrices in full.")
 EXPLAIN = _switch("--explain", "Describe the patterns in the weights.")
 STANDALONE = _switch("--standalone", "LaTeX: a complete document, with the map.")
-SET = Flag(
-    "--set FIELD=VALUE",
-    "Set any field, e.g. --set softcap=50; repeatable.",
-    takes=list,
-    complete=completed,
+SET = _several(
+    "--set FIELD=VALUE", "Set any field, e.g. --set softcap=50; repeatable.", complete=completed
 )
-JOBS = Flag(
-    "--jobs NUMBER",
-    "CPU cores for a class or a folder of answers.",
-    CLASS,
-    int,
-    unsaid="all",
-    low=1,
+JOBS = _whole(
+    "--jobs NUMBER", "CPU cores for a class or a folder of answers.", CLASS, unsaid="all", low=1
 )
 ONLY = Flag("--only STEPS", "Show only these steps, e.g. Q,A.")
 WORK = _switch("--work", "Write out the arithmetic of every entry.")
@@ -81,7 +92,7 @@ PAGES = (
     FILE,
     ONLY,
     WORK,
-    Flag("--entry ENTRY", "Write out one entry, e.g. A[3,1] or A[3,:]; repeatable.", takes=list),
+    _several("--entry ENTRY", "Write out one entry, e.g. A[3,1] or A[3,:]; repeatable."),
     _switch("--fractions", "Show exact values as fractions."),
     _switch("--mixed", "Show exact values as mixed numbers: 2 1/2."),
     BLANK,
@@ -98,8 +109,8 @@ WORDS = (
     Flag("--text TEXT", "Words whose vectors are the tokens X.", FIRST),
 )
 STEPS = Flag("--steps STEPS", "Steps to mark, e.g. Q,S,A,O,connections.", MARKING, unsaid="all")
-WEIGHT = Flag(
-    "--weight STEP=NUMBER", "Weight of a step, e.g. A=2; repeatable.", MARKING, list, unsaid="1"
+WEIGHT = _several(
+    "--weight STEP=NUMBER", "Weight of a step, e.g. A=2; repeatable.", MARKING, unsaid="1"
 )
 POINTS = Flag("--points NUMBER", "Points of a perfect answer.", MARKING)
 PENALTIES = tuple(
@@ -128,11 +139,7 @@ OF_MARKING = (
     *PENALTIES,
     Flag("--atol NUMBER", "Absolute tolerance for floating-point dumps.", TOLERANCE, float, low=0),
     Flag("--rtol NUMBER", "Relative tolerance for floating-point dumps.", TOLERANCE, float, low=0),
-    Flag(
-        "--format FORM",
-        "table, json, markdown, latex, html or csv.",
-        takes=("table", "json", "markdown", "latex", "html", "csv"),
-    ),
+    _one_of("--format FORM", ("table", "json", "markdown", "latex", "html", "csv")),
     Flag("--csv FILE", "Also write one row per answer to this file.", name="sheet"),
     Flag(
         "--gradebook SYSTEM",
@@ -143,19 +150,18 @@ OF_MARKING = (
     Flag("--due DATE", "Answers of a class after this date are listed as late.", CLASS),
     Flag("--anonymous", "Replace names in a class by codes.", CLASS, bool, default=False),
     _switch("--fractions", "Show points as fractions."),
-    Flag(
+    _whole(
         "--marks-decimals NUMBER",
         "Maximum number of decimals of points.",
-        takes=int,
+        OUTPUT,
         unsaid="2; 4 in CSV",
         low=0,
         high=12,
     ),
-    Flag(
+    _whole(
         "--hint LEVEL",
         "Only a hint: 1 where to look, 2 the rule, 3 the work.",
         MARKING,
-        int,
         low=1,
         high=3,
     ),
@@ -174,11 +180,10 @@ OF_STUDIES = (
     SIZE,
     Flag("--out -o FILE", "Write to this file; .png, .svg and .pdf draw a picture."),
 )
-WATCH = Flag(
+WATCH = _several(
     "--watch WHAT",
     "Quantity to record, e.g. A[1,2], entropy(A), norm(O); repeatable.",
     STUDY,
-    list,
     unsaid="the weights",
 )
 YES = Flag("--yes", "Run even if it takes long.", STUDY, bool, default=False)
@@ -233,18 +238,18 @@ WISHED = (
 class Command(NamedTuple):
     """A command.
 
-    module: its module in `cli/commands/`.
     own: its own flags.
     fields: the problems whose fields are flags too: those of a block, "attention" or "" (all);
         "new" for only settings, None for no fields.
+    module: its module in `cli/commands/`, if it is not named like the command.
     function: its function, if its name differs from the module's.
     rare: its flags that only `--help-all` shows.
     text: from commands.md: its summary in a line; details; its examples, which are indented.
     """
 
-    module: str
     own: tuple[Flag, ...]
     fields: str | None = None
+    module: str = ""
     function: str = ""
     rare: str = ""
     text: str = ""
@@ -264,16 +269,15 @@ COMMON = {
 """The fields that the short help of a command shows, by the kind of problem."""
 
 _COMMANDS = {
-    "self": Command("calculate", (*PAGES, *WORDS), "self"),
-    "cross": Command("calculate", PAGES, "cross"),
-    "encoder": Command("calculate", (*PAGES, *WORDS), "encoder", rare="no_marking"),
-    "decoder": Command("calculate", (*PAGES, *WORDS), "decoder", rare="no_marking"),
-    "vit": Command("calculate", PAGES, "vit"),
+    "self": Command((*PAGES, *WORDS), "self", "calculate"),
+    "cross": Command(PAGES, "cross", "calculate"),
+    "encoder": Command((*PAGES, *WORDS), "encoder", "calculate", rare="no_marking"),
+    "decoder": Command((*PAGES, *WORDS), "decoder", "calculate", rare="no_marking"),
+    "vit": Command(PAGES, "vit", "calculate"),
     "plot": Command(
-        "plot",
         (
             FILE,
-            Flag("--kind KIND", "map, heatmap or both.", OUTPUT, ("map", "heatmap", "both"), "map"),
+            _one_of("--kind KIND", ("map", "heatmap", "both"), default="map"),
             _switch("--all", "Draw a line for every nonzero weight.", name="every_line"),
             Flag("--values/--no-values", "Print the weights in the picture.", OUTPUT, bool, True),
             Flag("--head HEAD", "Draw this head (from 1), or mean.", unsaid="all"),
@@ -286,7 +290,6 @@ _COMMANDS = {
         "",
     ),
     "explain": Command(
-        "explain",
         (
             FILE,
             Flag("--head HEAD", "This head (from 1), or an attention: cross.A.", unsaid="all"),
@@ -300,7 +303,6 @@ _COMMANDS = {
         "",
     ),
     "why": Command(
-        "why",
         (
             Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
             Flag("ENTRY", "Entry or row, e.g. S[2,3] or O[2,:]; or a logit.", default=...),
@@ -316,7 +318,6 @@ _COMMANDS = {
         rare="dark size",
     ),
     "check": Command(
-        "check",
         OF_MARKING,
         "",
         rare="require atol rtol fractions marks_decimals jobs gradebook overview due anonymous "
@@ -324,16 +325,8 @@ _COMMANDS = {
         "precision_penalty",
     ),
     "vary": Command(
-        "vary",
         (
-            Flag(
-                "[FILE] CHANGE...",
-                "Problem, and one or two changes.",
-                OUTPUT,
-                list,
-                ...,
-                name="things",
-            ),
+            _things("[FILE] CHANGE...", "Problem, and one or two changes."),
             WATCH,
             YES,
             *OF_STUDIES,
@@ -341,19 +334,13 @@ _COMMANDS = {
         "",
     ),
     "simulate": Command(
-        "simulate",
         (
-            Flag(
-                "[FILE...] DRAW...", "Problems, and what to draw.", OUTPUT, list, ..., name="things"
-            ),
+            _things("[FILE...] DRAW...", "Problems, and what to draw."),
             Flag("--draws NUMBER", "Number of draws.", STUDY, int, 1000),
             Flag("--seed NUMBER", "Seed of the random generator.", STUDY, int, 0, low=0),
             Flag("--until ERROR", "Draw until the standard error is this small.", STUDY, float),
-            Flag(
-                "--given COMPARISON",
-                'Keep only draws with e.g. "q·k_a > 0"; repeatable.',
-                STUDY,
-                list,
+            _several(
+                "--given COMPARISON", 'Keep only draws with e.g. "q·k_a > 0"; repeatable.', STUDY
             ),
             WATCH,
             YES,
@@ -362,9 +349,8 @@ _COMMANDS = {
         "",
     ),
     "train": Command(
-        "train",
         (
-            Flag("[FILE...]", "Problems with a target.", OUTPUT, list, name="things"),
+            _things("[FILE...]", "Problems with a target.", None),
             Flag("--steps NUMBER", "Number of steps.", STUDY, int, 20),
             Flag("--rate NUMBER", "Learning rate.", STUDY, unsaid="0.1"),
             Flag("--optimizer NAME", "sgd, momentum, adam or adamw.", STUDY, str, "sgd"),
@@ -382,15 +368,10 @@ _COMMANDS = {
         rare="dark size yes momentum warmup clip",
     ),
     "conform": Command(
-        "conform",
         (
             Flag("[KERNEL]", "Kernel: file.py, file.py:function or a library.", name="file"),
             Flag(
-                "--backend NAME",
-                "Type of arrays: numpy, torch or jax.",
-                KERNEL,
-                ("numpy", "torch", "jax"),
-                "numpy",
+                "--backend NAME", "Type of arrays: numpy, torch or jax.", KERNEL, BACKENDS, "numpy"
             ),
             Flag("--device NAME", "Device of torch arrays.", KERNEL, str, "cpu"),
             Flag(
@@ -423,26 +404,13 @@ _COMMANDS = {
             Flag("--write FOLDER", "Write the cases with their results, as .npz files."),
             Flag("--badge FILE", "Also write a badge, as SVG."),
             _switch("--full", "List all failures."),
-            Flag(
-                "--format FORM",
-                "table, markdown, latex, html, json or junit.",
-                OUTPUT,
-                ("table", "markdown", "latex", "html", "json", "junit"),
-            ),
+            _one_of("--format FORM", ("table", "markdown", "latex", "html", "json", "junit")),
             OUT,
         ),
     ),
     "aim": Command(
-        "aim",
         (
-            Flag(
-                "[FILE] TARGET",
-                "Keys and values, and the target.",
-                OUTPUT,
-                list,
-                ...,
-                name="things",
-            ),
+            _things("[FILE] TARGET", "Keys and values, and the target."),
             Flag("--beta NUMBER", "Margin of the target's scaled scores.", STUDY, str, "10"),
             Flag("--within ERROR", "Find the smallest beta with this error.", STUDY, float),
             Flag("--save FILE", "Write the problem with its query, as JSON."),
@@ -451,7 +419,6 @@ _COMMANDS = {
         "attention",
     ),
     "count": Command(
-        "count",
         (
             Flag("SOURCE", "Problem, model's folder or config.json.", default=...),
             Flag("--tokens NUMBER", "Tokens of a sequence.", STUDY, int, unsaid="its own, or 1024"),
@@ -464,7 +431,6 @@ _COMMANDS = {
         ),
     ),
     "open": Command(
-        "open",
         (
             Flag("FOLDER", "Folder of the model.", OUTPUT, default=...),
             *OF_MODELS,
@@ -477,11 +443,9 @@ _COMMANDS = {
             Flag("--at NUMBER", "Position to predict at, from 1.", LAYER, int, unsaid="the last"),
             _switch("--lens", "Logit lens: the head after each layer.", INSIDE),
             _switch("--rollout", "Attention rollout over all layers.", INSIDE),
-            Flag(
-                "--ablate CHANGE", "Set a head or step to 0: 3.2, 3.F_2; repeatable.", INSIDE, list
-            ),
-            Flag(
-                "--patch CHANGE", "Replace a step from a file: x.npz:4.H; repeatable.", INSIDE, list
+            _several("--ablate CHANGE", "Set a head or step to 0: 3.2, 3.F_2; repeatable.", INSIDE),
+            _several(
+                "--patch CHANGE", "Replace a step from a file: x.npz:4.H; repeatable.", INSIDE
             ),
             Flag("--from ARRAYS", "Continue after stored outputs Y (.npz).", INSIDE, name="after"),
             Flag("--generate NUMBER", "Generate at most this many tokens.", GENERATION, int),
@@ -503,12 +467,9 @@ _COMMANDS = {
         "family draft",
     ),
     "generate": Command(
-        "generate",
         (
             Flag("SOURCE", "Folder of a model, or a problem.", OUTPUT, default=...),
-            Flag(
-                "--count NUMBER", "Generate up to this many tokens.", GENERATION, int, unsaid="20"
-            ),
+            _whole("--count NUMBER", "Generate up to this many tokens.", GENERATION, unsaid="20"),
             Flag("--tokens IDS", 'Token ids of the prompt, e.g. "3, 7".', MODEL),
             Flag("--text TEXT", "Text of the prompt; needs attncalc[models].", MODEL),
             Flag("--spectrogram MATRIX", "Audio (.npy): bands or features, frames.", MODEL),
@@ -520,16 +481,10 @@ _COMMANDS = {
         ),
     ),
     "new": Command(
-        "new",
         (
             Flag("--again PROBLEM", "Make a similar problem of equal difficulty."),
-            Flag(
-                "--seed NUMBER",
-                "Seed of the random generator.",
-                OUTPUT,
-                int,
-                unsaid="random",
-                low=0,
+            _whole(
+                "--seed NUMBER", "Seed of the random generator.", OUTPUT, unsaid="random", low=0
             ),
             Flag(
                 "--class ROSTER",
@@ -547,7 +502,6 @@ _COMMANDS = {
         "words sharp tell_apart",
     ),
     "export": Command(
-        "export",
         (
             PROBLEM,
             Flag("--to SYSTEM", f"{', '.join(SYSTEMS)}.", OUTPUT, SYSTEMS, ...),
@@ -561,14 +515,12 @@ _COMMANDS = {
         rare="follow_penalty rounding_penalty precision_penalty",
     ),
     "samples": Command(
-        "samples",
         (
             Flag("[NAME]", "Sample to write out.", unsaid="list all", complete=_names_of_samples),
             Flag("--out -o PLACE", "Write to this file or folder."),
         ),
     ),
     "playground": Command(
-        "playground",
         (
             Flag("[FILE]", "Problem to open with.", unsaid="self-attention"),
             Flag("--out -o FILE", "Write to this file."),
@@ -576,53 +528,40 @@ _COMMANDS = {
         "",
     ),
     "slides": Command(
-        "slides",
         (
             FILE,
-            Flag(
-                "--entry ENTRY", "Show the work of this entry, e.g. A[3,1]; repeatable.", takes=list
-            ),
+            _several("--entry ENTRY", "Show the work of this entry, e.g. A[3,1]; repeatable."),
             Flag("--out -o PLACE", "Write to this file or folder."),
         ),
         "",
     ),
     "equations": Command(
-        "equations",
         (
-            Flag(
-                "[WORD]...",
-                "Words to search for in names.",
-                OUTPUT,
-                list,
-                name="words",
-                unsaid="all",
-            ),
+            _several("[WORD]...", "Words to search for in names.", name="words", unsaid="all"),
             TO_FILE,
         ),
     ),
     "schema": Command(
-        "schema",
         (
             Flag("[NAME]", "Schema to write out.", unsaid="list all", complete=_names_of_schemas),
             TO_FILE,
         ),
     ),
     "doctor": Command(
-        "doctor",
         (
             Flag("[FILE]", "Problem with labels to check.", unsaid="none"),
-            Flag("--format FORM", "table or json.", OUTPUT, ("table", "json")),
+            _one_of("--format FORM", ("table", "json")),
             TO_FILE,
         ),
     ),
     "help": Command(
-        "help",
         (Flag("[TOPIC]", "Topic or command.", unsaid="list all", complete=_topics),),
     ),
 }
 _TEXTS = _texts_of("commands.md")
 COMMANDS = {
-    name: each._replace(text=_TEXTS[name].rstrip("\n") + "\n") for name, each in _COMMANDS.items()
+    name: each._replace(module=each.module or name, text=_TEXTS[name].rstrip("\n") + "\n")
+    for name, each in _COMMANDS.items()
 }
 
 

@@ -22,17 +22,16 @@ class Softmax(Operation):
     """Softmax along each row: exp(s_j) / Σ exp(s_i).
 
     The largest score of the row is subtracted first, which changes nothing but keeps exp finite.
+    Attention sinks may follow as a second matrix, (1, 1) or (heads, 1, 1): exp(sink) is added to
+    the denominator of each row, and goes to no key (OpenAI, *gpt-oss* model card, 2025; Xiao et
+    al., *Efficient Streaming Language Models with Attention Sinks*, 2023).
 
     masked: whether scores may be -∞. A row of nothing else then gets weights of 0.
     shifted: whether the maximum is subtracted; not needed where scores are known to be small.
-    has_sink: whether attention sinks follow as a second matrix, (1, 1) or (heads, 1, 1): exp(sink)
-        is added to the denominator of each row, and goes to no key (OpenAI, *gpt-oss* model card,
-        2025; Xiao et al., *Efficient Streaming Language Models with Attention Sinks*, 2023).
     """
 
     masked: bool = False
     shifted: bool = True
-    has_sink: bool = False
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Turn each row of scores into weights that sum to 1, or to less beside a sink."""
@@ -63,21 +62,17 @@ class _SoftmaxBack(Stated):
 class HardMax(Operation):
     """All weight to the largest score of each row; scores that tie share it equally."""
 
-    masked: bool = False
-
     def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
         """Refuse: a step function has no slope to go back by."""
-        raise InputError(
-            "hardmax jumps where two scores change places and is flat everywhere else, so it has "
-            "no gradient to go back by (the normalizers softmax and sum have)"
-        )
+        from attncalc.equations.derive import NO_SLOPE  # here, and not at every start
+
+        raise InputError(NO_SLOPE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DivideBySum(Operation):
     """Each score divided by the sum of its row; a forbidden one counts as 0."""
 
-    masked: bool = False
     first_row: int = 0
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:

@@ -5,7 +5,6 @@ values.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import chain, product
 
@@ -102,8 +101,7 @@ def _scaled(scores: str, factor: float, read: Read) -> Range:
 
 
 def _of_softmax(step: Step, softmax: Softmax, decimals: int) -> Iterator[Wrong]:
-    alone = replace(softmax, has_sink=False)
-    for code, says, make in _of_powers(step.inputs[0], decimals, alone):
+    for code, says, make in _of_powers(step.inputs[0], decimals, softmax):
         yield code, says, beside_sinks(step, make)
 
 
@@ -172,7 +170,7 @@ def _divided(scores: str, cut: Cut, shifted: bool, factor: float, read: Read) ->
         made: Matrix = np.where(np.isneginf(end), -np.inf, cut(exponentials(end.copy())))
         return made
 
-    return DivideBySum(masked=True).over(exponents.map(powers))
+    return DivideBySum().over(exponents.map(powers))
 
 
 def _less_the_largest(scores: Range) -> Range:

@@ -117,6 +117,11 @@ class Attention(AttentionFields):
             return "V"
         return "X" if self.kind == "self" else "X3" if self.X3 is not None else "X2"
 
+    @property
+    def sources(self) -> dict[str, str]:
+        """These three names, by Q, K and V."""
+        return {"Q": self.query_source, "K": self.key_source, "V": self.value_source}
+
     @cached_property
     def n(self) -> int:
         """The number of queries, which is the number of outputs."""
@@ -236,8 +241,8 @@ class Attention(AttentionFields):
         if self.start:
             return self._n_heads_of_values
         for name in self.those_given("K", "W_K", "V", "W_V"):
-            if getattr(self, name).ndim == 3:
-                return int(getattr(self, name).shape[0])
+            if self.stored(name).ndim == 3:
+                return len(self.stored(name))
         # keys are shared among query heads, never the other way round
         if self.n_heads == 1:
             return 1
@@ -248,8 +253,8 @@ class Attention(AttentionFields):
     def _n_heads_of_values(self) -> int:
         """The number of value heads, if keys do not determine it."""
         for name in self.those_given("V", "W_V"):
-            if getattr(self, name).ndim == 3:
-                return int(getattr(self, name).shape[0])
+            if self.stored(name).ndim == 3:
+                return len(self.stored(name))
         return self.n_heads
 
     @cached_property
@@ -294,8 +299,7 @@ class Attention(AttentionFields):
     def _width_of_head(self, name: str) -> int:
         """Return the width of a head's queries, keys or values."""
         if self.is_bare(name):
-            source = {"Q": self.query_source, "K": self.key_source, "V": self.value_source}[name]
-            return self._shape_of(source)[-1]
+            return self._shape_of(self.sources[name])[-1]
         return self._shape_of(f"W_{name}" if getattr(self, name) is None else name)[-1]
 
     @cached_property
@@ -367,6 +371,10 @@ class Attention(AttentionFields):
         """Return a given matrix in floats, in the orientation in which it was given."""
         matrix: Matrix = getattr(self, name)
         return matrix
+
+    def size(self, name: str) -> str:
+        """Return the shape of a given matrix as text: "3 × 4"."""
+        return size_of(self.stored(name))
 
     def those_given(self, *names: str) -> list[str]:
         """Return the given ones of these matrices."""

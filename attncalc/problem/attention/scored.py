@@ -63,7 +63,7 @@ def check_start(problem: Attention) -> None:
 def _check_values(problem: Attention, what: str) -> None:
     """Check how many heads there are, and that a bias of values has something to be added to."""
     if problem.heads not in (None, problem.n_heads):
-        size = size_of(getattr(problem, problem.start))
+        size = problem.size(problem.start)
         raise InputError(
             f"heads is {problem.heads}, and {problem.start} is {size}: {what} are a list of "
             "matrices, one for each head"

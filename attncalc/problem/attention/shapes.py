@@ -10,7 +10,6 @@ from attncalc.problem.attention.attention import GAINS, SAME_WIDTH, Attention, s
 from attncalc.problem.attention.declared import ADDITIVE, DOT
 from attncalc.problem.attention.scored import check_score, check_start, score_faults
 from attncalc.problem.fields import MASKS, OF_HEADS, POSITIONS
-from attncalc.problem.standing import Standing
 
 MOST_BUCKETS = 1024
 """The largest number of buckets of distances, whose limits are searched."""
@@ -45,12 +44,11 @@ def _check_presence(problem: Attention) -> None:
         )
     check_start(problem)
     check_score(problem)
-    sources = {"Q": problem.query_source, "K": problem.key_source, "V": problem.value_source}
-    for name, source in sources.items():
+    for name, source in problem.sources.items():
         for twice in problem.those_given(f"W_{name}", f"b_{name}") if source == name else ():
             but = _instead(problem, twice)
             raise InputError(f"{name} and {twice} both given: {name} is then not projected{but}")
-    projected = {name: source for name, source in sources.items() if source != name}
+    projected = {name: source for name, source in problem.sources.items() if source != name}
     _check_missing(problem, projected)
     for name in problem.those_given(*GAINS) if problem.qk_norm == "none" else ():
         raise InputError(f"{name} is given, and qk_norm is none: set rms or layer")
@@ -111,14 +109,9 @@ def _check_unused(problem: Attention, used: set[str]) -> None:
 def _product_faults(problem: Attention) -> Iterator[str]:
     """Find weights that do not match their tokens."""
     groups: dict[str, list[str]] = {}
-    for weights, source in (
-        ("W_Q", problem.query_source),
-        ("W_K", problem.key_source),
-        ("W_V", problem.value_source),
-    ):
-        if source not in ("Q", "K", "V"):
-            names = groups.setdefault(source, [])
-            names += [] if problem.is_bare(weights[-1]) else [weights]
+    for name, source in problem.sources.items():
+        if source not in problem.sources:
+            groups.setdefault(source, []).extend([] if problem.is_bare(name) else [f"W_{name}"])
     for source, names in groups.items():
         yield from _source_faults(problem, source, names)
 
@@ -185,7 +178,7 @@ def _head_faults(problem: Attention) -> Iterator[str]:
                 "W_Q), which have one head: give W_Q, or leave out heads"
             )
         else:
-            yield from _kv_head_faults(problem, standing)
+            yield from _kv_head_faults(problem)
         return
     (asking,) = problem.those_given("Q", "W_Q")
     if problem.heads not in (None, heads):
@@ -193,14 +186,15 @@ def _head_faults(problem: Attention) -> Iterator[str]:
         return
     if getattr(problem, asking).ndim == 2 and problem.width_of(asking) % heads:
         yield (
-            f"{asking} is {size_of(getattr(problem, asking))}: "
+            f"{asking} is {problem.size(asking)}: "
             f"its {problem.width_of(asking)} {standing.outs} cannot be divided into {heads} heads"
         )
         return
-    yield from _kv_head_faults(problem, standing)
+    yield from _kv_head_faults(problem)
 
 
-def _kv_head_faults(problem: Attention, standing: Standing) -> Iterator[str]:
+def _kv_head_faults(problem: Attention) -> Iterator[str]:
+    standing = problem.standing
     asking, answering = _widest(problem, "Q"), _widest(problem, "K")
     groups, heads = problem.n_kv_heads, problem.n_heads
     if heads > 1 and problem.is_bare("K"):
@@ -217,12 +211,12 @@ def _kv_head_faults(problem: Attention, standing: Standing) -> Iterator[str]:
     if keys_d != problem.d_k or groups < 1 or (groups * problem.d_k != width and keys_d != width):
         for_each = " for each head" if heads > 1 else ""
         yield (
-            f"{asking} is {size_of(getattr(problem, asking))} and {answering} is "
-            f"{size_of(getattr(problem, answering))}: both need the same number of {standing.outs} "
+            f"{asking} is {problem.size(asking)} and {answering} is "
+            f"{problem.size(answering)}: both need the same number of {standing.outs} "
             f"(d_k){for_each}, for {' '.join(standing.pair('Q', 'Kᵀ'))} to exist"
             if problem.score == DOT
-            else f"{asking} is {size_of(getattr(problem, asking))} and {answering} is "
-            f"{size_of(getattr(problem, answering))}: {problem.score} scores take keys of "
+            else f"{asking} is {problem.size(asking)} and {answering} is "
+            f"{problem.size(answering)}: {problem.score} scores take keys of "
             f"{problem.d_k} {standing.outs}{for_each}"
         )
     elif heads % groups:
@@ -237,8 +231,7 @@ def _kv_head_faults(problem: Attention, standing: Standing) -> Iterator[str]:
 def _widest(problem: Attention, name: str) -> str:
     """Return the matrix that determines the width of queries, keys or values, by Q, K or V."""
     given = problem.those_given(name, f"W_{name}")
-    sources = {"Q": problem.query_source, "K": problem.key_source, "V": problem.value_source}
-    return given[0] if given else sources[name]
+    return given[0] if given else problem.sources[name]
 
 
 def value_head_faults(problem: Attention) -> Iterator[str]:
@@ -258,7 +251,7 @@ def value_head_faults(problem: Attention) -> Iterator[str]:
             yield f"{giving} lists {len(getattr(problem, giving))} matrices, {answering} {groups}"
     elif problem.width_of(giving) % groups:
         yield (
-            f"{giving} is {size_of(getattr(problem, giving))}: "
+            f"{giving} is {problem.size(giving)}: "
             f"its {problem.width_of(giving)} {standing.outs} cannot be divided into {groups} heads"
         )
 
@@ -301,7 +294,7 @@ def _output_faults(problem: Attention) -> Iterator[str]:
     upright = problem.standing.upright("W_O", problem.W_O)
     if upright.ndim != 2 or upright.shape[0] != problem.d_joined:
         yield (
-            f"W_O is {size_of(problem.W_O)}: it needs {problem.d_joined} {problem.standing.ins}, "
+            f"W_O is {problem.size('W_O')}: it needs {problem.d_joined} {problem.standing.ins}, "
             "one for each number the heads give together"
         )
 
@@ -377,15 +370,15 @@ def _token_faults(problem: Attention) -> Iterator[str]:
         source = name.replace("P", "X")
         if getattr(problem, name).shape != getattr(problem, source).shape:
             yield (
-                f"{name} is {size_of(getattr(problem, name))} and {source} is "
-                f"{size_of(getattr(problem, source))}: positions need the shape of their tokens"
+                f"{name} is {problem.size(name)} and {source} is "
+                f"{problem.size(source)}: positions need the shape of their tokens"
             )
     if not problem.has_values:
         return
     values = problem.standing.upright(problem.value_source, getattr(problem, problem.value_source))
     if problem.start and values.shape[-2] != problem.m:
         yield (
-            f"{problem.start} is {size_of(getattr(problem, problem.start))}, with {problem.m} keys,"
+            f"{problem.start} is {problem.size(problem.start)}, with {problem.m} keys,"
             f" and {problem.value_source} has {values.shape[-2]} tokens: each key needs its value"
         )
         return
@@ -433,7 +426,7 @@ def _mask_faults(problem: Attention, name: str) -> Iterator[str]:
     if not fits:
         n_m, one_m = problem.standing.pair(n, m), problem.standing.pair(1, m)
         yield (
-            f"{name} is {size_of(getattr(problem, name))}: it needs to be {n_m[0]} × {n_m[1]}, "
+            f"{name} is {problem.size(name)}: it needs to be {n_m[0]} × {n_m[1]}, "
             f"{one_m[0]} × {one_m[1]} or {heads} × {n_m[0]} × {n_m[1]}"
         )
 

@@ -121,16 +121,11 @@ def sinusoidal_place(attention: Attention, tokens: str) -> int:
 
 
 def _projected(attention: Attention) -> Iterator[Step]:
-    sides: tuple[tuple[str, str, str, Axis], ...] = (
-        ("Q", "queries", attention.query_source, "queries"),
-        ("K", "keys", attention.key_source, "keys"),
-        ("V", "values", attention.value_source, "keys"),
-    )
-    for name, title, source, axis in sides:
+    for name, source in attention.sources.items():
         if source == name or attention.is_bare(name):
             continue
-        tokens = _at_places(attention, source)
-        yield Step(name, title, Project(), _with_bias(attention, tokens, name), axis, "features")
+        inputs = _with_bias(attention, _at_places(attention, source), name)
+        yield Step(name, TITLES[name], Project(), inputs, "queries" if name == "Q" else "keys")
 
 
 def _at_places(attention: Attention, source: str) -> str:
@@ -146,8 +141,7 @@ def _own(attention: Attention, name: str) -> str:
     """Return the name of queries, keys or values: Q, K or V, or that of the tokens."""
     if not attention.is_bare(name):
         return name
-    sources = {"Q": "query_source", "K": "key_source", "V": "value_source"}
-    return _at_places(attention, getattr(attention, sources[name]))
+    return _at_places(attention, attention.sources[name])
 
 
 def _with_bias(attention: Attention, tokens: str, name: str) -> tuple[str, ...]:
@@ -158,16 +152,9 @@ def _with_bias(attention: Attention, tokens: str, name: str) -> tuple[str, ...]:
 
 def _with_earlier(attention: Attention) -> Iterator[Step]:
     """Place the cached keys and values before the new ones."""
-    for name, of in (("K", "keys"), ("V", "values")) if attention.n_past else ():
-        title = f"{of}, earlier ones first"
-        yield Step(
-            f"{name}_all",
-            title,
-            Stack(),
-            (f"past_{name}", _own(attention, name)),
-            "keys",
-            "features",
-        )
+    for name in "KV" if attention.n_past else "":
+        inputs = (f"past_{name}", _own(attention, name))
+        yield Step(f"{name}_all", TITLES[f"{name}_all"], Stack(), inputs, "keys")
 
 
 def _all(attention: Attention, name: str) -> str:
@@ -220,7 +207,7 @@ def _rotated(attention: Attention) -> Iterator[Step]:
     )
     queries, keys = _pair(attention)
     own = tuple(attention.those_given("rope_frequencies"))
-    yield Step("Q_rot", "rotated queries", of_queries, (queries, *own), "queries", "features")
+    yield Step("Q_rot", "rotated queries", of_queries, (queries, *own))
     yield Step("K_rot", "rotated keys", of_keys, (keys, *own), "keys", "features")
 
 
@@ -275,15 +262,9 @@ def _normalised(attention: Attention) -> Iterator[Step]:
         yield Step(name, title, operation, (last, *masks), "queries", "keys", role)
         last = name
     sinks = tuple(attention.those_given("sinks"))
-    weights = _normalizer(attention, has_sink=bool(sinks))
+    kinds = {"softmax": Softmax(attention.may_forbid), "hardmax": HardMax(), "sum": DivideBySum()}
+    weights: Operation = kinds[attention.normalizer]
     yield Step("A", "attention weights", weights, (last, *sinks), "queries", "keys", "weights")
-
-
-def _normalizer(attention: Attention, *, has_sink: bool) -> Operation:
-    masked = attention.may_forbid
-    if attention.normalizer == "softmax":
-        return Softmax(masked, has_sink=has_sink)
-    return HardMax(masked) if attention.normalizer == "hardmax" else DivideBySum(masked)
 
 
 def _refinements(attention: Attention) -> Iterator[tuple[str, str, Operation, tuple[str, ...]]]:
@@ -363,19 +344,19 @@ def _combined(attention: Attention) -> Iterator[Step]:
     inputs: tuple[str, ...] = ("A", _all(attention, "V"))
     # a single head is the output already: no H and C that only repeat it
     if attention.n_heads == 1 and not projected:
-        yield Step("O", "outputs", weigh, inputs, "queries", "features", "outputs")
+        yield Step("O", "outputs", weigh, inputs, role="outputs")
         return
-    yield Step("H", "each head's outputs", weigh, inputs, "queries", "features")
+    yield Step("H", "each head's outputs", weigh, inputs)
     joined = "H"
     if attention.n_heads > 1:
         joined = "C"
         concat = attention.combine == "concat"
         title = "heads side by side" if concat else "mean of the heads"
-        yield Step("C", title, Concat() if concat else Mean(), ("H",), "queries", "features")
+        yield Step("C", title, Concat() if concat else Mean(), ("H",))
     if attention.W_O is not None:
         inputs = _with_bias(attention, joined, "O")
-        yield Step("O", "outputs", Project(), inputs, "queries", "features", "outputs")
+        yield Step("O", "outputs", Project(), inputs, role="outputs")
     elif attention.b_O is not None:
-        yield Step("O", "outputs", Add(), (joined, "b_O"), "queries", "features", "outputs")
+        yield Step("O", "outputs", Add(), (joined, "b_O"), role="outputs")
     else:
-        yield Step("O", "outputs", Same(), (joined,), "queries", "features", "outputs")
+        yield Step("O", "outputs", Same(), (joined,), role="outputs")

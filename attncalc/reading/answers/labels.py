@@ -1,6 +1,7 @@
 """The name of the next matrix: headings, labels and captions, and the head they mention."""
 
 import re
+from itertools import pairwise
 
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.prose import is_worked
@@ -12,6 +13,7 @@ from attncalc.reading.plain.blocks import Block
 
 _SUREST = ("symbol", "expression", "words")
 LONGEST_LETTER = 20
+_STATEMENT = re.compile(r"[,;] ?(?=\w{1,20}\s*$)")
 _LETTER = re.compile(r"\b[A-Za-z]\w{0,20}")
 SHORT_LABEL = 6
 """The largest number of words of a label; more are prose, which names less reliably."""
@@ -43,10 +45,16 @@ class Labels:
         self.letters: dict[str, str] = {}
 
     def learn(self, names: list[str]) -> None:
-        """Remember the step that a letter means, or "": E = exp(S), and only E below it."""
-        if len(names) < 2 or len(names[0]) > LONGEST_LETTER:
-            return
-        letter, other = names[0].strip(), names[1]
+        """Remember the steps that letters mean, or "": E = exp(S), and only E below it.
+
+        A line may have several statements: E = exp(S), Z = sum(E, 2).
+        """
+        for letter, other in pairwise(names):
+            last = _STATEMENT.split(letter)[-1].strip()
+            if last and len(last) <= LONGEST_LETTER:
+                self._learn(last, _STATEMENT.split(other)[0])
+
+    def _learn(self, letter: str, other: str) -> None:
         self.letters.pop(letter, None)
         if letter in STEPS:
             return

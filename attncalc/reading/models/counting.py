@@ -28,17 +28,10 @@ _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "
 def count_config(config: Config, load: Load) -> Count:
     """Return the counts of a model, from its config.
 
-    Parameters
-    ----------
-    config
-        Its config; the architecture determines its head.
-    load
-        Its use; without tokens, 1024 of them, or the patches of an image.
+    Raises InputError if the family or the head is unknown, or a size is missing or wrong.
 
-    Raises
-    ------
-    InputError
-        If the family or the head is unknown, or a size is missing or wrong.
+    config: its config; the architecture determines its head.
+    load: its use; without tokens, 1024 of them, or the patches of an image.
     """
     load.check()
     families = families_of(config)

@@ -29,17 +29,9 @@ _OF_EXPERTS = ("F_1", "F_3", "F_E")
 def count_described(folder: Path, family: Any, load: Load) -> Count:
     """Return the counts of a model; of its tensors, only shapes are read.
 
-    Parameters
-    ----------
-    folder
-        Its path.
-    family, load
-        As in `Model`, and in `count_config`.
+    Raises InputError if it does not read tokens, or a file is wrong.
 
-    Raises
-    ------
-    InputError
-        If it does not read tokens, or a file is wrong.
+    family, load: as in `Model`, and in `count_config`.
     """
     load.check()
     model = Model(folder, family=family)

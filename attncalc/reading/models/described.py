@@ -28,7 +28,7 @@ from attncalc.reading.models.family import (
     Said,
 )
 from attncalc.reading.models.folder import Config, Weights, open_folder, parsed, said
-from attncalc.reading.models.layer import ALTERNATING, FUSED, HALVES
+from attncalc.reading.models.layer import FUSED, OF_EXPERTS
 from attncalc.reading.models.names import IN_OUT, OUT_IN
 from attncalc.reading.models.rope import a_base, a_scaling, a_share
 from attncalc.reading.models.unknown import alike, nearest, unread
@@ -44,7 +44,7 @@ IN_LAYERS = "tensors"
 """The key of the tensors of a layer."""
 Parse = Callable[[Any], Any]
 _PARTS_OF_LATENT = ("W_UKV", "W_DKV_KR", "b_DKV_KR", "lambda_1", "lambda_2")
-_FIELDS = (*GIVEN, *FUSED, *ALTERNATING, *HALVES, "W_2_in_out", *_PARTS_OF_LATENT)
+_FIELDS = (*GIVEN, *FUSED, *OF_EXPERTS, *_PARTS_OF_LATENT)
 _SETTINGS = (*(each for each in SETTINGS if not each.endswith("layout")), "reach")
 _USUAL: dict[str, Said] = {"rope_base": a_base, "rope_scaling": a_scaling, "rope_dims": a_share()}
 """Settings of rope, read from the usual keys unless the file states them."""
@@ -54,15 +54,9 @@ _NEEDED = ("layers", "count", "settings")
 def read_family(source: str | Path | Mapping[str, Any]) -> Family:
     """Return the family that a file describes.
 
-    Parameters
-    ----------
-    source
-        The file, or its content.
+    Raises InputError if a key or a value is unknown or missing; all of them are listed.
 
-    Raises
-    ------
-    InputError
-        If a key or a value is unknown or missing; all of them are listed.
+    source: the file, or its content.
     """
     if not isinstance(source, Mapping) and not Path(source).exists():
         raise InputError(f"{source}: no such file: it would describe a family of models")
@@ -161,16 +155,9 @@ def _stated(read: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 def check_stated(family: Family, weights: Weights, root: str, start: str, head: str) -> None:
     """Refuse a family in a file that names a tensor which is not there.
 
-    Parameters
-    ----------
-    family
-        The row of the model, or of its decoder.
-    weights
-        The tensors of the folder.
-    root, start
-        The prefix of all names, and the start of those of layers, as `model.layers.`.
-    head
-        The name of the architecture, whose head is checked.
+    family: the row of the model, or of its decoder.
+    root, start: the prefix of all names, and the start of those of layers, as `model.layers.`.
+    head: the name of the architecture, whose head is checked.
     """
     if faults := list(_missing(family, weights, root, start, head)):
         raise InputError(in_place(family.source, faults))
@@ -222,12 +209,7 @@ def drafted(folder: Path) -> tuple[str, str]:
 def draft(config: Config, weights: Weights, near: Family | None) -> dict[str, Any]:
     """Return the draft of a file: what the nearest family does not read or lacks is open.
 
-    Parameters
-    ----------
-    config, weights
-        Of the model.
-    near
-        The family whose names fit best; None if none fit.
+    near: the family whose names fit best; None if none fit.
     """
     made: dict[str, Any] = {"title": str(config.get("model_type", "") or "my model")}
     base = replace(near or _EMPTY)
@@ -365,51 +347,45 @@ def _activation(name: str, given: Any) -> Any:
     return read_setting(name, ACTIVATIONS[given] if is_known else given)
 
 
-def _count(given: Any) -> int:
+def _taking(what: str, is_one: Callable[[Any], bool], made: Parse = lambda given: given) -> Parse:
+    """Return what reads the values for which a condition holds, and refuses others."""
+
+    def read(given: Any) -> Any:
+        if not is_one(given):
+            raise InputError(f" takes {what}, not {said(given)}")
+        return made(given)
+
+    return read
+
+
+def _is_number(given: Any) -> bool:
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    if not is_number or not 1 <= given < 2**53 or int(given) != given:
-        raise InputError(f" takes a whole number from 1, not {said(given)}")
-    return int(given)
+    return is_number and abs(given) < float("inf")
+
+
+def _is_count(given: Any) -> bool:
+    return _is_number(given) and 1 <= given < 2**53 and int(given) == given
+
+
+_number = _taking("a number", _is_number, float)
+_count = _taking("a whole number from 1", _is_count, int)
+_switch = _taking("true or false", lambda given: isinstance(given, bool))
+_text = _taking("a text", lambda given: isinstance(given, str) and bool(given))
+_listed = _taking(
+    "a text, or a list of texts", lambda given: isinstance(given, list) and bool(given)
+)
 
 
 def _whole(given: Any) -> int:
-    return 0 if given == 0 and not isinstance(given, bool) else _count(given)
-
-
-def _number(given: Any) -> float:
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    if not is_number or not abs(given) < float("inf"):
-        raise InputError(f" takes a number, not {said(given)}")
-    return float(given)
-
-
-def _switch(given: Any) -> bool:
-    if not isinstance(given, bool):
-        raise InputError(f" takes true or false, not {said(given)}")
-    return given
-
-
-def _text(given: Any) -> str:
-    if not isinstance(given, str) or not given:
-        raise InputError(f" takes a text, not {said(given)}")
-    return given
+    return 0 if given == 0 and not isinstance(given, bool) else int(_count(given))
 
 
 def _texts(given: Any) -> tuple[str, ...]:
-    if isinstance(given, str):
-        return (_text(given),)
-    if not isinstance(given, list) or not given:
-        raise InputError(f" takes a text, or a list of texts, not {said(given)}")
-    return tuple(_text(each) for each in given)
+    return tuple(map(_text, [given] if isinstance(given, str) else _listed(given)))
 
 
 def _one_of(*kinds: str) -> Parse:
-    def read(given: Any) -> Any:
-        if given not in kinds:
-            raise InputError(f" takes {' or '.join(kinds)}, not {said(given)}")
-        return given
-
-    return read
+    return _taking(" or ".join(kinds), lambda given: given in kinds)
 
 
 def _layers(given: Any) -> tuple[str, ...]:

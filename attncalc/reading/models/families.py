@@ -25,33 +25,18 @@ from attncalc.reading.models.family import (
     a_number_or_none,
     a_window,
     a_window_but_in_every,
-    a_window_in_every_second,
     a_window_of_local_layers,
     an_activation,
     one_over_root,
     root_of_width,
 )
 from attncalc.reading.models.folder import Config
-from attncalc.reading.models.names import OUT_IN
+from attncalc.reading.models.names import LINEAR, OUT_IN, fields_by_end
 from attncalc.reading.models.rope import a_base, a_scaling, a_share, remarks_on_share, scale_of_yarn
 
-
-def _linear(
-    letters: Mapping[str, str] = MappingProxyType({}), kinds: tuple[str, str] = ("W", "b"),
-    **more: str,
-) -> dict[str, str]:  # fmt: skip
-    """Return the fields of the weights and the biases of projections, by their names."""
-    return {
-        f"{name}.{end}": f"{kind}_{letter}"
-        for name, letter in {**letters, **more}.items()
-        for end, kind in zip(("weight", "bias"), kinds, strict=True)
-    }
-
-
-_normed = partial(_linear, kinds=("gamma", "beta"))
-"""The fields of the gains and the biases of normalizations, by their names."""
-
-
+_NORM = ("gamma", "beta")
+_linear = partial(fields_by_end, kinds=LINEAR)
+_normed = partial(fields_by_end, kinds={"weight": "gamma", "bias": "beta"})
 _ENCODER = {"block": "encoder", "norm": "pre", "normalization": "layer"}
 _DECODER = {"block": "decoder", "norm": "pre", "causal": True}
 _LLAMA_FIXED = {**_DECODER, "normalization": "rms", "positions": "rope", "rope_pairing": "halves"}
@@ -62,8 +47,6 @@ _LLAMA_SAID = {
     "rope_base": a_base,
     "rope_scaling": a_scaling,
 }
-
-_NORM = ("gamma", "beta")
 
 
 def _at(kinds: tuple[str, str] = ("W", "b"), **places: str) -> dict[str, str]:
@@ -121,17 +104,14 @@ def _biased(where: str, **keys: str) -> Said:
     return says
 
 
-_LLAMA_NAMES: dict[str, Any] = {
-    "is_gated": lambda config, layer: True,
-    "layers": ("layers.{}.",),
-    "count": a_count("num_hidden_layers"),
-    "tokens": "embed_tokens.weight",
-    "ends": {"gamma_out": "norm.weight"},
-    "remarks": remarks_on_share,
-}
+_NO_GATE: Said = lambda config, layer: False  # noqa: E731 - a value in rows
 _NO_REMARKS: Callable[[Config], Sequence[str]] = lambda config: ()  # noqa: E731 - a value in rows
-_LLAMA_IN_PART: dict[str, Any] = {**_LLAMA_NAMES, "remarks": _NO_REMARKS}
 """Those of families that read how many columns of a head rope turns."""
+
+
+def _layer_norm_if(key: str) -> Said:
+    """Return a reader of the normalization of queries and keys: LayerNorm if a key is true."""
+    return lambda config, layer: "layer" if config.is_so(key, False) else None
 
 
 def _like_llama(
@@ -142,8 +122,18 @@ def _like_llama(
     **own: Any,
 ) -> Family:
     """Return the row of a family with the names, heads and settings of Llama, and its own."""
-    settings = {"fixed": {**_LLAMA_FIXED, **fixed}, "said": {**_LLAMA_SAID, **said}}
-    return Family(title, types, **{"heads": _llama_heads(), **_LLAMA_NAMES, **settings, **own})
+    usual = {name: says for name, says in _LLAMA_SAID.items() if name not in fixed}
+    of_llama = {
+        "fixed": {**_LLAMA_FIXED, **fixed},
+        "said": {**usual, **said},
+        "tokens": "embed_tokens.weight",
+        "ends": {"gamma_out": "norm.weight"},
+        "heads": _llama_heads(),
+        "biases": _biased("", attention_bias="QKVO"),
+        "is_gated": lambda config, layer: True,
+        "remarks": remarks_on_share,
+    }
+    return Family(title, types, **{**of_llama, **own})
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
@@ -157,9 +147,8 @@ def _gpt2_scale(config: Config, layer: int) -> Any:
     return Fraction(str(width**-0.5)) / (layer + 1)
 
 
-def _bart(side: str, *, norm: str, is_last_normalized: bool) -> dict[str, Any]:
+def _bart(side: str, norm: str) -> dict[str, Any]:
     """Return the common fields of the encoder and the decoder of BART, mBART and Whisper."""
-    last = {"gamma_out": f"{side}.layer_norm.weight", "beta_out": f"{side}.layer_norm.bias"}
     return {
         "layers": (f"{side}.layers.{{}}.",),
         "count": a_count(f"{side}_layers"),
@@ -174,13 +163,13 @@ def _bart(side: str, *, norm: str, is_last_normalized: bool) -> dict[str, Any]:
             "heads": a_count(f"{side}_attention_heads"),
             "activation": an_activation("activation_function"),
         },
-        "ends": last if is_last_normalized else {},
+        "ends": _at(_NORM, out=f"{side}.layer_norm") if norm == "pre" else {},
     }
 
 
 _BART_DECODES: dict[str, Any] = {
     "sides": {"self": "self_attn.", "cross": "encoder_attn."},
-    "own": {**_normed({"encoder_attn_layer_norm": "2", "final_layer_norm": "3"})},
+    "own": _normed({"2": "encoder_attn_layer_norm", "3": "final_layer_norm"}),
 }
 
 
@@ -218,12 +207,36 @@ _GPT_HEADS = {
 _OF_SEQUENCES = Head(
     _held(pre="classification_head.dense", out="classification_head.out_proj"), CLASSES
 )
+_OF_BIASED_WORDS = Head({"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, is_tied=True)
 _BART_HEADS = {
     "ForConditionalGeneration": Head(
         {"W_out": ("lm_head.weight",), "b_out": ("final_logits_bias",)}, is_tied=True
     ),
     "ForSequenceClassification": _OF_SEQUENCES,
 }
+
+
+def _like_bart(
+    title: str,
+    kind: str,
+    before: Callable[[str], Mapping[str, Any]],
+    *,
+    norm: str = "pre",
+    asks: Mapping[str, tuple[Any, ...]] = MappingProxyType({}),
+    heads: Mapping[str, Head] = MappingProxyType(_BART_HEADS),
+    of_decoder: Mapping[str, Any] = MappingProxyType({}),
+    **of_both: Any,
+) -> Family:
+    """Return the row of a family with the names of BART, an encoder with its decoder.
+
+    before: returns the fields before the layers of a side.
+    """
+    own = {**_bart("decoder", norm), **before("decoder"), **of_decoder, **of_both}
+    decoder = Family(title, (), **own, **_BART_DECODES, heads=heads)
+    own = {**_bart("encoder", norm), **before("encoder"), **of_both}
+    return Family(title, (kind,), **own, asks=asks, decoder=decoder)
+
+
 _OF_FIRST_TOKEN = Head(
     _held(pre="pre_classifier", out="classifier"),
     CLASSES,
@@ -231,17 +244,29 @@ _OF_FIRST_TOKEN = Head(
     says={"activation_pre": lambda config, layer: "relu"},
 )
 _BERT_POOLER = {"W_pre": ("{}pooler.dense.weight",), "b_pre": ("{}pooler.dense.bias",)}
-_OF_MASKED = Head(
-    {
-        **_held(pre="cls.predictions.transform.dense"),
-        **_held(_NORM, pre="cls.predictions.transform.LayerNorm"),
-        "W_out": ("cls.predictions.decoder.weight",),
-        "b_out": ("cls.predictions.bias", "cls.predictions.decoder.bias"),
-    },
-    MASKED,
-    "all",
-    says={"activation_pre": an_activation("hidden_act")},
-    is_tied=True,
+_GELU: Said = lambda config, layer: "gelu"  # noqa: E731 - a reader among others
+
+
+_HIDDEN_ACT = an_activation("hidden_act")
+
+
+def _masked(dense: str, norm: str, out: str, *biases: str, activation: Said = _HIDDEN_ACT) -> Head:
+    """Return a head of masked tokens: a hidden layer, its normalization, and the table."""
+    tensors = {
+        **_held(pre=dense),
+        **_held(_NORM, pre=norm),
+        "W_out": (f"{out}.weight",),
+        "b_out": biases or (f"{out}.bias",),
+    }
+    return Head(tensors, MASKED, "all", says={"activation_pre": activation}, is_tied=True)
+
+
+_OF_MASKED = _masked(
+    "cls.predictions.transform.dense",
+    "cls.predictions.transform.LayerNorm",
+    "cls.predictions.decoder",
+    "cls.predictions.bias",
+    "cls.predictions.decoder.bias",
 )
 
 
@@ -312,7 +337,6 @@ _BERT = Family(
     "BERT",
     ("bert",),
     layers=("encoder.layer.{}.",),
-    count=a_count("num_hidden_layers"),
     fixed={"block": "encoder", "norm": "post", "normalization": "layer"},
     said=_said(),
     tokens="embeddings.word_embeddings.weight",
@@ -345,14 +369,9 @@ _BERT = Family(
 )
 
 
-def _as_pooled_classes(end: str, activation: str = "tanh") -> Head:
+def _as_pooled_classes(activation: str = "tanh") -> Head:
     """Return a classification head that reads the first token, with a hidden layer."""
-    tensors = {
-        "W_pre": (f"{end}.dense.weight",),
-        "b_pre": (f"{end}.dense.bias",),
-        "W_out": (f"{end}.out_proj.weight",),
-        "b_out": (f"{end}.out_proj.bias",),
-    }
+    tensors = _held(pre="classifier.dense", out="classifier.out_proj")
     says = {"activation_pre": lambda config, layer: activation}
     return Head(tensors, CLASSES, "first", says=says)
 
@@ -392,15 +411,10 @@ def _tuned_or_chunked(config: Config, layer: int) -> list[str] | None:
 class Distances(NamedTuple):
     """How DeBERTa scores distances.
 
-    Parameters
-    ----------
-    kinds
-        "K" if queries score keys of distances (c2p), "Q" if keys score their queries (p2c).
-    span, most
-        Half of the rows of the table of distances, and the largest distance.
-    has_buckets, is_normed, is_shared
-        Whether far distances share rows, by logarithms; whether the table is normalized; and
-        whether its projections are those of tokens.
+    kinds: "K" if queries score keys of distances (c2p), "Q" if keys score their queries (p2c).
+    span, most: half of the rows of the table of distances, and the largest distance.
+    has_buckets, is_normed, is_shared: whether far distances share rows, by logarithms; whether the
+        table is normalized; and whether its projections are those of tokens.
     """
 
     kinds: str
@@ -479,16 +493,6 @@ def _disentangled(config: Config, layer: int) -> list[str] | None:
     ]
 
 
-def _rope_in_windows(config: Config, layer: int) -> str | None:
-    """Return no positions in the layers of Cohere 2 without a window."""
-    return None if a_window_but_in_every(4)(config, layer) else "none"
-
-
-def _over_logits(config: Config, layer: int) -> float:
-    """Return the factor of the logits of Granite."""
-    return 1 / float(config.number("logits_scaling", 1.0))
-
-
 def _is_local(config: Config, layer: int) -> bool:
     """Return whether a layer of ModernBERT is local: in old configs, all but every third."""
     kinds = config.get("layer_types", None)
@@ -505,17 +509,10 @@ def _base_of_kind(config: Config, layer: int) -> Any:
     return a_number(f"{kind}_rope_theta", usual)(config, layer)
 
 
-def _masked(start: str, end: str, bias: str, activation: Said, norm: str = "LayerNorm") -> Head:
-    """Return a head of masked tokens: a hidden layer, its normalization, and the table."""
-    hidden = {"W_pre": f"{start}dense.weight", "b_pre": f"{start}dense.bias"}
-    normed = {"gamma_pre": f"{start}{norm}.weight", "beta_pre": f"{start}{norm}.bias"}
-    table = {"W_out": f"{end}.weight", "b_out": bias}
-    tensors = {name: (each,) for name, each in {**hidden, **normed, **table}.items()}
-    return Head(tensors, MASKED, "all", says={"activation_pre": activation}, is_tied=True)
-
-
 _MODERN_HEAD = replace(
-    _masked("head.", "decoder", "decoder.bias", an_activation("classifier_activation"), "norm"),
+    _masked(
+        "head.dense", "head.norm", "decoder", activation=an_activation("classifier_activation")
+    ),
     optional={"b_pre": "classifier_bias", "beta_pre": "norm_bias", "b_out": "decoder_bias"},
 )
 
@@ -539,7 +536,6 @@ def _with_hidden(reads: str) -> Head:
     )  # fmt: skip
 
 
-_GELU: Said = lambda config, layer: "gelu"  # noqa: E731 - a reader among others
 _MASKED_ENCODERS = (
     replace(
         _BERT,
@@ -547,18 +543,18 @@ _MASKED_ENCODERS = (
         types=("albert",),
         layers=("encoder.albert_layer_groups.0.albert_layers.0.",),
         own={
-            **_linear({"attention.dense": "O"}),
-            **_normed({"attention.LayerNorm": "1"}),
-            **_linear({"ffn": "1", "ffn_output": "2"}),
-            **_normed({"full_layer_layer_norm": "2"}),
+            **_linear({"O": "attention.dense"}),
+            **_normed({"1": "attention.LayerNorm"}),
+            **_linear({"1": "ffn", "2": "ffn_output"}),
+            **_normed({"2": "full_layer_layer_norm"}),
         },
         widens="encoder.embedding_hidden_mapping_in",
         heads={
             "ForMaskedLM": _masked(
-                "predictions.",
+                "predictions.dense",
+                "predictions.LayerNorm",
                 "predictions.decoder",
                 "predictions.bias",
-                an_activation("hidden_act"),
             ),
             "ForSequenceClassification": Head(
                 _held(pre="{}pooler", out="classifier"), CLASSES, "first"
@@ -573,8 +569,6 @@ _MASKED_ENCODERS = (
         ("modernbert",),
         is_gated=lambda config, layer: True,
         biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
-        layers=("layers.{}.",),
-        count=a_count("num_hidden_layers"),
         fixed={**_ENCODER, "positions": "rope", "rope_pairing": "halves"},
         said={
             **_said("num_attention_heads", "norm_eps", "hidden_activation"),
@@ -591,8 +585,8 @@ _MASKED_ENCODERS = (
         usual={"norm_bias": False, "classifier_bias": False},
         ends=_at(_NORM, out="final_norm"),
         own={
-            **_normed(attn_norm="1", mlp_norm="2"),
-            **_linear({"attn.Wo": "O", "mlp.Wi": "13", "mlp.Wo": "2"}),
+            **_normed({"1": "attn_norm", "2": "mlp_norm"}),
+            **_linear({"O": "attn.Wo", "13": "mlp.Wi", "2": "mlp.Wo"}),
         },
         heads={
             "ForMaskedLM": _MODERN_HEAD,
@@ -612,15 +606,18 @@ _MASKED_ENCODERS = (
         pads="pad_token_id",
         shared={"rel_bias": "encoder.relative_attention_bias.weight"},
         own={
-            **{f"attention.attn.{each.lower()}.weight": f"W_{each}" for each in "QKVO"},
-            **{f"attention.attn.{each.lower()}.bias": f"b_{each}" for each in "QKVO"},
-            **_normed({"attention.LayerNorm": "1"}),
+            **_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
+            **_normed({"1": "attention.LayerNorm"}),
         },
         heads={
             "ForMaskedLM": _masked(
-                "lm_head.", "lm_head.decoder", "lm_head.bias", _GELU, "layer_norm"
+                "lm_head.dense",
+                "lm_head.layer_norm",
+                "lm_head.decoder",
+                "lm_head.bias",
+                activation=_GELU,
             ),
-            "ForSequenceClassification": _as_pooled_classes("classifier"),
+            "ForSequenceClassification": _as_pooled_classes(),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "MPNetModel": _pooled("{}pooler.dense"),
         },
@@ -631,17 +628,23 @@ _MASKED_ENCODERS = (
 
 _CLIP: dict[str, Any] = {
     "layers": ("encoder.layers.{}.",),
-    "count": a_count("num_hidden_layers"),
     "said": _said(),
-    "own": {**_normed({"layer_norm1": "1", "layer_norm2": "2"})},
+    "own": _normed({"1": "layer_norm1", "2": "layer_norm2"}),
 }
 _CLIP_TEXT: dict[str, Any] = {
     **_CLIP,
     "tokens": "embeddings.token_embedding.weight",
+    "begins": {"P": "embeddings.position_embedding.weight"},
     "positions": "P",
     "ends": _at(_NORM, out="final_layer_norm"),
     "inside": "text_config",
     "tower": "text_model.",
+}
+_CLIP_VISION: dict[str, Any] = {
+    **_CLIP,
+    "ends": _at(_NORM, out="post_layernorm"),
+    "inside": "vision_config",
+    "tower": "vision_model.",
 }
 _OF_PATCHES = {
     "E": "embeddings.patch_embeddings.projection.weight",
@@ -649,14 +652,24 @@ _OF_PATCHES = {
     "class_token": "embeddings.cls_token",
     "P": "embeddings.position_embeddings",
 }
-_NORM_OF_IMAGES = _at(_NORM, out="layernorm")
-_SIZES_OF_CLIP = {
+_USUAL_SIZES = {
     "hidden_size": 768,
     "intermediate_size": 3072,
     "num_hidden_layers": 12,
     "num_attention_heads": 12,
     "num_channels": 3,
     "image_size": 224,
+}
+_USUAL_OF_CLIP = {
+    **_USUAL_SIZES,
+    "projection_dim": 512,
+    "layer_norm_eps": 1e-5,
+    "hidden_act": "quick_gelu",
+}
+_USUAL_OF_SIGLIP = {
+    **_USUAL_SIZES,
+    "layer_norm_eps": 1e-6,
+    "hidden_act": "gelu_pytorch_tanh",
 }
 
 
@@ -743,7 +756,6 @@ _DINO = Family(
     biases=lambda config, layer: "QKVO123" if config.is_so("qkv_bias", True) else "O123",
     is_gated=lambda config, layer: config.is_so("use_swiglu_ffn", False),
     layers=("encoder.layer.{}.",),
-    count=a_count("num_hidden_layers"),
     fixed=_ENCODER,
     said={
         "heads": a_count("num_attention_heads"),
@@ -758,29 +770,37 @@ _DINO = Family(
     own={
         "layer_scale1.lambda1": "lambda_1",
         "layer_scale2.lambda1": "lambda_2",
-        **_linear({"mlp.weights_in": "13", "mlp.weights_out": "2"}),
+        **_linear({"13": "mlp.weights_in", "2": "mlp.weights_out"}),
     },
-    ends=_NORM_OF_IMAGES,
+    ends=_at(_NORM, out="layernorm"),
     usual={"use_mask_token": True},
+)
+_OF_ONE_IMAGE = {"ForImageClassification": _as_classes("classifier", "first")}
+_VIT = Family(
+    "ViT",
+    ("vit",),
+    biases=lambda config, layer: "QKVO12" if config.is_so("qkv_bias", True) else "O12",
+    layers=("layers.{}.", "encoder.layer.{}."),
+    fixed=_ENCODER,
+    said=_said(),
+    begins=_OF_PATCHES,
+    ends=_at(_NORM, out="layernorm"),
+    heads={**_OF_ONE_IMAGE, "ViTModel": _pooled("{}pooler.dense")},
 )
 _OF_IMAGES = (
     Family(
         "CLIP text",
         ("clip", "clip_text_model"),
         fixed={**_ENCODER, "causal": True},
-        begins={"P": "embeddings.position_embedding.weight"},
         heads={"CLIPModel": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
         **_CLIP_TEXT,
         usual={
+            **_USUAL_OF_CLIP,
             "vocab_size": 49408,
             "hidden_size": 512,
             "intermediate_size": 2048,
-            "num_hidden_layers": 12,
             "num_attention_heads": 8,
             "max_position_embeddings": 77,
-            "projection_dim": 512,
-            "layer_norm_eps": 1e-5,
-            "hidden_act": "quick_gelu",
         },
     ),
     Family(
@@ -793,33 +813,17 @@ _OF_IMAGES = (
             "P": "embeddings.position_embedding.weight",
             **_at(_NORM, E="pre_layrnorm"),
         },
-        ends=_at(_NORM, out="post_layernorm"),
         heads={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
-        **_CLIP,
-        inside="vision_config",
-        tower="vision_model.",
-        usual={
-            **_SIZES_OF_CLIP,
-            "patch_size": 32,
-            "projection_dim": 512,
-            "layer_norm_eps": 1e-5,
-            "hidden_act": "quick_gelu",
-        },
+        **_CLIP_VISION,
+        usual={**_USUAL_OF_CLIP, "patch_size": 32},
     ),
     Family(
         "SigLIP text",
         ("siglip", "siglip_text_model"),
         fixed=_ENCODER,
-        begins={"P": "embeddings.position_embedding.weight"},
         heads={"Model": _OF_LAST_TOKEN},
         **_CLIP_TEXT,
-        usual={
-            **_SIZES_OF_CLIP,
-            "vocab_size": 32000,
-            "max_position_embeddings": 64,
-            "layer_norm_eps": 1e-6,
-            "hidden_act": "gelu_pytorch_tanh",
-        },
+        usual={**_USUAL_OF_SIGLIP, "vocab_size": 32000, "max_position_embeddings": 64},
     ),
     Family(
         "SigLIP vision",
@@ -830,20 +834,12 @@ _OF_IMAGES = (
             "b_E": "embeddings.patch_embedding.bias",
             "P": "embeddings.position_embedding.weight",
         },
-        ends=_at(_NORM, out="post_layernorm"),
         heads={
             "ForImageClassification": _as_classes("classifier", "mean"),
             "Model": _OF_POOLED_PATCHES,
         },
-        **_CLIP,
-        inside="vision_config",
-        tower="vision_model.",
-        usual={
-            **_SIZES_OF_CLIP,
-            "patch_size": 16,
-            "layer_norm_eps": 1e-6,
-            "hidden_act": "gelu_pytorch_tanh",
-        },
+        **_CLIP_VISION,
+        usual={**_USUAL_OF_SIGLIP, "patch_size": 16},
     ),
     _DINO,
     replace(
@@ -852,45 +848,30 @@ _OF_IMAGES = (
         types=("dinov2_with_registers",),
         begins={**_OF_PATCHES, "more_tokens": "embeddings.register_tokens"},
     ),
-    Family(
-        "DeiT",
-        ("deit",),
-        biases=lambda config, layer: "QKVO12" if config.is_so("qkv_bias", True) else "O12",
-        layers=("layers.{}.", "encoder.layer.{}."),
-        count=a_count("num_hidden_layers"),
-        fixed=_ENCODER,
-        said=_said(),
+    replace(
+        _VIT,
+        title="DeiT",
+        types=("deit",),
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        ends=_NORM_OF_IMAGES,
-        heads={
-            "ForImageClassification": _as_classes("classifier", "first"),
-            "DeiTModel": _pooled("{}pooler.dense"),
-        },
+        heads={**_OF_ONE_IMAGE, "DeiTModel": _pooled("{}pooler.dense")},
     ),
 )
 
 
-def _parallel(kind: str, key: str, *, default: bool) -> Said:
-    """Return a reader of the arrangement of a layer, whose parts are parallel if a key is true."""
+def _parallel(kind: str, *, default: bool) -> Said:
+    """Return a reader of the arrangement of a layer, whose parts are parallel if a config says."""
+    key = "use_parallel_residual"
     return lambda config, layer: kind if config.is_so(key, default) else "none"
 
 
-DENSE = {
-    **_linear({"query_key_value": "QKV"}),
-    **{
-        f"{name}.{last}": field + number
-        for name, number in (
-            ("attention.dense", "O"),
-            ("self_attention.dense", "O"),
-            ("self_attn.dense", "O"),
-            ("dense_h_to_4h", "1"),
-            ("dense_4h_to_h", "2"),
-            ("fc_in", "1"),
-            ("fc_out", "2"),
-        )
-        for last, field in (("weight", "W_"), ("bias", "b_"))
-    },
-}
+DENSE = _linear(
+    {
+        "QKV": "query_key_value",
+        "O": "attention.dense self_attention.dense self_attn.dense",
+        "1": "dense_h_to_4h fc_in",
+        "2": "dense_4h_to_h fc_out",
+    }
+)
 """The names of GPT-NeoX, GPT-J and those after them, whose parts are parallel."""
 _GPT_J: dict[str, Any] = {
     "biases": lambda config, layer: "12",
@@ -908,12 +889,7 @@ _GPT_J: dict[str, Any] = {
     },
     "tokens": "wte.weight",
     "ends": _at(_NORM, out="ln_f"),
-    "heads": {
-        "ForCausalLM": Head(
-            {"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, is_tied=True
-        ),
-        "ForSequenceClassification": _as_classes("score"),
-    },
+    "heads": {"ForCausalLM": _OF_BIASED_WORDS, "ForSequenceClassification": _as_classes("score")},
     "own": DENSE,
     "weights_layout": OUT_IN,
 }
@@ -934,16 +910,6 @@ def _falcon_key_heads(config: Config, layer: int) -> int | None:
     return 1 if config.is_so("multi_query", True) else None
 
 
-def _heads_as_blocks(config: Config, layer: int) -> tuple[int, str]:
-    """Return that Q, K and V are side by side for each key head."""
-    return _falcon_key_heads(config, 0) or config.count("num_attention_heads"), "QKV"
-
-
-def _cohere_factor(config: Config, layer: int) -> float:
-    """Return the factor of the logits of Cohere."""
-    return float(config.number("logit_scale", 0.0625))
-
-
 def _exaone_window(config: Config, layer: int) -> int | None:
     """Return the window of EXAONE 4, which may have none in any layer."""
     if config.get("sliding_window", None) is None:
@@ -960,44 +926,34 @@ def _exaone_positions(config: Config, layer: int) -> str | None:
 
 
 _COHERE: dict[str, Any] = {
-    "biases": _biased("", attention_bias="QKVO"),
-    "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_cohere_factor)},
+    "fixed": {"normalization": "layer", "rope_pairing": "interleaved", "parallel": "shared"},
+    "heads": {
+        "ForCausalLM": replace(
+            _OF_WORDS, shrinks=lambda config, layer: float(config.number("logit_scale", 0.0625))
+        )
+    },
     "own_gains": "each",
-    **_LLAMA_NAMES,
-}
-_COHERE_FIXED = {
-    **_LLAMA_FIXED,
-    "normalization": "layer",
-    "rope_pairing": "interleaved",
-    "parallel": "shared",
 }
 _OF_OUTPUTS = {
     "post_attention_layernorm.weight": "gamma_1",
     "post_feedforward_layernorm.weight": "gamma_2",
 }
-_OLMO_2 = Family(
+_OLMO_2 = _like_llama(
     "OLMo 2",
-    ("olmo2",),
-    biases=_biased("", attention_bias="QKVO"),
-    fixed={**_LLAMA_FIXED, "norm": "output", "qk_norm": "rms-all"},
-    said=_LLAMA_SAID,
-    heads=_llama_heads(),
+    "olmo2",
+    fixed={"norm": "output", "qk_norm": "rms-all"},
     own=_OF_OUTPUTS,
     own_gains="each",
-    **_LLAMA_NAMES,
 )
 _SINCE_LLAMA = (
-    Family(
+    _like_llama(
         "OLMo",
-        ("olmo",),
-        biases=_biased("", attention_bias="QKVO"),
-        fixed={**_LLAMA_FIXED, "normalization": "layer", "eps": _TORCH_EPS},
-        said={name: says for name, says in _LLAMA_SAID.items() if name != "eps"},
-        heads=_llama_heads(),
+        "olmo",
+        fixed={"normalization": "layer", "eps": _TORCH_EPS},
         has_plain_end=True,
         has_gains=False,
         asks={"clip_qkv": (None,)},
-        **{**_LLAMA_NAMES, "ends": {}},
+        ends={},
     ),
     _OLMO_2,
     replace(
@@ -1014,20 +970,17 @@ _SINCE_LLAMA = (
         said={"window": _exaone_window, "positions": _exaone_positions},
         own=_OF_OUTPUTS,
     ),
-    Family(
+    _like_llama(
         "Nemotron",
-        ("nemotron",),
+        "nemotron",
         biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
-        fixed={**_LLAMA_FIXED, "normalization": "layer"},
-        said={**_LLAMA_SAID, "eps": a_number("norm_eps"), "rope_dims": a_share(0.5)},
-        heads=_llama_heads(),
+        fixed={"normalization": "layer"},
+        said={"eps": a_number("norm_eps"), "rope_dims": a_share(0.5)},
         gain_above=1,
         own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
-        **{
-            **_LLAMA_IN_PART,
-            "is_gated": lambda config, layer: False,
-            "ends": _at(_NORM, out="norm"),
-        },
+        is_gated=_NO_GATE,
+        ends=_at(_NORM, out="norm"),
+        remarks=_NO_REMARKS,
     ),
     Family(
         "Bloom",
@@ -1102,15 +1055,14 @@ _MIXTRAL = {
 }
 _ROUTED = {"top_k": a_count("num_experts_per_tok")}
 _QWEN_ROUTED = {
-    **_LLAMA_SAID,
     **_ROUTED,
     "router_norm": lambda config, layer: config.is_so("norm_topk_prob", False),
 }
 _LATENT = {
-    **_linear({"q_a_proj": "DQ"}),
+    **_linear({"DQ": "q_a_proj"}),
     "q_a_layernorm.weight": "gamma_DQ",
     "q_b_proj.weight": "W_Q",
-    **_linear({"kv_a_proj_with_mqa": "DKV_KR"}),
+    **_linear({"DKV_KR": "kv_a_proj_with_mqa"}),
     "kv_a_layernorm.weight": "gamma_DKV",
     "kv_b_proj.weight": "W_UKV",
     "gate.e_score_correction_bias": "b_choice",
@@ -1125,10 +1077,6 @@ def _latent_scale(config: Config, layer: int) -> Any:
     return None if grown == 1 else Fraction(str(grown**2 * width**-0.5))
 
 
-def _latent_pairing(config: Config, layer: int) -> str:
-    return "interleaved" if config.is_so("rope_interleave", True) else "halves"
-
-
 def _groups(key: str) -> Said:
     """Return a reader of a number of groups of experts, where experts are chosen by groups."""
 
@@ -1140,18 +1088,18 @@ def _groups(key: str) -> Said:
 
 
 _GRANITE_SAID = {
-    **_LLAMA_SAID,
     "scale": a_number("attention_multiplier"),
     "residual_scale": a_number("residual_multiplier", 1.0),
 }
 _GRANITE: dict[str, Any] = {
-    "fixed": _LLAMA_FIXED,
-    "heads": {"ForCausalLM": replace(_llama_heads()["ForCausalLM"], shrinks=_over_logits)},
+    "heads": {
+        "ForCausalLM": replace(
+            _OF_WORDS, shrinks=lambda config, layer: 1 / float(config.number("logits_scaling", 1.0))
+        )
+    },
     "factor": lambda config, layer: float(config.number("embedding_multiplier")),
-    **_LLAMA_NAMES,
 }
 _DEEPSEEK_SAID = {
-    **_LLAMA_SAID,
     **_ROUTED,
     "router_scale": a_number("routed_scaling_factor", 1.0),
     "router_groups": _groups("n_group"),
@@ -1161,32 +1109,28 @@ _DEEPSEEK_SAID = {
 }
 _DEEPSEEK: dict[str, Any] = {
     "biases": _biased("", attention_bias="O", mlp_bias="123"),
-    "heads": _llama_heads(),
     "asks": {"moe_layer_freq": (1,)},
     "own": _LATENT,
     "key_heads": lambda config, layer: None,
-    **_LLAMA_IN_PART,
+    "remarks": _NO_REMARKS,
 }
 _WITH_EXPERTS = (
-    Family(
+    _like_llama(
         "DeepSeek-V2",
-        ("deepseek_v2",),
-        fixed={
-            **_LLAMA_FIXED,
-            "rope_pairing": "interleaved",
-            "qk_eps": _LATENT_EPS,
-            "router_norm": False,
-        },
+        "deepseek_v2",
+        fixed={"rope_pairing": "interleaved", "qk_eps": _LATENT_EPS, "router_norm": False},
         said=_DEEPSEEK_SAID,
         **_DEEPSEEK,
     ),
-    Family(
+    _like_llama(
         "DeepSeek-V3",
-        ("deepseek_v3",),
-        fixed={**_LLAMA_FIXED, "qk_eps": _LATENT_EPS, "router": "sigmoid"},
+        "deepseek_v3",
+        fixed={"qk_eps": _LATENT_EPS, "router": "sigmoid"},
         said={
             **_DEEPSEEK_SAID,
-            "rope_pairing": _latent_pairing,
+            "rope_pairing": lambda config, layer: (
+                "interleaved" if config.is_so("rope_interleave", True) else "halves"
+            ),
             "router_norm": lambda config, layer: config.is_so("norm_topk_prob", True),
         },
         **_DEEPSEEK,
@@ -1194,73 +1138,55 @@ _WITH_EXPERTS = (
     _like_llama(
         "Mixtral", "mixtral", biases=_biased(""), said={**_ROUTED, "window": a_window}, own=_MIXTRAL
     ),
-    Family(
+    _like_llama(
         "Qwen2-MoE",
-        ("qwen2_moe",),
+        "qwen2_moe",
         biases=lambda config, layer: "QKV" if config.is_so("qkv_bias", True) else "",
-        fixed=_LLAMA_FIXED,
         said={**_QWEN_ROUTED, "window": a_window},
-        heads=_llama_heads(),
         own=_EXPERTS,
-        **_LLAMA_NAMES,
     ),
-    Family(
+    _like_llama(
         "Qwen3-MoE",
-        ("qwen3_moe",),
-        biases=_biased("", attention_bias="QKVO"),
-        fixed={**_LLAMA_FIXED, "qk_norm": "rms"},
+        "qwen3_moe",
+        fixed={"qk_norm": "rms"},
         said={**_QWEN_ROUTED, "window": a_window},
-        heads=_llama_heads(),
         own=_EXPERTS,
-        **_LLAMA_NAMES,
     ),
-    Family(
+    _like_llama(
         "OLMoE",
-        ("olmoe",),
-        biases=_biased("", attention_bias="QKVO"),
-        fixed={**_LLAMA_FIXED, "qk_norm": "rms-all"},
+        "olmoe",
+        fixed={"qk_norm": "rms-all"},
         said=_QWEN_ROUTED,
-        heads=_llama_heads(),
         asks={"clip_qkv": (None,)},
         own=_EXPERTS,
         own_gains="each",
-        **_LLAMA_NAMES,
     ),
-    Family(
+    _like_llama(
         "GPT-OSS",
-        ("gpt_oss",),
-        biases=_biased("", attention_bias="QKVO"),
-        fixed={**_LLAMA_FIXED, "activation": "swish-clamped"},
-        said={
-            **{name: says for name, says in _LLAMA_SAID.items() if name != "activation"},
-            **_ROUTED,
-            "window": a_window,
-        },
-        heads=_llama_heads(),
+        "gpt_oss",
+        fixed={"activation": "swish-clamped"},
+        said={**_ROUTED, "window": a_window},
         asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
         own={
-            **_linear({"mlp.router": "router"}),
+            **_linear({"router": "mlp.router"}),
             "experts.gate_up_proj": "W_13_in_out",
             "experts.gate_up_proj_bias": "b_13_in_out",
             "experts.down_proj": "W_2_in_out",
             "experts.down_proj_bias": "b_2",
             "self_attn.sinks": "sinks",
         },
-        **_LLAMA_NAMES,
     ),
-    Family(
+    _like_llama(
         "Llama 4",
-        ("llama4_text", "llama4"),
-        biases=_biased("", attention_bias="QKVO"),
+        "llama4_text",
+        "llama4",
         fixed={
-            **_LLAMA_FIXED,
             "rope_pairing": "interleaved",
             "router": "sigmoid",
             "router_scales": "inputs",
             "router_norm": False,
         },
         said={
-            **_LLAMA_SAID,
             **_ROUTED,
             "positions": _rope_in_some_layers,
             "qk_norm": _normalized_if_turned,
@@ -1282,19 +1208,16 @@ _WITH_EXPERTS = (
         usual={"n_shared_experts": 1},
         inside="text_config",
         tower="language_model.model.",
-        **{
-            **_LLAMA_NAMES,
-            "remarks": lambda config: (
-                ("images are not read: this is the model of text",)
-                if config.says("vision_config")
-                else ()
-            ),
-        },
+        remarks=lambda config: (
+            ("images are not read: this is the model of text",)
+            if config.says("vision_config")
+            else ()
+        ),
     ),
-    Family(
+    _like_llama(
         "Granite MoE",
-        ("granitemoe", "granitemoeshared"),
-        biases=_biased("", attention_bias="QKVO"),
+        "granitemoe",
+        "granitemoeshared",
         said={**_GRANITE_SAID, **_ROUTED},
         own={
             "router.layer.weight": "W_router",
@@ -1309,18 +1232,15 @@ _WITH_EXPERTS = (
     ),
 )
 _PARALLEL = (
-    Family(
+    _like_llama(
         "GPT-NeoX",
-        ("gpt_neox",),
+        "gpt_neox",
         biases=_biased("12", attention_bias="QKVO"),
-        layers=("layers.{}.",),
-        count=a_count("num_hidden_layers"),
-        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        fixed={"normalization": "layer"},
         said={
-            **_LLAMA_SAID,
             "eps": a_number("layer_norm_eps"),
             "rope_dims": a_share(0.25),
-            "parallel": _parallel("own", "use_parallel_residual", default=True),
+            "parallel": _parallel("own", default=True),
         },
         tokens="embed_in.weight",
         ends=_at(_NORM, out="final_layer_norm"),
@@ -1329,7 +1249,9 @@ _PARALLEL = (
             "ForCausalLM": Head({"W_out": ("embed_out.weight", "lm_head.weight")}, is_tied=True),
         },
         own=DENSE,
+        is_gated=_NO_GATE,
         fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
+        remarks=_NO_REMARKS,
     ),
     Family("GPT-J", ("gptj",), **_GPT_J),
     Family("CodeGen", ("codegen",), **_GPT_J, fused=lambda config, layer: (4, "QVK")),
@@ -1338,7 +1260,6 @@ _PARALLEL = (
         ("falcon",),
         biases=_biased("", bias="QKVO12"),
         layers=("h.{}.",),
-        count=a_count("num_hidden_layers"),
         fixed={**_LLAMA_FIXED, "normalization": "layer"},
         said={
             "heads": a_count("num_attention_heads"),
@@ -1354,64 +1275,44 @@ _PARALLEL = (
         ends=_at(_NORM, out="ln_f"),
         heads=_GPT_HEADS,
         asks={"alibi": (False,)},
-        own={**DENSE, **_normed({"ln_attn": "1", "ln_mlp": "2"})},
+        own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
         key_heads=_falcon_key_heads,
-        fused=_heads_as_blocks,
+        fused=lambda config, layer: (
+            _falcon_key_heads(config, 0) or config.count("num_attention_heads"),
+            "QKV",
+        ),
     ),
-    Family(
+    _like_llama(
         "Phi",
-        ("phi",),
-        fixed={**_LLAMA_FIXED, "normalization": "layer", "parallel": "shared"},
+        "phi",
+        biases=_biased("QKVO123"),
+        fixed={"normalization": "layer", "parallel": "shared"},
         said={
-            **_LLAMA_SAID,
             "eps": a_number("layer_norm_eps"),
             "rope_dims": a_share(0.5),
-            "qk_norm": lambda config, layer: (
-                "layer" if config.is_so("qk_layernorm", False) else None
-            ),
+            "qk_norm": _layer_norm_if("qk_layernorm"),
         },
-        heads={
-            **_llama_heads(),
-            "ForCausalLM": Head(
-                {"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, is_tied=True
-            ),
-        },
-        own={
-            **DENSE,
-            **{
-                f"{each.lower()}_layernorm.{last}": f"{field}_{each}"
-                for each in "QK"
-                for last, field in (("weight", "gamma"), ("bias", "beta"))
-            },
-        },
-        **{
-            **_LLAMA_IN_PART,
-            "is_gated": lambda config, layer: False,
-            "ends": _at(_NORM, out="final_layernorm"),
-        },
+        heads={**_llama_heads(), "ForCausalLM": _OF_BIASED_WORDS},
+        own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
+        is_gated=_NO_GATE,
+        ends=_at(_NORM, out="final_layernorm"),
+        remarks=_NO_REMARKS,
     ),
-    Family(
+    _like_llama(
         "Cohere",
-        ("cohere",),
-        fixed=_COHERE_FIXED,
-        said={
-            **_LLAMA_SAID,
-            "eps": a_number("layer_norm_eps"),
-            "qk_norm": lambda config, layer: (
-                "layer" if config.is_so("use_qk_norm", False) else None
-            ),
-        },
+        "cohere",
+        said={"eps": a_number("layer_norm_eps"), "qk_norm": _layer_norm_if("use_qk_norm")},
         **_COHERE,
     ),
-    Family(
+    _like_llama(
         "Cohere 2",
-        ("cohere2",),
-        fixed=_COHERE_FIXED,
+        "cohere2",
         said={
-            **_LLAMA_SAID,
             "eps": a_number("layer_norm_eps"),
             "window": a_window_but_in_every(4),
-            "positions": _rope_in_windows,
+            "positions": lambda config, layer: (
+                None if a_window_but_in_every(4)(config, layer) else "none"
+            ),
         },
         **_COHERE,
     ),
@@ -1428,7 +1329,6 @@ _WAV2VEC = Family(
     "wav2vec 2.0",
     ("wav2vec2",),
     layers=("encoder.layers.{}.",),
-    count=a_count("num_hidden_layers"),
     fixed={"block": "encoder", "norm": "post", "normalization": "layer"},
     said={
         "heads": a_count("num_attention_heads"),
@@ -1437,8 +1337,8 @@ _WAV2VEC = Family(
     },
     begins=_at(_NORM, E="encoder.layer_norm"),
     own={
-        **_normed({"layer_norm": "1"}),
-        **_linear({"feed_forward.intermediate_dense": "1", "feed_forward.output_dense": "2"}),
+        **_normed({"1": "layer_norm"}),
+        **_linear({"1": "feed_forward.intermediate_dense", "2": "feed_forward.output_dense"}),
     },
     convolutions=(("encoder.pos_conv_embed.conv", 1),),
     widens="feature_projection.",
@@ -1463,8 +1363,8 @@ _DEBERTA_V3 = replace(
     optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
     usual={"type_vocab_size": 0},
     own={
-        **_linear(query_proj="Q", key_proj="K", value_proj="V"),
-        **_linear(pos_key_proj="posK", pos_query_proj="posQ"),
+        **_linear({"Q": "query_proj", "K": "key_proj", "V": "value_proj"}),
+        **_linear({"posK": "pos_key_proj", "posQ": "pos_query_proj"}),
     },
     shared={
         "E_rel": "encoder.rel_embeddings.weight",
@@ -1501,7 +1401,7 @@ _DEBERTA = (
         types=("deberta",),
         own={
             **{"q_bias": "b_Q", "v_bias": "b_V", "pos_proj.weight": "W_posK"},
-            **_linear(pos_q_proj="posQ"),
+            **_linear({"posQ": "pos_q_proj"}),
         },
         shared={"E_rel": "encoder.rel_embeddings.weight"},
         asks={"talking_head": (False,)},
@@ -1509,46 +1409,45 @@ _DEBERTA = (
         fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
     ),
 )
+_GPT2 = Family(
+    "GPT-2",
+    ("gpt2",),
+    layers=("h.{}.",),
+    count=a_count("n_layer"),
+    fixed={**_DECODER, "normalization": "layer"},
+    said={**_said("n_head", "layer_norm_epsilon", "activation_function"), "scale": _gpt2_scale},
+    tokens="wte.weight",
+    begins={"P": "wpe.weight"},
+    positions="P",
+    ends=_at(_NORM, out="ln_f"),
+    heads={
+        "LMHeadModel": _OF_WORDS,
+        "DoubleHeadsModel": _OF_WORDS,
+        "ForSequenceClassification": _as_classes("score"),
+        "ForTokenClassification": _as_classes("classifier", "all"),
+    },
+    asks={"add_cross_attention": (False,)},
+)
 FAMILIES = (
-    Family(
-        "GPT-2",
-        ("gpt2",),
-        layers=("h.{}.",),
-        count=a_count("n_layer"),
-        fixed={**_DECODER, "normalization": "layer"},
-        said={**_said("n_head", "layer_norm_epsilon", "activation_function"), "scale": _gpt2_scale},
-        tokens="wte.weight",
-        begins={"P": "wpe.weight"},
-        positions="P",
-        ends=_at(_NORM, out="ln_f"),
-        heads={
-            "LMHeadModel": _OF_WORDS,
-            "DoubleHeadsModel": _OF_WORDS,
-            "ForSequenceClassification": _as_classes("score"),
-            "ForTokenClassification": _as_classes("classifier", "all"),
-        },
-        asks={"add_cross_attention": (False,)},
-    ),
+    _GPT2,
     _like_llama("Llama", "llama", biases=_biased("", attention_bias="QKVO", mlp_bias="123")),
     _like_llama("Mistral", "mistral", "ministral", biases=_biased(""), said={"window": a_window}),
     _like_llama("Qwen2", "qwen2", biases=_biased("QKV"), said={"window": a_window}),
     _like_llama(
         "Qwen3",
         "qwen3",
-        biases=_biased("", attention_bias="QKVO"),
         fixed={"qk_norm": "rms"},
         said={"window": a_window},
     ),
     _like_llama(
         "Gemma 2",
         "gemma2",
-        biases=_biased("", attention_bias="QKVO"),
         fixed={"norm": "around"},
         said={
             "activation": an_activation("hidden_activation", "hidden_act"),
             "scale": one_over_root("query_pre_attn_scalar"),
             "softcap": a_number_or_none("attn_logit_softcapping"),
-            "window": a_window_in_every_second,
+            "window": a_window_but_in_every(2, key=""),
         },
         heads=_llama_heads(softcap_out=a_number_or_none("final_logit_softcapping")),
         factor=root_of_width("hidden_size"),
@@ -1558,7 +1457,6 @@ FAMILIES = (
     _like_llama(
         "Gemma",
         "gemma",
-        biases=_biased("", attention_bias="QKVO"),
         said={"activation": an_activation("hidden_activation", "hidden_act")},
         factor=root_of_width("hidden_size"),
         gain_above=1,
@@ -1567,7 +1465,6 @@ FAMILIES = (
     _like_llama(
         "Gemma 3",
         "gemma3_text",
-        biases=_biased("", attention_bias="QKVO"),
         fixed={"norm": "around", "qk_norm": "rms"},
         said={
             "activation": an_activation("hidden_activation", "hidden_act"),
@@ -1595,36 +1492,35 @@ FAMILIES = (
         said={"window": a_window, "rope_dims": a_share()},
         remarks=_NO_REMARKS,
     ),
-    Family(
+    _like_llama(
         "Granite",
-        ("granite",),
+        "granite",
         biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
         said=_GRANITE_SAID,
         **_GRANITE,
     ),
-    Family(
+    _like_llama(
         "StableLM",
-        ("stablelm",),
+        "stablelm",
         biases=_biased("", use_qkv_bias="QKV"),
-        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        fixed={"normalization": "layer"},
         said={
-            **_LLAMA_SAID,
             "eps": a_number("layer_norm_eps"),
             "rope_dims": a_share(0.25),
-            "parallel": _parallel("shared", "use_parallel_residual", default=False),
+            "parallel": _parallel("shared", default=False),
         },
-        heads=_llama_heads(),
         asks={"qk_layernorm": (False,)},
-        **{**_LLAMA_IN_PART, "ends": _at(_NORM, out="norm")},
+        ends=_at(_NORM, out="norm"),
+        remarks=_NO_REMARKS,
     ),
-    Family(
+    _like_llama(
         "StarCoder2",
-        ("starcoder2",),
+        "starcoder2",
         biases=_biased("", use_bias="QKVO12"),
-        fixed={**_LLAMA_FIXED, "normalization": "layer"},
-        said={**_LLAMA_SAID, "eps": a_number("norm_epsilon"), "window": a_window},
-        heads=_llama_heads(),
-        **{**_LLAMA_NAMES, "ends": _at(_NORM, out="norm"), "is_gated": lambda config, layer: False},
+        fixed={"normalization": "layer"},
+        said={"eps": a_number("norm_epsilon"), "window": a_window},
+        ends=_at(_NORM, out="norm"),
+        is_gated=_NO_GATE,
         weights_layout=OUT_IN,
     ),
     _like_llama(
@@ -1658,7 +1554,6 @@ FAMILIES = (
         "OPT",
         ("opt",),
         layers=("decoder.layers.{}.",),
-        count=a_count("num_hidden_layers"),
         fixed={**_DECODER, "normalization": "layer", "eps": _TORCH_EPS},
         said={
             "heads": a_count("num_attention_heads"),
@@ -1677,38 +1572,29 @@ FAMILIES = (
             "_remove_final_layer_norm": (False,),
         },
     ),
-    Family(
-        "GPT-BigCode",
-        ("gpt_bigcode",),
-        layers=("h.{}.",),
-        count=a_count("n_layer"),
-        fixed={**_DECODER, "normalization": "layer"},
+    replace(
+        _GPT2,
+        title="GPT-BigCode",
+        types=("gpt_bigcode",),
         said=_said("n_head", "layer_norm_epsilon", "activation_function"),
-        tokens="wte.weight",
-        begins={"P": "wpe.weight"},
-        positions="P",
-        ends=_at(_NORM, out="ln_f"),
         heads=_GPT_HEADS,
         asks={"scale_attn_weights": (True,), "multi_query": (True,)},
         key_heads=lambda config, layer: 1,
         weights_layout=OUT_IN,
     ),
-    Family(
-        "GPT-Neo",
-        ("gpt_neo",),
-        biases=lambda config, layer: "O12",
-        layers=("h.{}.",),
+    replace(
+        _GPT2,
+        title="GPT-Neo",
+        types=("gpt_neo",),
+        biases=_biased("O12"),
         count=a_count("num_layers"),
-        fixed={**_DECODER, "normalization": "layer", "scale": "none"},
+        fixed={**_GPT2.fixed, "scale": "none"},
         said={
             **_said("num_heads", "layer_norm_epsilon", "activation_function"),
             "window": a_window_of_local_layers,
         },
-        tokens="wte.weight",
-        begins={"P": "wpe.weight"},
-        positions="P",
-        ends=_at(_NORM, out="ln_f"),
         heads=_GPT_HEADS,
+        asks={},
         weights_layout=OUT_IN,
     ),
     _BERT,
@@ -1719,19 +1605,15 @@ FAMILIES = (
         offset=2,
         pads="pad_token_id",
         heads={
-            "ForMaskedLM": Head(
-                {
-                    **_held(pre="lm_head.dense"),
-                    **_held(_NORM, pre="lm_head.layer_norm"),
-                    "W_out": ("lm_head.decoder.weight",),
-                    "b_out": ("lm_head.bias", "lm_head.decoder.bias"),
-                },
-                MASKED,
-                "all",
-                says={"activation_pre": lambda config, layer: "gelu"},
-                is_tied=True,
+            "ForMaskedLM": _masked(
+                "lm_head.dense",
+                "lm_head.layer_norm",
+                "lm_head.decoder",
+                "lm_head.bias",
+                "lm_head.decoder.bias",
+                activation=_GELU,
             ),
-            "ForSequenceClassification": _as_pooled_classes("classifier"),
+            "ForSequenceClassification": _as_pooled_classes(),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "RobertaModel": _pooled("{}pooler.dense"),
             "CamembertModel": _pooled("{}pooler.dense"),
@@ -1748,20 +1630,15 @@ FAMILIES = (
         said={"heads": a_count("n_heads"), "activation": an_activation("activation")},
         begins={name: place for name, place in _BERT.begins.items() if name != "W_type"},
         own={
-            **_normed({"sa_layer_norm": "1", "output_layer_norm": "2"}),
-            **_linear({"lin1": "1", "lin2": "2"}),
+            **_normed({"1": "sa_layer_norm", "2": "output_layer_norm"}),
+            **_linear({"1": "lin1", "2": "lin2"}),
         },
         heads={
-            "ForMaskedLM": Head(
-                {
-                    **_held(pre="vocab_transform"),
-                    **_held(_NORM, pre="vocab_layer_norm"),
-                    **_held(out="vocab_projector"),
-                },
-                MASKED,
-                "all",
-                says={"activation_pre": an_activation("activation")},
-                is_tied=True,
+            "ForMaskedLM": _masked(
+                "vocab_transform",
+                "vocab_layer_norm",
+                "vocab_projector",
+                activation=an_activation("activation"),
             ),
             "ForSequenceClassification": _OF_FIRST_TOKEN,
             "ForMultipleChoice": replace(_OF_FIRST_TOKEN, labels=("this choice",)),
@@ -1776,18 +1653,13 @@ FAMILIES = (
         types=("electra",),
         widens="embeddings_project",
         heads={
-            "ForMaskedLM": Head(
-                {
-                    **_held(pre="generator_predictions.dense"),
-                    **_held(_NORM, pre="generator_predictions.LayerNorm"),
-                    **_held(out="generator_lm_head"),
-                },
-                MASKED,
-                "all",
-                says={"activation_pre": lambda config, layer: "gelu"},
-                is_tied=True,
+            "ForMaskedLM": _masked(
+                "generator_predictions.dense",
+                "generator_predictions.LayerNorm",
+                "generator_lm_head",
+                activation=_GELU,
             ),
-            "ForSequenceClassification": _as_pooled_classes("classifier", "gelu"),
+            "ForSequenceClassification": _as_pooled_classes("gelu"),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "ForPreTraining": Head(
                 _held(
@@ -1809,106 +1681,32 @@ FAMILIES = (
             ),
         },
     ),
-    Family(
-        "ViT",
-        ("vit",),
-        biases=lambda config, layer: "QKVO12" if config.is_so("qkv_bias", True) else "O12",
-        layers=("layers.{}.", "encoder.layer.{}."),
-        count=a_count("num_hidden_layers"),
-        fixed={"block": "encoder", "norm": "pre", "normalization": "layer"},
-        said=_said(),
-        begins={
-            "E": "embeddings.patch_embeddings.projection.weight",
-            "b_E": "embeddings.patch_embeddings.projection.bias",
-            "class_token": "embeddings.cls_token",
-            "P": "embeddings.position_embeddings",
-        },
-        ends=_at(_NORM, out="layernorm"),
-        heads={
-            "ForImageClassification": _as_classes("classifier", "first"),
-            "ViTModel": _pooled("{}pooler.dense"),
-        },
-    ),
+    _VIT,
     *_OF_IMAGES,
     *_MASKED_ENCODERS,
-    Family(
+    _like_bart(
         "Marian",
-        ("marian",),
-        **_bart("encoder", norm="post", is_last_normalized=False),
-        **_of_sinusoids("encoder"),
+        "marian",
+        _of_sinusoids,
+        norm="post",
+        heads={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
         has_sinusoids=True,
         asks={"share_encoder_decoder_embeddings": (True,)},
-        decoder=Family(
-            "Marian",
-            (),
-            **_bart("decoder", norm="post", is_last_normalized=False),
-            **_BART_DECODES,
-            **_of_sinusoids("decoder"),
-            has_sinusoids=True,
-            heads={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
-        ),
     ),
-    Family(
-        "BART",
-        ("bart",),
-        **_bart("encoder", norm="post", is_last_normalized=False),
-        **_of_words("encoder"),
-        decoder=Family(
-            "BART",
-            (),
-            **_bart("decoder", norm="post", is_last_normalized=False),
-            **_BART_DECODES,
-            **_of_words("decoder"),
-            heads=_BART_HEADS,
+    _like_bart("BART", "bart", _of_words, norm="post"),
+    _like_bart("mBART", "mbart", _of_words),
+    _like_bart("Pegasus", "pegasus", _of_sinusoids),
+    replace(
+        _like_bart(
+            "Whisper",
+            "whisper",
+            lambda side: {"begins": {"P": f"{side}.embed_positions.weight"}},
+            heads={"ForConditionalGeneration": Head({"W_out": ("proj_out.weight",)}, is_tied=True)},
+            biases=_biased("QVO12"),
+            of_decoder={"tokens": "decoder.embed_tokens.weight", "positions": "P"},
         ),
-    ),
-    Family(
-        "mBART",
-        ("mbart",),
-        **_bart("encoder", norm="pre", is_last_normalized=True),
-        **_of_words("encoder"),
-        decoder=Family(
-            "mBART",
-            (),
-            **_bart("decoder", norm="pre", is_last_normalized=True),
-            **_BART_DECODES,
-            **_of_words("decoder"),
-            heads=_BART_HEADS,
-        ),
-    ),
-    Family(
-        "Pegasus",
-        ("pegasus",),
-        **_bart("encoder", norm="pre", is_last_normalized=True),
-        **_of_sinusoids("encoder"),
-        decoder=Family(
-            "Pegasus",
-            (),
-            **_bart("decoder", norm="pre", is_last_normalized=True),
-            **_BART_DECODES,
-            **_of_sinusoids("decoder"),
-            heads=_BART_HEADS,
-        ),
-    ),
-    Family(
-        "Whisper",
-        ("whisper",),
-        biases=_biased("QVO12"),
-        **_bart("encoder", norm="pre", is_last_normalized=True),
-        begins={"P": "encoder.embed_positions.weight"},
         convolutions=(("encoder.conv1", 1), ("encoder.conv2", 2)),
         heads={"ForAudioClassification": _OF_AUDIO},
-        decoder=Family(
-            "Whisper",
-            (),
-            biases=_biased("QVO12"),
-            **_bart("decoder", norm="pre", is_last_normalized=True),
-            **_BART_DECODES,
-            tokens="decoder.embed_tokens.weight",
-            begins={"P": "decoder.embed_positions.weight"},
-            positions="P",
-            heads={"ForConditionalGeneration": Head({"W_out": ("proj_out.weight",)}, is_tied=True)},
-        ),
     ),
     Family(
         "T5",

@@ -37,31 +37,18 @@ NEXT, MASKED, CLASSES, POOLED = "next", "masked", "classes", "pooled"
 class Head:
     """The head of an architecture, after its layers.
 
-    Parameters
-    ----------
-    tensors
-        Its tensors, by field: the first existing name counts. {} is the prefix of the names of
+    tensors: its tensors, by field: the first existing name counts. {} is the prefix of the names of
         layers.
-    gives
-        The meaning of its output: NEXT, MASKED, CLASSES or POOLED.
-    reads
-        The tokens that it reads: "last", "first", "mean" or "all".
-    says
-        The fields that a config sets.
-    is_tied
-        Whether the table of tokens may be its weights.
-    shrinks
-        The factor of its weights.
-    behind
-        The weights and the bias of a projection before it, without an activation in between.
-    asks
-        As in Family.
-    labels
-        The names of its classes, if they do not come from the config.
-    optional
-        As in Family.
-    stops
-        Returns the position of the token that it reads, of token ids; None for the last one that
+    gives: the meaning of its output: NEXT, MASKED, CLASSES or POOLED.
+    reads: the tokens that it reads: "last", "first", "mean" or "all".
+    says: the fields that a config sets.
+    is_tied: whether the table of tokens may be its weights.
+    shrinks: the factor of its weights.
+    behind: the weights and the bias of a projection before it, without an activation in between.
+    asks: as in Family.
+    labels: the names of its classes, if they do not come from the config.
+    optional: as in Family.
+    stops: returns the position of the token that it reads, of token ids; None for the last one that
         is not padding.
     """
 
@@ -106,92 +93,55 @@ USUAL_HEADS = {
 class Family:
     """A family of models, as a table from names to fields of a problem.
 
-    Parameters
-    ----------
-    title
-        Its name.
-    types
-        The `model_type` of its configs.
-    layers
-        The prefix of the tensors of a layer, its number as {}: the first existing one counts.
-    count
-        The number of layers.
-    fixed
-        The fields with one value for all of its models.
-    said
-        The fields that a config sets.
-    tokens
-        The table of embeddings; "" if there is none.
-    begins
-        The tensors before the layers, by field.
-    optional
-        The key of each of its tensors that is missing where a config says false, 0 or null.
-    ends
-        The tensors after the layers, by field; the first existing name counts.
-    heads
-        Its possible heads, by the end of the architecture's name.
-    positions
-        The field of `begins` with a row for each position; the first ones are used.
-    offset
-        The number of rows of positions before that of the first token.
-    factor
-        The factor of embeddings.
-    has_plain_end
-        Whether a normalization without gain and bias follows the layers.
-    gain_above
-        The number added to the gains of normalizations.
-    asks
-        The requirements for a config: keys, and their possible values, the first of which is the
+    title: its name.
+    types: the `model_type` of its configs.
+    layers: the prefix of the tensors of a layer, its number as {}: the first existing one counts.
+    count: the number of layers.
+    fixed: the fields with one value for all of its models.
+    said: the fields that a config sets.
+    tokens: the table of embeddings; "" if there is none.
+    begins: the tensors before the layers, by field.
+    optional: the key of each of its tensors that is missing where a config says false, 0 or null.
+    ends: the tensors after the layers, by field; the first existing name counts.
+    heads: its possible heads, by the end of the architecture's name.
+    positions: the field of `begins` with a row for each position; the first ones are used.
+    offset: the number of rows of positions before that of the first token.
+    factor: the factor of embeddings.
+    has_plain_end: whether a normalization without gain and bias follows the layers.
+    gain_above: the number added to the gains of normalizations.
+    asks: the requirements for a config: keys, and their possible values, the first of which is the
         default.
-    remarks
-        Returns remarks about a config, one sentence each.
-    sides
-        The prefix of the tensors of each attention of a layer, by its side, if it has two.
-    own
-        Names that only this family uses: fields, by the ends of names.
-    shared
-        Fields whose tensors are in the first layer, and apply to all.
-    convolutions
-        The convolutions of a spectrogram before the layers: the names of the tensors, and the
-        stride.
-    decoder
-        The row of what reads what this one gives, of a model with an encoder.
-    biases
-        The projections of a layer that have a bias, from "QKVO123".
-    is_gated
-        Whether the feed-forward part has a gate, W_3.
-    key_heads
-        The number of key heads; None if there are as many as query heads.
-    has_gains
-        Whether its normalizations have gains.
-    own_gains
-        Which gains normalized queries and keys have: one for all heads, each, or none.
-    fused
-        How one array holds Q, K and V: the number of its equal blocks, and their order in each.
-    weights_layout
-        How all weights are stored, whatever their names suggest: "torch" for (out, in), "in-out".
-    pads
-        The key of the id without a position of its own, which is refused as a token.
-    inside, tower
-        Of a model with several towers: the key of this one's config, and the prefix of its
-        tensors. The input determines the tower.
-    usual
-        The values of keys that a config may omit.
-    widens
-        The projection of embedded tokens to the width of the layers, if it exists.
-    has_sinusoids
-        Whether positions are sinusoids, first the sines, if no file contains them.
-    source, stated, ignored
-        Of a family in a file: its path, the tensors that it names by their places in it, and the
-        ends of the names of tensors that it leaves out.
+    remarks: returns remarks about a config, one sentence each.
+    sides: the prefix of the tensors of each attention of a layer, by its side, if it has two.
+    own: names that only this family uses: fields, by the ends of names.
+    shared: fields whose tensors are in the first layer, and apply to all.
+    convolutions: the convolutions of a spectrogram before the layers: the names of the tensors, and
+        the stride.
+    decoder: the row of what reads what this one gives, of a model with an encoder.
+    biases: the projections of a layer that have a bias, from "QKVO123".
+    is_gated: whether the feed-forward part has a gate, W_3.
+    key_heads: the number of key heads; None if there are as many as query heads.
+    has_gains: whether its normalizations have gains.
+    own_gains: which gains normalized queries and keys have: one for all heads, each, or none.
+    fused: how one array holds Q, K and V: the number of its equal blocks, and their order in each.
+    weights_layout: how all weights are stored, whatever their names suggest: "torch" for (out, in),
+        "in-out".
+    pads: the key of the id without a position of its own, which is refused as a token.
+    inside, tower: of a model with several towers: the key of this one's config, and the prefix of
+        its tensors. The input determines the tower.
+    usual: the values of keys that a config may omit.
+    widens: the projection of embedded tokens to the width of the layers, if it exists.
+    has_sinusoids: whether positions are sinusoids, first the sines, if no file contains them.
+    source, stated, ignored: of a family in a file: its path, the tensors that it names by their
+        places in it, and the ends of the names of tensors that it leaves out.
     """
 
     title: str
     types: tuple[str, ...]
-    layers: tuple[str, ...]
-    count: Said
-    fixed: Mapping[str, Any]
-    said: Mapping[str, Said]
+    layers: tuple[str, ...] = ("layers.{}.",)
+    count: Said = lambda config, layer: config.count("num_hidden_layers")
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    said: Mapping[str, Said] = field(default_factory=dict)
     tokens: str = ""
     begins: Mapping[str, str] = field(default_factory=dict)
     optional: Mapping[str, str] = field(default_factory=dict)
@@ -269,10 +219,7 @@ class Family:
 def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str) -> None:
     """Refuse a config with values that are not supported.
 
-    Raises
-    ------
-    InputError
-        Naming the key, and the values that it may have.
+    Raises InputError naming the key, and the values that it may have.
     """
     for key, values in asks.items():
         found = config.get(key, values[0])
@@ -343,13 +290,13 @@ def a_window(config: Config, layer: int) -> int | None:
     return None if layer < config.whole("max_window_layers", 0) else window
 
 
-def a_window_but_in_every(nth: int) -> Said:
-    """Return a reader of a window: without kinds of layers, in all but every nth."""
+def a_window_but_in_every(nth: int, key: str = "sliding_window_pattern") -> Said:
+    """Return a reader of a window: without kinds of layers, in all but every nth, or by a key."""
 
     def says(config: Config, layer: int) -> int | None:
         if config.get("layer_types", None) is not None:
             return a_window(config, layer)
-        every = config.count("sliding_window_pattern", nth)
+        every = config.count(key, nth) if key else nth
         return None if (layer + 1) % every == 0 else int(config.count("sliding_window"))
 
     return says
@@ -365,13 +312,6 @@ def a_window_of_local_layers(config: Config, layer: int) -> int | None:
     ):
         raise config.wrong("attention_layers", kinds, "global or local for each layer")
     return int(config.count("window_size")) if kinds[layer] == "local" else None
-
-
-def a_window_in_every_second(config: Config, layer: int) -> int | None:
-    """Read the window of Gemma 2: without kinds of layers, in layers 0, 2, 4, …."""
-    if config.get("layer_types", None) is not None:
-        return a_window(config, layer)
-    return None if layer % 2 else int(config.count("sliding_window"))
 
 
 def one_over_root(key: str) -> Said:

@@ -27,8 +27,6 @@ LARGEST = 1e100
 def said(found: Any) -> str:
     """Return a value of a config as written: null, true, a number, a text in quotes.
 
-    Examples
-    --------
     >>> said(None), said(True), said("4"), said(4.0)
     ('null', 'true', '"4"', '4.0')
     """
@@ -40,12 +38,7 @@ def said(found: Any) -> str:
 class Config:
     """The content of a config.json, by keys; a nested key contains a dot.
 
-    Parameters
-    ----------
-    place
-        The name of the file, for messages.
-    values
-        Its content.
+    place: the name of the file, for messages.
     """
 
     def __init__(self, place: str, values: Mapping[str, Any]) -> None:
@@ -55,10 +48,7 @@ class Config:
     def get(self, key: str, default: Any = MISSING) -> Any:
         """Return the value of a key, which may be null.
 
-        Raises
-        ------
-        InputError
-            If it is missing, and there is no default.
+        Raises InputError if it is missing, and there is no default.
         """
         found: Any = self.values
         for part in key.split("."):
@@ -76,10 +66,7 @@ class Config:
     def number(self, key: str, default: Any = MISSING) -> Any:
         """Return the number of a key.
 
-        Raises
-        ------
-        InputError
-            If it is missing without a default, or is not a number, such as null.
+        Raises InputError if it is missing without a default, or is not a number, such as null.
         """
         found = self.get(key, default)
         if found is default:
@@ -132,12 +119,7 @@ class Config:
 class Weights(Mapping[str, Matrix]):
     """The tensors of a folder by name; a shard is opened when one of its tensors is used.
 
-    Parameters
-    ----------
-    folder
-        The path of the folder.
-    files
-        The file of each tensor.
+    files: the file of each tensor.
     """
 
     def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
@@ -206,10 +188,7 @@ def open_folder(folder: Path) -> tuple[Config, Weights]:
 def read_config(folder: Path) -> Config:
     """Return the config.json of a folder.
 
-    Raises
-    ------
-    InputError
-        If there is no such folder or file, or it is not a JSON object.
+    Raises InputError if there is no such folder or file, or it is not a JSON object.
     """
     if not is_folder(folder):
         _refuse_pickle(folder, folder.parent)
@@ -231,10 +210,8 @@ def read_generation_config(folder: Path) -> Config:
 def find_weights(folder: Path) -> Weights:
     """Return the tensors of a folder, without reading them.
 
-    Raises
-    ------
-    InputError
-        If it contains none, or pickles, which are not read; the message says how to convert them.
+    Raises InputError if it contains none, or pickles, which are not read; the message says how to
+    convert them.
     """
     if (folder / INDEX).exists():
         return Weights(folder, _files_of(folder / INDEX))

@@ -14,16 +14,10 @@ from attncalc.equations.operations.entrywise import Activate
 def convolved(rows: Matrix, weights: Matrix, bias: Matrix, step: int) -> Matrix:
     """Return gelu of a convolution over frames, with zeros beside the first and the last.
 
-    Parameters
-    ----------
-    rows
-        A frame in each row, (frames, features).
-    weights
-        As `nn.Conv1d` stores them, (out, features of a group, width).
-    bias
-        A number for each output.
-    step
-        The stride: the number of frames from one result to the next.
+    rows: a frame in each row, (frames, features).
+    weights: as `nn.Conv1d` stores them, (out, features of a group, width).
+    bias: a number for each output.
+    step: the stride: the number of frames from one result to the next.
     """
     width = weights.shape[2]
     padded = np.pad(rows, ((width // 2, width // 2), (0, 0)))

@@ -262,10 +262,7 @@ def _renamed(name: str) -> str:
 def open_gguf(path: Path) -> tuple[Config, GgufWeights]:
     """Return the config and the tensors of a GGUF file.
 
-    Raises
-    ------
-    InputError
-        If it is no such file, or of an architecture that is not read.
+    Raises InputError if it is no such file, or of an architecture that is not read.
     """
     weights = GgufWeights(path)
     said, kind = weights.said, weights.said.get("general.architecture")

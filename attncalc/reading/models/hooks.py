@@ -95,14 +95,10 @@ _ENDS = {"output": False, "outputs": False, "out": False, "input": True, "inputs
 class Meant(NamedTuple):
     """What a name says.
 
-    Parameters
-    ----------
-    parts
-        The steps that it may be, the likeliest first; several of these side by side in one array.
-    is_sure
-        Whether an array with other numbers is this step, too.
-    layer
-        The number of the layer in it; None for none.
+    parts: the steps that it may be, the likeliest first; several of these side by side in one
+        array.
+    is_sure: whether an array with other numbers is this step, too.
+    layer: the number of the layer in it; None for none.
     """
 
     parts: tuple[tuple[str, ...], ...] = ()
@@ -113,14 +109,9 @@ class Meant(NamedTuple):
 class Names:
     """The names of tensors, for the steps of a problem.
 
-    Parameters
-    ----------
-    steps
-        Its steps, by name.
-    own
-        Fields by ends of names with a special meaning in a family of models.
-    later
-        The steps that programs store under the name of another.
+    steps: its steps, by name.
+    own: fields by ends of names with a special meaning in a family of models.
+    later: the steps that programs store under the name of another.
     """
 
     def __init__(

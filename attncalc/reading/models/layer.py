@@ -1,6 +1,6 @@
 """The tensors of one layer, with any names, as the fields of a problem."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -19,23 +19,22 @@ FUSED = {
     "b_13": ("b_1", "b_3"),
     "W_s13": ("W_s1", "W_s3"),
 }
-
-
-ALTERNATING = {"W_13_in_out": ("W_1", "W_3"), "b_13_in_out": ("b_1", "b_3")}
-"""Weights and biases of experts, (experts, in, out), of which every second output is of W_3."""
-HALVES = {"W_13_halves": ("W_1", "W_3")}
-"""Weights of experts, (experts, in, out), of which the second half of the outputs is of W_3."""
+_PAIR = ("W_1", "W_3")
+OF_EXPERTS: dict[str, tuple[tuple[str, ...], Callable[[Matrix], Sequence[Matrix]]]] = {
+    "W_13_in_out": (_PAIR, lambda array: (array[..., ::2], array[..., 1::2])),
+    "b_13_in_out": (("b_1", "b_3"), lambda array: (array[..., ::2], array[..., 1::2])),
+    "W_13_halves": (_PAIR, lambda array: np.split(array, 2, axis=-1)),
+    "W_2_in_out": (("W_2",), lambda array: (array,)),
+}
+"""Weights of experts, (experts, in, out), and biases: their fields, and how outputs are split."""
 
 
 class Heads(NamedTuple):
     """The heads of an attention, and how one array holds its queries, keys and values.
 
-    Parameters
-    ----------
-    asking, answering
-        The numbers of query heads and of key heads: None if they are unknown.
-    blocks, order
-        Of one array of all three: the number of equal blocks, and the order in each of them.
+    asking, answering: the numbers of query heads and of key heads: None if they are unknown.
+    blocks, order: of one array of all three: the number of equal blocks, and the order in each of
+        them.
     """
 
     asking: int | None = None
@@ -49,14 +48,7 @@ def named(
 ) -> dict[str, tuple[str, Meaning]]:
     """Return the tensor of each field, by the ends of names; report a field that has two.
 
-    Parameters
-    ----------
-    names
-        The names of the tensors of one layer.
-    tell
-        Called with each error.
-    own
-        Fields by ends of names with a special meaning here.
+    own: fields by ends of names with a special meaning here.
     """
     found: dict[str, tuple[str, Meaning]] = {}
     for name in names:
@@ -82,58 +74,39 @@ def layer_fields(
 ) -> Fields:
     """Return the matrices of a layer by attncalc's names, and the layout of its weights.
 
-    Parameters
-    ----------
-    arrays
-        The tensors, each read when it is used.
-    found
-        As `named` returns it.
-    heads
-        Required if Q, K and V are stored in one array and differ in width.
-    tell
-        Called with each error.
-    layout
-        The layout of all weights; "" if names and shapes decide.
+    arrays: the tensors, each read when it is used.
+    found: as `named` returns it.
+    heads: required if Q, K and V are stored in one array and differ in width.
+    layout: the layout of all weights; "" if names and shapes decide.
     """
     taken = {field: arrays[name] for field, (name, _) in found.items()}
     turned = _kept_in_out(found, taken, layout)
     layout = IN_OUT if turned else OUT_IN
     fields: Fields = {}
     for field, array in taken.items():
-        is_in_out = field in turned
         if field in FUSED:
             # the parts are below one another in (out, in), and in a bias
-            stacked = array.T if is_in_out and array.ndim == 2 else array
-            of_heads = len(FUSED[field]) == 3
+            turn = field in turned and array.ndim == 2
+            stacked = array.T if turn else array
             parts = (
                 _parts(found[field][0], stacked, heads, tell)
-                if of_heads
+                if len(FUSED[field]) == 3
                 else np.split(stacked, 2, axis=max(stacked.ndim - 2, 0))
             )
-            turn = is_in_out and array.ndim == 2
-            fields |= {
-                each: part.T if turn else part
-                for each, part in zip(FUSED[field], parts, strict=False)
-            }
-        elif field in ALTERNATING:
-            halves = (array[..., start::2] for start in (0, 1))
-            turn = field.startswith("W_")
-            fields |= {
-                each: half.swapaxes(-1, -2) if turn else half
-                for each, half in zip(ALTERNATING[field], halves, strict=True)
-            }
-        elif field in HALVES:
-            pairs = zip(HALVES[field], np.split(array, 2, axis=-1), strict=True)
-            fields |= {each: half.swapaxes(-1, -2) for each, half in pairs}
-        elif field == "W_2_in_out":
-            fields["W_2"] = array.swapaxes(-1, -2)
+            each = (part.T if turn else part for part in parts)
+            fields |= dict(zip(FUSED[field], each, strict=False))
+        elif field in OF_EXPERTS:
+            names, split = OF_EXPERTS[field]
+            for name, part in zip(names, split(array), strict=True):
+                fields[name] = part.swapaxes(-1, -2) if name.startswith("W_") else part
         else:
             fields[field] = array
     if turned:
+        own = {*turned, *(part for each in turned for part in FUSED.get(each, ()))}
         fields |= {
             field: array.T
             for field, array in fields.items()
-            if field.startswith("W_") and not _comes_from(field, turned) and array.ndim == 2
+            if field.startswith("W_") and field not in own and array.ndim == 2
         }
     if any(field.startswith("W_") for field in fields):
         fields["weights_layout"] = layout
@@ -151,10 +124,6 @@ def _check_groups(fields: Fields, heads: Heads, *, axis: int, tell: Tell) -> Non
             f"the keys' weights have {outs[1]} outputs and the queries' {outs[0]}: with "
             f"{heads.asking} query heads these are not {heads.answering} heads of one width"
         )
-
-
-def _comes_from(field: str, turned: set[str]) -> bool:
-    return field in turned or any(field in FUSED.get(each, ()) for each in turned)
 
 
 def _kept_in_out(
@@ -214,12 +183,9 @@ def latent_fields(fields: Fields, heads: int, turned: int) -> Fields:
 
     W_K maps K_R to the first columns of every head as it is, and latent vectors to the others.
 
-    Parameters
-    ----------
-    fields
-        Those of a layer: W_DKV and W_KR in one array, and W_UK and W_V in W_UKV, all (out, in).
-    heads, turned
-        The number of heads, and of the columns of each that rope turns, the last ones in W_Q.
+    fields: those of a layer: W_DKV and W_KR in one array, and W_UK and W_V in W_UKV, all (out, in).
+    heads, turned: the number of heads, and of the columns of each that rope turns, the last ones in
+        W_Q.
     """
     made = dict(fields)
     for kind in "Wb":

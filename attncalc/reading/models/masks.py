@@ -20,19 +20,10 @@ def mask_fields(
 ) -> dict[str, Any]:
     """Return the masks of a file as `keep`, `ignore`, `bias` and `causal`.
 
-    Parameters
-    ----------
-    arrays
-        The arrays of the file.
-    fields
-        The fields read so far.
-    of_true
-        The meaning of a true entry of `attn_mask`: "ignore" in `MultiheadAttention`, "keep" in
+    fields: the fields read so far.
+    of_true: the meaning of a true entry of `attn_mask`: "ignore" in `MultiheadAttention`, "keep" in
         `scaled_dot_product_attention`; None if it is unknown.
-    tell
-        Called with each error.
-    remarks
-        The list of remarks on how each mask was read.
+    remarks: the list of remarks on how each mask was read.
     """
     found: dict[str, Any] = {}
     meanings = {"attn_mask": of_true, "key_padding_mask": "ignore", "attention_mask": "keep"}

@@ -10,73 +10,44 @@ from typing import NamedTuple
 OUT_IN, IN_OUT = "torch", "in-out"
 """Layouts of weights: as in `nn.Linear`, or as in the Conv1D of GPT-2."""
 
+
+def fields_by_end(names: Mapping[str, str], kinds: Mapping[str, str]) -> dict[str, str]:
+    """Return fields by the ends of names.
+
+    names: the names of modules, by what follows the kind in a field.
+    kinds: the kinds of fields, by the last parts of names.
+    """
+    return {
+        f"{name}.{last}": f"{kind}_{field}"
+        for field, listed in names.items()
+        for name in listed.split()
+        for last, kind in kinds.items()
+    }
+
+
+LINEAR = {"weight": "W", "bias": "b"}
 _WEIGHTS = {
-    # the ends of names without ".weight": the longest match counts
-    "q_proj": "Q",
-    "k_proj": "K",
-    "v_proj": "V",
-    "o_proj": "O",
-    "out_proj": "O",
-    "q_lin": "Q",
-    "k_lin": "K",
-    "v_lin": "V",
-    "out_lin": "O",
-    "query": "Q",
-    "key": "K",
-    "value": "V",
-    "to_q": "Q",
-    "to_k": "K",
-    "to_v": "V",
-    "wq": "Q",
-    "wk": "K",
-    "wv": "V",
-    "wo": "O",
-    "attention.output.dense": "O",
-    "qkv_proj": "QKV",
-    "qkv": "QKV",
-    "Wqkv": "QKV",
-    "in_proj": "QKV",
-    "c_attn": "QKV",
-    "attn.c_proj": "O",
-    "linear1": "1",
-    "linear2": "2",
-    "fc1": "1",
-    "fc2": "2",
-    "c_fc": "1",
-    "mlp.c_proj": "2",
-    "intermediate.dense": "1",
-    "output.dense": "2",
-    "gate_proj": "1",
-    "up_proj": "3",
-    "gate_up_proj": "13",
-    "down_proj": "2",
-    **{f"SelfAttention.{each.lower()}": each for each in "QKVO"},
-    **{f"EncDecAttention.{each.lower()}": each for each in "QKVO"},
-    "DenseReluDense.wi": "1",
-    "DenseReluDense.wi_0": "1",
-    "DenseReluDense.wi_1": "3",
-    "DenseReluDense.wo": "2",
+    # the longest match counts
+    "Q": "q_proj q_lin query to_q wq SelfAttention.q EncDecAttention.q",
+    "K": "k_proj k_lin key to_k wk SelfAttention.k EncDecAttention.k",
+    "V": "v_proj v_lin value to_v wv SelfAttention.v EncDecAttention.v",
+    "O": "o_proj out_proj out_lin wo attention.output.dense attn.c_proj SelfAttention.o "
+    "EncDecAttention.o",
+    "QKV": "qkv_proj qkv Wqkv in_proj c_attn",
+    "1": "linear1 fc1 c_fc intermediate.dense gate_proj DenseReluDense.wi DenseReluDense.wi_0",
+    "2": "linear2 fc2 mlp.c_proj output.dense down_proj DenseReluDense.wo",
+    "3": "up_proj DenseReluDense.wi_1",
+    "13": "gate_up_proj",
 }
 _NORMS = {
-    "q_norm": "Q",
-    "k_norm": "K",
-    "input_layernorm": "1",
-    "post_attention_layernorm": "2",
-    "pre_feedforward_layernorm": "3",
-    "post_feedforward_layernorm": "4",
-    "ln_1": "1",
-    "ln_2": "2",
-    "norm1": "1",
-    "norm2": "2",
-    "attention.output.LayerNorm": "1",
-    "output.LayerNorm": "2",
-    "layernorm_before": "1",
-    "layernorm_after": "2",
-    "self_attn_layer_norm": "1",
-    "final_layer_norm": "2",
-    "layer.0.layer_norm": "1",
-    "layer.1.layer_norm": "2",
-    "layer.2.layer_norm": "3",
+    "Q": "q_norm",
+    "K": "k_norm",
+    "1": "input_layernorm ln_1 norm1 attention.output.LayerNorm layernorm_before "
+    "self_attn_layer_norm layer.0.layer_norm",
+    "2": "post_attention_layernorm ln_2 norm2 output.LayerNorm layernorm_after final_layer_norm "
+    "layer.1.layer_norm",
+    "3": "pre_feedforward_layernorm layer.2.layer_norm",
+    "4": "post_feedforward_layernorm",
 }
 _BARE = {
     # PyTorch's own names, and masks in old files
@@ -87,26 +58,8 @@ _BARE = {
     "v_proj_weight": "W_V",
     "relative_attention_bias.weight": "rel_bias",
 }
-_LAST = {
-    ".weight": ("W_", "gamma_"),
-    ".bias": ("b_", "beta_"),
-    ".gamma": ("", "gamma_"),
-    ".beta": ("", "beta_"),
-}
-ENDS = {
-    **{
-        name + last: weights + field
-        for last, (weights, _) in _LAST.items()
-        if weights
-        for name, field in _WEIGHTS.items()
-    },
-    **{
-        name + last: gain + field
-        for last, (_, gain) in _LAST.items()
-        for name, field in _NORMS.items()
-    },
-    **_BARE,
-}
+_OF_NORMS = {"weight": "gamma", "bias": "beta", "gamma": "gamma", "beta": "beta"}
+ENDS = fields_by_end(_WEIGHTS, LINEAR) | fields_by_end(_NORMS, _OF_NORMS) | _BARE
 """The field for the end of a name; W_QKV are three in one array."""
 STORED_IN_OUT = ("c_attn", "c_proj", "c_fc")
 """Weights that GPT-2 stores in a Conv1D, (in, out)."""
@@ -134,8 +87,6 @@ class Meaning(NamedTuple):
 def meaning_of(name: str) -> Meaning | None:
     """Return the meaning of the name of a tensor, by the longest known end.
 
-    Examples
-    --------
     >>> meaning_of("model.layers.3.self_attn.q_proj.weight")
     Meaning(field='W_Q', prefix='model.layers.3.self_attn.', end='q_proj.weight')
     >>> meaning_of("h.0.attn.c_attn.bias").field, meaning_of("lm_head.weight")

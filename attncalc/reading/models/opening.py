@@ -52,20 +52,11 @@ _HALVES = {"F16": "float16", "BF16": "bfloat16", "I8": "int8"}
 class Model:
     """The folder of a model, read according to its family; a tensor is read when it is used.
 
-    Parameters
-    ----------
-    folder
-        Its path.
-    takes
-        The input, which determines the tower of a model with several.
-    family
-        A file that describes its family, or its content; None for the family.json of the folder,
-        or one of the known families.
+    Raises InputError if it is not such a folder, or its family is unknown.
 
-    Raises
-    ------
-    InputError
-        If it is not such a folder, or its family is unknown.
+    takes: the input, which determines the tower of a model with several.
+    family: a file that describes its family, or its content; None for the family.json of the
+        folder, or one of the known families.
     """
 
     tokens = 0
@@ -130,19 +121,10 @@ class Model:
     def begin(self, ids: Sequence[int], place: str, types: Sequence[int] | None = None) -> Fields:
         """Return the tokens of these ids, with everything added to them before the first layer.
 
-        Parameters
-        ----------
-        ids
-            The rows of the table.
-        place
-            The source of the ids, for messages.
-        types
-            The type of each token, for a model with types; None for 0.
+        Raises InputError if the table has no such row, or there are more tokens than positions.
 
-        Raises
-        ------
-        InputError
-            If the table has no such row, or there are more tokens than positions.
+        ids: the rows of the table.
+        types: the type of each token, for a model with types; None for 0.
         """
         pad = self.config.get(self.family.pads, None) if self.family.pads else None
         if pad in ids:
@@ -195,10 +177,7 @@ class Model:
     def begin_image(self, image: Matrix, place: str) -> Fields:
         """Return an image, its patch size, and the weights of its patches.
 
-        Raises
-        ------
-        InputError
-            If it has not the input size of the model.
+        Raises InputError if it has not the input size of the model.
         """
         while image.ndim > 3 and len(image) == 1:
             image = image[0]
@@ -242,19 +221,10 @@ class Model:
     def begin_spectrogram(self, frames: Matrix, place: str, padded: Sequence[bool] = ()) -> Fields:
         """Return the convolved spectrogram before the first layer, and its positions.
 
-        Parameters
-        ----------
-        frames
-            Of shape (bands, frames), as the feature extractor returns it.
-        place
-            Its source, for messages.
-        padded
-            Whether each frame is padding, for a model with a convolution as positions.
+        Raises InputError if it has not the input size of the model.
 
-        Raises
-        ------
-        InputError
-            If it has not the input size of the model.
+        frames: of shape (bands, frames), as the feature extractor returns it.
+        padded: whether each frame is padding, for a model with a convolution as positions.
         """
         while frames.ndim > 2 and len(frames) == 1:
             frames = frames[0]
@@ -316,10 +286,7 @@ class Model:
     def layer(self, number: int) -> Fields:
         """Return the matrices and the settings of a layer, from 0.
 
-        Raises
-        ------
-        InputError
-            If there is no such layer, or it has unknown tensors.
+        Raises InputError if there is no such layer, or it has unknown tensors.
         """
         self.check_number(number)
         start = self.place(number)
@@ -450,10 +417,7 @@ class Model:
     def end(self, layout: str) -> Fields:
         """Return the parts after the last layer: a normalization, and a head if there is one.
 
-        Parameters
-        ----------
-        layout
-            The layout of the weights of the last layer, which the head will have too.
+        layout: the layout of the weights of the last layer, which the head will have too.
         """
         head = {} if self.head is None else self._head(self.head, layout)
         return {**self.normalised(), **head}
@@ -496,10 +460,7 @@ class Model:
     def _head(self, head: Head, layout: str) -> Fields:
         """Return the fields of the head.
 
-        Raises
-        ------
-        InputError
-            If the folder does not contain its weights.
+        Raises InputError if the folder does not contain its weights.
         """
         check_config(self.config, head.asks, self.architecture or self.family.title)
         places = self._places(head)

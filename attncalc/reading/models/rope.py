@@ -63,10 +63,7 @@ def a_base(config: Config, layer: int) -> Fraction:
 def a_scaling(config: Config, layer: int) -> Any:
     """Read the scaling of rope; None if there is none.
 
-    Raises
-    ------
-    InputError
-        If the scaling is not supported, naming the key.
+    Raises InputError if the scaling is not supported, naming the key.
     """
     from attncalc.problem.attention.rope_scaling import read_rope_scaling  # it loads numpy
 
@@ -100,14 +97,8 @@ def frequencies(config: Config, layer: int, dims: int, tokens: int) -> dict[str,
 
     Peng et al., *YaRN* (2023); Ding et al., *LongRoPE* (2024). {} for other scalings.
 
-    Parameters
-    ----------
-    config, layer
-        The config, and the layer.
-    dims
-        The number of columns that are turned.
-    tokens
-        The number of tokens, which decides between short and long texts.
+    dims: the number of columns that are turned.
+    tokens: the number of tokens, which decides between short and long texts.
     """
     key, said = _scaling(config, layer)
     kind = _type(said)
@@ -193,10 +184,7 @@ def longest(config: Config) -> int | None:
 def remarks_on_share(config: Config) -> list[str]:
     """Return the remark that a partial_rotary_factor is ignored, as transformers ignores it.
 
-    Raises
-    ------
-    InputError
-        If rope is also scaled: transformers then fails.
+    Raises InputError if rope is also scaled: transformers then fails.
     """
     for key in ("rope_parameters.partial_rotary_factor", "partial_rotary_factor"):
         if config.get(key, None) is not None and config.number(key) != 1:

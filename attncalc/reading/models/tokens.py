@@ -30,13 +30,8 @@ _PACKAGE = "pip install 'attncalc[models]' installs it"
 def read_ids(text: str, flag: str = "--tokens") -> list[int]:
     """Return typed token ids, with commas or spaces between them.
 
-    Raises
-    ------
-    InputError
-        If one of them is not an id, or there is none.
+    Raises InputError if one of them is not an id, or there is none.
 
-    Examples
-    --------
     >>> read_ids("15496, 995"), read_ids("[1 2]")
     ([15496, 995], [1, 2])
     """
@@ -52,10 +47,7 @@ def read_ids(text: str, flag: str = "--tokens") -> list[int]:
 def ids_of(folder: Path, text: str) -> list[int]:
     """Return the token ids of a text, by the folder's tokenizer.
 
-    Raises
-    ------
-    InputError
-        If there is none, it cannot be used, or its library is not installed.
+    Raises InputError if there is none, it cannot be used, or its library is not installed.
     """
     path = folder / TOKENIZER
     if not path.exists():
@@ -71,14 +63,8 @@ def ids_of(folder: Path, text: str) -> list[int]:
 def words_of(folder: Path, ids: Sequence[int], tell: Callable[[str], None]) -> list[str]:
     """Return the names of tokens: their texts if a tokenizer has them, otherwise their ids.
 
-    Parameters
-    ----------
-    folder
-        The model's folder.
-    ids
-        The tokens.
-    tell
-        Called with the reason why a tokenizer is not used.
+    ids: the tokens.
+    tell: called with the reason why a tokenizer is not used.
     """
     path = folder / TOKENIZER
     if path.exists() and find_spec("tokenizers") is not None:
@@ -117,10 +103,7 @@ def masked_of(folder: Path) -> int | None:
 def _tokenized(path: Path, text: str = "", ids: Sequence[int] | None = None) -> dict[str, Any]:
     """Return the ids and the words of a text or of ids, from a separate process.
 
-    Raises
-    ------
-    InputError
-        If the file is not a tokenizer, or requires too much time or memory.
+    Raises InputError if the file is not a tokenizer, or requires too much time or memory.
     """
     asked = {
         "path": [str(each) for each in sys.path],

@@ -345,15 +345,14 @@ def spread(view: View) -> Iterator[Pattern]:
         yield from (_of_output(view, int(output)) for output in known)
         return
     ends = (known[effective[known].argmin()], known[effective[known].argmax()])
-    lowest, highest = (_end(view, int(output)) for output in ends)
+    lowest, highest = (
+        {"output": int(output) + 1, "effective": view.attended.amount(effective[output])}
+        for output in ends
+    )
     mean = view.attended.amount(effective[known].mean())
     each = [float(value) if np.isfinite(value) else None for value in effective]
     values = {"lowest": lowest, "highest": highest, "mean": mean, "of": view.m}
     yield view.pattern("spread", {**values, "effective": each})
-
-
-def _end(view: View, output: int) -> dict[str, object]:
-    return {"output": output + 1, "effective": view.attended.amount(view.rows.effective[output])}
 
 
 def _of_output(view: View, output: int) -> Pattern:

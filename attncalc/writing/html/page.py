@@ -29,6 +29,7 @@ from dataclasses import replace
 from itertools import chain, count, product
 from typing import NamedTuple
 
+from attncalc.base.text import capital
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
 from attncalc.writing.html.elements import LINE, Html, element, joined
@@ -197,8 +198,6 @@ def _in_full(part: parts.Part) -> parts.Part:
 class _HtmlForm(parts.DocumentWriter[Html]):
     """Yields elements."""
 
-    hint = ": --full shows all of it"
-
     def __init__(self, *, unfolded: bool) -> None:
         self.unfolded = unfolded
         self.level = 1
@@ -210,23 +209,29 @@ class _HtmlForm(parts.DocumentWriter[Html]):
 
     def document(self, document: parts.Document) -> Iterator[Html]:
         self._not_drawn, self._steps = [], {each.step.name for each in document.sections}
-        if document.title:
-            yield self._heading(0, document.title)
         yield from super().document(document)
-        if notes := [*self.notes(document), *self._not_drawn]:
-            listed = _bullets(notes, id=f"{self.prefix}notes")
-            yield self._section(self.say("Notes"), listed, class_="notes")
+
+    def title(self, text: str) -> Iterator[Html]:
+        yield self._heading(0, text)
+
+    def notes(self, document: parts.Document) -> Iterator[str]:
+        yield from super().notes(document)
+        yield from self._not_drawn
+
+    def told(self, heading: str, texts: Iterable[str]) -> Iterator[Html]:
+        listed = _bullets(texts, id=f"{self.prefix}notes")
+        yield self._section(self.say(heading), listed, class_="notes")
 
     def field(self, field: parts.Field) -> Iterator[Html]:
-        label = element("span", _label(self.say(f"{field.label}:")), class_="label")
+        label = element("span", capital(self.say(f"{field.label}:")), class_="label")
         text = element("span", class_="line") if field.text is None else field.text
         yield element("p", qr_code(field.code) or "", label, " ", text, class_="field")
 
     def facts(self, facts: parts.Facts) -> Iterator[Html]:
         yield _bullets(facts.texts, id=f"{self.prefix}conventions", class_="facts")
 
-    def bullets(self, bullets: parts.Bullets) -> Iterator[Html]:
-        yield _bullets(bullets.texts)
+    def listed(self, texts: Iterable[str]) -> Iterator[Html]:
+        yield _bullets(texts)
 
     def given(self, given: parts.Given) -> Iterator[Html]:
         tables = []
@@ -387,11 +392,7 @@ def _figure(panel: Panel, kind: str, say: Callable[[str], str]) -> Html:
     return element("figure", shown, element("figcaption", say(said)))
 
 
-def _label(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _bullets(texts: Sequence[str], **attributes: object) -> Html:
+def _bullets(texts: Iterable[str], **attributes: object) -> Html:
     return element("ul", *(element("li", text) for text in texts), **attributes)
 
 

@@ -1,7 +1,8 @@
 // The address after `#` contains the changes, so that a link keeps them.
 
-import { CONTROLS, data, edited, entryFrom, settingFrom, settingsOfBase, state } from "./edited.js";
+import { data, edited, entryFrom, settingFrom, settingsOfBase, state } from "./edited.js";
 import { own } from "./elements.js";
+import { SETTINGS, inAddress } from "./settings.js";
 
 let isWaiting = false;
 
@@ -13,8 +14,7 @@ export function writeAddress() {
     isWaiting = false;
     const parts = Object.entries(state.edits).flatMap(([name, edits]) =>
       Object.entries(edits).map(([flat, typed]) => `${encodeURIComponent(name)}[${flat}]=${encodeURIComponent(typed)}`));
-    for (const name of CONTROLS)
-      if (state.settings[name] !== settingsOfBase()[name]) parts.push(`${name}=${encodeURIComponent(state.settings[name] ?? "none")}`);
+    parts.push(...inAddress(state.settings, settingsOfBase()));
     const { pathname, search } = location;
     window.history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : pathname + search);
   }, 0);
@@ -30,7 +30,7 @@ export function readAddress() {
       const [, name, flat] = /^([^[\]]+)\[([0-9]{1,7})\]$/.exec(left) ?? [];
       if (name && own(data.given, name)?.from.includes(Number(flat)))
         next.edits = edited(next.edits, name, flat, entryFrom(name, right));
-      else if (CONTROLS.includes(left)) next.settings[left] = settingFrom(left, right);
+      else if (SETTINGS.includes(left)) next.settings[left] = settingFrom(left, right);
       else wrong += 1;
     } catch {
       wrong += 1;

@@ -2,6 +2,7 @@
 
 import { all, button, byId, ENTRY, main, make, own, save, say, whereItIsSaid } from "./elements.js";
 import { withPoint } from "./decimals.js";
+import { recalled, stored } from "./storing.js";
 import { Words } from "./said.js";
 
 const WALK = { ArrowUp: [-1, 0], ArrowDown: [1, 0], Enter: [1, 0] };
@@ -54,27 +55,16 @@ function texts() {
   return found;
 }
 
-export function keep() {
-  try {
-    window.localStorage.setItem(place, JSON.stringify({ ...texts(), hints: Object.fromEntries(hinted) }));
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const keep = () => stored(place, { ...texts(), hints: Object.fromEntries(hinted) });
 
 function recall() {
-  try {
-    const kept = JSON.parse(window.localStorage.getItem(place) ?? "{}");
-    for (const { name, head, row, column, input } of boxes.values()) {
-      const text = own(kept, name)?.[head]?.[row]?.[column];
-      if (typeof text === "string") input.value = text;
-    }
-    for (const [name, level] of Object.entries(own(kept, "hints") ?? {})) hinted.set(name, level);
-    return true;
-  } catch {
-    return false;
+  const kept = recalled(place);
+  for (const { name, head, row, column, input } of boxes.values()) {
+    const text = own(kept ?? {}, name)?.[head]?.[row]?.[column];
+    if (typeof text === "string") input.value = text;
   }
+  for (const [name, level] of Object.entries(kept?.hints ?? {})) hinted.set(name, level);
+  return kept !== null;
 }
 
 function changed(event) {

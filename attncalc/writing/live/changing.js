@@ -3,26 +3,14 @@
 import { writeAddress } from "./address.js";
 import { baseState, become, edited, entryFrom, isBase, settingFrom, state } from "./edited.js";
 import { say } from "./elements.js";
-import { Refusal } from "./numbers.js";
 import { render } from "./rendering.js";
+import { tried } from "./trying.js";
 
 const past = [], listeners = [];
 export const hasPast = () => past.length > 0;
 /** Act after every change, with whether the page is the previous one, and after a refused change. */
 export const afterChange = (act) => void listeners.push(act);
 const tell = (isSame) => listeners.forEach((act) => act(isSame));
-
-/** Try a change; report why it is refused, if it is. */
-export function tried(act, said = (reason) => say(`Not changed: ${reason}.`)) {
-  try {
-    act();
-    return true;
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    said(error.message);
-    return false;
-  }
-}
 
 /** Apply another state if it can be computed; otherwise report why not. */
 export function change(next, { remembers = true, said } = {}) {

@@ -28,6 +28,19 @@ export function connectionIn(full, shown) {
   return { most, second: rest.some((x) => x > 0) ? sharing(rest) : [], shown, full };
 }
 
+/** The entries of a row of a matrix with such sides, by head and row. */
+export const rowIn = ([, r, c], all, h, i) => Array.from(all.slice((h * r + i) * c, (h * r + i + 1) * c));
+
+/** Which weights are the most of their output, and which its second, by place. */
+export function ranksIn([h, r, c], connectionOf) {
+  const ranks = [];
+  for (let x = 0; x < (h || 1); x += 1) for (let i = 0; i < r; i += 1) {
+    const found = connectionOf(x, i);
+    for (const rank of ["second", "most"]) for (const j of found[rank]) ranks[(x * r + i) * c + j] = rank;
+  }
+  return ranks;
+}
+
 /** Names one after another, of many the first few of them and how many more. */
 export function listed(all, look) {
   const names = all.length > look.listed ? [...all.slice(0, look.named), `${all.length - look.named} more`] : all;

@@ -2,7 +2,7 @@
 
 import { afterChange, choose, hasPast, reset, undo } from "./changing.js";
 import { fileNow, isBase, state } from "./edited.js";
-import { button, labelled, main, make, rest, save, say, whereItIsSaid } from "./elements.js";
+import { DECIMALS, button, labelled, main, make, rest, save, say, select, whereItIsSaid } from "./elements.js";
 import { finder } from "./finding.js";
 import { stepButtons } from "./stepping.js";
 
@@ -13,14 +13,11 @@ const HELP = "Point at a number, or move to it with Tab and the arrow keys, to s
 const undoing = button("Undo", undo), resetting = button("Reset", reset);
 const json = make("textarea", { readonly: true, hidden: true, rows: 8, "aria-label": "The problem as JSON" });
 
-function select(name, choices) {
-  const options = choices.map(([value, text]) => make("option", { value }, text));
-  return make("select", { "data-setting": name, onchange: (event) => choose(name, event.target.value) }, ...options);
-}
+const chosen = (name, choices) => select({ "data-setting": name, onchange: (event) => choose(name, event.target.value) }, choices);
 
 const settings = () => [
-  labelled("Rounding", select("rounding", [["display", "display: round only for display"], ["each-step", "each-step: round after each step"]])),
-  labelled("Decimals", select("decimals", Array.from({ length: 13 }, (_, k) => [String(k), String(k)]))),
+  labelled("Rounding", chosen("rounding", [["display", "display: round only for display"], ["each-step", "each-step: round after each step"]])),
+  labelled("Decimals", chosen("decimals", DECIMALS)),
 ];
 
 /** Show the current settings in the controls. */

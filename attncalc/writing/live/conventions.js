@@ -2,11 +2,12 @@
 
 import { forgetCells } from "./cells.js";
 import { afterChange, choose, set } from "./changing.js";
-import { NUMBERED, basePlan, byColumns, data, hasPlans, settingsOfBase, state } from "./edited.js";
+import { basePlan, byColumns, data, hasPlans, settingsOfBase, state } from "./edited.js";
 import { all, byId, ENTRY, labelled, make } from "./elements.js";
 import { given as asGiven, written } from "./expressions.js";
 import { asWritten, readNumber } from "./numbers.js";
 import { arrangeBy } from "./rendering.js";
+import { NUMBERED } from "./settings.js";
 import { shapeOf } from "./solved.js";
 
 const SLIDER_STEPS = 40;

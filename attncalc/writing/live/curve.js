@@ -1,6 +1,6 @@
 // A study: the curve of what is watched, with a slider over the values or steps; every number is a cell of the table.
 
-import { all, button, byId, labelled, main, make, rest } from "./elements.js";
+import { all, button, byId, drawn, labelled, main, make, rest, select } from "./elements.js";
 
 const recorded = JSON.parse(byId("problem").textContent);
 const names = recorded.names, digits = recorded.digits, values = recorded.values, points = recorded.points, along = recorded.along;
@@ -13,8 +13,7 @@ const told = make("p", { class: "told" });
 const back = button("Step back", () => go(at - 1)), forward = button("Step forward", () => go(at + 1));
 const playing = button("Play", () => (timer === null ? play() : pause()));
 const slider = make("input", { type: "range", min: 0, max: last, value: 0, oninput: () => go(Number(slider.value)) });
-const choice = make("select", { onchange: () => choose(Number(choice.value)) },
-  ...names.map((name, k) => make("option", { value: k }, name)));
+const choice = select({ onchange: () => choose(Number(choice.value)) }, names.map((name, k) => [k, name]));
 
 /** Go to a step, and stop playing. */
 function go(step) {
@@ -55,13 +54,6 @@ function show(step) {
   draw();
 }
 
-function shape(tag, attributes, ...content) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...content);
-  return element;
-}
-
 /** Draw the curve faintly, and the part that was played over it. */
 function draw() {
   const wide = Math.max(curve.clientWidth, 240), known = [...values.keys()].filter((i) => values[i][shown] !== null);
@@ -69,18 +61,18 @@ function draw() {
   const low = known.reduce((a, b) => (of(b) < of(a) ? b : a), known[0]), high = known.reduce((a, b) => (of(b) > of(a) ? b : a), known[0]);
   const x = (i) => LEFT + ((wide - LEFT - RIGHT) * i) / last;
   const y = (i) => (of(low) === of(high) ? TALL / 2 : TOP + ((TALL - TOP - BOTTOM) * (of(high) - of(i))) / (of(high) - of(low)));
-  const line = (of_class, steps) => shape("polyline", { class: of_class, points: steps.map((i) => `${x(i).toFixed(1)},${y(i).toFixed(1)}`).join(" ") });
-  const text = (i, j, anchor, said) => shape("text", { x: i, y: j, "text-anchor": anchor }, said);
+  const line = (of_class, steps) => drawn("polyline", { class: of_class, points: steps.map((i) => `${x(i).toFixed(1)},${y(i).toFixed(1)}`).join(" ") });
+  const text = (i, j, anchor, said) => drawn("text", { x: i, y: j, "text-anchor": anchor }, said);
   const floor = TALL - BOTTOM + 6;
-  const parts = [shape("line", { x1: LEFT, x2: wide - RIGHT, y1: floor, y2: floor }), shape("line", { x1: LEFT, x2: LEFT, y1: TOP - 6, y2: floor }),
+  const parts = [drawn("line", { x1: LEFT, x2: wide - RIGHT, y1: floor, y2: floor }), drawn("line", { x1: LEFT, x2: LEFT, y1: TOP - 6, y2: floor }),
     text(x(0), TALL - 10, "start", points[0]), text(x(last), TALL - 10, "end", points[last]), text((x(0) + x(last)) / 2, TALL - 10, "middle", along)];
   if (known.length) {
     for (const i of digits[low][shown] === digits[high][shown] ? [low] : [low, high]) parts.push(text(LEFT - 8, y(i) + 4, "end", digits[i][shown]));
     parts.push(line("ahead", known), line("played", known.filter((i) => i <= at)));
-    if (values[at][shown] !== null) parts.push(shape("circle", { class: "here", cx: x(at), cy: y(at), r: 5 }));
+    if (values[at][shown] !== null) parts.push(drawn("circle", { class: "here", cx: x(at), cy: y(at), r: 5 }));
   }
   const said = known.length ? `, from ${digits[known[0]][shown]} to ${digits[known[known.length - 1]][shown]}` : "";
-  curve.replaceChildren(shape("svg", { role: "img", "aria-label": `Curve of ${names[shown]} over ${along}, ${points[0]} to ${points[last]}${said}`,
+  curve.replaceChildren(drawn("svg", { role: "img", "aria-label": `Curve of ${names[shown]} over ${along}, ${points[0]} to ${points[last]}${said}`,
     viewBox: `0 0 ${wide} ${TALL}`, width: wide, height: TALL }, ...parts));
 }
 

@@ -13,20 +13,19 @@ export const all = (selector, of = main) => [...of.querySelectorAll(selector)].f
 
 export const tables = () => all("table.matrix[data-step], table.matrix[data-given]");
 
-/** Have Tab go from matrix to matrix: to the first cell of each. */
-export function openToTab() {
-  for (const table of tables()) table.querySelector(ENTRY)?.setAttribute("tabindex", 0);
-}
-
 /** The cell at a row and a column of a table, as they are counted there. */
 export const cellAt = (table, row, column) => table.querySelector(`td[data-row="${row}"][data-column="${column}"]`);
 
 const LARGE = 40; // rows or columns: larger matrices have a window
 const isLarge = (table) => table.tBodies[0].rows.length > LARGE || table.tHead.rows[0].cells.length - 1 > LARGE;
 
-/** Put large matrices in a window whose names stay visible. */
-export function windowLarge() {
-  for (const table of tables()) if (isLarge(table)) table.parentElement.classList.add("windowed");
+/** Have the page live: Tab goes from matrix to matrix, and the names of large ones stay visible. */
+export function live() {
+  document.body.classList.add("lives");
+  for (const table of tables()) {
+    table.querySelector(ENTRY)?.setAttribute("tabindex", 0);
+    if (isLarge(table)) table.parentElement.classList.add("windowed");
+  }
 }
 
 /** Make an element: attributes, event handlers by name with "on", and content. */
@@ -40,6 +39,19 @@ export function make(tag, attributes = {}, ...content) {
   return element;
 }
 
+/** Make a part of a picture. */
+export function drawn(tag, attributes = {}, ...content) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...content);
+  return element;
+}
+
+/** Make a choice between values, each with its text. */
+export const select = (attributes, choices) => make("select", attributes, ...choices.map(([value, text]) => make("option", { value }, text)));
+/** As many choices as there are decimals. */
+export const DECIMALS = Array.from({ length: 13 }, (_, k) => [String(k), String(k)]);
+
 export const button = (text, act) => make("button", { type: "button", onclick: act }, text);
 /** Say that a button does nothing now; it keeps the focus. */
 export const rest = (it, isAtRest) => it.setAttribute("aria-disabled", String(isAtRest));
@@ -49,10 +61,10 @@ const status = make("p", { role: "status", class: "status" });
 export const say = (text) => void (status.textContent = text);
 export const whereItIsSaid = () => status;
 
-/** Hand out a file. */
-export function save(text, name) {
-  const place = window.URL.createObjectURL(new window.Blob([text], { type: "application/json" }));
+/** Hand out a file, of a text or a blob. */
+export function save(content, name, type = "application/json") {
+  const place = URL.createObjectURL(new Blob([content], { type }));
   make("a", { href: place, download: name }).click();
-  setTimeout(() => window.URL.revokeObjectURL(place), 1000);
+  setTimeout(() => URL.revokeObjectURL(place), 1000);
   say(`${name} is in your downloads.`);
 }

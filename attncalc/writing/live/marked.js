@@ -1,6 +1,6 @@
 // A marked answer: the mark of the entry under the pointer, with its work as attncalc wrote it.
 
-import { byId, main, make, openToTab, own, windowLarge } from "./elements.js";
+import { byId, live, main, make, own } from "./elements.js";
 import { startPointing } from "./pointing.js";
 
 const HOW = "Point at an entry, tap it, or move to it with Tab and the arrow keys, to see its inputs and its calculation. "
@@ -25,9 +25,7 @@ function tell(cell) {
 }
 
 export function start() {
-  document.body.classList.add("lives");
-  openToTab();
-  windowLarge();
+  live();
   main.prepend(make("p", { class: "live" }, HOW));
   startPointing({ knows, cellOf: () => null, tell, reads, type: () => false }, said);
 }

@@ -1,6 +1,6 @@
 // Marks the matrices of a question of Numbas as a practice page marks its boxes; see exporting/numbas.
 
-import { connectionIn, valuesIn } from "./connections.js";
+import { connectionIn, rowIn, valuesIn } from "./connections.js";
 import { withPoint } from "./decimals.js";
 import { explaining, mark, readAnswer } from "./equations/marks.js";
 import { Words } from "./said.js";
@@ -47,7 +47,7 @@ class Question {
   /** What an output attends to: by the key, and by the student's own weights where they are filled in. */
   connections(version, [head, output], answers) {
     const { carried, steps } = this.solution(version), [, rows, columns] = sidesOf(carried[this.weights]);
-    const first = (Math.max(head - 1, 0) * rows + output) * columns, row = (all) => Array.from(all.slice(first, first + columns));
+    const first = (Math.max(head - 1, 0) * rows + output) * columns, row = (all) => rowIn([0, rows, columns], all, Math.max(head - 1, 0), output);
     const full = row(valuesIn(carried[this.weights])), key = connectionIn(full, row(steps[this.weights].worked.digits).map(BigInt)), own = [...full];
     const at = this.gaps.findIndex(([name, of]) => name === this.weights && of === head);
     if (at >= 0) this.places(version, at).forEach((each, i) => each.forEach((k, j) => {

@@ -1,15 +1,16 @@
 // The interactive page: it explains the entry under the pointer, and computes edits at once.
 
 import { readAddress } from "./address.js";
-import { change, tried } from "./changing.js";
+import { change } from "./changing.js";
 import { startControls } from "./controls.js";
 import { conventionControls } from "./conventions.js";
 import { state } from "./edited.js";
-import { main, make, openToTab, say, windowLarge } from "./elements.js";
+import { live, main, make, say } from "./elements.js";
 import { keep } from "./rendering.js";
 import { solved } from "./solved.js";
 import { startStepping } from "./stepping.js";
 import { startTelling } from "./telling.js";
+import { tried } from "./trying.js";
 
 /** Apply the state of the address, and report its invalid parts. */
 function readAgain() {
@@ -27,9 +28,7 @@ function prepare() {
 
 /** Make the page interactive. */
 export function start() {
-  document.body.classList.add("lives");
-  openToTab();
-  windowLarge();
+  live();
   startControls(conventionControls());
   startStepping();
   startTelling();

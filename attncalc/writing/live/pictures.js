@@ -3,7 +3,7 @@
 import { connection, sentence, weightsTold } from "./attended.js";
 import { cellsOf } from "./cells.js";
 import { byColumns, data, state } from "./edited.js";
-import { all, make } from "./elements.js";
+import { all, drawn, make } from "./elements.js";
 import { shownText } from "./equations/solve.js";
 import { rowOf, shapeOf, valuesOf, workedOf } from "./solved.js";
 
@@ -21,14 +21,14 @@ const pictures = (name) => all("svg[data-weights]").filter(isOf(name));
 
 /** Sentences and pictures of weights. */
 export function renderConnections(name) {
-  const drawn = pictures(name);
+  const shown = pictures(name);
   for (const list of all("ul[data-weights]").filter(isOf(name))) {
     const h = headOf(list);
     const told = Array.from({ length: shapeOf(name)[1] }, (_, i) => sentence(name, h, i));
     if (list.children.length === told.length)
       told.forEach((text, i) => list.children[i].textContent === text || list.children[i].replaceChildren(text));
     else list.replaceChildren(make("li", {}, "hidden after a change: the list does not include all outputs"));
-    for (const picture of drawn.filter((each) => headOf(each) === h)) {
+    for (const picture of shown.filter((each) => headOf(each) === h)) {
       const desc = picture.querySelector("desc");
       const numbers = desc.textContent.startsWith("Weights of output ") ? told.map((_, i) => weightsTold(name, h, i)) : told;
       desc.textContent = numbers.map((text) => `${text}.`).join(" ");
@@ -46,7 +46,7 @@ function set(element, attributes) {
 /** Set the elements of a group, and keep the existing ones. */
 function hold(group, tag, wanted) {
   wanted.forEach(([attributes, text], k) => {
-    const element = group.children[k] ?? group.appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
+    const element = group.children[k] ?? group.appendChild(drawn(tag));
     set(element, attributes);
     if (element.textContent !== text) element.textContent = text;
   });

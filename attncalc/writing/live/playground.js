@@ -1,11 +1,13 @@
 // The playground: attention of any numbers in one page, which needs no installation.
 
-import { button, byId, labelled, make } from "./elements.js";
+import { DECIMALS, button, byId, labelled, make, say, select } from "./elements.js";
 import { EXPORTS, command } from "./playground/exporting.js";
 import { close, learn, panel, practice, startLearning } from "./playground/learn.js";
 import { bar, play, startPlayer, stop } from "./playground/player.js";
-import { SETTINGS, addressNow, afterChange, become, canRedo, canUndo, choose, data, hasGradients, redo, settingFrom, state, stateOf, stateOfAddress, templateOf, toggleGradients, undo } from "./playground/state.js";
-import { below, dock, flow, render, say, startView, tried } from "./playground/view.js";
+import { addressNow, afterChange, become, canRedo, canUndo, choose, data, hasGradients, redo, settingFrom, state, stateOf, stateOfAddress, templateOf, toggleGradients, undo } from "./playground/state.js";
+import { SETTINGS } from "./settings.js";
+import { below, dock, flow, render, startView } from "./playground/view.js";
+import { tried } from "./trying.js";
 
 const groups = [...new Set(Object.values(data.templates).map((each) => each.group))];
 const kind = make("select", { "aria-label": "Problem", onchange: () => start_(kind.value) }, ...groups.map((group) => make("optgroup", { label: group },
@@ -19,7 +21,7 @@ function start_(key, isBlank = false) {
   tried(() => become(stateOf(key, isBlank)));
 }
 
-const select = (name, choices) => make("select", { "data-setting": name, onchange: set }, ...choices.map(([value, text]) => make("option", { value }, text)));
+const chosen = (name, choices) => select({ "data-setting": name, onchange: set }, choices);
 const typed = (name) => make("input", { type: "text", size: 7, "data-setting": name, autocomplete: "off", onchange: set });
 
 function set({ target }) {
@@ -31,10 +33,10 @@ const settings = make("details", { class: "menu" }, make("summary", {}, "Convent
   labelled("Scale: sqrt_dk, none or a number", typed("scale")),
   labelled("Causal mask", make("input", { type: "checkbox", "data-setting": "causal", onchange: set })),
   labelled("Softcap: a number or none", typed("softcap")),
-  labelled("Normalizer", select("normalizer", [["softmax", "softmax"], ["hardmax", "hardmax"]])),
-  labelled("Rounding", select("rounding", [["display", "only what is shown"], ["each-step", "after each step"]])),
+  labelled("Normalizer", chosen("normalizer", [["softmax", "softmax"], ["hardmax", "hardmax"]])),
+  labelled("Rounding", chosen("rounding", [["display", "only what is shown"], ["each-step", "after each step"]])),
   labelled("Gradients of all given matrices", make("input", { type: "checkbox", id: "gradients", onchange: () => tried(toggleGradients) || showSettings() })),
-  labelled("Decimals", select("decimals", Array.from({ length: 13 }, (_, k) => [String(k), String(k)])))));
+  labelled("Decimals", chosen("decimals", DECIMALS))));
 
 function showSettings() {
   for (const name of SETTINGS) {
@@ -52,7 +54,7 @@ const own = make("details", { class: "menu wide" }, make("summary", {}, "Equatio
   make("p", {}, "Each line replaces the step with its name, or adds a step: S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)  # title"),
   equations, wrong, make("div", { class: "buttons" }, button("Apply", () => {
     wrong.textContent = "";
-    tried(() => become({ ...state, equations: equations.value }), (why) => { wrong.textContent = why; });
+    tried(() => become({ ...state, equations: equations.value }), (why) => { wrong.textContent = `Not changed: ${why}.`; });
   }))));
 
 function share() {

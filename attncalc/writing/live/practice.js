@@ -6,6 +6,7 @@ import { mark } from "./equations/marks.js";
 import { shownText, sidesOf, solve } from "./equations/solve.js";
 import { Work } from "./equations/work.js";
 import { written } from "./expressions.js";
+import { formulaIn } from "./settings.js";
 
 const SAID = {
   correct: "right",
@@ -101,8 +102,7 @@ function firstNotRight() {
 }
 
 function ruleOf(name) {
-  const { formula, chosen = {} } = data.steps.find((each) => each.name === name);
-  return Object.values(chosen).reduce((text, of) => text.replaceAll("#", data.settings[of]), formula);
+  return formulaIn(data.steps.find((each) => each.name === name), data.settings);
 }
 
 function show() {

@@ -2,6 +2,7 @@
 
 import { connection, notesOf } from "./attended.js";
 import { cellsOf, forgetCells, givenCell } from "./cells.js";
+import { ranksIn } from "./connections.js";
 import { byColumns, data, isBase, planNow, state, stepsNow } from "./edited.js";
 import { all, byId, main, make } from "./elements.js";
 import { written } from "./expressions.js";
@@ -78,7 +79,7 @@ function put(cell, text, rank) {
 
 function renderStep(step) {
   const { name } = step, { matrix } = solution.steps[name], { digits } = workedOf(name), { decimals } = solution.rules;
-  const ranks = step.role === "weights" ? ranksOf(name) : null;
+  const ranks = step.role === "weights" ? ranksIn(shapeOf(name), (h, i) => connection(name, h, i)) : null;
   const cells = cellsOf(name), hidden = [], before = rendered[name];
   rendered[name] = { matrix, digits, decimals, ranks };
   digits.forEach((whole, k) => {
@@ -97,18 +98,6 @@ function renderStep(step) {
   const details = section.querySelector("details");
   if (details) details.before(...remarks);
   else section.append(...remarks);
-}
-
-/** Which weights are the most of their output, and which its second, by place. */
-function ranksOf(name) {
-  const [h, r, c] = shapeOf(name);
-  const ranks = [];
-  for (let head = 0; head < (h || 1); head += 1)
-    for (let i = 0; i < r; i += 1) {
-      const found = connection(name, head, i);
-      for (const rank of ["second", "most"]) for (const j of found[rank]) ranks[(head * r + i) * c + j] = rank;
-    }
-  return ranks;
 }
 
 /** Row by row as the page shows them. */

@@ -1,6 +1,6 @@
 // The solution of the edited problem, and how each entry is calculated.
 
-import { valuesIn } from "./connections.js";
+import { rowIn, valuesIn } from "./connections.js";
 import { data, problemNow } from "./edited.js";
 import { sidesOf, solve as solutionOf } from "./equations/solve.js";
 import { Work } from "./equations/work.js";
@@ -26,6 +26,6 @@ export const valuesOf = (name) => valuesIn(solution.carried[name]);
 
 /** The row of a matrix, given by head and row, within all entries; one head serves all. */
 export function rowOf(name, all, h, i) {
-  const [heads, r, c] = shapeOf(name), from = ((heads > 1 ? h : 0) * r + i) * c;
-  return Array.from(all.slice(from, from + c));
+  const sides = shapeOf(name);
+  return rowIn(sides, all, sides[0] > 1 ? h : 0, i);
 }

@@ -1,12 +1,13 @@
 // The text about the entry under the pointer: its work, or how to change a given number.
 
 import { cellRead, entryOf } from "./cells.js";
-import { afterChange, edit, tried, undo } from "./changing.js";
+import { afterChange, edit, undo } from "./changing.js";
 import { nameOf, typedNow } from "./edited.js";
 import { byId, make } from "./elements.js";
 import { cellOfPicture, marksOf } from "./pictures.js";
 import { atHand, relit, startPointing } from "./pointing.js";
 import { solved, work } from "./solved.js";
+import { tried } from "./trying.js";
 
 const line = make("p", { "aria-live": "polite", class: "line" });
 const input = make("input", { type: "text", size: 12, autocomplete: "off", autocapitalize: "off" });

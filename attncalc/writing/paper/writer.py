@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from attncalc.base.text import of_each
+from attncalc.base.text import capital, of_each
 from attncalc.problem.step import Report
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
@@ -18,7 +18,7 @@ from attncalc.writing.paper.ink import PLAIN, Box, Ink, Look, beside, blank, pla
 from attncalc.writing.paper.matrices import Block, matrix_blocks, table_block
 from attncalc.writing.paper.pages import ROOM, Line, Sheet, make_pdf
 from attncalc.writing.paper.pictures import picture
-from attncalc.writing.prose import footnote, full_stop
+from attncalc.writing.prose import footnote, sentence
 
 TITLE, HEADING, SMALL = Look(16.0, bold=True), Look(12.0, bold=True), Look(9.0, grey=0.25)
 WORK = 9.0
@@ -64,27 +64,30 @@ def _sheet(document: parts.Document, ink: Ink) -> Sheet:
 class _Paper(parts.DocumentWriter[Line]):
     """Yields lines of boxes."""
 
-    hint = ": --full shows all of it"
-
     def __init__(self, ink: Ink) -> None:
         self.ink = ink
         self.formulas, self.small = Formulas(ink), Formulas(ink, WORK)
 
-    def document(self, document: parts.Document) -> Iterator[Line]:
-        if document.title:
-            yield from self._said(document.title, TITLE, stays=True)
-        yield from super().document(document)
-        if notes := list(self.notes(document)):
-            yield from self._heading(self.say("Notes"))
-            yield from self._bullets(notes)
+    def title(self, text: str) -> Iterator[Line]:
+        yield from self._said(text, TITLE, stays=True)
+
+    def heading(self, text: str) -> Iterator[Line]:
+        yield from self._said(text, HEADING, space=14.0, stays=True)
+
+    def listed(self, texts: Iterable[str]) -> Iterator[Line]:
+        for text in texts:
+            lines = list(self.ink.wrapped(sentence(text), ROOM - INDENT))
+            for place, line in enumerate(lines):
+                lead = self.ink.text("•") if not place else blank(0)
+                box = placed([(2.0, 0.0, lead), (INDENT, 0.0, line)])
+                yield Line(box, 3.0, stays=place < len(lines) - 1)
 
     def field(self, field: parts.Field) -> Iterator[Line]:
-        words = self.say(field.label)
-        label = self.ink.text(f"{words[:1].upper()}{words[1:]}: ")
+        label = self.ink.text(words := f"{capital(self.say(field.label))}: ")
         if field.text is None:
             yield Line(beside([label, rule(ROOM - label.width, -2.0)]), 10.0)
             return
-        said = list(self._said(f"{words[:1].upper()}{words[1:]}: {field.text}", space=6.0))
+        said = list(self._said(f"{words}{field.text}", space=6.0))
         if (svg := qr_code(field.code)) is not None:
             code, first = picture(svg, self.ink, ROOM, TALLEST_CODE), said[0].box
             left = max(ROOM - code.width, first.width)
@@ -92,13 +95,10 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from said
 
     def facts(self, facts: parts.Facts) -> Iterator[Line]:
-        yield from self._said(_sentence("; ".join(facts.texts)), SMALL, space=6.0)
-
-    def bullets(self, bullets: parts.Bullets) -> Iterator[Line]:
-        yield from self._bullets(bullets.texts)
+        yield from self._said(sentence("; ".join(facts.texts)), SMALL, space=6.0)
 
     def given(self, given: parts.Given) -> Iterator[Line]:
-        yield from self._heading(self.say("Given"))
+        yield from self.heading(self.say("Given"))
         blocks = (b for grid in given.shown for b in matrix_blocks(grid, self.formulas, ROOM))
         yield from self._side_by_side(blocks)
 
@@ -112,7 +112,7 @@ class _Paper(parts.DocumentWriter[Line]):
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
         for text in (*footnote(section, self.say), *section.remarks):
-            yield from self._said(_sentence(text), SMALL)
+            yield from self._said(sentence(text), SMALL)
         yield from self._work(section)
 
     def _result(self, section: parts.Section, blocks: Sequence[Block]) -> Iterator[Line]:
@@ -195,9 +195,7 @@ class _Paper(parts.DocumentWriter[Line]):
                 yield Line(beside(row, BETWEEN), 8.0)
                 row = []
             if block.caption:
-                yield Line(
-                    self.ink.text(_sentence(self.say(block.caption)), SMALL), 8.0, stays=True
-                )
+                yield Line(self.ink.text(sentence(self.say(block.caption)), SMALL), 8.0, stays=True)
                 yield Line(block.box, 4.0)
                 continue
             row.append(block.box)
@@ -209,9 +207,9 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from self._said("; ".join(keys) + ".", SMALL)
 
     def connections(self, connections: parts.Connections) -> Iterator[Line]:
-        yield from self._heading(self.say(connections.title))
+        yield from self.heading(self.say(connections.title))
         if connections.is_blank:
-            yield from _stay(self._said(_sentence(self.say(RULE_OF_LINES))), to_next=True)
+            yield from _stay(self._said(sentence(self.say(RULE_OF_LINES))), to_next=True)
         told = dict(connections.shown)
         for place, (number, _) in enumerate(connections.heads):
             if number not in told:
@@ -219,7 +217,7 @@ class _Paper(parts.DocumentWriter[Line]):
             if number:
                 yield from self._said(self.say(f"Head {number}"), Look(bold=True), stays=True)
             if not connections.is_blank:
-                yield from self._bullets(told[number])
+                yield from self.listed(told[number])
             panel = Panel(connections, place, number, "", tuple(told[number]))
             yield from self._pictures(panel)
 
@@ -240,36 +238,21 @@ class _Paper(parts.DocumentWriter[Line]):
             said = "Solid: the largest weight of an output; dashed: the second."
             yield from self._said(self.say(said), SMALL)
 
-    def patterns(self, patterns: parts.Patterns) -> Iterator[Line]:
-        yield from self._heading(self.say(parts.TITLE_OF_PATTERNS))
-        yield from self._bullets(patterns.shown)
-
     def verdict(self, verdict: parts.Verdict) -> Iterator[Line]:
         yield from self._said(
             self.say(f"Score: {verdict.score} ({verdict.share})"), Look(bold=True)
         )
-        yield from self._bullets(verdict.sentences)
+        yield from self.listed(verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[Line]:
         look = HEADING if self.is_titled else TITLE
         yield from self._said(table.title, look, stays=True)
         for told in table.told:
-            yield from self._said(_sentence("; ".join(told)))
+            yield from self._said(sentence("; ".join(told)))
 
     def sheet(self, sheet: parts.Sheet) -> Iterator[Line]:
-        yield from self._heading(sheet.title)
+        yield from self.heading(sheet.title)
         yield from self._side_by_side(table_block(sheet.grid, self.formulas, ROOM))
-
-    def _heading(self, text: str) -> Iterator[Line]:
-        yield from self._said(text, HEADING, space=14.0, stays=True)
-
-    def _bullets(self, texts: Iterable[str]) -> Iterator[Line]:
-        for text in texts:
-            lines = list(self.ink.wrapped(_sentence(text), ROOM - INDENT))
-            for place, line in enumerate(lines):
-                lead = self.ink.text("•") if not place else blank(0)
-                box = placed([(2.0, 0.0, lead), (INDENT, 0.0, line)])
-                yield Line(box, 3.0, stays=place < len(lines) - 1)
 
     def _said(
         self, text: str, look: Look = PLAIN, *, space: float = 4.0, stays: bool = False
@@ -292,9 +275,3 @@ def _stay(lines: Iterable[Line], *, to_next: bool = False) -> Iterator[Line]:
     found = list(lines)
     for place, line in enumerate(found):
         yield line._replace(stays=to_next or place < len(found) - 1)
-
-
-def _sentence(text: str) -> str:
-    """Return a text with a capital and a full stop."""
-    stop = "" if text == parts.LEFT_OUT or text.endswith((".", "。")) else full_stop(text)
-    return text[:1].upper() + text[1:] + stop

@@ -12,7 +12,7 @@ from attncalc.writing.plotting import figure
 from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import widest
-from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Palette
+from attncalc.writing.plotting.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Palette, palette_of
 from attncalc.writing.reports.why import MORE, digits, largest
 
 ROW, WIDTH, LEAST, MOST_PANELS, LONGEST = 0.24, 3.6, 1.0, 12, 60
@@ -20,7 +20,7 @@ ROW, WIDTH, LEAST, MOST_PANELS, LONGEST = 0.24, 3.6, 1.0, 12, 60
 LEFT_OUT = f"{{}} numbers are missing in the picture: it shows the first {MOST_PANELS}"
 
 
-def render_whys(whys: Sequence[Why], title: str, decimals: int, form: str, look: Look) -> Picture:
+def render(whys: Sequence[Why], title: str, decimals: int, form: str, look: Look) -> Picture:
     """Draw the parts of numbers as a file of the given form."""
     told = [f"{each.entry} = {digits(each.value, decimals)}" for each in whys]
     drawn = draw_whys(whys, title, decimals, look)
@@ -29,7 +29,7 @@ def render_whys(whys: Sequence[Why], title: str, decimals: int, form: str, look:
 
 def draw_whys(whys: Sequence[Why], title: str, decimals: int, look: Look) -> figure.HouseFigure:
     """Draw a bar for each part, to the right above 0 and to the left below."""
-    palette = DARK if look.dark else LIGHT
+    palette = palette_of(look)
     panels = [_panel(i, each, decimals, palette) for i, each in enumerate(whys[:MOST_PANELS])]
     caption = figure.Caption(harmless(title), harmless(whys[0].how), (harmless(title),))
     drawn = figure.figure_of(reduce(figure.below, panels), caption, palette, look.size)
@@ -59,7 +59,7 @@ def _bars(
     palette: Palette,
     axes: Axes,
     room: figure.Room,
-) -> figure.LeftOut:
+) -> None:
     shown = np.array([value if np.isfinite(value) else 0.0 for value in values])
     most, _, other = palette.ranks
     axes.barh(
@@ -76,4 +76,3 @@ def _bars(
     axes.set_yticks(np.arange(len(shown)), names, parse_math=False)
     axes.axvline(0, color=palette.rule, linewidth=0.8)
     axes.set_title(heading, size=TEXT_SIZE, color=palette.strong, parse_math=False)
-    return figure.LeftOut()

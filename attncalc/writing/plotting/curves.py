@@ -22,13 +22,12 @@ from attncalc.writing.plotting.look import Look, check_drawn
 from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import POINTS, widest
 from attncalc.writing.plotting.style import (
-    DARK,
-    LIGHT,
     NAME_SIZE,
     SMALL_SIZE,
     TEXT_SIZE,
     Palette,
     line_looks,
+    palette_of,
 )
 from attncalc.writing.studies.common import shown
 from attncalc.writing.studies.variation import said_of
@@ -64,7 +63,7 @@ class Axis:
         return log10(value) if self.is_log else value
 
 
-def render_variation(variation: Variation, form: str, look: Look) -> Picture:
+def render(variation: Variation, form: str, look: Look) -> Picture:
     """Draw a study as a file of the given form."""
     drawn = draw_variation(variation, look)
     names = [on_a_line(change.about) for change in variation.changes]
@@ -76,7 +75,7 @@ def render_variation(variation: Variation, form: str, look: Look) -> Picture:
 
 def draw_variation(variation: Variation, look: Look) -> figure.HouseFigure:
     """Draw the lines of one change, or the heatmaps of two."""
-    palette = DARK if look.dark else LIGHT
+    palette = palette_of(look)
     draw = _lines if len(variation.changes) == 1 else _grids
     check_drawn(float(np.abs(variation.values[np.isfinite(variation.values)]).max(initial=0.0)))
     mosaic = draw(variation, palette)
@@ -295,7 +294,8 @@ def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
     first, *_ = mosaic.draws
 
     def counted(axes: Axes, room: figure.Room) -> figure.LeftOut:
-        return mosaic.draws[first](axes, room) + figure.LeftOut({GRIDS_LEFT_OUT: left_out})
+        drawn = mosaic.draws[first](axes, room) or figure.LeftOut()
+        return drawn + figure.LeftOut({GRIDS_LEFT_OUT: left_out})
 
     return replace(mosaic, draws={**mosaic.draws, first: counted})
 
@@ -314,14 +314,9 @@ def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
     def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
         return heatmap.draw_heatmap(axes, cells, scale, room=room, palette=palette)
 
-    def colours(axes: Axes, _: figure.Room) -> figure.LeftOut:
-        heatmap.draw_bar(axes, scale, harmless(watched.name), palette)
-        return figure.LeftOut()
-
     tracks = figure.Track(cell[0] * columns, LEAST), figure.Track(cell[1] * rows, LEAST)
-    return figure.with_column(
-        figure.panel_of(f"grid {place}", *tracks, panel), f"bar {place}", heatmap.BAR_WIDTH, colours
-    )
+    grid = figure.panel_of(f"grid {place}", *tracks, panel)
+    return heatmap.with_bar(grid, f"bar {place}", scale, harmless(watched.name), palette)
 
 
 def cells_of_grid(variation: Variation, place: int) -> heatmap.Cells:

@@ -17,7 +17,7 @@ from attncalc.solving.solution import Head, Solution
 from attncalc.writing.plotting import figure, heatmap, patches
 from attncalc.writing.plotting import map as maps
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.style import DARK, LIGHT, TEXT_SIZE, Palette, house_style
+from attncalc.writing.plotting.style import TEXT_SIZE, Palette, house_style, palette_of
 
 MOST_IN_A_ROW = 4
 """Heads."""
@@ -33,7 +33,7 @@ HEAD_GAP = 9.0
 """Points below the name of a head."""
 FRAMED = (maps.MOST, maps.SECOND)
 """The ranks of patches that have a frame."""
-LEGEND_ROW, LEGEND_WIDTH = 0.2, 1.8
+LEGEND_WIDTH = 1.8
 """Inches of an entry of a legend."""
 FULL_FROM = 0.5
 """A largest weight from which the colors reach to 1; a smaller one ends the scale itself."""
@@ -49,7 +49,7 @@ def draw(problem: Problem, heads: Sequence[Head], look: Look) -> figure.HouseFig
         parts = [map_panels or _maps(problem, heads, chosen, look)] if look.has_map else []
         parts += [_heatmaps(problem, heads, look)] if look.has_heatmap else []
         mosaic = reduce(figure.beside if len(heads) == 1 else figure.below, parts)
-        drawn = figure.figure_of(mosaic, _caption(problem), _palette(look), look.size)
+        drawn = figure.figure_of(mosaic, _caption(problem), palette_of(look), look.size)
     drawn.notes = (*_left_out(count), *_notes(problem, chosen), *drawn.notes)
     return drawn
 
@@ -75,7 +75,7 @@ def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFig
     numbers = [head + 1 if matrix.ndim == 3 else 0 for head in heads]
     with house_style(texts_of(solution.problem)):
         mosaic = _colored(every, numbers, (-furthest, furthest), step.name, look)
-        drawn = figure.figure_of(mosaic, _caption(solution.problem), _palette(look), look.size)
+        drawn = figure.figure_of(mosaic, _caption(solution.problem), palette_of(look), look.size)
     drawn.notes = (*_left_out(count), *drawn.notes)
     return drawn
 
@@ -83,11 +83,11 @@ def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFig
 def draw_blank(problem: Problem, look: Look) -> figure.HouseFigure:
     """Draw the dots and the names of the map, and no line: a worksheet to draw the map on."""
     attention = problem.attentions[0]
-    columns, palette = maps.columns_of(attention), _palette(look)
+    columns, palette = maps.columns_of(attention), palette_of(look)
 
-    def panel(number: int, axes: Axes, room: figure.Room) -> figure.LeftOut:
+    def panel(number: int, axes: Axes, room: figure.Room) -> None:
         maps.draw_columns(axes, columns, room=room, palette=palette)
-        return _named(axes, number, palette)
+        _named(axes, number, palette)
 
     with house_style(texts_of(problem)):
         most = min(attention.n_heads, MOST_HEADS)
@@ -101,7 +101,7 @@ def draw_blank(problem: Problem, look: Look) -> figure.HouseFigure:
 
 def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, ...]:
     """Draw the map of a head, or its heatmap, on an axes; return notes about it."""
-    palette, scale = _palette(look), scale_of([head])
+    palette, scale = palette_of(look), scale_of([head])
     with house_style(texts_of(problem)):
         if look.has_heatmap:
             (cells,) = _cells(problem, [head], look)
@@ -110,7 +110,7 @@ def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, 
             below_it: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.08)}
             maps.draw_legend(axes, FRAMED, palette, linewidth=patches.FRAME, **below_it)
             attended = patches.attended_by_class(problem, head, values=look.values)
-            scale = _scale_of_class([attended.weights])
+            scale = _ends([attended.weights])
             return figure.notes_of(
                 patches.draw_attended(axes, problem, attended, scale, palette=palette)
             )
@@ -148,30 +148,20 @@ def scale_of(heads: Sequence[Head]) -> heatmap.Scale:
     >>> scale_of([Head(0, weights / 10, weights / 10)])
     (0.0, 0.08)
     """
-    low = min(float(head.weights.min()) for head in heads)
-    high = max(float(head.weights.max()) for head in heads)
-    if high <= 0 and low >= 0:  # no weights
-        return 0.0, 1.0
-    if FULL_FROM <= high <= 1:
-        high = 1.0
-    return min(low, 0.0), max(high, 0.0)
+    low, high = _ends([head.weights for head in heads])
+    return low, 1.0 if FULL_FROM <= high <= 1 else high
 
 
 def _maps(
     problem: Problem, heads: Sequence[Head], chosen: Sequence[maps.DrawnLines], look: Look
 ) -> figure.Mosaic:
     """Return the maps of all heads, four in a row, with a legend below."""
-    columns, palette, ranks = _columns(problem, heads[0]), _palette(look), maps.ranks_of(chosen)
+    columns, palette, ranks = _columns(problem, heads[0]), palette_of(look), maps.ranks_of(chosen)
     reach = _reach(scale_of(heads), look)
 
     def panel(head: Head, lines: maps.DrawnLines, axes: Axes, room: figure.Room) -> figure.LeftOut:
         _named(axes, head.number, palette)
         return maps.draw_map(axes, columns, lines, room=room, palette=palette, reach=reach)
-
-    def legend(axes: Axes, _: figure.Room) -> figure.LeftOut:
-        axes.set_axis_off()
-        maps.draw_legend(axes, ranks, palette, rows=rows, loc="center")
-        return figure.LeftOut()
 
     tracks = _tracks(maps.natural_room(columns, chosen), maps.least_width(columns))
     panels = [partial(panel, *each) for each in zip(heads, chosen, strict=True)]
@@ -179,7 +169,7 @@ def _maps(
     if not ranks:
         return map_panels
     rows = _legend_rows(len(ranks), len(heads), look)
-    return figure.with_row(map_panels, "legend", LEGEND_ROW * rows, legend)
+    return maps.with_legend(map_panels, "legend", ranks, palette, rows)
 
 
 def _is_of_class(problem: Problem, head: Head, look: Look) -> bool:
@@ -189,9 +179,9 @@ def _is_of_class(problem: Problem, head: Head, look: Look) -> bool:
 
 def _images(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
     """Return the image, and for each head the weights of the class token on its patches."""
-    palette = _palette(look)
+    palette = palette_of(look)
     every = [patches.attended_by_class(problem, head, values=look.values) for head in heads]
-    scale = _scale_of_class([each.weights for each in every])
+    scale = _ends([each.weights for each in every])
 
     def image(axes: Axes, room: figure.Room) -> figure.LeftOut:
         return patches.draw_image(axes, problem, room=room, palette=palette)
@@ -203,15 +193,6 @@ def _images(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosai
         style: Any = {"room": room, "palette": palette}
         return patches.draw_attended(axes, problem, every[index], scale, **style)
 
-    def legend(axes: Axes, _: figure.Room) -> figure.LeftOut:
-        axes.set_axis_off()
-        maps.draw_legend(axes, FRAMED, palette, linewidth=patches.FRAME, rows=rows, loc="center")
-        return figure.LeftOut()
-
-    def shades(axes: Axes, _: figure.Room) -> figure.LeftOut:
-        heatmap.draw_bar(axes, scale, "weight", palette, alpha=patches.COVER)
-        return figure.LeftOut()
-
     tracks = _tracks(patches.natural_room_of_image(problem), LEAST_SIDE)
     panels = [partial(panel, index) for index in range(len(heads))]
     if look.has_heatmap and len(heads) > 1:  # heads are aligned with those of the heatmaps
@@ -221,14 +202,13 @@ def _images(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosai
     else:
         cells = _in_rows("image", [image, *panels], tracks)
     rows = _legend_rows(2, len(heads), look)
-    both = figure.with_column(cells, "shades", heatmap.BAR_WIDTH, shades)
-    return figure.with_row(both, "frames", LEGEND_ROW * rows, legend)
+    both = heatmap.with_bar(cells, "shades", scale, "weight", palette, alpha=patches.COVER)
+    return maps.with_legend(both, "frames", FRAMED, palette, rows, linewidth=patches.FRAME)
 
 
-def _scale_of_class(weights: Sequence[Matrix]) -> heatmap.Scale:
-    """Return the smallest and the largest weight of a patch that the colors show."""
-    low = min(float(each.min()) for each in weights)
-    high = max(float(each.max()) for each in weights)
+def _ends(weights: Sequence[Matrix]) -> heatmap.Scale:
+    """Return the smallest and the largest weight, at most and at least 0; 0 and 1 if all are 0."""
+    low, high = (float(end) for end in (min(map(np.min, weights)), max(map(np.max, weights))))
     return (min(low, 0.0), max(high, 0.0)) if high > 0 or low < 0 else (0.0, 1.0)
 
 
@@ -256,7 +236,7 @@ def _colored(
     look: Look,
 ) -> figure.Mosaic:
     """Return the heatmaps of all heads, four in a row, with a color bar."""
-    palette = _palette(look)
+    palette = palette_of(look)
     rows, columns = every[0].values.shape
     least = maps.natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots
     largest = heatmap.LARGEST if len(every) == 1 else LARGEST_OF_SEVERAL
@@ -272,15 +252,11 @@ def _colored(
         cells = every[index].untitled(row=index % MOST_IN_A_ROW > 0, column=index >= MOST_IN_A_ROW)
         return heatmap.draw_heatmap(axes, cells, scale, room=room, **style)
 
-    def bar(axes: Axes, _: figure.Room) -> figure.LeftOut:
-        is_hatched = any(cells.hidden is not None for cells in every)
-        told = f"{label} (hatched: masked)" if is_hatched else label
-        heatmap.draw_bar(axes, scale, told, palette, every[0].colours)
-        return figure.LeftOut()
-
     tracks = _tracks((cell[0] * columns, cell[1] * rows), LEAST_SIDE)
     cells = _in_rows("heatmap", [partial(panel, i) for i in range(len(every))], tracks)
-    return figure.with_column(cells, "bar", heatmap.BAR_WIDTH, bar)
+    if any(each.hidden is not None for each in every):
+        label = f"{label} (hatched: masked)"
+    return heatmap.with_bar(cells, "bar", scale, label, palette, every[0].colours)
 
 
 def _in_rows(
@@ -299,20 +275,15 @@ def _tracks(room: figure.Room, least: float) -> tuple[figure.Track, figure.Track
     return figure.Track(width, min(least, width)), figure.Track(height, min(LEAST_SIDE, height))
 
 
-def _named(axes: Axes, number: int, palette: Palette) -> figure.LeftOut:
+def _named(axes: Axes, number: int, palette: Palette) -> None:
     """Write above a panel which head it shows, where there are several."""
     if number:
         axes.set_title(f"head {number}", pad=HEAD_GAP, size=TEXT_SIZE, color=palette.strong)
-    return figure.LeftOut()
 
 
 def _caption(problem: Problem) -> figure.Caption:
     footnote = " · ".join(conventions(problem))
     return figure.Caption(harmless(heading(problem)), footnote, texts_of(problem))
-
-
-def _palette(look: Look) -> Palette:
-    return DARK if look.dark else LIGHT
 
 
 def _reach(scale: heatmap.Scale, look: Look) -> float | None:

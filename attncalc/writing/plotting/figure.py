@@ -61,7 +61,7 @@ Room = tuple[float, float]
 """The width and the height of an axes, in inches."""
 LeftOut = Counter[str]
 """How often something was left out, by its note, with {} for the count."""
-Draw = Callable[[Axes, Room], LeftOut]
+Draw = Callable[[Axes, Room], LeftOut | None]
 Rooms = tuple[list[float], list[float]]
 """The inches of all columns and of all rows of a mosaic."""
 
@@ -320,7 +320,7 @@ def _drawn(mosaic: Mosaic, rooms: Rooms, caption: Caption, palette: Palette) -> 
         place = axes.get_subplotspec()
         assert place is not None
         room = sum(widths[i] for i in place.colspan), sum(heights[i] for i in place.rowspan)
-        left_out += mosaic.draws[name](axes, room)
+        left_out += mosaic.draws[name](axes, room) or LeftOut()
     figure.notes = notes_of(left_out)
     return figure
 

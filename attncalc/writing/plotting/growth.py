@@ -23,12 +23,12 @@ from attncalc.writing.plotting.curves import (
 from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import widest
-from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, Palette, line_looks
+from attncalc.writing.plotting.style import NAME_SIZE, TEXT_SIZE, Palette, line_looks, palette_of
 
 
-def render_growth(growth: Growth, form: str, look: Look) -> Picture:
+def render(growth: Growth, form: str, look: Look) -> Picture:
     """Draw how counts grow, as a file of the given form."""
-    palette = DARK if look.dark else LIGHT
+    palette = palette_of(look)
     curves = {name: values for name, values in growth.curves().items() if all(values)}
     groups = [
         {name: values for name, values in curves.items() if (name.endswith("bytes")) == is_of_bytes}
@@ -52,7 +52,7 @@ def _panel(growth: Growth, group: Mapping[str, Sequence[int]], palette: Palette)
 def _lines(
     axes: Axes, room: figure.Room, growth: Growth, group: Mapping[str, Sequence[int]],
     margin: float, palette: Palette,
-) -> figure.LeftOut:  # fmt: skip
+) -> None:  # fmt: skip
     # counts may be larger than any integer of numpy
     at, *lines = (np.array([*map(log10, each)]) for each in (growth.values, *group.values()))
     values = np.stack(lines)
@@ -72,4 +72,3 @@ def _lines(
     label: dict[str, Any] = {"size": TEXT_SIZE, "color": palette.strong, "parse_math": False}
     axes.set_xlabel(harmless(growth.size), **label)
     name_ends(axes, Axis(at, None, (), True), [*group], values[:, -1], room, palette)
-    return figure.LeftOut()

@@ -16,7 +16,7 @@ from attncalc.studies.layers import Comparison, Lens, Rollout, Walk
 from attncalc.writing.plotting import figure, heatmap
 from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.picture import Picture, picture_of
-from attncalc.writing.plotting.style import DARK, LIGHT, TEXT_SIZE, WEIGHTS, Palette
+from attncalc.writing.plotting.style import TEXT_SIZE, WEIGHTS, Palette, palette_of
 from attncalc.writing.studies.common import shown
 
 MOST_DOTS = 96
@@ -27,7 +27,7 @@ LONGEST, DECIMALS = 12, 2
 """Letters of a token, and decimals of numbers in cells."""
 
 
-def render_layers(found: Walk | Lens | Rollout | Comparison, form: str, look: Look) -> Picture:
+def render(found: Walk | Lens | Rollout | Comparison, form: str, look: Look) -> Picture:
     """Draw all layers as a file of the given form."""
     walk = found if isinstance(found, Walk) else found.walk
     drawn = draw_heads(found, look) if isinstance(found, Walk) else draw_cells(found, look)
@@ -44,21 +44,15 @@ def draw_heads(walk: Walk, look: Look) -> figure.HouseFigure:
     if not all(rows.values()):
         raise InputError("a picture of all heads needs the weights A of every layer: name A")
     most = max(map(len, rows.values()))
-    palette = DARK if look.dark else LIGHT
+    palette = palette_of(look)
     draw = partial(_draw_heads, rows, most, palette)
     tracks = (figure.Track(INCHES * most, LEAST * most),
               figure.Track(INCHES * len(rows), LEAST * len(rows)))  # fmt: skip
     panel = figure.panel_of("heads", *tracks, draw)
-    bar = lambda axes, _: _bar(axes, palette)  # noqa: E731 - drawn in the figure
-    mosaic = figure.with_column(panel, "bar", heatmap.BAR_WIDTH, bar)
+    mosaic = heatmap.with_bar(panel, "bar", (0.0, 1.0), "attention weight", palette)
     footnote = "each square: queries down, keys across; the same colors for all heads"
     caption = figure.Caption(harmless(walk.title), footnote, _texts(walk))
     return figure.figure_of(mosaic, caption, palette, look.size)
-
-
-def _bar(axes: Axes, palette: Palette, label: str = "attention weight") -> figure.LeftOut:
-    heatmap.draw_bar(axes, (0.0, 1.0), label, palette)
-    return figure.LeftOut()
 
 
 def _dots(solution: Solution) -> list[Matrix]:
@@ -79,7 +73,7 @@ def _dots(solution: Solution) -> list[Matrix]:
 
 def _draw_heads(
     rows: dict[int, list[Matrix]], most: int, palette: Palette, axes: Axes, _: figure.Room
-) -> figure.LeftOut:
+) -> None:
     size = 1 - GAP
     colours, norm = colormaps[WEIGHTS], Normalize(0, 1)
     for i, heads in enumerate(rows.values()):
@@ -94,14 +88,13 @@ def _draw_heads(
     axes.xaxis.set_label_position("top")
     axes.set_xlabel("head", size=TEXT_SIZE, color=palette.strong)
     axes.set_ylabel("layer", size=TEXT_SIZE, color=palette.strong)
-    return figure.LeftOut()
 
 
 def draw_cells(found: Lens | Rollout | Comparison, look: Look) -> figure.HouseFigure:
     """Draw the logit lens, or the rollout after the last layer, as cells with texts."""
     if isinstance(found, Comparison):
         raise InputError("changes have no picture: write them as tables, html, json, csv or npz")
-    palette, walk = DARK if look.dark else LIGHT, found.walk
+    palette, walk = palette_of(look), found.walk
     if isinstance(found, Lens):
         values = found.shares[:, :, 0]
         texts = [_short([found.names[int(i)] for i in row]) for row in found.best[:, :, 0]]
@@ -126,9 +119,8 @@ def draw_cells(found: Lens | Rollout | Comparison, look: Look) -> figure.HouseFi
     def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
         return heatmap.draw_heatmap(axes, cells, (0.0, 1.0), room=room, palette=palette)
 
-    bar = lambda axes, _: _bar(axes, palette, label)  # noqa: E731 - drawn in the figure
-    mosaic = figure.with_column(
-        figure.panel_of("cells", *size, panel), "bar", heatmap.BAR_WIDTH, bar
+    mosaic = heatmap.with_bar(
+        figure.panel_of("cells", *size, panel), "bar", (0.0, 1.0), label, palette
     )
     texts_of_all = (*_texts(walk), *map(harmless, getattr(found, "names", {}).values()))
     caption = figure.Caption(harmless(walk.title), said, texts_of_all)

@@ -13,6 +13,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from attncalc.base.rounding import fixed
 from attncalc.base.types import Matrix
@@ -20,7 +21,7 @@ from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step
 from attncalc.solving.solution import Head, Solution
-from attncalc.writing.plotting.figure import NEAR, LeftOut, Room, room_of
+from attncalc.writing.plotting.figure import NEAR, LeftOut, Mosaic, Room, room_of, with_column
 from attncalc.writing.plotting.placing import (
     POINTS,
     SMALLEST_TEXT,
@@ -66,6 +67,7 @@ TITLE_GAP = 6.0
 """Points between the names and their title."""
 NOT_WRITTEN = "{} weights are not written in the heatmap: the cells are too small"
 
+Texts = Sequence[Sequence[str]]
 Scale = tuple[float, float]
 """The values of the first and of the last color."""
 
@@ -186,32 +188,50 @@ def draw_heatmap(
     _hatch(axes, cells, palette)
     size = _value_size(cells, _cell(cells, room or room_of(axes), proportion))
     if size:
-        _write_values(axes, cells, norm, size)
+        # whichever reads better
+        white = dark_enough_for_white(colormaps[cells.colours](norm(cells.values)))
+        write_in_cells(axes, cells.texts, white, size, "value")
     unwritten = cells.unwritten + (0 if size else sum(map(len, cells.texts)))
     return LeftOut({NOT_WRITTEN: unwritten, **_on_dots(cells.values)})
 
 
-def draw_bar(
-    axes: Axes,
+def with_bar(
+    mosaic: Mosaic,
+    name: str,
     scale: Scale,
     label: str,
-    palette: Palette = LIGHT,
+    palette: Palette,
     colours: str = WEIGHTS,
     alpha: float | None = None,
+) -> Mosaic:
+    """Return a mosaic with a color bar to its right; `alpha` is its opacity."""
+
+    def draw(axes: Axes, _: Room) -> None:
+        figure = axes.get_figure()
+        assert isinstance(figure, Figure)
+        bar = figure.colorbar(
+            ScalarMappable(Normalize(*scale), colours),
+            cax=axes,
+            alpha=alpha,
+            ticks=MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]),
+            format="%g",
+        )
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(color=palette.ink, labelcolor=palette.ink, labelsize=TICK_SIZE)
+        bar.set_label(label, size=NAME_SIZE, color=palette.strong)
+
+    return with_column(mosaic, name, BAR_WIDTH, draw)
+
+
+def write_in_cells(
+    axes: Axes, texts: Texts, white: NDArray[np.bool_], size: float, gid: str
 ) -> None:
-    """Draw the color bar on a separate axes; `alpha` is its opacity."""
-    figure = axes.get_figure()
-    assert isinstance(figure, Figure)
-    bar = figure.colorbar(
-        ScalarMappable(Normalize(*scale), colours),
-        cax=axes,
-        alpha=alpha,
-        ticks=MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]),
-        format="%g",
-    )
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(color=palette.ink, labelcolor=palette.ink, labelsize=TICK_SIZE)
-    bar.set_label(label, size=NAME_SIZE, color=palette.strong)
+    """Write each text in white or black on its cell."""
+    look: dict[str, Any] = {"ha": "center", "va": "center_baseline", "size": size, "zorder": 3}
+    for (row, column), is_white in np.ndenumerate(white):
+        ink = WHITE if is_white else BLACK
+        text = axes.text(column, row, texts[row][column], color=ink, **look)
+        text.set(gid=gid, in_layout=False)
 
 
 def _width_for(names: Sequence[str]) -> float:
@@ -292,16 +312,6 @@ def _hatch(axes: Axes, cells: Cells, palette: Palette) -> None:
     ink[dots & ((i + j) // stripe % 2 == 0)] = to_rgba(palette.rule, 0.6)
     sides = (-0.5, columns - 0.5, rows - 0.5, -0.5)
     axes.imshow(ink, aspect=axes.get_aspect(), extent=sides, zorder=2)
-
-
-def _write_values(axes: Axes, cells: Cells, norm: Normalize, size: float) -> None:
-    """Write each value in black or white, whichever reads better on its cell."""
-    white = dark_enough_for_white(colormaps[cells.colours](norm(cells.values)))
-    look: dict[str, Any] = {"ha": "center", "va": "center_baseline", "size": size, "zorder": 3}
-    for (row, column), is_white in np.ndenumerate(white):
-        ink = WHITE if is_white else BLACK
-        text = axes.text(column, row, cells.texts[row][column], color=ink, **look)
-        text.set(gid="value", in_layout=False)
 
 
 def _write_names(axes: Axes, cells: Cells, cell: Room, palette: Palette) -> None:

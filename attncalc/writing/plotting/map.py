@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from attncalc.base.rounding import fixed
 from attncalc.problem.attention.attention import Attention
 from attncalc.solving.solution import Head
-from attncalc.writing.plotting.figure import LeftOut, Room, room_of
+from attncalc.writing.plotting.figure import LeftOut, Mosaic, Room, room_of, with_row
 from attncalc.writing.plotting.placing import (
     POINTS,
     SMALLEST_TEXT,
@@ -53,6 +53,8 @@ TALLEST = 14.4
 """The default largest height of a column in inches: forty rows of usual size."""
 WIDENINGS = 5
 """How often the columns are moved apart to find room for all weights."""
+LEGEND_ROW = 0.2
+"""Inches of an entry of a legend."""
 NAME_GAP = 0.15
 """Inches between a dot and its name."""
 NOT_WRITTEN = "{} weights are not written in the picture: there is no room for them"
@@ -291,6 +293,18 @@ def draw_legend(
         **look,
         **where,
     )
+
+
+def with_legend(
+    mosaic: Mosaic, name: str, numbers: Sequence[int], palette: Palette, rows: int, **look: Any
+) -> Mosaic:
+    """Return a mosaic with the legend of lines of these ranks below it."""
+
+    def draw(axes: Axes, _: Room) -> None:
+        axes.set_axis_off()
+        draw_legend(axes, numbers, palette, rows=rows, loc="center", **look)
+
+    return with_row(mosaic, name, LEGEND_ROW * rows, draw)
 
 
 def ranks_of(chosen: Sequence[DrawnLines]) -> list[int]:

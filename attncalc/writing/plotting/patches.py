@@ -14,7 +14,7 @@ from attncalc.problem.image import cut_of, patch_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import Head
 from attncalc.writing.plotting.figure import NEAR, LeftOut, Room, room_of
-from attncalc.writing.plotting.heatmap import Scale
+from attncalc.writing.plotting.heatmap import Scale, write_in_cells
 from attncalc.writing.plotting.placing import (
     POINTS,
     SMALLEST_TEXT,
@@ -28,7 +28,6 @@ from attncalc.writing.plotting.style import (
     NAME_SIZE,
     WEIGHT_SIZE,
     WEIGHTS,
-    WHITE,
     Palette,
     dark_enough_for_white,
 )
@@ -225,12 +224,7 @@ def _write_pixels(axes: Axes, problem: Problem, image: NDArray[np.float64], room
         return
     shades = _from_0_to_1(image)
     white = dark_enough_for_white(np.stack([shades] * 3, axis=-1))
-    look: dict[str, Any] = {"ha": "center", "va": "center_baseline", "size": size, "zorder": 3}
-    for (row, column), is_white in np.ndenumerate(white):
-        text = axes.text(
-            column, row, texts[row][column], color=WHITE if is_white else BLACK, **look
-        )
-        text.set(gid="pixel", in_layout=False)
+    write_in_cells(axes, texts, white, size, "pixel")
 
 
 def _frame(

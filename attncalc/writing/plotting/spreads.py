@@ -20,7 +20,7 @@ from attncalc.writing.plotting.drawing import HEAD_GAP
 from attncalc.writing.plotting.look import Look, check_drawn
 from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import drawn_names, wrapped
-from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, Palette
+from attncalc.writing.plotting.style import NAME_SIZE, TEXT_SIZE, Palette, palette_of
 from attncalc.writing.studies.simulation import said_of, significant
 
 WIDTH, HISTOGRAM, CLOUD, LEAST = 4.4, 2.6, 3.8, 1.5
@@ -48,7 +48,7 @@ class _Shared(NamedTuple):
     cloud: tuple[Limits, Limits] | None
 
 
-def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) -> Picture:
+def render(simulations: Sequence[Simulation], form: str, look: Look) -> Picture:
     """Draw simulations as a file of the given form."""
     drawn = draw_simulations(simulations, look)
     means = (
@@ -64,7 +64,7 @@ def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) 
 
 def draw_simulations(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
     """Draw a histogram for each problem and below it, where outputs are in a plane, their cloud."""
-    palette = DARK if look.dark else LIGHT
+    palette = palette_of(look)
     shared = _shared(simulations)
     columns = [
         _column(place, each, shared, palette, len(simulations) > 1)
@@ -200,7 +200,7 @@ def _histogram(
     palette: Palette,
     axes: Axes,
     room: figure.Room,
-) -> figure.LeftOut:
+) -> None:
     """Draw the share of the draws between each two ends, and the mean."""
     values = _values(simulation, shared.name)
     solid, dashed, others = palette.ranks
@@ -222,7 +222,6 @@ def _histogram(
         axes.hist(every, shared.edges.tolist(), weights=weights, histtype="step", **look)
         told += f"\nall draws (dotted outline): {_moments(every)}"
     _label(axes, told, "share of draws", palette)
-    return figure.LeftOut()
 
 
 def _moments(values: Matrix, looks: str = "") -> str:
@@ -247,7 +246,7 @@ def _row_cloud(
     palette: Palette,
     axes: Axes,
     room: figure.Room,
-) -> figure.LeftOut:
+) -> None:
     """Draw a given row in all draws, and its given value as a line from the origin."""
     given = of_solution(solve(simulation.problem), exactly=False)
     end = np.array([simulation.watched[place].measure(given)[0] for place in places])
@@ -257,7 +256,6 @@ def _row_cloud(
     axes.plot([0, end[0]], [0, end[1]], linestyle=palette.ranks[1].linestyle, **look)
     axes.scatter(end[0], end[1], s=34, **look)
     _label(axes, f"{name}, first number (as given: the dot)", "second number", palette)
-    return figure.LeftOut()
 
 
 def _scatter(
@@ -280,7 +278,7 @@ def _cloud(
     palette: Palette,
     axes: Axes,
     room: figure.Room,
-) -> figure.LeftOut:
+) -> figure.LeftOut | None:
     """Draw an output in all draws, the values as named points, and a segment between two."""
     dashed, values = palette.ranks[1], values_of(simulation)
     points = [each.outputs[:, output] for each in simulation.parts.values()]
@@ -302,7 +300,7 @@ def _cloud(
     name = f"{outputs_of(simulation.problem)}[{output + 1},:]"
     _label(axes, f"{name}, first number", "second number", palette)
     if output != _moving(simulation)[0]:
-        return figure.LeftOut()
+        return None
     unseen = len(_moving(simulation)) - MOST_CLOUDS
     return figure.LeftOut({CLOUDS_LEFT_OUT: max(0, unseen), NAMES_LEFT_OUT: nameless})
 

@@ -14,6 +14,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.font_manager import findfont, findSystemFonts, fontManager, get_font
 from numpy.typing import NDArray
 
+from attncalc.writing.plotting.look import Look
+
 FONT = "DejaVu Sans"
 """The font of matplotlib, so that a picture looks the same everywhere."""
 
@@ -87,6 +89,11 @@ DARK = Palette(
         Rank("others", "others", "#bdbdbd", DOTTED),
     ),
 )
+
+
+def palette_of(look: Look) -> Palette:
+    """Return the colors of a picture."""
+    return DARK if look.dark else LIGHT
 
 
 def line_looks(palette: Palette) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from attncalc.writing.plotting import figure
 from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import widest
-from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, SMALL_SIZE, Palette
+from attncalc.writing.plotting.style import NAME_SIZE, SMALL_SIZE, Palette, palette_of
 from attncalc.writing.studies.common import shown
 from attncalc.writing.studies.generation import said_of
 
@@ -25,7 +25,7 @@ ROWS_LEFT_OUT = f"{{}} candidates are missing in the picture: it shows {MOST_ROW
 LINES = "thick line: the result; solid: kept; dotted: dropped"
 
 
-def render_generation(made: Generation, form: str, look: Look) -> Picture:
+def render(made: Generation, form: str, look: Look) -> Picture:
     """Draw generated tokens as a file of the given form."""
     told = [*said_of(made), made.text]
     return picture_of(draw_generation(made, look), form, made.source.title, told, _texts(made))
@@ -42,7 +42,7 @@ def draw_generation(made: Generation, look: Look) -> figure.HouseFigure:
             ROWS_LEFT_OUT: sum(max(0, len(each.candidates) - MOST_ROWS) for each in made.steps),
         }
     )
-    palette = DARK if look.dark else LIGHT
+    palette = palette_of(look)
     draw = partial(_draw, made, columns, palette, GAP / wide, left_out)
     tracks = figure.Track(width, LEAST), figure.Track(height, LEAST)
     measure = "sum of ln p" if made.settings.beams > 1 else "p"

@@ -1,7 +1,5 @@
 """A set for a class, marked: a row for each student and problem, and one page for each student."""
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -12,6 +10,7 @@ from attncalc.grading.credit import shares_of
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
 from attncalc.writing.languages.catalogue import ENGLISH
+from attncalc.writing.problem_file import as_lines
 from attncalc.writing.reports.many import (
     COLUMNS,
     Fact,
@@ -110,9 +109,7 @@ def as_csv(
 
 def csv_line(cells: Sequence[str]) -> str:
     """Return a row of CSV, without formulas."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow([harmless_cell(cell) for cell in cells])
-    return buffer.getvalue()
+    return next(as_lines([[harmless_cell(cell) for cell in cells]]))
 
 
 def _cells(made: Outcome, said: Said) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """Many answers to one problem: a row for each, and which mistakes were common."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -10,7 +8,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
-from attncalc.base.text import as_key, for_any_system, harmless_cell, in_json, on_a_line
+from attncalc.base.text import amount, as_key, for_any_system, harmless_cell, in_json, on_a_line
 from attncalc.grading.credit import score, shares_of
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking, StepMarks
@@ -18,6 +16,7 @@ from attncalc.grading.rules import Status
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.languages.catalogue import ENGLISH
+from attncalc.writing.problem_file import as_lines
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.reports.marking import marking_document, percent
 from attncalc.writing.verdict import (
@@ -84,13 +83,10 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS
 
     Marks are decimals, since a spreadsheet reads 7/8 as a date; or fractions, which are exact.
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([*COLUMNS, *names, LINES])
-    for answer in answers:
-        cells = (*row_of(answer, shown.in_cell), *_credits(answer, names, shown.in_cell))
-        writer.writerow([harmless_cell(cell) for cell in cells])
-    return buffer.getvalue()
+    said = shown.in_cell
+    rows = ((*row_of(each, said), *_credits(each, names, said)) for each in answers)
+    safe = (tuple(map(harmless_cell, row)) for row in rows)
+    return "".join(as_lines(chain([(*COLUMNS, *names, LINES)], safe)))
 
 
 def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
@@ -205,25 +201,21 @@ def summary_of(facts: Sequence[Fact], count: int) -> Iterator[str]:
     yield from totals_in_words(facts, count)
     first = Counter(each.first for each in facts if each.first)
     for name, number in first.most_common(MOST_COMMON):
-        yield f"{_answers(number)} first went wrong in {name}."
+        yield f"{amount(number, 'answer')} first went wrong in {name}."
     mistakes = Counter(tuple(mistake[:2]) for each in facts for mistake in each.mistakes)
     for (name, says), number in mistakes.most_common(MOST_COMMON):
-        yield f"{_answers(number)}, {name}: {says}."
+        yield f"{amount(number, 'answer')}, {name}: {says}."
 
 
 def totals_in_words(facts: Sequence[Fact], count: int) -> Iterator[str]:
     """Yield the number of right answers, of provisional ones, and the mean."""
     right = sum(each.right for each in facts)
-    yield f"{len(facts)} of {_answers(count)} marked, {right} without a mistake."
+    yield f"{len(facts)} of {amount(count, 'answer')} marked, {right} without a mistake."
     if unread := sum(each.provisional for each in facts):
-        yield f"{_answers(unread)} with a provisional score: something was not read."
+        yield f"{amount(unread, 'answer')} with a provisional score: something was not read."
     shares = [Fraction(each.share) for each in facts if each.share]
     if shares:
         yield f"Mean {round(100 * mean(shares))} %, median {round(100 * median(shares))} %."
-
-
-def _answers(count: int) -> str:
-    return "1 answer" if count == 1 else f"{count} answers"
 
 
 def row_of(answer: Marked, said: Said) -> Iterator[str]:

@@ -20,7 +20,7 @@ LEAST = 1e-13
 """An error below this is rounding of float64."""
 
 
-def aim_document(aim: Aim, *, full: bool = False) -> Document:
+def document(aim: Aim, *, full: bool = False) -> Document:
     """Return the document of a designed query."""
     aimed_for = f"aimed for: {on_a_line(aim.target.text)}", f"β = {value_text(aim.beta)}"
     parts: tuple[Part, ...] = (
@@ -131,7 +131,7 @@ def _error(value: float, digits: int = SHOWN) -> str:
     return f"{value:.{digits}g}" if value >= LEAST else f"below {LEAST:g}"
 
 
-def aim_as_json(aim: Aim) -> str:
+def as_json(aim: Aim) -> str:
     """Return a designed query as JSON; with several heads, lists of one for each."""
     queries, weights = (
         [[_number(value) for value in row] for row in each] for each in (aim.queries, aim.weights)
@@ -162,7 +162,7 @@ def _number(value: float) -> float | int:
     return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
 
 
-def aim_as_csv(aim: Aim) -> str:
+def as_csv(aim: Aim) -> str:
     """Return the values for several β as CSV: a row for each."""
     study = aim.over_beta
     rows = [
@@ -172,7 +172,7 @@ def aim_as_csv(aim: Aim) -> str:
     return in_rows([["beta", *(each.name for each in study.watched)], *rows])
 
 
-def write_aim_npz(aim: Aim, file: IO[bytes]) -> None:
+def write_npz(aim: Aim, file: IO[bytes]) -> None:
     """Write the queries, their weights and their output as arrays."""
     np.savez(
         file,

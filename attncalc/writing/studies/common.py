@@ -1,7 +1,5 @@
 """Common parts of the documents of all studies."""
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -13,6 +11,7 @@ from attncalc.base.text import harmless_cell, on_a_line
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions
 from attncalc.writing.document import Cell, Grid, Sheet
+from attncalc.writing.problem_file import as_lines
 
 OF_MEASURES = "entropies, norms and distances are computed in float64 from the carried digits"
 
@@ -61,10 +60,7 @@ def _line(value: Any) -> str:
 
 def in_rows(rows: Iterable[Sequence[str]]) -> str:
     """Return rows as CSV; cells that a spreadsheet would read as formulas are escaped."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerows([_cell(cell) for cell in row] for row in rows)
-    return buffer.getvalue()
+    return "".join(as_lines([_cell(cell) for cell in row] for row in rows))
 
 
 def _cell(text: str) -> str:

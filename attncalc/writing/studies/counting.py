@@ -26,7 +26,7 @@ _NOTES = (
 Table = tuple[str, Sequence[str], Mapping[Any, Sequence[Any]]]
 
 
-def counting_document(counted: Counted, *, full: bool = False) -> Document:
+def document(counted: Counted, *, full: bool = False) -> Document:
     """Return the document of counts."""
     found = counted.as_json()
     sizes = f"tokens: {found['tokens']}", f"batch: {found['batch']}", f"dtype: {found['dtype']}"
@@ -84,12 +84,12 @@ def _text(value: float | str | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
 
 
-def counting_as_json(counted: Counted) -> str:
+def as_json(counted: Counted) -> str:
     """Return counts as JSON."""
     return in_json(counted.as_json())
 
 
-def counting_as_csv(counted: Counted) -> str:
+def as_csv(counted: Counted) -> str:
     """Return counts as CSV, a row for each; of a study, its first table."""
     found = counted.as_json()
     if counted.other is not None or counted.growth is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.studies.aim import Aim
@@ -14,6 +15,20 @@ from attncalc.writing.document import Document
 if TYPE_CHECKING:  # some load matplotlib
     from attncalc.writing.plotting.look import Look
     from attncalc.writing.plotting.picture import Picture
+
+_STUDIES = (
+    (Generation, "generation", "tree"),
+    (Walk | Lens | Rollout | Comparison, "layers", "head_grid"),
+    (Variation, "variation", "curves"),
+    (Aim, "aim", "curves"),
+    (object, "simulation", "spreads"),
+)
+"""Results of studies; the module here with their `document`, `as_json`, `as_csv`, `write_npz` and,
+if it is interactive, `page`; and the module of `plotting` with their `render`."""
+
+
+def _refused(*_: Any) -> Any:
+    raise AssertionError("refused before")
 
 
 class Forms(NamedTuple):
@@ -28,9 +43,9 @@ class Forms(NamedTuple):
 
     document: Callable[[], Document]
     json: Callable[[], str | Iterator[str]]
-    csv: Callable[[], str | Iterator[str]]
-    npz: Callable[[IO[bytes]], None]
-    picture: Callable[[str, "Look"], "Picture"]
+    csv: Callable[[], str | Iterator[str]] = _refused
+    npz: Callable[[IO[bytes]], None] = _refused
+    picture: Callable[[str, "Look"], "Picture"] = _refused
     page: Callable[[], str] | None = None
 
 
@@ -43,92 +58,28 @@ def forms_of(found: Any, *, cache: bool = False, apart: bool = False, **how: boo
     apart: whether the work of each step of a training is a document of its own.
     **how: whether documents are shown in `full`, and a training with its `work`.
     """
-    if isinstance(found, Generation):
-        from attncalc.writing.studies import generation
-
-        return Forms(
-            partial(generation.generation_document, found, cache=cache, **how),
-            partial(generation.generation_as_json, found, cache=cache),
-            partial(generation.generation_as_csv, found),
-            partial(generation.write_generation_npz, found),
-            partial(_tree, found),
-        )
-    if isinstance(found, Walk | Lens | Rollout | Comparison):
-        from attncalc.writing.studies import layers
-
-        return Forms(
-            partial(layers.document_of, found, **how),
-            partial(layers.as_json, found),
-            partial(layers.as_csv, found),
-            partial(layers.write_npz, found),
-            partial(_of_layers, found),
-            partial(_page_of_layers, found, **how) if isinstance(found, Walk) else None,
-        )
-    from attncalc.writing.studies import variation
-
-    if isinstance(found, Variation):
-        return Forms(
-            partial(variation.variation_document, found, **how),
-            partial(variation.variation_as_json, found),
-            partial(variation.variation_as_csv, found),
-            partial(variation.write_variation_npz, found),
-            partial(_curves, found),
-            partial(variation.variation_page, found, **how),
-        )
     if isinstance(found, Training):
         from attncalc.writing.studies import training
 
         return forms_of(found.curve)._replace(
-            document=partial(training.training_document, found, apart=apart, **how),
-            json=partial(training.training_as_json, found),
-            page=partial(training.training_page, found, **how),
+            document=partial(training.document, found, apart=apart, **how),
+            json=partial(training.as_json, found),
+            page=partial(training.page, found, **how),
         )
-    if isinstance(found, Aim):
-        from attncalc.writing.studies import aim
-
-        return Forms(
-            partial(aim.aim_document, found, **how),
-            partial(aim.aim_as_json, found),
-            partial(aim.aim_as_csv, found),
-            partial(aim.write_aim_npz, found),
-            partial(_curves, found),
-        )
-    from attncalc.writing.studies import simulation
-
+    name, drawing = next(names for kind, *names in _STUDIES if isinstance(found, kind))
+    module = import_module(f"attncalc.writing.studies.{name}")
+    kept = {"cache": cache} if isinstance(found, Generation) else {}
     return Forms(
-        partial(simulation.simulation_document, found, **how),
-        partial(simulation.simulation_as_json, found),
-        partial(simulation.simulation_as_csv, found),
-        partial(simulation.write_simulation_npz, found),
-        partial(_spreads, found),
+        partial(module.document, found, **kept, **how),
+        partial(module.as_json, found, **kept),
+        partial(module.as_csv, found),
+        partial(module.write_npz, found),
+        partial(_drawn, drawing, found),
+        partial(module.page, found, **how) if hasattr(module, "page") else None,
     )
 
 
-def _curves(found: Variation | Aim, form: str, look: "Look") -> "Picture":
-    from attncalc.writing.plotting.curves import render_variation
-
-    return render_variation(found.curve if isinstance(found, Aim) else found, form, look)
-
-
-def _spreads(found: Any, form: str, look: "Look") -> "Picture":
-    from attncalc.writing.plotting.spreads import render_simulation
-
-    return render_simulation(found, form, look)
-
-
-def _page_of_layers(found: Walk, *, full: bool = False) -> str:
-    from attncalc.writing.html.layers import layers_page
-
-    return layers_page(found, full=full)
-
-
-def _of_layers(found: Any, form: str, look: "Look") -> "Picture":
-    from attncalc.writing.plotting.head_grid import render_layers
-
-    return render_layers(found, form, look)
-
-
-def _tree(found: Generation, form: str, look: "Look") -> "Picture":
-    from attncalc.writing.plotting.tree import render_generation
-
-    return render_generation(found, form, look)
+def _drawn(module: str, found: Any, form: str, look: "Look") -> "Picture":
+    drawing = import_module(f"attncalc.writing.plotting.{module}")
+    made: Picture = drawing.render(found.curve if isinstance(found, Aim) else found, form, look)
+    return made

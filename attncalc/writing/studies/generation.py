@@ -17,7 +17,7 @@ OF_TREE = "Each branch of the tree ends with the sum of ln p up to there."
 NOT_READ = "the cache has no row of the last new token: no layer has read it"
 
 
-def generation_document(made: Generation, *, full: bool = False, cache: bool = False) -> Document:
+def document(made: Generation, *, full: bool = False, cache: bool = False) -> Document:
     """Return the document of generated tokens; `cache` adds the keys and values that are kept."""
     parts: list[Part] = [Facts(said_of(made)), Bullets(tuple(_told(made)))]
     parts += [_step(made, number, full=full) for number in range(len(made.steps))]
@@ -152,7 +152,7 @@ def _entry(rows: Any, decimals: int, i: int, j: int) -> str:
     return shown(float(rows[i, j]), decimals)
 
 
-def generation_as_json(made: Generation, *, cache: bool = False) -> str:
+def as_json(made: Generation, *, cache: bool = False) -> str:
     """Return generated tokens as JSON; `cache` adds the keys and values."""
     content: dict[str, Any] = {
         "method": made.settings.method,
@@ -192,7 +192,7 @@ def _candidate(made: Generation, each: Candidate) -> dict[str, Any]:
     return found
 
 
-def generation_as_csv(made: Generation) -> str:
+def as_csv(made: Generation) -> str:
     """Return a row for each candidate of each step."""
     rows = [
         (
@@ -205,7 +205,7 @@ def generation_as_csv(made: Generation) -> str:
     return in_rows([("step", "id", "text", "probability", "kept", "chosen"), *rows])
 
 
-def write_generation_npz(made: Generation, file: IO[bytes]) -> None:
+def write_npz(made: Generation, file: IO[bytes]) -> None:
     """Write the tokens, the scores of the beams, and the cache as arrays."""
     arrays = {"prompt": np.array(made.source.prompt), "tokens": np.array(made.tokens)}
     scores = np.array([each.score for each in made.beams])

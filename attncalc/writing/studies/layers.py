@@ -18,9 +18,10 @@ from attncalc.problem.step import Step
 from attncalc.solving.solution import Solution
 from attncalc.studies.layers import Comparison, Effect, Lens, Rollout, Walk, chosen
 from attncalc.writing.document import MOST_HEADS, Document, Facts, Part, Sheet, kept
+from attncalc.writing.html.page import write_html
 from attncalc.writing.page_data import numbers_of
 from attncalc.writing.problem_file import json_pieces
-from attncalc.writing.studies.common import sheet
+from attncalc.writing.studies.common import sheet, shown
 
 DECIMALS = 4
 """Decimals of probabilities and of logits."""
@@ -68,7 +69,7 @@ def write_npz(found: Found, file: IO[bytes]) -> None:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
-def document_of(found: Found, *, full: bool = False) -> Document:
+def document(found: Found, *, full: bool = False) -> Document:
     """Return what was found as tables."""
     match found:
         case Walk():
@@ -78,6 +79,17 @@ def document_of(found: Found, *, full: bool = False) -> Document:
         case Rollout():
             return _rollout(found, full=full)
     return _comparison(found, full=full)
+
+
+def page(found: Found, *, full: bool = False) -> str:
+    """Return the page of what was found: of all layers, one with a picture of all heads."""
+    from attncalc.writing.html.layers import layers_page
+
+    return (
+        layers_page(found, full=full)
+        if isinstance(found, Walk)
+        else write_html(document(found, full=full))
+    )
 
 
 def _layers(walk: Walk, *, full: bool) -> Document:
@@ -147,10 +159,10 @@ def _lens(found: Lens, *, full: bool) -> Document:
     cells = [
         [
             on_a_line(found.names[int(found.best[layer, row, 0])]),
-            _shown(found.shares[layer, row, 0]),
-            _shown(found.prob[layer, found.final]),
+            shown(found.shares[layer, row, 0], DECIMALS),
+            shown(found.prob[layer, found.final], DECIMALS),
             str(found.ranks[layer]),
-            _shown(found.logits[layer, found.final]),
+            shown(found.logits[layer, found.final], DECIMALS),
         ]
         for layer in range(len(rows))
     ]
@@ -164,7 +176,7 @@ def _lens(found: Lens, *, full: bool) -> Document:
 
         def best(i: int, j: int) -> str:
             text = on_a_line(found.names[int(found.best[i, j, 0])])
-            return f"{text} {_shown(found.shares[i, j, 0], 2)}"
+            return f"{text} {shown(found.shares[i, j, 0], 2)}"
 
         words = found.walk.words
         parts.append(sheet("Most probable after each token", rows, words, best, full=full))
@@ -176,17 +188,13 @@ def _where(walk: Walk, at: int) -> str:
     return f"after token {at + 1}, {on_a_line(words[at])}" if at < len(words) else "of the input"
 
 
-def _shown(value: Any, decimals: int = DECIMALS) -> str:
-    return fixed(round_floats(np.array([float(value)]), decimals)[0], decimals)
-
-
 def _rollout(found: Rollout, *, full: bool) -> Document:
     """Return the rollout after the last layer."""
     number, matrix = [*found.matrices.items()][-1]
     said = "each layer: mean of the heads and the identity, half each; the product of all layers"
     names = _fitting((found.queries, found.queries), matrix.shape)
     title = f"How much each token after layer {number} comes from each input token"
-    part = sheet(title, *names, lambda i, j: _shown(matrix[i, j]), full=full)
+    part = sheet(title, *names, lambda i, j: shown(matrix[i, j], DECIMALS), full=full)
     return Document(f"Attention rollout: {found.walk.title}", (facts_of(found.walk, said), part))
 
 
@@ -232,6 +240,6 @@ def _effect(effect: Effect, where: str) -> Sheet:
     rows = []
     for i in ids:
         (a, p), (b, q) = ((float(x[i]), float(y[i])) for x, y in (effect.clean, effect.changed))
-        rows.append([*map(_shown, (a, b, b - a, p, q))])
+        rows.append([shown(each, DECIMALS) for each in (a, b, b - a, p, q)])
     names = [f"{i}: {effect.names[i]}" if effect.names[i] != str(i) else str(i) for i in ids]
     return sheet(f"Logits {where}", names, columns, lambda i, j: rows[i][j], full=True)

@@ -17,7 +17,7 @@ MORE = 2
 HEADINGS = ("mean", "std", "standard error", *(f"{share} %" for share in QUANTILES))
 
 
-def simulation_document(simulations: Sequence[Simulation], *, full: bool = False) -> Document:
+def document(simulations: Sequence[Simulation], *, full: bool = False) -> Document:
     """Return the document of one problem, or of several with the ratios of their variances."""
     parts: list[Part] = [Facts(said_of(simulations))]
     for place, simulation in enumerate(simulations, start=1):
@@ -142,7 +142,7 @@ def _notes(simulations: Sequence[Simulation]) -> Iterator[str]:
             return
 
 
-def simulation_as_json(simulations: Sequence[Simulation]) -> str:
+def as_json(simulations: Sequence[Simulation]) -> str:
     """Return one simulation as JSON, or several under "problems" with their ratios."""
     contents = [_content(each) for each in simulations]
     if len(contents) == 1:
@@ -190,7 +190,7 @@ def _content(simulation: Simulation) -> dict[str, Any]:
     }
 
 
-def simulation_as_csv(simulations: Sequence[Simulation]) -> str:
+def as_csv(simulations: Sequence[Simulation]) -> str:
     """Return a row for each that is watched, in each problem; with conditions, of all draws too."""
     rows = [
         [str(place), *filter(None, [which]), each.name]
@@ -203,7 +203,7 @@ def simulation_as_csv(simulations: Sequence[Simulation]) -> str:
     return in_rows([["problem", *draws, "watched", *HEADINGS], *rows])
 
 
-def write_simulation_npz(simulations: Sequence[Simulation], file: IO[bytes]) -> None:
+def write_npz(simulations: Sequence[Simulation], file: IO[bytes]) -> None:
     """Write the watched values of every draw, an array for each problem, with their names."""
     arrays: dict[str, Any] = {"seed": np.array(simulations[0].seed)}
     for place, simulation in enumerate(simulations, start=1):

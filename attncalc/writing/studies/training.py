@@ -17,7 +17,8 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.page_data import write_json
 from attncalc.writing.studies.common import in_json, shown
-from attncalc.writing.studies.variation import curve_page, said_of, variation_document
+from attncalc.writing.studies.variation import curve_page, said_of
+from attncalc.writing.studies.variation import document as curve_document
 
 MOST_UPDATED = 200
 """Entries of an update, and of means, that are written out unasked."""
@@ -29,14 +30,14 @@ RULES = {
 }
 
 
-def training_document(
+def document(
     training: Training, *, full: bool = False, work: bool = False, apart: bool = False
 ) -> Document:
     """Return the document: conventions, a table of all steps, and the work of the first two.
 
     The work of each step is a document `apart` if a form needs separate names for each.
     """
-    table = variation_document(training.curve, full=full).parts[1:]
+    table = curve_document(training.curve, full=full).parts[1:]
     facts = Facts((*_rule(training), *said_of(training.curve)))
     worked = tuple(_worked(training, full=full)) if work else ()
     if apart and worked:
@@ -137,7 +138,7 @@ def _number(value: Any, decimals: int) -> Number:
     return Number(shown(float(value), decimals))
 
 
-def training_as_json(training: Training) -> str:
+def as_json(training: Training) -> str:
     """Return the training as JSON."""
     names = [each.name for each in training.watched]
     perplexities = training.perplexities
@@ -165,10 +166,10 @@ def training_as_json(training: Training) -> str:
     )
 
 
-def training_page(training: Training, *, full: bool = False, work: bool = False) -> str:
+def page(training: Training, *, full: bool = False, work: bool = False) -> str:
     """Return the page of a training as HTML: its curve is played step by step."""
-    document = training_document(training, full=full, work=work, apart=True)
-    return curve_page(training.curve, document)
+    shown = document(training, full=full, work=work, apart=True)
+    return curve_page(training.curve, shown)
 
 
 def trained_as_json(problem: Problem) -> str:

@@ -6,7 +6,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from attncalc.base.text import of_each, on_a_line
+from attncalc.base.text import capital, of_each, on_a_line
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.changes import Change, Infinity, Value, value_text
@@ -24,7 +24,7 @@ MOST_LISTED = 20
 """Changeovers that are listed unasked."""
 
 
-def variation_document(variation: Variation, *, full: bool = False) -> Document:
+def document(variation: Variation, *, full: bool = False) -> Document:
     """Return the document: a table for one change, a grid for each that is watched for two."""
     facts = Facts(said_of(variation))
     found = (*_changeover_bullets(variation, full=full), *_moved_bullets(variation))
@@ -32,7 +32,7 @@ def variation_document(variation: Variation, *, full: bool = False) -> Document:
     return Document(heading(variation.problem), parts, tuple(_notes(variation)))
 
 
-def curve_page(variation: Variation, document: Document) -> str:
+def curve_page(variation: Variation, shown: Document) -> str:
     """Return the page of a document as HTML: its curves are played over the values of a change."""
     (change,) = variation.changes
     said = {
@@ -47,15 +47,15 @@ def curve_page(variation: Variation, document: Document) -> str:
     }
     looks = (style("attncalc.writing.live", f"{name}.css") for name in (PAGE, CURVE))
     live = Live(json.dumps(said, separators=(",", ":")), script(CURVE), "".join(looks))
-    return write_html(document, live=live)
+    return write_html(shown, live=live)
 
 
-def variation_page(variation: Variation, *, full: bool = False) -> str:
+def page(variation: Variation, *, full: bool = False) -> str:
     """Return the page of a study as HTML: with a slider if one field varies."""
-    document = variation_document(variation, full=full)
+    shown = document(variation, full=full)
     if len(variation.changes) == 1 and len(variation.points) > 1:
-        return curve_page(variation, document)
-    return write_html(document)
+        return curve_page(variation, shown)
+    return write_html(shown)
 
 
 def said_of(variation: Variation) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ def changeover_text(problem: Problem, change: Change, found: Changeover) -> str:
         for each in (found.before, found.after)
     )
     where = f"{on_a_line(change.about)} {at}"
-    which = f"{place[:1].upper()}{place[1:]}, output" if place else "Output"
+    which = f"{capital(place)}, output" if place else "Output"
     return f"{which} {output}{head}: most {before} up to {where}, most {after} beyond"
 
 
@@ -151,7 +151,7 @@ def _notes(variation: Variation) -> Iterator[str]:
         yield OF_MEASURES
 
 
-def variation_as_json(variation: Variation) -> str:
+def as_json(variation: Variation) -> str:
     """Return a study as JSON: its values as texts, and as the nearest floats."""
     return in_json(
         {
@@ -195,7 +195,7 @@ def _changeover(problem: Problem, found: Changeover) -> dict[str, Any]:
     }
 
 
-def variation_as_csv(variation: Variation) -> str:
+def as_csv(variation: Variation) -> str:
     """Return a study as rows: the values of the changes, then the watched values."""
     headings = [each.about for each in variation.changes] + [
         each.name for each in variation.watched
@@ -207,7 +207,7 @@ def variation_as_csv(variation: Variation) -> str:
     return in_rows([headings, *rows])
 
 
-def write_variation_npz(variation: Variation, file: IO[bytes]) -> None:
+def write_npz(variation: Variation, file: IO[bytes]) -> None:
     """Write a study as arrays: "at" and "values", one row each, and their names."""
     at = [[value_text(value) for value in point] for point in variation.points]
     arrays: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 import { allOf, namesOf, same } from "../equations/algebra.js";
 import { gradient, gradientName, readsOf, recurs, total, totalName } from "../equations/derive.js";
-import { extents, served } from "../equations/extents.js";
+import { extents } from "../equations/extents.js";
 import { name as nameNode, node, num, rebuilt, walk } from "../equations/parse.js";
 import { equationOf } from "../equations/solve.js";
 import { source, written } from "../equations/source.js";

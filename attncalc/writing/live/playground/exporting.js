@@ -1,22 +1,13 @@
 // What the page hands out: the problem as JSON, this page, the map, and the work as LaTeX and Markdown.
 
 import { WRITERS, written } from "../expressions.js";
-import { say } from "./view.js";
-import { make } from "../elements.js";
+import { make, save } from "../elements.js";
 import { shownText } from "../equations/solve.js";
 import { addressNow, fileNow, plan, solution, state, templateOf, work } from "./state.js";
 import { formulaOf, labelsOf, mapOf, textOf } from "./view.js";
 
 const source = document.documentElement.outerHTML;
 const LOOK = "text{font:12px sans-serif;fill:#1a1a1a}line{stroke:#0b3c6f}line.second{stroke:#b34700}circle{fill:#1a1a1a}.weight{font-size:10px}.side{fill:#555}";
-
-/** Hand out a file. */
-export function give(content, name, type) {
-  const place = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
-  make("a", { href: place, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(place), 1000);
-  say(`${name} is in your downloads.`);
-}
 
 const json = () => `${JSON.stringify(fileNow(), null, 1)}\n`;
 
@@ -42,7 +33,7 @@ function png() {
   const { text, height } = maps(), image = new Image(), canvas = make("canvas", { width: 1280, height: height * 2 });
   image.addEventListener("load", () => {
     canvas.getContext("2d").drawImage(image, 0, 0, 1280, height * 2);
-    canvas.toBlob((blob) => give(blob, "map.png"));
+    canvas.toBlob((blob) => save(blob, "map.png"));
   });
   image.src = `data:image/svg+xml,${encodeURIComponent(text)}`;
 }
@@ -110,11 +101,11 @@ const csv = () => `step,entry,value\n${made().flatMap(({ name }) => everyRow(nam
 export const command = () => `attncalc ${templateOf(state).command} problem.json --work`;
 
 export const EXPORTS = [
-  ["Problem (JSON)", () => give(json(), "problem.json", "application/json")],
-  ["This page (HTML)", () => give(page(), "attention.html", "text/html")],
-  ["Map (SVG)", () => give(maps().text, "map.svg", "image/svg+xml")],
+  ["Problem (JSON)", () => save(json(), "problem.json", "application/json")],
+  ["This page (HTML)", () => save(page(), "attention.html", "text/html")],
+  ["Map (SVG)", () => save(maps().text, "map.svg", "image/svg+xml")],
   ["Map (PNG)", png],
-  ["Work (LaTeX)", () => give(latex(), "work.tex", "text/x-tex")],
-  ["Work (Markdown)", () => give(markdown(), "work.md", "text/markdown")],
-  ["Results (CSV)", () => give(csv(), "results.csv", "text/csv")],
+  ["Work (LaTeX)", () => save(latex(), "work.tex", "text/x-tex")],
+  ["Work (Markdown)", () => save(markdown(), "work.md", "text/markdown")],
+  ["Results (CSV)", () => save(csv(), "results.csv", "text/csv")],
 ];

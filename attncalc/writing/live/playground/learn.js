@@ -1,13 +1,15 @@
 // Guided pages with numbers to change and a question that is checked, and practice with random numbers.
 
-import { button, labelled, make, own } from "../elements.js";
+import { button, labelled, make, own, select } from "../elements.js";
 import { mark } from "../equations/marks.js";
 import { asWritten } from "../numbers.js";
 import { sidesOf } from "../equations/solve.js";
 import { written } from "../expressions.js";
+import { recalled, stored } from "../storing.js";
+import { tried } from "../trying.js";
 import { readPasted } from "./pasted.js";
 import { afterChange, become, choose, plan, solution, state, stateOf, stateOfAddress, work } from "./state.js";
-import { cellOf, connectionOf, formulaOf, placeSaid, practise, answers, show, tried } from "./view.js";
+import { cellOf, connectionOf, formulaOf, placeSaid, practise, answers, show } from "./view.js";
 
 export const panel = make("section", { class: "panel", hidden: true, "aria-label": "Learn and practice" });
 
@@ -123,12 +125,8 @@ const SAID = {
 };
 const PLACE = "attncalc playground";
 
-function recall() {
-  try { return JSON.parse(window.localStorage.getItem(PLACE) ?? "{}"); } catch { return {}; }
-}
-function keep(change) {
-  try { window.localStorage.setItem(PLACE, JSON.stringify(change(recall()))); } catch { /* this browser keeps nothing */ }
-}
+const recall = () => recalled(PLACE) ?? {};
+const keep = (change) => stored(PLACE, change(recall()));
 
 function random(level) {
   const it = stateOf("self"), n = level > 1 ? 3 : 2, d = 2, low = level > 2 ? -2 : 0;
@@ -140,7 +138,7 @@ function random(level) {
 
 export function practice() {
   lesson = null;
-  const level = make("select", {}, ...LEVELS.map(([value, text]) => make("option", { value }, text)));
+  const level = select({}, LEVELS);
   const result = make("p", { role: "status", class: "verdict" }), pasted = make("textarea", { rows: 4, "aria-label": "Your whole answer" });
   const hints = make("div", { class: "hint", "aria-live": "polite" });
   level.value = recall().level ?? "1";
@@ -151,7 +149,7 @@ export function practice() {
       ...[1, 2, 3].map((depth) => button(`Hint ${depth}`, () => hints.replaceChildren(...hint(depth))))),
     result, hints,
     make("details", {}, make("summary", {}, "Find my mistake: paste a whole answer"), pasted,
-      button("Read it", () => tried(() => { result.textContent = readAnswer(pasted.value); }, (why) => { result.textContent = why; }))));
+      button("Read it", () => tried(() => { result.textContent = readAnswer(pasted.value); }, (why) => { result.textContent = `Not changed: ${why}.`; }))));
   start();
 }
 

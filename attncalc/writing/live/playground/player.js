@@ -1,13 +1,13 @@
 // The player: one entry at a time, each as its row and column meet, as products, as a sum and rounded; the map last.
 
-import { button, make } from "../elements.js";
+import { button, make, say, select } from "../elements.js";
 import { afterChange, plan, state, work } from "./state.js";
-import { cellOf, say, show, showOnly } from "./view.js";
+import { cellOf, show, showOnly } from "./view.js";
 
 const SPEEDS = [["0.25", "¼ ×"], ["0.5", "½ ×"], ["1", "1 ×"], ["2", "2 ×"], ["4", "4 ×"], ["16", "16 ×"]], BEAT = 1100;
 let frames = [], at = -1, timer = 0, order = new Map();
 const playing = button("Pause", () => (timer ? pause() : play()));
-const speed = make("select", { "aria-label": "Speed" }, ...SPEEDS.map(([value, text]) => make("option", { value }, text)));
+const speed = select({ "aria-label": "Speed" }, SPEEDS);
 const jump = make("select", { "aria-label": "Go to a step", onchange: () => go(frames.findIndex((frame) => frame.name === jump.value)) });
 const place = make("output", {});
 export const bar = make("section", { class: "player", hidden: true, "aria-label": "Player" },

@@ -4,16 +4,16 @@ import { digitsFor } from "../equations/digits.js";
 import { exactArithmetic } from "../equations/exact.js";
 import { Program } from "../equations/interpret.js";
 import { walk } from "../equations/parse.js";
+import { withPoint } from "../decimals.js";
 import { equationOf, solve as solutionOf } from "../equations/solve.js";
 import { Work } from "../equations/work.js";
 import { byId, own } from "../elements.js";
-import { Refusal, asWritten, readNumber } from "../numbers.js";
+import { Refusal, readNumber } from "../numbers.js";
+import { SETTINGS, entryFrom as readEntry, holderOf, inAddress, inJson, isOwnPlan, planKey, putSettings, settingFrom as readSetting, stepsOf as stepsOfPlan } from "../settings.js";
 import { arrivingIn, forwardOf, withGradients } from "./back.js";
 import { stepsWith } from "./own.js";
 
 export const data = JSON.parse(byId("problem").textContent);
-export const SETTINGS = ["scale", "causal", "softcap", "normalizer", "rounding", "decimals"];
-export const NUMBERED = /^[+-]?[0-9.]/;
 const MOST_DIGITS = 2000, MOST_SIDE = 256, FIRST = 160;
 
 /** What is shown: template, given, settings, labels by matrix of tokens, equations. */
@@ -43,23 +43,12 @@ function labelsOf({ problem: { labels } }) {
 
 export const templateOf = ({ key }) => data.templates[key];
 
-function planKey({ scale, causal, softcap, normalizer }) {
-  const isNumber = NUMBERED.test(scale) && asWritten(readNumber(scale)) !== "1";
-  return `${isNumber ? "number" : scale === "sqrt_dk" ? scale : "none"}|${causal}|${softcap === null ? "none" : "number"}|${normalizer}`;
-}
-
-const isOwnKey = (template, settings) => SETTINGS.slice(0, 4).every((name) => template.settings[name] === settings[name]);
-
 /** The steps of a state, with chosen numbers and current sizes; `of` is the plan. */
 function stepsOf(it) {
   const template = templateOf(it), { plans } = template;
-  const route = isOwnKey(template, it.settings) ? Object.values(plans)[0] : plans[planKey(it.settings)];
+  const route = isOwnPlan(it.settings, template.settings) ? Object.values(plans)[0] : plans[planKey(it.settings)];
   if (!route) throw new Refusal("this problem has no such convention here: save it as JSON, and use attncalc");
-  const steps = route.steps.map((place) => {
-    const step = data.steps[place], chosen = Object.entries(step.chosen ?? {});
-    return chosen.length ? { ...step, settings: { ...step.settings, ...Object.fromEntries(chosen.map(([name, from]) => [name, it.settings[from]])) } } : step;
-  });
-  return { route, steps };
+  return { route, steps: stepsOfPlan(route, data.steps, it.settings) };
 }
 
 // ---------------------------------------------------------------- axes and sizes
@@ -274,13 +263,8 @@ export const undo = () => past.length && (next.push(state), become(past.pop(), {
 export const redo = () => next.length && (past.push(state), become(next.pop(), { remembers: false }));
 export const choose = (settings) => become({ ...state, settings: { ...state.settings, ...settings } });
 
-/** The stored form of a typed entry; a Refusal for an invalid one. */
-export function entryFrom(role, typed) {
-  if (role === "scores" && /^-(inf|∞)$/.test(typed.trim())) return "-inf";
-  const text = asWritten(readNumber(typed.trim().replace(/^([^.,]*),([^.,]*)$/, "$1.$2").replace("−", "-")));
-  if (role === "marks" && !["0", "1"].includes(text)) throw new Refusal("1 or 0 is needed");
-  return text;
-}
+/** The stored form of a typed entry, which may have a decimal comma; a Refusal for an invalid one. */
+const entryFrom = (role, typed) => readEntry(role, withPoint(typed).replace("−", "-"));
 
 /** Change the entries of a matrix; `texts` has them by place, or is a function of the place. */
 export function edit(name, texts) {
@@ -324,26 +308,18 @@ export function replaceMatrix(name, rows) {
 
 // ---------------------------------------------------------------- as a file
 
-const inJson = (typed) => (typed.includes("/") || typed === "-inf" || asWritten(readNumber(String(Number(typed)))) !== typed ? typed : Number(typed));
-
 /** The problem as attncalc reads it. */
 export function fileNow() {
   const template = templateOf(state), file = structuredClone(template.problem);
   for (const [name, { shape: [h, r, c], entries }] of Object.entries(state.given)) {
-    const path = name.split("."), { from } = own(template.given, name) ?? {};
-    let holder = file;
-    path.slice(0, -1).forEach((part) => (holder = /^[0-9]+$/.test(part) ? holder.layers[part - 1] : holder[part]));
-    const before = holder[path.at(-1)], placed = from ? entries.map((_, k) => entries[from.indexOf(k)]) : entries;
+    const [holder, key] = holderOf(file, name), { from } = own(template.given, name) ?? {};
+    const before = holder[key], placed = from ? entries.map((_, k) => entries[from.indexOf(k)]) : entries;
     const [H, R, C] = template.isTurned && own(template.given, name) ? template.given[name].given : [h, r, c];
     const row = (x, i) => placed.slice((x * R + i) * C, (x * R + i + 1) * C).map(inJson);
     const heads = Array.from({ length: H || 1 }, (_, x) => Array.from({ length: R }, (_row, i) => row(x, i)));
-    holder[path.at(-1)] = H ? heads : before && !Array.isArray(before[0]) ? heads[0].flat() : heads[0];
+    holder[key] = H ? heads : before && !Array.isArray(before[0]) ? heads[0].flat() : heads[0];
   }
-  for (const name of SETTINGS) {
-    if (state.settings[name] === template.settings[name]) continue;
-    if (state.settings[name] === null) delete file[name];
-    else file[name] = state.settings[name];
-  }
+  putSettings(file, state.settings, template.settings);
   const lines = state.equations.split("\n").filter((line) => line.trim());
   if (lines.length) file.equations = lines;
   else delete file.equations;
@@ -402,20 +378,7 @@ export function stateOfFile(file) {
 }
 
 /** A typed or chosen setting; a Refusal for an invalid one. */
-export function settingFrom(name, typed, now = state.settings) {
-  if (name === "causal") return typed === "true";
-  if (name === "rounding" && ["display", "each-step"].includes(typed)) return typed;
-  if (name === "decimals" && /^([0-9]|1[0-2])$/.test(typed)) return Number(typed);
-  if (name === "scale") return ["sqrt_dk", "none"].includes(typed) ? typed : asWritten(readNumber(typed));
-  if (name === "softcap") {
-    if (["", "none", "null"].includes(typed)) return null;
-    const cap = readNumber(typed);
-    if (cap.n <= 0n) throw new Refusal("a cap is a number above 0");
-    return asWritten(cap);
-  }
-  if (name === "normalizer" && ["softmax", "hardmax", now.normalizer].includes(typed)) return typed;
-  throw new Refusal(`"${typed}" is no ${name}`);
-}
+export const settingFrom = (name, typed, now = state.settings) => readSetting(name, typed, ["softmax", "hardmax", now.normalizer]);
 
 // ---------------------------------------------------------------- the address
 
@@ -428,7 +391,7 @@ export function addressNow() {
     const heads = Array.from({ length: h || 1 }, (_, x) => rows.slice(x * r, (x + 1) * r).join(";"));
     parts.push(`${encodeURIComponent(name)}=${heads.join("|")}`);
   }
-  for (const name of SETTINGS) if (state.settings[name] !== template.settings[name]) parts.push(`${name}=${encodeURIComponent(state.settings[name] ?? "none")}`);
+  parts.push(...inAddress(state.settings, template.settings));
   for (const [name, all] of Object.entries(state.labels))
     if (JSON.stringify(all) !== JSON.stringify(base.labels[name])) parts.push(`names.${encodeURIComponent(name)}=${all.map(encodeURIComponent).join(",")}`);
   if (state.equations !== base.equations) parts.push(`equations=${encodeURIComponent(state.equations)}`);

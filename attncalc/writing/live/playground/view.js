@@ -1,22 +1,22 @@
 // The matrices as they flow: a column for each stage, cells that are edited in place, the entry pointed at, and the map.
 
-import { connectionIn, sentenceOf, valuesIn } from "../connections.js";
-import { button, make, own } from "../elements.js";
+import { connectionIn, ranksIn, rowIn, sentenceOf, valuesIn } from "../connections.js";
+import { button, drawn, make, own, say, whereItIsSaid } from "../elements.js";
 import { shownText, sidesOf } from "../equations/solve.js";
 import { written } from "../expressions.js";
 import { Refusal, readNumber } from "../numbers.js";
+import { formulaIn } from "../settings.js";
+import { tried } from "../trying.js";
 import { readPasted } from "./pasted.js";
-import { become, data, edit, namesOf, plan, redo, replaceMatrix, resize, sizesNow, solution, state, templateOf, undo, work } from "./state.js";
+import { become, data, edit, namesOf, plan, redo, replaceMatrix, resize, sizesNow, solution, state, undo, work } from "./state.js";
 
-const LARGE = 20, LONG = 30, LINE = 23, CAPTION = 40, GAP = 30, CHARACTER = 7.6, SVG = "http://www.w3.org/2000/svg";
+const LARGE = 20, LONG = 30, LINE = 23, CAPTION = 40, GAP = 30, CHARACTER = 7.6;
 export const flow = make("main", { class: "flow", id: "flow" });
-const status = make("p", { role: "status", class: "status" });
-export const say = (text) => void (status.textContent = text);
 const said = make("div", { class: "said", "aria-live": "polite" });
 const picture = make("div", { class: "picture" });
 export const dock = make("section", { class: "dock", "aria-label": "The entry pointed at" }, said, picture);
 const sizes = make("section", { class: "sizes", "aria-label": "Sizes" });
-export const below = [sizes, status];
+export const below = [sizes, whereItIsSaid()];
 
 let cells = new Map(), filled = new Map(), signature = "", at = null, pinned = false, lit = [], drawnMap = "";
 /** What the player hides: the entries that are not computed yet; null shows all. */
@@ -28,18 +28,6 @@ export let answers = null;
 export function titled(name) {
   const [first, ...below_] = name.split("_");
   return below_.length ? [first, make("sub", {}, below_.join(","))] : [name];
-}
-
-/** Act, and report a refusal. */
-export function tried(act, where = say) {
-  try {
-    act();
-    return true;
-  } catch (error) {
-    if (!(error instanceof Refusal || error instanceof SyntaxError)) throw error;
-    where(`Not changed: ${error.message}.`);
-    return false;
-  }
 }
 
 // ---------------------------------------------------------------- the stages
@@ -134,7 +122,7 @@ function figure(name) {
 }
 
 /** The equation of a step, with a chosen number in its place. */
-export const formulaOf = ({ formula, chosen = {} }) => Object.values(chosen).reduce((text, of) => text.replaceAll("#", state.settings[of]), formula);
+export const formulaOf = (step) => formulaIn(step, state.settings);
 
 /** Show the state: cells are kept where matrices have the same shapes. */
 export function render() {
@@ -177,15 +165,10 @@ function fill(name) {
 
 function ranksOf(name) {
   if (own(solution.steps, name)?.worked.step.role !== "weights") return [];
-  const [h, r, c] = sidesOf(solution.carried[name]), ranks = [];
-  for (let x = 0; x < (h || 1); x += 1) for (let i = 0; i < r; i += 1) {
-    const found = connectionOf(name, x, i);
-    for (const rank of ["second", "most"]) for (const j of found[rank]) ranks[(x * r + i) * c + j] = rank;
-  }
-  return ranks;
+  return ranksIn(sidesOf(solution.carried[name]), (h, i) => connectionOf(name, h, i));
 }
 
-const fromRow = (name, all, h, i) => { const [, r, c] = sidesOf(solution.carried[name]), from = (h * r + i) * c; return Array.from(all.slice(from, from + c)); };
+const fromRow = (name, all, h, i) => rowIn(sidesOf(solution.carried[name]), all, h, i);
 
 /** The inputs that an output attends to. */
 export const connectionOf = (name, h, i) =>
@@ -278,17 +261,7 @@ function meeting(name, k, reads, forms) {
   return [make("table", { class: "meeting" }, make("tbody", {}, ...groups.map(row), products))];
 }
 
-/** What the last entry shown is. */
-export const shownEntry = () => at;
-
 // ---------------------------------------------------------------- pictures
-
-const svg = (tag, attributes, ...content) => {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...content);
-  return element;
-};
 
 /** The attention that an entry belongs to, and its head. */
 function weightsNear({ name, k }) {
@@ -313,7 +286,7 @@ function bars({ name, h, row }) {
   const values = fromRow(name, valuesIn(solution.steps[name].matrix), h, row), digits = fromRow(name, solution.steps[name].worked.digits, h, row), { columns, rows } = labelsOf(name);
   const shown = values.map((_, j) => !visible || visible(name, (h * rows.names.length + row) * values.length + j));
   return make("div", { class: "bars", role: "img", "aria-label": `Weights of output ${rows.names[row]}` }, make("p", {}, `${name}, row ${rows.names[row]}`), ...values.slice(0, 12).map((value, j) =>
-    make("div", {}, make("span", {}, columns.names[j]), svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: shown[j] ? Math.max(0, Math.min(100, value * 100)).toFixed(2) : 0, height: 10 })),
+    make("div", {}, make("span", {}, columns.names[j]), drawn("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, drawn("rect", { width: shown[j] ? Math.max(0, Math.min(100, value * 100)).toFixed(2) : 0, height: 10 })),
       make("span", {}, shown[j] ? shownText(digits[j], state.settings.decimals) : ""))));
 }
 
@@ -329,14 +302,14 @@ export function mapOf(name, h = 0, only = null) {
     told.push(sentenceOf(rows.names[i], columns.names, found, state.settings.decimals, data.look));
     for (const rank of ["second", "most"]) for (const j of found[rank]) {
       const share = Math.min(1, Math.abs(found.full[j])), near = 0.3 + (rank === "second" ? 0.16 : 0);
-      lines.push(svg("line", { x1: X, y1: y(j, c), x2: Y, y2: y(i, r), class: `${rank}${only !== null && only !== i ? " faint" : ""}`, "stroke-width": (1 + 3 * share).toFixed(1), ...(rank === "second" ? { "stroke-dasharray": "6 4" } : {}) }));
-      if (Math.max(r, c) <= 8) texts.push(svg("text", { x: Y + (X - Y) * near, y: y(i, r) + (y(j, c) - y(i, r)) * near - 3, class: `weight${only !== null && only !== i ? " faint" : ""}`, "text-anchor": "middle" }, shownText(found.shown[j], state.settings.decimals)));
+      lines.push(drawn("line", { x1: X, y1: y(j, c), x2: Y, y2: y(i, r), class: `${rank}${only !== null && only !== i ? " faint" : ""}`, "stroke-width": (1 + 3 * share).toFixed(1), ...(rank === "second" ? { "stroke-dasharray": "6 4" } : {}) }));
+      if (Math.max(r, c) <= 8) texts.push(drawn("text", { x: Y + (X - Y) * near, y: y(i, r) + (y(j, c) - y(i, r)) * near - 3, class: `weight${only !== null && only !== i ? " faint" : ""}`, "text-anchor": "middle" }, shownText(found.shown[j], state.settings.decimals)));
     }
   }
-  const dots = (names, count, x, anchor, by) => names.flatMap((each, k) => [svg("circle", { cx: x, cy: y(k, count), r: 4 }), svg("text", { x: x + by, y: y(k, count) + 4, "text-anchor": anchor }, cut(each))]);
-  return svg("svg", { class: "map", viewBox: `0 0 320 ${height}`, role: "img", "aria-label": `Map of ${name}${heads > 1 ? `, head ${h + 1}` : ""}. ${told.join(". ")}`, xmlns: SVG },
-    svg("text", { x: X, y: 14, "text-anchor": "middle", class: "side" }, "inputs"), svg("text", { x: Y, y: 14, "text-anchor": "middle", class: "side" }, "outputs"),
-    svg("text", { x: 160, y: 14, "text-anchor": "middle", class: "side" }, `${name}${heads > 1 ? `, head ${h + 1}` : ""}`),
+  const dots = (names, count, x, anchor, by) => names.flatMap((each, k) => [drawn("circle", { cx: x, cy: y(k, count), r: 4 }), drawn("text", { x: x + by, y: y(k, count) + 4, "text-anchor": anchor }, cut(each))]);
+  return drawn("svg", { class: "map", viewBox: `0 0 320 ${height}`, role: "img", "aria-label": `Map of ${name}${heads > 1 ? `, head ${h + 1}` : ""}. ${told.join(". ")}`, xmlns: "http://www.w3.org/2000/svg" },
+    drawn("text", { x: X, y: 14, "text-anchor": "middle", class: "side" }, "inputs"), drawn("text", { x: Y, y: 14, "text-anchor": "middle", class: "side" }, "outputs"),
+    drawn("text", { x: 160, y: 14, "text-anchor": "middle", class: "side" }, `${name}${heads > 1 ? `, head ${h + 1}` : ""}`),
     ...lines, ...texts, ...dots(columns.names, c, X, "end", -9), ...dots(rows.names, r, Y, "start", 9));
 }
 
@@ -356,7 +329,7 @@ function type(cell, first = null) {
     isDone = true;
     const text = input.value, isFocused = document.activeElement === input;
     cell.textContent = textOf(name, k);
-    if (isKept && text.trim() !== before) tried(() => edit(name, { [k]: text }), (why) => say(`${placeSaid(name, k)}: ${why}`));
+    if (isKept && text.trim() !== before) tried(() => edit(name, { [k]: text }), (why) => say(`${placeSaid(name, k)}: Not changed: ${why}.`));
     if (isFocused) go(name, k, down, across);
   };
   input.addEventListener("keydown", (event) => {

@@ -1,0 +1,162 @@
+"""Rows of numbers in a lesson that its results do not include: exponentials, sums, repetitions.
+
+A row of a text that agrees with a row of the example in all numbers but one has a wrong number.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from attncalc.base.types import Matrix, Place
+from attncalc.equations.rows import exponentials
+from attncalc.problem.fields import own_name
+
+FEWEST, FEWEST_TELLING = 3, 2
+"""The fewest numbers of a row, and of its right numbers that are not 0, 1 or whole."""
+MOST_NUMBERS = 20_000
+"""The largest number of numbers of an example that are compared."""
+DECIMALS = 2
+"""The fewest decimals of a number that tells its row."""
+ROUNDED, CARRIED = (0.6, 1.5), (3.5, 10.0)
+"""The largest error of right numbers, and the smallest of a wrong one, in units of its last digit:
+by rounding once, or also before."""
+
+
+class Printed(NamedTuple):
+    """A number of a text: its line, its text, and its value."""
+
+    line: int
+    text: str
+    value: float
+
+    @property
+    def decimals(self) -> int:
+        """The number of its decimals."""
+        return len(self.text.partition(".")[2])
+
+    @property
+    def unit(self) -> float:
+        """The unit of its last digit."""
+        return 10.0**-self.decimals
+
+
+class Odd(NamedTuple):
+    """A row of a text as that of a matrix, with its wrong number and the right one, if any."""
+
+    numbers: Sequence[Printed]
+    name: str
+    place: Place = ()
+    wrong: Printed | None = None
+    right: str = ""
+
+
+def known_rows(steps: Mapping[str, Matrix]) -> dict[str, Matrix]:
+    """Return the steps of an example, and what lies between scores and weights, by name.
+
+    steps: the exact steps, each of shape (n, m) or (heads, n, m).
+    """
+    made = dict(steps)
+    for name in [each for each in steps if own_name(each).startswith("S")]:
+        shifts = {"": None, f" - max {name}": steps[name].max(axis=-1, keepdims=True)}
+        with np.errstate(all="ignore"):
+            for says, shift in shifts.items():
+                if shift is not None:
+                    made[f"{name}{says}"] = steps[name] - shift
+                powers = exponentials(steps[name].copy(), shift)
+                made[f"exp({name}{says})"] = powers
+                made[f"sum of exp({name}{says})"] = powers.sum(axis=-1, keepdims=True)
+    return made
+
+
+def odd_rows(numbers: Sequence[Printed], steps: Mapping[str, Matrix]) -> Iterator[Odd]:
+    """Yield the rows of a text that are rows or columns of known matrices, in reading order."""
+    numbers = numbers[:MOST_NUMBERS]
+    rows = (*_lines(numbers), *_columns(numbers))
+    flat = [each for row in rows for each in (*row, None)]
+    values = np.array([np.nan if each is None else each.value for each in flat])
+    units = np.array([1.0 if each is None else each.unit for each in flat])
+    taken: set[int] = set()
+    for is_right in (True, False):  # no number is wrong in a row that agrees with another
+        for vector, name, places in _vectors(steps):
+            for start in _nearly(vector, values, units):
+                own = [each for each in flat[start : start + len(vector)] if each]
+                ids = {*map(id, own)}
+                odd = None if ids & taken else _compared(own, vector, name, places)
+                if odd and (odd.wrong is None) == is_right:
+                    taken |= ids
+                    yield odd
+
+
+def _nearly(vector: Matrix, values: Matrix, units: Matrix) -> list[int]:
+    """Return where all numbers of a vector but one may follow each other."""
+    if len(values) < len(vector):
+        return []
+    windows = sliding_window_view(values, len(vector))
+    with np.errstate(invalid="ignore"):
+        near = np.abs(windows - vector) <= CARRIED[0] * sliding_window_view(units, len(vector))
+    is_whole = ~np.isnan(windows).any(axis=-1)
+    return np.flatnonzero(is_whole & (near.sum(axis=-1) >= len(vector) - 1)).tolist()
+
+
+def _lines(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
+    for _, own in groupby(numbers, key=lambda each: each.line):
+        yield [*own]
+
+
+def _columns(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
+    """Yield the columns of lines below each other with as many numbers each."""
+    block: list[list[Printed]] = []
+    for row in (*_lines(numbers), []):
+        if block and (len(row) != len(block[0]) or row[0].line > block[-1][0].line + 2):
+            yield from map(list, zip(*block, strict=True))
+            block = []
+        block.append(row)
+
+
+def _vectors(steps: Mapping[str, Matrix]) -> Iterator[tuple[Matrix, str, list[Place]]]:
+    """Yield the rows and columns of matrices with their names and the places of their entries."""
+    for name, values in steps.items():
+        for head in np.ndindex(values.shape[:-2]):
+            matrix = values[head]
+            for turned in (False, True):
+                for i, vector in enumerate(matrix.T if turned else matrix):
+                    if len(vector) >= FEWEST and np.isfinite(vector).all():
+                        pairs = [(k, i) if turned else (i, k) for k in range(len(vector))]
+                        places = [tuple(x + 1 for x in (*head, *pair)) for pair in pairs]
+                        yield vector, name, places
+
+
+def _compared(
+    own: Sequence[Printed], values: Matrix, name: str, places: Sequence[Place]
+) -> Odd | None:
+    """Return a row as that of a matrix if at most one number differs; None if it is another."""
+    off = np.array([abs(n.value - v) / n.unit for n, v in zip(own, values, strict=True)])
+    for right, wrong in (ROUNDED, CARRIED):
+        agrees = off <= right
+        telling = [
+            n for n, fits in zip(own, agrees, strict=True) if fits and n.decimals >= DECIMALS
+        ]
+        telling = [n for n in telling if n.value not in (0, 1)]
+        if len(telling) < FEWEST_TELLING or agrees.sum() < len(own) - 1:
+            continue
+        if agrees.all():
+            return Odd(own, name, places[0])
+        at = int(np.argmin(agrees))
+        meant = f"{values[at]:.{own[at].decimals}f}"
+        tells = own[at].decimals >= DECIMALS and float(meant) not in (0, 1)
+        is_wrong = tells and off[at] > wrong and _is_misprint(own[at].text.lstrip("+"), meant)
+        return Odd(own, name, places[at], own[at], meant) if is_wrong else None
+    return None
+
+
+def _is_misprint(found: str, meant: str) -> bool:
+    """Return whether one character differs, or two neighbors are swapped: 0.214 for 0.241."""
+    off = [i for i, (a, b) in enumerate(zip(found, meant, strict=False)) if a != b]
+    if len(found) != len(meant) or not 0 < len(off) <= 2:
+        return False
+    return len(off) == 1 or (
+        off[0] + 1 == off[1] and {*found[off[0] : off[1] + 1]} == {*meant[off[0] : off[1] + 1]}
+    )
