@@ -176,6 +176,6 @@ def test_an_operation_for_some_rows_keeps_its_settings() -> None:
     window = Window(("keep",), causal_from=1, window=5).at(slice(4, 8), slice(2, 8))
     assert isinstance(window, Window)
     assert (window.masks, window.causal_from, window.window) == (("keep",), 3, 5)
-    signed = Signed(masked=True, first_row=1, signs="both").at(slice(4, 8))
+    signed = Signed(first_row=1, signs="both").at(slice(4, 8))
     assert isinstance(signed, Signed)
-    assert (signed.masked, signed.first_row, signed.signs) == (True, 5, "both")
+    assert (signed.first_row, signed.signs) == (5, "both")

@@ -296,9 +296,9 @@ class Layers(Displayed):
     def _repr_html_(self) -> str:
         """Return an embedded page: all heads in a grid, and each layer to be opened."""
         from attncalc.writing.document import Document
-        from attncalc.writing.html.layers import layers_page
+        from attncalc.writing.studies.layers import page
 
-        return as_html(Document(self.walk.title, ()), layers_page(self.walk))
+        return as_html(Document(self.walk.title, ()), page(self.walk))
 
     def plot(self, *, dark: bool = False, size: Any = None) -> "Figure":
         """Draw the weights of all heads of all layers as a grid with one scale."""

@@ -24,7 +24,7 @@ def with_digits(text: str) -> str:
     """Return a text with the decimals, negative numbers and lists among its words in digits.
 
     >>> with_digits("query one is zero point five, two comma and minus two")
-    'query one is 0.5, 2, -2'
+    'query 1 is 0.5, 2, -2'
     """
     is_spoken = " comma " in text or _POINT.search(text)
     if not is_spoken:

@@ -1,16 +1,15 @@
 """The layers of a model as one page: all heads in a grid, and each layer to be opened."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from attncalc.solving.solution import Solution
 from attncalc.studies.layers import Walk
-from attncalc.writing.document import Document
+from attncalc.writing.document import Document, Facts, Sheet
 from attncalc.writing.html.elements import LINE, Html, element, joined
 from attncalc.writing.html.page import body_of, whole_page
 from attncalc.writing.html.style import needed, style
-from attncalc.writing.studies.layers import facts_of, sheets_of
 
 SIDE, GAP, MARGIN = 72, 6, 44
 """The side of a head, the space between two, and the room for names."""
@@ -19,17 +18,22 @@ MOST_TOKENS, MOST_CELLS = 64, 40_000
 COLOUR = "#1f77b4"
 
 
-def layers_page(walk: Walk, *, full: bool = False) -> str:
-    """Return the page; each layer is run once, and written before the next."""
+def layers_page(
+    walk: Walk, facts: Facts, sheets_of: Callable[[int, Solution], Iterator[Sheet]]
+) -> str:
+    """Return the page; each layer is run once, and written before the next.
+
+    facts: what holds for all layers.
+    sheets_of: returns the tables of a layer, by its number.
+    """
     folded, cells, heads, number = [], list[Html](), 0, 0
     for row, (number, solution) in enumerate(walk.run()):
-        sheets = sheets_of(number, solution, walk.only, full=full)
-        body = body_of(Document("", tuple(sheets)))
+        body = body_of(Document("", tuple(sheets_of(number, solution))))
         folded.append(element("details", element("summary", f"layer {number}"), body))
         if solution.weights is not None and solution.problem.n <= MOST_TOKENS:
             heads = max(heads, len(solution.heads))
             cells += _cells(row, number, solution)
-    opening = body_of(Document(walk.title, (facts_of(walk),)))
+    opening = body_of(Document(walk.title, (facts,)))
     grid = _grid(cells, number + 1 - len(folded), len(folded), heads)
     main = element("main", LINE, opening, grid, *folded, LINE)
     look = needed(style("attncalc.writing.html", "page.css"), f"{main} compact")

@@ -18,6 +18,7 @@ from attncalc.problem.step import Step
 from attncalc.solving.solution import Solution
 from attncalc.studies.layers import Comparison, Effect, Lens, Rollout, Walk, chosen
 from attncalc.writing.document import MOST_HEADS, Document, Facts, Part, Sheet, kept
+from attncalc.writing.html.layers import layers_page
 from attncalc.writing.html.page import write_html
 from attncalc.writing.page_data import numbers_of
 from attncalc.writing.problem_file import json_pieces
@@ -83,25 +84,21 @@ def document(found: Found, *, full: bool = False) -> Document:
 
 def page(found: Found, *, full: bool = False) -> str:
     """Return the page of what was found: of all layers, one with a picture of all heads."""
-    from attncalc.writing.html.layers import layers_page
-
-    return (
-        layers_page(found, full=full)
-        if isinstance(found, Walk)
-        else write_html(document(found, full=full))
-    )
+    if not isinstance(found, Walk):
+        return write_html(document(found, full=full))
+    return layers_page(found, facts_of(found), partial(sheets_of, only=found.only, full=full))
 
 
 def _layers(walk: Walk, *, full: bool) -> Document:
     """Return the tables of the shown steps of every layer."""
     parts: list[Part] = [facts_of(walk)]
     for number, solution in walk.run():
-        parts += sheets_of(number, solution, walk.only, full=full)
+        parts += sheets_of(number, solution, only=walk.only, full=full)
     return Document(walk.title, tuple(parts))
 
 
 def sheets_of(
-    number: int, solution: Solution, only: Sequence[str] | None, *, full: bool
+    number: int, solution: Solution, *, only: Sequence[str] | None, full: bool
 ) -> Iterator[Sheet]:
     """Yield the tables of the shown steps of a layer, whose texts are made now."""
     decimals = solution.problem.decimals
