@@ -48,7 +48,7 @@ def test_the_focus_stays_when_numbers_change(browser: Browser, tmp_path: Path) -
     browser.type("1e200")
     browser.press("Enter")
     assert browser.text(".at-hand .wrong") == (
-        "X[2,3]: S[2,2] is not a finite number: sum(Q[i,c] * K[j,c] for c in d_k) "
+        "X[2,3]: S[2,2] is not a finite number: sum(Q[i,c] * K[j,c] for c in d) "
         "is larger than the largest float64 (about 1.8e+308)"
     )
     browser.run("document.activeElement.select()")
