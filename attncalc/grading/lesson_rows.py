@@ -15,7 +15,7 @@ from attncalc.equations.rows import exponentials
 from attncalc.problem.fields import own_name
 
 FEWEST, FEWEST_TELLING = 3, 2
-"""The fewest numbers of a row, and of its right numbers that are not 0, 1 or whole."""
+"""The fewest numbers of a row, and of its right numbers with decimals that are not 0 or 1."""
 MOST_NUMBERS = 20_000
 """The largest number of numbers of an example that are compared."""
 DECIMALS = 2
@@ -136,11 +136,11 @@ def _compared(
     off = np.array([abs(n.value - v) / n.unit for n, v in zip(own, values, strict=True)])
     for right, wrong in (ROUNDED, CARRIED):
         agrees = off <= right
-        telling = [
-            n for n, fits in zip(own, agrees, strict=True) if fits and n.decimals >= DECIMALS
-        ]
-        telling = [n for n in telling if n.value not in (0, 1)]
-        if len(telling) < FEWEST_TELLING or agrees.sum() < len(own) - 1:
+        telling = sum(
+            bool(fits) and n.decimals >= DECIMALS and n.value not in (0, 1)
+            for n, fits in zip(own, agrees, strict=True)
+        )
+        if telling < FEWEST_TELLING or agrees.sum() < len(own) - 1:
             continue
         if agrees.all():
             return Odd(own, name, places[0])

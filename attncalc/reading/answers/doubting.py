@@ -89,15 +89,17 @@ def leave_noise(
     right = np.concatenate([each.ravel() for each in off])
     known = {value for each in matrices.values() for value in each.values.ravel().tolist()}
     for place, each in enumerate(found.unread):
-        said = np.array([number.value for number in numbers_of(each.text)])
-        said = said[: 0 if np.array_equal(said, np.arange(len(said)) + 1) else None]  # counts
-        are_new = near(said[:, None], right[None, :]).any(axis=-1)
-        if (
-            not said.size
-            or are_new.mean() < SOUND
-            or (each.why == IN_SENTENCE and _repeats(each.text, known))
-        ):
+        is_old = each.why == IN_SENTENCE and _repeats(each.text, known)
+        if is_old or not _would_be_right(each.text, right):
             found.unread[place] = each._replace(could_be_matrix=False)
+
+
+def _would_be_right(text: str, right: Matrix) -> bool:
+    """Return whether half of the numbers of a text are among right ones; counts are not: 1 2 3."""
+    said = np.array([number.value for number in numbers_of(text)])
+    if not said.size or np.array_equal(said, np.arange(said.size) + 1):
+        return False
+    return bool(near(said[:, None], right[None, :]).any(axis=-1).mean() >= SOUND)
 
 
 def _repeats(text: str, known: set[float]) -> bool:
