@@ -5,15 +5,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import BUNDLED, Command
 from test_schemas import faults
 
-from attncalc import check
+from attncalc import Problem, check
 
 pytestmark = pytest.mark.campaign(4)
 
 PROBLEM = str(BUNDLED / "self.json")
+UNSCALED = {"Q": [[1, 0], [0, 1]], "K": [[1, 1], [0, 2]], "V": [[-2, 2], [4, -1]]}
 TRANSPOSED = str(BUNDLED / "answers" / "transposed-scores.txt")
 SIGN = str(BUNDLED / "answers" / "lost-sign.tex")
 RUBRIC = {
@@ -36,6 +38,19 @@ def test_a_conceptual_error_costs_its_step_and_a_slip_its_entry() -> None:
     content.pop("O")
     kept = check(PROBLEM, content, deductions={"conceptual": 0})
     assert kept.score == (6, 7)
+
+
+@pytest.mark.parametrize("steps", ["S, A, O", "S, O", "O", "S, S_scaled, A, O"])
+def test_a_conceptual_error_costs_the_same_where_its_step_does_not_count(steps: str) -> None:
+    given = {name: np.array(rows) for name, rows in UNSCALED.items()}
+    scores = given["Q"] @ given["K"].T
+    weights = (np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)).round(2)
+    answer = {"S": scores, "A": weights, "O": (weights @ given["V"]).round(2)}
+    asked = steps.split(", ")
+    for written in (answer, {**answer, "S_scaled": scores}):
+        marking = check(Problem(**UNSCALED), written, asked=asked)
+        lost = 2 if "S_scaled" in asked and written is answer else 1  # it was asked for
+        assert marking.score == (len(asked) - lost, len(asked)), marking.verdict
 
 
 @pytest.mark.slow

@@ -54,10 +54,27 @@ def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
     )
     read = {name for each in counted if each.written for name in key.before[each.step.name]}
     grounds = tuple(each for each in steps if each.step.name in read - {*asked})
+    counted = _paying(key, counted, grounds, rules)
     known = (*key.steps, *key.problem.names)
     not_asked = tuple(name for name in answer.matrices if name not in known)
     lines = _lines(key, answer, counted, rules, said)
     return kind(key, answer, counted, rules, style, not_asked, lines, passed, grounds)
+
+
+def _paying(
+    key: Key, counted: tuple[StepMarks, ...], grounds: tuple[StepMarks, ...], rules: Rules
+) -> tuple[StepMarks, ...]:
+    """Deduct the cause of a step that does not count where it first follows in one that does."""
+    pays: dict[str, list[StepMarks]] = {}
+    for ground in filter(lambda each: each.deduction(rules), grounds):
+        after = (
+            e.step.name
+            for e in counted
+            if e.from_own and ground.step.name in key.before[e.step.name]
+        )
+        if first := next(after, None):
+            pays.setdefault(first, []).append(ground)
+    return tuple(replace(each, pays_for=tuple(pays.get(each.step.name, ()))) for each in counted)
 
 
 def _refuse_too_many_entries(key: Key, answer: Answer) -> None:

@@ -40,6 +40,7 @@ class StepMarks:
     from_mistakes: where earlier mistakes change the right value.
     way: the rounding within the step, if it explains differences.
     misread: the earlier matrices of another shape than the key's on which the marks are based.
+    pays_for: the earlier steps that do not count, and whose causes are deducted here.
     """
 
     step: Step
@@ -52,6 +53,7 @@ class StepMarks:
     from_mistakes: Matrix | bool = False
     way: "Cause | None" = None
     misread: tuple[str, ...] = ()
+    pays_for: "tuple[StepMarks, ...]" = ()
 
     @cached_property
     def counts(self) -> Mapping[Status, int]:
@@ -99,13 +101,15 @@ class StepMarks:
         wrong, lost = self.count(Status.WRONG, Status.WRONG_SHAPE), self.deduction(rules)
         if self.is_repeated:
             earned += wrong * rules.credit(Status.FOLLOWS)
-        elif lost is not None:
-            earned = max(earned + wrong - lost * self.statuses.size, Fraction(0))
-        return earned / self.statuses.size
+        elif rules.deduction(self.causes) is not None:  # instead of its wrong entries
+            earned += wrong
+        return max(earned / self.statuses.size - lost, Fraction(0))
 
-    def deduction(self, rules: Rules) -> Fraction | None:
-        """Return the share that is lost for its cause; None if entries count."""
-        return None if self.is_repeated else rules.deduction(self.causes)
+    def deduction(self, rules: Rules) -> Fraction:
+        """Return the share that is lost for its cause, and for those it pays for."""
+        own = None if self.is_repeated else rules.deduction(self.causes)
+        paid = sum((each.deduction(rules) for each in self.pays_for), Fraction(0))
+        return min((own or 0) + paid, Fraction(1))
 
 
 class Wrong(NamedTuple):

@@ -263,10 +263,13 @@ def _either(reasons: Sequence[str]) -> str:
 
 
 def _what_follows(marking: Marking) -> Iterator[str]:
+    for marks in marking.steps:
+        for each in marks.pays_for:
+            yield f"The mistake in {each.step.name} is deducted in {marks.step.name}."
     following = [
         marks.step.name
         for marks in marking.steps
-        if marks.count(Status.FOLLOWS) and not marks.count(Status.WRONG)
+        if marks.count(Status.FOLLOWS) and not marks.count(Status.WRONG) and not marks.pays_for
     ]
     if not following:
         return

@@ -77,7 +77,7 @@ def _step(marking: Marking, marks: StepMarks, extent: Extent) -> dict[str, Any]:
         "counts": {status.value: count for status, count in marks.counts.items() if count},
         "entries": _codes(marking, marks) if _is_listed(marks, extent) else None,
         "cause": [cause.code for cause in marks.causes],
-        "deduction": str(marks.deduction(marking.rules) or 0),
+        "deduction": str(marks.deduction(marking.rules)),
         "way": marks.way.code if marks.way else None,
         "follows": marks.from_own,
     }
