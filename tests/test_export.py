@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from conftest import GOOD, Command
 
 from attncalc import Problem, check, read_problem, solve
 from attncalc.exporting import gradescope, handed_in, typed_in
+from attncalc.exporting.alone import accepted_alone
 from attncalc.exporting.rules import Course, course_of
 from attncalc.exporting.wheels import wheel_of_attncalc, wheel_of_numpy
 from attncalc.grading.key import key_of
@@ -704,3 +706,31 @@ def test_a_folder_is_refused_where_an_export_is_one_file(attncalc: Command, syst
     run = attncalc("export", "in.json", "--to", system, "-o", "ex/")
     assert run.code == 2
     assert "is one file, as -o ex." in run.err
+
+
+TWO = {
+    "X1": [[-1, -1, 0], [1, 1, -2]],
+    "X2": [[2, -1, 2], [2, 0, 1], [1, 2, 0]],
+    "W_Q": [[0, -2], [2, 2], [0, 2]],
+    "W_K": [[-1, 0], [2, -1], [1, -2]],
+    "W_V": [[2, 2], [2, 1], [2, 0]],
+}
+"""Carrying 3 decimals gives O[2,1] = 5.994; each step rounded to 2 decimals gives 6."""
+
+
+@pytest.mark.parametrize("rounding", ["display", "each-step"])
+def test_an_entry_alone_has_the_range_of_roundings_and_no_more(rounding: str) -> None:
+    given = {name: np.array(rows, float) for name, rows in TWO.items()}
+    made = []
+    for decimals in (2, 3, 4, 5, 15):
+        scores = (given["X1"] @ given["W_Q"]) @ (given["X2"] @ given["W_K"]).T
+        powers = np.exp(scores).round(15)
+        weights = (powers / powers.sum(axis=1, keepdims=True)).round(decimals)
+        made.append(weights @ (given["X2"] @ given["W_V"]))
+    key = key_of(Problem(scale="none", rounding=rounding, **TWO), Rules())
+    low, high = (extreme(made, axis=0) for extreme in (np.min, np.max))
+    for i, row in enumerate(accepted_alone(key, "O")):
+        for j, each in enumerate(row):
+            assert float(each.low) == pytest.approx(low[i, j] - 0.005, abs=1e-7)
+            assert float(each.high) == pytest.approx(high[i, j] + 0.005, abs=1e-7)
+    assert low[1, 0] < 5.995 < high[1, 0]

@@ -1,19 +1,28 @@
 """The numbers that are right for an entry if an answer's other entries are not known.
 
-Systems that mark each entry alone accept these: the range that any rounding of earlier steps to the
-problem's decimals or more can give, and flawless answers outside it, such as cut digits.
+Systems that mark each entry alone accept these: what flawless calculations give that round every
+step to the problem's decimals or more, or none, whatever lies between them, and half a unit of the
+last place around it; and flawless answers outside it, such as cut digits.
 """
 
+from contextlib import suppress
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import Rule, round_floats
 from attncalc.base.types import Matrix, Range
 from attncalc.grading.key import Key
+from attncalc.problem.step import run
 
 FINER = 6
 """Decimals of bounds in addition to those of the problem, so that halves stay exact."""
+CARRIED = 4
+"""The numbers of decimals that are tried: those of the problem, one more, and so on."""
+TIES: tuple[Rule, ...] = ("half-away", "half-even")
 
 
 class Alone(NamedTuple):
@@ -36,7 +45,8 @@ def accepted_alone(key: Key, name: str) -> list[Any]:
     (Decimal('1.3'), Decimal('1.2'), Decimal('1.3'))
     """
     decimals, standing = key.problem.decimals, key.problem.standing
-    ends = map(standing.shown, _rounded(ranges_alone(key)[name], decimals))
+    half, range_ = 0.5 * 10.0**-decimals, ranges_alone(key)[name]
+    ends = (standing.shown(range_.low - half), standing.shown(range_.high + half))
     all_styles = [standing.shown(each[name]) for each in key.scripts.values() if name in each]
     low, high = (_decimals(each, decimals + FINER) for each in ends)
     written = [_decimals(each, decimals) for each in all_styles]
@@ -49,20 +59,20 @@ def accepted_alone(key: Key, name: str) -> list[Any]:
 
 
 def ranges_alone(key: Key) -> dict[str, Range]:
-    """Return the range of each step before it is rounded, over all roundings of earlier steps."""
-    found: dict[str, Range] = {}
-    read = {name: Range.at(matrix) for name, matrix in key.problem.given.items()}
-    for name, step in key.steps.items():
-        with np.errstate(all="ignore"):
-            found[name] = step.operation.over(*(read[each] for each in step.inputs))
-        rounded, exactly = _rounded(found[name], key.problem.decimals), key.is_shown_exactly[name]
-        read[name] = rounded.replaced(exactly, Range.at(key.shown[name]))
-    return found
-
-
-def _rounded(exact: Range, decimals: int) -> Range:
-    half = 0.5 * 10.0**-decimals
-    return Range(exact.low - half, exact.high + half)
+    """Return the range of each step before it is rounded, over the roundings of earlier steps."""
+    ways = [
+        partial(round_floats, decimals=key.problem.decimals + more, rule=rule)
+        for more in range(CARRIED)
+        for rule in TIES
+    ]
+    low, high = dict[str, Matrix](key.exact), dict[str, Matrix](key.exact)
+    for way in (None, *ways):
+        made: dict[str, Matrix] = {}
+        with np.errstate(all="ignore"), suppress(InputError):  # a divisor is 0
+            run(key.solution.plan, key.problem.given, way, made)
+        for name, each in made.items():
+            low[name], high[name] = np.fmin(low[name], each), np.fmax(high[name], each)
+    return {name: Range(low[name], high[name]) for name in key.steps}
 
 
 def _nested(found: Any) -> list[Any]:
