@@ -1,10 +1,9 @@
 """The marking in Python: it prints as tables, with its score and a verdict."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from difflib import get_close_matches
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,10 +16,13 @@ from attncalc.base.types import Matrix
 from attncalc.grading import marks
 from attncalc.grading.credit import Score, score
 from attncalc.grading.key import Key, key_of
+from attncalc.grading.recipes.mistakes import codes
 from attncalc.grading.rules import CONCEPTUAL, COPYING, Rules
 from attncalc.grading.tensors import answer_of_tensors
 from attncalc.problem.fields import LINES
 from attncalc.problem.problem import Problem
+from attncalc.problem.samples import SAMPLES
+from attncalc.reading import read_problem
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.dumps import precision_of, read_dump
 from attncalc.reading.json_values import Typed, read_json_object
@@ -98,7 +100,6 @@ NAMES = ("steps", *(each.name for each in fields(Rules) if each.name not in OF_A
 """The arguments of `check` and keys of a rubric; `steps` is the flag for `asked`."""
 DEFAULT = Rules()
 KINDS = (CONCEPTUAL, COPYING)
-CODE = re.compile(r"[a-z][a-z0-9-]*(:.+)?")
 SHARES = ("follow_penalty", "rounding_penalty", "precision_penalty")
 
 
@@ -195,12 +196,11 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
             raise InputError(f"{where}: {unknown(name, [*steps, LINES])}")
         return known[name.lower()]
 
-    codes = {*KINDS, *(each.code.split(":")[0] for key in keys for each in key.all_recipes)}
+    causes = {*KINDS, *(each.code.split(":")[0] for key in keys for each in key.all_recipes)}
     for code in rules.deductions:
-        # steps of other problems are recognized by their form
-        if not CODE.fullmatch(code) or (code not in codes and get_close_matches(code, codes, 1)):
+        if code.split(":")[0] not in causes and not _is_of_another_problem(code):
             kind = code.split("-")[0]  # those of its kind are named first
-            listed = sorted(codes, key=lambda each: (each.split("-")[0] != kind, each))
+            listed = sorted(causes, key=lambda each: (each.split("-")[0] != kind, each))
             raise InputError(f"{spelled('deductions')}: {unknown(code, listed)}")
     return replace(
         rules,
@@ -208,6 +208,13 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
         require=tuple(named(spelled("require"), name) for name in rules.require),
         weights={named(spelled("weights"), name): each for name, each in rules.weights.items()},
     )
+
+
+def _is_of_another_problem(code: str) -> bool:
+    """Return whether a code is that of a known mistake, or of a cause in a bundled problem."""
+    keys = (key_of(read_problem(each.path), DEFAULT) for each in SAMPLES)
+    found = (each.code for key in keys for each in key.all_recipes)
+    return any(code.split(":")[0] == each.split(":")[0] for each in chain(codes(), found))
 
 
 def _read(name: str, value: Any, spelled: str) -> Any:

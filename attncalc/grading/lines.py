@@ -188,11 +188,12 @@ def _share(tokens: Attention, found: WrittenConnection, right: Connection) -> Fr
 
 
 def _are_right(tokens: Attention, found: WrittenConnection, right: Connection) -> tuple[bool, bool]:
-    """Return whether the solid and the dashed line are right."""
+    """Return whether the solid and the dashed line are right; of a tie, one dashed line is."""
     solid, dashed = (found.most, right.most), (found.second, right.second)
     if found.is_one:
         return _is_one_of(*solid), _is_one_of(*dashed)
-    return _are_same(tokens, *solid), _are_same(tokens, *dashed)
+    is_one = len(found.second) == 1 and _index(found.second[0], tokens.keys) in right.second
+    return _are_same(tokens, *solid), is_one or _are_same(tokens, *dashed)
 
 
 def _is_one_of(numbers: Sequence[str], inputs: tuple[int, ...]) -> bool:

@@ -75,12 +75,12 @@ def due_date(text: str | None) -> datetime | None:
 
 
 def without_number(name: str) -> str:
-    """Return a name without the number of an attempt, which could be that of a problem.
+    """Return a name without dates and numbers of attempts, which could be those of a problem.
 
-    >>> without_number("ada 2 (1)"), without_number("ada_1_v2"), without_number("ada 3")
-    ('ada 2  ', 'ada_1_ ', 'ada 3')
+    >>> without_number("ada 2 (1)"), without_number("ada_1_v2"), without_number("ada 3 2026-01-03")
+    ('ada 2  ', 'ada_1_ ', 'ada 3  ')
     """
-    return _NUMBER.sub(" ", name)
+    return _NUMBER.sub(" ", _DATE.sub(" ", name))
 
 
 def _date_in(name: str) -> str:

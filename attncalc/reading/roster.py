@@ -83,6 +83,7 @@ def roster_of(rows: Sequence[Row], place: str) -> Roster:
         raise InputError(
             f"{place}: head its columns with what they hold, in a first row: name, id, email"
         )
+    _refuse_more_cells(below, rows[0], place)
     students = [_student(row, columns or {"name": 0}, place) for row in below]
     if not students:
         raise InputError(f"{place}: this list is empty")
@@ -116,6 +117,17 @@ def _student(row: Row, columns: Mapping[str, int], place: str) -> Student:
     if not name:
         raise InputError(f"{place}: line {row.line}: it has no name")
     return Student(name, cell("id"), cell("email"))
+
+
+def _refuse_more_cells(rows: Sequence[Row], first: Row, place: str) -> None:
+    """Refuse a row with a cell outside the columns: a comma in a name would move the others."""
+    for row in rows:
+        if any(row.cells[len(first.cells) :]):
+            raise InputError(
+                f"{place}: line {row.line}: {len(row.cells)} cells, where the first row has "
+                f"{len(first.cells)}: put a name with a comma between quotation marks, as in "
+                '"Smith, John"'
+            )
 
 
 def _refuse_twins(rows: Sequence[Row], students: Sequence[Student], place: str) -> None:

@@ -408,7 +408,10 @@ class _Names:
         for number, step in enumerate(steps):
             is_last = number == len(steps) - 1
             words = self._words(step, is_file=is_last)
-            named = self._named(words)
+            if not (named := self._named(words)):  # 李小龙1
+                apart = tuple(_PIECE.findall("-".join(words)))
+                named = [each for each in self._named(apart) if not apart[each[1]].isdigit()]
+                words = apart if named else words
             whom = {student for student, *_ in named}
             if len(whom) != 1:
                 perhaps |= whom or self._perhaps(words)

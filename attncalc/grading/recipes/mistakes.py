@@ -48,6 +48,11 @@ def _mistakes() -> Mapping[str, list[tuple[str, str, str]]]:
     return found
 
 
+def codes() -> Iterator[str]:
+    """Yield the codes of all mistakes."""
+    yield from (code for listed in _mistakes().values() for code, *_ in listed)
+
+
 @cache
 def _wrong(name: str, given: frozenset[str], right: str) -> _Wrong:
     own = equation(name, given)

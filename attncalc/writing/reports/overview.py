@@ -59,7 +59,9 @@ def overview(entries: Sequence[ClassRow], title: str, language: str = ENGLISH) -
 
 def _marks_title(totals: Sequence[Totals], missing: int) -> str:
     """Return the title of the distribution; the mean above it is that of answers handed in."""
-    return "Marks of students" + (", 0 for what is not handed in" if missing and totals else "")
+    return "Marks of students" + (
+        " who handed something in, 0 for each missing problem" if missing and totals else ""
+    )
 
 
 def _table(title: str, headings: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Table:
