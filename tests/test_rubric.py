@@ -100,6 +100,10 @@ def test_feedback_shows_the_points_weights_and_deductions_of_a_rubric(
         ('{"weights": {"Z": 1}}', 'rubric.json: weights: unknown name "Z"'),
         ('{"require": "Q,Z"}', 'rubric.json: require: unknown name "Z"'),
         ('{"deductions": {"softmax-colums": 1}}', '"softmax-colums": did you mean softmax-columns'),
+        (
+            '{"deductions": {"foo": 1}}',
+            'deductions: unknown name "foo" (known: a-k, a-q, a-x, base',
+        ),
         ('{"deductions": {"Bad One": 1}}', 'rubric.json: deductions: unknown name "Bad One"'),
     ],
 )

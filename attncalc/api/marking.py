@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from difflib import get_close_matches
 from fractions import Fraction
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,8 +21,6 @@ from attncalc.grading.rules import CONCEPTUAL, COPYING, Rules
 from attncalc.grading.tensors import answer_of_tensors
 from attncalc.problem.fields import LINES
 from attncalc.problem.problem import Problem
-from attncalc.problem.samples import SAMPLES
-from attncalc.reading import read_problem
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.dumps import precision_of, read_dump
 from attncalc.reading.json_values import Typed, read_json_object
@@ -100,6 +98,12 @@ NAMES = ("steps", *(each.name for each in fields(Rules) if each.name not in OF_A
 """The arguments of `check` and keys of a rubric; `steps` is the flag for `asked`."""
 DEFAULT = Rules()
 KINDS = (CONCEPTUAL, COPYING)
+OF_OTHERS = (
+    *("activation", "arriving", "axes", "bias", "equation", "factor", "gradient", "head", "heads"),
+    *("ids", "mask", "norm", "part", "patches", "positions", "residual", "rope", "step", "window"),
+    *("wrong", "weights", "scale", "scores", "negated", "transposed"),
+)
+"""The first words of codes of other problems, which are not in `mistakes.eq`."""
 SHARES = ("follow_penalty", "rounding_penalty", "precision_penalty")
 
 
@@ -198,7 +202,8 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
 
     causes = {*KINDS, *(each.code.split(":")[0] for key in keys for each in key.all_recipes)}
     for code in rules.deductions:
-        if code.split(":")[0] not in causes and not _is_of_another_problem(code):
+        is_near = get_close_matches(code, causes, 1, 0.9)
+        if code.split(":")[0] not in causes and (is_near or not _is_of_another_problem(code)):
             kind = code.split("-")[0]  # those of its kind are named first
             listed = sorted(causes, key=lambda each: (each.split("-")[0] != kind, each))
             raise InputError(f"{spelled('deductions')}: {unknown(code, listed)}")
@@ -211,10 +216,9 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
 
 
 def _is_of_another_problem(code: str) -> bool:
-    """Return whether a code is that of a known mistake, or of a cause in a bundled problem."""
-    keys = (key_of(read_problem(each.path), DEFAULT) for each in SAMPLES)
-    found = (each.code for key in keys for each in key.all_recipes)
-    return any(code.split(":")[0] == each.split(":")[0] for each in chain(codes(), found))
+    """Return whether a code is that of a known mistake, or like those of other problems."""
+    name = code.split(":")[0]
+    return name.split("-")[0] in OF_OTHERS or name in {each.split(":")[0] for each in codes()}
 
 
 def _read(name: str, value: Any, spelled: str) -> Any:

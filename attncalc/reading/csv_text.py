@@ -132,14 +132,16 @@ def read_csv_matrix(name: str, text: str, fields: Fields, faults: Faults) -> Non
     _read_sheet(_Sheet(name, delimiter != ",", rows), fields, faults)
 
 
-def rows_of(text: str, delimiter: str, faults: Faults, *, blank: bool = False) -> Iterator[Row]:
-    """Yield the rows with content, their cells stripped; or all rows that have cells."""
+def rows_of(
+    text: str, delimiter: str, faults: Faults, *, blank: bool = False, stripped: bool = True
+) -> Iterator[Row]:
+    """Yield the rows with content, or all rows that have cells; their cells stripped, or as is."""
     lines = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
+        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=stripped, strict=True
     )
     try:
         for cells in lines:
-            row = Row([cell.strip() for cell in cells], lines.line_num)
+            row = Row([cell.strip() for cell in cells] if stripped else cells, lines.line_num)
             if row.filled or (blank and len(row.cells) > 1):
                 yield row
     except csv.Error as error:

@@ -189,13 +189,23 @@ def refuse_found(path: Path, *, may_link: bool = False) -> None:
         raise InputError(f"{path}: {why}")
 
 
+_NO_TEXT = (".pdf", ".npz", ".npy", ".safetensors", ".ipynb", ".png", ".jpg", ".jpeg")
+"""File endings that promise another content than a text of someone's editor."""
+
+
 def decode(data: bytes, place: str) -> str:
     """Return bytes as text: UTF-8, or UTF-16 with the mark of spreadsheets."""
     refuse_pickles(data, place)
     encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "utf-8")
+    ending = Path(place).suffix.lower()
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
+        if ending in _NO_TEXT:
+            raise InputError(
+                f"{place}: damaged: it does not contain what {ending} files contain: save or "
+                "export it again, or type its numbers into a text file"
+            ) from None
         line = data[: error.start].count(b"\n") + 1
         raise InputError(
             f"{place}: not text in UTF-8 (line {line}): save it as UTF-8, JSON or CSV"

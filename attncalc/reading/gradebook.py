@@ -38,7 +38,7 @@ def read_gradebook(place: str, students: Sequence[Student]) -> Gradebook:
     """Read the export of a gradebook, and match its rows with the students of a class."""
     text = decode(read_bytes(Path(place)), place)
     delimiter = max("\t;,", key=text.partition("\n")[0].count)
-    rows = tuple(tuple(row.cells) for row in rows_of(text, delimiter, Faults(place)))
+    rows = tuple(tuple(r.cells) for r in rows_of(text, delimiter, Faults(place), stripped=False))
     headings = [cell.strip().lower() for cell in rows[0]] if rows else []
     for system, own in OF_SYSTEM.items():
         if any(name in headings for name in own):

@@ -38,6 +38,8 @@ DEEPEST = 8
 """The deepest nesting of folders that is searched for answers."""
 _CODE = re.compile(r"(?<![A-Z])(?=([B-Z]{4})[- ]?([B-Z]{4})(?![A-Z]))")
 """What may be a code of a problem; only those of the set are codes."""
+_WRITTEN_CODE = re.compile(r"(?<![\w-])[B-Z]{4}-[B-Z]{4}(?![\w-])")
+"""A code as worksheets and downloads write it."""
 _PIECE = re.compile(r"\d+|[^\W\d_]+")
 """The letters, or the digits, of a word such as problem1."""
 UNSAID = -1
@@ -239,6 +241,14 @@ def _by_code(
     codes_found = ("-".join(pair) for pair in _CODE.findall(text.upper()))
     found = {code for code in codes_found if code in codes}
     return Paired(*codes[found.pop()], place, "code in the file") if len(found) == 1 else None
+
+
+def code_of_another(place: str, code: str) -> str:
+    """Return the only code in a file, if it is not that of the problem; "" otherwise."""
+    if not code or not os.path.isfile(place) or not _is_read(Path(place)):  # noqa: PTH113
+        return ""
+    found = set(_WRITTEN_CODE.findall(read_bytes(Path(place)).decode("utf-8", "ignore")))
+    return found.pop() if len(found) == 1 and code not in found else ""
 
 
 def _whose(given: ClassSet, names: "_Names", place: Path, steps: tuple[str, ...]) -> Paired | str:

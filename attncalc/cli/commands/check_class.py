@@ -48,7 +48,13 @@ from attncalc.writing.reports.class_rows import (
     not_marked,
     outcome,
 )
-from attncalc.writing.reports.gradebook import column_of, filled, gradebook, totals_of
+from attncalc.writing.reports.gradebook import (
+    column_of,
+    filled,
+    gradebook,
+    points_of_column,
+    totals_of,
+)
 from attncalc.writing.reports.many import Marked, Shown, page_of
 from attncalc.writing.reports.overview import overview as overview_of
 
@@ -169,6 +175,9 @@ def _gradebook(
             f'the total is in a new column, "{title}": a set in a folder that is named as an '
             "assignment fills its column"
         )
+    points, most = points_of_column(book.rows, title), sum(totals[0].possible)
+    if points and points != most:
+        note(f"totals out of {float(most):g} are scaled to the {float(points):g} of this column")
     whose = [None if place is None else totals[place] for place in book.students]
     return filled(book.rows, whose, title, shown.in_cell)
 

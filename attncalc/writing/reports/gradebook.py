@@ -100,20 +100,29 @@ def filled(
 ) -> Iterator[str]:
     """Yield the rows of an export with the total of each student, as CSV; all else is unchanged.
 
-    The total is in the column of that name, or in a new one.
+    The total is in the column of that name, scaled to its points, or in a new one.
     """
     at = column_of(rows[0], title)
-    some = next((each for each in totals if each is not None), None)
-    whole = "" if some is None else said(sum(some.possible, Fraction(0)), least=0)
+    most = next((sum(each.possible, Fraction(0)) for each in totals if each is not None), None)
+    whole = "" if most is None else said(most, least=0)
+    scale = (points_of_column(rows, title) or 0) / most if most else 0
     for number, (row, each) in enumerate(zip(rows, totals, strict=True)):
         cells = [*row, *[""] * (at + 1 - len(row))]
         if number == 0:
             cells[at] = cells[at] or title
         elif each is not None:
-            cells[at] = _said(each.total, said)
+            cells[at] = _said(each.total and each.total * (scale or 1), said)
         elif row and row[0].strip() == POINTS_POSSIBLE:
             cells[at] = cells[at] or whole
         yield csv_line(cells)
+
+
+def points_of_column(rows: Sequence[Sequence[str]], title: str) -> Fraction | None:
+    """Return the points that Canvas gives the column of the total; None without any."""
+    at = column_of(rows[0], title)
+    cells = (row[at] for row in rows if row[0].strip() == POINTS_POSSIBLE and at < len(row))
+    text = next(cells, "").strip()
+    return Fraction(text) if re.fullmatch(r"\d+(\.\d+)?", text) else None
 
 
 def column_of(headings: Sequence[str], title: str) -> int:

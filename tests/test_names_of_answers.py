@@ -1,0 +1,76 @@
+"""Names of answers that a person understands: dates, names next to digits, codes, class lists."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from conftest import Command
+
+from attncalc import Problem, check
+from attncalc.base.errors import InputError
+from attncalc.reading.roster import Student, read_roster
+from attncalc.reading.sets import ClassSet, Handed, pairs
+from attncalc.writing.reports.gradebook import Totals, filled
+
+
+@pytest.mark.parametrize(
+    ("name", "student"),
+    [
+        ("homework 1 2026-01-03.txt", None),
+        ("李小龙 1 2026-01-03.m", 0),
+        ("李小龙1.txt", 0),
+        ("ada1.txt", 1),
+        ("2026 1.txt", 2),
+        ("problem2026.txt", None),
+    ],
+)
+def test_a_date_is_no_id_and_digits_may_follow_a_name(
+    name: str, student: int | None, tmp_path: Path
+) -> None:
+    students = (
+        Student("李小龙", "2001", folder="李小龙"),
+        Student("Ada", "2002", folder="Ada"),
+        Student("Bo Li", "2026", folder="Bo-Li"),
+    )
+    handed = tuple((Handed("1", tmp_path / "a"), Handed("2", tmp_path / "b")) for _ in students)
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / name).write_text("Q = [1]")
+    paired, _ = pairs(ClassSet(tmp_path / "set", students, handed), [str(tmp_path / "answers")])
+    assert [each.student for each in paired] == ([] if student is None else [student])
+
+
+def test_a_row_with_more_cells_than_the_first_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "class.csv").write_text("name,id,email\nAda,1,a@x\nSmith, John,5,j@x\n")
+    with pytest.raises(InputError, match=r'line 3: 4 cells, where the first row has 3: .*"Smith, '):
+        read_roster(tmp_path / "class.csv")
+
+
+def test_one_dashed_line_is_right_where_several_inputs_tie() -> None:
+    problem = Problem(Q=[[1]], K=[[2], [1], [1]], V=[[1], [2], [3]])
+    for second in (2, 3):
+        answer = {"A": [["0.58", "0.21", "0.21"]], "connections": [{"output": 1, "solid": 1, "dashed": second}]}
+        marking = check(problem, answer, asked=["connections"])
+        assert marking.score == (1, 1), marking.verdict
+
+
+def test_a_total_is_scaled_to_the_points_of_a_canvas_column() -> None:
+    rows = [["Student", "ID", "set (1)"], ["    Points Possible", "", "10.00"], [" Ada", "1", ""]]
+    total = Totals(("Ada", "1", "", ""), ("1",), (Fraction(15),), (Fraction(30),), (True,), False)
+    lines = list(filled(rows, [None, None, total], "set", lambda x, least=0: str(x)))
+    assert [line.strip("\r\n") for line in lines[1:]] == ["    Points Possible,,10.00", " Ada,1,5"]
+
+
+def test_a_code_of_another_problem_and_a_damaged_file_are_said(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    given = {"Q": [[1]], "K": [[1], [2]], "V": [[1], [2]], "code": "BCDF-GHJK"}
+    (tmp_path / "p.json").write_text(json.dumps(given))
+    (tmp_path / "a.txt").write_text("code QRST-VWXZ\nS = [1 2]\n")
+    assert "it has the code QRST-VWXZ, but BCDF-GHJK is" in attncalc("check", "p.json", "a.txt").out
+    (tmp_path / "a.txt").write_text("code BCDF-GHJK\nS = [1 2]\n")
+    assert "has the code" not in attncalc("check", "p.json", "a.txt").out
+    for ending in ("pdf", "npz", "ipynb"):
+        (tmp_path / f"a.{ending}").write_bytes(b"\xfa\xff\x00damaged")
+        told = attncalc("check", "p.json", f"a.{ending}").err
+        assert f"damaged: it does not contain what .{ending} files contain" in told
