@@ -49,7 +49,10 @@ def test_a_row_with_more_cells_than_the_first_is_refused(tmp_path: Path) -> None
 def test_one_dashed_line_is_right_where_several_inputs_tie() -> None:
     problem = Problem(Q=[[1]], K=[[2], [1], [1]], V=[[1], [2], [3]])
     for second in (2, 3):
-        answer = {"A": [["0.58", "0.21", "0.21"]], "connections": [{"output": 1, "solid": 1, "dashed": second}]}
+        answer = {
+            "A": [["0.58", "0.21", "0.21"]],
+            "connections": [{"output": 1, "solid": 1, "dashed": second}],
+        }
         marking = check(problem, answer, asked=["connections"])
         assert marking.score == (1, 1), marking.verdict
 

@@ -117,3 +117,12 @@ def test_pdflatex_itself_typesets_a_page(attncalc: Command, tmp_path: Path) -> N
     sentence = str(BUNDLED / "sentence.json")
     assert attncalc("self", sentence, "--blank", "-o", "sentence.pdf", **again).code == 0
     assert (tmp_path / "sentence.pdf").read_bytes() == before
+
+
+def test_letters_that_latex_has_no_fonts_for_are_laid_out_here(
+    attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attncalc.writing.pdf.typesetter", lambda: "pdflatex")
+    run = attncalc("self", str(BUNDLED / "self.json"), "--language", "zh", "--blank", "-o", "a.pdf")
+    assert "note: pdflatex: its fonts do not contain 自 and similar letters\n" in run.err
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")

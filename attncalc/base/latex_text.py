@@ -16,6 +16,9 @@ LETTERS = r"""\ifdefined\Umathchar
 \fi"""
 r"""The definition of `\attncalcletter` for a document; arguments: a letter, its number."""
 
+LETTER = re.compile(r"\\attncalcletter\{(.)\}")
+"""A letter that fonts of pdfTeX do not contain."""
+
 
 def _listed(pairs: str) -> dict[str, str]:
     """Return a mapping from its text: letters, each with its command behind it."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.base.errors import InputError, OutputError
+from attncalc.base.latex_text import LETTER
 from attncalc.base.typed import quoted
 from attncalc.cli.commands.screens import table_of
 from attncalc.cli.progress import reporting
@@ -169,6 +170,8 @@ def _typeset(page: Page, target: Target, place: Path, name: str) -> Output:
 
     drawn = None if page.is_blank or not page.has_map else _map(page, "pdf")
     text = write_latex(page, standalone=True, picture=MAP if drawn else None)
+    if foreign := LETTER.search(text):
+        raise OutputError(f"{name}: its fonts do not contain {foreign[1]} and similar letters")
     made = write_pdf(text, {MAP: drawn.content} if drawn else {}, name)
     notes = drawn.notes if drawn else ()
     said = f"written to {place}, typeset by {name}"
