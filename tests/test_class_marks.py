@@ -134,7 +134,8 @@ def test_an_exported_gradebook_is_filled_and_otherwise_unchanged(
     run = attncalc("check", "set", "answers", *flags, "canvas.csv")
     assert run.out == (
         "Student,ID,SIS User ID,SIS Login ID,Section,set (99)\n"
-        '    Points Possible,,,,,10\n"Lovelace, Ada",5,70,x,A,10\n"Noether, Emmy",6,,s4@x.org,A,10\n'
+        '    Points Possible,,,,,10\n"Lovelace, Ada",5,70,x,A,10\n'
+        '"Noether, Emmy",6,,s4@x.org,A,10\n'
     )
     assert "not in the gradebook: Blaise Pascal" in run.err
     run = attncalc("check", "set", "answers", *flags, "moodle.csv")

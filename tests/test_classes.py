@@ -78,7 +78,19 @@ def right_answer(problem: dict[str, Any]) -> dict[str, Any]:
         for name in ("X", "W_Q", "W_K", "W_V")
     )
     solved = solve_by_hand(X, X, *weights, problem.get("scale", "sqrt_dk"), "display", 2)
-    return {name: solved[name] for name in STEPS if name in solved}
+    steps = {name: solved[name] for name in STEPS if name in solved}
+    return {**steps, "connections": drawn([[float(each) for each in row] for row in solved["A"]])}
+
+
+def drawn(weights: list[list[float]]) -> list[dict[str, Any]]:
+    """Return the lines of the map, which a worksheet asks for."""
+    found = []
+    for output, row in enumerate(weights, 1):
+        most, *less = sorted({each for each in row if each}, reverse=True)
+        named = {"solid": most, **({"dashed": less[0]} if less else {})}
+        lines = {n: [j for j, each in enumerate(row, 1) if each == v] for n, v in named.items()}
+        found.append({"output": output, **lines})
+    return found
 
 
 def hand_in(folder: Path, student: dict[str, Any], name: str = "", **changed: Any) -> None:
@@ -323,11 +335,11 @@ def test_several_problems_have_a_folder_each(attncalc: Command, tmp_path: Path) 
         ("Ada Byron", "2 b", "no answer"),
         ("Bob", "1", "no answer"),
     ]
-    assert rows[0]["earned"] == rows[0]["possible"] == "7"
+    assert rows[0]["earned"] == rows[0]["possible"] == "8"
     assert rows[4]["paired by"] == "unmatched"
     assert rows[4]["note"] == "that of Bob, but its name does not say to which of 1 and 2 b"
     page = (tmp_path / "marked" / "Ada-Byron.md").read_text(encoding="utf-8")
-    assert "Score: 7.0 of 7" in page
+    assert "Score: 8.0 of 8" in page
     assert "# Problem 2 b: not marked" in page
 
 
@@ -385,7 +397,7 @@ def test_marks_equal_the_planted_mistakes(size: int, attncalc: Command, tmp_path
         assert causes == (f"{step}: {wanted[2]}" if step else "") or wanted[2] in causes
     named = [found for found, wanted in zip(found, expected, strict=True) if wanted[1]]
     assert sum(Fraction(earned) == 6 for earned, *_ in named) > 0.7 * len(named)
-    assert {row["possible"] for row in rows} == {"7"}
+    assert {row["possible"] for row in rows} == {"8"}
     assert len(list((tmp_path / "marked").glob("*.md"))) == size
 
 
@@ -444,9 +456,9 @@ def test_nothing_that_was_handed_in_is_passed_over(attncalc: Command, tmp_path: 
     hand_in(tmp_path, students[4], "a/b/c/d/e/f/g/h/emmy noether.json")
     rows = marks(attncalc, tmp_path)
     assert [(row["answer"], row["earned"]) for row in rows if row["answer"]][:3] == [
-        ("answers/group b/Ada Lovelace_17_file/my work/final/mine.json", "7"),
+        ("answers/group b/Ada Lovelace_17_file/my work/final/mine.json", "8"),
         ("answers/Blaise Pascal/scan.pdf", ""),
-        ("answers/72-carl-gauß/homework.json", "7"),
+        ("answers/72-carl-gauß/homework.json", "8"),
     ]
     assert "a PDF cannot be read" in rows[1]["note"]
     assert [(row["answer"], row["note"]) for row in rows if not row["student"]] == [
@@ -467,7 +479,7 @@ def test_a_link_that_leads_back_makes_no_second_answer(attncalc: Command, tmp_pa
     hand_in(tmp_path, students[0], "Ada Lovelace/mine.json")
     (tmp_path / "answers" / "Ada Lovelace" / "all").symlink_to(tmp_path / "answers")
     rows = marks(attncalc, tmp_path)
-    assert rows[0]["earned"] == "7"
+    assert rows[0]["earned"] == "8"
     assert [(row["answer"], row["note"]) for row in rows if not row["student"]] == [
         ("answers/Ada Lovelace/all", "a link, which is not followed: put the file itself there")
     ]
@@ -500,7 +512,7 @@ def test_a_returned_folder_contains_one_answer(attncalc: Command, tmp_path: Path
     key = tmp_path / "set" / "keys" / "Ada-Lovelace" / "key.md"
     sheet.write_bytes(key.read_bytes())
     rows = marks(attncalc, tmp_path)
-    assert (rows[0]["answer"], rows[0]["earned"]) == ("answers/Ada-Lovelace/worksheet.md", "7")
+    assert (rows[0]["answer"], rows[0]["earned"]) == ("answers/Ada-Lovelace/worksheet.md", "8")
     assert [(row["answer"], row["note"]) for row in rows if not row["student"]] == [
         (f"answers/Blaise-Pascal/{name}", "as it was handed out: nothing is filled in")
         for name in ("problem.json", "worksheet.md")
@@ -571,8 +583,8 @@ def test_possible_is_the_same_for_all(attncalc: Command, tmp_path: Path) -> None
     hand_in(tmp_path, students[3], "李-善蘭.json", S_scaled=None, A=[["7.77"] * 3] * 3)
     (tmp_path / "answers" / "Emmy Noether.pdf").write_bytes(b"%PDF-1.4")
     rows = marks(attncalc, tmp_path)
-    assert [row["possible"] for row in rows] == ["7"] * len(NAMES)
-    assert [row["earned"] for row in rows[:4]] == ["7", "7", "5", "5"]
+    assert [row["possible"] for row in rows] == ["8"] * len(NAMES)
+    assert [row["earned"] for row in rows[:4]] == ["8", "7", "6", "6"]
     assert rows[4]["earned"] == ""
     assert rows[4]["note"].startswith("answers/Emmy Noether.pdf: a PDF cannot be read")
     assert [row["earned"] for row in marks(attncalc, tmp_path, "--steps", "A,O")][:3] == [
@@ -587,10 +599,10 @@ def test_marks_have_the_decimals_that_are_asked_for(attncalc: Command, tmp_path:
     Q = right_answer(problem)["Q"]
     hand_in(tmp_path, students[0], Q=[["99.00", *Q[0][1:]], *Q[1:]])  # 1 of 6 entries
     for flags, earned in (
-        ((), "6.8333"),
-        (("--marks-decimals", "1"), "6.8"),
-        (("--marks-decimals", "0"), "7"),
-        (("--fractions",), "41/6"),
+        ((), "7.8333"),
+        (("--marks-decimals", "1"), "7.8"),
+        (("--marks-decimals", "0"), "8"),
+        (("--fractions",), "47/6"),
     ):
         assert marks(attncalc, tmp_path, *flags)[0]["earned"] == earned
     run = attncalc("check", "set", "answers", "--fractions", "--marks-decimals", "1")
@@ -908,4 +920,4 @@ def test_an_interrupted_marking_continues(tmp_path: Path, attncalc: Command) -> 
     before = int(done.err.partition("note: ")[2].partition(" page")[0])
     assert 0 < before <= there
     rows = table((tmp_path / "marks.csv").read_text())
-    assert [row["earned"] for row in rows] == ["7"] * 80
+    assert [row["earned"] for row in rows] == ["8"] * 80

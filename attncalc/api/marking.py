@@ -92,7 +92,7 @@ class Marking(Displayed, marks.Marking):
         return marking_document(self)
 
 
-OF_AN_ANSWER = ("same_for_all", "hints")
+OF_AN_ANSWER = ("hints",)
 """Rules that no rubric states."""
 NAMES = ("steps", *(each.name for each in fields(Rules) if each.name not in OF_AN_ANSWER))
 """The arguments of `check` and keys of a rubric; `steps` is the flag for `asked`."""

@@ -22,9 +22,9 @@ def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
     """Return the steps that are counted, in the order of the plan, and "connections" for the map.
 
     They are those that the rules or the problem ask for, and those that must be shown. If neither
-    names any, every step is asked for, and the map if it is drawn. Of a program's dump, the steps
-    that it contains are counted. Raises InputError if the rules ask for a step that the problem
-    does not have.
+    names any, every step is asked for, and the map if it is drawn, or if the problem is one of a
+    set, whose worksheets ask for it. Of a program's dump, the steps that it contains are counted.
+    Raises InputError if the rules ask for a step that the problem does not have.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
     known = (*key.steps, *((LINES,) if key.problem.attentions else ()))
@@ -32,10 +32,10 @@ def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
         if name not in known:
             listed = ", ".join(known)
             raise InputError(f"asked names {quoted(name)}, which is not a step (known: {listed})")
-    wanted = {*key.steps} if said is None else {*said}
+    wanted = {*all_asked(key, rules)}
     if said is None and rules.in_tolerance:
         wanted &= {*answer.matrices}
-    if said is None and not rules.same_for_all and _has_map(key, answer):
+    if said is None and _has_map(key, answer):
         wanted.add(LINES)
     return tuple(name for name in known if name in wanted or name in rules.require)
 
@@ -50,7 +50,10 @@ def _has_map(key: Key, answer: Answer) -> bool:
 def all_asked(key: Key, rules: Rules) -> tuple[str, ...]:
     """Return the steps that every answer is asked for, independent of its content."""
     said = rules.asked if rules.asked is not None else key.problem.asked
-    return tuple(dict.fromkeys((*(key.steps if said is None else said), *rules.require)))
+    if said is None:
+        is_of_set = key.problem.code and len(key.problem.attentions) == 1
+        said = (*key.steps, *((LINES,) if is_of_set else ()))
+    return tuple(dict.fromkeys((*said, *rules.require)))
 
 
 def passed_by(key: Key, answer: Answer, rules: Rules) -> dict[str, str]:

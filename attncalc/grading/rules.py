@@ -88,8 +88,6 @@ class Rules:
         entries: by the code of the cause, or by its kind, "conceptual" or "copying".
     hint_costs: the share of a step's points that a hint of each level costs.
     hints: the levels of the hints that an answer took, by their steps.
-    same_for_all: whether every answer is asked for the same steps: for no map, unless the problem
-        or these rules ask for it.
     atol, rtol: for programs: the absolute and the relative tolerance. None for answers written to
         the problem's decimals.
     """
@@ -106,7 +104,6 @@ class Rules:
         default_factory=lambda: {"1": Fraction(0), "2": Fraction(1, 4), "3": Fraction(1, 2)}
     )
     hints: Mapping[str, int] = field(default_factory=dict)
-    same_for_all: bool = False
     atol: float | None = None
     rtol: float | None = None
 

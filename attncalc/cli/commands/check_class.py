@@ -223,14 +223,12 @@ def _form(flags: Mapping[str, Any], page: Target) -> str:
 
 
 def _rules(flags: Mapping[str, Any], samples: Sequence[Key]) -> Rules:
-    return replace(with_known_steps(rules_from(flags), flags, *samples), same_for_all=True)
+    return with_known_steps(rules_from(flags), flags, *samples)
 
 
 def _of(key: Key, rules: Rules) -> Rules:
     """Return the rules for one problem: each of several has its own steps."""
-    if rules.asked is None:
-        return replace(rules, same_for_all=key.problem.asked is None)
-    return replace(rules_of_one(rules, key), same_for_all=False)
+    return rules if rules.asked is None else rules_of_one(rules, key)
 
 
 def _steps(samples: Sequence[Key]) -> list[str]:
