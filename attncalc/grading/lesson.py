@@ -575,6 +575,9 @@ class _Judge:
         written, step = marks.written, marks.step
         assert written is not None
         right, cut = (self._styles(step.name, written, cuts=each) for each in (False, True))
+        exact = self.marking.key.exact[step.name].astype(np.float64)
+        if not says and exact.shape == written.shape:
+            right |= self._is_shown(written, exact)
         for under, made in () if marks.way else self._otherwise(step):
             if under == says and made.low.shape == written.shape:
                 right |= self._is_near(written, made)
