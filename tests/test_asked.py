@@ -436,7 +436,7 @@ def test_pages_of_equal_names_have_numbers() -> None:
 
 
 def test_a_mistake_that_does_not_count_is_named_where_counted_steps_follow_from_it() -> None:
-    """Points may stay by the rule of follow-on, but it is not said that nothing is wrong."""
+    """Its cause is deducted where it first follows."""
     problem = read_problem(PROBLEM, causal=True, scale="sqrt_dk", asked="S,A,O")
     right = solve(problem)
     S = np.asarray(right.shown("S"), float)
@@ -447,9 +447,18 @@ def test_a_mistake_that_does_not_count_is_named_where_counted_steps_follow_from_
     own = {"S": S, "S_masked": masked, "A": A.round(2), "O": outputs.round(2)}
     marking = marked(Answer("a", {n: matrix_of_floats(m) for n, m in own.items()}), problem)
     said = " ".join(verdict(marking))
-    assert score(marking).earned == 3
+    assert score(marking).earned == 2
     assert "No mistakes" not in said
     assert "The first mistake is in S_masked" in said
     assert "the scores are not scaled" in said
     assert "Not counted because it is not required: S_masked." in said
     assert not marking.is_right
+
+
+def test_a_worksheet_has_boxes_for_the_asked_steps_alone(attncalc: Command) -> None:
+    flags = ("--asked", "K,V,O", "--format", "markdown")
+    sheet = attncalc("self", PROBLEM, "--blank", *flags).out
+    assert re.findall(r"^## `(\w+)`", sheet, re.MULTILINE) == ["K", "V", "O"]
+    assert "Output 1" not in sheet
+    assert "Output 1" in attncalc("self", PROBLEM, "--blank", "--asked", "K,connections").out
+    assert "## `Q`" in attncalc("self", PROBLEM, *flags).out

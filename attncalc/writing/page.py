@@ -140,6 +140,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
         for step in contents.steps
         if contents.entries is None or step.name in contents.entries
         if not (contents.blank and step.name in step.inputs)  # it is shown as given
+        if not (contents.blank and _is_not_asked(solution.problem, step.name))
     )
     found = _found(solution, contents.head) if contents.patterns else None
     of_all = (remark.text for remark in remarks if not remark.step)
@@ -178,6 +179,10 @@ def _opening(work: Work, contents: Contents) -> Iterator[parts.Part]:
         yield parts.Given(tuple(given_grids(work, full=contents.shows_all)))
 
 
+def _is_not_asked(problem: Problem, name: str) -> bool:
+    return bool(problem.asked) and name not in problem.asked
+
+
 def _counted(problem: Problem, contents: Contents) -> Iterator[str]:
     """Yield which steps of a worksheet count, if not all do."""
     if contents.blank and contents.steps and problem.asked:
@@ -187,7 +192,7 @@ def _counted(problem: Problem, contents: Contents) -> Iterator[str]:
 
 
 def _connections(solution: Solution, contents: Contents) -> Iterator[parts.Part]:
-    if contents.entries is not None:
+    if contents.entries is not None or (contents.blank and _is_not_asked(solution.problem, LINES)):
         return
     several = len(solution.problem.attentions) > 1
     for step in contents.steps:
