@@ -488,6 +488,20 @@ def test_given_matrices_are_read_below_words_or_known_by_their_product(
     assert [(each.what, each.found, each.right) for each in found] == [("V[3,2]", "1", "0")]
 
 
+def test_each_sequence_of_a_batch_is_checked() -> None:
+    given = "X = [[[1, 2], [0, 1]], [[2, -1], [1, 1]]]\n\nW_V = [[1, 1], [0, 2]]\n\n"
+    assert not checked(f"{given}V = [[[1, 5], [0, 2]], [[2, 0], [1, 3]]]\n").of("wrong")
+    found = checked(f"{given}V = [[[1, 5], [0, 2]], [[2, 1], [1, 3]]]\n").of("wrong")
+    assert [(each.what, each.found, each.right) for each in found] == [("V[2,1,2]", "1", "0")]
+
+
+def test_a_row_quoted_of_a_head_does_not_replace_the_matrix() -> None:
+    given = "X = [1 2; 0 1; 2 -1]\n\nW_Q = [1 0 1 1; 0 2 1 0]\n\n"
+    made = "Q = [1 4 3 1; 0 2 1 0; 2 -2 1 3]\n\nThe first query of head 1 is [1, 4].\n"
+    found = checked(f"{given}{made}").of("wrong")
+    assert [(each.what, each.found, each.right) for each in found] == [("Q[3,4]", "3", "2")]
+
+
 SCORES = "Q = [3 2; 1 1; 1 -1]\n\nK = [2 -1; 1 -1; -1 3]\n\nS = [4 1 3; 1 0 2; 3 2 -4]\n\n"
 CUT = "0.61 0.07 0.30; 0.28 0.14 0.57; 0.66 0.32 0.00"
 
