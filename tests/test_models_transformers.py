@@ -445,6 +445,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "MPNet": ("MPNetConfig", "MPNetModel", SMALL),
     "MPNet of masked words": ("MPNetConfig", "MPNetForMaskedLM", SMALL),
+    "BERT of masked words, untied": (
+        "BertConfig",
+        "BertForMaskedLM",
+        SMALL | {"tie_word_embeddings": False},
+    ),
     "BERT of masked words": ("BertConfig", "BertForMaskedLM", SMALL | {"hidden_act": "relu"}),
     "ViT": (
         "ViTConfig",
@@ -480,6 +485,11 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "BartConfig",
         "BartForConditionalGeneration",
         BART | {"scale_embedding": True, "activation_function": "relu"},
+    ),
+    "BART, with a table for each side": (
+        "BartConfig",
+        "BartForConditionalGeneration",
+        BART | {"tie_word_embeddings": False},
     ),
     "mBART": ("MBartConfig", "MBartForConditionalGeneration", BART),
     "Marian": (

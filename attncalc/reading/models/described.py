@@ -139,7 +139,7 @@ def _stated(read: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for key in ("tokens", "widens"):
         if key in read:
-            found[key] = (read[key] + (".weight" if key == "widens" else ""),)
+            found[key] = (f"{read[key]}.weight",) if key == "widens" else (*read[key].split(),)
     for key in ("begins", "ends", "shared"):
         found |= {f"{key}.{n}": (each,) for n, each in read.get(key, {}).items() if each}
     found |= {f"{IN_LAYERS}.{end}": (end,) for end in read.get(IN_LAYERS, {})}

@@ -176,7 +176,7 @@ _BART_DECODES: dict[str, Any] = {
 def _of_words(side: str) -> dict[str, Any]:
     """Return the fields before the layers of a side, for BART and mBART."""
     return {
-        "tokens": "shared.weight",
+        "tokens": f"{side}.embed_tokens.weight shared.weight",
         "begins": {
             "P": f"{side}.embed_positions.weight",
             "gamma_E": f"{side}.layernorm_embedding.weight",
@@ -256,7 +256,7 @@ def _masked(dense: str, norm: str, out: str, *biases: str, activation: Said = _H
         **_held(pre=dense),
         **_held(_NORM, pre=norm),
         "W_out": (f"{out}.weight",),
-        "b_out": biases or (f"{out}.bias",),
+        "b_out": (f"{out}.bias", *biases),
     }
     return Head(tensors, MASKED, "all", says={"activation_pre": activation}, is_tied=True)
 
@@ -266,7 +266,6 @@ _OF_MASKED = _masked(
     "cls.predictions.transform.LayerNorm",
     "cls.predictions.decoder",
     "cls.predictions.bias",
-    "cls.predictions.decoder.bias",
 )
 
 
@@ -289,7 +288,7 @@ def _t5(side: str, count: Said) -> dict[str, Any]:
             "rel_max_distance": a_count("relative_attention_max_distance", default=128),
             "activation": _t5_activation,
         },
-        "tokens": "shared.weight",
+        "tokens": f"shared.weight {side}.embed_tokens.weight",  # always tied
         "ends": {"gamma_out": f"{side}.final_layer_norm.weight"},
         "shared": {"rel_bias" if side == "encoder" else "self.rel_bias": f"layer.0.{own}"},
         "biases": _biased(""),
@@ -1381,7 +1380,7 @@ _DEBERTA_V3 = replace(
                 )
                 for name, names in _OF_MASKED.tensors.items()
             }
-            | {"b_out": ("cls.predictions.bias", "lm_predictions.lm_head.bias")},
+            | {"b_out": (*_OF_MASKED.tensors["b_out"], "lm_predictions.lm_head.bias")},
         ),
         "ForSequenceClassification": Head(
             _held(pre="pooler.dense", out="classifier"),
@@ -1610,7 +1609,6 @@ FAMILIES = (
                 "lm_head.layer_norm",
                 "lm_head.decoder",
                 "lm_head.bias",
-                "lm_head.decoder.bias",
                 activation=_GELU,
             ),
             "ForSequenceClassification": _as_pooled_classes(),
