@@ -1055,12 +1055,38 @@ def test_an_old_config_of_modernbert_is_read_as_the_package_reads_it(tmp_path: P
     """Its bases, and which layers are local, have other keys."""
     made("ModernBERT", tmp_path)
     given = solve(open_model(tmp_path, tokens=IDS))["Y"]
-    config = json.loads((tmp_path / "config.json").read_text())
-    del config["layer_types"], config["rope_parameters"]
     old = {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0}
-    text = json.dumps(config | old | {"global_attn_every_n_layers": 3})
-    (tmp_path / "config.json").write_text(text)
+    make_old(tmp_path, old | {"global_attn_every_n_layers": 3})
     assert (solve(open_model(tmp_path, tokens=IDS))["Y"] == given).all()
+
+
+def make_old(folder: Path, more: dict[str, Any]) -> None:
+    """Replace the keys of rope and of kinds of layers in a config by older ones."""
+    config = json.loads((folder / "config.json").read_text())
+    for key in ("layer_types", "rope_parameters"):
+        config.pop(key, None)
+    (folder / "config.json").write_text(json.dumps(config | more))
+
+
+def test_old_local_layers_of_gemma_3_have_their_own_base(tmp_path: Path) -> None:
+    made("Gemma 3", tmp_path)
+    given = solve(open_model(tmp_path, tokens=IDS))["Y"]
+    make_old(tmp_path, {"sliding_window_pattern": 2, "rope_theta": 1e6})
+    assert (solve(open_model(tmp_path, tokens=IDS))["Y"] == given).all()
+
+
+@pytest.mark.parametrize("name", ["Mixtral", "SmolLM3", "Cohere", "GLM-4", "Llama"])
+def test_a_config_without_a_base_has_the_usual_one_or_is_refused(name: str, tmp_path: Path) -> None:
+    made(name, tmp_path)
+    make_old(tmp_path, {})
+    if name not in ("GLM-4", "Llama"):
+        with pytest.raises(InputError, match='it has no "rope_theta"'):
+            open_model(tmp_path, tokens=IDS)
+        return
+    model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float64)
+    with torch.no_grad():
+        out = model.eval()(torch.tensor([IDS]))
+    compare_end(solve(open_model(tmp_path, tokens=IDS)), out, NEAR)
 
 
 def test_8_bits_of_bitsandbytes_are_multiplied_by_the_scales_of_rows(tmp_path: Path) -> None:
