@@ -1185,6 +1185,24 @@ COMPONENTS: dict[str, dict[str, str]] = {
 }
 
 
+def test_the_parts_of_logits_sum_to_them_in_float32_and_those_of_classes_in_one_row(
+    tmp_path: Path,
+) -> None:
+    """Frequencies of rope are float64, and what is computed with them is not."""
+    said = GROUPED | {"rope_parameters": YARN, "pad_token_id": 0}
+    model = transformers.LlamaForSequenceClassification(transformers.LlamaConfig(**said))
+    spread_out(model).bfloat16().save_pretrained(tmp_path)
+    shown = solve(open_model(tmp_path, tokens=IDS))["logits"]
+    assert shown.dtype == np.float32
+    assert shown.shape == (1, 2)
+    opened = layers(tmp_path, tokens=IDS)
+    for column in (0, 1):
+        found = opened.why(f"logits[1,{column}]")
+        assert abs(sum(part.value for part in found.parts) - shown[0, column]) < 1e-4
+    with pytest.raises(InputError, match="it has rows 1 to 1"):
+        opened.why("logits[2,1]")
+
+
 def fix_scales(model: Any) -> None:
     """Let the scale of each normalization have no gradient."""
     for module in model.modules():
