@@ -1,5 +1,6 @@
 """An opened model: the fields of problems for its embedding, its layers, and its head."""
 
+import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -555,6 +556,18 @@ class Model:
             most = longest(self.config)
             return None if most is None or self.tokens > most else most
         return int(self.weights.shape(name)[0]) - self.family.offset
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """What tells it from other models, in any folder: settings, and numbers of all layers."""
+        start = self.root + self._pattern.partition("{}")[0]
+        found = hashlib.sha256(repr(self.family.settings(self.config, 0)).encode())
+        for name in sorted(name for name in self.weights if name.startswith(start)):
+            shape = self.weights.shape(name)
+            rows = range(min(shape[0], 64) if len(shape) == 1 else 1) if shape and shape[0] else ()
+            found.update(f"{name.removeprefix(self.root)} {shape}".encode())
+            found.update(self.weights.rows(name, rows).tobytes() if rows else b"")
+        return found.digest()
 
     @property
     def is_tied(self) -> bool:
