@@ -121,7 +121,7 @@ def _texts_of(matrix: Matrix, decimals: int, place: tuple[Any, ...]) -> list[str
 def _sheets(
     number: int, solution: Solution, step: Step, shape: tuple[int, ...], texts: Any, *, full: bool
 ) -> Iterator[Sheet]:
-    """Yield the tables of a step, one for each head: of large ones, the shown texts are made now."""
+    """Yield the tables of a step, one for each head; of large ones, only shown texts are made."""
     names = solution.row_labels(step), solution.column_labels(step)
     heads = kept(shape[0], full=full, most=MOST_HEADS) if len(shape) == 3 else [-1]
     for head in heads:
