@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -259,6 +260,8 @@ WRONG = {
     "d04.md": [("line 31", "A[2,1]")],
     "d06.md": [("line 13", "S_scaled[1,2]")],
     "d08.md": [("line 28", "O[3,1]")],
+    "e02.md": [("line 36", "Q[2,2]")],
+    "e04.html": [("line 28", "Q[2,2]")],
 }
 """What is wrong in lessons in the manner of blogs and courses; the others are right."""
 
@@ -475,6 +478,30 @@ def test_given_matrices_are_read_behind_words(given: str) -> None:
     assert [(each.what, each.found, each.right) for each in found] == [("V[3,2]", "1", "0")]
 
 
+@pytest.mark.parametrize("names", [("The matrix X is", "W_V is"), ("Our tokens", "Let $W_V$ be")])
+def test_given_matrices_are_read_below_words_or_known_by_their_product(
+    names: Sequence[str],
+) -> None:
+    tokens, weights = names
+    given = f"{tokens}\n\n[1 2; 0 1; 2 -1; 1 1]\n\n{weights}\n\n[1 1; 0 2]\n\n"
+    found = checked(f"{given}V = [1 5; 0 2; 2 1; 1 3]\n").of("wrong")
+    assert [(each.what, each.found, each.right) for each in found] == [("V[3,2]", "1", "0")]
+
+
+def test_each_sequence_of_a_batch_is_checked() -> None:
+    given = "X = [[[1, 2], [0, 1]], [[2, -1], [1, 1]]]\n\nW_V = [[1, 1], [0, 2]]\n\n"
+    assert not checked(f"{given}V = [[[1, 5], [0, 2]], [[2, 0], [1, 3]]]\n").of("wrong")
+    found = checked(f"{given}V = [[[1, 5], [0, 2]], [[2, 1], [1, 3]]]\n").of("wrong")
+    assert [(each.what, each.found, each.right) for each in found] == [("V[2,1,2]", "1", "0")]
+
+
+def test_a_row_quoted_of_a_head_does_not_replace_the_matrix() -> None:
+    given = "X = [1 2; 0 1; 2 -1]\n\nW_Q = [1 0 1 1; 0 2 1 0]\n\n"
+    made = "Q = [1 4 3 1; 0 2 1 0; 2 -2 1 3]\n\nThe first query of head 1 is [1, 4].\n"
+    found = checked(f"{given}{made}").of("wrong")
+    assert [(each.what, each.found, each.right) for each in found] == [("Q[3,4]", "3", "2")]
+
+
 SCORES = "Q = [3 2; 1 1; 1 -1]\n\nK = [2 -1; 1 -1; -1 3]\n\nS = [4 1 3; 1 0 2; 3 2 -4]\n\n"
 CUT = "0.61 0.07 0.30; 0.28 0.14 0.57; 0.66 0.32 0.00"
 
@@ -484,6 +511,12 @@ def test_cut_digits_among_rounded_ones_are_reported() -> None:
     (found,) = checked(f"{SCORES}A = [{mixed}]\n").of("wrong")
     assert (found.what, found.found, found.right) == ("A[3,2]", "0.32", "0.33")
     assert found.why == "its digits are cut off, where others are rounded"
+
+
+def test_a_number_that_is_rounded_without_intermediate_rounding_is_not_cut() -> None:
+    given = "Q = [4 -2; -7 3; -1 -1]\n\nK = [-1 -3; 3 1; 0 0]\n\nV = [-3 -5; 5 5; 0 2]\n\n"
+    weights = "A = [0.003 0.996 0.001; 0.196 0.000 0.804; 0.941 0.003 0.056]\n\n"
+    assert not checked(f"{given}{weights}O = [4.97 4.96; -0.59 0.63; -2.81 -4.58]\n").of("wrong")
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import IN_FULL, Answer, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
+from attncalc.reading.lesson import numbers_of
 
 RIGHT, WRONG, UNCHECKED = "right", "wrong", "unchecked"
 """The outcome for a result of a lesson."""
@@ -174,6 +175,13 @@ def check_example(
     said: the conventions that the user gives.
     by_one: whether only the usual conventions are tried, since it is long.
     """
+    if (tokens := matrices.get("X")) is not None and tokens.values.ndim == 3:
+        batch = [_of_batch(matrices, k) for k in range(len(tokens.values))]
+        parts = [
+            check_example(each, own, _with_matrices(read, each, own), said, by_one=by_one)
+            for each in batch
+        ]
+        return _joined([each for each in parts if each], tokens.values)
     matrices = {name: _as_rounded(each) for name, each in matrices.items()}
     by_one = by_one or sum(each.values.size for each in matrices.values()) > MOST_ENTRIES
     found = _tried(_givens(matrices), matrices, own, read, said, by_one=by_one)
@@ -184,6 +192,60 @@ def check_example(
     if other is None or (found and found.cost < other.cost):
         return found
     return other._replace(given=("X",))
+
+
+def _of_batch(matrices: Mapping[str, WrittenMatrix], k: int) -> dict[str, WrittenMatrix]:
+    """Return matrices with those of one sequence of a batch, of shape (sequences, n, d)."""
+    return {
+        name: each.arranged(lambda indices: indices[k])
+        if each.values.ndim == 3 and k < len(each.values)
+        else each
+        for name, each in matrices.items()
+    }
+
+
+def _with_matrices(
+    read: Reader, matrices: Mapping[str, WrittenMatrix], own: frozenset[str]
+) -> Reader:
+    """Return a reader of the same text that finds these matrices of its own lines."""
+    found = {name: matrices[name] for name in own}
+
+    def read_with(expected: Expected) -> Answer:
+        known = {name: each for name, each in found.items() if name in expected.steps}
+        return replace(read(expected), matrices=known)
+
+    return read_with
+
+
+def _joined(parts: Sequence[Checked], tokens: Matrix) -> Checked | None:
+    """Return the sequences of a batch as one example; a result is right if all of it is."""
+    if not parts:
+        return None
+    findings: dict[str, list[Finding]] = {}
+    for k, part in enumerate(parts, start=1):
+        for each in part.findings:
+            place = (k, *each.place) if each.place else ()
+            findings.setdefault(each.name, []).append(each._replace(place=place))
+    for name, own in findings.items():
+        findings[name] = [each for each in own if each.kind != RIGHT] or own[:1]
+    first = parts[0].answer
+    matrices = {
+        name: replace(
+            written,
+            values=np.stack([part.answer.matrices[name].values for part in parts]),
+            decimals=np.stack([part.answer.matrices[name].decimals for part in parts]),
+            texts=None,
+        )
+        for name, written in first.matrices.items()
+        if name in findings and all(name in part.answer.matrices for part in parts)
+    }
+    given = tokens.ravel().tolist()
+    unread = tuple(each for each in first.unread if numbers_of(each.text) != given)
+    return parts[0]._replace(
+        answer=replace(first, matrices={**first.matrices, **matrices}, unread=unread),
+        findings=tuple(each for own in findings.values() for each in own),
+        exact={},
+    )
 
 
 def _as_rounded(written: WrittenMatrix) -> WrittenMatrix:
@@ -575,6 +637,9 @@ class _Judge:
         written, step = marks.written, marks.step
         assert written is not None
         right, cut = (self._styles(step.name, written, cuts=each) for each in (False, True))
+        exact = self.marking.key.exact[step.name].astype(np.float64)
+        if not says and exact.shape == written.shape:
+            right |= self._is_shown(written, exact)
         for under, made in () if marks.way else self._otherwise(step):
             if under == says and made.low.shape == written.shape:
                 right |= self._is_near(written, made)

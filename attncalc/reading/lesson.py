@@ -14,7 +14,13 @@ from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
 from attncalc.problem.attention.declared import IN_ORDER
 from attncalc.problem.fields import MASKS
-from attncalc.reading.answers.answer import Answer, WrittenMatrix, renumbered
+from attncalc.reading.answers.answer import (
+    Answer,
+    Unread,
+    WrittenMatrix,
+    matrix_of_entries,
+    renumbered,
+)
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.own_page import pages_in, rules_in
@@ -23,6 +29,7 @@ from attncalc.reading.files import decode, is_folder, list_folder
 from attncalc.reading.naming.at_hand import names_at_hand
 from attncalc.reading.notebooks import Place, lines_of_notebook
 from attncalc.reading.plain.marks import COMMA, PRIVATE
+from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.tidy import with_decimal_commas
 
 ENDINGS = (".md", ".markdown", ".ipynb", ".tex", ".html", ".htm", ".rst", ".org", ".qmd", ".rmd")
@@ -34,6 +41,7 @@ GIVEN_NAMES = (
 """The matrices that an example of attention may start with."""
 OF_ALL_HEADS = ("X", "X1", "X2", "P", "W_O", "b_O")
 """The matrices that heads share."""
+_INPUTS = ("X", "X1", "X2")
 _RESULTS = IN_ORDER[IN_ORDER.index("S") :]
 MOST_EXAMPLES = 200
 """The largest number of examples that are read."""
@@ -41,7 +49,7 @@ MOST_LINES = 400
 """The largest number of lines of one matrix."""
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?(?!\w)")
 _NAMES = (
-    (re.compile(r"\b(?:[Ww]_?\{?(?:\\(?:text|mathrm)\{)?|weights?_)(?:(q)|(k)|(v))"
+    (re.compile(r"(?:(?:\bw|Ω|\\Omega)_?\{?(?:\\(?:text|mathrm)\{)?|\bweights?_)(?:(q)|(k)|(v))"
                 r"(?:(?:uery|ey|alue)s?)?\b\}{0,2}", re.IGNORECASE),
      lambda each: f"W_{each[0 + each.lastindex].upper()}"),
     (re.compile(r"\b(?:query|key|value)s?(?: weights?| projection)? matri(?:x|ces),? "
@@ -49,6 +57,8 @@ _NAMES = (
     (re.compile(r"(?<![\w\\])(?:\\(?:mathbf|vec|boldsymbol)\{x\}|x)_?\{?(\d{1,3})\}?(?=\s?=)"),
      r"X[\1,:]"),
     (re.compile(r"(?<=[a-z:] )(\d{1,3}),(\d{3})(?= [a-z])"), r"\1\2"),
+    (re.compile(r"^[^\n=\d|]{0,60}?(?<![\w\\])\$?(W_\{?[QKVO]\}?|X_?[12]?)\$? (?:is|are|be|ist|est"
+                r"|es|è|é)(?: given by)?[ :]{0,3}$", re.MULTILINE), r"\1:"),
 )  # fmt: skip
 """Names of given matrices that readers of answers do not need, and thousands in a sentence."""
 _CHECKED = re.compile(
@@ -62,6 +72,8 @@ FEWEST_COMMAS = 5
 """The fewest decimal commas of a document in which each comma between digits is one."""
 _PRINTED = re.compile(r"print\((?:[^(),]{0,60},\s?)?([A-Za-z_]\w{0,40})\)")
 _ARRAY = re.compile(r"(?:tensor\(|array\()?\[")
+MOST_ALIKE = 0.6
+"""The share of entries of a product that its printed result must have for a factor to be read."""
 FEWEST_NUMBERS, MOST_NUMBERS = 3, 400
 """The size of a matrix that is searched in the text of another."""
 _RESULT = re.compile(r"= ?(-?[\d.]+)(?! ?[-+*·×^(\d.]| ?/ ?\d)")
@@ -165,6 +177,12 @@ class Lesson:
             with names_at_hand(GIVEN_NAMES, GIVEN_NAMES):
                 found = read_text_answer(own, self.place)
         count = example.last - example.first + 1
+        kept = {
+            name: each
+            for name, each in found.matrices.items()
+            if expected is None or not _is_input(name, each, expected)
+        }
+        found = replace(found, matrices=kept)
         return renumbered(found, range(example.first, example.first + count))
 
     def examples(self) -> Iterator[Example]:
@@ -178,7 +196,9 @@ class Lesson:
         ends = [*starts[1:], whole.last + 1]
         for first, after in islice(zip(starts, ends, strict=True), MOST_EXAMPLES):
             part = whole._replace(first=first, last=after - 1)
-            found = (answer if len(starts) == 1 else self.read(part)).matrices
+            answer = answer if len(starts) == 1 else self.read(part)
+            found = answer.matrices
+            found = _with_inputs(found, answer.unread)
             own = {n: _whole(n, each) for n, each in found.items() if not _is_one_score(n, each)}
             begins = min((_begins(name) for name in own), default=len(IN_ORDER))
             known = {name: each for name, each in known.items() if name not in IN_ORDER[begins:]}
@@ -231,6 +251,61 @@ def read_lesson(place: str, data: bytes) -> Lesson:
         lines = tuple((0, line, False) for line in page.places)
         return Lesson(place, page.text, lines, page.is_own, _rules(text) if page.is_own else ())
     return Lesson(place, text.replace("\r\n", "\n"))
+
+
+def _with_inputs(
+    matrices: Mapping[str, WrittenMatrix], unread: Sequence[Unread]
+) -> dict[str, WrittenMatrix]:
+    """Return matrices, with X, or X1 and X2, where the numbers of a matrix without name are its.
+
+    Its product with W_Q is Q, that with W_K is K, or that with W_V is V, in most entries.
+    """
+    found: dict[str, WrittenMatrix] = dict(matrices)
+    if found.keys() & {*_INPUTS}:
+        return found
+    others = [each.text for each in unread]
+    others += [" ".join(map(str, each.texts.flat)) for name, each in matrices.items()
+               if name in _RESULTS and each.texts is not None]  # fmt: skip
+    inputs: dict[str, str] = {}
+    for name in ("Q", "K", "V"):
+        made, weights = matrices.get(name), matrices.get(f"W_{name}")
+        if made is not None and weights is not None:
+            texts = (_factor(text, weights, made) for text in others)
+            inputs[name] = next(filter(None, texts), "")
+    is_one = len({*filter(None, inputs.values())}) == 1
+    for name, text in inputs.items():
+        entries = [[read_entry(each) for each in row.split()] for row in text.split(";")]
+        if text:
+            source = "X" if is_one else "X1" if name == "Q" else "X2"
+            found[source] = matrix_of_entries([entries], "")
+    own = [found[name].values for name in _INPUTS if name in found]
+    return {
+        name: each
+        for name, each in found.items()
+        if name not in _RESULTS or not any(np.array_equal(each.values, x) for x in own)
+    }
+
+
+def _factor(text: str, weights: WrittenMatrix, made: WrittenMatrix) -> str:
+    """Return the rows of the matrix in a text whose product with weights is known; "" for none."""
+    said = texts_of_numbers(text)
+    shape = made.shape[-2], weights.shape[-2]
+    if made.values.ndim != 2 or weights.values.ndim != 2 or len(said) > MOST_NUMBERS:
+        return ""
+    for start in range(len(said) - shape[0] * shape[1] + 1):
+        own = np.array(said[start : start + shape[0] * shape[1]]).reshape(shape)
+        product = own.astype(float) @ weights.values
+        near = np.abs(product - made.values) <= 0.51 * 10.0 ** -np.minimum(made.decimals, 9)
+        if product.shape == made.shape and near.mean() >= MOST_ALIKE:
+            return ";".join(map(" ".join, own))
+    return ""
+
+
+def _is_input(name: str, written: WrittenMatrix, expected: Expected) -> bool:
+    """Return whether a matrix read as a result is an input of the example, and not that result."""
+    inputs = [matrix for given, matrix in expected.given.items() if given in _INPUTS]
+    is_one = any(np.array_equal(written.values, each) for each in inputs)
+    return is_one and expected.agreement(name, written.values) < 1
 
 
 def _is_one_score(name: str, written: WrittenMatrix) -> bool:

@@ -77,6 +77,8 @@ _BY_ROOT = re.compile(r"\s*[/÷]\s*(?:√|sqrt)\s*\(?(?:\d{1,4}|d_?k)\)?\s*", re
 """A division by the root of d_k, with nothing before it."""
 _BARE, _PIECES = re.compile(r"[\s\d.,;|&/−-]{2,}"), re.compile(r"[\s,;|&]+")
 """Numbers and what separates them, with no operator."""
+_VECTOR = re.compile(r"\W{0,4}[qkv]_?\W?\d{1,3}\W{0,3}", re.IGNORECASE)
+"""A vector in a chain of equal ones: q1 = k1 = v1."""
 _SENTENCES = re.compile(r"[.;] ")
 LONGEST_PROSE = 400
 _SHAPE = re.compile(r"\b(?:shapes?|sizes?|dim\w{0,12}|größe|taille|forme?|tamaño)\b", re.I)
@@ -390,7 +392,10 @@ class _Collector(Keeper):
             said = said[1:]
         names = [self.with_number(each, grid) for each in said if each]
         places = {each[:4] for each in names if each.row and bool(each.column) == block.is_single}
-        if len(said) < 2 or len(places) < len(said) or len({each.matrix for each in names}) > 1:
+        is_one = len({each.matrix for each in names}) == 1 or all(
+            map(_VECTOR.fullmatch, block.names)
+        )
+        if len(said) < 2 or len(places) < len(said) or not is_one:
             return False
         for name in names:
             self.keep(block, grid, name, "its name")

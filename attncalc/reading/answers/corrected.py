@@ -16,6 +16,7 @@ from attncalc.reading.answers.cuts import Number, numbers_of
 from attncalc.reading.answers.expected import Expected, near
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.plain.corrections import LONGEST, speaks_of_error
+from attncalc.reading.plain.rows import SCANNED
 
 _OF_SUMS = (0.0, 1.0, 100.0)
 """What rows sum to: a sentence with these numbers alone may be about sums."""
@@ -74,6 +75,22 @@ def with_corrected(
         elif wrong and (fits or not is_of_sums) and line not in listed:
             why = "it may correct an entry: name it, as in Q[2,1] = 3"
             found.unread.append(Unread(line, sentence.strip(), why, could_be_matrix=True))
+    return made
+
+
+def with_scanned(
+    matrices: Mapping[str, WrittenMatrix], found: Collected
+) -> dict[str, WrittenMatrix]:
+    """Return the matrices, with digits for the letters in entries: O.05 is 0.05."""
+    made = dict(matrices)
+    for name, written in matrices.items():
+        texts = written.texts
+        for place in written.faults if texts is not None else ():
+            text = "" if texts is None else str(texts[place])
+            if SCANNED.fullmatch(text) and (numbers := numbers_of(text)):
+                made[name] = _with_entry(made[name], place, numbers[0])
+                said = f"letters are read as digits: {text} = {numbers[0].entry.text}"
+                found.remarks.append(f"{name}[{','.join(str(k + 1) for k in place)}]: {said}")
     return made
 
 

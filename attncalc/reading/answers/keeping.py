@@ -19,7 +19,11 @@ from attncalc.reading.naming.name import Name
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
-from attncalc.reading.plain.rows import without_counted_rows, without_counts_from_0
+from attncalc.reading.plain.rows import (
+    without_counted_columns,
+    without_counted_rows,
+    without_counts_from_0,
+)
 
 MOST_HEADS = 1000
 SURELY = 0.8
@@ -337,8 +341,9 @@ class Keeper(Labels):
 
     def without_counts(self, grid: Grid, name: Name | None = None) -> Grid:
         """Return a table without its counts, if only its entries have a known shape."""
-        both = without_counts_from_0(grid.rows), without_counted_rows(grid.rows)
-        if len(grid.heads) > 1 or not any(both):
+        without = without_counts_from_0, without_counted_rows, without_counted_columns
+        others = [rows for rows in (each(grid.rows) for each in without) if rows]
+        if len(grid.heads) > 1 or not others:
             return grid
         known = [*self.expected.steps.values(), *self.expected.given.values()]
         whole = {np.atleast_2d(matrix).shape for matrix in known}
@@ -349,8 +354,8 @@ class Keeper(Labels):
         own = size_of(grid)
         if own in shapes or own[::-1] in shapes:  # as it is, or transposed
             return grid
-        for rows in both:
-            if rows and (len(rows), len(rows[0])) in shapes:
+        for rows in others:
+            if (len(rows), len(rows[0])) in shapes:
                 return grid._replace(heads=(rows,))
         return grid
 

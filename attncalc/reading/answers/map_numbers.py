@@ -40,7 +40,7 @@ _TOKEN = re.compile(
     r"|s[eé] stess[aoie]|si mesm[ao]s?|zichzelf|själv|seg selv|sig selv|siebie|sobie|sebe|sebou"
     r"|себя|себе|собой|собі|itseensä|itseään|itsensä|kendisine|kendisini|kendine|önmagára)\b"
     r"|자기 자신|자기자신|스스로|نفسها?|εαυτό|自身|自己|自分)"
-    r"|(?P<number>(?<![\d.,/:-])\d{1,3}(?![\d%/]|[.,:]\d))|(?P<word>[^\W\d_]{1,40})",
+    r"|(?P<number>(?<![\d.,/:-])\d{1,3}(?![\d%/]|[.,:]\d|(?<=[a-z]\d)[a-z]{2}))|(?P<word>[^\W\d_]{1,40})",
     re.IGNORECASE,
 )
 _STOPS = r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s*$|\s+[^\W\d_a-zà-ÿ])|[!?](?=\s|$)|[。！？]"

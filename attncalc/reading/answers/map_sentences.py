@@ -283,12 +283,14 @@ def _name(lexemes: Sequence[Lexeme], i: int) -> tuple[str, str] | None:
 
 
 def _begins_clause(lexemes: Sequence[Lexeme], i: int) -> bool:
-    """Return whether the text before a word is the subject of a new clause: …, 2 to 3."""
+    """Return whether the text before a word is the subject of a clause: …, 2 to 3; 2 is next."""
     while i < len(lexemes) and lexemes[i].kind in (*_RANKS, "equal", ""):
         i += 1
     kinds = [each.kind for each in lexemes[i : i + 3]]
     return kinds[:1] != [] and (
-        kinds[0] in _VERBS or kinds[:2] == ["to", "number"] or kinds == ["to", "token", "number"]
+        kinds[0] in _VERBS
+        or kinds[:2] in (["to", "number"], ["unknown", "ordinal"])
+        or kinds == ["to", "token", "number"]
     )
 
 
@@ -381,7 +383,7 @@ class _Walk:
         self.told: list[Told] = []
         self.outputs: tuple[str, ...] = ()
         self.shares: list[Share] = []
-        self.rank = ""
+        self.rank = self.heading = ""
         self.is_equal = any(item.kind == "equal" for item in items)
         self.size = 0
         self.is_led, self.is_like, self.is_good = False, False, True
@@ -413,8 +415,11 @@ class _Walk:
             return
         if self.is_led and self.outputs and self.shares:
             self._close()
-        self.is_led = self.is_led or not (self.outputs or self.before)
-        self.shares += [Share(name, self.rank) for name in item.names]
+        behind = [(each.kind, each.role) for each in self.items[i + 1 : i + 3]]
+        is_for = behind == [("to", ""), ("names", "out")]  # input 3 for output 1
+        self.is_led = self.is_led or (not self.outputs and (is_for or not self.before))
+        rank = self.rank or (self.heading if self.is_led else "")
+        self.shares += [Share(name, rank) for name in item.names]
         self.rank, self.size, self.is_like = "", len(item.names), False
 
     def _goes_on(self, i: int) -> bool:
@@ -434,6 +439,7 @@ class _Walk:
         named = rest if is_aside else rest[:end]
         if any(each.kind == "names" and each.role == "in" for each in named):
             self.rank = kind
+            self.heading = kind if rest[0].kind == "colon" else ""  # second: 3 for output 1, …
         elif self.shares and not self._is_denied(i):
             # … and less, (dashed: ?)
             is_cut = rest[0].kind == "colon" if rest else self.items[i - 1].role == "and"

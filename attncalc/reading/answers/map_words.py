@@ -238,6 +238,6 @@ def _in_place(found: list[Lexeme], i: int) -> Lexeme:
     if each.kind == "doubtful":
         beside = "arrow" in (before, after) or before == "token" or (i == 0 and after == "colon")
         is_article = _KINDS[plain_word(each.said)] == ""  # no article ends a phrase
-        beside = beside or (is_article and after in ("sep", "end", "close"))
+        beside = beside or (is_article and after in ("sep", "end", "open", "close", "attends"))
         return Lexeme("number", each.said) if beside else Lexeme(_KINDS[plain_word(each.said)])
     return each

@@ -96,8 +96,10 @@ def matrix_of(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) -
         for part, head in zip(parts, from_one([part.head for part in parts]), strict=True)
     ]
     numbers = list(dict.fromkeys(part.head for part in parts))
-    if len(numbers) > 1 and 0 in numbers:  # A, and A of head 2: the heads count
-        numbers.remove(0)
+    if len(numbers) > 1 and 0 in numbers:  # A, and A of head 2: the heads count, if not quoted
+        has_heads = any(part.is_whole for part in parts if part.head)
+        is_there = any(part.is_whole for part in parts if not part.head)
+        numbers = [0] if is_there and not has_heads else [each for each in numbers if each]
     by_head: dict[int, list[Part]] = {number: [] for number in numbers}
     for part in parts:
         by_head.get(part.head, []).append(part)

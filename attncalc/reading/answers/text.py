@@ -17,7 +17,7 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.collecting import collected
-from attncalc.reading.answers.corrected import quoted_lines, with_corrected
+from attncalc.reading.answers.corrected import quoted_lines, with_corrected, with_scanned
 from attncalc.reading.answers.doubting import leave_noise, questioned
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.html_page import is_html, text_of_html
@@ -118,6 +118,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = _fitting(_as_shares(matrices, expected, found), expected, found)
     matrices = _turned_alike(matrices, expected, found)
     _tell_columns(matrices, expected, found)
+    matrices = with_scanned(matrices, found)
     matrices = with_corrected(plain, matrices, expected, found)
     search = partial(witnessed, plain, found, expected, named, beside)
     matrices = questioned(matrices, expected, found, search)

@@ -29,7 +29,7 @@ from attncalc.reading.answers.answer import (
 from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, numbers_of
 from attncalc.reading.answers.expected import NEAR, Expected, near
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.prose import IN_COMMENT, IN_SENTENCE, NO_NAME, PROSE
+from attncalc.reading.answers.prose import IN_COMMENT, NO_NAME, PROSE
 from attncalc.reading.plain.corrections import is_correction, speaks_of_error
 from attncalc.reading.plain.marks import COLUMN, COMMA, MASKED
 
@@ -227,7 +227,9 @@ class Witness:
         self.values = np.array([each.value for each in self.numbers])
         self.found, self.expected = found, expected
         self.named, self.beside = cache(named), cache(beside)
-        is_token = [not n.entry.decimals and n.line in found.of_map for n in self.numbers]
+        said = {each.line for each in found.taken if each.what == "map"}
+        said -= {n.line for n in self.numbers if n.entry.decimals or not 1 <= n.value <= MOST_ROWS}
+        is_token = [not n.entry.decimals and n.line in found.of_map | said for n in self.numbers]
         self.free = ~np.array(is_token, bool)
         self.own: dict[str, set[int]] = {}
         self.rows: dict[str, list[list[int]]] = {}
@@ -761,7 +763,10 @@ class Witness:
         if sum(map(len, own)) >= min(
             (key.size for key in missing.values()), default=math.inf
         ) or any(
-            len(each) > 1 and self.named(each[0].strip(AROUND)[-200:]) in missing for each in heads
+            len(each) > 1
+            and self.named(each[0].strip(AROUND)[-200:]) in missing
+            and len(numbers_of(each[1])) != 1
+            for each in heads
         ):
             return
         widths = {key.shape[-1] for key in steps.values()}
@@ -771,8 +776,7 @@ class Witness:
         is_done = not missing and right == {*read}
         for each, numbers in zip(unread, own, strict=True):
             words = _NUMBERS.split(each.text[:200])
-            is_told = each.why == IN_SENTENCE and not is_correction(each.text)
-            known = {"", *right} if is_told else {""}
+            known = {""} if is_correction(each.text) else {"", *right}
             said = {self.beside(word) for word in words} - known
             said |= {word for word in words if word.strip(AROUND) in self.expected.labels}
             rows = map(len, _side_by_side(numbers, *each.text.split("\n")))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 MOST = 100
 LONGEST = 60
 MOST_ARGUMENTS = 4
+DEEPEST = 5
 LONGEST_ARGUMENT = 4000
 MOST_BRACES = 200
 MOST_USES = 500
@@ -30,7 +31,7 @@ class _Macro(NamedTuple):
 
 
 def without_macros(text: str) -> str:
-    r"""Return a text with the macros that it declares expanded, one level deep.
+    r"""Return a text with the macros that it declares expanded; one may contain another.
 
     Macros of more than 60 characters, and those with unusual arguments, stay unchanged.
 
@@ -56,7 +57,9 @@ def without_macros(text: str) -> str:
     bare = {name: each.body for name, each in meant.items() if not each.arguments}
     text = _USED.sub(lambda match: bare.get(match[1], match[0]), text)
     others = {name: each for name, each in meant.items() if each.arguments}
-    return _with_arguments(_with_arguments(text, others), others)  # one may contain another
+    for _ in range(DEEPEST if others else 0):  # one may contain another
+        text = _with_arguments(text, others)
+    return text
 
 
 def _with_arguments(text: str, meant: Mapping[str, _Macro]) -> str:

@@ -53,11 +53,12 @@ _LAST = re.compile(
 """A word before the last number of a row: 1 and 3, 0,5; 2 e 1."""
 _CROSSES = ("x", "X", "×", "*", "/")
 """Signs in the entries that a mask excludes."""
-_SCANNED = re.compile(r"[-−–]?[\dOoQlI]{0,6}[." + COMMA + r"](?=[OoQlI]*\d)[\dOoQlI]{1,6}")
+SCANNED = re.compile(r"[-−–]?[\dOoQlI]{0,6}[." + COMMA + r"](?=[OoQlI]*\d)[\dOoQlI]{1,6}")
 """A decimal with letters in place of digits, by a scanner or by hand: O,00 and l3.25."""
 _BESIDE = re.compile(r" {2,}|\t+|[,;|] ?")
-_ARITHMETIC = re.compile(r"(?:sqrt|[-+*·×/√().\d ]){2,80}")
-_RESULT = re.compile(r"[-+]?[.\d][.\d/]{0,40}")
+_ARITHMETIC = re.compile(r"(?:sqrt|[-+*·×/√().\d " + COMMA + r"]){2,80}")
+_ALONE = re.compile(r"[-+]?[.\d" + COMMA + r"]{1,40}")
+_RESULT = re.compile(r"[-+]?[.\d][./\d" + COMMA + r"]{0,40}")
 
 
 class Spaced(list[str]):
@@ -157,7 +158,7 @@ def row_of_equations(text: str) -> list[str] | None:
 def _result(piece: str) -> str:
     """Return the value of a calculation with only numbers; powers of e are intermediate results."""
     left, _, right = piece.replace("≈", "=").partition("=")
-    is_work = _ARITHMETIC.fullmatch(left.strip()) and not _RESULT.fullmatch(left.strip())
+    is_work = _ARITHMETIC.fullmatch(left.strip()) and not _ALONE.fullmatch(left.strip())
     return right.strip() if is_work and _RESULT.fullmatch(right.strip()) else ""
 
 
@@ -212,7 +213,7 @@ def scanned_row(text: str) -> list[str] | None:
     if len(text) > LONGEST_OF_WORK or _RELATION.search(text):
         return None
     cells = parted(text)
-    are_numbers = all(is_number_cell(cell) or _SCANNED.fullmatch(cell) for cell in cells)
+    are_numbers = all(is_number_cell(cell) or SCANNED.fullmatch(cell) for cell in cells)
     return cells if len(cells) > 1 and are_numbers and any(map(is_number_cell, cells)) else None
 
 
@@ -309,6 +310,12 @@ def without_counts_from_0(rows: Rows) -> Rows | None:
     if not all(side and side == [str(i) for i in range(len(side))] for side in sides):
         return None
     return [row[1:] for row in rows[1:]]
+
+
+def without_counted_columns(rows: Rows) -> Rows | None:
+    """Return rows without those that count their columns, from 0 or from 1; None without them."""
+    counts = [[str(i + start) for i in range(len(rows[0]) if rows else 0)] for start in (0, 1)]
+    return rows[1:] if len(rows) > 1 and len(rows[0]) > 1 and rows[0] in counts else None
 
 
 def without_counted_rows(rows: Rows) -> Rows | None:

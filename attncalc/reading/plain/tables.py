@@ -94,11 +94,10 @@ def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> di
     if len({head[j] for j in starts}) < len(starts):
         return {}
     stops = [*starts[1:], len(head)]
-    found = {}
-    for start, stop in zip(starts, stops, strict=True):
-        labelled = [[*row[: min(1, starts[0])], *row[start:stop]] for row in rows]
-        found[head[start]] = without_names(_without_gaps(labelled))
-    return found
+    return {
+        head[start]: without_names(_without_gaps([row[start:stop] for row in rows]))
+        for start, stop in zip(starts, stops, strict=True)
+    }
 
 
 def _without_numbers(head: list[str]) -> list[str]:

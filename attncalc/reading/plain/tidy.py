@@ -136,7 +136,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
         text = _BRACKETED_COUNT.sub(r"\1", text)
     if "\t" in text:
         text = _without_empty_columns(text)
-    if "{|" in text:
+    if "{|" in text or "||" in text:
         text = with_flat_wiki(text)
     if "\\," in text:
         text = _THIN.sub(" ", text)

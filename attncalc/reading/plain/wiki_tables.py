@@ -1,4 +1,4 @@
-"""Tables of wikis as tables of Markdown: {| … |- | 1 || 2 … |}."""
+"""Tables of wikis as tables of Markdown: {| … |- | 1 || 2 … |}, and headings ||a||b||."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,9 @@ def _flat(lines: list[str]) -> Iterator[str]:
     start = 0
     while start < len(lines):
         stop = _end_of_table(lines, start)
-        yield from _rows(lines[start:stop]) if stop else [lines[start]]
+        is_head = lines[start].startswith("||") and lines[start].rstrip().endswith("||")
+        plain = lines[start].replace("||", "|") if is_head else lines[start]
+        yield from _rows(lines[start:stop]) if stop else [plain]
         start = stop or start + 1
 
 
