@@ -143,6 +143,18 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         GROUPED | {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 6},
     ),
     "Gemma": ("GemmaConfig", "GemmaForCausalLM", GROUPED | {"head_dim": 8}),
+    "GPT-BigCode with all key heads": (
+        "GPTBigCodeConfig",
+        "GPTBigCodeForCausalLM",
+        GPT2 | {"multi_query": False},
+    ),
+    "Gemma 3, both ways": (
+        "Gemma3TextConfig",
+        "Gemma3ForCausalLM",
+        GROUPED
+        | {"head_dim": 8, "sliding_window": 4, "sliding_window_pattern": 2}
+        | {"use_bidirectional_attention": True},
+    ),
     "Gemma 3": (
         "Gemma3TextConfig",
         "Gemma3ForCausalLM",

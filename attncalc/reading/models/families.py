@@ -508,6 +508,11 @@ def _is_local(config: Config, layer: int) -> bool:
     return layer % int(config.count("global_attn_every_n_layers", 3)) != 0
 
 
+def _is_both_ways(config: Config) -> bool:
+    """Return whether queries of Gemma 3 also attend to later keys."""
+    return bool(config.get("use_bidirectional_attention", None))
+
+
 def _of_kinds(is_local: Said, local: str, other: str, *usual: int) -> dict[str, Said]:
     """Return the readers of rope where local layers have their own base, which is not scaled."""
     is_new: Callable[[Config], bool] = lambda config: config.says("rope_parameters")  # noqa: E731
@@ -1491,7 +1496,15 @@ FAMILIES = (
         said={
             "activation": an_activation("hidden_activation", "hidden_act"),
             "scale": one_over_root("query_pre_attn_scalar"),
-            "window": a_window_but_in_every(6),
+            "causal": lambda config, layer: not _is_both_ways(config),
+            "window": lambda config, layer: (
+                None if _is_both_ways(config) else a_window_but_in_every(6)(config, layer)
+            ),
+            "reach": lambda config, layer: (
+                config.count("sliding_window") // 2
+                if _is_both_ways(config) and a_window_but_in_every(6)(config, layer)
+                else None
+            ),
             **_of_kinds(a_window_but_in_every(6), "rope_local_base_freq", "rope_theta"),
         },
         usual={},
@@ -1499,7 +1512,6 @@ FAMILIES = (
         factor=root_of_width("hidden_size"),
         gain_above=1,
         asks={
-            "use_bidirectional_attention": (None, False),
             "attn_logit_softcapping": (None,),  # which the package ignores
         },
     ),
@@ -1604,8 +1616,12 @@ FAMILIES = (
         types=("gpt_bigcode",),
         said=_said("n_head", "layer_norm_epsilon", "activation_function"),
         heads=_GPT_HEADS,
-        asks={"scale_attn_weights": (True,), "multi_query": (True,)},
-        key_heads=lambda config, layer: 1,
+        asks={"scale_attn_weights": (True,)},
+        key_heads=lambda config, layer: 1 if config.is_so("multi_query", True) else None,
+        fused=lambda config, layer: (
+            1 if config.is_so("multi_query", True) else config.count("n_head"),
+            "QKV",
+        ),
         weights_layout=OUT_IN,
     ),
     replace(
