@@ -148,13 +148,6 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "GPTBigCodeForCausalLM",
         GPT2 | {"multi_query": False},
     ),
-    "Gemma 3, both ways": (
-        "Gemma3TextConfig",
-        "Gemma3ForCausalLM",
-        GROUPED
-        | {"head_dim": 8, "sliding_window": 4, "sliding_window_pattern": 2}
-        | {"use_bidirectional_attention": True},
-    ),
     "Gemma 3": (
         "Gemma3TextConfig",
         "Gemma3ForCausalLM",
