@@ -86,7 +86,7 @@ CASES = [
     ("RobertaModel", _BERT), ("RobertaForMaskedLM", _BERT),
     ("ViTModel", _VIT), ("ViTForImageClassification", _VIT),
     ("BartModel", _SIDES), ("BartForConditionalGeneration", _SIDES),
-    ("MBartForConditionalGeneration", _SIDES),
+    ("MBartForConditionalGeneration", {**_SIDES, "tie_word_embeddings": False}),
     ("WhisperModel", _WHISPER), ("WhisperForConditionalGeneration", _WHISPER),
     ("T5Model", _T5), ("T5ForConditionalGeneration", _T5),
     ("T5ForConditionalGeneration", {**_T5, "feed_forward_proj": "gated-gelu"}),

@@ -68,6 +68,14 @@ def test_a_run_resumes_from_stored_outputs(attncalc: Callable[..., Any], cats: P
     np.savez("other.npz", **arrays)
     again = attncalc(*common, "--layer", "1", "--format", "json", "--from", "other.npz")
     assert again.out != direct.out
+    with np.load("all.npz") as held:
+        np.savez("old.npz", **{name: held[name] for name in held if name != "model"})
+    (remark,) = layers(cats, tokens=IDS, after="old.npz").walk.remarks
+    assert remark == "old.npz does not state its model: it is taken to be this one"
+    config = json.loads((cats / "config.json").read_text()) | {"layer_norm_epsilon": 0.01}
+    (cats / "config.json").write_text(json.dumps(config))
+    again = attncalc(*common, "--layer", "1", "--from", "all.npz")
+    assert "all.npz: it has the outputs of another model" in again.err
 
 
 @pytest.mark.parametrize(
@@ -126,6 +134,8 @@ def test_the_comparison_marks_what_changed(attncalc: Callable[..., Any], cats: P
     assert "H[2,:,:] of layer 0 set to 0" in run.out
     assert "→ 0.00" in run.out
     assert "Logits after token 5" in run.out
+    run = attncalc("open", "cats", "--tokens", TYPED, "--ablate", "0.2", "-o", "both.html")
+    assert run.code == 0, run.err  # also with matrices wider than what is shown as text
     run = attncalc("open", "cats", "--tokens", TYPED, "--ablate", "0.2", "-o", "both.npz")
     with np.load("both.npz") as held:
         assert not held["changed.0.H"][1].any()
@@ -224,8 +234,9 @@ def test_lens_and_rollout_are_those_of_the_package(kind: str, tmp_path: Path) ->
         norm = inner(model, kind)[1]
         states = [*out.hidden_states[1:-1]]  # the package normalizes the last one
         expected = [model.lm_head(norm(each))[0] for each in states] + [out.logits[0]]
-    ours = layers(tmp_path, tokens=TOKENS)
+    ours = layers(model, tokens=TOKENS)  # of the object, without a folder
     found = ours.lens(at=3).found
+    assert np.array_equal(found.logits, layers(tmp_path, tokens=TOKENS).lens(at=3).found.logits)
     for layer, logits in enumerate(expected):
         assert np.allclose(found.logits[layer], logits[2], rtol=NEAR, atol=NEAR)
         best = torch.topk(torch.softmax(logits, dim=-1), 5)

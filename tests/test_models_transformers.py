@@ -143,6 +143,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         GROUPED | {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 6},
     ),
     "Gemma": ("GemmaConfig", "GemmaForCausalLM", GROUPED | {"head_dim": 8}),
+    "GPT-BigCode with all key heads": (
+        "GPTBigCodeConfig",
+        "GPTBigCodeForCausalLM",
+        GPT2 | {"multi_query": False},
+    ),
     "Gemma 3": (
         "Gemma3TextConfig",
         "Gemma3ForCausalLM",
@@ -445,6 +450,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "MPNet": ("MPNetConfig", "MPNetModel", SMALL),
     "MPNet of masked words": ("MPNetConfig", "MPNetForMaskedLM", SMALL),
+    "BERT of masked words, untied": (
+        "BertConfig",
+        "BertForMaskedLM",
+        SMALL | {"tie_word_embeddings": False},
+    ),
     "BERT of masked words": ("BertConfig", "BertForMaskedLM", SMALL | {"hidden_act": "relu"}),
     "ViT": (
         "ViTConfig",
@@ -480,6 +490,11 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "BartConfig",
         "BartForConditionalGeneration",
         BART | {"scale_embedding": True, "activation_function": "relu"},
+    ),
+    "BART, with a table for each side": (
+        "BartConfig",
+        "BartForConditionalGeneration",
+        BART | {"tie_word_embeddings": False},
     ),
     "mBART": ("MBartConfig", "MBartForConditionalGeneration", BART),
     "Marian": (
@@ -1045,12 +1060,38 @@ def test_an_old_config_of_modernbert_is_read_as_the_package_reads_it(tmp_path: P
     """Its bases, and which layers are local, have other keys."""
     made("ModernBERT", tmp_path)
     given = solve(open_model(tmp_path, tokens=IDS))["Y"]
-    config = json.loads((tmp_path / "config.json").read_text())
-    del config["layer_types"], config["rope_parameters"]
     old = {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0}
-    text = json.dumps(config | old | {"global_attn_every_n_layers": 3})
-    (tmp_path / "config.json").write_text(text)
+    make_old(tmp_path, old | {"global_attn_every_n_layers": 3})
     assert (solve(open_model(tmp_path, tokens=IDS))["Y"] == given).all()
+
+
+def make_old(folder: Path, more: dict[str, Any]) -> None:
+    """Replace the keys of rope and of kinds of layers in a config by older ones."""
+    config = json.loads((folder / "config.json").read_text())
+    for key in ("layer_types", "rope_parameters"):
+        config.pop(key, None)
+    (folder / "config.json").write_text(json.dumps(config | more))
+
+
+def test_old_local_layers_of_gemma_3_have_their_own_base(tmp_path: Path) -> None:
+    made("Gemma 3", tmp_path)
+    given = solve(open_model(tmp_path, tokens=IDS))["Y"]
+    make_old(tmp_path, {"sliding_window_pattern": 2, "rope_theta": 1e6})
+    assert (solve(open_model(tmp_path, tokens=IDS))["Y"] == given).all()
+
+
+@pytest.mark.parametrize("name", ["Mixtral", "SmolLM3", "Cohere", "GLM-4", "Llama"])
+def test_a_config_without_a_base_has_the_usual_one_or_is_refused(name: str, tmp_path: Path) -> None:
+    made(name, tmp_path)
+    make_old(tmp_path, {})
+    if name not in ("GLM-4", "Llama"):
+        with pytest.raises(InputError, match='it has no "rope_theta"'):
+            open_model(tmp_path, tokens=IDS)
+        return
+    model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float64)
+    with torch.no_grad():
+        out = model.eval()(torch.tensor([IDS]))
+    compare_end(solve(open_model(tmp_path, tokens=IDS)), out, NEAR)
 
 
 def test_8_bits_of_bitsandbytes_are_multiplied_by_the_scales_of_rows(tmp_path: Path) -> None:
@@ -1147,6 +1188,24 @@ COMPONENTS: dict[str, dict[str, str]] = {
     "GPT-NeoX": {"attention.dense": "O", "mlp": "F_2"},
     "Gemma 2": {"self_attn.o_proj": "O", "mlp": "F_2"},
 }
+
+
+def test_the_parts_of_logits_sum_to_them_in_float32_and_those_of_classes_in_one_row(
+    tmp_path: Path,
+) -> None:
+    """Frequencies of rope are float64, and what is computed with them is not."""
+    said = GROUPED | {"rope_parameters": YARN, "pad_token_id": 0}
+    model = transformers.LlamaForSequenceClassification(transformers.LlamaConfig(**said))
+    spread_out(model).bfloat16().save_pretrained(tmp_path)
+    shown = solve(open_model(tmp_path, tokens=IDS))["logits"]
+    assert shown.dtype == np.float32
+    assert shown.shape == (1, 2)
+    opened = layers(tmp_path, tokens=IDS)
+    for column in (0, 1):
+        found = opened.why(f"logits[1,{column}]")
+        assert abs(sum(part.value for part in found.parts) - shown[0, column]) < 1e-4
+    with pytest.raises(InputError, match="it has rows 1 to 1"):
+        opened.why("logits[2,1]")
 
 
 def fix_scales(model: Any) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attncalc.api.display import Displayed, as_html
-from attncalc.api.models import Fields, Given, Opened, arrays_in
+from attncalc.api.models import Fields, Given, Opened, arrays_in, placed
 from attncalc.api.solution import Solution
 from attncalc.api.studies import Study
 from attncalc.base.arrays import as_array
@@ -41,18 +42,25 @@ _HEAD = re.compile(r"((?:self\.|cross\.)?)H\[(\d+),:,:\]")
 
 
 def layers(
-    folder: str | Path, *, only: str | Iterable[str] | None = None, after: Any = None, **given: Any
+    folder: Any,
+    *,
+    only: str | Iterable[str] | None = None,
+    after: Any = None,
+    config: Any = None,
+    **given: Any,
 ) -> "Layers":
     """Open a model with its input, for runs through all of its layers.
 
     Parameters
     ----------
     folder
-        The folder of the model.
+        The folder of the model; or a model of `transformers`, or a state dict, as in `open_model`.
     only
         The steps that are kept of each layer, such as `"A,Y"`; None for all.
     after
         An `.npz` file with the outputs of a layer, or of all: the run continues after it.
+    config
+        The config of a state dict, as in `open_model`.
     **given
         The input and the conventions, as in `open_model`, without `layer`.
 
@@ -74,9 +82,11 @@ def layers(
     [(2, 3, 3), (2, 3, 3)]
     """
     inputs = {name: given.pop(name, None) for name in Given._fields}
-    opened = Opened(Path(folder), Given(**inputs))
-    if after is not None:
-        opened.resume(Path(after))
+    with ExitStack() as stack:
+        opened = Opened(stack.enter_context(placed(folder, config)), Given(**inputs))
+        if after is not None:
+            opened.resume(Path(after))
+        opened.holds = stack.pop_all()
     return Layers(opened, only, given)
 
 
@@ -121,7 +131,8 @@ class Layers(Displayed):
         title = f"{title} ({opened.model.folder.name})"
         words = tuple(opened.named(opened.asks)) if opened.asks else ()
         ids, only = tuple(opened.asks), None if self._only is None else tuple(self._only)
-        return Walk(title, opened.remarks, ids, words, only, partial(self._run, self._chosen))
+        run = partial(self._run, self._chosen)
+        return Walk(title, opened.remarks, ids, words, only, run, opened.fingerprint)
 
     def lens(self, at: int | None = None) -> Study:
         """Return the logit lens: what the head predicts after each layer.

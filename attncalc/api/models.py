@@ -1,6 +1,7 @@
 """The function that opens a model: it runs tokens through its layers, up to a given layer."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -135,15 +136,23 @@ def open_model(
     given = Given(
         tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore, family
     )
-    if not isinstance(folder, str | Path):
+    with placed(folder, config) as place:
+        return _opened(place, given, layer, report, conventions)
+
+
+def placed(model: Any, config: Any) -> AbstractContextManager[Path]:
+    """Return the folder of a model: its own, or a temporary one for a model in memory.
+
+    model, config: as in `open_model`.
+    """
+    if not isinstance(model, str | Path):
         from attncalc.api.objects import unwrapped
         from attncalc.api.saving import saved
 
-        with saved(unwrapped(folder), config) as place:
-            return _opened(place, given, layer, report, conventions)
+        return saved(unwrapped(model), config)
     if config is not None:
         raise InputError("config is for a state dict: a folder has its own")
-    return _opened(Path(folder), given, layer, report, conventions)
+    return nullcontext(Path(model))
 
 
 def _opened(
@@ -213,6 +222,8 @@ class Opened:
         self._check_reads(folder)
         self.model: Model = decoder or self._first
         """The shown part: the decoder, if it has tokens."""
+        self.holds: Any = None
+        """What exists as long as this does, such as a temporary folder."""
         self._told: list[str] = []
         self._remarks: list[str] = []
         self._begun: Fields = {}
@@ -351,12 +362,22 @@ class Opened:
                 f"{place}: it has no outputs {LAST} of a layer of this model before layer "
                 f"{wanted}: --layer all --only {LAST} -o writes those of all layers"
             )
+        own = arrays.get("model")
+        if own is not None and own.tobytes() != self.fingerprint:
+            raise InputError(f"{place}: it has the outputs of another model")
+        if own is None and LAST not in arrays:  # beside one layer's outputs are its weights
+            self._told.append(f"{place.name} does not state its model: it is taken to be this one")
         rows, ids = arrays[LAST if LAST in arrays else f"{number}.{LAST}"], arrays.get("ids")
         asks = self.asks
         same = ids is None or not asks or ids.ravel().tolist() == asks
         if rows.ndim != 2 or (asks and len(rows) != len(asks)) or not same:
             raise InputError(f"{place}: it has the outputs of other tokens")
         self._stored, self.first = rows, number + 1
+
+    @property
+    def fingerprint(self) -> bytes:
+        """What tells the model from others; with a decoder, both parts."""
+        return b"".join(each.fingerprint for each in dict.fromkeys((self._first, self.model)))
 
     def _layer_of(self, arrays: Mapping[str, Matrix]) -> int | None:
         """Return the number of the layer that has the weights in a file; None if none has."""

@@ -220,7 +220,7 @@ def _check_head(opened: Opened) -> None:
 def _backwards(opened: Opened, said: Fields) -> Iterator[tuple[int, Solution]]:
     """Run all layers, and yield the solution of each, the last first: one is in memory at a time.
 
-    The last has the head, at every token if it reads the last one.
+    The last has the head, of words at every token.
     """
     last = opened.model.count - 1
     read = [opened.start(said)]
@@ -229,7 +229,7 @@ def _backwards(opened: Opened, said: Fields) -> Iterator[tuple[int, Solution]]:
         read.append(opened.after(made.floats[LAST]))
     for number in range(last, opened.first - 1, -1):
         problem = opened.at(number, read.pop(), ends=number == last)
-        if number == last and problem.read == "last":
+        if number == last and problem.read == "last" and not opened.model.has_classes:
             problem = problem.with_field("read", "all")
         yield number, solve(problem, proves=False)
 

@@ -319,9 +319,10 @@ class Attention(AttentionFields):
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the results: float32 if all given matrices are, otherwise float64."""
+        """The type of the results: float32 if all that they are made of is, otherwise float64."""
+        others = ("marks", "ids", "frequencies")  # angles are always computed in float64
         return np.result_type(
-            *(self.stored(name) for name in self.names if role_of(name) not in ("marks", "ids"))
+            *(self.stored(name) for name in self.names if role_of(name) not in others)
         )
 
     @property

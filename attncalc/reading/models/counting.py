@@ -145,6 +145,8 @@ class _Counting:
         self.part, self.layers = f"{own}embedding", 0
         if family.tokens and (family is self.family or not self.family.tokens):
             self._add("parameters", "W_E", self._size("vocab_size"), self.e)
+        if " shared" in family.tokens and not self.config.is_so("tie_word_embeddings", True):
+            self._add("parameters", f"{dot}W_E", self._size("vocab_size"), self.e)
         self._convolve(family)
         for name in family.present(self.config, family.begins):
             self._begin(family, name, dot)

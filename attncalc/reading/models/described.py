@@ -30,7 +30,7 @@ from attncalc.reading.models.family import (
 from attncalc.reading.models.folder import Config, Weights, open_folder, parsed, said
 from attncalc.reading.models.layer import FUSED, OF_EXPERTS
 from attncalc.reading.models.names import IN_OUT, OUT_IN
-from attncalc.reading.models.rope import a_base, a_scaling, a_share
+from attncalc.reading.models.rope import USUAL_BASE, a_base, a_scaling, a_share
 from attncalc.reading.models.unknown import alike, nearest, unread
 from attncalc.reading.names import read_by_equations, tell_unknown, unknown
 
@@ -139,7 +139,7 @@ def _stated(read: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for key in ("tokens", "widens"):
         if key in read:
-            found[key] = (read[key] + (".weight" if key == "widens" else ""),)
+            found[key] = (f"{read[key]}.weight",) if key == "widens" else (*read[key].split(),)
     for key in ("begins", "ends", "shared"):
         found |= {f"{key}.{n}": (each,) for n, each in read.get(key, {}).items() if each}
     found |= {f"{IN_LAYERS}.{end}": (end,) for end in read.get(IN_LAYERS, {})}
@@ -504,4 +504,4 @@ _ROW: dict[str, Parse] = {
     "decoder": _table(lambda each: each),
 }
 """The keys of a file, and what reads each."""
-_EMPTY = Family("model", (), ("",), lambda config, layer: 0, {}, _USUAL)
+_EMPTY = Family("model", (), ("",), lambda config, layer: 0, {}, _USUAL, usual=USUAL_BASE)

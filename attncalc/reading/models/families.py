@@ -30,9 +30,16 @@ from attncalc.reading.models.family import (
     one_over_root,
     root_of_width,
 )
-from attncalc.reading.models.folder import Config
+from attncalc.reading.models.folder import MISSING, Config
 from attncalc.reading.models.names import LINEAR, OUT_IN, fields_by_end
-from attncalc.reading.models.rope import a_base, a_scaling, a_share, remarks_on_share, scale_of_yarn
+from attncalc.reading.models.rope import (
+    USUAL_BASE,
+    a_base,
+    a_scaling,
+    a_share,
+    remarks_on_share,
+    scale_of_yarn,
+)
 
 _NORM = ("gamma", "beta")
 _linear = partial(fields_by_end, kinds=LINEAR)
@@ -132,6 +139,7 @@ def _like_llama(
         "biases": _biased("", attention_bias="QKVO"),
         "is_gated": lambda config, layer: True,
         "remarks": remarks_on_share,
+        "usual": USUAL_BASE,
     }
     return Family(title, types, **{**of_llama, **own})
 
@@ -176,7 +184,7 @@ _BART_DECODES: dict[str, Any] = {
 def _of_words(side: str) -> dict[str, Any]:
     """Return the fields before the layers of a side, for BART and mBART."""
     return {
-        "tokens": "shared.weight",
+        "tokens": f"{side}.embed_tokens.weight shared.weight",
         "begins": {
             "P": f"{side}.embed_positions.weight",
             "gamma_E": f"{side}.layernorm_embedding.weight",
@@ -256,7 +264,7 @@ def _masked(dense: str, norm: str, out: str, *biases: str, activation: Said = _H
         **_held(pre=dense),
         **_held(_NORM, pre=norm),
         "W_out": (f"{out}.weight",),
-        "b_out": biases or (f"{out}.bias",),
+        "b_out": (f"{out}.bias", *biases),
     }
     return Head(tensors, MASKED, "all", says={"activation_pre": activation}, is_tied=True)
 
@@ -266,7 +274,6 @@ _OF_MASKED = _masked(
     "cls.predictions.transform.LayerNorm",
     "cls.predictions.decoder",
     "cls.predictions.bias",
-    "cls.predictions.decoder.bias",
 )
 
 
@@ -289,7 +296,7 @@ def _t5(side: str, count: Said) -> dict[str, Any]:
             "rel_max_distance": a_count("relative_attention_max_distance", default=128),
             "activation": _t5_activation,
         },
-        "tokens": "shared.weight",
+        "tokens": f"shared.weight {side}.embed_tokens.weight",  # always tied
         "ends": {"gamma_out": f"{side}.final_layer_norm.weight"},
         "shared": {"rel_bias" if side == "encoder" else "self.rel_bias": f"layer.0.{own}"},
         "biases": _biased(""),
@@ -501,12 +508,24 @@ def _is_local(config: Config, layer: int) -> bool:
     return layer % int(config.count("global_attn_every_n_layers", 3)) != 0
 
 
-def _base_of_kind(config: Config, layer: int) -> Any:
-    """Read the base of rope in ModernBERT: local layers have their own."""
-    kind, usual = ("local", 10_000) if _is_local(config, layer) else ("global", 160_000)
-    if config.says("rope_parameters"):
-        return a_base(config, layer)
-    return a_number(f"{kind}_rope_theta", usual)(config, layer)
+def _is_both_ways(config: Config) -> bool:
+    """Return whether queries of Gemma 3 also attend to later keys."""
+    return bool(config.get("use_bidirectional_attention", None))
+
+
+def _of_kinds(is_local: Said, local: str, other: str, *usual: int) -> dict[str, Said]:
+    """Return the readers of rope where local layers have their own base, which is not scaled."""
+    is_new: Callable[[Config], bool] = lambda config: config.says("rope_parameters")  # noqa: E731
+
+    def base(config: Config, layer: int) -> Any:
+        pairs = zip((other, local), usual or (MISSING, 10_000), strict=True)
+        key, default = [*pairs][bool(is_local(config, layer))]
+        return (a_base if is_new(config) else a_number(key, default))(config, layer)
+
+    def scaling(config: Config, layer: int) -> Any:
+        return a_scaling(config, layer) if is_new(config) or not is_local(config, layer) else None
+
+    return {"rope_base": base, "rope_scaling": scaling}
 
 
 _MODERN_HEAD = replace(
@@ -573,8 +592,7 @@ _MASKED_ENCODERS = (
         said={
             **_said("num_attention_heads", "norm_eps", "hidden_activation"),
             "norm": lambda config, layer: None if layer else "pre-second",
-            "rope_base": _base_of_kind,
-            "rope_scaling": a_scaling,
+            **_of_kinds(_is_local, "local_rope_theta", "global_rope_theta", 160_000, 10_000),
             "reach": lambda config, layer: (
                 config.count("local_attention", 128) // 2 if _is_local(config, layer) else None
             ),
@@ -961,6 +979,7 @@ _SINCE_LLAMA = (
         title="OLMo 3",
         types=("olmo3",),
         said={**_LLAMA_SAID, "window": a_window_but_in_every(4)},
+        usual={},
     ),
     _like_llama(
         "EXAONE 4",
@@ -1136,7 +1155,12 @@ _WITH_EXPERTS = (
         **_DEEPSEEK,
     ),
     _like_llama(
-        "Mixtral", "mixtral", biases=_biased(""), said={**_ROUTED, "window": a_window}, own=_MIXTRAL
+        "Mixtral",
+        "mixtral",
+        biases=_biased(""),
+        said={**_ROUTED, "window": a_window},
+        own=_MIXTRAL,
+        usual={},
     ),
     _like_llama(
         "Qwen2-MoE",
@@ -1165,6 +1189,7 @@ _WITH_EXPERTS = (
         "GPT-OSS",
         "gpt_oss",
         fixed={"activation": "swish-clamped"},
+        usual={},
         said={**_ROUTED, "window": a_window},
         asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
         own={
@@ -1271,6 +1296,7 @@ _PARALLEL = (
             "rope_scaling": a_scaling,
             "parallel": _falcon_parallel,
         },
+        usual=USUAL_BASE,
         tokens="word_embeddings.weight",
         ends=_at(_NORM, out="ln_f"),
         heads=_GPT_HEADS,
@@ -1302,6 +1328,7 @@ _PARALLEL = (
         "Cohere",
         "cohere",
         said={"eps": a_number("layer_norm_eps"), "qk_norm": _layer_norm_if("use_qk_norm")},
+        usual={},
         **_COHERE,
     ),
     _like_llama(
@@ -1381,7 +1408,7 @@ _DEBERTA_V3 = replace(
                 )
                 for name, names in _OF_MASKED.tensors.items()
             }
-            | {"b_out": ("cls.predictions.bias", "lm_predictions.lm_head.bias")},
+            | {"b_out": (*_OF_MASKED.tensors["b_out"], "lm_predictions.lm_head.bias")},
         ),
         "ForSequenceClassification": Head(
             _held(pre="pooler.dense", out="classifier"),
@@ -1469,13 +1496,22 @@ FAMILIES = (
         said={
             "activation": an_activation("hidden_activation", "hidden_act"),
             "scale": one_over_root("query_pre_attn_scalar"),
-            "window": a_window_but_in_every(6),
+            "causal": lambda config, layer: not _is_both_ways(config),
+            "window": lambda config, layer: (
+                None if _is_both_ways(config) else a_window_but_in_every(6)(config, layer)
+            ),
+            "reach": lambda config, layer: (
+                config.count("sliding_window") // 2
+                if _is_both_ways(config) and a_window_but_in_every(6)(config, layer)
+                else None
+            ),
+            **_of_kinds(a_window_but_in_every(6), "rope_local_base_freq", "rope_theta"),
         },
+        usual={},
         heads=_llama_heads(softcap_out=a_number_or_none("final_logit_softcapping")),
         factor=root_of_width("hidden_size"),
         gain_above=1,
         asks={
-            "use_bidirectional_attention": (None, False),
             "attn_logit_softcapping": (None,),  # which the package ignores
         },
     ),
@@ -1484,6 +1520,7 @@ FAMILIES = (
         "smollm3",
         biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
         said={"window": a_window, "positions": _rope_in_some_layers},
+        usual={},
     ),
     _like_llama(
         "Phi-3",
@@ -1528,7 +1565,7 @@ FAMILIES = (
         "glm",
         biases=_biased("", attention_bias="QKV"),
         fixed={"rope_pairing": "interleaved"},
-        said={"rope_dims": a_share()},
+        said={"rope_dims": a_share(0.5)},
         remarks=_NO_REMARKS,
     ),
     _like_llama(
@@ -1536,7 +1573,7 @@ FAMILIES = (
         "glm4",
         biases=_biased("", attention_bias="QKV"),
         fixed={"rope_pairing": "interleaved", "norm": "around"},
-        said={"rope_dims": a_share()},
+        said={"rope_dims": a_share(0.5)},
         own={
             "post_self_attn_layernorm.weight": "gamma_2",
             "post_attention_layernorm.weight": "gamma_3",
@@ -1549,6 +1586,7 @@ FAMILIES = (
         "ernie4_5",
         biases=_biased("", use_bias="QKVO123"),
         fixed={"rope_pairing": "interleaved"},
+        usual={},
     ),
     Family(
         "OPT",
@@ -1578,8 +1616,12 @@ FAMILIES = (
         types=("gpt_bigcode",),
         said=_said("n_head", "layer_norm_epsilon", "activation_function"),
         heads=_GPT_HEADS,
-        asks={"scale_attn_weights": (True,), "multi_query": (True,)},
-        key_heads=lambda config, layer: 1,
+        asks={"scale_attn_weights": (True,)},
+        key_heads=lambda config, layer: 1 if config.is_so("multi_query", True) else None,
+        fused=lambda config, layer: (
+            1 if config.is_so("multi_query", True) else config.count("n_head"),
+            "QKV",
+        ),
         weights_layout=OUT_IN,
     ),
     replace(
@@ -1610,7 +1652,6 @@ FAMILIES = (
                 "lm_head.layer_norm",
                 "lm_head.decoder",
                 "lm_head.bias",
-                "lm_head.decoder.bias",
                 activation=_GELU,
             ),
             "ForSequenceClassification": _as_pooled_classes(),

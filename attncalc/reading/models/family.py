@@ -99,7 +99,8 @@ class Family:
     count: the number of layers.
     fixed: the fields with one value for all of its models.
     said: the fields that a config sets.
-    tokens: the table of embeddings; "" if there is none.
+    tokens: the table of embeddings; "" if there is none. Of several names, separated by spaces, the
+        first existing one counts; a tied head has the last one.
     begins: the tensors before the layers, by field.
     optional: the key of each of its tensors that is missing where a config says false, 0 or null.
     ends: the tensors after the layers, by field; the first existing name counts.

@@ -1,5 +1,6 @@
 """An opened model: the fields of problems for its embedding, its layers, and its head."""
 
+import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -90,6 +91,7 @@ class Model:
         check_config(config, family.asks, family.title)
         self.folder, self.config, self.weights, self.family = folder, config, weights, family
         self._notes = list(family.remarks(config))
+        self._compared: dict[tuple[str, str], bool] = {}
         self.root, self._pattern = _where(family, weights, folder)
         if family.source:
             start = self.root + self._pattern.partition("{}")[0]
@@ -162,9 +164,8 @@ class Model:
 
     def _embedded(self, ids: Sequence[int], place: str) -> Matrix:
         """Return the rows of the table for ids."""
-        name = self.root + self.family.tokens
-        if name not in self.weights:
-            raise self._is_not_there(name)
+        if not (name := self._one_of(self._tables)):
+            raise self._is_not_there(self._tables[-1])
         size, *_ = self.weights.shape(name) or (0,)
         for each in ids:
             if not 0 <= each < size:
@@ -404,7 +405,7 @@ class Model:
     def normalised(self) -> Fields:
         """Return the normalization after the last layer; {} if there is none."""
         if self.family.has_plain_end:
-            width = self.weights.shape(self.root + self.family.tokens)[-1]
+            width = self.weights.shape(self._one_of(self._tables))[-1]
             return {"gamma_out": Owned(np.ones(width, np.float32))}
         return {
             name: _owned(self._gained(name, self._tensor(self.root + own)))
@@ -439,20 +440,22 @@ class Model:
             head = next((head for end, head in heads.items() if name.endswith(end)), None)
             is_there = head is None or head.gives != POOLED or bool(self._places(head))
             return head if is_there else None
-        table = self.root + self.family.tokens
         found = [(self._places(head), head) for head in heads.values()]
-        held = [(len({*places.values()} - {table}), head) for places, head in found if places]
+        held = [
+            (len({*places.values()} - {*self._tables}), head) for places, head in found if places
+        ]
         return max(held, key=itemgetter(0))[1] if held else None
 
     def _places(self, head: Head) -> dict[str, str]:
         """Return the names of a head's tensors, by field; {} if its weights are missing."""
+        tied = {"W_out": self._tables[::-1]} if head.is_tied and self.is_tied else {}
         named = {
-            field: next(filter(None, (self._stored(n.replace("{}", self.root)) for n in names)), "")
+            field: self._one_of(
+                [*(each.replace("{}", self.root) for each in names), *tied.get(field, ())]
+            )
             for field, names in head.tensors.items()
             if self.config.get(head.optional.get(field, ""), True)
         }
-        if head.is_tied and not named["W_out"] and self.is_tied:
-            named["W_out"] = self.root + self.family.tokens
         if not all(name for field, name in named.items() if field.startswith("W_")):
             return {}
         return {field: name for field, name in named.items() if name}
@@ -554,6 +557,18 @@ class Model:
             return None if most is None or self.tokens > most else most
         return int(self.weights.shape(name)[0]) - self.family.offset
 
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """What tells it from other models, in any folder: settings, and numbers of all layers."""
+        start = self.root + self._pattern.partition("{}")[0]
+        found = hashlib.sha256(repr(self.family.settings(self.config, 0)).encode())
+        for name in sorted(name for name in self.weights if name.startswith(start)):
+            shape = self.weights.shape(name)
+            rows = range(min(shape[0], 64) if len(shape) == 1 else 1) if shape and shape[0] else ()
+            found.update(f"{name.removeprefix(self.root)} {shape}".encode())
+            found.update(self.weights.rows(name, rows).tobytes() if rows else b"")
+        return found.digest()
+
     @property
     def is_tied(self) -> bool:
         """Whether its head may use the table of its tokens as weights."""
@@ -618,6 +633,22 @@ class Model:
             if name.endswith(new) and (stored := name.removesuffix(new) + old) in self.weights:
                 return stored
         return ""
+
+    @property
+    def _tables(self) -> list[str]:
+        """The possible names of its table of tokens, the most specific first."""
+        return [self.root + each for each in self.family.tokens.split()]
+
+    def _one_of(self, names: Sequence[str]) -> str:
+        """Return the first of these tensors that exists, or ""; note those with other numbers."""
+        there = list(dict.fromkeys(filter(None, map(self._stored, names))))
+        for other in there[1:]:
+            pair = there[0], other
+            if pair not in self._compared:
+                self._compared[pair] = self.weights.are_equal(*pair)
+            if not self._compared[pair]:
+                self._notes.append(f"{quoted(pair[0])} is read: {quoted(other)} has other numbers")
+        return there[0] if there else ""
 
     def _is_not_there(self, name: str) -> InputError:
         return InputError(f"{self.folder}: there is no {quoted(name)} in it")

@@ -11,9 +11,10 @@ from attncalc.reading.models.folder import Config
 
 _NOT_OF_IT = ("rope_theta", "partial_rotary_factor")
 """Keys beside the numbers of a scaling that are separate fields."""
+USUAL_BASE = {"rope_theta": 10_000.0}
+"""The base where a config has none; families with another default require one."""
 _BY_FREQUENCIES = ("yarn", "longrope", "dynamic")
 """The scalings whose frequencies are computed here; others are settings of a problem."""
-_LOCAL = ("sliding_attention",)
 
 
 def _kind(config: Config, layer: int) -> str:
@@ -47,17 +48,16 @@ def a_share(default: float = 1) -> Said:
 
 
 def a_base(config: Config, layer: int) -> Fraction:
-    """Read the base of rope, from the parameters of rope or from an older key."""
+    """Read the base of rope, from the parameters of rope or from an older key.
+
+    Raises InputError if there is none, and none is usual in the family.
+    """
     own = f"rope_parameters.{_kind(config, layer)}.rope_theta"
-    local = config.get("rope_local_base_freq", None) is not None and own.split(".")[1] in _LOCAL
-    first = "rope_local_base_freq" if local else own
-    for key in (first, "rope_parameters.rope_theta", "rope_theta", "rotary_emb_base"):
-        if config.says(key):
-            found = config.number(key)
-            if found <= 0:
-                raise config.wrong(key, found, "a number above 0")
-            return Fraction(str(found))
-    return Fraction(10_000)
+    keys = (own, "rope_parameters.rope_theta", "rotary_emb_base")
+    key = next((key for key in keys if config.says(key)), "rope_theta")
+    if (found := config.number(key)) <= 0:
+        raise config.wrong(key, found, "a number above 0")
+    return Fraction(str(found))
 
 
 def a_scaling(config: Config, layer: int) -> Any:

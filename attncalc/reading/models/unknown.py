@@ -134,7 +134,7 @@ def _reads(side: Family, name: str) -> bool:
     if any(f".{_NUMBER.sub('{}', pattern)}" in numbered for pattern in side.layers):
         return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
     heads = [names for head in side.all_heads.values() for names in head.tensors.values()]
-    ends = (side.tokens, *side.begins.values(), *side.ends.values(), *side.shared.values())
+    ends = (*side.tokens.split(), *side.begins.values(), *side.ends.values(), *side.shared.values())
     behind = (each for head in side.all_heads.values() for each in head.behind)
     listed = (*ends, *behind, *sum(map(tuple, heads), ()))
     stated = tuple(each.replace("{}", "") for each in listed if each)
@@ -147,5 +147,7 @@ def _missing(family: Family, weights: Weights) -> list[str]:
     sides = [family, *([family.decoder] if family.decoder else [])]
     needed = [each for side in sides for each in (side.tokens, *side.begins.values()) if each]
     return [
-        each for each in dict.fromkeys(needed) if not any(name.endswith(each) for name in weights)
+        each.split()[-1]
+        for each in dict.fromkeys(needed)
+        if not any(name.endswith(tuple(each.split())) for name in weights)
     ]

@@ -4,8 +4,8 @@ Data are arrays by name, such as "3.A" (layer 3), "3.rollout", "clean.3.A" and "
 """
 
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import chain
 from typing import IO, Any
 
@@ -19,7 +19,7 @@ from attncalc.solving.solution import Solution
 from attncalc.studies.layers import Comparison, Effect, Lens, Rollout, Walk, chosen
 from attncalc.writing.document import MOST_HEADS, Document, Facts, Part, Sheet, kept
 from attncalc.writing.html.layers import layers_page
-from attncalc.writing.html.page import write_html
+from attncalc.writing.html.page import MOST_WHOLE, write_html
 from attncalc.writing.page_data import numbers_of
 from attncalc.writing.problem_file import json_pieces
 from attncalc.writing.studies.common import sheet, shown
@@ -61,9 +61,10 @@ def as_csv(found: Found) -> Iterator[str]:
 
 
 def write_npz(found: Found, file: IO[bytes]) -> None:
-    """Write each array when it is made, with the token ids as "ids"."""
+    """Write each array when it is made, with the token ids as "ids" and the model's "model"."""
     ids = np.array(found.walk.ids, dtype=np.int64)
-    named = (("title", np.array(found.walk.title)), ("ids", ids))
+    model = np.frombuffer(found.walk.model, np.uint8)
+    named = (("title", np.array(found.walk.title)), ("ids", ids), ("model", model))
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in chain(named, found.arrays()):
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -120,7 +121,7 @@ def _texts_of(matrix: Matrix, decimals: int, place: tuple[Any, ...]) -> list[str
 def _sheets(
     number: int, solution: Solution, step: Step, shape: tuple[int, ...], texts: Any, *, full: bool
 ) -> Iterator[Sheet]:
-    """Yield the tables of a step, one for each head: the texts of shown entries are made now."""
+    """Yield the tables of a step, one for each head; of large ones, only shown texts are made."""
     names = solution.row_labels(step), solution.column_labels(step)
     heads = kept(shape[0], full=full, most=MOST_HEADS) if len(shape) == 3 else [-1]
     for head in heads:
@@ -132,12 +133,16 @@ def _sheets(
             [place for place in kept(side, full=full) if place is not None] for side in shape[-2:]
         )
         at = (head,) if head >= 0 else ()
-        made = {i: dict(zip(columns, texts((*at, i, columns)), strict=True)) for i in rows}
-        yield sheet(title, *_fitting(names, shape), _from(made), full=full)
+        if shape[-2] * shape[-1] <= MOST_WHOLE:  # a page may show it completely
+            of_row: Callable[[int], Any] = cache(lambda i, at=at: texts((*at, i)))
+        else:
+            made = {i: dict(zip(columns, texts((*at, i, columns)), strict=True)) for i in rows}
+            of_row = made.__getitem__
+        yield sheet(title, *_fitting(names, shape), _from(of_row), full=full)
 
 
-def _from(made: Mapping[int, Mapping[int, str]]) -> Callable[[int, int], str]:
-    return lambda i, j: made[i][j]
+def _from(of_row: Callable[[int], Any]) -> Callable[[int, int], str]:
+    return lambda i, j: of_row(i)[j]
 
 
 def _fitting(names: Named, shape: tuple[int, ...]) -> Named:
