@@ -36,6 +36,11 @@ _FALCON = {
     "vocab_size": 31, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
     "ffn_hidden_size": 24,
 }  # fmt: skip
+_OPT = {
+    "vocab_size": 31, "hidden_size": 16, "ffn_dim": 24, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "max_position_embeddings": 12, "word_embed_proj_dim": 16,
+}  # fmt: skip
+_OPT_350M = {**_OPT, "word_embed_proj_dim": 6, "do_layer_norm_before": False}
 _VIT = {**_BERT, "image_size": 8, "patch_size": 4}
 _ALBERT = {**_BERT, "embedding_size": 8}
 _MARIAN = {**_SIDES, "eos_token_id": 1, "decoder_start_token_id": 0}
@@ -84,6 +89,8 @@ CASES = [
     ("AlbertForSequenceClassification", _ALBERT), ("ElectraForMaskedLM", _ALBERT),
     ("MPNetModel", _BERT), ("MPNetForMaskedLM", _BERT), ("MarianMTModel", _MARIAN),
     ("RobertaModel", _BERT), ("RobertaForMaskedLM", _BERT),
+    ("OPTForCausalLM", _OPT), ("OPTForCausalLM", _OPT_350M), ("OPTModel", _OPT_350M),
+    ("OPTForCausalLM", {**_OPT, "enable_bias": False}),
     ("ViTModel", _VIT), ("ViTForImageClassification", _VIT),
     ("BartModel", _SIDES), ("BartForConditionalGeneration", _SIDES),
     ("MBartForConditionalGeneration", {**_SIDES, "tie_word_embeddings": False}),

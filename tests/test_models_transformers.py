@@ -143,6 +143,16 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         GROUPED | {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 6},
     ),
     "Gemma": ("GemmaConfig", "GemmaForCausalLM", GROUPED | {"head_dim": 8}),
+    "OPT-350m": (
+        "OPTConfig",
+        "OPTForCausalLM",
+        SMALL | {"ffn_dim": 24, "word_embed_proj_dim": 12, "do_layer_norm_before": False},
+    ),
+    "OPT without biases": (
+        "OPTConfig",
+        "OPTForCausalLM",
+        SMALL | {"ffn_dim": 24, "word_embed_proj_dim": 16, "enable_bias": False},
+    ),
     "GPT-BigCode with all key heads": (
         "GPTBigCodeConfig",
         "GPTBigCodeForCausalLM",

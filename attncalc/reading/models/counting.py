@@ -66,7 +66,9 @@ class _Counting:
             raise config.wrong("architectures", names, "a list of names")
         self.architecture = names[0]
         self.d = self._size("hidden_size", "d_model", "n_embd")
-        self.e = self._size("embedding_size", default=self.d) if family.widens else self.d
+        keys = ("embedding_size", "word_embed_proj_dim") if family.widens else ()
+        self.e = self._size(*keys, default=self.d)
+        self.is_narrow = config.says(keys[-1]) and self.e != self.d if keys else False
         self.found = Count(load, self.d)
 
     def count(self) -> Count:
@@ -153,7 +155,7 @@ class _Counting:
         if self.config.is_so("use_mask_token", False):
             self._vectors("mask_token")
         if self.e != self.d or "{}" not in family.layers[0]:
-            self._project("in", self.e, self.d, bias=True)
+            self._project("in", self.e, self.d, bias=not self.is_narrow)
         far = distances(self.config) if "E_rel" in family.shared else None
         self._of_all_layers(family, heads, far, dot)
         for kind, count in self._kinds(family).items():
@@ -163,7 +165,13 @@ class _Counting:
             if far:
                 self._distances(far, heads)
         self.part, self.layers = f"{own}end", 0
+        self._end(family)
+
+    def _end(self, family: Family) -> None:
+        """Add what follows the layers of a side, before a head."""
         self._vectors(*family.present(self.config, family.ends))
+        if self.is_narrow:
+            self._project("out", self.d, self.e)
 
     def _begin(self, family: Family, name: str, dot: str) -> None:
         """Add a tensor that precedes the layers of a side."""
@@ -182,7 +190,7 @@ class _Counting:
             has_registers = self.config.says("num_register_tokens")
             of_image = self.n - (self._more(family) if has_registers else 0)
             rows = of_image if "E" in family.begins else self._size(*keys)
-            self._add("parameters", f"{dot}P", rows + more, self.e)
+            self._add("parameters", f"{dot}P", rows + more, self.d if self.is_narrow else self.e)
         elif name == "W_type":
             self._add("parameters", name, self._size("type_vocab_size"), self.e)
         elif name == "more_tokens":
@@ -337,6 +345,7 @@ class _Counting:
                 "intermediate_size",
                 "d_ff",
                 "n_inner",
+                "ffn_dim",
                 "ffn_hidden_size",
             )
             return self._size(f"{family.fixed['block']}_ffn_dim", *keys, default=4 * self.d)
@@ -413,7 +422,7 @@ class _Counting:
 
     def _outputs(self, head: Head, has_words: bool) -> None:
         """Add the head: what gives logits of words or classes."""
-        d, is_of_classes = self.d, head.gives == CLASSES
+        d, is_of_classes = self.e if self.is_narrow else self.d, head.gives == CLASSES
         tensors = {
             name: names[0]
             for name, names in head.tensors.items()
@@ -421,7 +430,7 @@ class _Counting:
         }
         reads = {"all", "last"} - {"last" if "W_pre" in tensors else ""}
         rows = self.n if head.gives in (NEXT, MASKED) or head.reads in reads else 1
-        if head.behind:
+        if head.behind and is_of_classes:
             d = self._size("classifier_proj_size")
             self._project("pre", self.d, d, bias=True)
         if "W_probe" in tensors:
@@ -469,5 +478,6 @@ class _Counting:
         """Return the parameters of each normalization: a LayerNorm may have no bias."""
         if not family.has_gains:
             return ()
-        is_biased = not family.ends or "beta_out" in family.present(self.config, family.ends)
+        ends = family.present(self.config, family.ends)
+        is_biased = not ends or "beta_out" in ends
         return ("gamma", "beta") if kind == "layer" and is_biased else ("gamma",)

@@ -1592,20 +1592,28 @@ FAMILIES = (
         "OPT",
         ("opt",),
         layers=("decoder.layers.{}.",),
+        biases=_biased("", enable_bias="QKVO12"),
         fixed={**_DECODER, "normalization": "layer", "eps": _TORCH_EPS},
         said={
             "heads": a_count("num_attention_heads"),
             "activation": an_activation("activation_function"),
+            "norm": lambda config, layer: (
+                None if config.is_so("do_layer_norm_before", True) else "post"
+            ),
         },
+        optional=dict.fromkeys(("gamma_out", "beta_out"), "do_layer_norm_before"),
+        usual={"enable_bias": True},
+        widens="decoder.project_in",
         tokens="decoder.embed_tokens.weight",
         begins={"P": "decoder.embed_positions.weight"},
         positions="P",
         offset=2,
         ends=_at(_NORM, out="decoder.final_layer_norm"),
-        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
+        heads={
+            "ForCausalLM": replace(_OF_WORDS, behind=("{}decoder.project_out.weight",)),
+            "ForSequenceClassification": _as_classes("score"),
+        },
         asks={
-            "do_layer_norm_before": (True,),
-            "enable_bias": (True,),
             "layer_norm_elementwise_affine": (True,),
             "_remove_final_layer_norm": (False,),
         },

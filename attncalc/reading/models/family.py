@@ -44,7 +44,8 @@ class Head:
     says: the fields that a config sets.
     is_tied: whether the table of tokens may be its weights.
     shrinks: the factor of its weights.
-    behind: the weights and the bias of a projection before it, without an activation in between.
+    behind: the weights and the bias of a projection before it, without an activation in between,
+        if they exist.
     asks: as in Family.
     labels: the names of its classes, if they do not come from the config.
     optional: as in Family.

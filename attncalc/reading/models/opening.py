@@ -148,6 +148,9 @@ class Model:
     def _widened(self, begun: Fields, name: str, what: str = "embedding of the tokens") -> Fields:
         """Return embedded tokens, with everything added, times a projection to a larger width."""
         table, W = begun.pop("X"), self._tensor(f"{name}.weight")
+        P = {
+            n: begun.pop(n) for n in ("P",) if n in begun and begun[n].array.shape[1] != W.shape[1]
+        }
         norm: Fields = {str(n): begun.pop(n) for n in ("gamma_E", "beta_E") if n in begun}
         is_normed = bool(norm) and len(norm["gamma_E"].array) == W.shape[1]
         own: Fields = {"W_pre": Owned(W)}
@@ -160,7 +163,7 @@ class Model:
         made = solve(Problem(**begun, **own), keep=("F_pre",))["F_pre"]
         after = "its normalization and " if is_normed else ""
         self._notes.append(f"X is the {what}, after {after}{quoted(name)}")
-        return {"X": Owned(made)} | ({} if is_normed else norm)
+        return {"X": Owned(made), **P} | ({} if is_normed else norm)
 
     def _embedded(self, ids: Sequence[int], place: str) -> Matrix:
         """Return the rows of the table for ids."""
@@ -473,13 +476,14 @@ class Model:
                 f"{quoted(next(iter(head.tensors.values()))[0])}"
             )
         arrays = {name: self._tensor(place) for name, place in places.items()}
-        if head.behind:
-            W, b = map(self._tensor, head.behind)
-            bias = arrays["W_out"] @ b + arrays.get("b_out", 0)
-            arrays |= {"W_out": arrays["W_out"] @ W, "b_out": bias}
+        behind = [self._stored(each.replace("{}", self.root)) for each in head.behind]
+        if any(behind):
+            W, *biases = map(self._tensor, behind)
+            for b in biases:
+                arrays["b_out"] = arrays["W_out"] @ b + arrays.get("b_out", 0)
+            arrays["W_out"] = arrays["W_out"] @ W
             self._notes.append(
-                f"W_out is the product of the model's {head.tensors['W_out'][0]} and "
-                f"{head.behind[0]}"
+                f"W_out is the product of the model's {head.tensors['W_out'][0]} and {behind[0]}"
             )
         if head.shrinks is not None and (factor := head.shrinks(self.config, 0)) not in (None, 1):
             arrays["W_out"] = arrays["W_out"] * factor
