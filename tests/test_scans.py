@@ -188,7 +188,7 @@ def scans_of_a_class(attncalc: Command, folder: Path) -> None:
     for file, (name, problem) in answers.items():
         key = (folder / f"set/keys/{name}/{problem}/key.md").read_text(encoding="utf-8")
         head, _, rest = key.partition("\n## ")
-        if file == "b.pdf":  # the code was not recognised
+        if file == "b.pdf":  # the code was not recognized
             head = re.sub(r"code \w+-\w+", "c0de 8KWR", head)
         (folder / "answers" / file).write_text(f"%PDF\n{head}\n## {rest}", encoding="utf-8")
     (folder / "answers" / "c.pdf").write_text("%PDF\nO = [1 2]")
