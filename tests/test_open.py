@@ -556,7 +556,8 @@ def test_rope_that_is_not_built_here_is_refused() -> None:
     with pytest.raises(InputError) as error:
         a_scaling(Config("config.json", said), 0)
     assert str(error.value) == (
-        'config.json: rope_parameters takes the types linear and llama3, and not "spiral"'
+        'config.json: "rope_parameters.rope_type" is "spiral", where one of default, linear, '
+        "llama3, yarn, longrope, dynamic is needed"
     )
 
 

@@ -143,6 +143,11 @@ def trace(
         raise InputError(f"{type(own).__name__} is not a PyTorch model: pass one, not its folder")
     if inputs is None:
         raise InputError("inputs is None: pass the inputs of the model")
+    if not isinstance(layer, int | str | np.integer | None):
+        raise InputError(
+            f"layer is a {type(layer).__name__}, where a number or the path of a module is needed: "
+            "pass several inputs in a tuple"
+        )
     inputs = first_of_batch(own, inputs)
     if problem is None and (config is not None or hasattr(own, "save_pretrained")):
         found = _of_a_family(own, inputs, layer, config, conventions)

@@ -102,8 +102,8 @@ class _Markdown(parts.DocumentWriter[str]):
                 yield self.say(f"Head {head}")
             yield from self.listed(sentences)
         if self.picture:
-            dots = "Two columns of dots to draw lines between"
-            yield f"![{dots if connections.is_blank else 'The map'}](<{self.picture}>)"
+            dots = self.say("Two columns of dots to draw lines between")
+            yield f"![{dots if connections.is_blank else self.say('The map')}](<{self.picture}>)"
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
         yield f"**{self.say(f'Score: {verdict.score} ({verdict.share})')}**"

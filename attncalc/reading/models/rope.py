@@ -65,11 +65,15 @@ def a_scaling(config: Config, layer: int) -> Any:
 
     Raises InputError if the scaling is not supported, naming the key.
     """
-    from attncalc.problem.attention.rope_scaling import read_rope_scaling  # it loads numpy
+    # it loads numpy
+    from attncalc.problem.attention.rope_scaling import NEEDS, UNSCALED, read_rope_scaling
 
     key, said = _scaling(config, layer)
     if not said or _type(said) in _BY_FREQUENCIES:
         return None
+    kinds = (UNSCALED, *NEEDS, *_BY_FREQUENCIES)
+    if _type(said) not in kinds:
+        raise config.wrong(f"{key}.rope_type", _type(said), f"one of {', '.join(kinds)}")
     try:
         return read_rope_scaling({k: v for k, v in said.items() if k not in _NOT_OF_IT})
     except (InputError, ValueError) as error:

@@ -44,7 +44,7 @@ from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
 from attncalc.writing.html.style import needed, style
 from attncalc.writing.html.tables import matrix_table, text_table
-from attncalc.writing.languages.catalogue import ENGLISH
+from attncalc.writing.languages.catalogue import ENGLISH, catalogue
 from attncalc.writing.languages.translated import in_language
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote
@@ -94,6 +94,7 @@ def write_html(
     main = element("main", LINE, body, LINE)
     class_ = "compact" if compact else None
     allows = "img-src data:" if any(isinstance(p, parts.Scan) for p in whole.parts) else ""
+    title = catalogue(document.language).say(title)
     return whole_page(
         title, main, look, scripts, class_=class_, allows=allows, language=document.language
     )

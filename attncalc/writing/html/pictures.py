@@ -168,7 +168,9 @@ def map_of(panel: Panel, say: Callable[[str], str] = str) -> Html:
         element("g", *(text for _, text in lines if text), class_="weights"),
     ]
     told = (
-        ["Two columns of dots to draw lines between"] if panel.connections.is_blank else panel.told
+        [say("Two columns of dots to draw lines between")]
+        if panel.connections.is_blank
+        else panel.told
     )
     return framed(panel, "map", told, (sum(rooms) + ACROSS, right.bottom), joined(layers, LINE))
 
