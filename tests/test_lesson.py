@@ -513,6 +513,7 @@ def test_cut_digits_among_rounded_ones_are_reported() -> None:
     assert found.why == "its digits are cut off, where others are rounded"
 
 
+@pytest.mark.slow
 def test_a_number_that_is_rounded_without_intermediate_rounding_is_not_cut() -> None:
     given = "Q = [4 -2; -7 3; -1 -1]\n\nK = [-1 -3; 3 1; 0 0]\n\nV = [-3 -5; 5 5; 0 2]\n\n"
     weights = "A = [0.003 0.996 0.001; 0.196 0.000 0.804; 0.941 0.003 0.056]\n\n"

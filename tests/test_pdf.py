@@ -119,6 +119,7 @@ def test_pdflatex_itself_typesets_a_page(attncalc: Command, tmp_path: Path) -> N
     assert (tmp_path / "sentence.pdf").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_letters_that_latex_has_no_fonts_for_are_laid_out_here(
     attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
