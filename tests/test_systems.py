@@ -178,7 +178,9 @@ def test_all_systems_mark_alike(seed: int, decimals: int, tmp_path: Path) -> Non
         for text, gap, status in zip(typed, gaps_of(xml), statuses, strict=True):
             # that follows from an earlier mistake: only a system with own values can see that
             earns = status in ALONE or (status is Status.FOLLOWS and accepts(gap, float(text)))
-            if accepts(gap, float(text)) != earns:
+            # a mistake no larger than what check allows for rounding: Moodle's gaps are narrower
+            is_small = status is Status.ROUNDING and " in " in answer.how
+            if accepts(gap, float(text)) != earns and not is_small:
                 differences.append(f"{answer.how}: {text}, {gap} in Moodle, check {status.value}")
     assert not differences, "\n".join(differences)
 
