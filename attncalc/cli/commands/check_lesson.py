@@ -1,6 +1,6 @@
 """`attncalc check --lesson lesson.md`: compares a document with its own numbers."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -167,20 +167,17 @@ def _of_example(
         if min(lines) not in seen:
             yield one, min(lines), max(lines)
             seen.update(each.line for each in first.taken if each.what == name)
-    yield from _of_rows(lesson, example, checked, seen)
+    yield from _of_rows([*_printed(lesson, example, seen)], checked, seen)
     for unread in answer.unread:
         if unread.line not in seen and not unread.of_map:
             yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
 
 
 def _of_rows(
-    lesson: Lesson, example: Example, checked: Checked | None, seen: set[int]
+    numbers: Sequence[Printed], checked: Checked | None, seen: set[int]
 ) -> Iterator[Placed]:
     """Yield the rows of numbers that repeat a step, or lead to it, with their wrong numbers."""
-    known = known_rows(checked.exact if checked else {})
-    lines = range(example.first, example.last + 1)
-    numbers = [*_printed(lesson, (line for line in lines if line not in seen))]
-    for odd in odd_rows(numbers, known):
+    for odd in odd_rows(numbers, known_rows(checked.exact if checked else {})):
         made = Finding(RIGHT, odd.name)
         if odd.wrong:
             made = Finding(WRONG, odd.name, odd.place, odd.wrong.text, odd.right)
@@ -188,11 +185,12 @@ def _of_rows(
         seen.update(each.line for each in odd.numbers)
 
 
-def _printed(lesson: Lesson, lines: Iterable[int]) -> Iterator[Printed]:
-    """Yield the numbers in lines."""
-    for line in lines:
-        for text in texts_of_numbers(lesson.with_points[line - 1]):
-            yield Printed(line, text, float(text))
+def _printed(lesson: Lesson, example: Example, seen: set[int]) -> Iterator[Printed]:
+    """Yield the numbers in the lines of an example that no result includes."""
+    for line in range(example.first, example.last + 1):
+        if line not in seen:
+            for text in texts_of_numbers(lesson.with_points[line - 1]):
+                yield Printed(line, text, float(text))
 
 
 def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Placed]:
