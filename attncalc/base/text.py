@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 MOST_NAMED = 6
@@ -251,6 +251,15 @@ def of_each(names: Sequence[str], count: int | None = None) -> str:
     if count > LISTED:
         names = [*names[:MOST_NAMED], f"{count - MOST_NAMED} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def entry_name(name: str, place: Iterable[int]) -> str:
+    """Return the name of an entry, counted from 1.
+
+    >>> entry_name("A", (1, 0))
+    'A[2,1]'
+    """
+    return f"{name}[{','.join(str(index + 1) for index in place)}]"
 
 
 def capital(text: str) -> str:

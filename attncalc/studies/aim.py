@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.base.errors import InputError
+from attncalc.base.text import entry_name
 from attncalc.base.types import Matrix
 from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.problem import Problem
@@ -223,7 +224,7 @@ def watched_of(problem: Problem, target: TargetWeights) -> tuple[Watched, ...]:
 
     watched = [
         Watched(
-            f"{name}[{','.join(str(index + 1) for index in place)}]",
+            entry_name(name, place),
             entry_of(name, place),
             name,
             place,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.text import entry_name
 from attncalc.base.types import Matrix
 from attncalc.problem.attention.declared import MOST_DECIMALS
 
@@ -236,7 +237,7 @@ def faults_in(matrices: Mapping[str, WrittenMatrix]) -> Iterator[str]:
     """Yield the faults of entries, each with the name and the place of its entry."""
     for name, matrix in matrices.items():
         for place, why in matrix.faults.items():
-            yield f"{name}[{','.join(str(index + 1) for index in place)}]: {why}"
+            yield f"{entry_name(name, place)}: {why}"
 
 
 def not_filled(problem: str, place: str) -> WrittenMatrix:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from attncalc.base.text import entry_name
 from attncalc.base.types import Place
 from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix
 from attncalc.reading.answers.cuts import Number, numbers_of
@@ -67,7 +68,7 @@ def with_corrected(
             is_whole |= any(values[start : start + len(row)] == row for start in starts)
         if number and len(fits) == 1 and is_whole and not is_of_sums:
             made[name] = _with_entry(made[name], place, number)
-            what = f"{name}[{','.join(str(index + 1) for index in place)}]"
+            what = entry_name(name, place)
             found.taken[:] = [each for each in found.taken if each.line != line]
             found.unread[:] = [each for each in found.unread if each.line != line]
             found.taken.append(Taken(line, line, what, "a correction", sentence.strip()))
@@ -90,7 +91,7 @@ def with_scanned(
             if SCANNED.fullmatch(text) and (numbers := numbers_of(text)):
                 made[name] = _with_entry(made[name], place, numbers[0])
                 said = f"letters are read as digits: {text} = {numbers[0].entry.text}"
-                found.remarks.append(f"{name}[{','.join(str(k + 1) for k in place)}]: {said}")
+                found.remarks.append(f"{entry_name(name, place)}: {said}")
     return made
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.base.errors import InputError
+from attncalc.base.text import entry_name
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import MARKS
@@ -177,17 +178,17 @@ def _entries(text: str, solution: Solution) -> Iterator[Watched]:
         flat = np.arange(stored.size).reshape(stored.shape)
         internal = problem.turned(name, flat)  # where the plan has each entry
         for entry in np.ravel(flat[place_of(name, found["rows"], problem)]):
-            index = ",".join(str(each + 1) for each in np.unravel_index(entry, stored.shape))
+            called = entry_name(name, map(int, np.unravel_index(entry, stored.shape)))
             place = tuple(map(int, np.argwhere(internal == entry)[0]))
             measure, masked = entry_of(name, place), _is_masked(name, solution)
-            yield Watched(f"{name}[{index}]", measure, name, place, is_masked=masked)
+            yield Watched(called, measure, name, place, is_masked=masked)
         return
     for name, places in chosen_entries(solution, [text], by_name(solution.plan)).items():
         is_weight = name in [step.name for step in solution.all_weights]
         is_masked = _is_masked(name, solution)
         for shown in places:
             place = solution.problem.standing.place(shown)
-            called = f"{name}[{','.join(str(index + 1) for index in shown)}]"
+            called = entry_name(name, shown)
             yield Watched(called, entry_of(name, place), name, place, is_weight, is_masked)
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from attncalc.base.text import on_a_line
+from attncalc.base.text import entry_name, on_a_line
 from attncalc.grading.dumps import Compared
 from attncalc.writing.document import Bullets, Document, Facts, Table
 
@@ -40,7 +40,7 @@ def _row(each: Compared) -> tuple[str, ...]:
         " × ".join(map(str, each.shape)) or "1",
         f"{each.differ:,} of {each.entries:,}",
         f"{each.absolute:.3g}",
-        "" if each.worst is None else f"[{','.join(str(i + 1) for i in each.worst)}]",
+        "" if each.worst is None else entry_name("", each.worst),
         "; ".join(each.says),
     )
 

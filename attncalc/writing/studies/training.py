@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.text import entry_name
 from attncalc.equations.expressions import Expression, Indexed, Number, Operand, given, significant
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.problem import Problem
@@ -125,10 +126,9 @@ def _lines_of(update: Update, decimals: int) -> Iterator[str]:
     operands = [operand(*each) for each in zip(update.inputs, update.matrices, strict=True)]
     for place in np.ndindex(update.value.shape):
         forms = update.operation.explain(place, *operands).forms
-        where = ",".join(str(index + 1) for index in place)
         result = _number(update.value[place], decimals)
         texts = dict.fromkeys(map(in_text, (*forms, result)))
-        yield f"{update.name}[{where}] = {' = '.join(texts)}"
+        yield f"{entry_name(update.name, place)} = {' = '.join(texts)}"
 
 
 def _number(value: Any, decimals: int) -> Number:
