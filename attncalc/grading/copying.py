@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.text import entry_name
 from attncalc.base.types import Matrix, Place, Range
 from attncalc.equations.operations import Project, Stack
 from attncalc.equations.operations.assembling import Patches
@@ -104,8 +105,7 @@ def _taken_for(known: Known, step: Step, name: str, place: Place, value: float) 
 
 def _entry_name(known: Known, name: str, place: Place) -> str:
     """Return the name of an entry in the layout of the problem: S[2,3]."""
-    entry = ",".join(str(index + 1) for index in known.key.problem.standing.place(place))
-    return f"{name}[{entry}]"
+    return entry_name(name, known.key.problem.standing.place(place))
 
 
 class _Compared(NamedTuple):
