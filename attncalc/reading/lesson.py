@@ -256,16 +256,15 @@ def read_lesson(place: str, data: bytes) -> Lesson:
 def _with_inputs(
     matrices: Mapping[str, WrittenMatrix], unread: Sequence[Unread]
 ) -> dict[str, WrittenMatrix]:
-    """Return matrices, with X, or X1 and X2, where the numbers of a matrix without name are its.
+    """Return matrices, with X, or X1 and X2, where another matrix has the numbers of one.
 
     Its product with W_Q is Q, that with W_K is K, or that with W_V is V, in most entries.
     """
     found: dict[str, WrittenMatrix] = dict(matrices)
-    if found.keys() & {*_INPUTS}:
-        return found
-    others = [each.text for each in unread]
-    others += [" ".join(map(str, each.texts.flat)) for name, each in matrices.items()
-               if name in _RESULTS and each.texts is not None]  # fmt: skip
+    others = ["; ".join(" ".join(map(str, row)) for row in each.texts)
+              for name, each in matrices.items()
+              if name in ("X", *_RESULTS) and each.texts is not None]  # fmt: skip
+    others += [each.text for each in unread]
     inputs: dict[str, str] = {}
     for name in ("Q", "K", "V"):
         made, weights = matrices.get(name), matrices.get(f"W_{name}")
@@ -277,7 +276,9 @@ def _with_inputs(
         entries = [[read_entry(each) for each in row.split()] for row in text.split(";")]
         if text:
             source = "X" if is_one else "X1" if name == "Q" else "X2"
-            found[source] = matrix_of_entries([entries], "")
+            found.setdefault(source, matrix_of_entries([entries], ""))
+    if {"X1", "X2"} <= found.keys():
+        found.pop("X", None)
     own = [found[name].values for name in _INPUTS if name in found]
     return {
         name: each
