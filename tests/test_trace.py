@@ -284,12 +284,14 @@ def test_torch_is_not_imported_without_a_model() -> None:
     assert done.stdout == "False\n"
 
 
+DEBERTAS = ("Deberta", "DebertaV2", "DebertaV3")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 @pytest.mark.parametrize(
     "name",
-    ["GPT2", "Llama", "Qwen3", "Bert", "OPT", "Bart", "ViT", "Deberta", "DebertaV2", "DebertaV3"]
-    + ["Llama4Text"],
+    [*("GPT2", "Llama", "Llama4Text", "Qwen3", "Bert", "OPT", "Bart", "ViT"), *DEBERTAS],
 )
 def test_models_of_transformers_agree(name: str, attention: str) -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
