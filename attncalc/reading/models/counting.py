@@ -186,7 +186,7 @@ class _Counting:
         elif name == "P":
             source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
             keys = source[family.fixed["block"]], "max_position_embeddings", "n_positions"
-            more = 0 if family.pads else family.offset  # the former are among the positions
+            more = 0 if family.pads else family.offset or 0  # the former are among the positions
             has_registers = self.config.says("num_register_tokens")
             of_image = self.n - (self._more(family) if has_registers else 0)
             rows = of_image if "E" in family.begins else self._size(*keys)

@@ -98,6 +98,7 @@ class Family:
     types: the `model_type` of its configs.
     layers: the prefix of the tensors of a layer, its number as {}: the first existing one counts.
     count: the number of layers.
+    stored: the number of a layer in the names of its tensors.
     fixed: the fields with one value for all of its models.
     said: the fields that a config sets.
     tokens: the table of embeddings; "" if there is none. Of several names, separated by spaces, the
@@ -107,7 +108,8 @@ class Family:
     ends: the tensors after the layers, by field; the first existing name counts.
     heads: its possible heads, by the end of the architecture's name.
     positions: the field of `begins` with a row for each position; the first ones are used.
-    offset: the number of rows of positions before that of the first token.
+    offset: the number of rows of positions before that of the first token; None for those up to
+        the id of padding.
     factor: the factor of embeddings.
     has_plain_end: whether a normalization without gain and bias follows the layers.
     gain_above: the number added to the gains of normalizations.
@@ -142,6 +144,7 @@ class Family:
     types: tuple[str, ...]
     layers: tuple[str, ...] = ("layers.{}.",)
     count: Said = lambda config, layer: config.count("num_hidden_layers")
+    stored: Said = lambda config, layer: layer
     fixed: Mapping[str, Any] = field(default_factory=dict)
     said: Mapping[str, Said] = field(default_factory=dict)
     tokens: str = ""
@@ -150,7 +153,7 @@ class Family:
     ends: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, Head] = field(default_factory=dict)
     positions: str = ""
-    offset: int = 0
+    offset: int | None = 0
     factor: Said | None = None
     has_plain_end: bool = False
     gain_above: int = 0

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from attncalc.equations.own import Own
 from attncalc.problem.fields import own_name
 from attncalc.problem.step import Step
 from attncalc.reading.answers.npz_file import STATES
@@ -186,12 +187,16 @@ class Names:
         return found._replace(is_sure=found.is_sure and not self._adds_later(fields, end))
 
     def _of_fields(self, fields: Sequence[str], where: "_Where", *, is_input: bool) -> Meant:
-        """Return the steps that read these matrices, or what these read."""
+        """Return the steps that read these matrices, or what these read.
+
+        A module gives only a part of what an equation of a family states.
+        """
         read = {
             own: name
             for name, step in self._steps.items()
             for own in map(own_name, step.inputs)
             if own in fields and self._is_there(name, where)
+            if is_input or not isinstance(step.operation, Own)
         }
         steps = [read[own] for own in fields if own in read]
         if is_input:
