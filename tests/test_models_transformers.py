@@ -659,7 +659,7 @@ def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path
         solution = solve(Problem(**(fields | tokens)))
         # Bloom has 8 digits of the root of 2 / π in its GELU
         near = 1e-7 if name == "Bloom" else NEAR
-        # the layers of ALBERT are one module, of which the last call alone is seen; OLMo clips later
+        # the layers of ALBERT are one module, whose last call alone is seen; OLMo clips later
         of_steps = {} if name.startswith(("ALBERT", "OLMo, clipped")) else seen
         compare_layer(solution, out, of_steps, number, near)
         compare_router(solution, seen, number)

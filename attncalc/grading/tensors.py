@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -170,7 +170,7 @@ class _Reading:
         self._sizes = {n: _size(each, self.key) for n, each in self.key.exact.items()}
         self._matrices: dict[str, WrittenMatrix] = {}
         weights = (self.key.exact[n] for n, e in self.key.steps.items() if e.role == "weights")
-        self._without_keys = [np.atleast_2d((A == 0).all(axis=-1)).any(axis=0) for A in weights]
+        self._without_keys = [_any_head((A == 0).all(axis=-1)) for A in weights]
         self._firsts = {each.steps[0] for each in self.tensors if each.is_sure and each.steps}
         # names first: an array without one is never what another is called
         for each in sorted(self.tensors, key=lambda each: (not each.steps, not each.is_sure)):
@@ -202,7 +202,7 @@ class _Reading:
         right, is_nan = np.asarray(self.key.exact[step], np.float64), np.isnan(written.values)
         if not is_nan.any() or right.shape != written.shape:
             return written
-        rows = np.atleast_2d(is_nan.any(axis=-1)).any(axis=0)
+        rows = _any_head(is_nan.any(axis=-1))
         if not any(len(rows) == len(each) and (rows <= each).all() for each in self._without_keys):
             return written
         return replace(written, values=np.where(is_nan, right, written.values))
@@ -393,6 +393,12 @@ class _Reading:
         if steps[0] in self.names:
             why = f"it has not the numbers of {steps[0]}, which {self.names[steps[0]]} is"
         return Unread(0, f"{tensor.name}: {shape}", why, could_be_matrix=tensor.is_sure)
+
+
+def _any_head(holds: Any) -> Matrix:
+    """Return for which rows something holds in any head."""
+    found: Matrix = np.logical_or.reduce(np.atleast_2d(holds))
+    return found
 
 
 def _root_mean_square(values: Matrix) -> float:

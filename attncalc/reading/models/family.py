@@ -98,7 +98,6 @@ class Family:
     types: the `model_type` of its configs.
     layers: the prefix of the tensors of a layer, its number as {}: the first existing one counts.
     count: the number of layers.
-    stored: the number of a layer in the names of its tensors.
     fixed: the fields with one value for all of its models.
     said: the fields that a config sets.
     tokens: the table of embeddings; "" if there is none. Of several names, separated by spaces, the
@@ -138,13 +137,13 @@ class Family:
     has_sinusoids: whether positions are sinusoids, first the sines, if no file contains them.
     source, stated, ignored: of a family in a file: its path, the tensors that it names by their
         places in it, and the ends of the names of tensors that it leaves out.
+    stored: the number of a layer in the names of its tensors.
     """
 
     title: str
     types: tuple[str, ...]
     layers: tuple[str, ...] = ("layers.{}.",)
     count: Said = lambda config, layer: config.count("num_hidden_layers")
-    stored: Said = lambda config, layer: layer
     fixed: Mapping[str, Any] = field(default_factory=dict)
     said: Mapping[str, Said] = field(default_factory=dict)
     tokens: str = ""
@@ -180,6 +179,7 @@ class Family:
     source: str = ""
     stated: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
+    stored: Said = lambda config, layer: layer
 
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys."""
