@@ -542,6 +542,13 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         | {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
         | {"share_encoder_decoder_embeddings": False, "tie_word_embeddings": False},
     ),
+    "Marian with two tables and a tied head": (
+        "MarianConfig",
+        "MarianMTModel",
+        BART
+        | {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
+        | {"share_encoder_decoder_embeddings": False},
+    ),
     "Pegasus": ("PegasusConfig", "PegasusForConditionalGeneration", BART),
     "Whisper": ("WhisperConfig", "WhisperForConditionalGeneration", WHISPER),
     "T5": ("T5Config", "T5ForConditionalGeneration", T5),
