@@ -116,6 +116,7 @@ def test_gradebooks_have_the_columns_of_their_system(attncalc: Command, tmp_path
         assert ids == [str(70 + n) for n in range(len(NAMES))]
 
 
+@pytest.mark.slow
 def test_an_exported_gradebook_is_filled_and_otherwise_unchanged(
     attncalc: Command, tmp_path: Path
 ) -> None:

@@ -136,7 +136,7 @@ IN_TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("way", "dtype"), mostly_slow(IN_TYPES[19:] + IN_TYPES[:19], 19))
+@pytest.mark.parametrize(("way", "dtype"), mostly_slow(IN_TYPES[19:] + IN_TYPES[:19], 99))
 def test_kernels_that_are_written_differently_pass(way: str, dtype: str) -> None:
     report = run(Inside(right_way(way)), quick(dtype))
     assert not report.of("failed"), next((r.case, r.why) for r in report.of("failed"))

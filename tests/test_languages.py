@@ -298,6 +298,7 @@ def test_a_question_for_numbas_in_german(attncalc: Command, tmp_path: Path) -> N
     assert data["comma"]
 
 
+@pytest.mark.slow
 def test_a_question_for_prairielearn_in_german(attncalc: Command, tmp_path: Path) -> None:
     in_german(attncalc, tmp_path, "prairielearn", "q")
     asked = (tmp_path / "q" / "question.html").read_text("utf-8")
@@ -446,6 +447,7 @@ def test_no_english_is_left_in_markings(language: str, every: int, tmp_path: Pat
     assert found == set()
 
 
+@pytest.mark.slow
 def test_the_table_of_a_folder_in_german(attncalc: Command, tmp_path: Path) -> None:
     given = {"X": [[1, 2], [0, 1]], "W_Q": [[1, 0], [1, 1]], "W_K": [[0, 1], [1, -1]]}
     values = {"W_V": [[1, 1], [0, 2]], "decimals": 2, "language": "de"}

@@ -114,7 +114,7 @@ PAGES: dict[str, tuple[Problem, dict[str, Any]]] = {
 
 
 @needs_latex
-@pytest.mark.parametrize("name", mostly_slow([*PAGES][::2] + [*PAGES][1::2], 3))
+@pytest.mark.parametrize("name", mostly_slow(PAGES, 8))
 def test_a_body_compiles_in_the_narrowest_document(name: str, tmp_path: Path) -> None:
     problem, contents = PAGES[name]
     (tmp_path / "body.tex").write_text(body(problem, **contents), encoding="utf-8")
@@ -122,7 +122,7 @@ def test_a_body_compiles_in_the_narrowest_document(name: str, tmp_path: Path) ->
 
 
 @needs_latex
-@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 48))
+@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 99))
 def test_every_sample_compiles_as_a_key_and_as_a_worksheet(name: str, tmp_path: Path) -> None:
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))
     ways: Any = ({"work": True}, {"work": True, "fractions": "plain"}, {"blank": True})
@@ -200,6 +200,7 @@ TWO_HEADS = Problem(
 
 
 @needs_latex
+@pytest.mark.slow
 def test_a_key_of_four_tokens_and_two_heads_is_under_five_pages(tmp_path: Path) -> None:
     solution = solve(TWO_HEADS)
     key = make_page(solution, Contents(solution.steps, work=True))
@@ -233,6 +234,7 @@ def test_roots_are_typeset_in_sentences_too() -> None:
 
 
 @needs_latex
+@pytest.mark.slow
 def test_a_marking_and_a_class_compile(attncalc: Command, tmp_path: Path) -> None:
     samples, bodies = Path(__file__).parent.parent / "samples", []
     for answers in ("answers/transposed-scores.txt", "answers"):

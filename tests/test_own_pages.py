@@ -196,6 +196,7 @@ def row_of(row: list[Any]) -> str:
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n"
 
 
+@pytest.mark.slow
 def test_additions_to_an_attncalc_page_are_read(attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "p.json").write_bytes(Path(sample("self").path).read_bytes())
     attncalc("self", "p.json", "--format", "html", "-o", "key.html")

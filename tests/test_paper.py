@@ -98,6 +98,7 @@ def test_text_wider_than_a_line_is_broken() -> None:
     assert "".join(mark.text for line in lines for mark in line.marks).count("x") == 500
 
 
+@pytest.mark.slow
 def test_letters_without_a_font_are_named_and_shown_as_codes() -> None:
     problem = Problem(X=[[1]], W_Q=[[1]], W_K=[[1]], W_V=[[1]], title="a\U000f0000b\uabcd")
     solution = solve(problem)

@@ -301,10 +301,14 @@ def test_torch_is_not_imported_without_a_model() -> None:
     assert done.stdout == "False\n"
 
 
+DEBERTAS = ("Deberta", "DebertaV2", "DebertaV3")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 @pytest.mark.parametrize(
-    "name", ["GPT2", "Llama", "Qwen3", "Bert", "OPT", "Bart", "ViT", "Deberta", "DebertaV2"]
+    "name",
+    [*("GPT2", "Llama", "Llama4Text", "Qwen3", "Bert", "OPT", "Bart", "ViT"), *DEBERTAS],
 )
 def test_models_of_transformers_agree(name: str, attention: str) -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -326,12 +330,22 @@ def test_models_of_transformers_agree(name: str, attention: str) -> None:
         ),
         "ViT": ("ForImageClassification", said | {"image_size": 8, "patch_size": 4}),
         **{f"Deberta{each}": ("Model", said | far) for each in ("", "V2")},
+        # modules that run twice, and a router with two outputs
+        "DebertaV3": ("Model", said | far | {"share_att_key": True, "norm_rel_ebd": "layer_norm"}),
+        "Llama4Text": (
+            "ForCausalLM",
+            said
+            | {"num_key_value_heads": 2, "head_dim": 4, "num_local_experts": 4, "moe_layers": [1]}
+            | {"intermediate_size_mlp": 40, "attention_chunk_size": 4, "no_rope_layers": [1, 0]}
+            | {"layer_types": ["chunked_attention", "full_attention"]},
+        ),
     }
     if name.startswith("Deberta") and attention != "eager":
         pytest.skip("it has no other attention")
     kind, fields = own[name]
+    name = name.replace("V3", "V2")
     config = getattr(hub, f"{name}Config")(**fields, attn_implementation=attention)
-    model = redrawn(getattr(hub, f"{name}{kind}")(config))
+    model = redrawn(getattr(hub, f"{name.removesuffix('Text')}{kind}")(config))
     inputs: Any = [4, 8, 15, 16, 3]
     if name == "Bart":
         inputs = {"input_ids": [[4, 8, 15]], "decoder_input_ids": [[2, 9, 4, 1]]}

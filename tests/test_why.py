@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,24 @@ def test_a_score_is_one_table_of_features_biases_positions_and_mask() -> None:
         assert parts == pytest.approx(expected, abs=1e-12)
         assert sum(parts.values()) == pytest.approx(solution.floats["S_masked"][1, i, j], abs=1e-12)
         assert "features are those of (Q - b_Q)·(K - b_K); products times 0.707107" in found.how
+
+
+def test_a_slope_of_alibi_is_that_of_its_head_in_all_digits() -> None:
+    given = {"X": np.eye(3, 16, dtype=int), "W_V": np.eye(16, dtype=int)}
+    given |= {name: np.ones((16, 16), int) for name in ("W_Q", "W_K")}
+    solution = solve(Problem(**given, heads=16, alibi=True, causal=True))
+    found = why_of_problem(solution, "S_masked[1,3,1]").found[0]
+    assert found.parts[-1].text == "distance: -(0.707107·2)"
+    with localcontext(prec=50):
+        assert abs(found.parts[-1].value + Decimal(2).sqrt()) < Decimal("1e-40")
+    found = why_of_problem(solution, "S_masked[2,3,1]").found[0]
+    assert found.parts[-1].text == "distance: -(0.5·2)"
+
+
+def test_a_sink_is_in_the_text_of_the_sum_that_includes_it() -> None:
+    given = {"Q": [[1, 2]], "K": [[1, 0]], "V": [[1]], "sinks": [[1]]}
+    parts = why_of_problem(solve(Problem(**given)), "A[1,1]").parts
+    assert parts[-1].text == "-log (Σ exp(S_scaled[1,k]) + exp(sinks[1,1]))"
 
 
 def test_a_forbidden_score_says_which_mask_forbids_it() -> None:

@@ -5,6 +5,7 @@ so, or if they follow from the program's own numbers or from one mistake with th
 listed, and never matched by force.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,8 @@ OPERANDS = (".query()", ".key()", ".value()")
 """The ends of the names of what an operation reads."""
 OF_OPERATION = "()"
 """The end of the name of an operation that a trace records, and that need not be any step."""
+_SECOND = re.compile(r"\.outputs?\.\d$")
+"""The end of the name of another output of a module."""
 
 
 def answer_of_tensors(
@@ -377,9 +380,13 @@ class _Reading:
     def _is_expected(self, tensor: Tensor) -> bool:
         """Return whether a tensor should be a step: its name says so, and the step is not there.
 
-        A name that may mean several steps is another one, if these all agree.
+        A name that may mean several steps is another one, if these all agree, and so is one output
+        of a module if another is the step.
         """
         if tensor.name.endswith(OF_OPERATION) or not tensor.steps:
+            return False
+        taken = self.names.get(tensor.steps[0], "")
+        if _SECOND.sub("", taken) == _SECOND.sub("", tensor.name):
             return False
         return tensor.is_sure or not self.agreed.issuperset(self._steps(tensor))
 

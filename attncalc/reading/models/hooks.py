@@ -136,11 +136,15 @@ class Names:
         numbers = [int(each) for each in parts if each.isdecimal() and len(each) < 5]
         layer = numbers[0] if numbers else None
         where = (layer, any(each in _CROSS for each in parts))
-        if index not in ("", "0") and not is_input:  # attentions give their weights beside outputs
-            return Meant(tuple(self._found(("A",), where)), layer=layer)
         if _EXPERTS in (parts if is_input else parts[:-1]):
             return Meant(layer=layer)
         meant = self._by_name(parts, is_input=bool(is_input), where=where)
+        if index not in ("", "0") and not is_input:
+            # attentions give their weights beside outputs; Llama 4's router its logits second
+            own = meant.parts[0] if meant.parts else ()
+            is_attention = not own or not {"A", "C"}.isdisjoint(map(own_name, own))
+            weights = (n for each in self._found(("A",), where) for n in each if is_attention)
+            return Meant((tuple(dict.fromkeys((*weights, *own))),), layer=layer)
         if not meant.parts and len(numbers) == 1 and parts[-1].isdecimal():
             own = ("X", "X_P") if is_input else ("Y",)
             meant = Meant(tuple(self._found(own, where)), is_sure=parts[-2] in _LISTS)
@@ -191,17 +195,15 @@ class Names:
 
         A module gives only a part of what an equation of a family states.
         """
-        read = {
-            own: name
-            for name, step in self._steps.items()
-            for own in map(own_name, step.inputs)
-            if own in fields and self._is_there(name, where)
-            if is_input or not isinstance(step.operation, Own)
-        }
-        steps = [read[own] for own in fields if own in read]
-        if is_input:
-            steps = [self._steps[name].inputs[0] for name in steps]
-        return Meant(tuple((name,) for name in steps), is_sure=len(steps) == len(fields))
+        read: dict[str, tuple[str, ...]] = {}
+        for name, step in self._steps.items():
+            if not is_input and isinstance(step.operation, Own):
+                continue
+            for own in map(own_name, step.inputs):
+                if own in fields and self._is_there(name, where):  # several: a module runs twice
+                    read[own] = (*read.get(own, ()), step.inputs[0] if is_input else name)
+        parts = tuple(read[own] for own in fields if own in read)
+        return Meant(parts, is_sure=len(parts) == len(fields))
 
     def _adds_later(self, fields: Sequence[str], end: str) -> bool:
         """Return whether the bias of a weight is no part of its module: what it gives lacks it."""
