@@ -368,7 +368,7 @@ def test_a_bias_that_a_model_adds_after_its_module_is_part_of_the_step() -> None
     found = trace(model, [4, 8, 15, 3])
     said_of = {each.step: each for each in found.steps}
     assert said_of["Q"].status == "equal"
-    assert "attention.self.pos_proj is rows 13 to 20 of K_rel" in str(found)
+    assert "layer.0.attention.self.pos_proj is rows 13 to 20 of K_rel" in str(found)
     attention = model.encoder.layer[0].attention.self
     attention.pos_proj.register_forward_hook(lambda module, given, made: made * 2)
     wrong = trace(model, [4, 8, 15, 3])

@@ -111,6 +111,7 @@ def _biased(where: str, **keys: str) -> Said:
     return says
 
 
+_BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
 _NO_GATE: Said = lambda config, layer: False  # noqa: E731 - a value in rows
 _NO_REMARKS: Callable[[Config], Sequence[str]] = lambda config: ()  # noqa: E731 - a value in rows
 """Those of families that read how many columns of a head rope turns."""
@@ -231,7 +232,7 @@ _GPT_HEADS = {
 _OF_SEQUENCES = Head(
     _held(pre="classification_head.dense", out="classification_head.out_proj"), CLASSES
 )
-_OF_BIASED_WORDS = Head({"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, is_tied=True)
+_OF_BIASED_WORDS = Head(_held(out="lm_head"), is_tied=True)
 _BART_HEADS = {
     "ForConditionalGeneration": Head(
         {"W_out": ("lm_head.weight",), "b_out": ("final_logits_bias",)}, is_tied=True
@@ -290,6 +291,10 @@ _OF_MASKED = _masked(
     "cls.predictions.transform.LayerNorm",
     "cls.predictions.decoder",
     "cls.predictions.bias",
+)
+
+_OF_LM_HEAD = _masked(
+    "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias", activation=_GELU
 )
 
 
@@ -606,7 +611,7 @@ _MASKED_ENCODERS = (
         "ModernBERT",
         ("modernbert",),
         is_gated=lambda config, layer: True,
-        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        biases=_BIASED,
         fixed={**_ENCODER, "positions": "rope", "rope_pairing": "halves"},
         said={
             **_said("num_attention_heads", "norm_eps", "hidden_activation"),
@@ -647,13 +652,7 @@ _MASKED_ENCODERS = (
             **_normed({"1": "attention.LayerNorm"}),
         },
         heads={
-            "ForMaskedLM": _masked(
-                "lm_head.dense",
-                "lm_head.layer_norm",
-                "lm_head.decoder",
-                "lm_head.bias",
-                activation=_GELU,
-            ),
+            "ForMaskedLM": _OF_LM_HEAD,
             "ForSequenceClassification": _as_pooled_classes(),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "MPNetModel": _pooled("{}pooler.dense"),
@@ -795,12 +794,9 @@ _DINO = Family(
     layers=("encoder.layer.{}.",),
     fixed=_ENCODER,
     said={
-        "heads": a_count("num_attention_heads"),
-        "eps": a_number("layer_norm_eps"),
+        **_said(),
         "activation": lambda config, layer: (
-            "silu"
-            if config.is_so("use_swiglu_ffn", False)
-            else an_activation("hidden_act")(config, layer)
+            "silu" if config.is_so("use_swiglu_ffn", False) else _HIDDEN_ACT(config, layer)
         ),
     },
     begins=_OF_PATCHES,
@@ -1011,7 +1007,7 @@ _SINCE_LLAMA = (
     _like_llama(
         "Nemotron",
         "nemotron",
-        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        biases=_BIASED,
         fixed={"normalization": "layer"},
         said={"eps": a_number("norm_eps"), "rope_dims": a_share(0.5)},
         gain_above=1,
@@ -1367,7 +1363,7 @@ _PARALLEL = (
 )
 
 _OF_AUDIO = Head(
-    {"W_out": ("classifier.weight",), "b_out": ("classifier.bias",)},
+    _held(out="classifier"),
     CLASSES,
     "mean",
     behind=("projector.weight", "projector.bias"),
@@ -1378,11 +1374,7 @@ _WAV2VEC = Family(
     ("wav2vec2",),
     layers=("encoder.layers.{}.",),
     fixed={"block": "encoder", "norm": "post", "normalization": "layer"},
-    said={
-        "heads": a_count("num_attention_heads"),
-        "eps": a_number("layer_norm_eps", 1e-5),
-        "activation": an_activation("hidden_act"),
-    },
+    said={**_said(), "eps": a_number("layer_norm_eps", 1e-5)},
     begins=_at(_NORM, E="encoder.layer_norm"),
     own={
         **_normed({"1": "layer_norm"}),
@@ -1391,7 +1383,7 @@ _WAV2VEC = Family(
     convolutions=(("encoder.pos_conv_embed.conv", 1),),
     widens="feature_projection.",
     heads={
-        "ForCTC": Head({"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, CLASSES, "all"),
+        "ForCTC": Head(_held(out="lm_head"), CLASSES, "all"),
         "ForSequenceClassification": _OF_AUDIO,
     },
     asks={
@@ -1478,7 +1470,7 @@ _GPT2 = Family(
 )
 FAMILIES = (
     _GPT2,
-    _like_llama("Llama", "llama", biases=_biased("", attention_bias="QKVO", mlp_bias="123")),
+    _like_llama("Llama", "llama", biases=_BIASED),
     _like_llama("Mistral", "mistral", "ministral", biases=_biased(""), said={"window": a_window}),
     _like_llama("Qwen2", "qwen2", biases=_biased("QKV"), said={"window": a_window}),
     _like_llama(
@@ -1539,7 +1531,7 @@ FAMILIES = (
     _like_llama(
         "SmolLM3",
         "smollm3",
-        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        biases=_BIASED,
         said={"window": a_window, "positions": _rope_in_some_layers},
         usual={},
     ),
@@ -1553,7 +1545,7 @@ FAMILIES = (
     _like_llama(
         "Granite",
         "granite",
-        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        biases=_BIASED,
         said=_GRANITE_SAID,
         **_GRANITE,
     ),
@@ -1678,13 +1670,7 @@ FAMILIES = (
         offset=None,
         pads="pad_token_id",
         heads={
-            "ForMaskedLM": _masked(
-                "lm_head.dense",
-                "lm_head.layer_norm",
-                "lm_head.decoder",
-                "lm_head.bias",
-                activation=_GELU,
-            ),
+            "ForMaskedLM": _OF_LM_HEAD,
             "ForSequenceClassification": _as_pooled_classes(),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "RobertaModel": _pooled("{}pooler.dense"),

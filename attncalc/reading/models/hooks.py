@@ -193,14 +193,14 @@ class Names:
     def _of_fields(self, fields: Sequence[str], where: "_Where", *, is_input: bool) -> Meant:
         """Return the steps that read these matrices, or what these read.
 
-        A module gives only a part of what an equation of a family states.
+        The module of a gain gives only a part of what an equation of a family states.
         """
         read: dict[str, tuple[str, ...]] = {}
         for name, step in self._steps.items():
-            is_whole = is_input or not isinstance(step.operation, Own)
             for own in map(own_name, step.inputs):
-                if own in fields and is_whole and self._is_there(name, where):
-                    # several: a module runs twice
+                if not is_input and isinstance(step.operation, Own) and own.startswith("gamma"):
+                    continue
+                if own in fields and self._is_there(name, where):  # several: a module runs twice
                     read[own] = (*read.get(own, ()), step.inputs[0] if is_input else name)
         parts = tuple(read[own] for own in fields if own in read)
         return Meant(parts, is_sure=len(parts) == len(fields))
