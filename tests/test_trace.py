@@ -437,6 +437,15 @@ def test_models_with_conventions_of_their_own_are_not_accused(name: str) -> None
 
 
 @pytest.mark.slow
+def test_queries_clipped_after_their_module_are_no_mistake() -> None:
+    hub = pytest.importorskip("transformers")
+    config = hub.OlmoConfig(**SMALL, clip_qkv=0.5, attn_implementation="eager", pad_token_id=0)
+    found = trace(redrawn(hub.OlmoForCausalLM(config)), [3, 7, 1, 9], layer=0)
+    assert (found.agrees, found.first, found.unmatched) == (True, None, ())
+    assert next(each for each in found.steps if each.step == "A").status == "equal"
+
+
+@pytest.mark.slow
 def test_a_layer_scale_after_a_module_is_no_mistake() -> None:
     hub = pytest.importorskip("transformers")
     said = {name: each for name, each in SMALL.items() if name != "vocab_size"}

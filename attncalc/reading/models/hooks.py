@@ -193,12 +193,14 @@ class Names:
     def _of_fields(self, fields: Sequence[str], where: "_Where", *, is_input: bool) -> Meant:
         """Return the steps that read these matrices, or what these read.
 
-        The module of a gain gives only a part of what an equation of a family states.
+        A module gives only a part of a projection that an equation of a family states, as a clipped
+        one.
         """
         read: dict[str, tuple[str, ...]] = {}
         for name, step in self._steps.items():
+            clipped = f"W_{own_name(name)}" if isinstance(step.operation, Own) else ""
             for own in map(own_name, step.inputs):
-                if not is_input and isinstance(step.operation, Own) and own.startswith("gamma"):
+                if not is_input and own == clipped:
                     continue
                 if own in fields and self._is_there(name, where):  # several: a module runs twice
                     read[own] = (*read.get(own, ()), step.inputs[0] if is_input else name)
