@@ -172,6 +172,8 @@ def test_a_layer_within_a_model_is_traced_by_its_path() -> None:
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     model = torch.nn.TransformerEncoder(layer, 2)
     assert trace(redrawn(model), X, layer="layers.1").agrees
+    with pytest.raises(InputError, match="inputs is text: pass its token ids"):
+        trace(model, "a cat")
     with pytest.raises(InputError, match="layer is a Tensor, where a number or the path"):
         trace(model, torch.tensor([[1, 2]]), torch.ones(2))  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"has no module layers\.7: it has layers\.0, layers\.1"):
