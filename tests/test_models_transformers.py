@@ -683,7 +683,7 @@ def compare_end(solution: Any, out: Any, near: float) -> None:
         if "G_pre" in steps:
             assert np.abs(solution["G_pre"] - out.pooler_output.numpy()).max() < near
         return
-    found = solution["logits_capped" if "logits_capped" in steps else "logits"]
+    found = solution["logits"]
     logits = out.logits[0].numpy()
     if found.shape == logits.shape:  # of masked words all are read
         assert np.abs(found - logits).max() < near

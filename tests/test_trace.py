@@ -260,6 +260,23 @@ def test_a_wrong_tensor_is_not_matched_by_force() -> None:
         check(solution, {"h.0": noise, "h.1": noise})
 
 
+def test_rows_of_nan_whose_queries_have_no_keys_are_named() -> None:
+    """A softmax of -inf alone is NaN in PyTorch; any other NaN is a difference."""
+    layer = torch.nn.MultiheadAttention(8, 2, batch_first=True).double()
+    X = torch.randn(1, 4, 8, generator=torch.manual_seed(1)).double()
+    ignore = torch.tensor([[False] * 4, [True] * 4, [False, True] * 2, [False] * 4])
+    output, weights = layer(X, X, X, attn_mask=ignore, average_attn_weights=False)
+    assert weights[0, :, 1].isnan().all()
+    solution = solve(from_module(layer, X[0], ignore=ignore))
+    found = check(solution, {"attn_weights": weights, "attn_output": output})
+    assert (found.is_done, [each.step.name for each in found.steps]) == (True, ["A", "O"])
+    assert "attn_weights is NaN, not compared, in rows of queries without" in str(found)
+    weights = weights.clone()
+    weights[0, 1, 2, 0] = torch.nan
+    wrong = check(solution, {"attn_weights": weights})
+    assert wrong.first_wrong.marks.step.name == "A"
+
+
 def test_the_command_reads_a_dump(attncalc: Command, tmp_path: Path) -> None:
     attncalc("open", str(IDS), "--tokens", "2 4 7", "--layer", "1", "-o", "layer.npz")
     solution = solve(open_model(IDS, tokens=[2, 4, 7], layer=1))
@@ -339,6 +356,8 @@ def test_models_of_transformers_agree(name: str, attention: str) -> None:
     found = trace(model, inputs, layer=1)
     assert found.agrees, found
     assert not found.unmatched
+    paths = [n for n, _ in model.named_modules()]  # tensors have the names of the model's modules
+    assert {each.tensor.split("[")[0] for each in found.steps} & {*paths} - {""}
     assert sum(each.status == "equal" for each in found.steps) > 12
 
 

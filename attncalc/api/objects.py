@@ -62,15 +62,18 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
     attention = module if kind == MODULES[0] else module.self_attn
     said: dict[str, Any] = {"heads": int(attention.num_heads)}
     if attention.bias_k is not None:
-        raise InputError("add_bias_kv is not supported: it adds a key and a value of its own")
-    if attention.add_zero_attn:
-        raise InputError("add_zero_attn is not supported: it adds a key of zeros")
+        raise InputError(
+            "add_bias_kv is not supported, a learned key and value after those of the tokens: "
+            "state these as equations (docs/equations.md)"
+        )
     if kind != MODULES[0]:
         said |= _settings(module, is_decoder=kind == MODULES[2])
     arrays = {name: as_array(each) for name, each in module.state_dict().items()}
     if kind == MODULES[2] and X2 is None:
         raise InputError("a decoder layer also reads X2, the outputs of its encoder")
     arrays |= _tokens(X, X2, X3, batch_first=attention.batch_first)
+    if attention.add_zero_attn:  # a key and a value of zeros: only e⁰ in each sum
+        arrays[f"{'self.' if kind == MODULES[2] else ''}sinks"] = np.zeros(attention.num_heads)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "module.npz"
         np.savez(place, allow_pickle=False, **arrays)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from attncalc.writing.document import Document
 
 _OUTPUT = re.compile(
-    r"""\s*+(logits|[FG]_pre|Y)\[\s*+(\d++)\s*+,\s*+(\d++|'[^']*+'|"[^"]*+")\s*+\]\s*+"""
+    r"""\s*+(logits(?:_uncapped)?|[FG]_pre|Y)\[\s*+(\d++)\s*+,\s*+(\d++|'[^']*+'|"[^"]*+")\s*+\]\s*+"""
 )
 _OF_LAYER = re.compile(r"\s*+(\d{1,6})\.(\w.*+)", re.DOTALL)
 HOW = "contributions of the embedding, heads and feed-forward parts; normalization scales fixed"
@@ -106,7 +106,7 @@ def why_of_problem(solution: Solution, entry: str, of: str | None = None) -> Why
     """
     title, decimals = solution.problem.title or "Why", solution.problem.decimals
     name, logits = read_logits(entry)
-    if name == "logits" and any(step.name == name for step in solution.plan):
+    if name.startswith("logits") and any(step.name == name for step in solution.plan):
         start, value = _weighed(solution, name, logits, 1)
         if of is not None:
             return Whys((_inside(solution, start, entry, of),), title, decimals)
@@ -155,7 +155,7 @@ def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None
     fixed: list[str] = []
     for number, solution in _backwards(opened, said):
         if not start:
-            start, value = _weighed(solution, name, logits, 0 if name == "logits" else 1)
+            start, value = _weighed(solution, name, logits, 0 if name.startswith("logits") else 1)
         where = f"layer {number}, "
         if of is not None and of.startswith(where):
             return Whys((_inside(solution, start, entry, of, where),), title, decimals)
@@ -278,8 +278,6 @@ def _weighed(
 ) -> tuple[dict[str, Matrix], float]:
     """Return the weight of each logit in the number, and the number."""
     steps = {step.name for step in solution.plan}
-    capped = f"{name}_capped"
-    name = capped if first == 0 and capped in steps else name
     if name not in steps:
         there = [each for each in ("logits", "F_pre", "G_pre") if each in steps]
         has = " and ".join(there) or "no logits"

@@ -8,7 +8,7 @@ listed, and never matched by force.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
@@ -32,6 +32,7 @@ MOST_UNSURE = 3
 """The number of steps for which mistakes explain a tensor whose name may be any of several."""
 TOKENS = ("X", "X1", "X2", "X3")
 """The given matrices that every program has, and that need no remark."""
+_OF_NO_KEYS = "NaN, not compared, in rows of queries without allowed keys (weights here: 0)"
 OPERANDS = (".query()", ".key()", ".value()")
 """The ends of the names of what an operation reads."""
 OF_OPERATION = "()"
@@ -45,6 +46,7 @@ def answer_of_tensors(
     tensors: Mapping[str, Matrix],
     place: str,
     own: Mapping[str, str] = MappingProxyType({}),
+    known: Mapping[str, str] = MappingProxyType({}),
 ) -> Answer:
     """Return the answer in a program's tensors: each step under its name, in the plan's layout.
 
@@ -52,9 +54,10 @@ def answer_of_tensors(
     tensors: the arrays, by the names that hooks or a program give them.
     place: their source, for messages.
     own: fields by ends of names with a special meaning in the family of the model.
+    known: the name that says what a tensor is, by its own, where these differ.
     """
     names = Names(key.steps, own, LATER)
-    meant = {name: names.meant(name) for name in tensors}
+    meant = {name: names.meant(known.get(name, name)) for name in tensors}
     layers = sorted({each.layer for each in meant.values() if each.layer is not None})
     if len(layers) > 1:  # of a whole model: modules outside of its layers are no steps of one
         meant = {
@@ -169,6 +172,8 @@ class _Reading:
         self.agreed: set[str] = set()
         self._sizes = {n: _size(each, self.key) for n, each in self.key.exact.items()}
         self._matrices: dict[str, WrittenMatrix] = {}
+        weights = (self.key.exact[n] for n, e in self.key.steps.items() if e.role == "weights")
+        self._without_keys = [np.atleast_2d((A == 0).all(axis=-1)).any(axis=0) for A in weights]
         self._firsts = {each.steps[0] for each in self.tensors if each.is_sure and each.steps}
         # names first: an array without one is never what another is called
         for each in sorted(self.tensors, key=lambda each: (not each.steps, not each.is_sure)):
@@ -179,18 +184,31 @@ class _Reading:
         named = self._firsts - self.agreed
         steps = self._steps(tensor) or [n for n in self.key.steps if n not in named]
         for element, written in tensor.elements:
-            near = [n for n in steps if self._may_be(written.values, n)]
-            found = (Array(self.own, [n], written).by_numbers() for n in near)
+            filled = {n: self._filled(written, n) for n in steps}
+            near = {n: each for n, each in filled.items() if self._may_be(each.values, n)}
+            found = (Array(self.own, [n], each).by_numbers() for n, each in near.items())
             taken = next((each for each in found if each is not None), None)
-            taken = taken or self._in_other_order(near, written)
+            taken = taken or self._in_other_order([*near], written)
             if taken is not None:
                 if sum(at >= 0 for at, _ in tensor.elements) > 1 and element >= 0:
                     self.batch[element] += 1
+                if filled[taken.step] is not written:
+                    taken = taken._replace(says=(*taken.says, _OF_NO_KEYS))
                 self._take(tensor, taken)
                 self.agreed.add(taken.step)
                 return
         if not any(self._is_given(tensor, written) for _, written in tensor.elements):
             self.left.append(tensor)
+
+    def _filled(self, written: WrittenMatrix, step: str) -> WrittenMatrix:
+        """Return an array with the numbers of a step in rows of NaN whose queries have no keys."""
+        right, is_nan = np.asarray(self.key.exact[step], np.float64), np.isnan(written.values)
+        if not is_nan.any() or right.shape != written.shape:
+            return written
+        rows = np.atleast_2d(is_nan.any(axis=-1)).any(axis=0)
+        if not any(len(rows) == len(each) and (rows <= each).all() for each in self._without_keys):
+            return written
+        return replace(written, values=np.where(is_nan, right, written.values))
 
     def _in_other_order(self, steps: Sequence[str], written: WrittenMatrix) -> Found | None:
         """Return queries or keys of a latent attention whose columns have another order.

@@ -51,7 +51,7 @@ _STEPS: dict[str, tuple[str, ...]] = {
     "ln1": ("N_1",),
     "ln2": ("N_2",),
     "norm3": ("N_3",),
-    "lm_head": ("logits",),
+    "lm_head": ("logits_uncapped", "logits"),
     # the operations that a trace records
     "qk": ("S", *_SCORES[:-1]),
     "av": ("H",),
