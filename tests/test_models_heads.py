@@ -375,7 +375,11 @@ def test_padding_on_the_left_keeps_its_positions_with_a_note(tmp_path: Path) -> 
 
 
 def test_an_encoder_is_opened_without_its_decoder(attncalc: Command, tmp_path: Path) -> None:
-    made(tmp_path / "m", "T5Config", "T5EncoderModel", T5)
+    out = ran(made(tmp_path / "m", "T5Config", "T5EncoderModel", T5), IDS)
+    for layer, weights in enumerate(out.attentions):
+        solution = solve(open_model(tmp_path / "m", tokens=IDS, layer=layer))
+        near(solution["A"], weights)
+    near(solve(open_model(tmp_path / "m", tokens=IDS))["Y"], out.last_hidden_state)
     asked = ("open", "m", "--tokens", "3 7 1")
     assert attncalc(*asked, "--layer", "0", "--only", "A").code == 0
     assert attncalc(*asked).err == (

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from browser import Browser, needs_axe, needs_chromium
+from live_kinds import scored
 from live_pages import NODE, folder, needs_node, shown
 
 from attncalc.base.errors import AttncalcError
@@ -164,6 +165,41 @@ def test_edits_sizes_and_conventions_have_the_digits_of_attncalc(
             continue
         agrees(made, line)
     assert refused < len(lines) / 5
+
+
+def fields_with_offsets(rng: Random) -> dict[str, Any]:
+    """Return a problem that reads matrices at sums of indices and sizes."""
+    if rng.random() < 0.6:
+        return scored(rng, lambda: rng.choice([-2, -1, 0, "1/2", 1, 3]))
+    n, d = rng.randint(1, 3), rng.randint(1, 3)
+    return {
+        "equations": [
+            "Y[i in rows(X), c in columns(W)] = sum(X[i,a] * W[a + columns(X),c] - W[a,c]"
+            " for a in columns(X))",
+            "Z[i in rows(X), b in 1] = Y[i,0] + R[i,b + columns(Y)]",
+        ],
+        "X": [[rng.randint(-2, 3) for _ in range(d)] for _ in range(n)],
+        "W": [[rng.randint(-2, 3) for _ in range(2)] for _ in range(2 * d)],
+        "R": [[rng.randint(-2, 3) for _ in range(3)] for _ in range(n)],
+    }
+
+
+@needs_node
+@pytest.mark.parametrize("count", [4, pytest.param(24, marks=pytest.mark.slow)])
+def test_matrices_are_read_at_sums_of_indices_and_sizes(count: int, tmp_path: Path) -> None:
+    """Compare the digits with those of attncalc, also after edits and in other sizes."""
+    rng, templates = Random(count), list[Template]()
+    for number in range(count):
+        fields = json.dumps(fields_with_offsets(rng) | {"decimals": rng.randint(0, 5)}).encode()
+        templates.append(Template(f"p{number}", "", "", read_stream(fields, "problem.json")))
+    data = data_in(write_playground(templates, "p0"))
+    (place := tmp_path / "problem.json").write_text(data, "utf-8")
+    lines = list[Any]()
+    for key, template in json.loads(data)["templates"].items():
+        lines += [{"key": key}, {"key": key, "edits": edits_of(template, rng)}]
+        lines += [{"key": key, "resize": rng.randrange(5)}]
+    for line, made in zip(lines, computed(SOLVED, lines, str(place)), strict=True):
+        agrees(made, line)
 
 
 EQUATIONS = (

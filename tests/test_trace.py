@@ -40,7 +40,7 @@ def traced(name: str, kind: str, **said: Any) -> Any:
 def as_dump(found: Any, layer: str = "model.layers.3") -> dict[str, Any]:
     """Return what hooks on the modules of a block give."""
     return {
-        name.replace("layers.0", layer): torch.tensor(array)
+        layer if name in ("Gpt2", "Llama") else f"{layer}.{name}": torch.tensor(array)
         for name, array in found.tensors.items()
         if "()" not in name and not name.endswith(".input")
     }

@@ -49,6 +49,9 @@ MOST_LINES = 400
 """The largest number of lines of one matrix."""
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?(?!\w)")
 _NAMES = (
+    (re.compile(r"\bW[_^]?\{?([QKV])\}?(?:\}?[_^]\{?\(?|,? ?(?=\d\}?))(\d)\)?\}?(?![\w^])"
+                r"|\bW[_^]\{?\(?(\d)\)?\}?[_^]\{?([QKV])\}?(?![\w^])"),
+     lambda each: f"W_{each[1] or each[4]}^{{({each[2] or each[3]})}}"),
     (re.compile(r"(?:(?:\bw|Ω|\\Omega)_?\{?(?:\\(?:text|mathrm)\{)?|\bweights?_)(?:(q)|(k)|(v))"
                 r"(?:(?:uery|ey|alue)s?)?\b\}{0,2}", re.IGNORECASE),
      lambda each: f"W_{each[0 + each.lastindex].upper()}"),
@@ -291,13 +294,14 @@ def _factor(text: str, weights: WrittenMatrix, made: WrittenMatrix) -> str:
     """Return the rows of the matrix in a text whose product with weights is known; "" for none."""
     said = texts_of_numbers(text)
     shape = made.shape[-2], weights.shape[-2]
-    if made.values.ndim != 2 or weights.values.ndim != 2 or len(said) > MOST_NUMBERS:
+    is_of_shape = made.values.ndim == weights.values.ndim == 2 and made.shape[1] == weights.shape[1]
+    if not is_of_shape or len(said) > MOST_NUMBERS:
         return ""
     for start in range(len(said) - shape[0] * shape[1] + 1):
         own = np.array(said[start : start + shape[0] * shape[1]]).reshape(shape)
         product = own.astype(float) @ weights.values
         near = np.abs(product - made.values) <= 0.51 * 10.0 ** -np.minimum(made.decimals, 9)
-        if product.shape == made.shape and near.mean() >= MOST_ALIKE:
+        if near.mean() >= MOST_ALIKE:
             return ";".join(map(" ".join, own))
     return ""
 

@@ -354,10 +354,26 @@ def ends_of(solution: Solution, ends: Mapping[str, Matrix], names: Mapping[str, 
     """Return the contributions of the matrices that begin a calculation, with these names."""
     held = _held(solution)
     pairs = (
-        (name, float((ends[name] * held[name]).sum()))
+        (names.get(name, name), ends[name] * held[name])
         for name in sorted(ends, key=lambda n: n not in TOKENS)
     )
-    return [Part(names.get(name, name), value) for name, value in pairs]
+    return [Part(n, float(x.sum()), (n,) if x.size > x.shape[-1] else ()) for n, x in pairs]
+
+
+def rows_of(
+    solution: Solution, ends: Mapping[str, Matrix], names: Mapping[str, str], of: str
+) -> tuple[float, tuple[Part, ...]]:
+    """Return the contribution of one of these matrices, and of each row; () if it is none."""
+    name = next((n for n in ends if of in (n, names.get(n))), "")
+    if not name:
+        return 0.0, ()
+    sums = (ends[name] * _held(solution)[name]).sum(axis=-1).ravel()
+    tokens = () if role_of(name) == "weights" else solution.problem.queries
+    labels = [f"token {each}" for each in tokens]
+    if len(labels) != len(sums):
+        labels = [f"row {k}" for k in range(1, len(sums) + 1)]
+    parts = tuple(Part(*pair) for pair in zip(labels, map(float, sums), strict=True))
+    return float(sums.sum()), parts
 
 
 def inside(

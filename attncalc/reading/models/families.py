@@ -116,6 +116,22 @@ _NO_REMARKS: Callable[[Config], Sequence[str]] = lambda config: ()  # noqa: E731
 """Those of families that read how many columns of a head rope turns."""
 
 
+def _clipped(key: str) -> Said:
+    """Return a reader of the equations of clipped queries, keys and values, if a key says so."""
+
+    def says(config: Config, layer: int) -> list[str] | None:
+        if (most := config.get(key, None) or None) is None:
+            return None
+        most, is_biased = float(config.number(key)), config.is_so("attention_bias", False)
+        plain = "sum(N_1[i,a] * W_{0}[h,a,c] for a in d)" + " + b_{0}[h,0,c]" * is_biased
+        return [
+            f"{x}[h,i,c] = min(max({plain.format(x)}, -{most}), {most})  # {title}, clipped"
+            for x, title in (("Q", "queries"), ("K", "keys"), ("V", "values"))
+        ]
+
+    return says
+
+
 def _layer_norm_if(key: str) -> Said:
     """Return a reader of the normalization of queries and keys: LayerNorm if a key is true."""
     return lambda config, layer: "layer" if config.is_so(key, False) else None
@@ -560,7 +576,10 @@ _MASKED_ENCODERS = (
         _BERT,
         title="ALBERT",
         types=("albert",),
-        layers=("encoder.albert_layer_groups.0.albert_layers.0.",),
+        layers=("encoder.albert_layer_groups.{}.albert_layers.0.",),
+        stored=lambda config, layer: (
+            layer * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers")
+        ),
         own={
             **_linear({"O": "attention.dense"}),
             **_normed({"1": "attention.LayerNorm"}),
@@ -581,7 +600,7 @@ _MASKED_ENCODERS = (
             "ForTokenClassification": _as_classes("classifier", "all"),
             "AlbertModel": _pooled("{}pooler"),
         },
-        asks={"num_hidden_groups": (1,), "inner_group_num": (1,)},
+        asks={"inner_group_num": (1,)},
     ),
     Family(
         "ModernBERT",
@@ -970,7 +989,7 @@ _SINCE_LLAMA = (
         fixed={"normalization": "layer", "eps": _TORCH_EPS},
         has_plain_end=True,
         has_gains=False,
-        asks={"clip_qkv": (None,)},
+        said={"equations": _clipped("clip_qkv")},
         ends={},
     ),
     _OLMO_2,
@@ -1026,13 +1045,17 @@ _SINCE_LLAMA = (
         layers=("blocks.{}.",),
         count=a_count("n_layers"),
         fixed={**_DECODER, "normalization": "layer", "alibi": True, "activation": "gelu"},
-        said={"heads": a_count("n_heads"), "eps": a_number("layer_norm_epsilon", 1e-5)},
+        said={
+            "heads": a_count("n_heads"),
+            "eps": a_number("layer_norm_epsilon", 1e-5),
+            "scale": a_number_or_none("attn_config.softmax_scale"),
+            "equations": _clipped("attn_config.clip_qkv"),
+        },
         tokens="wte.weight",
         ends={"gamma_out": "norm_f.weight"},
         heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
         asks={
             "no_bias": (True,),
-            "expansion_ratio": (4,),
             "logit_scale": (None,),
             **{
                 f"attn_config.{key}": values
@@ -1040,9 +1063,7 @@ _SINCE_LLAMA = (
                     "alibi": (True,),
                     "alibi_bias_max": (8,),
                     "attn_type": ("multihead_attention",),
-                    "clip_qkv": (None,),
                     "qk_ln": (False,),
-                    "softmax_scale": (None,),
                     "prefix_lm": (False,),
                 }.items()
             },
@@ -1545,8 +1566,10 @@ FAMILIES = (
             "eps": a_number("layer_norm_eps"),
             "rope_dims": a_share(0.25),
             "parallel": _parallel("shared", default=False),
+            "qk_norm": _layer_norm_if("qk_layernorm"),
         },
-        asks={"qk_layernorm": (False,)},
+        own={f"{x}_layernorm.norms.*.weight": f"gamma_{x.upper()}" for x in "qk"},
+        own_gains="each",
         ends=_at(_NORM, out="norm"),
         remarks=_NO_REMARKS,
     ),
@@ -1652,7 +1675,7 @@ FAMILIES = (
         _BERT,
         title="RoBERTa",
         types=("roberta", "xlm-roberta", "camembert"),
-        offset=2,
+        offset=None,
         pads="pad_token_id",
         heads={
             "ForMaskedLM": _masked(
@@ -1667,7 +1690,6 @@ FAMILIES = (
             "RobertaModel": _pooled("{}pooler.dense"),
             "CamembertModel": _pooled("{}pooler.dense"),
         },
-        asks={**_BERT.asks, "pad_token_id": (1,)},
     ),
     replace(
         _BERT,
@@ -1740,7 +1762,6 @@ FAMILIES = (
         norm="post",
         heads={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
         has_sinusoids=True,
-        asks={"share_encoder_decoder_embeddings": (True,)},
     ),
     _like_bart("BART", "bart", _of_words, norm="post"),
     _like_bart("mBART", "mbart", _of_words),

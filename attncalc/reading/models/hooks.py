@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from attncalc.equations.own import Own
 from attncalc.problem.fields import own_name
 from attncalc.problem.step import Step
 from attncalc.reading.answers.npz_file import STATES
@@ -190,11 +191,16 @@ class Names:
         return found._replace(is_sure=found.is_sure and not self._adds_later(fields, end))
 
     def _of_fields(self, fields: Sequence[str], where: "_Where", *, is_input: bool) -> Meant:
-        """Return the steps that read these matrices, or what these read."""
+        """Return the steps that read these matrices, or what these read.
+
+        A module gives only a part of what an equation of a family states.
+        """
         read: dict[str, tuple[str, ...]] = {}
         for name, step in self._steps.items():
+            is_whole = is_input or not isinstance(step.operation, Own)
             for own in map(own_name, step.inputs):
-                if own in fields and self._is_there(name, where):  # several: a module runs twice
+                if own in fields and is_whole and self._is_there(name, where):
+                    # several: a module runs twice
                     read[own] = (*read.get(own, ()), step.inputs[0] if is_input else name)
         parts = tuple(read[own] for own in fields if own in read)
         return Meant(parts, is_sure=len(parts) == len(fields))

@@ -9,7 +9,7 @@ const WHOLE = {
 };
 
 /** A size from other sizes and settings; undefined where one of them is not known. */
-function whole(x, known) {
+export function whole(x, known) {
   if (x.is === "num") return Number(x.value.n) / Number(x.value.d);
   if (x.is === "name") return known[x.name];
   if (x.is === "call" && SIDES[x.name]) return known[`${x.name}(${x.parts[0].name})`];

@@ -2,6 +2,7 @@
 
 import { digitsFor } from "../equations/digits.js";
 import { exactArithmetic } from "../equations/exact.js";
+import { extents, whole } from "../equations/extents.js";
 import { Program } from "../equations/interpret.js";
 import { walk } from "../equations/parse.js";
 import { withPoint } from "../decimals.js";
@@ -69,14 +70,18 @@ class Axes {
 
 const bare = (x) => (x.is === "mark" || x.is === "why" ? bare(x.parts[0]) : x);
 
-/** The axes that the equations of steps tie together, and the sizes that are named in them. */
-function axesOf(steps, shapes) {
-  const axes = new Axes();
-  for (const step of steps) {
-    const own_ = equationOf(step.equation);
+/** The size of an axis as places reach it: W[a + columns(Q),c] has as many rows as Q and K have columns. */
+const reached = (place, sizes) => whole(place, Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, place.parts.some((part) => part.is === "name" && part.name === name) ? size - 1 : size]))) + 1;
+
+/** The axes that the equations of steps tie together, the sizes that are named in them, and axes that sums of sizes reach. */
+function axesOf(steps, shapes, programs) {
+  const axes = new Axes(), sums = [];
+  for (const [number, step] of steps.entries()) {
+    const own_ = equationOf(step.equation), program = programs[number];
     for (const each of [own_, ...own_.group]) {
       const result = each === own_ ? step.name : step.rows?.[each.name] ?? each.name;
       const title = (name) => step.inputs[name] ?? step.rows?.[name] ?? (name === own_.name ? step.name : name);
+      const sizes = extents(each, program.shapes, program.world.settings);
       const made = each.at.filter((_, k) => each.over[k] && !["name", "num", "call"].includes(each.over[k].is)); // sizes made of others, as p + n
       each.at.forEach((index, k) => {
         if (made.includes(index)) return;
@@ -87,15 +92,16 @@ function axesOf(steps, shapes) {
         if (x.index && x.parts[1].is === "name" && x.is !== "entry") axes.unite(`${step.name}#${x.index}`, `${step.name}#size ${x.parts[1].name}`);
         if (x.is !== "entry") continue;
         x.parts.forEach((part, k) => {
-          const place = bare(part);
-          if (place.is === "name" && !step.settings[place.name] && !made.includes(place.name)) axes.unite(`${title(x.name)}.${x.parts.length - k}`, `${step.name}#${place.name}`);
+          const place = bare(part), behind = x.parts.length - k, axis = `${title(x.name)}.${behind}`, size = program.shapes[x.name].at(-behind);
+          if (place.is === "name" && sizes[place.name] === size && !step.settings[place.name] && !made.includes(place.name)) axes.unite(axis, `${step.name}#${place.name}`);
+          else if (each === own_ && place.is === "+" && reached(place, sizes) === size) sums.push({ step, axis, place });
         });
       }
       for (const name of Object.values(step.inputs))
         if (shapes[name]?.length === 3 && shapes[result]?.length === 3 && each.at.length < 3 && shapes[name][0] > 1) axes.unite(`${name}.3`, `${result}.3`);
     }
   }
-  return axes;
+  return { axes, sums };
 }
 
 const prefixOf = (name) => name.slice(0, name.lastIndexOf(".") + 1);
@@ -111,8 +117,8 @@ function axisOfSetting(step, name, shapes) {
   return `${keys}.1`;
 }
 
-/** The shape of a step, from those of its inputs. */
-function shapeOfStep(step, shapes) {
+/** A step as a program without numbers: its sizes, from the shapes of its inputs. */
+function programOf(step, shapes) {
   const numbers = Object.fromEntries(Object.entries(step.settings).map(([name, typed]) => [name, readNumber(typed)]));
   const held = Object.fromEntries(Object.entries(step.inputs).map(([name, title]) => [name, shapes[title]]));
   for (const [name, table] of Object.entries(step.tables ?? {})) held[name] = table.shape;
@@ -120,8 +126,10 @@ function shapeOfStep(step, shapes) {
     shape: (name) => held[name], setting: (name) => numbers[name], integers: () => null, matrix: () => null,
     settings: Object.fromEntries(Object.entries(numbers).map(([name, { n, d }]) => [name, Number(n) / Number(d)])),
     refuse: (why) => { throw new Refusal(why); },
-  }, exactArithmetic(FIRST, () => () => null)).shape;
+  }, exactArithmetic(FIRST, () => () => null));
 }
+
+const shapeOfStep = (step, shapes) => programOf(step, shapes).shape;
 
 const plainShape = ([h, r, c]) => (h ? [h, r, c] : [r, c]);
 const shapesGiven = (given) => Object.fromEntries(Object.entries(given).map(([name, { shape }]) => [name, plainShape(shape)]));
@@ -140,8 +148,8 @@ function resized(matrix, behind, size) {
 function planned(it) {
   const template = templateOf(it), { route, steps: listed } = stepsOf(it), first = shapesGiven(template.given);
   const before = { ...first };
-  for (const step of listed) before[step.name] = shapeOfStep(step, before);
-  const axes = axesOf(listed, before), given = { ...it.given }, shapes = shapesGiven(given), sizes = new Map(), steps = [];
+  const programs = listed.map((step) => { const program = programOf(step, before); before[step.name] = program.shape; return program; });
+  const { axes, sums } = axesOf(listed, before, programs), given = { ...it.given }, shapes = shapesGiven(given), sizes = new Map(), steps = [];
   const put = (axis, size) => sizes.set(axes.root(axis), size);
   const isArriving = ([name]) => given[name].role === "arriving", all = Object.entries(shapes); // it follows all others
   for (const [name, shape] of [...all.filter(isArriving), ...all.filter((each) => !isArriving(each))]) shape.forEach((size, k) => put(`${name}.${shape.length - k}`, size));
@@ -161,7 +169,13 @@ function planned(it) {
       const size = title ? shapes[title][shapes[title].length - behind] : axis && sizes.get(axes.root(axis));
       if (size) settings[name] = String(size);
     }
-    const fit = { ...step, settings }, shape = shapeOfStep(fit, shapes);
+    const fit = { ...step, settings }, { shape, numbers } = programOf(fit, shapes);
+    for (const { axis, place } of sums.filter((each) => each.step === step)) {
+      const [name, behind] = [axis.slice(0, -2), Number(axis.slice(-1))], size = reached(place, numbers);
+      if (!given[name] || shapes[name].at(-behind) === size) continue;
+      given[name] = resized(given[name], behind, size);
+      shapes[name] = plainShape(given[name].shape);
+    }
     shapes[step.name] = shape;
     shape.forEach((size, k) => put(`${step.name}.${shape.length - k}`, size));
     steps.push(fit);
