@@ -39,6 +39,16 @@ def test_an_attention_of_torch_is_a_problem(bias: bool) -> None:
         assert np.abs(solution["O"] - expected[0].detach().numpy()).max() < NEAR
 
 
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_the_batch_is_the_axis_that_torch_reads(batch_first: bool) -> None:
+    layer = spread_out(torch.nn.MultiheadAttention(8, 2, batch_first=batch_first))
+    X = tokens(3, 1) if batch_first else tokens(3, 1).transpose(0, 1)
+    expected = layer(X, X, X)[0].reshape(3, 8)
+    assert np.abs(solve(from_module(layer, X))["O"] - expected.detach().numpy()).max() < NEAR
+    with pytest.raises(InputError, match=rf"a batch of 3, .*batch_first={batch_first}"):
+        from_module(layer, X.transpose(0, 1))
+
+
 def test_a_key_of_zeros_is_a_sink() -> None:
     attention = torch.nn.MultiheadAttention(8, 2, add_zero_attn=True, batch_first=True)
     decoder = torch.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)

@@ -172,6 +172,8 @@ def test_a_layer_within_a_model_is_traced_by_its_path() -> None:
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     model = torch.nn.TransformerEncoder(layer, 2)
     assert trace(redrawn(model), X, layer="layers.1").agrees
+    with pytest.raises(InputError, match="inputs is text: pass its token ids"):
+        trace(model, "a cat")
     with pytest.raises(InputError, match="layer is a Tensor, where a number or the path"):
         trace(model, torch.tensor([[1, 2]]), torch.ones(2))  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"has no module layers\.7: it has layers\.0, layers\.1"):
@@ -268,7 +270,7 @@ def test_rows_of_nan_whose_queries_have_no_keys_are_named() -> None:
     solution = solve(from_module(layer, X[0], ignore=ignore))
     found = check(solution, {"attn_weights": weights, "attn_output": output})
     assert (found.is_done, [each.step.name for each in found.steps]) == (True, ["A", "O"])
-    assert "attn_weights is NaN, not compared, in rows of queries without" in str(found)
+    assert "rows of queries without allowed keys are not compared" in str(found)
     weights = weights.clone()
     weights[0, 1, 2, 0] = torch.nan
     wrong = check(solution, {"attn_weights": weights})
@@ -368,7 +370,7 @@ def test_a_bias_that_a_model_adds_after_its_module_is_part_of_the_step() -> None
     found = trace(model, [4, 8, 15, 3])
     said_of = {each.step: each for each in found.steps}
     assert said_of["Q"].status == "equal"
-    assert "attention.self.pos_proj is rows 13 to 20 of K_rel" in str(found)
+    assert "layer.0.attention.self.pos_proj is rows 13 to 20 of K_rel" in str(found)
     attention = model.encoder.layer[0].attention.self
     attention.pos_proj.register_forward_hook(lambda module, given, made: made * 2)
     wrong = trace(model, [4, 8, 15, 3])
@@ -512,4 +514,21 @@ def test_a_mistake_after_a_projection_is_one_of_its_step() -> None:
     dense.register_forward_hook(lambda module, given, made: made * 1.5)
     found = trace(model, [3, 7, 1, 9], layer=0)
     assert (found.first.step, found.unmatched) == ("O", ())
+    assert found.first.causes == ("every number is 1.5 times what it should be",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["eager", "sdpa"])
+def test_padding_on_the_left_is_no_mistake_and_hides_none(kind: str) -> None:
+    """Queries of padding have no keys: transformers weighs all keys alike, attncalc with 0."""
+    hub = pytest.importorskip("transformers")
+    config = hub.LlamaConfig(**SMALL | {"num_attention_heads": 2}, attn_implementation=kind)
+    model = redrawn(hub.LlamaForCausalLM(config))
+    inputs = {"input_ids": [[3, 3, 7, 1, 9]], "attention_mask": [[0, 0, 1, 1, 1]]}
+    found = trace(model, inputs, layer=1)
+    assert (found.agrees, found.first, found.unmatched) == (True, None, ())
+    assert "rows of queries without allowed keys are not compared" in str(found)
+    model.model.layers[1].self_attn.o_proj.register_forward_hook(lambda m, given, made: made * 1.5)
+    found = trace(model, inputs, layer=1)
+    assert (found.first.step, found.first.differ) == ("O", 3 * 16)
     assert found.first.causes == ("every number is 1.5 times what it should be",)

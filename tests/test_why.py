@@ -265,7 +265,7 @@ def test_a_component_is_split_further(attncalc: Callable[..., Any], tmp_path: Pa
         assert total == pytest.approx(float(value), abs=1e-4)
     run = attncalc(*common, "--of", "layer 9, O, head 1")
     assert run.code == 2
-    assert "is not a component: there are layer 0, O, head 1" in run.err
+    assert "is not a component: there are embedding, positions, layer 0, O, head 1" in run.err
 
 
 def test_parts_that_do_not_sum_to_the_number_are_refused() -> None:

@@ -141,8 +141,11 @@ def trace(
     own = unwrapped(model)
     if isinstance(own, type) or not hasattr(own, "named_modules"):
         raise InputError(f"{type(own).__name__} is not a PyTorch model: pass one, not its folder")
-    if inputs is None:
-        raise InputError("inputs is None: pass the inputs of the model")
+    if inputs is None or isinstance(inputs, str):
+        what = (
+            "None: pass the inputs of the model" if inputs is None else "text: pass its token ids"
+        )
+        raise InputError(f"inputs is {what}")
     if not isinstance(layer, int | str | np.integer | None):
         raise InputError(
             f"layer is a {type(layer).__name__}, where a number or the path of a module is needed: "

@@ -32,7 +32,7 @@ MOST_UNSURE = 3
 """The number of steps for which mistakes explain a tensor whose name may be any of several."""
 TOKENS = ("X", "X1", "X2", "X3")
 """The given matrices that every program has, and that need no remark."""
-_OF_NO_KEYS = "NaN, not compared, in rows of queries without allowed keys (weights here: 0)"
+_OF_NO_KEYS = "rows of queries without allowed keys are not compared (weights here: 0)"
 OPERANDS = (".query()", ".key()", ".value()")
 """The ends of the names of what an operation reads."""
 OF_OPERATION = "()"
@@ -172,8 +172,9 @@ class _Reading:
         self.agreed: set[str] = set()
         self._sizes = {n: _size(each, self.key) for n, each in self.key.exact.items()}
         self._matrices: dict[str, WrittenMatrix] = {}
-        weights = (self.key.exact[n] for n, e in self.key.steps.items() if e.role == "weights")
-        self._without_keys = [_any_head((A == 0).all(axis=-1)) for A in weights]
+        weights = {n: self.key.exact[n] for n, e in self.key.steps.items() if e.role == "weights"}
+        no_keys = {n: _any_head((A == 0).all(axis=-1)) for n, A in weights.items()}
+        self._without_keys = {n: rows for n, rows in no_keys.items() if 0 < rows.sum() < len(rows)}
         self._firsts = {each.steps[0] for each in self.tensors if each.is_sure and each.steps}
         # names first: an array without one is never what another is called
         for each in sorted(self.tensors, key=lambda each: (not each.steps, not each.is_sure)):
@@ -192,8 +193,6 @@ class _Reading:
             if taken is not None:
                 if sum(at >= 0 for at, _ in tensor.elements) > 1 and element >= 0:
                     self.batch[element] += 1
-                if filled[taken.step] is not written:
-                    taken = taken._replace(says=(*taken.says, _OF_NO_KEYS))
                 self._take(tensor, taken)
                 self.agreed.add(taken.step)
                 return
@@ -201,14 +200,18 @@ class _Reading:
             self.left.append(tensor)
 
     def _filled(self, written: WrittenMatrix, step: str) -> WrittenMatrix:
-        """Return an array with the numbers of a step in rows of NaN whose queries have no keys."""
-        right, is_nan = np.asarray(self.key.exact[step], np.float64), np.isnan(written.values)
-        if not is_nan.any() or right.shape != written.shape:
+        """Return an array with the numbers of a step in rows of queries without allowed keys.
+
+        Their softmax is NaN in PyTorch, and equal weights in transformers.
+        """
+        right, values = np.asarray(self.key.exact[step], np.float64), written.values
+        known = [A for n, A in self._without_keys.items() if n in self.key.before[step]]
+        rows = [each for each in known if right.ndim > 1 and len(each) == right.shape[-2]]
+        if not rows or (*values.shape[-right.ndim :], values.size) != (*right.shape, right.size):
             return written
-        rows = _any_head(is_nan.any(axis=-1))
-        if not any(len(rows) == len(each) and (rows <= each).all() for each in self._without_keys):
-            return written
-        return replace(written, values=np.where(is_nan, right, written.values))
+        near = self.key.slack.near(values, written.decimals, Range.at(right))
+        other = ~near & np.any(rows, axis=0)[:, np.newaxis]
+        return replace(written, values=np.where(other, right, values)) if other.any() else written
 
     def _in_other_order(self, steps: Sequence[str], written: WrittenMatrix) -> Found | None:
         """Return queries or keys of a latent attention whose columns have another order.
@@ -293,6 +296,8 @@ class _Reading:
         unread = [why for each in self.left for why in self._differing(each)]
         said = (*remarks, *dict.fromkeys(self.remarks))
         unnamed = [each.name for each in self.left if not each.steps]
+        if self._without_keys:
+            said = (*said, _OF_NO_KEYS)
         if unnamed := [name for name in unnamed if not name.endswith(OF_OPERATION)]:
             said = (*said, f"no step has the numbers of {', '.join(unnamed)}")
         if self.batch:
@@ -303,6 +308,7 @@ class _Reading:
         """Take a tensor that has the numbers of no step, or yield why it is none."""
         steps = self._steps(tensor)
         written = self._written(tensor, steps)
+        written = [self._filled(each, steps[0]) for each in written] if steps else written
         if any(self._is_again(n, each) for n in steps if n in self.names for each in written):
             return
         steps = [n for n in steps if self._is_open(n, tensor)]
