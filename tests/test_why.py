@@ -296,3 +296,15 @@ def test_an_unknown_part_is_refused() -> None:
     with pytest.raises(InputError):
         why(solve(Problem(Q=np.ones((2, 3000)), K=np.ones((2, 3000)), V=np.ones((2, 1)))),
             next(step for step in solution.plan if step.name == "S"), (0, 0))  # fmt: skip
+
+
+@pytest.mark.parametrize("exponents", [(8.0,), (4.0, 8.0), (2.0, 4.0, 6.0, 8.0, 1.0)])
+def test_slopes_of_the_paper_are_parts(exponents: tuple[float, ...]) -> None:
+    """Compare the distance term of the last head with the slope in ALiBi's paper."""
+    heads = len(exponents)
+    rows = [[[1, 0], [0, 1]]] * heads if heads > 1 else [[1, 0], [0, 1]]
+    solution = solve(Problem(Q=rows, K=rows, V=rows, alibi=True))
+    head = f"{heads}," if heads > 1 else ""
+    found = why_of_problem(solution, f"S_alibi[{head}1,2]")
+    (term,) = [part for part in found.parts if part.text.startswith("distance")]
+    assert float(term.value) == -(2.0 ** -exponents[-1])

@@ -22,6 +22,7 @@ from attncalc.equations.algebra import bare, negative, over, times
 from attncalc.equations.evaluate import evaluate
 from attncalc.equations.extents import Setting, extents
 from attncalc.equations.library import equation, inputs_of
+from attncalc.equations.operations.distances import Alibi
 from attncalc.equations.tree import (
     ONE,
     Aggregate,
@@ -101,8 +102,8 @@ def why(solution: Solution, step: Step, shown: Place) -> Why:
     step, shown: the step, and the place of the entry as shown, from 0.
     """
     work = Work(solution)
-    own = OneEntry(solution, step, work.turned(shown), work)
     with solution.arithmetic():
+        own = OneEntry(solution, step, work.turned(shown), work)
         entry = own.text(Entry(own.equation.name, ()))
         tree = own.at_place
         if isinstance(tree, Row) and tree.kind == "softmax":
@@ -128,7 +129,11 @@ class OneEntry:
         names = inputs_of(stated.name, stated.given)
         self.titles = dict(zip(names, step.inputs, strict=False))
         self.head = place[: len(place) - len(self.equation.at)]
-        tables = {n: decimals_of(t) if solution.is_exact else t for n, t in stated.tables.items()}
+        if isinstance(step.operation, Alibi):  # it states floats
+            tables = {name: step.operation.slopes(held[0]) for name in stated.tables}
+        else:
+            exactly = solution.is_exact
+            tables = {n: decimals_of(t) if exactly else t for n, t in stated.tables.items()}
         self.full = dict(zip(names, held, strict=False)) | tables
         self.matrices = {name: self._of_head(each) for name, each in self.full.items()}
         for own, title in zip(self.equation.recurring, step.rows_of or (step.name,), strict=False):
