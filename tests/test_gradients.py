@@ -860,7 +860,7 @@ def test_the_cap_of_logits_has_its_slope_in_backpropagation() -> None:
         block="encoder", X=[[1, 2], [0, 1]], W_out=[[1, 0, 2], [0, 1, 1]], softcap_out=2, **fields
     )
     wanted = [[-0.6447, 0.1378, 0.0347], [0.1656, 0.3281, -0.4583]]
-    assert np.allclose(solve(problem)["dlogits"], wanted, atol=5e-5)
+    assert np.allclose(solve(problem)["dlogits_uncapped"], wanted, atol=5e-5)
 
 
 NORMED = {

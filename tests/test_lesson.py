@@ -584,5 +584,36 @@ def test_a_misprint_in_a_row_between_the_results_is_found(
     assert (found.what, found.right) == (what, right)
 
 
+POWERS = "e^4 = 54.598\ne^1 = 2.718\ne^3 = 20.086\n\n"
+
+
+@pytest.mark.parametrize("powers", [POWERS, "(54.598, 2.718, 20.086), "])
+def test_a_misprint_in_the_sum_of_exponentials_is_found(powers: str) -> None:
+    assert not _findings(f"{SCORES}{powers}They add up to 77.402.\n").of("wrong")
+    found = _findings(f"{SCORES}{powers}They add up to 77.042.\n").of("wrong")
+    assert [(e.what, e.found, e.right) for e in found] == [
+        ("sum of exp(S)[1,1]", "77.042", "77.402")
+    ]
+
+
+def test_the_context_of_cross_attention_has_any_name() -> None:
+    given = "X = [1 2; 0 1]\n\nC = [2 -1; 1 1; 0 3]\n\nW_Q = [1 0; 0 2]\n\nW_K = [1 1; 0 2]\n\n"
+    found = checked(f"{given}Q = [1 4; 0 2]\n\nK = [2 0; 1 3; 0 9]\n").of("wrong")
+    assert [(each.what, each.found, each.right) for each in found] == [("K[3,2]", "9", "6")]
+
+
+@pytest.mark.parametrize("name", ["W_V^2", "W^V_2", "W_{V,2}", "W_{V_2}", "W^{(2)}_V", "W_2^V"])
+def test_projections_of_heads_are_numbered_in_any_way(name: str) -> None:
+    given = f"X = [1 2; 0 1]\n\n{name.replace('2', '1')} = [1 0; 0 1]\n\n{name} = [1 1; 0 2]\n\n"
+    found = checked(f"{given}V_1 = [1 2; 0 1]\n\nV_2 = [1 5; 0 9]\n").of("wrong")
+    assert [(each.what, each.found, each.right) for each in found] == [("V[2,2,2]", "9", "2")]
+
+
+def test_a_table_of_exponentials_and_sums_is_no_step() -> None:
+    head = "## Softmax\n\n| word | exponentials | sum | weights |\n|---|---|---|---|\n"
+    table = "| a | 54.598; 2.718; 20.086 | 77.402 | 0.71; 0.04; 0.26 |\n| b | 2.718 | 2.718 | 1 |\n"
+    assert not _findings(f"{SCORES}{head}{table}").of("wrong")
+
+
 def _findings(text: str) -> Read:
     return findings_of(read_lesson("lesson.md", text.encode()), {})

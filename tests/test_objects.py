@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncalc import InputError, from_module, open_model, solve
+from attncalc import InputError, Problem, from_module, layers, open_model, solve
 
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
@@ -39,6 +39,48 @@ def test_an_attention_of_torch_is_a_problem(bias: bool) -> None:
         assert np.abs(solution["O"] - expected[0].detach().numpy()).max() < NEAR
 
 
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_the_batch_is_the_axis_that_torch_reads(batch_first: bool) -> None:
+    layer = spread_out(torch.nn.MultiheadAttention(8, 2, batch_first=batch_first))
+    X = tokens(3, 1) if batch_first else tokens(3, 1).transpose(0, 1)
+    expected = layer(X, X, X)[0].reshape(3, 8)
+    assert np.abs(solve(from_module(layer, X))["O"] - expected.detach().numpy()).max() < NEAR
+    with pytest.raises(InputError, match=rf"a batch of 3, .*batch_first={batch_first}"):
+        from_module(layer, X.transpose(0, 1))
+
+
+def test_a_key_of_zeros_is_a_sink() -> None:
+    attention = torch.nn.MultiheadAttention(8, 2, add_zero_attn=True, batch_first=True)
+    decoder = torch.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
+    decoder.self_attn = attention
+    spread_out(decoder)
+    X, X2 = tokens(4, 3), tokens(3, 4)
+    expected, weights = attention(X, X, X, average_attn_weights=False)
+    solution = solve(Problem.from_module(attention, X[0]))
+    assert np.abs(solution["A"] - weights[0, :, :, :-1].detach().numpy()).max() < NEAR
+    assert np.abs(solution["O"] - expected[0].detach().numpy()).max() < NEAR
+    made = solve(Problem.from_module(decoder, X[0], X2[0]))["Y"]
+    assert np.abs(made - decoder(X, X2)[0].detach().numpy()).max() < NEAR
+
+
+@pytest.mark.slow
+def test_logits_under_a_cap_are_those_of_the_package() -> None:
+    """`logits` are capped in solve, why and layers, as in transformers."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    hub = pytest.importorskip("transformers")
+    config = hub.Gemma2Config(**SMALL, head_dim=6, final_logit_softcapping=2.0)
+    model, ids = spread_out(hub.Gemma2ForCausalLM(config)), [3, 7, 1, 9]
+    with torch.no_grad():
+        expected = model(torch.tensor([ids])).logits[0].numpy()
+    solution = solve(open_model(model, tokens=ids))
+    assert np.abs(solution["logits"] - expected[-1]).max() < NEAR
+    assert np.abs(2 * np.tanh(solution["logits_uncapped"] / 2) - expected[-1]).max() < NEAR
+    walk = layers(model, tokens=ids)
+    assert abs(walk.why("logits[3,8]").value - expected[2, 8]) < NEAR
+    raw = walk.why("logits_uncapped[3,8]").value
+    assert abs(2 * np.tanh(raw / 2) - expected[2, 8]) < NEAR
+
+
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_layers_of_torch_are_problems(norm_first: bool, activation: str) -> None:
@@ -58,7 +100,7 @@ def test_layers_of_torch_are_problems(norm_first: bool, activation: str) -> None
     ("make", "problem"),
     [
         (lambda: torch.nn.Linear(2, 2), "Linear is not one of the modules read"),
-        (lambda: torch.nn.MultiheadAttention(8, 2, add_zero_attn=True), "add_zero_attn"),
+        (lambda: torch.nn.MultiheadAttention(8, 2, add_bias_kv=True), "add_bias_kv"),
         (lambda: torch.nn.TransformerDecoderLayer(8, 2), "also reads X2"),
         (
             lambda: torch.nn.TransformerEncoderLayer(8, 2, activation=torch.tanh),

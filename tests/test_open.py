@@ -4,6 +4,7 @@ import importlib.util
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -950,3 +951,16 @@ def test_a_setting_of_a_layer_is_read_by_the_layer() -> None:
     of_head = declared(HeadFields, Setting).keys()
     for family in FAMILIES:
         assert not of_head & {*family.said, *family.fixed}, family.title
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"layer": "1"}, "layer is '1', where a whole number from 0 is needed"),
+        ({"layer": 1.5}, "layer is 1.5, where a whole number from 0 is needed"),
+        ({"layre": 1}, 'unknown name "layre": did you mean layer?'),
+    ],
+)
+def test_a_mistyped_argument_is_one_message(said: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        open_model(HERE, tokens=[2, 4, 7], **said)

@@ -40,7 +40,7 @@ def traced(name: str, kind: str, **said: Any) -> Any:
 def as_dump(found: Any, layer: str = "model.layers.3") -> dict[str, Any]:
     """Return what hooks on the modules of a block give."""
     return {
-        name.replace("layers.0", layer): torch.tensor(array)
+        layer if name in ("Gpt2", "Llama") else f"{layer}.{name}": torch.tensor(array)
         for name, array in found.tensors.items()
         if "()" not in name and not name.endswith(".input")
     }
@@ -172,6 +172,8 @@ def test_a_layer_within_a_model_is_traced_by_its_path() -> None:
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     model = torch.nn.TransformerEncoder(layer, 2)
     assert trace(redrawn(model), X, layer="layers.1").agrees
+    with pytest.raises(InputError, match="inputs is text: pass its token ids"):
+        trace(model, "a cat")
     with pytest.raises(InputError, match="layer is a Tensor, where a number or the path"):
         trace(model, torch.tensor([[1, 2]]), torch.ones(2))  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"has no module layers\.7: it has layers\.0, layers\.1"):
@@ -258,6 +260,23 @@ def test_a_wrong_tensor_is_not_matched_by_force() -> None:
         check(solution, {"h.0": noise, "h.1": noise})
 
 
+def test_rows_of_nan_whose_queries_have_no_keys_are_named() -> None:
+    """A softmax of -inf alone is NaN in PyTorch; any other NaN is a difference."""
+    layer = torch.nn.MultiheadAttention(8, 2, batch_first=True).double()
+    X = torch.randn(1, 4, 8, generator=torch.manual_seed(1)).double()
+    ignore = torch.tensor([[False] * 4, [True] * 4, [False, True] * 2, [False] * 4])
+    output, weights = layer(X, X, X, attn_mask=ignore, average_attn_weights=False)
+    assert weights[0, :, 1].isnan().all()
+    solution = solve(from_module(layer, X[0], ignore=ignore))
+    found = check(solution, {"attn_weights": weights, "attn_output": output})
+    assert (found.is_done, [each.step.name for each in found.steps]) == (True, ["A", "O"])
+    assert "rows of queries without allowed keys are not compared" in str(found)
+    weights = weights.clone()
+    weights[0, 1, 2, 0] = torch.nan
+    wrong = check(solution, {"attn_weights": weights})
+    assert wrong.first_wrong.marks.step.name == "A"
+
+
 def test_the_command_reads_a_dump(attncalc: Command, tmp_path: Path) -> None:
     attncalc("open", str(IDS), "--tokens", "2 4 7", "--layer", "1", "-o", "layer.npz")
     solution = solve(open_model(IDS, tokens=[2, 4, 7], layer=1))
@@ -284,10 +303,14 @@ def test_torch_is_not_imported_without_a_model() -> None:
     assert done.stdout == "False\n"
 
 
+DEBERTAS = ("Deberta", "DebertaV2", "DebertaV3")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 @pytest.mark.parametrize(
-    "name", ["GPT2", "Llama", "Qwen3", "Bert", "OPT", "Bart", "ViT", "Deberta", "DebertaV2"]
+    "name",
+    [*("GPT2", "Llama", "Llama4Text", "Qwen3", "Bert", "OPT", "Bart", "ViT"), *DEBERTAS],
 )
 def test_models_of_transformers_agree(name: str, attention: str) -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -309,12 +332,22 @@ def test_models_of_transformers_agree(name: str, attention: str) -> None:
         ),
         "ViT": ("ForImageClassification", said | {"image_size": 8, "patch_size": 4}),
         **{f"Deberta{each}": ("Model", said | far) for each in ("", "V2")},
+        # modules that run twice, and a router with two outputs
+        "DebertaV3": ("Model", said | far | {"share_att_key": True, "norm_rel_ebd": "layer_norm"}),
+        "Llama4Text": (
+            "ForCausalLM",
+            said
+            | {"num_key_value_heads": 2, "head_dim": 4, "num_local_experts": 4, "moe_layers": [1]}
+            | {"intermediate_size_mlp": 40, "attention_chunk_size": 4, "no_rope_layers": [1, 0]}
+            | {"layer_types": ["chunked_attention", "full_attention"]},
+        ),
     }
     if name.startswith("Deberta") and attention != "eager":
         pytest.skip("it has no other attention")
     kind, fields = own[name]
+    name = name.replace("V3", "V2")
     config = getattr(hub, f"{name}Config")(**fields, attn_implementation=attention)
-    model = redrawn(getattr(hub, f"{name}{kind}")(config))
+    model = redrawn(getattr(hub, f"{name.removesuffix('Text')}{kind}")(config))
     inputs: Any = [4, 8, 15, 16, 3]
     if name == "Bart":
         inputs = {"input_ids": [[4, 8, 15]], "decoder_input_ids": [[2, 9, 4, 1]]}
@@ -323,6 +356,8 @@ def test_models_of_transformers_agree(name: str, attention: str) -> None:
     found = trace(model, inputs, layer=1)
     assert found.agrees, found
     assert not found.unmatched
+    paths = [n for n, _ in model.named_modules()]  # tensors have the names of the model's modules
+    assert {each.tensor.split("[")[0] for each in found.steps} & {*paths} - {""}
     assert sum(each.status == "equal" for each in found.steps) > 12
 
 
@@ -335,7 +370,7 @@ def test_a_bias_that_a_model_adds_after_its_module_is_part_of_the_step() -> None
     found = trace(model, [4, 8, 15, 3])
     said_of = {each.step: each for each in found.steps}
     assert said_of["Q"].status == "equal"
-    assert "attention.self.pos_proj is rows 13 to 20 of K_rel" in str(found)
+    assert "layer.0.attention.self.pos_proj is rows 13 to 20 of K_rel" in str(found)
     attention = model.encoder.layer[0].attention.self
     attention.pos_proj.register_forward_hook(lambda module, given, made: made * 2)
     wrong = trace(model, [4, 8, 15, 3])
@@ -401,6 +436,15 @@ def test_models_with_conventions_of_their_own_are_not_accused(name: str) -> None
     inputs = ids if name != "T5" else {"input_ids": ids, "decoder_input_ids": ids[:, :3]}
     found = trace(tiny(name), inputs, layer=0)
     assert (found.agrees, found.first, found.unmatched) == (True, None, ())
+
+
+@pytest.mark.slow
+def test_queries_clipped_after_their_module_are_no_mistake() -> None:
+    hub = pytest.importorskip("transformers")
+    config = hub.OlmoConfig(**SMALL, clip_qkv=0.5, attn_implementation="eager", pad_token_id=0)
+    found = trace(redrawn(hub.OlmoForCausalLM(config)), [3, 7, 1, 9], layer=0)
+    assert (found.agrees, found.first, found.unmatched) == (True, None, ())
+    assert next(each for each in found.steps if each.step == "A").status == "equal"
 
 
 @pytest.mark.slow
@@ -470,4 +514,21 @@ def test_a_mistake_after_a_projection_is_one_of_its_step() -> None:
     dense.register_forward_hook(lambda module, given, made: made * 1.5)
     found = trace(model, [3, 7, 1, 9], layer=0)
     assert (found.first.step, found.unmatched) == ("O", ())
+    assert found.first.causes == ("every number is 1.5 times what it should be",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["eager", "sdpa"])
+def test_padding_on_the_left_is_no_mistake_and_hides_none(kind: str) -> None:
+    """Queries of padding have no keys: transformers weighs all keys alike, attncalc with 0."""
+    hub = pytest.importorskip("transformers")
+    config = hub.LlamaConfig(**SMALL | {"num_attention_heads": 2}, attn_implementation=kind)
+    model = redrawn(hub.LlamaForCausalLM(config))
+    inputs = {"input_ids": [[3, 3, 7, 1, 9]], "attention_mask": [[0, 0, 1, 1, 1]]}
+    found = trace(model, inputs, layer=1)
+    assert (found.agrees, found.first, found.unmatched) == (True, None, ())
+    assert "rows of queries without allowed keys are not compared" in str(found)
+    model.model.layers[1].self_attn.o_proj.register_forward_hook(lambda m, given, made: made * 1.5)
+    found = trace(model, inputs, layer=1)
+    assert (found.first.step, found.first.differ) == ("O", 3 * 16)
     assert found.first.causes == ("every number is 1.5 times what it should be",)

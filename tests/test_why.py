@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,24 @@ def test_a_score_is_one_table_of_features_biases_positions_and_mask() -> None:
         assert parts == pytest.approx(expected, abs=1e-12)
         assert sum(parts.values()) == pytest.approx(solution.floats["S_masked"][1, i, j], abs=1e-12)
         assert "features are those of (Q - b_Q)·(K - b_K); products times 0.707107" in found.how
+
+
+def test_a_slope_of_alibi_is_that_of_its_head_in_all_digits() -> None:
+    given = {"X": np.eye(3, 16, dtype=int), "W_V": np.eye(16, dtype=int)}
+    given |= {name: np.ones((16, 16), int) for name in ("W_Q", "W_K")}
+    solution = solve(Problem(**given, heads=16, alibi=True, causal=True))
+    found = why_of_problem(solution, "S_masked[1,3,1]").found[0]
+    assert found.parts[-1].text == "distance: -(0.707107·2)"
+    with localcontext(prec=50):
+        assert abs(found.parts[-1].value + Decimal(2).sqrt()) < Decimal("1e-40")
+    found = why_of_problem(solution, "S_masked[2,3,1]").found[0]
+    assert found.parts[-1].text == "distance: -(0.5·2)"
+
+
+def test_a_sink_is_in_the_text_of_the_sum_that_includes_it() -> None:
+    given = {"Q": [[1, 2]], "K": [[1, 0]], "V": [[1]], "sinks": [[1]]}
+    parts = why_of_problem(solve(Problem(**given)), "A[1,1]").parts
+    assert parts[-1].text == "-log (Σ exp(S_scaled[1,k]) + exp(sinks[1,1]))"
 
 
 def test_a_forbidden_score_says_which_mask_forbids_it() -> None:
@@ -235,7 +254,7 @@ def test_a_component_is_split_further(attncalc: Callable[..., Any], tmp_path: Pa
     common = ("why", folder, "logits[3,6] - logits[3,2]", "--tokens", "2 4 7", "--format", "json")
     (whole,) = json.loads(attncalc(*common).out)["entries"]
     asked = [name for part in whole["parts"] for name in part["asks"]]
-    assert "layer 0, O, head 2" in asked
+    assert {"layer 0, O, head 2", "embedding", "positions"} <= {*asked}
     for name in asked:
         run = attncalc(*common, "--of", name)
         assert run.code == 0, run.err
@@ -246,7 +265,7 @@ def test_a_component_is_split_further(attncalc: Callable[..., Any], tmp_path: Pa
         assert total == pytest.approx(float(value), abs=1e-4)
     run = attncalc(*common, "--of", "layer 9, O, head 1")
     assert run.code == 2
-    assert "is not a component: there are layer 0, O, head 1" in run.err
+    assert "is not a component: there are embedding, positions, layer 0, O, head 1" in run.err
 
 
 def test_parts_that_do_not_sum_to_the_number_are_refused() -> None:
@@ -296,15 +315,3 @@ def test_an_unknown_part_is_refused() -> None:
     with pytest.raises(InputError):
         why(solve(Problem(Q=np.ones((2, 3000)), K=np.ones((2, 3000)), V=np.ones((2, 1)))),
             next(step for step in solution.plan if step.name == "S"), (0, 0))  # fmt: skip
-
-
-@pytest.mark.parametrize("exponents", [(8.0,), (4.0, 8.0), (2.0, 4.0, 6.0, 8.0, 1.0)])
-def test_slopes_of_the_paper_are_parts(exponents: tuple[float, ...]) -> None:
-    """Compare the distance term of the last head with the slope in ALiBi's paper."""
-    heads = len(exponents)
-    rows = [[[1, 0], [0, 1]]] * heads if heads > 1 else [[1, 0], [0, 1]]
-    solution = solve(Problem(Q=rows, K=rows, V=rows, alibi=True))
-    head = f"{heads}," if heads > 1 else ""
-    found = why_of_problem(solution, f"S_alibi[{head}1,2]")
-    (term,) = [part for part in found.parts if part.text.startswith("distance")]
-    assert float(term.value) == -(2.0 ** -exponents[-1])

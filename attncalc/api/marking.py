@@ -169,13 +169,14 @@ def keyed_dump(
     rules: Rules,
     names: Mapping[str, str] = MappingProxyType({}),
     share: float | None = None,
+    known: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Key, Answer, Rules]:
     """Return the key for the tensors of a program, the steps that they are, and the rules.
 
     problem: the layer.
     tensors, place: as in `answer_of_tensors`.
     rules: the rules; without a tolerance, `share` of the largest number of each step applies.
-    names: fields by ends of names with a special meaning.
+    names, known: fields by ends of names with a special meaning, and as in `answer_of_tensors`.
     share: the share; by default that of the tensors' type.
     """
     if rules.in_tolerance:
@@ -184,7 +185,7 @@ def keyed_dump(
         share = precision_of(tensors.values())
     rules = rules if rules.in_tolerance else replace(rules, atol=0.0)
     key = key_of(problem, rules, share)
-    return key, answer_of_tensors(key, tensors, place, names), rules
+    return key, answer_of_tensors(key, tensors, place, names, known), rules
 
 
 def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = str) -> Rules:

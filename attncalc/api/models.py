@@ -29,6 +29,7 @@ from attncalc.reading.files import read_bytes
 from attncalc.reading.models.family import MASKED
 from attncalc.reading.models.opening import Model
 from attncalc.reading.models.tokens import ids_of, masked_of, text_of, words_of
+from attncalc.reading.names import unknown
 from attncalc.reading.npz_file import load_arrays, read_npy_matrix
 from attncalc.solving.plan import plan
 from attncalc.solving.stack import read_after, through
@@ -136,6 +137,8 @@ def open_model(
     given = Given(
         tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore, family
     )
+    if not isinstance(layer, int | np.integer | None):
+        raise InputError(f"layer is {layer!r:.40}, where a whole number from 0 is needed, or None")
     with placed(folder, config) as place:
         return _opened(place, given, layer, report, conventions)
 
@@ -392,9 +395,12 @@ class Opened:
     def take(self, said: Fields) -> None:
         """Separate the fields that apply to every layer from those of the returned problem."""
         self._remarks.clear()
-        for name in _OF_FILES:
-            if name in said:
+        for name in said:
+            if name in _OF_FILES:
                 raise InputError(f"{name} comes from the model's files: omit it")
+            if name not in Problem.__dataclass_fields__:
+                known = (*Given._fields, "layer", *Problem.__dataclass_fields__)
+                raise InputError(unknown(name, known))
         self._masks = {name: as_array(said[name]) for name in MASKS if said.get(name) is not None}
         self._settings = {name: each for name, each in said.items() if name in _OF_LAYERS}
         everywhere = {*self._masks, *self._settings}

@@ -62,15 +62,18 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
     attention = module if kind == MODULES[0] else module.self_attn
     said: dict[str, Any] = {"heads": int(attention.num_heads)}
     if attention.bias_k is not None:
-        raise InputError("add_bias_kv is not supported: it adds a key and a value of its own")
-    if attention.add_zero_attn:
-        raise InputError("add_zero_attn is not supported: it adds a key of zeros")
+        raise InputError(
+            "add_bias_kv is not supported, a learned key and value after those of the tokens: "
+            "state these as equations (docs/equations.md)"
+        )
     if kind != MODULES[0]:
         said |= _settings(module, is_decoder=kind == MODULES[2])
     arrays = {name: as_array(each) for name, each in module.state_dict().items()}
     if kind == MODULES[2] and X2 is None:
         raise InputError("a decoder layer also reads X2, the outputs of its encoder")
-    arrays |= _tokens(X, X2, X3)
+    arrays |= _tokens(X, X2, X3, batch_first=attention.batch_first)
+    if attention.add_zero_attn:  # a key and a value of zeros: only e⁰ in each sum
+        arrays[f"{'self.' if kind == MODULES[2] else ''}sinks"] = np.zeros(attention.num_heads)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "module.npz"
         np.savez(place, allow_pickle=False, **arrays)
@@ -80,13 +83,25 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
             raise type(error)(str(error).replace(f"{place}: ", f"{kind}: ")) from None
 
 
-def _tokens(X: Any, X2: Any, X3: Any) -> dict[str, Any]:
-    """Return the fields of the tokens of a module."""
+def _tokens(X: Any, X2: Any, X3: Any, *, batch_first: bool | None = None) -> dict[str, Any]:
+    """Return the fields of the tokens of a module; in PyTorch's own, the batch is an axis."""
     if X is None:
         raise InputError("X is None: pass the tokens of the module, (n, d)")
     given = {"X": X} if X2 is None else {"X1": X, "X2": X2}
     given |= {} if X3 is None else {"X3": X3}
-    return {name: np.asarray(as_array(each)) for name, each in given.items()}
+    arrays = {name: np.asarray(as_array(each)) for name, each in given.items()}
+    for name, each in arrays.items():
+        if each.ndim != 3 or batch_first is None:
+            continue
+        batch = each if batch_first else each.swapaxes(0, 1)
+        if len(batch) != 1:
+            read = " x ".join(map(str, each.shape))
+            raise InputError(
+                f"{name} is {read}, a batch of {len(batch)}, since the module has "
+                f"batch_first={batch_first}: pass one element of it, (n, d)"
+            )
+        arrays[name] = batch[0]
+    return arrays
 
 
 def unwrapped(model: Any) -> Any:

@@ -29,22 +29,27 @@ _LAYOUT = (
 class Recorded:
     """The tensors of a layer, in the order in which they are made.
 
-    layer: the module.
-    tensors: the arrays, by the path of a module, or of the operation in it.
+    model, layer: the model, and the module in it.
+    tensors: the arrays, by the path of a module in the model, or of the operation in it.
+    known: the same names with the root as the path of the layer, which says what it is.
     given: the arguments of the layer, by name.
     kinds: the types of its floating-point tensors.
     """
 
-    def __init__(self, layer: Any, root: str) -> None:
+    def __init__(self, model: Any, layer: Any, root: str) -> None:
         self.tensors: dict[str, Matrix] = {}
+        self.known: dict[str, str] = {}
         self.given: dict[str, Any] = {}
         self.kinds: set[str] = set()
         self._layer, self._where = layer, list[str]()
         self._is_done = False
         self._product: tuple[Any, ...] = ()
         self._weights: tuple[int, ...] = ()
-        self._names = {
-            module: f"{root}.{name}" if name else root for name, module in layer.named_modules()
+        paths = {module: name for name, module in model.named_modules()}
+        self._names = {each: paths[each] or type(each).__name__ for each in layer.modules()}
+        self._known = {
+            self._names[each]: f"{root}.{name}" if name else root
+            for name, each in layer.named_modules()
         }
 
     def enter(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -57,18 +62,17 @@ class Recorded:
         self._where.append(self._names[module])
         tensors = [each for each in (*args, *kwargs.values()) if _is_tensor(each)]
         if tensors:
-            self._keep(f"{self._names[module]}.input", tensors[0])
+            self._keep(self._where[-1], ".input", tensors[0])
 
     def leave(self, module: Any, args: tuple[Any, ...], output: Any) -> None:
         """Record the outputs of a module."""
         if self._is_done or not self._where:
             return
-        self._where.pop()
+        where = self._where.pop()
         outputs = output if isinstance(output, tuple) else (output,)
         for number, each in enumerate(outputs[:2]):
             if _is_tensor(each):
-                name = self._names[module]
-                self._keep(f"{name}.output.1" if number else name, each)
+                self._keep(where, ".output.1" if number else "", each)
         self._is_done = module is self._layer
 
     def operation(self, kind: str, args: tuple[Any, ...], output: Any) -> None:
@@ -78,41 +82,43 @@ class Recorded:
         made = output[0] if isinstance(output, tuple | list) and output else output
         if not _is_tensor(made):
             return
-        name = f"{self._where[-1]}.aten::{kind}"
+        where, name = self._where[-1], f".aten::{kind}"
         if "softmax" in kind:
-            name = f"{self._where[-1]}.softmax"
+            name = ".softmax"
             self._scores(args[0])
             self._weights = tuple(made.shape[-2:])
         elif "scaled_dot_product" in kind:
-            name = f"{self._where[-1]}.sdpa"
+            name = ".sdpa"
             for each, tensor in zip(("query", "key", "value"), args, strict=False):
-                self._keep(f"{name}.{each}()", tensor)
+                self._keep(where, f"{name}.{each}()", tensor)
         elif kind in PRODUCTS:
             factors = args[-2:]
             self._product = (*factors, made)
             if tuple(factors[0].shape[-2:]) == self._weights:
-                name = f"{self._where[-1]}.av"
-                self._keep(f"{name}.value()", factors[1])
+                name = ".av"
+                self._keep(where, f"{name}.value()", factors[1])
                 self._weights = ()
-        self._keep(f"{name}()", made)
+        self._keep(where, f"{name}()", made)
 
     def _scores(self, scores: Any) -> None:
         """Record what a softmax reads, and the product that the scores are."""
         where = self._where[-1]
-        self._keep(f"{where}.softmax.input()", scores)
+        self._keep(where, ".softmax.input()", scores)
         if self._product and self._product[2].shape[-2:] == scores.shape[-2:]:
             for name, each in zip(("qk.query", "qk.key", "qk"), self._product, strict=True):
-                self._keep(f"{where}.{name}()", each)
+                self._keep(where, f".{name}()", each)
 
-    def _keep(self, name: str, tensor: Any) -> None:
+    def _keep(self, where: str, end: str, tensor: Any) -> None:
         """Keep the numbers of a tensor now: a later operation may change them in place."""
         if tensor.ndim < 2 or not tensor.is_floating_point():
             return
         self.kinds.add(str(tensor.dtype).removeprefix("torch."))
-        base, number = name.removesuffix("()"), 2
+        name, own, number = f"{where}{end}", end, 2
         while name in self.tensors:
-            name, number = f"{base}#{number}()", number + 1
+            own, number = f"{end.removesuffix('()')}#{number}()", number + 1
+            name = f"{where}{own}"
         self.tensors[name] = np.array(as_array(tensor))
+        self.known[name] = f"{self._known[where]}{own}"
 
 
 def record(model: Any, layer: Any, call: Callable[[], Any], root: str) -> Recorded:
@@ -121,11 +127,11 @@ def record(model: Any, layer: Any, call: Callable[[], Any], root: str) -> Record
     Raises InputError if the model cannot be run, or never runs the layer.
 
     model, layer: the model, and the module in it.
-    root: the name of the layer in those of its tensors.
+    root: a path that says what the layer is, whatever the model calls it.
     """
     torch = import_module("torch")
     modes = import_module("torch.utils._python_dispatch")
-    recorded = Recorded(layer, root)
+    recorded = Recorded(model, layer, root)
 
     def watch(mode: Any, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         output = function(*args, **(kwargs or {}))

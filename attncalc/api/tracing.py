@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from attncalc.writing.document import Document
 
 LAYER, ATTENTION = "layers.0", "self_attn"
-"""The names of a traced layer, and of an attention alone, in those of its tensors."""
+"""Paths that say what a traced layer is, and an attention alone."""
 _INPUTS = {
     # arguments of models of transformers, as fields of Given
     "input_ids": "tokens",
@@ -141,8 +141,11 @@ def trace(
     own = unwrapped(model)
     if isinstance(own, type) or not hasattr(own, "named_modules"):
         raise InputError(f"{type(own).__name__} is not a PyTorch model: pass one, not its folder")
-    if inputs is None:
-        raise InputError("inputs is None: pass the inputs of the model")
+    if inputs is None or isinstance(inputs, str):
+        what = (
+            "None: pass the inputs of the model" if inputs is None else "text: pass its token ids"
+        )
+        raise InputError(f"inputs is {what}")
     if not isinstance(layer, int | str | np.integer | None):
         raise InputError(
             f"layer is a {type(layer).__name__}, where a number or the path of a module is needed: "
@@ -169,7 +172,7 @@ def _beside(run: _Run, rules: Any) -> Trace:
     tensors = run.recorded.tensors
     share = max((_SHARES.get(kind, 2e-5) for kind in run.recorded.kinds), default=2e-5)
     key, answer, rules = keyed_dump(
-        run.problem, tensors, "the model", rules, names=run.names, share=share
+        run.problem, tensors, "the model", rules, run.names, share, run.recorded.known
     )
     marking = marked(Marking, key, answer, rules)
     return Trace(run.problem, marking, tensors)

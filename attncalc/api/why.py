@@ -1,7 +1,7 @@
 """The parts of numbers in Python, and the parts of logits of a problem or a model."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from attncalc.problem.fields import LAST
 from attncalc.reading.models.tokens import ids_of
 from attncalc.solving.choosing import by_name, chosen_entries
 from attncalc.solving.solution import Solution, solve
-from attncalc.solving.why import TOKENS, Part, Why, attributed, checked, ends_of, inside
+from attncalc.solving.why import TOKENS, Part, Why, attributed, checked, ends_of, inside, rows_of
 from attncalc.solving.why import why as parts_of_entry
 from attncalc.solving.why_score import why_score
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from attncalc.writing.document import Document
 
 _OUTPUT = re.compile(
-    r"""\s*+(logits|[FG]_pre|Y)\[\s*+(\d++)\s*+,\s*+(\d++|'[^']*+'|"[^"]*+")\s*+\]\s*+"""
+    r"""\s*+(logits(?:_uncapped)?|[FG]_pre|Y)\[\s*+(\d++)\s*+,\s*+(\d++|'[^']*+'|"[^"]*+")\s*+\]\s*+"""
 )
 _OF_LAYER = re.compile(r"\s*+(\d{1,6})\.(\w.*+)", re.DOTALL)
 HOW = "contributions of the embedding, heads and feed-forward parts; normalization scales fixed"
 DECIMALS = 4
 """Decimals of the parts of a model's logits."""
-NAMES = {"X": "embedding", "P": "positions", "T": "token types", "class_token": "class token"}
+NAMES = {"X": "embedding", "P": "positions", "W_type": "token types", "class_token": "class token"}
 """What the first layer of a model reads."""
 Logits = list[tuple[int, int, int]]
 """Rows and columns of logits as written, each with its sign."""
@@ -106,11 +106,13 @@ def why_of_problem(solution: Solution, entry: str, of: str | None = None) -> Why
     """
     title, decimals = solution.problem.title or "Why", solution.problem.decimals
     name, logits = read_logits(entry)
-    if name == "logits" and any(step.name == name for step in solution.plan):
+    if name.startswith("logits") and any(step.name == name for step in solution.plan):
         start, value = _weighed(solution, name, logits, 1)
-        if of is not None:
-            return Whys((_inside(solution, start, entry, of),), title, decimals)
         made = attributed(solution, start)
+        if of is not None:
+            rows = rows_of(solution, made.ends, {}, of)
+            pair = rows if rows[1] else inside(solution, start, of)
+            return Whys((_inside(solution, pair, entry, of),), title, decimals)
         parts = (*ends_of(solution, made.ends, {}), *made.parts)
         dtype = solution.problem.dtype
         return Whys((checked(entry, _how(made.fixed), value, parts, dtype),), title, decimals)
@@ -155,20 +157,22 @@ def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None
     fixed: list[str] = []
     for number, solution in _backwards(opened, said):
         if not start:
-            start, value = _weighed(solution, name, logits, 0 if name == "logits" else 1)
+            start, value = _weighed(solution, name, logits, 0 if name.startswith("logits") else 1)
         where = f"layer {number}, "
         if of is not None and of.startswith(where):
-            return Whys((_inside(solution, start, entry, of, where),), title, decimals)
+            pair = inside(solution, start, of, where)
+            return Whys((_inside(solution, pair, entry, of),), title, decimals)
         made = attributed(solution, start, where)
         parts[:0] = made.parts
         fixed[:0] = made.fixed
         start = {LAST: next((made.ends[n] for n in TOKENS if n in made.ends), np.zeros(0))}
-    if of is not None:
-        names = [name for each in parts for name in each.asks]
-        raise InputError(f"{quoted(of)} is not a component: there are {', '.join(names)}")
     first = f"input of layer {opened.first}" if opened.first else NAMES["X"]
     called = NAMES | {f"{name}1": each for name, each in NAMES.items()} | {"X": first, "X1": first}
     parts[:0] = ends_of(solution, made.ends, called)
+    if of is not None:
+        names = [name for each in parts for name in each.asks]
+        pair = rows_of(solution, made.ends, called, of)
+        return Whys((_inside(solution, pair, entry, of, names),), title, decimals)
     how = _how(tuple(fixed))
     found = checked(entry.strip(), how, value, tuple(parts), solution.problem.dtype)
     return Whys((found,), title, decimals)
@@ -235,12 +239,19 @@ def _backwards(opened: Opened, said: Fields) -> Iterator[tuple[int, Solution]]:
 
 
 def _inside(
-    solution: Solution, start: dict[str, Matrix], entry: str, of: str, where: str = ""
+    solution: Solution,
+    pair: tuple[float, tuple[Part, ...]],
+    entry: str,
+    of: str,
+    there: Sequence[str] = (),
 ) -> Why:
-    value, parts = inside(solution, start, of, where)
+    """Return the parts of a component, or the rows of a matrix, which have this sum."""
+    value, parts = pair
+    if not parts and there:
+        raise InputError(f"{quoted(of)} is not a component: there are {', '.join(there)}")
     if not parts:
         raise InputError(f"{quoted(of)} has no parts: call why without it to see all components")
-    what = {"t": "tokens", "e": "experts"}.get(parts[0].text[0], "features")
+    what = {"t": "tokens", "e": "experts", "r": "rows"}.get(parts[0].text[0], "features")
     name, dtype = f"{of} in {entry.strip()}", solution.problem.dtype
     return checked(name, f"the sum over {what}", value, parts, dtype)
 
@@ -278,8 +289,6 @@ def _weighed(
 ) -> tuple[dict[str, Matrix], float]:
     """Return the weight of each logit in the number, and the number."""
     steps = {step.name for step in solution.plan}
-    capped = f"{name}_capped"
-    name = capped if first == 0 and capped in steps else name
     if name not in steps:
         there = [each for each in ("logits", "F_pre", "G_pre") if each in steps]
         has = " and ".join(there) or "no logits"

@@ -162,8 +162,8 @@ class Array:
         right = self.key.shown[found.step]
         forbidden = np.isneginf(right)
         is_masked = self.key.steps[found.step].role == "masked" and forbidden.any()
-        written = np.where(np.isfinite(found.written.values), found.written.values, -1e30)
-        return bool(is_masked and stands_for_minus_infinity(written, right)[forbidden].all())
+        stands = stands_for_minus_infinity(found.written.values, right)
+        return bool(is_masked and stands[forbidden].all())
 
     def _follows(self, found: Found) -> bool:
         """Return whether the dump's own earlier numbers give every number."""

@@ -18,6 +18,8 @@ FEWEST, FEWEST_TELLING = 3, 2
 """The fewest numbers of a row, and of its right numbers with decimals that are not 0 or 1."""
 MOST_NUMBERS = 20_000
 """The largest number of numbers of an example that are compared."""
+MOST_LINES = 4
+"""The largest number of lines from a column to its sum."""
 DECIMALS = 2
 """The fewest decimals of a number that tells its row."""
 ROUNDED, CARRIED = (0.6, 1.5), (3.5, 10.0)
@@ -80,11 +82,15 @@ def odd_rows(numbers: Sequence[Printed], steps: Mapping[str, Matrix]) -> Iterato
     units = np.array([1.0 if each is None else each.unit for each in flat])
     taken: set[int] = set()
     for is_right in (True, False):  # no number is wrong in a row that agrees with another
-        for vector, name, places in _vectors(steps):
+        for vector, entries in _vectors(steps):
             for start in _nearly(vector, values, units):
                 own = [each for each in flat[start : start + len(vector)] if each]
-                ids = {*map(id, own)}
-                odd = None if ids & taken else _compared(own, vector, name, places)
+                is_sum = entries[-1][0].startswith("sum") and not entries[0][0].startswith("sum")
+                ids = {*map(id, own[-1:] if is_sum else own)}  # exponentials may be right alone
+                odd = None if ids & taken else _compared(own, vector, entries)
+                if odd is None and is_sum and not ids & taken:  # of the printed exponentials
+                    total = sum(each.value for each in own[:-1])
+                    odd = _compared(own, np.append(vector[:-1], total), entries)
                 if odd and (odd.wrong is None) == is_right:
                     taken |= ids
                     yield odd
@@ -102,36 +108,56 @@ def _nearly(vector: Matrix, values: Matrix, units: Matrix) -> list[int]:
 
 
 def _lines(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
-    for _, own in groupby(numbers, key=lambda each: each.line):
-        yield [*own]
+    """Yield the numbers of each line, with the first one of the next line."""
+    lines = _by_line(numbers)
+    for own, below in zip(lines, [*lines[1:], []], strict=False):
+        is_near = below and below[0].line == own[-1].line + 1
+        yield own + below[:1] if is_near else own
 
 
 def _columns(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
-    """Yield the columns of lines below each other with as many numbers each."""
+    """Yield the columns of lines below each other, with the first number below them."""
     block: list[list[Printed]] = []
-    for row in (*_lines(numbers), []):
+    for row in (*_by_line(numbers), []):
         if block and (len(row) != len(block[0]) or row[0].line > block[-1][0].line + 2):
-            yield from map(list, zip(*block, strict=True))
+            is_near = row and row[0].line <= block[-1][0].line + MOST_LINES
+            for column in zip(*block, strict=True):
+                yield [*column, *row[:1]] if is_near else [*column]
             block = []
         block.append(row)
 
 
-def _vectors(steps: Mapping[str, Matrix]) -> Iterator[tuple[Matrix, str, list[Place]]]:
-    """Yield the rows and columns of matrices with their names and the places of their entries."""
+def _by_line(numbers: Sequence[Printed]) -> list[list[Printed]]:
+    return [[*own] for _, own in groupby(numbers, key=lambda each: each.line)]
+
+
+Entry = tuple[str, Place]
+"""A known number: its matrix and its place."""
+
+
+def _vectors(steps: Mapping[str, Matrix]) -> Iterator[tuple[Matrix, list[Entry]]]:
+    """Yield the rows and columns of matrices with their entries, and exponentials with their sum.
+
+    Those of masked scores are 0, and a text leaves them out of the sum.
+    """
     for name, values in steps.items():
         for head in np.ndindex(values.shape[:-2]):
             matrix = values[head]
             for turned in (False, True):
                 for i, vector in enumerate(matrix.T if turned else matrix):
+                    pairs = [(k, i) if turned else (i, k) for k in range(len(vector))]
+                    entries = [(name, tuple(x + 1 for x in (*head, *pair))) for pair in pairs]
                     if len(vector) >= FEWEST and np.isfinite(vector).all():
-                        pairs = [(k, i) if turned else (i, k) for k in range(len(vector))]
-                        places = [tuple(x + 1 for x in (*head, *pair)) for pair in pairs]
-                        yield vector, name, places
+                        yield vector, entries
+                    if name.startswith("exp(") and not turned:
+                        own = [(v, e) for v, e in zip(vector, entries, strict=True) if v]
+                        of_sum = f"sum of {name}", (*(x + 1 for x in (*head, i)), 1)
+                        summed = np.array([v for v, _ in own] + [vector.sum()])
+                        if len(summed) >= FEWEST and np.isfinite(summed).all():
+                            yield summed, [*(e for _, e in own), of_sum]
 
 
-def _compared(
-    own: Sequence[Printed], values: Matrix, name: str, places: Sequence[Place]
-) -> Odd | None:
+def _compared(own: Sequence[Printed], values: Matrix, entries: Sequence[Entry]) -> Odd | None:
     """Return a row as that of a matrix if at most one number differs; None if it is another."""
     off = np.array([abs(n.value - v) / n.unit for n, v in zip(own, values, strict=True)])
     for right, wrong in (ROUNDED, CARRIED):
@@ -143,12 +169,12 @@ def _compared(
         if telling < FEWEST_TELLING or agrees.sum() < len(own) - 1:
             continue
         if agrees.all():
-            return Odd(own, name, places[0])
+            return Odd(own, *entries[0])
         at = int(np.argmin(agrees))
         meant = f"{values[at]:.{own[at].decimals}f}"
         tells = own[at].decimals >= DECIMALS and float(meant) not in (0, 1)
         is_wrong = tells and off[at] > wrong and _is_misprint(own[at].text.lstrip("+"), meant)
-        return Odd(own, name, places[at], own[at], meant) if is_wrong else None
+        return Odd(own, *entries[at], own[at], meant) if is_wrong else None
     return None
 
 

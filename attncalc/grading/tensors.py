@@ -5,12 +5,13 @@ so, or if they follow from the program's own numbers or from one mistake with th
 listed, and never matched by force.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,10 +32,13 @@ MOST_UNSURE = 3
 """The number of steps for which mistakes explain a tensor whose name may be any of several."""
 TOKENS = ("X", "X1", "X2", "X3")
 """The given matrices that every program has, and that need no remark."""
+_OF_NO_KEYS = "rows of queries without allowed keys are not compared (weights here: 0)"
 OPERANDS = (".query()", ".key()", ".value()")
 """The ends of the names of what an operation reads."""
 OF_OPERATION = "()"
 """The end of the name of an operation that a trace records, and that need not be any step."""
+_SECOND = re.compile(r"\.outputs?\.\d$")
+"""The end of the name of another output of a module."""
 
 
 def answer_of_tensors(
@@ -42,6 +46,7 @@ def answer_of_tensors(
     tensors: Mapping[str, Matrix],
     place: str,
     own: Mapping[str, str] = MappingProxyType({}),
+    known: Mapping[str, str] = MappingProxyType({}),
 ) -> Answer:
     """Return the answer in a program's tensors: each step under its name, in the plan's layout.
 
@@ -49,9 +54,10 @@ def answer_of_tensors(
     tensors: the arrays, by the names that hooks or a program give them.
     place: their source, for messages.
     own: fields by ends of names with a special meaning in the family of the model.
+    known: the name that says what a tensor is, by its own, where these differ.
     """
     names = Names(key.steps, own, LATER)
-    meant = {name: names.meant(name) for name in tensors}
+    meant = {name: names.meant(known.get(name, name)) for name in tensors}
     layers = sorted({each.layer for each in meant.values() if each.layer is not None})
     if len(layers) > 1:  # of a whole model: modules outside of its layers are no steps of one
         meant = {
@@ -166,6 +172,9 @@ class _Reading:
         self.agreed: set[str] = set()
         self._sizes = {n: _size(each, self.key) for n, each in self.key.exact.items()}
         self._matrices: dict[str, WrittenMatrix] = {}
+        weights = {n: self.key.exact[n] for n, e in self.key.steps.items() if e.role == "weights"}
+        no_keys = {n: _any_head((A == 0).all(axis=-1)) for n, A in weights.items()}
+        self._without_keys = {n: rows for n, rows in no_keys.items() if 0 < rows.sum() < len(rows)}
         self._firsts = {each.steps[0] for each in self.tensors if each.is_sure and each.steps}
         # names first: an array without one is never what another is called
         for each in sorted(self.tensors, key=lambda each: (not each.steps, not each.is_sure)):
@@ -176,10 +185,11 @@ class _Reading:
         named = self._firsts - self.agreed
         steps = self._steps(tensor) or [n for n in self.key.steps if n not in named]
         for element, written in tensor.elements:
-            near = [n for n in steps if self._may_be(written.values, n)]
-            found = (Array(self.own, [n], written).by_numbers() for n in near)
+            filled = {n: self._filled(written, n) for n in steps}
+            near = {n: each for n, each in filled.items() if self._may_be(each.values, n)}
+            found = (Array(self.own, [n], each).by_numbers() for n, each in near.items())
             taken = next((each for each in found if each is not None), None)
-            taken = taken or self._in_other_order(near, written)
+            taken = taken or self._in_other_order([*near], written)
             if taken is not None:
                 if sum(at >= 0 for at, _ in tensor.elements) > 1 and element >= 0:
                     self.batch[element] += 1
@@ -188,6 +198,20 @@ class _Reading:
                 return
         if not any(self._is_given(tensor, written) for _, written in tensor.elements):
             self.left.append(tensor)
+
+    def _filled(self, written: WrittenMatrix, step: str) -> WrittenMatrix:
+        """Return an array with the numbers of a step in rows of queries without allowed keys.
+
+        Their softmax is NaN in PyTorch, and equal weights in transformers.
+        """
+        right, values = np.asarray(self.key.exact[step], np.float64), written.values
+        known = [A for n, A in self._without_keys.items() if n in self.key.before[step]]
+        rows = [each for each in known if right.ndim > 1 and len(each) == right.shape[-2]]
+        if not rows or (*values.shape[-right.ndim :], values.size) != (*right.shape, right.size):
+            return written
+        near = self.key.slack.near(values, written.decimals, Range.at(right))
+        other = ~near & np.any(rows, axis=0)[:, np.newaxis]
+        return replace(written, values=np.where(other, right, values)) if other.any() else written
 
     def _in_other_order(self, steps: Sequence[str], written: WrittenMatrix) -> Found | None:
         """Return queries or keys of a latent attention whose columns have another order.
@@ -272,6 +296,8 @@ class _Reading:
         unread = [why for each in self.left for why in self._differing(each)]
         said = (*remarks, *dict.fromkeys(self.remarks))
         unnamed = [each.name for each in self.left if not each.steps]
+        if self._without_keys:
+            said = (*said, _OF_NO_KEYS)
         if unnamed := [name for name in unnamed if not name.endswith(OF_OPERATION)]:
             said = (*said, f"no step has the numbers of {', '.join(unnamed)}")
         if self.batch:
@@ -282,6 +308,7 @@ class _Reading:
         """Take a tensor that has the numbers of no step, or yield why it is none."""
         steps = self._steps(tensor)
         written = self._written(tensor, steps)
+        written = [self._filled(each, steps[0]) for each in written] if steps else written
         if any(self._is_again(n, each) for n in steps if n in self.names for each in written):
             return
         steps = [n for n in steps if self._is_open(n, tensor)]
@@ -359,9 +386,13 @@ class _Reading:
     def _is_expected(self, tensor: Tensor) -> bool:
         """Return whether a tensor should be a step: its name says so, and the step is not there.
 
-        A name that may mean several steps is another one, if these all agree.
+        A name that may mean several steps is another one, if these all agree, and so is one output
+        of a module if another is the step.
         """
         if tensor.name.endswith(OF_OPERATION) or not tensor.steps:
+            return False
+        taken = self.names.get(tensor.steps[0], "")
+        if _SECOND.sub("", taken) == _SECOND.sub("", tensor.name):
             return False
         return tensor.is_sure or not self.agreed.issuperset(self._steps(tensor))
 
@@ -375,6 +406,12 @@ class _Reading:
         if steps[0] in self.names:
             why = f"it has not the numbers of {steps[0]}, which {self.names[steps[0]]} is"
         return Unread(0, f"{tensor.name}: {shape}", why, could_be_matrix=tensor.is_sure)
+
+
+def _any_head(holds: Any) -> Matrix:
+    """Return for which rows something holds in any head."""
+    found: Matrix = np.logical_or.reduce(np.atleast_2d(holds))
+    return found
 
 
 def _root_mean_square(values: Matrix) -> float:

@@ -25,8 +25,8 @@ TITLES = {
     "F_pre": "hidden layer",
     "G_pre": "its activations",
     "N_pre": "these, normalized",
+    "logits_uncapped": "logits before the cap",
     "logits": "logits",
-    "logits_capped": "capped logits",
     "prob": "probabilities",
 }
 KINDS = {"tanh": "tanh", **IN_WORDS, "none": "no activation"}
@@ -126,13 +126,12 @@ def _steps(placed: Placed, tokens: str) -> Iterator[Step]:
         return
     project = Project(is_turned=fields.tied)
     inputs = (tokens, "W_E" if fields.tied else "W_out", *fields.those_given("b_out"))
-    yield Step("logits", TITLES["logits"], project, inputs, rows, "features")
-    last = "logits"
-    if fields.softcap_out is not None:
-        last = "logits_capped"
+    first = "logits" if fields.softcap_out is None else "logits_uncapped"
+    yield Step(first, TITLES[first], project, inputs, rows, "features")
+    if first != "logits":
         cap = SoftCap(Fraction(fields.softcap_out))
-        yield Step(last, TITLES[last], cap, ("logits",), rows, "features")
-    yield Step("prob", TITLES["prob"], Softmax(), (last,), rows, "features")
+        yield Step("logits", TITLES["logits"], cap, (first,), rows, "features")
+    yield Step("prob", TITLES["prob"], Softmax(), ("logits",), rows, "features")
 
 
 _IN_WORDS = {

@@ -207,7 +207,7 @@ class Problem(Outer):
         The head, (d, classes), and its input: `"all"`, the `"first"`, `"last"` or `"mean"` of the
         tokens.
     softcap_out
-        c, for logits of c · tanh(logits / c).
+        c, for logits of c · tanh(logits_uncapped / c): as in `transformers`, logits are capped.
     W_pre, b_pre, activation_pre, tied
         A hidden layer before W_out, (d, d_h), and its function, `"tanh"`, `"none"` or one of
         `activation`; and whether the head's weights are those of W_E, transposed.
@@ -327,6 +327,13 @@ class Problem(Outer):
         elif name not in self.listed:
             object.__setattr__(self, "listed", self.listed | {name})
         return read.values
+
+    @classmethod
+    def from_module(cls, module: Any, X: Any, *more: Any, **conventions: Any) -> "Problem":
+        """Return the problem that a module of PyTorch computes: `attncalc.from_module`."""
+        from attncalc import from_module  # which knows the modules of packages
+
+        return from_module(module, X, *more, **conventions)
 
     @property
     def whose(self) -> str:

@@ -49,6 +49,9 @@ MOST_LINES = 400
 """The largest number of lines of one matrix."""
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?(?!\w)")
 _NAMES = (
+    (re.compile(r"\bW[_^]?\{?([QKV])\}?(?:\}?[_^]\{?\(?|,? ?(?=\d\}?))(\d)\)?\}?(?![\w^])"
+                r"|\bW[_^]\{?\(?(\d)\)?\}?[_^]\{?([QKV])\}?(?![\w^])"),
+     lambda each: f"W_{each[1] or each[4]}^{{({each[2] or each[3]})}}"),
     (re.compile(r"(?:(?:\bw|Ω|\\Omega)_?\{?(?:\\(?:text|mathrm)\{)?|\bweights?_)(?:(q)|(k)|(v))"
                 r"(?:(?:uery|ey|alue)s?)?\b\}{0,2}", re.IGNORECASE),
      lambda each: f"W_{each[0 + each.lastindex].upper()}"),
@@ -256,16 +259,15 @@ def read_lesson(place: str, data: bytes) -> Lesson:
 def _with_inputs(
     matrices: Mapping[str, WrittenMatrix], unread: Sequence[Unread]
 ) -> dict[str, WrittenMatrix]:
-    """Return matrices, with X, or X1 and X2, where the numbers of a matrix without name are its.
+    """Return matrices, with X, or X1 and X2, where another matrix has the numbers of one.
 
     Its product with W_Q is Q, that with W_K is K, or that with W_V is V, in most entries.
     """
     found: dict[str, WrittenMatrix] = dict(matrices)
-    if found.keys() & {*_INPUTS}:
-        return found
-    others = [each.text for each in unread]
-    others += [" ".join(map(str, each.texts.flat)) for name, each in matrices.items()
-               if name in _RESULTS and each.texts is not None]  # fmt: skip
+    others = ["; ".join(" ".join(map(str, row)) for row in each.texts)
+              for name, each in matrices.items()
+              if name in ("X", *_RESULTS) and each.texts is not None]  # fmt: skip
+    others += [each.text for each in unread]
     inputs: dict[str, str] = {}
     for name in ("Q", "K", "V"):
         made, weights = matrices.get(name), matrices.get(f"W_{name}")
@@ -277,7 +279,9 @@ def _with_inputs(
         entries = [[read_entry(each) for each in row.split()] for row in text.split(";")]
         if text:
             source = "X" if is_one else "X1" if name == "Q" else "X2"
-            found[source] = matrix_of_entries([entries], "")
+            found.setdefault(source, matrix_of_entries([entries], ""))
+    if {"X1", "X2"} <= found.keys():
+        found.pop("X", None)
     own = [found[name].values for name in _INPUTS if name in found]
     return {
         name: each
@@ -290,13 +294,14 @@ def _factor(text: str, weights: WrittenMatrix, made: WrittenMatrix) -> str:
     """Return the rows of the matrix in a text whose product with weights is known; "" for none."""
     said = texts_of_numbers(text)
     shape = made.shape[-2], weights.shape[-2]
-    if made.values.ndim != 2 or weights.values.ndim != 2 or len(said) > MOST_NUMBERS:
+    is_of_shape = made.values.ndim == weights.values.ndim == 2 and made.shape[1] == weights.shape[1]
+    if not is_of_shape or len(said) > MOST_NUMBERS:
         return ""
     for start in range(len(said) - shape[0] * shape[1] + 1):
         own = np.array(said[start : start + shape[0] * shape[1]]).reshape(shape)
         product = own.astype(float) @ weights.values
         near = np.abs(product - made.values) <= 0.51 * 10.0 ** -np.minimum(made.decimals, 9)
-        if product.shape == made.shape and near.mean() >= MOST_ALIKE:
+        if near.mean() >= MOST_ALIKE:
             return ";".join(map(" ".join, own))
     return ""
 

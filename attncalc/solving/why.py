@@ -129,11 +129,11 @@ class OneEntry:
         names = inputs_of(stated.name, stated.given)
         self.titles = dict(zip(names, step.inputs, strict=False))
         self.head = place[: len(place) - len(self.equation.at)]
-        if isinstance(step.operation, Alibi):  # it states floats
-            tables = {name: step.operation.slopes(held[0]) for name in stated.tables}
-        else:
-            exactly = solution.is_exact
-            tables = {n: decimals_of(t) if exactly else t for n, t in stated.tables.items()}
+        tables = dict(stated.tables)
+        if isinstance(step.operation, Alibi):  # 2^-1/2, for example, in the digits of the scores
+            tables = {n: step.operation.slopes(held[0]) for n in tables}
+        elif solution.is_exact:
+            tables = {n: decimals_of(t) for n, t in tables.items()}
         self.full = dict(zip(names, held, strict=False)) | tables
         self.matrices = {name: self._of_head(each) for name, each in self.full.items()}
         for own, title in zip(self.equation.recurring, step.rows_of or (step.name,), strict=False):
@@ -245,7 +245,8 @@ class OneEntry:
         for each in row.beside:
             whole = Operator("+", (whole, Function("exp", (Operator("-", (each, largest)),))))
         log_sum = Operator("+", (largest, Function("log", (whole,))))
-        said = f"-log Σ exp({self.text(row.body)})"
+        said = " + ".join(f"exp({self.text(each)})" for each in (row.body, *row.beside))
+        said = f"-log (Σ {said})" if row.beside else f"-log Σ {said}"
         parts = [self.part(score), Part(said, self.value(negative(log_sum)))]
         how = f"the logarithm of {entry} is the sum of these parts"
         share = float(self.number)
@@ -258,30 +259,45 @@ class OneEntry:
 
         def put(y: Node) -> Node:
             match y:
-                case Entry(name, ()) if name == self.equation.name:
-                    return Name(self._called(self.step.name, self.place))
-                case Entry(name, at) if name in self.titles and all(map(_is_place, at)):
-                    place = tuple(int(self.value(each)) for each in at)
-                    full = self.full.get(name)
-                    if full is not None and full.ndim > len(place) and self.head:
-                        place = ((self.head[0] if full.shape[0] > 1 else 0), *place)
-                    return Name(self._called(self.titles[name], place))
-                case Entry(name, at) if name in self.titles:
-                    shown = (Number(e.value + 1) if isinstance(e, Number) else e for e in at)
-                    return Entry(self.titles[name], tuple(shown))
+                case Entry():
+                    return self._entry(y)
                 case Name(name) if name in self.settings:
                     return Number(_fraction(self.settings[name]))
+                case Function("abs", (a,)) if self._is_place(a):  # a distance
+                    return Number(_fraction(int(self.value(y))))
             return rebuilt(y, put)
 
         return source(put(x)).replace(" * ", "·").replace("--", "")
 
+    def _entry(self, x: Entry) -> Node:
+        """Return an entry with its place as shown; of a table that is not shown, its number."""
+        name, at = x.name, x.at
+        if name == self.equation.name:
+            return Name(self._called(self.step.name, self.place))
+        is_place = all(map(self._is_place, at))
+        if name not in self.titles:
+            short: Any = Decimal(f"{float(self.value(x)):g}") if is_place else None
+            return Number(short) if is_place else x
+        full = self.full[name]
+        head = self.head[:1] if full.ndim > len(at) else ()
+        if is_place:
+            place = (*(min(h, len(full) - 1) for h in head), *(int(self.value(e)) for e in at))
+            return Name(self._called(self.titles[name], place))
+        shown = (Number(e.value + 1) if isinstance(e, Number) else e for e in at)
+        return Entry(self.titles[name], (*(Number(Fraction(h + 1)) for h in head), *shown))
+
+    def _is_place(self, x: Node) -> bool:
+        """Return whether an expression is a number: it has no index but those of its own sums."""
+        known = {
+            *self.settings,
+            *self.full,
+            *(y.index for y in walk(x) if isinstance(y, Aggregate)),
+        }
+        return all(y.name in known for y in walk(x) if isinstance(y, Name))
+
     def _called(self, name: str, place: Place) -> str:
         indexed = self.work.entry(name, place)
         return f"{indexed.name}[{','.join(map(str, indexed.place))}]"
-
-
-def _is_place(x: Node) -> bool:
-    return not any(isinstance(y, Name | Entry) for y in walk(x))
 
 
 def _fraction(value: Setting) -> Fraction:
@@ -338,10 +354,26 @@ def ends_of(solution: Solution, ends: Mapping[str, Matrix], names: Mapping[str, 
     """Return the contributions of the matrices that begin a calculation, with these names."""
     held = _held(solution)
     pairs = (
-        (name, float((ends[name] * held[name]).sum()))
+        (names.get(name, name), ends[name] * held[name])
         for name in sorted(ends, key=lambda n: n not in TOKENS)
     )
-    return [Part(names.get(name, name), value) for name, value in pairs]
+    return [Part(n, float(x.sum()), (n,) if x.size > x.shape[-1] else ()) for n, x in pairs]
+
+
+def rows_of(
+    solution: Solution, ends: Mapping[str, Matrix], names: Mapping[str, str], of: str
+) -> tuple[float, tuple[Part, ...]]:
+    """Return the contribution of one of these matrices, and of each row; () if it is none."""
+    name = next((n for n in ends if of in (n, names.get(n))), "")
+    if not name:
+        return 0.0, ()
+    sums = (ends[name] * _held(solution)[name]).sum(axis=-1).ravel()
+    tokens = () if role_of(name) == "weights" else solution.problem.queries
+    labels = [f"token {each}" for each in tokens]
+    if len(labels) != len(sums):
+        labels = [f"row {k}" for k in range(1, len(sums) + 1)]
+    parts = tuple(Part(*pair) for pair in zip(labels, map(float, sums), strict=True))
+    return float(sums.sum()), parts
 
 
 def inside(

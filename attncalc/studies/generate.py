@@ -395,10 +395,8 @@ class OfProblem:
             fields[self._positions] = self._stood(rows)
         fields |= {name: self._stood(each) for name, each in as_past(cache).items()}
         problem = self._problem.with_fields(fields)
-        last = plan(problem)[-2].name  # the logits, capped or not: before the probabilities
-        solution = solve(problem, keep=(last, *self._cached))
-        logits = solution.floats[last]
-        return logits.reshape(-1), grown(cache, solution.floats, self._cached)
+        solution = solve(problem, keep=("logits", *self._cached))
+        return solution.floats["logits"].reshape(-1), grown(cache, solution.floats, self._cached)
 
     def _stood(self, rows: Matrix) -> Matrix:
         return rows.swapaxes(-1, -2) if self._problem.layout == "columns" else rows

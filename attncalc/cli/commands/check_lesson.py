@@ -112,7 +112,12 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         for example in part.examples():
             for each in _by_own_sums([*_of_example(part, example, said, seen)], sums):
                 keep(*each)
-    named = {(each.line, each.found) for each in found if each.kind == WRONG}
+    named = {
+        (line, each.found)
+        for each in found
+        if each.kind == WRONG
+        for line in range(each.line, each.last + 1)
+    }
     for one in sums:
         places = map(lesson.line, range(one.line, one.last + 1))
         is_named = any((place, one.result) in named for place in places)
@@ -178,10 +183,11 @@ def _of_rows(
 ) -> Iterator[Placed]:
     """Yield the rows of numbers that repeat a step, or lead to it, with their wrong numbers."""
     for odd in odd_rows(numbers, known_rows(checked.exact if checked else {})):
-        made = Finding(RIGHT, odd.name)
         if odd.wrong:
             made = Finding(WRONG, odd.name, odd.place, odd.wrong.text, odd.right)
-        yield made, odd.numbers[0].line, odd.numbers[-1].line
+            yield made, odd.wrong.line, odd.wrong.line
+        else:
+            yield Finding(RIGHT, odd.name), odd.numbers[0].line, odd.numbers[-1].line
         seen.update(each.line for each in odd.numbers)
 
 

@@ -11,7 +11,7 @@ from attncalc.problem.step import Step
 OUTSIDE = (
     *("patches", "X_cls", "T", "X_type", "X_P", "X1_P", "X2_P", "X3_P", "mu_E", "var_E", "ms_E"),
     *("N_E", "mu_out", "var_out", "ms_out", "N_out", "Y_first", "Y_last", "Y_mean", "F_pre"),
-    *("G_pre", "mu_pre", "var_pre", "ms_pre", "N_pre", "logits", "logits_capped", "prob"),
+    *("G_pre", "mu_pre", "var_pre", "ms_pre", "N_pre", "logits_uncapped", "logits", "prob"),
 )
 """Steps before and after all layers: their names have no number of a layer."""
 _OF_A_LAYER = re.compile(r"(?:R|N|F|mu|var|ms)_\d|G")

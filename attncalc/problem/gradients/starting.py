@@ -94,11 +94,10 @@ def _of_classes(problem: Scope, last: Step, shapes: Mapping[str, Shape]) -> Star
                 f"{classes - 1}"
             )
     loss = _loss(CrossEntropy(ids), ("prob",))
-    (of,) = last.inputs  # logits, or what is left of them under a cap
-    made = _gradient_step(of, last, less_one_hot(ids), ("prob",))
+    made = _gradient_step("logits", last, less_one_hot(ids), ("prob",))
     listed = ", ".join(map(str, ids))
     says = f"L = -Σ log prob of the targets {listed}, classes counted from 0 (target_ids)"
-    return Start(of, made.name, loss, (loss, made), (says,))
+    return Start("logits", made.name, loss, (loss, made), (says,))
 
 
 def _made(

@@ -175,7 +175,8 @@ class _Collector(Keeper):
         if name and name.row and block.work and not block.goes_on:
             self._valued(block, name)
             return
-        if asks_for_work(block.text):
+        columns_of_work = sum(is_worked([each]) for each in block.text.split("|")) > 1
+        if asks_for_work(block.text) or columns_of_work:
             self.label, self.is_fresh, self.is_work = None, False, True
         elif name and not block.goes_on:
             self.announce(name, block)

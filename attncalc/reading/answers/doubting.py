@@ -5,13 +5,13 @@ more in all numbers that no other step uses. If it is not found, and the rest of
 contradicts the reading, the step is listed as not read, and is not marked.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
-from attncalc.reading.answers.answer import Unread, WrittenMatrix
+from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix
 from attncalc.reading.answers.cuts import numbers_of
 from attncalc.reading.answers.expected import Expected, near, share_alike
 from attncalc.reading.answers.keeping import Collected
@@ -50,6 +50,15 @@ def questioned(
     before = [*found.taken], [*found.unread], [*found.remarks]
     elsewhere = search(_without(off, matrices, found))
     right = {n for n in off if n in elsewhere and _is_right(n, elsewhere[n], expected)}
+    lines, others = _lines_of(before[0]), _lines_of(found.taken)
+    exchanged = {  # by the student: no reading exchanges two blocks with their names
+        n
+        for n in right
+        for m in right
+        if lines.get(n) != lines.get(m)
+        and (others.get(n), others.get(m)) == (lines.get(m), lines.get(n))
+    }
+    off, right = off - exchanged, right - exchanged
     found.taken[:], found.unread[:], found.remarks[:] = before
     doubts = {n: _contradiction(n, matrices, expected) for n in off - right}
     for name in [each for each in doubts if doubts[each]]:
@@ -60,6 +69,14 @@ def questioned(
         found.unread.append(Unread(line, text, why, could_be_matrix=True))
         right.add(name)
     return dict(search(_without(right, matrices, found))) if right else dict(matrices)
+
+
+def _lines_of(taken: Iterable[Taken]) -> dict[str, set[int]]:
+    """Return the lines of each step."""
+    lines: dict[str, set[int]] = {}
+    for each in taken:
+        lines.setdefault(each.step, set()).update(range(each.line, each.last + 1))
+    return lines
 
 
 def _without(

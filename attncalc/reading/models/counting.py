@@ -99,8 +99,9 @@ class _Counting:
         return last, None
 
     def _add(self, what: str, name: str, *factors: int) -> None:
-        is_shared = what == "parameters" and "{}" not in self.family.layers[0]
-        layers = min(self.layers, 1) if is_shared else self.layers
+        layers = self.layers
+        if what == "parameters":  # layers may share them
+            layers = self.family.stored(self.config, layers - 1) + 1
         self.found.add(what, name, *factors, part=self.part, layers=layers)
 
     def _vectors(self, *names: str, width: int = 0) -> None:
@@ -145,16 +146,13 @@ class _Counting:
         own, dot = (f"{side} ", f"{side}.") if self.family.decoder else ("", "")
         heads = family.said["heads"](self.config, 0)
         self.part, self.layers = f"{own}embedding", 0
-        if family.tokens and (family is self.family or not self.family.tokens):
-            self._add("parameters", "W_E", self._size("vocab_size"), self.e)
-        if " shared" in family.tokens and not self.config.is_so("tie_word_embeddings", True):
-            self._add("parameters", f"{dot}W_E", self._size("vocab_size"), self.e)
+        self._tables(family, dot)
         self._convolve(family)
         for name in family.present(self.config, family.begins):
             self._begin(family, name, dot)
         if self.config.is_so("use_mask_token", False):
             self._vectors("mask_token")
-        if self.e != self.d or "{}" not in family.layers[0]:
+        if self.e != self.d or "mapping" in family.widens:  # ALBERT always has it
             self._project("in", self.e, self.d, bias=not self.is_narrow)
         far = distances(self.config) if "E_rel" in family.shared else None
         self._of_all_layers(family, heads, far, dot)
@@ -166,6 +164,15 @@ class _Counting:
                 self._distances(far, heads)
         self.part, self.layers = f"{own}end", 0
         self._end(family)
+
+    def _tables(self, family: Family, dot: str) -> None:
+        """Add the tables of tokens of a side: of both sides, its own, or both."""
+        is_common = self.config.is_so("share_encoder_decoder_embeddings", True)
+        is_tied = is_common and self.config.is_so("tie_word_embeddings", True)
+        if family.tokens and is_common and (family is self.family or not self.family.tokens):
+            self._add("parameters", "W_E", self._size("vocab_size"), self.e)
+        if " shared" in family.tokens and not is_tied:
+            self._add("parameters", f"{dot}W_E", self._size("vocab_size"), self.e)
 
     def _end(self, family: Family) -> None:
         """Add what follows the layers of a side, before a head."""
@@ -186,7 +193,7 @@ class _Counting:
         elif name == "P":
             source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
             keys = source[family.fixed["block"]], "max_position_embeddings", "n_positions"
-            more = 0 if family.pads else family.offset  # the former are among the positions
+            more = 0 if family.pads else family.offset or 0  # the former are among the positions
             has_registers = self.config.says("num_register_tokens")
             of_image = self.n - (self._more(family) if has_registers else 0)
             rows = of_image if "E" in family.begins else self._size(*keys)
@@ -374,15 +381,15 @@ class _Counting:
             self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
 
     def _of_one_size(self, family: Family, heads: tuple[int, int, int]) -> None:
-        """Add the gains of normalized queries and keys: one for all heads, or one for each."""
+        """Add the gains of normalized queries and keys: one for all heads, or each without bias."""
         kind, (*counts, width) = family.setting("qk_norm", self.config), heads
         if kind is None or family.own_gains == "none":
             return
+        is_each = family.own_gains == "each"
+        kinds = ("gamma",) if is_each else self._gain_and_bias(family, kind)
         for name, count in zip("QK", counts, strict=True):
-            own = count * width if family.own_gains == "each" else width
-            self._vectors(
-                *(f"{each}_{name}" for each in self._gain_and_bias(family, kind)), width=own
-            )
+            own = count * width if is_each else width
+            self._vectors(*(f"{each}_{name}" for each in kinds), width=own)
 
     def _weigh(self, own: str, rows: tuple[int, int], widths: tuple[int, int], hidden: int) -> None:
         """Add scores, weights and weighed values, for queries of each head."""

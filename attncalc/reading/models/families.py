@@ -111,9 +111,26 @@ def _biased(where: str, **keys: str) -> Said:
     return says
 
 
+_BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
 _NO_GATE: Said = lambda config, layer: False  # noqa: E731 - a value in rows
 _NO_REMARKS: Callable[[Config], Sequence[str]] = lambda config: ()  # noqa: E731 - a value in rows
 """Those of families that read how many columns of a head rope turns."""
+
+
+def _clipped(key: str) -> Said:
+    """Return a reader of the equations of clipped queries, keys and values, if a key says so."""
+
+    def says(config: Config, layer: int) -> list[str] | None:
+        if (most := config.get(key, None) or None) is None:
+            return None
+        most, is_biased = float(config.number(key)), config.is_so("attention_bias", False)
+        plain = "sum(N_1[i,a] * W_{0}[h,a,c] for a in d)" + " + b_{0}[h,0,c]" * is_biased
+        return [
+            f"{x}[h,i,c] = min(max({plain.format(x)}, -{most}), {most})  # {title}, clipped"
+            for x, title in (("Q", "queries"), ("K", "keys"), ("V", "values"))
+        ]
+
+    return says
 
 
 def _layer_norm_if(key: str) -> Said:
@@ -215,7 +232,7 @@ _GPT_HEADS = {
 _OF_SEQUENCES = Head(
     _held(pre="classification_head.dense", out="classification_head.out_proj"), CLASSES
 )
-_OF_BIASED_WORDS = Head({"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, is_tied=True)
+_OF_BIASED_WORDS = Head(_held(out="lm_head"), is_tied=True)
 _BART_HEADS = {
     "ForConditionalGeneration": Head(
         {"W_out": ("lm_head.weight",), "b_out": ("final_logits_bias",)}, is_tied=True
@@ -274,6 +291,10 @@ _OF_MASKED = _masked(
     "cls.predictions.transform.LayerNorm",
     "cls.predictions.decoder",
     "cls.predictions.bias",
+)
+
+_OF_LM_HEAD = _masked(
+    "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias", activation=_GELU
 )
 
 
@@ -560,7 +581,10 @@ _MASKED_ENCODERS = (
         _BERT,
         title="ALBERT",
         types=("albert",),
-        layers=("encoder.albert_layer_groups.0.albert_layers.0.",),
+        layers=("encoder.albert_layer_groups.{}.albert_layers.0.",),
+        stored=lambda config, layer: (
+            layer * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers")
+        ),
         own={
             **_linear({"O": "attention.dense"}),
             **_normed({"1": "attention.LayerNorm"}),
@@ -581,13 +605,13 @@ _MASKED_ENCODERS = (
             "ForTokenClassification": _as_classes("classifier", "all"),
             "AlbertModel": _pooled("{}pooler"),
         },
-        asks={"num_hidden_groups": (1,), "inner_group_num": (1,)},
+        asks={"inner_group_num": (1,)},
     ),
     Family(
         "ModernBERT",
         ("modernbert",),
         is_gated=lambda config, layer: True,
-        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        biases=_BIASED,
         fixed={**_ENCODER, "positions": "rope", "rope_pairing": "halves"},
         said={
             **_said("num_attention_heads", "norm_eps", "hidden_activation"),
@@ -628,13 +652,7 @@ _MASKED_ENCODERS = (
             **_normed({"1": "attention.LayerNorm"}),
         },
         heads={
-            "ForMaskedLM": _masked(
-                "lm_head.dense",
-                "lm_head.layer_norm",
-                "lm_head.decoder",
-                "lm_head.bias",
-                activation=_GELU,
-            ),
+            "ForMaskedLM": _OF_LM_HEAD,
             "ForSequenceClassification": _as_pooled_classes(),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "MPNetModel": _pooled("{}pooler.dense"),
@@ -776,12 +794,9 @@ _DINO = Family(
     layers=("encoder.layer.{}.",),
     fixed=_ENCODER,
     said={
-        "heads": a_count("num_attention_heads"),
-        "eps": a_number("layer_norm_eps"),
+        **_said(),
         "activation": lambda config, layer: (
-            "silu"
-            if config.is_so("use_swiglu_ffn", False)
-            else an_activation("hidden_act")(config, layer)
+            "silu" if config.is_so("use_swiglu_ffn", False) else _HIDDEN_ACT(config, layer)
         ),
     },
     begins=_OF_PATCHES,
@@ -970,7 +985,7 @@ _SINCE_LLAMA = (
         fixed={"normalization": "layer", "eps": _TORCH_EPS},
         has_plain_end=True,
         has_gains=False,
-        asks={"clip_qkv": (None,)},
+        said={"equations": _clipped("clip_qkv")},
         ends={},
     ),
     _OLMO_2,
@@ -992,7 +1007,7 @@ _SINCE_LLAMA = (
     _like_llama(
         "Nemotron",
         "nemotron",
-        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        biases=_BIASED,
         fixed={"normalization": "layer"},
         said={"eps": a_number("norm_eps"), "rope_dims": a_share(0.5)},
         gain_above=1,
@@ -1026,13 +1041,17 @@ _SINCE_LLAMA = (
         layers=("blocks.{}.",),
         count=a_count("n_layers"),
         fixed={**_DECODER, "normalization": "layer", "alibi": True, "activation": "gelu"},
-        said={"heads": a_count("n_heads"), "eps": a_number("layer_norm_epsilon", 1e-5)},
+        said={
+            "heads": a_count("n_heads"),
+            "eps": a_number("layer_norm_epsilon", 1e-5),
+            "scale": a_number_or_none("attn_config.softmax_scale"),
+            "equations": _clipped("attn_config.clip_qkv"),
+        },
         tokens="wte.weight",
         ends={"gamma_out": "norm_f.weight"},
         heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _as_classes("score")},
         asks={
             "no_bias": (True,),
-            "expansion_ratio": (4,),
             "logit_scale": (None,),
             **{
                 f"attn_config.{key}": values
@@ -1040,9 +1059,7 @@ _SINCE_LLAMA = (
                     "alibi": (True,),
                     "alibi_bias_max": (8,),
                     "attn_type": ("multihead_attention",),
-                    "clip_qkv": (None,),
                     "qk_ln": (False,),
-                    "softmax_scale": (None,),
                     "prefix_lm": (False,),
                 }.items()
             },
@@ -1346,7 +1363,7 @@ _PARALLEL = (
 )
 
 _OF_AUDIO = Head(
-    {"W_out": ("classifier.weight",), "b_out": ("classifier.bias",)},
+    _held(out="classifier"),
     CLASSES,
     "mean",
     behind=("projector.weight", "projector.bias"),
@@ -1357,11 +1374,7 @@ _WAV2VEC = Family(
     ("wav2vec2",),
     layers=("encoder.layers.{}.",),
     fixed={"block": "encoder", "norm": "post", "normalization": "layer"},
-    said={
-        "heads": a_count("num_attention_heads"),
-        "eps": a_number("layer_norm_eps", 1e-5),
-        "activation": an_activation("hidden_act"),
-    },
+    said={**_said(), "eps": a_number("layer_norm_eps", 1e-5)},
     begins=_at(_NORM, E="encoder.layer_norm"),
     own={
         **_normed({"1": "layer_norm"}),
@@ -1370,7 +1383,7 @@ _WAV2VEC = Family(
     convolutions=(("encoder.pos_conv_embed.conv", 1),),
     widens="feature_projection.",
     heads={
-        "ForCTC": Head({"W_out": ("lm_head.weight",), "b_out": ("lm_head.bias",)}, CLASSES, "all"),
+        "ForCTC": Head(_held(out="lm_head"), CLASSES, "all"),
         "ForSequenceClassification": _OF_AUDIO,
     },
     asks={
@@ -1457,7 +1470,7 @@ _GPT2 = Family(
 )
 FAMILIES = (
     _GPT2,
-    _like_llama("Llama", "llama", biases=_biased("", attention_bias="QKVO", mlp_bias="123")),
+    _like_llama("Llama", "llama", biases=_BIASED),
     _like_llama("Mistral", "mistral", "ministral", biases=_biased(""), said={"window": a_window}),
     _like_llama("Qwen2", "qwen2", biases=_biased("QKV"), said={"window": a_window}),
     _like_llama(
@@ -1518,7 +1531,7 @@ FAMILIES = (
     _like_llama(
         "SmolLM3",
         "smollm3",
-        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        biases=_BIASED,
         said={"window": a_window, "positions": _rope_in_some_layers},
         usual={},
     ),
@@ -1532,7 +1545,7 @@ FAMILIES = (
     _like_llama(
         "Granite",
         "granite",
-        biases=_biased("", attention_bias="QKVO", mlp_bias="123"),
+        biases=_BIASED,
         said=_GRANITE_SAID,
         **_GRANITE,
     ),
@@ -1545,8 +1558,10 @@ FAMILIES = (
             "eps": a_number("layer_norm_eps"),
             "rope_dims": a_share(0.25),
             "parallel": _parallel("shared", default=False),
+            "qk_norm": _layer_norm_if("qk_layernorm"),
         },
-        asks={"qk_layernorm": (False,)},
+        own={f"{x}_layernorm.norms.*.weight": f"gamma_{x.upper()}" for x in "qk"},
+        own_gains="each",
         ends=_at(_NORM, out="norm"),
         remarks=_NO_REMARKS,
     ),
@@ -1652,22 +1667,15 @@ FAMILIES = (
         _BERT,
         title="RoBERTa",
         types=("roberta", "xlm-roberta", "camembert"),
-        offset=2,
+        offset=None,
         pads="pad_token_id",
         heads={
-            "ForMaskedLM": _masked(
-                "lm_head.dense",
-                "lm_head.layer_norm",
-                "lm_head.decoder",
-                "lm_head.bias",
-                activation=_GELU,
-            ),
+            "ForMaskedLM": _OF_LM_HEAD,
             "ForSequenceClassification": _as_pooled_classes(),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "RobertaModel": _pooled("{}pooler.dense"),
             "CamembertModel": _pooled("{}pooler.dense"),
         },
-        asks={**_BERT.asks, "pad_token_id": (1,)},
     ),
     replace(
         _BERT,
@@ -1740,7 +1748,6 @@ FAMILIES = (
         norm="post",
         heads={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
         has_sinusoids=True,
-        asks={"share_encoder_decoder_embeddings": (True,)},
     ),
     _like_bart("BART", "bart", _of_words, norm="post"),
     _like_bart("mBART", "mbart", _of_words),

@@ -107,7 +107,8 @@ class Family:
     ends: the tensors after the layers, by field; the first existing name counts.
     heads: its possible heads, by the end of the architecture's name.
     positions: the field of `begins` with a row for each position; the first ones are used.
-    offset: the number of rows of positions before that of the first token.
+    offset: the number of rows of positions before that of the first token; None for those up to
+        the id of padding.
     factor: the factor of embeddings.
     has_plain_end: whether a normalization without gain and bias follows the layers.
     gain_above: the number added to the gains of normalizations.
@@ -136,6 +137,7 @@ class Family:
     has_sinusoids: whether positions are sinusoids, first the sines, if no file contains them.
     source, stated, ignored: of a family in a file: its path, the tensors that it names by their
         places in it, and the ends of the names of tensors that it leaves out.
+    stored: the number of a layer in the names of its tensors.
     """
 
     title: str
@@ -150,7 +152,7 @@ class Family:
     ends: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, Head] = field(default_factory=dict)
     positions: str = ""
-    offset: int = 0
+    offset: int | None = 0
     factor: Said | None = None
     has_plain_end: bool = False
     gain_above: int = 0
@@ -177,6 +179,7 @@ class Family:
     source: str = ""
     stated: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
+    stored: Said = lambda config, layer: layer
 
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys."""

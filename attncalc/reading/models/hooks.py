@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from attncalc.equations.own import Own
 from attncalc.problem.fields import own_name
 from attncalc.problem.step import Step
 from attncalc.reading.answers.npz_file import STATES
@@ -51,7 +52,7 @@ _STEPS: dict[str, tuple[str, ...]] = {
     "ln1": ("N_1",),
     "ln2": ("N_2",),
     "norm3": ("N_3",),
-    "lm_head": ("logits",),
+    "lm_head": ("logits_uncapped", "logits"),
     # the operations that a trace records
     "qk": ("S", *_SCORES[:-1]),
     "av": ("H",),
@@ -135,11 +136,15 @@ class Names:
         numbers = [int(each) for each in parts if each.isdecimal() and len(each) < 5]
         layer = numbers[0] if numbers else None
         where = (layer, any(each in _CROSS for each in parts))
-        if index not in ("", "0") and not is_input:  # attentions give their weights beside outputs
-            return Meant(tuple(self._found(("A",), where)), layer=layer)
         if _EXPERTS in (parts if is_input else parts[:-1]):
             return Meant(layer=layer)
         meant = self._by_name(parts, is_input=bool(is_input), where=where)
+        if index not in ("", "0") and not is_input:
+            # attentions give their weights beside outputs; Llama 4's router its logits second
+            own = meant.parts[0] if meant.parts else ()
+            is_attention = not own or not {"A", "C"}.isdisjoint(map(own_name, own))
+            weights = (n for each in self._found(("A",), where) for n in each if is_attention)
+            return Meant((tuple(dict.fromkeys((*weights, *own))),), layer=layer)
         if not meant.parts and len(numbers) == 1 and parts[-1].isdecimal():
             own = ("X", "X_P") if is_input else ("Y",)
             meant = Meant(tuple(self._found(own, where)), is_sure=parts[-2] in _LISTS)
@@ -186,17 +191,21 @@ class Names:
         return found._replace(is_sure=found.is_sure and not self._adds_later(fields, end))
 
     def _of_fields(self, fields: Sequence[str], where: "_Where", *, is_input: bool) -> Meant:
-        """Return the steps that read these matrices, or what these read."""
-        read = {
-            own: name
-            for name, step in self._steps.items()
-            for own in map(own_name, step.inputs)
-            if own in fields and self._is_there(name, where)
-        }
-        steps = [read[own] for own in fields if own in read]
-        if is_input:
-            steps = [self._steps[name].inputs[0] for name in steps]
-        return Meant(tuple((name,) for name in steps), is_sure=len(steps) == len(fields))
+        """Return the steps that read these matrices, or what these read.
+
+        A module gives only a part of a projection that an equation of a family states, as a clipped
+        one.
+        """
+        read: dict[str, tuple[str, ...]] = {}
+        for name, step in self._steps.items():
+            clipped = f"W_{own_name(name)}" if isinstance(step.operation, Own) else ""
+            for own in map(own_name, step.inputs):
+                if not is_input and own == clipped:
+                    continue
+                if own in fields and self._is_there(name, where):  # several: a module runs twice
+                    read[own] = (*read.get(own, ()), step.inputs[0] if is_input else name)
+        parts = tuple(read[own] for own in fields if own in read)
+        return Meant(parts, is_sure=len(parts) == len(fields))
 
     def _adds_later(self, fields: Sequence[str], end: str) -> bool:
         """Return whether the bias of a weight is no part of its module: what it gives lacks it."""

@@ -63,8 +63,8 @@ ENDS = fields_by_end(_WEIGHTS, LINEAR) | fields_by_end(_NORMS, _OF_NORMS) | _BAR
 """The field for the end of a name; W_QKV are three in one array."""
 STORED_IN_OUT = ("c_attn", "c_proj", "c_fc")
 """Weights that GPT-2 stores in a Conv1D, (in, out)."""
-EXPERT, OF_EACH = re.compile(r"(?<=\.experts\.)\d+(?=\.)"), "*"
-"""The number of an expert in the name of a tensor, and what replaces it for all of them."""
+EXPERT, OF_EACH = re.compile(r"(?:(?<=\.experts\.)|(?<=norm\.norms\.))\d+(?=\.)"), "*"
+"""The number of an expert, or of a head's normalization, in a name, and what replaces it."""
 BUFFERS = ("attn.bias", "attn.masked_bias", "rotary_emb.inv_freq", "position_ids")
 """Other content of files: masks, frequencies, positions. They follow from the config."""
 OTHER_ORDERS = ("query_key_value.weight", "query_key_value.bias")

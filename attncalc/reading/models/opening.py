@@ -285,7 +285,7 @@ class Model:
 
     def place(self, number: int) -> str:
         """Return the start of the names of a layer's tensors."""
-        return self.root + self._pattern.format(number)
+        return self.root + self._pattern.format(self.family.stored(self.config, number))
 
     def layer(self, number: int) -> Fields:
         """Return the matrices and the settings of a layer, from 0.
@@ -559,7 +559,13 @@ class Model:
                 return int(self.config.count("max_position_embeddings"))
             most = longest(self.config)
             return None if most is None or self.tokens > most else most
-        return int(self.weights.shape(name)[0]) - self.family.offset
+        return int(self.weights.shape(name)[0]) - self._offset
+
+    @property
+    def _offset(self) -> int:
+        """The number of rows of positions before that of the first token."""
+        own = self.family.offset
+        return int(self.config.whole(self.family.pads, 1)) + 1 if own is None else own
 
     @cached_property
     def fingerprint(self) -> bytes:
@@ -595,7 +601,7 @@ class Model:
             )
             array = self._tensor(self.root + own) if is_stored else self._sinusoids()
             if name == self.family.positions:
-                array = array[self.family.offset :]
+                array = array[self._offset :]
                 if tokens > len(array):
                     raise InputError(
                         f"{place}: {tokens:,} tokens, where this model has {len(array):,} places"

@@ -63,6 +63,8 @@ _LIST = re.compile(
     r"(?:and|und|et|y|e) ([-+]?\d{1,9}(?:\.\d{1,9})?)"
 )
 """Numbers with a word before the last: 18.50 and 11.48."""
+_COUNT = re.compile(r"\s*\d{1,3} [^\W\d_]{4,}(?=[\s,.;]|$)")
+"""A number of things at the start of a sentence: 3 tokens."""
 _EDGES = " \t.,;$|"
 
 
@@ -89,7 +91,9 @@ def clauses_of(text: str) -> list[Clause]:
     text = _LIST_NUMBER.sub("", text, count=1)
     found = [Clause(continues=_RELATION.match(text.lstrip(" \t∴")) is not None)]
     segments = _segments(text)
-    for segment in segments:
+    if is_count := not found[0].continues and _COUNT.match(segments[0]) is not None:
+        found[0].names.append(segments[0].strip())
+    for segment in segments[is_count:]:
         _take(segment, found)
     last = found[-1]
     if last.kind != "nothing" and len(found) == 1 and not last.names:
