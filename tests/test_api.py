@@ -172,6 +172,9 @@ def test_a_table_is_one_step_and_can_be_complete() -> None:
     assert frames_of(whole) == [solution.shown("S")]
     assert len(frames_of(short)[0]) == 21
     assert whole.startswith("S = Q Kᵀ   scores, 30 × 30\n")
+    assert [*solution] == ["S", "S_scaled", "A", "O"]
+    assert "A" in solution
+    assert "Z" not in solution
     with pytest.raises(KeyError, match="no step Z: there are S, S_scaled, A, O"):
         solution.table("Z")
 

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,26 @@ def test_every_score_is_the_sum_of_its_table(name: str) -> None:
                     shown = shown[index]
                 near = 0.6 * 10**-solution.problem.decimals
                 assert shown == "-inf" or abs(float(found.value) - float(shown)) < near, step.name
+
+
+@pytest.mark.parametrize("sample", ["gpt", "ids", "vit"])
+def test_a_logit_of_rounded_steps_has_a_part_for_their_rounding(sample: str) -> None:
+    problem = read_problem(BUNDLED / f"{sample}.json")
+    solution = solve(replace(problem, rounding="each-step"))
+    logits = np.asarray(solution.carried["logits"], dtype=float)
+    weight = np.zeros(logits.shape)
+    weight[0, 0] = 1
+    parts, ends, _ = attributed(solution, {"logits": weight})
+    whole = sum(part.value for part in (*parts, *ends_of(solution, ends, {})))
+    assert whole == pytest.approx(logits[0, 0], abs=1e-12)
+    rounding = parts[-1]
+    assert rounding.text == "rounding"
+    assert 0 < abs(rounding.value) < 10 * 10.0**-problem.decimals
+
+
+def test_a_tied_table_is_fixed_as_weights_are() -> None:
+    solution = solve(read_problem(BUNDLED / "ids.json"))
+    assert attributed(solution, {"logits": np.eye(1, solution["logits"].shape[1])}).fixed == ()
 
 
 def test_a_logit_is_the_sum_of_its_components() -> None:

@@ -113,6 +113,12 @@ class Solution:
         """
         return self.as_given(name, self.as_tabled(name))
 
+    def __contains__(self, name: object) -> bool:
+        return any(step.name == name for step in self.plan)
+
+    def __iter__(self) -> Iterator[str]:
+        return (step.name for step in self.plan)
+
     def precise(self, name: str) -> Matrix:
         """Return the matrix of one step in floats, each the nearest to the exact value.
 

@@ -42,6 +42,7 @@ from attncalc.equations.tree import (
     source,
     walk,
 )
+from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.step import Step
 from attncalc.solving.solution import Solution, given_in_decimals
@@ -347,6 +348,8 @@ def attributed(solution: Solution, start: Mapping[str, Matrix], where: str = "")
         else:
             groups.append([*way.component(reached, slope, where)])
     parts = tuple(part for group in reversed(groups) for part in group)
+    if way.rounding:
+        parts = (*parts, Part(f"{where}rounding", way.rounding))
     return Attributed(parts, way.ends, tuple(way.fixed))
 
 
@@ -410,6 +413,10 @@ class _Backward:
 
     def __init__(self, solution: Solution) -> None:
         self.solution, self.held = solution, _held(solution)
+        is_rounded = solution.problem.rounding == EACH_STEP
+        exact = solution.exact if is_rounded else {}
+        self.made = {**self.held, **{n: np.asarray(x, dtype=float) for n, x in exact.items()}}
+        self.rounding = 0.0
         self.steps = {step.name: step for step in solution.plan}
         self.near = NEAR.get(solution.problem.dtype, 1e-9)
         self.fixed: dict[str, None] = {}
@@ -422,6 +429,8 @@ class _Backward:
             slope = slopes.pop(step.name, None)
             if slope is None:
                 continue
+            rest = slope * (self.held[step.name] - self.made[step.name])
+            self.rounding += float(rest[np.isfinite(rest)].sum())
             if own_name(step.name) in STOPS:
                 yield step, slope
                 continue
@@ -439,7 +448,7 @@ class _Backward:
         """Return the gradient of each input that the result is linear in, other factors fixed."""
         pairs = [*_backward(step, self.held, slope)]
         terms = [back * self.held[name] for name, back in pairs]
-        made = slope * self.held[step.name]
+        made = slope * self.made[step.name]
         size = max(np.abs(made).sum(), *(np.abs(each).sum() for each in terms), 0.0)
         whole = made.sum()
         if not pairs or abs(sum(each.sum() for each in terms) - whole) <= self.near * size:
@@ -452,13 +461,13 @@ class _Backward:
         if others or back.shape != slope.shape:
             return pairs  # the sum of all parts will be refused
         read = self.held[name]
-        factor = np.divide(self.held[step.name], read, out=np.zeros_like(read), where=read != 0)
+        factor = np.divide(self.made[step.name], read, out=np.zeros_like(read), where=read != 0)
         return [(name, slope * factor)]
 
     def component(self, step: Step, slope: Matrix, where: str) -> Iterator[Part]:
         """Yield the contributions of an attention's heads and bias, or of a feed-forward part."""
         name = f"{where}{step.name}"
-        whole = float((slope * self.held[step.name]).sum())
+        whole = float((slope * self.made[step.name]).sum())
         is_projected = step.inputs[0] != f"{step.name[:-1]}A"
         if own_name(step.name) != "O" or not is_projected or len(step.inputs) < 2:
             yield Part(name, whole, (name,))
@@ -513,7 +522,7 @@ def _backward(
     shapes = [held[name].shape for name in step.inputs]
     for number, name in enumerate(step.inputs):
         own = own_name(name).partition("_")[0]
-        if own in FIXED or role_of(name) == "weights" or own == "gamma":
+        if own in {*FIXED, "gamma", "W"} or role_of(name) == "weights":  # W_E: a tied table
             continue
         way = step.operation.way_back(number, shapes)
         if way is None:
