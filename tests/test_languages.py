@@ -107,6 +107,11 @@ def test_every_sentence_of_a_sample_is_translated(sample: str) -> None:
         assert untranslated(make_page(solution, contents), "de") == []
 
 
+def test_the_step_of_a_mistake_follows_its_translated_sentence() -> None:
+    said = catalogue("fr").said("K Qᵀ is computed, not Q Kᵀ: the scores are transposed (in S)")
+    assert said == "on a calculé K Qᵀ, et non Q Kᵀ : les scores sont transposés (dans S)"
+
+
 def test_a_new_sentence_is_found() -> None:
     document = parts.Document("Encoder", (parts.Facts(("tokens are circles",)),))
     assert untranslated(document, "fr") == ["tokens are circles"]

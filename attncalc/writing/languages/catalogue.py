@@ -152,4 +152,7 @@ def _found(message: str) -> str:
 def _kind(name: str) -> str:
     if re.fullmatch(r"n\d?", name):
         return _NUMBER
-    return r"\S+?" if name in ("step", "entry", "part") else ".+?"
+    if name in ("step", "entry", "part"):
+        return r"\S+?"
+    # where a mistake was made is said behind all of its sentence
+    return ".+?" if name.startswith("t_") else r"(?:(?! \(in ).)+?"

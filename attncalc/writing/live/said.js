@@ -5,7 +5,7 @@ import { withComma } from "./decimals.js";
 const PLACES = /\{(\w+)\}/;
 
 function patternOf(message) {
-  const pieces = message.split(PLACES).map((piece, k) => (k % 2 ? `(?<${piece}>.+?)` : piece.replace(/[.*+?^$()|[\]\\]/g, "\\$&")));
+  const pieces = message.split(PLACES).map((piece, k) => (k % 2 ? `(?<${piece}>${piece.startsWith("t_") ? "." : "(?:(?! \\(in ).)"}+?)` : piece.replace(/[.*+?^$()|[\]\\]/g, "\\$&")));
   return new RegExp(`^${pieces.join("")}$`);
 }
 
