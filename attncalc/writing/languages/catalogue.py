@@ -154,5 +154,5 @@ def _kind(name: str) -> str:
         return _NUMBER
     if name in ("step", "entry", "part"):
         return r"\S+?"
-    # where a mistake was made is said behind all of its sentence
+    # the step of a mistake follows its whole sentence
     return ".+?" if name.startswith("t_") else r"(?:(?! \(in ).)+?"
