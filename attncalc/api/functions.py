@@ -248,10 +248,14 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         Numbers added to the scaled scores, (n, m), (1, m) or (heads, n, m); -inf masks.
     labels
         Names of the tokens: `{"X1": [n names], "X2": [m names]}`, or those of one side.
-    W_O, b_Q, b_K, b_V, b_O, W_S, W_Sq, W_Sk, v_S, b_S, gamma_Q, beta_Q, gamma_K, beta_K
-        As in `self_attention`.
+    W_O, b_Q, b_K, b_V, b_O
+        As in `self_attention`: (heads · d_v, d_out), (d_k,), (d_k,), (d_v,) and (d_out,).
+    W_S, W_Sq, W_Sk, v_S, b_S
+        As in `self_attention`: (d_q, d_k) or (d_q + d_k, h), (d_q, h), (d_k, h), and h numbers.
+    gamma_Q, beta_Q, gamma_K, beta_K
+        As in `self_attention`: (d_k,) or (heads · d_k,).
     rope_frequencies, alibi_slopes, sinks, rel_bias
-        As in `self_attention`.
+        As in `self_attention`: (d_k / 2,), (heads,), (heads,) and (d_buckets, heads).
     title, scale, rounding, decimals, language, asked, heads, combine, causal
         As in `self_attention`.
     causal_alignment, score, window, alibi, rel_max_distance, rel_bidirectional, softcap
@@ -260,8 +264,10 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         As in `self_attention`.
     rope_query_offset, rope_pairing, rope_dims, rope_scaling, rope_factor, layout
         As in `self_attention`.
-    weights_layout, backward, dO, target, step, equations, more
+    weights_layout, backward, step, equations, more
         As in `self_attention`.
+    dO, target
+        As in `self_attention`: (n, d_out).
 
     Returns
     -------
