@@ -161,6 +161,11 @@ class Taken(NamedTuple):
         """The name of the step, without a head, row or entry."""
         return re.split(r"[\[ ]", self.what, maxsplit=1)[0]
 
+    @property
+    def lines(self) -> range:
+        """Its lines."""
+        return range(self.line, self.last + 1)
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:

@@ -45,7 +45,7 @@ def with_corrected(
     """
     made = dict(matrices)
     of_steps = [each for each in found.taken if each.what]
-    steps = {line for each in of_steps for line in range(each.line, each.last + 1)}
+    steps = {line for each in of_steps for line in each.lines}
     listed = {each.line for each in found.unread if each.could_be_matrix}
     for line, sentence in enumerate(text.split("\n"), start=1):
         if line in steps or len(sentence) > LONGEST or not speaks_of_error(sentence):

@@ -75,7 +75,7 @@ def _lines_of(taken: Iterable[Taken]) -> dict[str, set[int]]:
     """Return the lines of each step."""
     lines: dict[str, set[int]] = {}
     for each in taken:
-        lines.setdefault(each.step, set()).update(range(each.line, each.last + 1))
+        lines.setdefault(each.step, set()).update(each.lines)
     return lines
 
 

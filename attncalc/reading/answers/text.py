@@ -144,7 +144,7 @@ def _take_map_by_weights(
 ) -> None:
     """Read a map that is not complete or not right from lines that are no step, by its fit."""
     steps_of = [each for each in found.taken if each.how.startswith(BECAUSE)]
-    rows = {line for each in steps_of for line in range(each.line, each.last + 1)}
+    rows = {line for each in steps_of for line in each.lines}
     outside = [each for each in found.connections if each.line not in rows]
     has_one = [each.shape[0] for each in of_map.weights] == [1]
     if not (has_one and matrices):
@@ -160,7 +160,7 @@ def _take_map_by_weights(
         return
     left = {each.line for each in found.unread}
     own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
-    steps = {line for each in own_parts for line in range(each.line, each.last + 1)}
+    steps = {line for each in own_parts for line in each.lines}
     texts = dict(enumerate(text.split("\n"), start=1))
     lines = [each for each in texts.items() if each[0] not in steps or is_prose(each[1])]
     stated = map_by_weights(lines, weights, expected.labels)

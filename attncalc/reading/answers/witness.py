@@ -190,7 +190,7 @@ def _holds(key: Matrix, said: list[float]) -> bool:
 
 def _list_work_like(found: Collected, missing: Mapping[str, Matrix], beside: StepNamed) -> None:
     """List work and prose that may contain an unread step: as many numbers, its rows, its name."""
-    read = {line for e in found.taken if e.what for line in range(e.line, e.last + 1)}
+    read = {line for e in found.taken if e.what for line in e.lines}
     for each in [each for each in found.taken if not each.what and each.line not in read]:
         name = ""
         if each.how in LIKE_WORK and "[" in each.text and not _RELATION.search(each.text):
@@ -380,7 +380,7 @@ class Witness:
         heads = written.values if written.values.ndim == 3 else [written.values]
         heads = [each[~np.isnan(each).all(axis=1)] for each in heads]
         own = [each for each in self.found.taken if each.step == name]
-        lines = {line for each in own for line in range(each.line, each.last + 1)}
+        lines = {line for each in own for line in each.lines}
         below = 2 * heads[0].shape[0] + 4
         windows = [lines, *({*range(e.line, e.last + below)} for e in own if e.what == name)]
         free = self.free.copy()
@@ -796,7 +796,7 @@ class Witness:
             line
             for each in self.found.taken
             if "map" in each.what + each.how or each.how in LIKE_WORK
-            for line in range(each.line, each.last + 1)
+            for line in each.lines
         }
         for number, text in enumerate(self.lines, start=1):
             name = self.named(text.strip(AROUND)) if len(text) < LONGEST_HEADING else ""
@@ -882,7 +882,7 @@ class Witness:
             line
             for each in self.found.taken
             if each.step in self.expected.steps and not each.how.startswith(BECAUSE)
-            for line in range(each.line, each.last + 1)
+            for line in each.lines
         }
         left = [number for number in left if number.line not in counted]
         behind = [n for n in left if self.lines[n.line - 1][: n.start].strip(STARTS)]
