@@ -4,7 +4,7 @@ A row of a text that agrees with a row of the example in all numbers but one has
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -83,9 +83,9 @@ def odd_rows(numbers: Sequence[Printed], steps: Mapping[str, Matrix]) -> Iterato
     taken: set[int] = set()
     for is_right in (True, False):  # no number is wrong in a row that agrees with another
         for vector, entries in _vectors(steps):
+            is_sum = entries[-1][0] != entries[0][0]
             for start in _nearly(vector, values, units):
                 own = [each for each in flat[start : start + len(vector)] if each]
-                is_sum = entries[-1][0].startswith("sum") and not entries[0][0].startswith("sum")
                 ids = {*map(id, own[-1:] if is_sum else own)}  # exponentials may be right alone
                 odd = None if ids & taken else _compared(own, vector, entries)
                 if odd is None and is_sum and not ids & taken:  # of the printed exponentials
@@ -109,8 +109,7 @@ def _nearly(vector: Matrix, values: Matrix, units: Matrix) -> list[int]:
 
 def _lines(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
     """Yield the numbers of each line, with the first one of the next line."""
-    lines = _by_line(numbers)
-    for own, below in zip(lines, [*lines[1:], []], strict=False):
+    for own, below in pairwise([*_by_line(numbers), []]):
         is_near = below and below[0].line == own[-1].line + 1
         yield own + below[:1] if is_near else own
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -173,7 +173,10 @@ class _Reading:
         self._sizes = {n: _size(each, self.key) for n, each in self.key.exact.items()}
         self._matrices: dict[str, WrittenMatrix] = {}
         weights = {n: self.key.exact[n] for n, e in self.key.steps.items() if e.role == "weights"}
-        no_keys = {n: _any_head((A == 0).all(axis=-1)) for n, A in weights.items()}
+        no_keys = {
+            n: np.any((A == 0).all(axis=-1).reshape(-1, A.shape[-2]), axis=0)
+            for n, A in weights.items()
+        }
         self._without_keys = {n: rows for n, rows in no_keys.items() if 0 < rows.sum() < len(rows)}
         self._firsts = {each.steps[0] for each in self.tensors if each.is_sure and each.steps}
         # names first: an array without one is never what another is called
@@ -406,12 +409,6 @@ class _Reading:
         if steps[0] in self.names:
             why = f"it has not the numbers of {steps[0]}, which {self.names[steps[0]]} is"
         return Unread(0, f"{tensor.name}: {shape}", why, could_be_matrix=tensor.is_sure)
-
-
-def _any_head(holds: Any) -> Matrix:
-    """Return for which rows something holds in any head."""
-    found: Matrix = np.logical_or.reduce(np.atleast_2d(holds))
-    return found
 
 
 def _root_mean_square(values: Matrix) -> float:

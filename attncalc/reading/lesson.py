@@ -264,8 +264,7 @@ def _with_inputs(
     Its product with W_Q is Q, that with W_K is K, or that with W_V is V, in most entries.
     """
     found: dict[str, WrittenMatrix] = dict(matrices)
-    others = ["; ".join(" ".join(map(str, row)) for row in each.texts)
-              for name, each in matrices.items()
+    others = [" ".join(map(str, each.texts.flat)) for name, each in matrices.items()
               if name in ("X", *_RESULTS) and each.texts is not None]  # fmt: skip
     others += [each.text for each in unread]
     inputs: dict[str, str] = {}

@@ -71,7 +71,11 @@ class Axes {
 const bare = (x) => (x.is === "mark" || x.is === "why" ? bare(x.parts[0]) : x);
 
 /** The size of an axis as places reach it: W[a + columns(Q),c] has as many rows as Q and K have columns. */
-const reached = (place, sizes) => whole(place, Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, place.parts.some((part) => part.is === "name" && part.name === name) ? size - 1 : size]))) + 1;
+function reached(place, sizes) {
+  const last = { ...sizes };
+  for (const part of place.parts) if (part.is === "name") last[part.name] -= 1; // an index ends before its size
+  return whole(place, last) + 1;
+}
 
 /** The axes that the equations of steps tie together, the sizes that are named in them, and axes that sums of sizes reach. */
 function axesOf(steps, shapes, programs) {
