@@ -171,6 +171,7 @@ def test_the_overview_counts_what_the_table_lists(attncalc: Command, tmp_path: P
     assert "end the name in .html or .md" in run.err
 
 
+@pytest.mark.slow
 def test_anonymous_results_name_no_student(attncalc: Command, tmp_path: Path) -> None:
     students = made(attncalc, tmp_path, ROSTER)
     hand_in(tmp_path, students[0])

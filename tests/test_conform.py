@@ -319,6 +319,7 @@ def test_a_program_is_tested_by_its_files(tmp_path: Path, attncalc: Callable[...
     assert "--offers: unknown causal: there are attn_mask, is_causal" in refused.err
 
 
+@pytest.mark.slow
 def test_cases_are_written_with_results_and_bounds(
     tmp_path: Path, attncalc: Callable[..., Any]
 ) -> None:

@@ -525,6 +525,7 @@ def srcdoc_of(shown: str) -> str:
     return html.unescape(found[1])
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_a_compact_page_of_each() -> None:
     problem = problem_of("self")
     solution = solve(problem)

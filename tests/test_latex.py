@@ -114,7 +114,7 @@ PAGES: dict[str, tuple[Problem, dict[str, Any]]] = {
 
 
 @needs_latex
-@pytest.mark.parametrize("name", mostly_slow(PAGES, 8))
+@pytest.mark.parametrize("name", mostly_slow(PAGES, 99))
 def test_a_body_compiles_in_the_narrowest_document(name: str, tmp_path: Path) -> None:
     problem, contents = PAGES[name]
     (tmp_path / "body.tex").write_text(body(problem, **contents), encoding="utf-8")

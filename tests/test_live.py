@@ -187,7 +187,7 @@ OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.campaign(2)
 @needs_node
-@pytest.mark.parametrize("what", mostly_slow(OTHERWISE, every=3))
+@pytest.mark.parametrize("what", mostly_slow(OTHERWISE, every=9))
 def test_other_layouts_show_the_same(what: str) -> None:
     more, way = OTHERWISE[what]
     own = {"W_Q": [[1, 0], [1, 2]], "W_K": [[0, 1], [1, 1]], "W_V": [[1, 0], [0, 1]]}

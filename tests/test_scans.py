@@ -196,6 +196,7 @@ def scans_of_a_class(attncalc: Command, folder: Path) -> None:
     (folder / "answers" / "blaise pascal 1.md").write_text(text, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_scans_of_a_class_are_paired_by_their_header_and_provisional(
     attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

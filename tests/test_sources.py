@@ -164,7 +164,7 @@ def test_no_command_and_no_output_is_left_out() -> None:
     }
 
 
-@pytest.mark.campaign(24)
+@pytest.mark.campaign(48)
 @pytest.mark.parametrize("way", ["itself", "round about", "symbolic link", "hard link"])
 @pytest.mark.parametrize(("called", "flag", "read"), READ_AND_WRITTEN)
 def test_inputs_are_never_overwritten(
