@@ -21,6 +21,7 @@ from attncalc.problem.samples import (
     Sample,
     sample,
 )
+from attncalc.writing.files import descriptor_of
 
 NARROWEST = 20
 """Letters of a description next to a name on the narrowest screen."""
@@ -57,7 +58,8 @@ def samples(flags: Mapping[str, Any]) -> None:
 def _keep_others(copies: Mapping[Path, bytes]) -> None:
     """Refuse to write over files with other content: a copy of a sample is there to be changed."""
     for path, content in copies.items():
-        if path.is_file() and path.read_bytes() != content:
+        is_open = descriptor_of(path) is not None  # what is written is added to it
+        if not is_open and path.is_file() and path.read_bytes() != content:
             raise OutputError(
                 f"{path}: it already exists, with other content: choose another name, or delete it"
             )

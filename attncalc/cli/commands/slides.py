@@ -21,9 +21,9 @@ ENDINGS = (".html", ".htm", ".tex", ".svg")
 
 def slides(flags: Mapping[str, Any]) -> None:
     """Write the slides to where they are asked for."""
+    problem = problem_from(flags, fallback="self")
     target = _target(flags["out"])
     check_targets(target)
-    problem = problem_from(flags, fallback="self")
     if problem.is_long:
         raise InputError(
             f"slides are for short problems: this one has {problem.most_scores:,} scores"
@@ -40,7 +40,6 @@ def slides(flags: Mapping[str, Any]) -> None:
         raise InputError(
             f"these are {len(made):,} slides, and {MOST_SLIDES} are the most: choose fewer entries"
         )
-    check_targets(target)  # again, since inputs are known now
     ending = target.place.suffix.lower() if target.place else ".html"
     if target.is_folder and target.place is not None:
         digits = len(str(len(made)))
@@ -64,6 +63,7 @@ def _target(out: str | None) -> Target:
     if not is_folder(target.place) and target.place.suffix.lower() in ENDINGS:
         return target
     if target.place.suffix and not is_folder(target.place):
+        check_targets(target)  # an input is refused as one
         raise InputError(
             f"{target.place}: slides end in .html, .tex (beamer) or .svg (animated), or are a "
             "folder of pictures"
