@@ -499,6 +499,18 @@ def test_the_line_of_a_correction_gives_its_result(seed: int) -> None:
     assert missed or seed  # the usual line does not always give it
 
 
+@pytest.mark.parametrize("name", ["rope", "gpt", "additive", "heads"])
+def test_a_line_gives_its_result_if_each_step_is_rounded(name: str) -> None:
+    solution = solve(read_problem(sample(name).path, rounding="each-step"))
+    written = Work(solution)
+    for step in solution.plan:
+        for line in written.lines(step):
+            value = value_of(in_text(line.forms[-1]).replace("−", "-"))
+            if value is not None:
+                shown = half_away(Decimal(float(value)), solution.problem.decimals)
+                assert shown == Decimal(line.result.text), in_text(line.forms[-1])
+
+
 def test_a_correction_shows_the_digits_that_it_needs() -> None:
     problem = Problem(
         X=[[1, 2], [0, 1], [2, -1]], W_Q=[[1, 0], [1, 1]], W_K=[[0, 1], [1, -1]],

@@ -195,7 +195,7 @@ class Work:
         return self.problem.is_long or self.solution.remakes
 
     def _explain(self, name: str, place: Place) -> Explanation:
-        # a quotient of rounded numbers may differ from the result: then with more digits
+        # the result of rounded numbers may differ from the result shown: then with more digits
         written = (self._explain_in(name, place, more) for more in range(MOST_MORE_DIGITS))
         first = next(written)
         made = first
@@ -214,8 +214,12 @@ class Work:
             )
 
     def _comes_out(self, form: Expression, name: str, place: Place) -> bool:
-        """Return whether the written numbers of a line, or of a quotient, give the result."""
-        if not (self.comes_out or _has_quotient(form)):
+        """Return whether the written numbers of a line give the result as shown.
+
+        If each step is rounded, only intermediate results of the line can prevent it.
+        """
+        is_exact = self.comes_out or self.problem.rounding == EACH_STEP
+        if not (is_exact or _has_quotient(form)):
             return True
         decimals = self.problem.decimals
         try:

@@ -339,13 +339,13 @@ function valueOfDigits(form) {
     const { n, d } = readNumber(form.text), tens = Math.max(-5000, Math.min(5000, Number(form.tens)));
     return tens < 0 ? ratio(n, d * tenTo(-tens)) : ratio(n * tenTo(tens), d);
   }
+  if (form.is === "ratio") return form.exact;
   if (form.is === "negative") { const value = valueOfDigits(form.term); return value && ratio(-value.n, value.d); }
   const parts = form.is === "quotient" ? [form.top, form.bottom] : form.terms ?? form.factors ?? [];
-  if (parts.length !== 2) return null;
-  const [a, b] = parts.map(valueOfDigits);
-  if (!a || !b) return null;
-  if (form.is === "sum") return ratio(a.n * b.d + b.n * a.d, a.d * b.d);
-  if (form.is === "product") return ratio(a.n * b.n, a.d * b.d);
+  const values = parts.map(valueOfDigits), [a, b] = values;
+  if (!values.length || !values.every(Boolean)) return null;
+  if (form.is === "sum") return values.reduce((x, y) => ratio(x.n * y.d + y.n * x.d, x.d * y.d));
+  if (form.is === "product") return values.reduce((x, y) => ratio(x.n * y.n, x.d * y.d));
   if (!b.n && a.n) throw new DividedByZero();
   return b.n ? ratio((b.n < 0n ? -a.n : a.n) * b.d, a.d * size(b.n)) : null; // of 0 / 0 no more digits help
 }
@@ -484,7 +484,7 @@ export class Work {
   }
 
   explain(name, k) {
-    // a quotient of rounded numbers may have another result: more digits are needed
+    // rounded numbers may have another result: more digits are needed
     const first = this.explainIn(name, k, 0);
     let found = first;
     for (let more = 1; !this.comesOut(found.forms.at(-1), name, k); more += 1) {
@@ -495,7 +495,7 @@ export class Work {
   }
 
   comesOut(form, name, k) {
-    if (!hasQuotient(form)) return true;
+    if (!this.isEachStep && !hasQuotient(form)) return true;
     try {
       const value = valueOfDigits(form);
       return !value || halfAway(value.n * tenTo(this.decimals), value.d) === BigInt(this.solution.steps[name].worked.digits[k]);
