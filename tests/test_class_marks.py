@@ -164,7 +164,7 @@ def test_the_overview_counts_what_the_table_lists(attncalc: Command, tmp_path: P
     assert re.search(r"\| 3 \| A \| the scores are not scaled \| A.* = .*, not .* \| Blaise", text)
     assert "- Not handed in: 2 of 6." in text
     assert (
-        sum(int(n) for n in re.findall(r"^\| (?:\d+ to|no total).* \| (\d+) \|", text, re.M)) == 6
+        sum(int(n) for n in re.findall(r"^\| (?:\d+–\d+ %|no total) \| (\d+) \|", text, re.M)) == 6
     )
     run = attncalc("check", "set", "answers", "--overview", "class.txt")
     assert run.code == 2

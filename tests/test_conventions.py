@@ -155,4 +155,4 @@ def test_rounded_digits_get_the_same_statements(tmp_path: Path) -> None:
     answer = {"Y": [[f"{x:.4f}" for x in row] for row in there["Y"]]}
     marks = next(marks for marks in check(problem, answer).steps if marks.causes)
     assert [cause.code for cause in marks.causes] == ["variance-other-count"]
-    assert marks.causes[0].says == "variances are divided by d - 1"
+    assert marks.causes[0].says == "the variance is divided by d - 1"

@@ -40,6 +40,8 @@ _CODE = re.compile(r"(?<![A-Z])(?=([B-Z]{4})[- ]?([B-Z]{4})(?![A-Z]))")
 """What may be a code of a problem; only those of the set are codes."""
 _WRITTEN_CODE = re.compile(r"(?<![\w-])[B-Z]{4}-[B-Z]{4}(?![\w-])")
 """A code as worksheets and downloads write it."""
+_IDS = re.compile(r"^[^_]+(?:_LATE)?_\d+_\d+_")
+"""The student, their id and that of the submission, before the file's name in downloads of Canvas."""
 _PIECE = re.compile(r"\d+|[^\W\d_]+")
 """The letters, or the digits, of a word such as problem1."""
 UNSAID = -1
@@ -432,7 +434,8 @@ class _Names:
             _, start, stop = named[0]
             what = self.called["-".join(words[start:stop])]
             how = self._how(place, what, is_last=is_last, whole=not rest)
-            return self._to_problem(place, student, rest, steps[number + 1 :], how)
+            own = self._words(_IDS.sub("", step), is_file=is_last) if _IDS.match(step) else ()
+            return self._to_problem(place, student, (own, rest), steps[number + 1 :], how)
         if perhaps:
             names = of_each(sorted(self.given.students[each].name for each in perhaps))
             return f"it could be that of {names}"
@@ -482,8 +485,13 @@ class _Names:
                     yield start, start + length
 
     def _stands_alone(self, part: str, others: set[str]) -> bool:
-        """Return whether a short word is the entire name, except for the name of a problem."""
-        return not others or (others <= self.of_problems and not part.isdigit())
+        """Return whether a short word is the entire name, except for the name of a problem.
+
+        Next to an id, only a word such as problem2 names a problem.
+        """
+        if part.isdigit():
+            others = {"".join(_PIECE.findall(word)[1:]) for word in others}
+        return others <= self.of_problems
 
     def _how(self, place: Path, what: str, *, is_last: bool, whole: bool) -> str:
         where = "file" if is_last and not is_folder(place) else "folder"
@@ -493,17 +501,17 @@ class _Names:
         self,
         place: Path,
         student: int,
-        rest: Sequence[str],
+        words: Sequence[Sequence[str]],
         below: Sequence[str],
         how: str,
     ) -> Paired:
+        """Return the problem that the first of these words or the names of files name."""
         problems = self.given.problems
         if len(problems) == 1:
             return Paired(student, 0, place, how)
-        said = [tuple(rest)]
-        said += [self._words(step, is_file=step == below[-1]) for step in below]
+        own, *said = (*words, *(self._words(step, is_file=step == below[-1]) for step in below))
         apart = [tuple(_PIECE.findall("-".join(words))) for words in said]  # "problem1"
-        named = self._problems_in(said) or self._problems_in(apart)
+        named = self._problems_in([own]) or self._problems_in(said) or self._problems_in(apart)
         if len(named) != 1:
             who = self.given.students[student].name
             why = f"that of {who}, but its name does not say to which of {of_each(problems)}"
