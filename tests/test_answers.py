@@ -356,7 +356,10 @@ def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(name: str, tmp_path
     for form, answer in pages(name, tmp_path, blank=True).items():
         assert answer.faults == (), form
         assert answer.unread == (), form
+        asked = solution.problem.asked
         for step in solution.plan:
+            if asked and step.name not in asked:
+                continue
             matrix = answer.matrices[step.name]
             assert matrix.shape == solution[step.name].shape, (form, step.name)
             assert np.isnan(matrix.values).all()

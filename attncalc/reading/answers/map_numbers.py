@@ -183,6 +183,13 @@ def is_prose(line: str) -> bool:
     return not _BARS.search(line) and len(_SENTENCES.split(line.strip(" .\t"))) > 1
 
 
+def _counts(line: str) -> bool:
+    """Return whether a line is the heading of a table: | 0 | 1 | 2 |."""
+    numbers = [*map(int, _WHOLE.findall(line))]
+    is_heading = len(numbers) > 1 and bool(_BARS.search(line))
+    return is_heading and numbers == [*range(numbers[0], numbers[0] + len(numbers))]
+
+
 def _paragraphs(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Yield lines with those that continue them."""
     text, start = "", 0
@@ -291,7 +298,11 @@ class _Reader:
 
     def listed(self, lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
         """Return the last lines that name tokens, one for each output, with their outputs."""
-        named = [each for each in lines if {*self._outputs(_VALUES.sub(" ", each[1]))}]
+        named = [
+            each
+            for each in lines
+            if {*self._outputs(_VALUES.sub(" ", each[1]))} and not _counts(each[1])
+        ]
         return [
             (line, f"{k}: {text.strip(' -*')}")
             for k, (line, text) in enumerate(named[-len(self.weights) :], start=1)

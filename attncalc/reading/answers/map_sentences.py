@@ -386,6 +386,7 @@ class _Walk:
         self.rank = self.heading = ""
         self.is_equal = any(item.kind == "equal" for item in items)
         self.size = 0
+        self.value: float | None = None
         self.is_led, self.is_like, self.is_good = False, False, True
 
     def run(self) -> bool:
@@ -400,8 +401,12 @@ class _Walk:
             self._name(i, item)
         elif item.kind in (*_RANKS, "then"):
             self._ranked(i, item.kind)
-        elif item.kind == "value" and self.shares:
-            self.shares[-1] = self.shares[-1]._replace(value=_number(item.role))
+        elif item.kind == "value":
+            behind = [each.kind for each in self.items[i + 1 : i + 3]]
+            if behind == ["to", "names"]:  # 0.9 to cat, and 0.1 to dog
+                self.value = _number(item.role)
+            elif self.shares:
+                self.shares[-1] = self.shares[-1]._replace(value=_number(item.role))
         elif item.kind == "arrow" and item.role in _DASHED:
             self.rank = "second"
         self.is_like = self.is_like or item.kind == "likewise"
@@ -419,7 +424,8 @@ class _Walk:
         is_for = behind == [("to", ""), ("names", "out")]  # input 3 for output 1
         self.is_led = self.is_led or (not self.outputs and (is_for or not self.before))
         rank = self.rank or (self.heading if self.is_led else "")
-        self.shares += [Share(name, rank) for name in item.names]
+        self.shares += [Share(name, rank, self.value) for name in item.names]
+        self.value = None
         self.rank, self.size, self.is_like = "", len(item.names), False
 
     def _goes_on(self, i: int) -> bool:

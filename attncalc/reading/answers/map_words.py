@@ -79,6 +79,7 @@ _UNPARTED = re.compile("|".join(
 """Words of Chinese and Japanese, which have no blanks between them."""
 _DRESS = re.compile(
     r"\b(?:[Hh]ead|[Kk]opf|[Tt]ête|cabeza|testa|cabeça|hoofd|[Ll]ayer) ?\d{1,3}\b"
+    r"|\b\d{1,4} ?[×x] ?\d{1,4}\b"
     r"|\\(?:item|noindent|par|text\w{0,6}|mathbf|quad)\b|\\[,;]|[$*`{}~]|\\\\"
 )
 _EMPHASIZED = re.compile(r"(?<![\w*_`])([*_`]{1,2})([^\s*_`][^*_`\n]{0,40})\1(?![\w*_`])")
