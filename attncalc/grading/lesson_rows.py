@@ -18,21 +18,24 @@ FEWEST, FEWEST_TELLING = 3, 2
 """The fewest numbers of a row, and of its right numbers with decimals that are not 0 or 1."""
 MOST_NUMBERS = 20_000
 """The largest number of numbers of an example that are compared."""
+PRODUCTS = frozenset("·×*\\")
+"""The signs of products; LaTeX commands begin with the last."""
 MOST_LINES = 4
 """The largest number of lines from a column to its sum."""
 DECIMALS = 2
-"""The fewest decimals of a number that tells its row."""
+"""The fewest decimals, without zeros at their end, of a number that tells its row."""
 ROUNDED, CARRIED = (0.6, 1.5), (3.5, 10.0)
 """The largest error of right numbers, and the smallest of a wrong one, in units of its last digit:
 by rounding once, or also before."""
 
 
 class Printed(NamedTuple):
-    """A number of a text: its line, its text, and its value."""
+    """A number of a text: its line, its text, its value, and the signs before it."""
 
     line: int
     text: str
     value: float
+    signs: str = ""
 
     @property
     def decimals(self) -> int:
@@ -87,13 +90,21 @@ def odd_rows(numbers: Sequence[Printed], steps: Mapping[str, Matrix]) -> Iterato
             for start in _nearly(vector, values, units):
                 own = [each for each in flat[start : start + len(vector)] if each]
                 ids = {*map(id, own[-1:] if is_sum else own)}  # exponentials may be right alone
-                odd = None if ids & taken else _compared(own, vector, entries)
-                if odd is None and is_sum and not ids & taken:  # of the printed exponentials
+                if ids & taken or not _is_list(own[:-1] if is_sum else own):
+                    continue
+                odd = _compared(own, vector, entries)
+                if odd is None and is_sum:  # of the printed exponentials
                     total = sum(each.value for each in own[:-1])
                     odd = _compared(own, np.append(vector[:-1], total), entries)
                 if odd and (odd.wrong is None) == is_right:
                     taken |= ids
                     yield odd
+
+
+def _is_list(numbers: Sequence[Printed]) -> bool:
+    """Return whether numbers are below each other, or have the same signs between them."""
+    is_column = len({each.line for each in numbers}) == len(numbers)
+    return is_column or len({each.signs for each in numbers[1:]}) < 2
 
 
 def _nearly(vector: Matrix, values: Matrix, units: Matrix) -> list[int]:
@@ -115,9 +126,13 @@ def _lines(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
 
 
 def _columns(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
-    """Yield the columns of lines below each other, with the first number below them."""
+    """Yield the columns of lines below each other, with the first number below them.
+
+    Products of written-out work are no columns.
+    """
     block: list[list[Printed]] = []
-    for row in (*_by_line(numbers), []):
+    rows = [row for row in _by_line(numbers) if not any(PRODUCTS & {*n.signs} for n in row)]
+    for row in (*rows, []):
         if block and (len(row) != len(block[0]) or row[0].line > block[-1][0].line + 2):
             is_near = row and row[0].line <= block[-1][0].line + MOST_LINES
             for column in zip(*block, strict=True):
@@ -137,7 +152,7 @@ Entry = tuple[str, Place]
 def _vectors(steps: Mapping[str, Matrix]) -> Iterator[tuple[Matrix, list[Entry]]]:
     """Yield the rows and columns of matrices with their entries, and exponentials with their sum.
 
-    Those of masked scores are 0, and a text leaves them out of the sum.
+    Masked scores are left out, as a text leaves them out of the sum.
     """
     for name, values in steps.items():
         for head in np.ndindex(values.shape[:-2]):
@@ -146,10 +161,11 @@ def _vectors(steps: Mapping[str, Matrix]) -> Iterator[tuple[Matrix, list[Entry]]
                 for i, vector in enumerate(matrix.T if turned else matrix):
                     pairs = [(k, i) if turned else (i, k) for k in range(len(vector))]
                     entries = [(name, tuple(x + 1 for x in (*head, *pair))) for pair in pairs]
-                    if len(vector) >= FEWEST and np.isfinite(vector).all():
-                        yield vector, entries
+                    own = [(v, e) for v, e in zip(vector, entries, strict=True) if np.isfinite(v)]
+                    if len(own) >= FEWEST:
+                        yield np.array([v for v, _ in own]), [e for _, e in own]
                     if name.startswith("exp(") and not turned:
-                        own = [(v, e) for v, e in zip(vector, entries, strict=True) if v]
+                        own = [each for each in own if each[0]]
                         of_sum = f"sum of {name}", (*(x + 1 for x in (*head, i)), 1)
                         summed = np.array([v for v, _ in own] + [vector.sum()])
                         if len(summed) >= FEWEST and np.isfinite(summed).all():
@@ -162,7 +178,7 @@ def _compared(own: Sequence[Printed], values: Matrix, entries: Sequence[Entry]) 
     for right, wrong in (ROUNDED, CARRIED):
         agrees = off <= right
         telling = sum(
-            bool(fits) and n.decimals >= DECIMALS and n.value not in (0, 1)
+            bool(fits) and len(n.text.rstrip("0").partition(".")[2]) >= DECIMALS
             for n, fits in zip(own, agrees, strict=True)
         )
         if telling < FEWEST_TELLING or agrees.sum() < len(own) - 1:

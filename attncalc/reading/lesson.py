@@ -48,6 +48,7 @@ MOST_EXAMPLES = 200
 MOST_LINES = 400
 """The largest number of lines of one matrix."""
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?(?!\w)")
+_SIGNS = re.compile(r"[=≈<>·×*/^()\[\]]|\\(?:cdot|times|frac|approx)\b")
 _NAMES = (
     (re.compile(r"\bW[_^]?\{?([QKV])\}?(?:\}?[_^]\{?\(?|,? ?(?=\d\}?))(\d)\)?\}?(?![\w^])"
                 r"|\bW[_^]\{?\(?(\d)\)?\}?[_^]\{?([QKV])\}?(?![\w^])"),
@@ -291,7 +292,7 @@ def _with_inputs(
 
 def _factor(text: str, weights: WrittenMatrix, made: WrittenMatrix) -> str:
     """Return the rows of the matrix in a text whose product with weights is known; "" for none."""
-    said = texts_of_numbers(text)
+    said = [number for _, number in texts_of_numbers(text)]
     shape = made.shape[-2], weights.shape[-2]
     is_of_shape = made.values.ndim == weights.values.ndim == 2 and made.shape[1] == weights.shape[1]
     if not is_of_shape or len(said) > MOST_NUMBERS:
@@ -396,12 +397,21 @@ def _are_near(one: float, other: float) -> bool:
 
 def numbers_of(text: str) -> list[float]:
     """Return the numbers of a text, in order."""
-    return [*map(float, texts_of_numbers(text))]
+    return [float(number) for _, number in texts_of_numbers(text)]
 
 
-def texts_of_numbers(text: str) -> list[str]:
-    """Return the numbers of a text as typed, with decimal points."""
-    return _NUMBER.findall(text.replace("−", "-").replace(COMMA, "."))
+def texts_of_numbers(text: str) -> list[tuple[str, str]]:
+    """Return the numbers of a text as typed, with decimal points, each after the signs before it.
+
+    >>> texts_of_numbers("(2·3) + (0·-1) = 6,5 and 1")
+    [('(', '2'), ('·', '3'), (')(', '0'), ('·', '-1'), (')=', '6'), ('', '5'), ('', '1')]
+    """
+    plain, end = text.replace("−", "-").replace(COMMA, "."), 0
+    found = []
+    for match in _NUMBER.finditer(plain):
+        found.append(("".join(_SIGNS.findall(plain[end : match.start()])), match[0]))
+        end = match.end()
+    return found
 
 
 def lines_of(

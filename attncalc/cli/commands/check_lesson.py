@@ -172,6 +172,7 @@ def _of_example(
         if min(lines) not in seen:
             yield one, min(lines), max(lines)
             seen.update(each.line for each in first.taken if each.what == name)
+    seen.update(each.line for each in first.connections or ())
     yield from _of_rows([*_printed(lesson, example, seen)], checked, seen)
     for unread in answer.unread:
         if unread.line not in seen and not unread.of_map:
@@ -195,8 +196,8 @@ def _printed(lesson: Lesson, example: Example, seen: set[int]) -> Iterator[Print
     """Yield the numbers in the lines of an example that no result includes."""
     for line in range(example.first, example.last + 1):
         if line not in seen:
-            for text in texts_of_numbers(lesson.with_points[line - 1]):
-                yield Printed(line, text, float(text))
+            for signs, text in texts_of_numbers(lesson.with_points[line - 1]):
+                yield Printed(line, text, float(text), signs)
 
 
 def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Placed]:
