@@ -148,6 +148,13 @@ def _of_example(
     first = lesson.read(example)
     answer, given, results, steps, *_ = checked or (first, (), (), ())
     results = (*_by_known_rules(lesson, results),)
+    own = {name: example.matrices[name].shape[-2:] for name in example.own}
+    results = [  # not of a matrix that has another shape by itself
+        each
+        for each in results
+        if each.kind != WRONG
+        or own.get(each.name, shape := answer.matrices[each.name].shape[-2:]) == shape
+    ]
     for name, own in groupby(results, lambda each: each.name):
         matrix = answer.matrices[name]
         lines = lines_of(lesson, answer, name, _rows(matrix)) or [example.first]
