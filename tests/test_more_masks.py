@@ -146,7 +146,7 @@ def test_the_epsilon_of_queries_defaults_to_that_of_their_layer() -> None:
             "gamma_K has 3 numbers: it needs 4, one for each column of a head's keys, or 8, as "
             "many for each of 2 heads",
         ),
-        ({"qk_norm": "group"}, 'qk_norm takes "none", "rms" or "layer", not "group"'),
+        ({"qk_norm": "group"}, 'qk_norm takes "none", "rms", "layer" or "rms-all", not "group"'),
         ({"qk_eps": -1}, 'qk_eps takes a number from 0, not "-1"'),
     ],
 )

@@ -253,7 +253,8 @@ def test_a_sample_is_the_same_by_its_own_equations(name: str) -> None:
     steps = problem.calculation
     solution = solve(problem)
     again = solve(replace(problem, equations=list(lines_of(problem, steps))))
-    assert {step.name for step in again.plan} == {step.name for step in solution.plan}
+    # own equations name each part of a gradient
+    assert {step.name for step in again.plan} >= {step.name for step in solution.plan}
     assert all(again.shown(step.name) == solution.shown(step.name) for step in solution.plan)
 
 

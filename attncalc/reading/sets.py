@@ -41,7 +41,7 @@ _CODE = re.compile(r"(?<![A-Z])(?=([B-Z]{4})[- ]?([B-Z]{4})(?![A-Z]))")
 _WRITTEN_CODE = re.compile(r"(?<![\w-])[B-Z]{4}-[B-Z]{4}(?![\w-])")
 """A code as worksheets and downloads write it."""
 _IDS = re.compile(r"^[^_]+(?:_LATE)?_\d+_\d+_")
-"""The student, their id and that of the submission, before the file's name in downloads of Canvas."""
+"""The student and two ids before the file's name, in downloads of Canvas."""
 _PIECE = re.compile(r"\d+|[^\W\d_]+")
 """The letters, or the digits, of a word such as problem1."""
 UNSAID = -1
@@ -501,15 +501,16 @@ class _Names:
         self,
         place: Path,
         student: int,
-        words: Sequence[Sequence[str]],
+        words: tuple[tuple[str, ...], tuple[str, ...]],
         below: Sequence[str],
         how: str,
     ) -> Paired:
-        """Return the problem that the first of these words or the names of files name."""
+        """Return the problem that the own words of a file name, or else its other words."""
         problems = self.given.problems
         if len(problems) == 1:
             return Paired(student, 0, place, how)
-        own, *said = (*words, *(self._words(step, is_file=step == below[-1]) for step in below))
+        own, rest = words
+        said = [rest, *(self._words(step, is_file=step == below[-1]) for step in below)]
         apart = [tuple(_PIECE.findall("-".join(words))) for words in said]  # "problem1"
         named = self._problems_in([own]) or self._problems_in(said) or self._problems_in(apart)
         if len(named) != 1:

@@ -28,7 +28,7 @@ from attncalc.grading.lesson import (
 )
 from attncalc.grading.lesson_rows import Printed, known_rows, odd_rows
 from attncalc.problem.fields import GIVEN
-from attncalc.reading.answers.answer import WrittenMatrix
+from attncalc.reading.answers.answer import Answer, WrittenMatrix
 from attncalc.reading.files import is_found, read_bytes, refuse_found
 from attncalc.reading.lesson import (
     GIVEN_NAMES,
@@ -147,14 +147,7 @@ def _of_example(
     checked = check_example(example.matrices, example.own, read, said, by_one=is_plain)
     first = lesson.read(example)
     answer, given, results, steps, *_ = checked or (first, (), (), ())
-    results = (*_by_known_rules(lesson, results),)
-    own = {name: example.matrices[name].shape[-2:] for name in example.own}
-    results = [  # not of a matrix that has another shape by itself
-        each
-        for each in results
-        if each.kind != WRONG
-        or own.get(each.name, shape := answer.matrices[each.name].shape[-2:]) == shape
-    ]
+    results = (*_by_known_rules(lesson, _of_own_shape(example, answer, results)),)
     for name, own in groupby(results, lambda each: each.name):
         matrix = answer.matrices[name]
         lines = lines_of(lesson, answer, name, _rows(matrix)) or [example.first]
@@ -237,6 +230,15 @@ def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Plac
             yield from left
         else:
             yield Finding(RIGHT, name), run[0][1][1], run[-1][1][2]
+
+
+def _of_own_shape(example: Example, answer: Answer, results: Sequence[Finding]) -> list[Finding]:
+    """Return results without the wrong ones of a matrix that has another shape by itself."""
+    own = {name: example.matrices[name].shape[-2:] for name in example.own}
+    found = {each.name: answer.matrices[each.name].shape[-2:] for each in results}
+    return [
+        e for e in results if e.kind != WRONG or own.get(e.name, found[e.name]) == found[e.name]
+    ]
 
 
 def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:
