@@ -78,7 +78,8 @@ def test_a_worksheet_without_marking_contains_nothing_that_computes(
     data, runs = scripts(page)
     assert json.loads(data) == {"problem": {}, "file": "answers.json", "words": {}, "comma": False}
     assert runs == script(UNMARKED)
-    assert _in_order(UNMARKED) == ["elements", "decimals", "said", "boxes", "unmarked"]
+    modules = ["elements", "decimals", "storing", "said", "boxes", "unmarked"]
+    assert _in_order(UNMARKED) == modules
     solution = solve(read_problem(tmp_path / "problem.json"))
     for step in solution.plan:
         for row in solution.shown(step.name):

@@ -249,7 +249,7 @@ def test_the_curve_plays_pauses_and_is_moved_by_keys(browser: Browser, page: Pat
     browser.press("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft")
     step, *digits = browser.run(ROW)
     said = ", ".join(f"{name} {text}" for name, text in zip(titles, digits, strict=True))
-    assert browser.run(TOLD) == f"Step {step} of 20: {said}"
+    assert browser.run(TOLD) == f"step {step} (3 of 21): {said}"
     assert step == "2"
     assert browser.run(f"{SLIDER}.getAttribute('aria-valuetext')") == f"step 2: loss {digits[0]}"
     points = "document.querySelector('.played').points.length"
