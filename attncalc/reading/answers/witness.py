@@ -7,6 +7,7 @@ and agreement with the key.
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -225,6 +226,7 @@ class Witness:
         self.lines = text.split("\n")
         self.numbers = numbers_of(text)
         self.values = np.array([each.value for each in self.numbers])
+        self.at = [each.line for each in self.numbers]
         self.found, self.expected = found, expected
         self.named, self.beside = cache(named), cache(beside)
         said = {each.line for each in found.taken if each.what == "map"}
@@ -237,6 +239,10 @@ class Witness:
         self.left: set[int] = set()
         self.said: list[tuple[int, str]] = []
         self.groups = [*self._groups()]
+
+    def _on(self, first: int, last: int) -> range:
+        """Return the places of the numbers on these lines."""
+        return range(bisect_left(self.at, first), bisect_right(self.at, last))
 
     def _with_commas(self, text: str) -> str:
         """Return a text with its decimal commas marked, also after letters read as digits."""
@@ -802,9 +808,10 @@ class Witness:
             name = self.named(text.strip(AROUND)) if len(text) < LONGEST_HEADING else ""
             if name not in missing or _RELATION.search(text):
                 continue
-            below = {*range(number + 1, number + 2 + len(missing[name]))} - others
-            free = zip(self.numbers, self.free, strict=True)
-            count = sum(is_free and n.line in below for n, is_free in free)
+            last = number + 1 + len(missing[name])
+            below = {*range(number + 1, last + 1)} - others
+            own = self._on(number + 1, last)
+            count = sum(self.free[place] and self.at[place] in below for place in own)
             if not below & lines and count >= WRONG * missing[name].size:
                 why = f"{name} is named here, but the numbers below it are not read"
                 self.found.unread.append(Unread(number, text.strip(), why, could_be_matrix=True))
@@ -837,9 +844,9 @@ class Witness:
         # the numbers of a column, which are not consecutive, with their powers of e beside them
         last = unread.line + max(4, len(own))
         there = Counter(
-            number.value
-            for number, is_free in zip(self.numbers, self.free, strict=True)
-            if not is_free and unread.line <= number.line <= last
+            self.numbers[place].value
+            for place in self._on(unread.line, last)
+            if not self.free[place]
         )
         said = Counter(
             n.value for n, is_one, of_e in zip(own, is_result, is_power, strict=True)
@@ -867,7 +874,7 @@ class Witness:
     def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
         """Yield where the same numbers begin on a line, consecutively."""
         values = [each.value for each in own]
-        for start in (i for i, each in enumerate(self.numbers) if each.line == line):
+        for start in self._on(line, line):
             if self.values[start : start + len(own)].tolist() == values:
                 yield slice(start, start + len(own))
 
