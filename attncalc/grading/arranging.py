@@ -11,6 +11,7 @@ from attncalc.grading.key import Key
 from attncalc.problem.standing import split_heads
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
+from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN
 
 MOST_CARRIED = 1000
 """The largest number of rows and columns of a matrix of another shape that later steps use."""
@@ -45,15 +46,21 @@ def arranged(
 def with_masked(
     key: Key, step: Step, given: WrittenMatrix, following: Callable[[Step], Matrix]
 ) -> WrittenMatrix:
-    """Return a matrix with the masked entries inserted as they follow, if they are left out."""
+    """Return a matrix with the masked entries inserted as they follow.
+
+    They are left out, or they are -∞ before the step that masks them.
+    """
     right = np.asarray(key.problem.standing.shown(key.shown[step.name]))
-    missing = np.isnan(given.values)
     texts = given.texts
-    if texts is None or step.columns != "keys" or texts.shape != right.shape or not missing.any():
+    if texts is None or step.columns != "keys" or texts.shape != right.shape:
         return given
-    if (texts[missing] != "").any() or (step.role == "masked" and not given.problem):
+    forbidden, missing = _forbidden(key, step, right), np.isnan(given.values)
+    if (texts[missing] != "").any():
         return given  # ? is not an entry that is left out
-    forbidden = _forbidden(key, step, right)
+    if step.role != "weights":
+        missing |= forbidden & (given.values <= MINUS_INFINITY_WRITTEN)
+    if not missing.any():
+        return given
     if given.problem:  # rows that end at the mask
         forbidden |= (right == 0) | np.isneginf(right)
     are_ends = (np.sort(missing, axis=-1) == missing).all()

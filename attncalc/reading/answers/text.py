@@ -111,6 +111,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     _leave_quoted(quoted_lines(plain), found)
     _leave_lone_rows(expected, found)
     place_loose(found, expected)
+    found.parts = [_with_masks(part, expected, found) for part in found.parts]
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
     named, beside = partial(_step_called, expected), partial(_step_beside, expected)
@@ -427,7 +428,6 @@ def _matrices(
         latest = _of_one_width(latest, expected, found)
         if not (latest := _within(latest, expected, found)):
             continue
-        latest = [_with_masks(part, expected, found) for part in latest]
         latest = [_as_column(part, expected, found) for part in latest]
         if _is_one_row(latest, expected):
             part = latest[0]
@@ -489,9 +489,15 @@ def _within(parts: list[Part], expected: Expected, found: Collected) -> list[Par
     return [part for part in parts if part not in beyond]
 
 
+SCORES = ("S", "S_scaled")
+"""Steps before the mask, which people may write with it."""
+
+
 def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
     """Return a matrix with -∞ for the crosses and dashes of masked entries."""
-    key = expected.of_head(part.name, part.head)
+    prefix, dot, own = part.name.rpartition(".")
+    masked = f"{prefix}{dot}S_masked" if own in SCORES else part.name
+    key = expected.of_head(masked, part.head)
     if key is None or not part.is_whole or key.shape != part.size or part.turned:
         return part
     rows = [

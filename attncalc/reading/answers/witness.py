@@ -713,9 +713,20 @@ class Witness:
             self.found.taken.append(Taken(line, line, name, because, self.lines[line - 1]))
         rows = [
             [self.numbers[k].entry if k >= 0 else self._left_out(row) for k in row]
-            for row in cut.rows
+            for row in self._by_labels(name, cut)
         ]
         return matrix_of_entries([rows], f"line {first}")
+
+    def _by_labels(self, name: str, cut: Cut) -> list[list[int]]:
+        """Return the rows of a cut in the order of the tokens that name them, if each has one."""
+        labels = self.expected.labels
+        own = [self._words(row).split()[-1:] for row in cut.written]
+        named = [word.strip(AROUND) for words in own for word in words]
+        if len(named) < len(cut.rows) or not all(word in labels for word in named):
+            return cut.rows
+        order = [labels.row(name, word) for word in named]
+        by_order = [row for _, row in sorted(zip(order, cut.rows, strict=True))]
+        return by_order if len({*order}) == len(order) else cut.rows
 
     def _left_out(self, row: list[int]) -> Entry:
         """Return the masked score that a row has no number for: -∞ if it has a sign for each."""

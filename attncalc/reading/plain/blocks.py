@@ -375,7 +375,8 @@ class _Parter:
         while stop < len(self.lines) and (row := self._row(stop, rows)):
             if rows and bool(row[0]) != bool(names[0]):
                 break
-            if rows and _are_unlike(names[0], rows[0], *row):
+            are_tokens = bool(rows) and names[0] in self.labels and row[0] in self.labels
+            if rows and not are_tokens and _are_unlike(names[0], rows[0], *row):
                 break
             names.append(row[0])
             rows.append(row[1])

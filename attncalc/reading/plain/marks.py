@@ -31,5 +31,5 @@ def typed(text: str) -> str:
     return text.replace(COMMA, ",").replace(CELL, " ").replace(ROW, "; ")
 
 
-MASKED = ("x", "X", "×", "*", "/", "-", "--", "---", "–", "—")
-"""Signs that people write for masked entries."""
+MASKED = (*("x", "X", "×", "*", "/", "-", "--", "---", "–", "—"), *("mask", "masked", "Mask"))
+"""Signs and words that people write for masked entries."""
