@@ -60,6 +60,17 @@ HELD_OUT = [
 HELD_OUT_LATER = [
     (
         "self",
+        "Output 1: solid: 3, dashed: 2; output 2: solid: 3, dashed: 1; output 3: solid 1, dashed 2",
+        "1>3|2 2>3|1 3>1|2",
+    ),
+    ("words", "cat: {solid: mat, dashed: sat}\nhead_2:", "cat>mat|sat"),
+    (
+        "words",
+        "strongest: cat -> mat, sat -> mat\nsecond: cat -> sat, sat -> cat",
+        "cat>mat|sat sat>mat|cat",
+    ),
+    (
+        "self",
         "Output 1 listens to input 3 only.\nOutput 2 listens to input 3 only.\n"
         "Output 3 listens mainly to input 1, secondly to input 2.",
         "1>3 2>3 3>1|2",

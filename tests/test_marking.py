@@ -457,6 +457,49 @@ def test_lines_follow_from_the_weights_that_are_written() -> None:
     assert score(marking).earned == Fraction(7, 9) + 1
 
 
+EARLY = {
+    "before scaling": """S = Q K^T, masked:
+0 -inf -inf
+-2 0 -inf
+-1 2 0
+S / sqrt(2)
+0 -inf -inf
+-1.41 0 -inf
+-0.71 1.41 0""",
+    "up to the diagonal": """scores
+the 0
+cat -2 0
+sat -1 2 0
+scaled scores
+the 0
+cat -1.41 0
+sat -0.71 1.41 0
+weights
+the: 1
+cat: 0.20, 0.80
+sat: 0.09, 0.73, 0.18""",
+    "in words": "scaled\tthe\tcat\tsat\nthe\t0\tmask\tmask\n"
+    "cat\t-1.41\t0\tmask\nsat\t-0.71\t1.41\t0",
+}
+
+
+@pytest.mark.parametrize("way", EARLY)
+def test_scores_may_be_masked_early_or_end_at_the_mask(way: str) -> None:
+    tokens, labels = [[0, 1], [-2, 4], [-1, 3]], ["the", "cat", "sat"]
+    names = {"X1": labels, "X2": labels}
+    problem = Problem(
+        Q=tokens, K=[[1, 0], [4, 2], [3, 1]], V=[[1], [2], [3]], causal=True, labels=names
+    )
+    key = key_of(problem, Rules())
+    with key.names_at_hand():
+        answer = read_answer_bytes(EARLY[way].encode(), "a.txt", key.expected)
+    marking = mark(key, answer, Rules())
+    wrong = Status.WRONG, Status.BLANK, Status.UNREADABLE, Status.WRONG_SHAPE
+    assert answer.matrices
+    assert not any(each.count(*wrong) for each in marking.steps)
+    assert not marking.is_provisional
+
+
 @pytest.mark.slow
 def test_masked_scores_may_be_written_as_programs_do() -> None:
     problem = read_problem(sample("causal").path)

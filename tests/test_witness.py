@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from answer_corpus import expected
 
+from attncalc import Problem
+from attncalc.grading.key import Key
+from attncalc.grading.slack import ToTheDigit
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 
@@ -51,6 +54,17 @@ def test_a_step_is_found_by_its_numbers_with_a_remark(way: str) -> None:
 def test_a_mistake_among_the_numbers_stays() -> None:
     answer = read("the queries, they are [1, 3], [-1, 1] and [2.5, -3]\n")
     assert answer.matrices["Q"].values.tolist() == [[1, 3], [-1, 1], [2.5, -3]]
+
+
+def test_rows_found_by_their_numbers_are_those_of_the_tokens_that_name_them() -> None:
+    problem = Problem(
+        X=[[1, 2], [0, 1]], W_Q=[[1, 0], [1, 3]], W_K=[[1, 0], [0, 1]], W_V=[[1], [4]],
+        labels=("ich", "lese"),
+    )  # fmt: skip
+    expected = Key(problem, ToTheDigit(2)).expected
+    text = "+------+\n| QUERIES  lese  3  6 |\n|          ich   1  3 |\n+------+\n"
+    answer = read_answer_bytes(text.encode(), "a.txt", expected)
+    assert answer.matrices["Q"].values.tolist() == [[1, 3], [3, 6]]
 
 
 def test_letters_that_are_read_as_digits_are_reported() -> None:

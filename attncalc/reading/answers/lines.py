@@ -54,7 +54,7 @@ def connection_in(line: str, head: int = 0, of: str = "") -> WrittenConnection |
     """
     plain = _plain(line)
     match = _SENTENCE.search(plain)
-    if match is None:
+    if match is None or _SENTENCE.search(match[2]):  # of several outputs
         return None
     parts = _parts(match[2])
     of = attention_in(plain[: match.start()]) or of

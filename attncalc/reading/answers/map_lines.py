@@ -126,9 +126,11 @@ class MapReader:
         text, above = lines[i].text.strip(), lines[i - 1].text.rstrip()
         if not text or not before or above.endswith(_DONE) or _BULLET.match(text):
             return False
-        if GRID.search(text) or not (own := self._lexemes(text)):
+        own = self._lexemes(text)
+        if GRID.search(text) or all(each.kind == "colon" for each in own):  # head 2:
             return False
         starts = own[0].kind in ("out", "in", "token", "number") or "symbol" in own[0].kind
+        starts = starts or [e.kind for e in own[1:4:2]] == ["colon", "arrow"]  # second: 1 -> 3
         return before[-1].kind in _HALF or (text[0].islower() and not starts)
 
     def _keep(self, line: int, text: str, words: Sequence[Lexeme]) -> bool:

@@ -475,7 +475,10 @@ class _Reader:
         """Return a statement with the names of its tokens: the inputs that tie, then the others."""
         ties = self._largest(said.output) if self._fits(said) else said.inputs[:1]
         most = [self._name(k, self.labels.keys) for k in said.inputs if k in ties]
-        others = [self._name(k, self.labels.keys) for k in said.inputs if k not in ties]
+        rest = [k for k in said.inputs if k not in ties]
+        row = self.weights[said.output]
+        near = [k for k in rest if abs(row[k] - row[rest[0]]) <= TIE]  # not all that are listed
+        others = [self._name(k, self.labels.keys) for k in near]
         output = self._name(said.output, self.labels.queries)
         return WrittenConnection(0, output, (*most,), (*others,), "", said.line, is_told=True)
 

@@ -339,7 +339,9 @@ def _with_sides(items: Sequence[Item]) -> list[Item]:
         if item.kind != "names":
             continue
         rest = [each for each in items[i + 1 :] if each.kind not in ("sep", "token")]
-        if _is_subject(rest) or not subject:
+        behind = [each.kind for each in items[i + 1 : i + 4]]
+        is_ranked = behind[::2] == ["sep", "colon"] and behind[1] in _RANKS  # 3, dashed: 2
+        if (_is_subject(rest) and not is_ranked) or not subject:
             role = subject = item.role or _side_of_subject(rest, verb)
         else:
             opposite = "in" if subject == "out" else "out"
@@ -417,6 +419,7 @@ class _Walk:
                 self._close()
             is_more = self.outputs and not self.shares
             self.outputs = (*self.outputs, *item.names) if is_more else item.names
+            self.rank = self.rank or self.heading  # second: 1 -> 3, 2 -> 1
             return
         if self.is_led and self.outputs and self.shares:
             self._close()

@@ -78,7 +78,7 @@ _UNPARTED = re.compile("|".join(
     + ["输出", "输入", "出力", "入力", "查询", "クエリ", "キー", "键"]))  # fmt: skip
 """Words of Chinese and Japanese, which have no blanks between them."""
 _DRESS = re.compile(
-    r"\b(?:[Hh]ead|[Kk]opf|[Tt]ête|cabeza|testa|cabeça|hoofd|[Ll]ayer) ?\d{1,3}\b"
+    r"\b(?:[Hh]ead|[Kk]opf|[Tt]ête|cabeza|testa|cabeça|hoofd|[Ll]ayer)[ _]?\d{1,3}\b"
     r"|\b\d{1,4} ?[×x] ?\d{1,4}\b"
     r"|\\(?:item|noindent|par|text\w{0,6}|mathbf|quad)\b|\\[,;]|[$*`{}~]|\\\\"
 )
@@ -100,7 +100,7 @@ _LEXEME = re.compile(
 _NOUNS = ("out", "in", "token")
 _ALIAS = re.compile(r"number open (?:(?:out|in|token) )?number close")
 _NAMES = ("number", "symbol")
-_OUTS, _INS, _EITHER = "oOyYzZqQ", "kKvV", "xX"
+_OUTS, _INS, _EITHER = "oOyYzZqQ", "kKvV", "xXcC"
 
 
 LONGEST_LABEL = 5

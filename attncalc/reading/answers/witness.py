@@ -9,7 +9,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -113,8 +113,9 @@ def witnessed(
     if not is_left and all(_is_settled(matrices.get(n), k) for n, k in expected.steps.items()):
         return matrices
     keys = expected.steps
-    if not any(is_side_by_side(each, keys[n]) for n, each in matrices.items() if n in keys):
-        expected = _stacked(expected)
+    read = {name: each for name, each in matrices.items() if name in keys}
+    wide = {name for name, each in read.items() if is_side_by_side(each, keys[name])}
+    expected = _stacked(expected, wide)
     matrices = {n: _as_stack(each, keys.get(n)) for n, each in matrices.items()}
     text = _DRAWN.sub(" ", _without_discarded(text, found))
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
@@ -128,8 +129,8 @@ def witnessed(
     return {n: _as_heads(each, keys.get(n)) for n, each in matrices.items()}
 
 
-def _stacked(expected: Expected) -> Expected:
-    """Return the steps with the rows of each head below those of the head before it."""
+def _stacked(expected: Expected, others: Container[str]) -> Expected:
+    """Return the steps with the rows of each head below those of the head before it, or others."""
     keys, follows = expected.steps, expected.follows
     if all(key.ndim == 2 for key in keys.values()):
         return expected
@@ -139,7 +140,8 @@ def _stacked(expected: Expected) -> Expected:
         found = follows(whole) if follows is not None else {}
         return {name: _stack(each) for name, each in found.items()}
 
-    return replace(expected, steps={n: _stack(key) for n, key in keys.items()}, follows=following)
+    steps = {name: key if name in others else _stack(key) for name, key in keys.items()}
+    return replace(expected, steps=steps, follows=following)
 
 
 def is_side_by_side(written: WrittenMatrix, key: Matrix) -> bool:
@@ -599,7 +601,8 @@ class Witness:
         own = [each for each in map(self._before, cut.written) if each]
         of_rows = ""
         if own and (2 * len(own) > len(cut.rows) > 1 or {*own} == {wanted}):
-            of_rows = wanted if 2 * own.count(wanted) > len(own) else own[0]
+            others = [each for each in own if each != wanted]
+            of_rows = others[0] if 2 * len(others) >= len(own) else wanted
         return of_rows if of_rows == wanted else self._above(cut, wanted) or of_rows
 
     def _above(self, cut: Cut, wanted: str) -> str:

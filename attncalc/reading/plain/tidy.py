@@ -201,6 +201,10 @@ def _together(text: str) -> str:
     )
 
 
+_ADJACENT = re.compile(r"[ ,;][-−+]?[.\d]{1,12}\](?=\[[-−+.\d])")
+"""The end of a vector directly before the next one: [0 1][2 3]."""
+
+
 def _vulgar(match: "re.Match[str]") -> str:
     """Return a fraction in one character, and the whole number before it, as one fraction."""
     above, _, below = unicodedata.normalize("NFKC", match[2]).partition("⁄")
@@ -215,6 +219,7 @@ def _letters(text: str) -> str:
     if "qrt" in text:
         text = _ROOT.sub(lambda m: f"√{m[1] or m[2]}", text)
     text = _SUPERSCRIPTS.sub(lambda m: "^" + unicodedata.normalize("NFKC", m[0]), text)
+    text = _ADJACENT.sub(r"\g<0> ", text)
     return text.replace("ᵀ", "^T").replace("^T^", "^T").replace("^^", "^").replace("^−", "^-")
 
 
