@@ -13,8 +13,9 @@ def with_flat_wiki(text: str) -> str:
 
     Examples
     --------
-    >>> print(with_flat_wiki("{|\n! a !! b\n|-\n| 1\n| 2\n|}"))
+    >>> print(with_flat_wiki("{|\n|+ Q\n! a !! b\n|-\n| 1\n| 2\n|}"))
     |---|
+    Q
     | a | b |
     |---|
     | 1 | 2 |
@@ -47,8 +48,9 @@ def _end_of_table(lines: list[str], start: int) -> int:
 
 
 def _rows(lines: list[str]) -> list[str]:
-    """Return the lines of one table, each row on its first; other lines are empty."""
+    """Return the lines of one table, each row on its first, below its caption."""
     rows: dict[int, list[str]] = {}
+    captions = {i: line[2:].strip() for i, line in enumerate(lines) if line.startswith("|+")}
     first = -1
     for i, line in enumerate(map(str.strip, lines)):
         if line[:1] not in ("|", "!") or line[:2] in ("|-", "|+", "|}"):
@@ -57,4 +59,5 @@ def _rows(lines: list[str]) -> list[str]:
         first = i if first < 0 else first
         cells = [cell.rpartition("|")[2].strip() for cell in _CELLS.split(line[1:])]
         rows.setdefault(first, []).extend(cells)
-    return [f"| {' | '.join(rows[i])} |" if i in rows else _RULE for i in range(len(lines))]
+    found = {**captions, **{i: f"| {' | '.join(cells)} |" for i, cells in rows.items()}}
+    return [found.get(i, _RULE) for i in range(len(lines))]
