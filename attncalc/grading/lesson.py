@@ -552,7 +552,7 @@ class _Judge:
     ) -> None:
         self.marking, self.under, self.of_example, self.others = marking, under, own, others
         self.mended: Known | None = None
-        self.loose = 0
+        self.loose, self.is_of_others = 0, False
 
     @cached_property
     def own(self) -> Known:
@@ -568,6 +568,7 @@ class _Judge:
         assert written is not None
         if marks.count(Status.WRONG_SHAPE) or written.shape != marks.expected.shape:
             why = marks.problem or "it has another shape"
+            self.is_of_others = True
             return [Finding(UNCHECKED, name, why=why)]
         wrong = marks.statuses == NUMBER_OF[Status.WRONG]
         wrong &= ~_is_float(written, marks.expected) & ~self._is_shown(written, marks.expected)
@@ -663,6 +664,10 @@ class _Judge:
         answered = int((~np.isnan(written.values)).sum())
         if 2 * wrong.sum() > answered and not self._is_printed(step):
             return "most entries do not follow from the values read before it"
+        if self.is_of_others and wrong.all():
+            return "a step before it has another shape"
+        if wrong.ndim == 3 and any(head.all() for head in wrong):
+            return "no entry of a head follows from the values read before it"
         if not self._belongs(step) and wrong.mean() >= 1 - OF_THE_SAME:
             return "it may belong to other given matrices than those of the example before it"
         between = self._between(step)

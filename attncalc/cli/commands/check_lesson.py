@@ -147,7 +147,7 @@ def _of_example(
     checked = check_example(example.matrices, example.own, read, said, by_one=is_plain)
     first = lesson.read(example)
     answer, given, results, steps, *_ = checked or (first, (), (), ())
-    results = (*_by_known_rules(lesson, _of_own_shape(example, answer, results)),)
+    results = (*_by_known_rules(lesson, _of_own_matrix(lesson, example, answer, results)),)
     for name, own in groupby(results, lambda each: each.name):
         matrix = answer.matrices[name]
         lines = lines_of(lesson, answer, name, _rows(matrix)) or [example.first]
@@ -232,13 +232,30 @@ def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Plac
             yield Finding(RIGHT, name), run[0][1][1], run[-1][1][2]
 
 
-def _of_own_shape(example: Example, answer: Answer, results: Sequence[Finding]) -> list[Finding]:
-    """Return results without the wrong ones of a matrix that has another shape by itself."""
-    own = {name: example.matrices[name].shape[-2:] for name in example.own}
-    found = {each.name: answer.matrices[each.name].shape[-2:] for each in results}
-    return [
-        e for e in results if e.kind != WRONG or own.get(e.name, found[e.name]) == found[e.name]
-    ]
+def _of_own_matrix(
+    lesson: Lesson, example: Example, answer: Answer, results: Sequence[Finding]
+) -> list[Finding]:
+    """Return results without the wrong ones of a matrix that is not that of the step.
+
+    It has another shape by itself, or all its entries are wrong, and the right ones are printed.
+    """
+    lines = lesson.with_points[example.first - 1 : example.last]
+    printed = [number for line in lines for number in numbers_of(line)]
+    others = set()
+    for name, group in groupby(results, lambda each: each.name):
+        shape = answer.matrices[name].shape
+        wrong = [each.right for each in group if each.kind == WRONG]
+        own = example.matrices[name].shape if name in example.own else shape
+        right = [*map(float, wrong)] if len(wrong) == answer.matrices[name].values.size > 1 else []
+        if own[-2:] != shape[-2:] or (right and _holds(printed, right)):
+            others.add(name)
+    return [each for each in results if each.kind != WRONG or each.name not in others]
+
+
+def _holds(numbers: Sequence[float], part: Sequence[float]) -> bool:
+    """Return whether numbers contain others consecutively."""
+    starts = (i for i, number in enumerate(numbers) if number == part[0])
+    return any(numbers[i : i + len(part)] == part for i in starts)
 
 
 def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:
