@@ -22,6 +22,8 @@ def with_flat_wiki(text: str) -> str:
     |---|
     |---|
     """
+    if "{|" in text:  # a page of a wiki, with bold and italic words
+        text = text.replace("'''", "").replace("''", "")
     return "\n".join(_flat(text.split("\n")))
 
 
