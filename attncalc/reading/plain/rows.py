@@ -79,7 +79,10 @@ def split_row(text: str) -> list[str] | None:
 
 def _cells(text: str) -> list[str] | None:
     cells = parted(text)
-    return cells if cells and all(map(looks_like_entry, cells)) else None
+    numbers = [cell for cell in cells if looks_like_entry(cell)]
+    others = {*cells[1:]}.difference(numbers) if _STRONG.search(text) else set(cells)
+    has_masks = bool(numbers) and numbers[0] == cells[0] and others <= {*_CROSSES}
+    return cells if cells and (len(numbers) == len(cells) or has_masks) else None
 
 
 # the same line is read by everything that it might begin or continue
