@@ -6,6 +6,7 @@ import os
 import re
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Command
@@ -402,10 +403,12 @@ def test_a_note_says_that_a_large_problem_may_show_other_digits(
     attncalc: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "roster.csv").write_text("name\nAda\n")
-    spec = {"problems": [{"name": "1", "tokens": 5}]}
+    spec: dict[str, Any] = {"problems": [{"name": "1", "tokens": 5}]}
+    spec["problems"].append({"name": "2", "tokens": 2, "kind": "encoder"})
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
     assert "problem 1: it has too many scores to look for versions that show the same" in run.err
+    assert "problem 2: it has too many steps to look for versions that show the same" in run.err
     spec["problems"][0]["formats"] = "pdf"
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set2")
