@@ -131,18 +131,20 @@ def check_class(flags: Mapping[str, Any]) -> int:
         if book is None
         else _gradebook(book, entries, given, shown)
     )
-    tables = [output(table, iter(lines))] if wants_table else []
     language = samples[0].problem.language
     at_a_glance = partial(overview_of, entries, given.place.resolve().name, language)
-    deliver(*(_overview(at_a_glance(), each) for each in overview), *tables)
+    outputs = [_overview(at_a_glance(), each) for each in overview]
+    if wants_table:
+        outputs.append(output(table, iter(lines)))
     if not wants_table and (book or (page.place is None and flags["format"] == "csv")):
-        deliver(output(STDOUT, iter(lines)))
+        outputs.append(output(STDOUT, iter(lines)))
     elif not wants_table or table != STDOUT:
         several = len(given.problems) > 1
         document = class_rows.class_document(
             entries, strays, shown.in_words, several=several, language=language
         )
-        deliver(output(STDOUT, tables_of(document, STDOUT)))
+        outputs.append(output(STDOUT, tables_of(document, STDOUT)))
+    deliver(*outputs)
     return _ends(entries, strays)
 
 
