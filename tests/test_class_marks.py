@@ -1,17 +1,21 @@
 """Marks of a class as teachers keep them: newest and late answers, gradebooks, an overview."""
 
+import csv
 import json
 import os
 import re
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Command
 from test_classes import NAMES, ROSTER, SPEC, hand_in, made, marks, right_answer, table
 
 from attncalc.reading.attempts import newest
-from attncalc.writing.reports.gradebook import Totals, gradebook
+from attncalc.reading.gradebook import read_gradebook
+from attncalc.reading.roster import Student
+from attncalc.writing.reports.gradebook import Totals, column_of, filled, gradebook
 
 HOUR = 3600
 
@@ -147,7 +151,80 @@ def test_an_exported_gradebook_is_filled_and_otherwise_unchanged(
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     run = attncalc("check", "set", "answers", *flags, "other.csv")
     assert run.code == 2
-    assert "not a gradebook of Moodle, Canvas or Gradescope" in run.err
+    assert "no column has the ids, emails or names of this class" in run.err
+
+
+CLASS = [
+    Student("Ada Lovelace", "7", "ada@x.org"),
+    Student("李 善蘭", "8", "li@x.org"),
+    Student("Emmy Noether", "10", "emmy@x.org"),
+]
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        "Identifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed",
+        "ID,Vollständiger Name,E-Mail-Adresse,Status,Bewertung,Bestwertung,änderbar",
+        "Identifiant,Nom complet,Adresse de courriel,Statut,Note,Note maximale,modifiable",
+        "識別子,フルネーム,メールアドレス,ステータス,評点,最大評点,変更可能",
+        "?,?,?,?,?,?,?",
+    ],
+)
+def test_a_grading_worksheet_is_filled_in_any_language(headings: str, tmp_path: Path) -> None:
+    """Its columns are found by their cells; a grade that looks like an id is none."""
+    rows = [
+        "1,Noether Emmy,emmy@x.org,x,,X,no",
+        "2,善蘭 李,li@x.org,x,{0},X,no",
+        '3,"Lovelace, Ada",ada@x.org,x,{0},X,no',
+        "4,Someone Else,e@x.org,x,-,X,no",
+    ]
+    for most, sign in (("100.00", "."), ('"100,00"', ",")):
+        text = "\n".join([headings, *rows]).replace("X", most).format("7")
+        (tmp_path / "export.csv").write_text(text, encoding="utf-8")
+        book = read_gradebook(str(tmp_path / "export.csv"), CLASS)
+        assert book.students == (None, 2, 1, 0, None)
+        whose = [None if n is None else _total(Fraction(n, 8)) for n in book.students]
+        lines = list(filled(book.rows, whose, "set", lambda x, least=0: str(float(x))))
+        shown = [row[4] for row in csv.reader(lines)]
+        grades = [each.replace(".", sign) for each in ("0.5", "0.25", "0.0")]
+        assert shown == [headings.split(",")[4], *grades, "-"]
+
+
+def test_first_and_last_names_identify_and_contradicting_rows_are_not_filled(
+    tmp_path: Path,
+) -> None:
+    text = "Nachname,Vorname,Matrikel,E-Mail\nNoether,Emmy,10,\nLovelace,Ada,8,ada@x.org\n"
+    (tmp_path / "export.csv").write_text(text, encoding="utf-8")
+    book = read_gradebook(str(tmp_path / "export.csv"), CLASS)
+    assert book.students == (None, 2, None)
+    assert book.notes[0].endswith('found by "Matrikel", "E-Mail" and "Vorname Nachname"')
+    assert book.notes[1].endswith("row 3 is not filled: its cells are those of different students")
+
+
+def test_a_total_is_in_a_new_column_if_its_own_is_unsure(tmp_path: Path) -> None:
+    rows = [("Nom", "Note", "Max", "Note", "Max"), ("Ada", "", "9.00", "", "5.00")]
+    assert column_of(rows, "set") == 5
+    assert column_of([row[:3] for row in rows], "set") == 1
+    assert column_of([("Nom", "Note", "Max"), ("Ada", "12", "9.00")], "set") == 3
+    assert column_of([("Nom", "Note", "Max"), ("Ada", "x", "9.00")], "set") == 3
+
+
+def _total(earned: Fraction) -> Totals:
+    return Totals(("", "", "", ""), ("1",), (earned,), (Fraction(50),), (True,), False)
+
+
+@pytest.mark.slow
+def test_the_table_is_printed_also_if_files_are_written(attncalc: Command, tmp_path: Path) -> None:
+    hand_in(tmp_path, made(attncalc, tmp_path)[0])
+    table_ = attncalc("check", "set", "answers").out
+    assert "Ada Lovelace" in table_
+    assert attncalc("check", "set", "answers", "--csv", "m.csv").out == table_
+    assert attncalc("check", "set", "answers", "--csv", "g.csv", "--gradebook", "moodle").out == (
+        table_
+    )
+    rows = attncalc("check", "set", "answers", "--csv", "-").out
+    assert rows == (tmp_path / "m.csv").read_text("utf-8")
 
 
 @pytest.mark.slow
@@ -326,10 +403,12 @@ def test_a_note_says_that_a_large_problem_may_show_other_digits(
     attncalc: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "roster.csv").write_text("name\nAda\n")
-    spec = {"problems": [{"name": "1", "tokens": 5}]}
+    spec: dict[str, Any] = {"problems": [{"name": "1", "tokens": 5}]}
+    spec["problems"].append({"name": "2", "tokens": 2, "kind": "encoder"})
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
     assert "problem 1: it has too many scores to look for versions that show the same" in run.err
+    assert "problem 2: it has too many steps to look for versions that show the same" in run.err
     spec["problems"][0]["formats"] = "pdf"
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set2")

@@ -397,6 +397,17 @@ def test_the_rounding_of_the_key_is_not_named() -> None:
     )
 
 
+def test_what_follows_from_a_mistake_shows_no_rounding() -> None:
+    """The weights 1 / (1 + e^10) agree by chance with cut digits of 1 / (1 + e^5) = 0.0067."""
+    problem = Problem(Q=[[1], [1]], K=[[0], [5]], V=[[1], [0]], scale="none")
+    weights = [["0.00", "1.00"]] * 2
+    for answer in ({"S": [[0, 10]] * 2, "A": weights}, {"A": [["0.00", "0.99"]] * 2}):
+        marking = marked(answer, problem)
+        assert statuses(marking, "A") <= {Status.ROUNDING, Status.FOLLOWS, Status.CORRECT}
+        is_cut = "digits are cut off, not rounded" in " ".join(said(marking))
+        assert is_cut == ("S" not in answer)
+
+
 def test_matrices_of_the_problem_are_not_strange_to_it() -> None:
     problem = Problem(Q=[[1, 0]], K=[[1, 0], [0, 1]], V=[[1], [2]])
     answer = {"Q": [[1, 0]], "S": solve(problem).shown("S"), "S_capped": [[1]]}

@@ -46,6 +46,45 @@ def test_a_row_with_more_cells_than_the_first_is_refused(tmp_path: Path) -> None
         read_roster(tmp_path / "class.csv")
 
 
+@pytest.mark.parametrize(
+    "headings",
+    [
+        "First name,Last name,ID number,Email address",
+        "Vorname,Nachname,ID-Nummer,E-Mail-Adresse",
+        "Vorname,Name,Matrikelnummer,E-Mail",
+        "Prénom,Nom de famille,Numéro d'identification,Adresse de courriel",
+        "Prénom,Nom,Numéro d’étudiant,Courriel",
+        "Nombre,Apellido(s),Número de ID,Dirección de correo",
+        "Nome,Sobrenome,Número de identificação,Endereço de email",
+        "名,姓,IDナンバー,メールアドレス",
+        "名,姓氏,学号,电子邮件地址",
+    ],
+)
+def test_class_lists_have_headings_in_any_language(headings: str, tmp_path: Path) -> None:
+    """They are those of exports of Moodle, with the family name in either order."""
+    place = tmp_path / "class.csv"
+    for order in (slice(None), slice(None, None, -1)):
+        rows = [headings.split(","), ["Ada", "Byron King", "7", "a@x"], ["健", "佐藤", "8", "k@x"]]
+        place.write_text("\n".join(",".join(row[order]) for row in rows), encoding="utf-8")
+        students, notes = read_roster(place)
+        assert [each[:3] for each in students] == [
+            ("Ada Byron King", "7", "a@x"), ("佐藤 健", "8", "k@x")
+        ]  # fmt: skip
+        assert not notes
+
+
+def test_columns_of_a_class_list_that_are_not_read_are_listed(tmp_path: Path) -> None:
+    place = tmp_path / "class.csv"
+    place.write_text("Vorname,Name,,Groupe,Login,ID\nAda,Ada Byron,x,,al,7\nBo,Bo Li,,,bo,8\n")
+    students, (note,) = read_roster(place)
+    assert [each[:2] for each in students] == [("Ada Byron", "al"), ("Bo Li", "bo")]
+    assert note.endswith("not read: Vorname, column 3, without a heading, Groupe and ID")
+    place.write_text("Vorname,Nachname,Name\nAda,Byron,\nBo,Li,Bo Li\n")
+    students, notes = read_roster(place)
+    assert [each.name for each in students] == ["Ada Byron", "Bo Li"]
+    assert not notes
+
+
 def test_one_dashed_line_is_right_where_several_inputs_tie() -> None:
     problem = Problem(Q=[[1]], K=[[2], [1], [1]], V=[[1], [2], [3]])
     for second in (2, 3):

@@ -12,7 +12,7 @@ import pytest
 from conftest import Command, mostly_slow, some_of
 from oracle import as_shown, exact_values, solve_by_hand
 
-from attncalc import InputError, new, read_problem
+from attncalc import InputError, new, read_problem, solve
 from attncalc.making.asking import recipe, wishes_of
 from attncalc.making.maker import make
 from attncalc.making.siblings import wishes_like
@@ -119,6 +119,27 @@ def test_requested_sizes_numbers_and_conventions_are_met(attncalc: Command) -> N
     assert numbers <= {Fraction(each, 2) for each in range(-2, 3)}
 
 
+@pytest.mark.parametrize("kind", ["general", "additive", "concat"])
+def test_the_matrices_of_scores_are_made(kind: str, attncalc: Command, tmp_path: Path) -> None:
+    """The scores of the made problem are those of the textbook, in numpy."""
+    problem = made(attncalc, "--score", kind, "--d-k", "3", "--seed", "2")
+    file = tmp_path / "new.json"
+    file.write_text(json.dumps(problem | {"decimals": 9}))
+    solution = solve(read_problem(file))
+    q, k, ours = (np.array(solution.shown(name), float) for name in "QKS")
+    pairs = np.array([[[*one, *other] for other in k] for one in q])
+    if kind == "general":
+        scores = q @ np.array(problem["W_S"]) @ k.T
+    elif kind == "additive":
+        scores = np.tanh(q[:, None] + k[None]) @ np.array(problem["v_S"])
+    else:
+        scores = np.tanh(pairs @ np.array(problem["W_S"])) @ np.array(problem["v_S"])
+    assert ours == pytest.approx(scores, abs=1e-8)
+    assert {float(v) for name in ("W_S", "v_S") for v in np.ravel(problem.get(name, []))} <= {
+        *range(-2, 3)
+    }
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
@@ -131,6 +152,10 @@ def test_requested_sizes_numbers_and_conventions_are_met(attncalc: Command) -> N
         ("--layout", "columns"),
         ("--weights-layout", "torch", "--causal"),
         ("--spread", "0.4:0.9", "--words"),
+        ("--score", "general", "--heads", "2"),
+        ("--score", "additive", "--also", "W_Sq,W_Sk,b_S", "--layout", "columns"),
+        ("--kind", "encoder", "--score", "concat", "--weights-layout", "torch"),
+        ("--kind", "decoder", "--score", "additive", "--keys", "2"),
     ],
 )
 def test_every_kind_is_made_and_read_back(

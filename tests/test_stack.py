@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -12,7 +13,7 @@ import pytest
 from conftest import Command
 from test_lines_in_systems import PROBLEMS, answers, expected, numbers
 
-from attncalc import read_problem, solve
+from attncalc import Problem, read_problem, solve
 from attncalc.problem.samples import sample
 from attncalc.problem.serialising import in_json
 
@@ -104,6 +105,51 @@ def test_a_lost_sign_costs_only_its_entry(attncalc: Command, tmp_path: Path) -> 
     assert scores == {name: 1.0 if name != "prtansQ" else pytest.approx(5 / 6) for name in scores}
     wrong = earned(question, answer | {"ansO": [["9", "9"]] * 3})
     assert wrong == {name: float(name != "prtansO") for name in wrong}
+
+
+GIVEN: dict[str, Any] = {
+    "Q": [["1.2", "-0.7"], ["0.4", "1.9"], ["-1.1", "0.3"]],
+    "K": [["0.9", "1.6"], ["-1.3", "0.2"], ["0.5", "-0.8"]],
+    "V": [["3.1", "-2.4", "0.6"], ["-1.7", "2.2", "4.9"], ["0.8", "-3.3", "1.5"]],
+    "W_O": [["1.4", "-0.6"], ["0.7", "2.3"], ["-1.9", "0.2"]],
+}
+
+
+def digits_of(rows: list[list[str]], decimals: int, *, cut: bool = False) -> list[list[str]]:
+    """Return numbers with so many decimals, rounded or cut."""
+    unit = Decimal(1).scaleb(-decimals)
+    way = ROUND_DOWN if cut else ROUND_HALF_UP
+    return [[str(Decimal(each).quantize(unit, way)) for each in row] for row in rows]
+
+
+@needs_maxima
+@pytest.mark.slow
+@pytest.mark.parametrize("rounding", ["display", "each-step"])
+@pytest.mark.parametrize(
+    ("decimals", "cut", "slips"),
+    [(1, False, False), (1, False, True), (1, True, False), (2, True, False), (2, True, True)],
+)
+def test_full_precision_and_cut_digits_are_right_also_after_a_slip(
+    rounding: str, decimals: int, cut: bool, slips: bool, attncalc: Command, tmp_path: Path
+) -> None:
+    """The numbers are computed with twelve decimals, from the slip, and then rounded or cut."""
+    problem = {**GIVEN, "rounding": rounding, "decimals": decimals}
+    (tmp_path / "in.json").write_text(json.dumps(problem))
+    question = stack_question(attncalc, "in.json", "--steps", "S,A,H,O")
+    true = solve(Problem(**GIVEN, decimals=12))
+    S = [list(map(str, row)) for row in true.shown("S")]
+    if slips:
+        S[1][0] = S[1][0].removeprefix("-") if S[1][0].startswith("-") else f"-{S[1][0]}"
+        true = solve(Problem(S=S, V=GIVEN["V"], W_O=GIVEN["W_O"], scale=2**-0.5, decimals=12))
+    answer = {"ansS": S} | {f"ans{name}": true.shown(name) for name in "AHO"}
+    typed = {name: digits_of(rows, decimals, cut=cut) for name, rows in answer.items()}
+    scores = earned(question, typed)
+    assert scores.pop("prtansS") == pytest.approx(1 - slips / 9)
+    assert set(scores.values()) == {1.0}
+    for name in "AO":
+        rows = [list(row) for row in typed[f"ans{name}"]]
+        rows[0][0] = str(Decimal(rows[0][0]) + 1)
+        assert earned(question, typed | {f"ans{name}": rows})[f"prtans{name}"] < 1
 
 
 def test_a_question_has_an_input_and_a_tree_for_each_matrix(attncalc: Command) -> None:

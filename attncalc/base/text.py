@@ -28,15 +28,15 @@ def harmless(text: str) -> str:
     return "".join(_SPELLED_OUT.get(c, c) for c in text if c in _SPELLED_OUT or _is_visible(c))
 
 
-_FORMULA = re.compile(r"[\s']*[=+\-@]")
-"""The start of a text that a spreadsheet would read as a formula."""
+_FORMULA = re.compile(r"[\s']*[=+\-@]\s*\S")
+"""The start of a text that a spreadsheet would read as a formula; a sign alone is none."""
 
 
 def harmless_cell(text: str) -> str:
     """Return a text that no spreadsheet reads as a formula; `without_quote` restores it.
 
-    >>> harmless_cell("＝1+1"), harmless_cell("cat")
-    ("'＝1+1", 'cat')
+    >>> harmless_cell("＝1+1"), harmless_cell("cat"), harmless_cell("-")
+    ("'＝1+1", 'cat', '-')
     """
     plain = harmless(text)
     return f"'{plain}" if _is_formula(plain) else plain

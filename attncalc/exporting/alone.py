@@ -5,6 +5,7 @@ step to the problem's decimals or more, or none, whatever lies between them, and
 last place around it; and flawless answers outside it, such as cut digits.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from decimal import Decimal
 from functools import partial
@@ -16,6 +17,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.rounding import Rule, round_floats
 from attncalc.base.types import Matrix, Range
 from attncalc.grading.key import Key
+from attncalc.grading.known import Known
 from attncalc.problem.step import run
 
 FINER = 6
@@ -32,6 +34,14 @@ class Alone(NamedTuple):
     low: Decimal
     high: Decimal
     others: tuple[Decimal, ...]
+
+    @property
+    def ranges(self) -> list[tuple[Decimal, Decimal]]:
+        """The ranges of these numbers, first that of the shown one."""
+        middle = (self.low + self.high) / 2
+        lone = [(each, each) for each in (self.shown, *self.others) if each != middle]
+        lone.insert(0 if self.shown == middle else 1, (self.low, self.high))
+        return lone
 
 
 def accepted_alone(key: Key, name: str) -> list[Any]:
@@ -73,6 +83,23 @@ def ranges_alone(key: Key) -> dict[str, Range]:
         for name, each in made.items():
             low[name], high[name] = np.fmin(low[name], each), np.fmax(high[name], each)
     return {name: Range(low[name], high[name]) for name in key.steps}
+
+
+def rooms_after(key: Key, asked: Sequence[str], name: str) -> Matrix:
+    """Return how far a step may be from its value by the earlier steps that are asked for.
+
+    They are rounded, and the numbers behind them are what the step was computed from; steps between
+    that are not asked for are computed with full precision, or rounded in any way.
+    """
+    step, own = key.steps[name], {each: key.shown[each] for each in asked if each in key.shown}
+    as_written = Known(key, key.slack, own, {each: Range.at(own[each]) for each in own})
+    known = Known(key, key.slack, own, {each: key.ranges[each] for each in own})
+    value = as_written.result(step, None).low
+    room = np.zeros(value.shape)
+    for found in (known.result(step, rule) for rule in known.rules(step)):
+        with np.errstate(invalid="ignore"):  # of -inf
+            room = np.fmax(room, np.fmax(value - found.low, found.high - value))
+    return room.round(key.problem.decimals + FINER)
 
 
 def _nested(found: Any) -> list[Any]:

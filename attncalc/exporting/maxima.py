@@ -80,7 +80,7 @@ class _Maxima(MathWriter):
     def symbol(self, symbol: Symbol) -> str:
         name, problem = symbol.name, self.solution.problem
         if name == "d_k":
-            return str(self.solution.shape_of("K")[-1])
+            return str(problem.attention_of(self.step.name).d_k)
         if name in self.steps:
             count = heads_of(self.solution, name)
             if count and not self.head:
@@ -175,6 +175,17 @@ def matrix(values: Matrix | list[list[Decimal]]) -> str:
     """
     rows = (",".join(map(_plain, row)) for row in values)
     return f"matrix({','.join(f'[{row}]' for row in rows)})"
+
+
+def lists(values: Any) -> str:
+    """Return nested lists of numbers.
+
+    >>> lists([[Decimal("0.5")], []])
+    '[[0.5],[]]'
+    """
+    if isinstance(values, Decimal):
+        return _plain(values)
+    return f"[{','.join(map(lists, values))}]"
 
 
 def _plain(value: Any) -> str:

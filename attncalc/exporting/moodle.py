@@ -122,16 +122,11 @@ def _drop_downs(key: Key, course: Course) -> Callable[[Line], str] | None:
 
 def _gap(accepted: Alone) -> str:
     """Return the syntax of a gap: numbers with their tolerances, first the one it shows later."""
-    shown, low, high, others = accepted
-    middle, room = (low + high) / 2, (high - low) / 2
-    exactly = [each for each in (shown, *others) if each != middle]
-    answers = [(each, Decimal(0)) for each in exactly]
-    answers.insert(0 if shown == middle else 1, (middle, room))
-    return "{1:NUMERICAL:" + "~".join(map(_answer, answers)) + "}"
+    return "{1:NUMERICAL:" + "~".join(_answer(*each) for each in accepted.ranges) + "}"
 
 
-def _answer(answer: tuple[Decimal, Decimal]) -> str:
-    value, room = (each.normalize() for each in answer)
+def _answer(low: Decimal, high: Decimal) -> str:
+    value, room = (each.normalize() for each in ((low + high) / 2, (high - low) / 2))
     return f"={value:f}:{room:f}"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.text import on_a_line
 from attncalc.exporting import template
-from attncalc.exporting.alone import accepted_alone
+from attncalc.exporting.alone import accepted_alone, rooms_after
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.maxima import (
@@ -22,6 +22,7 @@ from attncalc.exporting.maxima import (
     UnwrittenError,
     heads_of,
     in_maxima,
+    lists,
     matrix,
 )
 from attncalc.exporting.moodle import plain, quiz, refuse_what_gaps_cannot_hold
@@ -67,7 +68,7 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     words = catalogue(key.problem.language)
     fields = [("matrix", place.variable, _key(solution, place)) for place in places]
     fields += [("dropdown", _name(line), _options(key, right)) for line, right in lines.items()]
-    trees = [_tree(solution, course, place, places) for place in places]
+    trees = [_tree(key, course, place, places) for place in places]
     trees += [
         _tree_of_lines(key, course, line, lines, places) for line in lines if not line.is_dashed
     ]
@@ -111,14 +112,7 @@ def _ranges(key: Key, places: list[Place]) -> Iterator[str]:
     for place in places:
         heads: Any = accepted_alone(key, place.name)
         rows = heads[place.head - 1] if place.head else heads
-        for end in ("low", "high"):
-            values = [[_widest(each, end) for each in row] for row in rows]
-            yield f"{end}{place.variable}: {matrix(values)};"
-
-
-def _widest(accepted: Any, end: str) -> Any:
-    values = (accepted.shown, getattr(accepted, end))
-    return min(values) if end == "low" else max(values)
+        yield f"right{place.variable}: {lists([[each.ranges for each in row] for row in rows])};"
 
 
 def _lines(key: Key, course: Course) -> dict[Line, set[int]]:
@@ -174,15 +168,18 @@ def _tree_of_lines(
     return _filled(key.solution, _tree_name(line), value, [*lines, _EARNED])
 
 
-def _tree(solution: Solution, course: Course, place: Place, places: list[Place]) -> str:
+def _tree(key: Key, course: Course, place: Place, places: list[Place]) -> str:
     """Return the tree that marks a matrix: by the key, and from the matrices before it."""
-    name = place.variable
-    lines = [f"attn_key: attn_right({name}, low{name}, high{name});", "attn_own: attn_key;"]
+    solution, name = key.solution, place.variable
+    lines = [f"attn_key: attn_right({name}, right{name});", "attn_own: attn_key;"]
     if solution.problem.layout == "rows":
-        before = (each for each in places if each.name != place.name)
+        before = [each for each in places if each.name != place.name]
         with suppress(UnwrittenError):
             own = in_maxima(solution, place, before)
-            lines[1] = f"attn_own: attn_follows({name}, {own}, low{name}, high{name});"
+            rooms = rooms_after(key, [each.name for each in before], place.name)
+            room = matrix(rooms[place.head - 1] if place.head else rooms)
+            unit = f"1.0*10^-{solution.problem.decimals}"
+            lines[1] = f"attn_own: attn_follows({name}, {own}, {room}, {unit});"
     value = course.most(place.name) / max(heads_of(solution, place.name), 1)
     lines += ["attn_ok: attn_all(attn_key, attn_own);", _EARNED]
     return _filled(solution, f"prt{name}", value, lines)

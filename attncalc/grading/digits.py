@@ -216,9 +216,11 @@ def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int, int]:
 def style_of(key: Key, steps: tuple[StepMarks, ...]) -> Style | None:
     """Return the rounding of an answer, if it is not the key's and explains each such entry.
 
-    One entry is not enough; of roundings that explain equally much, the simplest is returned.
+    One entry is not enough, and those that earlier mistakes change agree with the key by chance; of
+    roundings that explain equally much, the simplest is returned.
     """
-    if sum(marks.count(Status.ROUNDING) for marks in steps) < SHOWN_BY:
+    rounded = (are(marks.statuses, Status.ROUNDING) & _is_of_key(marks) for marks in steps)
+    if sum(int(each.sum()) for each in rounded) < SHOWN_BY:
         return None
     _, *others = key.scripts
     for style in sorted(others, key=lambda each: RULES.index(each.rule)):
@@ -237,13 +239,24 @@ def _shown_by(
 ) -> int:
     """Return the number of entries that agree with a rounding, and not with rounding halves up."""
     return sum(
-        int(((marks.written.values == script[name]) & (script[name] != plain[name])).sum())
+        int(
+            (
+                (marks.written.values == script[name])
+                & (script[name] != plain[name])
+                & _is_of_key(marks)
+            ).sum()
+        )
         for marks in steps
         if marks.written is not None
         and (name := marks.step.name) in script
         and name in plain
         and marks.written.shape == script[name].shape
     )
+
+
+def _is_of_key(marks: StepMarks) -> Matrix:
+    """Return the entries of a step that no earlier mistake changes."""
+    return np.logical_not(marks.from_mistakes)
 
 
 def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bool:

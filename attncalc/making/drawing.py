@@ -15,6 +15,7 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
 from attncalc.making.wishes import Wishes
+from attncalc.problem.attention.declared import CONCAT, DOT, OF_SCORE
 from attncalc.problem.fields import NESTED, TOKENS, own_name, read_setting, role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.standing import Standing
@@ -77,6 +78,7 @@ def _needed(wishes: Wishes) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield f"{prefix}W_Q", (d, wishes.d_k * heads)
         yield f"{prefix}W_K", (d_keys, wishes.d_k * heads)
         yield f"{prefix}W_V", (d_keys, _d_v(wishes) * heads)
+        yield from ((f"{prefix}{name}", shape) for name, shape in _of_score(wishes)[0].items())
         if wishes.kind in OF_LAYERS and _d_joined(wishes) != d:  # residual connections add O to X
             yield f"{prefix}W_O", (_d_joined(wishes), d)
     if wishes.kind in OF_LAYERS:
@@ -88,16 +90,31 @@ def _possible(wishes: Wishes, needed: Shapes) -> Iterator[tuple[str, tuple[int, 
     """Yield the additional matrices that such a problem can have."""
     for name, (*_, outs) in needed.items():
         prefix, is_weight, weights = name.rpartition("W_")
-        if is_weight:
+        if is_weight and weights != "S":
             yield f"{prefix}b_{weights}", (1, outs)
         elif name.startswith("X"):
             yield name.replace("X", "P"), needed[name]
     for prefix in OF_LAYERS.get(wishes.kind, ("",)):
         yield f"{prefix}W_O", (_d_joined(wishes), wishes.d)
         yield f"{prefix}b_O", (1, wishes.d)
+        yield from ((f"{prefix}{name}", shape) for name, shape in _of_score(wishes)[1].items())
     for number in range(1, {"encoder": 2, "decoder": 3}.get(wishes.kind, 0) + 1):
         yield f"gamma_{number}", (1, wishes.d)
         yield f"beta_{number}", (1, wishes.d)
+
+
+def _of_score(wishes: Wishes) -> tuple[Shapes, Shapes]:
+    """Return the matrices that the kind of score needs, and those that it can have.
+
+    All heads share them, and the tanh is as wide as queries and keys.
+    """
+    kind, d_k = read_setting("score", wishes.settings.get("score", DOT)), wishes.d_k
+    square, row = (d_k, d_k), (1, d_k)
+    shapes: Shapes = {"W_S": square, "W_Sq": square, "W_Sk": square, "v_S": row, "b_S": row}
+    if kind == CONCAT:
+        shapes["W_S"] = (2 * d_k, d_k)
+    needed, more = ({name: shapes[name] for name in names} for names in OF_SCORE[kind])
+    return needed, more
 
 
 def _d_v(wishes: Wishes) -> int:

@@ -12,6 +12,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.text import as_key, in_json
 from attncalc.base.typed import NotANumber, quoted, read_number
 from attncalc.making.asking import recipe, wishes_of
+from attncalc.making.drawing import OF_LAYERS
 from attncalc.making.maker import make, with_words
 from attncalc.making.wishes import Wishes
 from attncalc.problem.problem import Problem
@@ -46,7 +47,7 @@ class Wanted:
     words: whether tokens have names, from a short list.
     prefers_same_digits: whether both rounding rules give the same digits in every version where
         this is possible.
-    is_too_large: whether that is not tried, because it has too many scores.
+    too_many: what it has too many of to try that: scores, or the steps of a layer.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Wanted:
     steps: tuple[str, ...] | None = None
     words: bool = False
     prefers_same_digits: bool = False
-    is_too_large: bool = False
+    too_many: str = ""
 
     @property
     def wishes(self) -> Wishes:
@@ -131,11 +132,17 @@ def _wanted(given: Any, number: int, place: str, is_new: bool) -> Wanted:
         wishes = wanted.wishes
     except InputError as error:
         raise InputError(f"{place}: problem {quoted(name)}: {error}") from None
-    is_small = wishes.kind in ("self", "cross") and wishes.scores <= MOST_SCORES
-    by_default = is_new and "same_digits" not in asked
-    is_preferred = prefers or (by_default and is_small)
-    is_large = by_default and not is_small
-    return replace(wanted, prefers_same_digits=is_preferred, is_too_large=is_large)
+    if prefers or not is_new or "same_digits" in asked:
+        return replace(wanted, prefers_same_digits=prefers)
+    too_many = _too_many(wishes)
+    return replace(wanted, prefers_same_digits=not too_many, too_many=too_many)
+
+
+def _too_many(wishes: Wishes) -> str:
+    """Return what a problem has too many of to look for the same digits, if it has."""
+    if wishes.kind in OF_LAYERS:
+        return "steps"
+    return "scores" if wishes.scores > MOST_SCORES else ""
 
 
 def _steps(given: Any) -> tuple[str, ...] | None:

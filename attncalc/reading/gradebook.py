@@ -1,37 +1,47 @@
-"""A gradebook that a course system exported, to be filled with marks: its rows and students."""
+"""A gradebook that a course system exported, to be filled with marks: its rows and students.
 
-from collections.abc import Mapping, Sequence
+Its headings are in the language of the system, so columns are recognized by their cells: those
+with the ids, emails or names of the class.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from attncalc.base.errors import InputError
-from attncalc.base.text import as_key
+from attncalc.base.text import as_key, of_each
+from attncalc.base.typed import quoted
 from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import rows_of
 from attncalc.reading.files import decode, read_bytes
 from attncalc.reading.roster import Student, path_name
 
 SYSTEMS = ("moodle", "canvas", "gradescope")
-IDS = {
-    "id": ("id number", "sis user id", "sid", "student id", "id"),
-    "email": ("email address", "sis login id", "email"),
-    "name": ("full name", "student", "name"),
-}
-"""The columns that identify a student, by their headings in exports."""
-OF_SYSTEM: Mapping[str, tuple[str, ...]] = {
-    "canvas": ("sis login id", "sis user id"),
-    "gradescope": ("sid", "total score"),
-    "moodle": ("email address", "id number", "identifier"),
-}
-"""Headings that only this system has."""
+KINDS = ("id", "email", "name")
+"""What identifies a student."""
 
 
 class Gradebook(NamedTuple):
     """The rows of an export, and the student of each by the index in the class, or None."""
 
-    system: str
-    rows: tuple[tuple[str, ...], ...]
+    system: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+    students: tuple[int | None, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class _Column(NamedTuple):
+    """A column, or two adjacent ones in either order; the student of each row by its cells."""
+
+    places: tuple[int, ...]
     students: tuple[int | None, ...]
+    filled: int
+
+    @property
+    def matched(self) -> int:
+        """The number of different students in it."""
+        return len({*self.students} - {None})
 
 
 def read_gradebook(place: str, students: Sequence[Student]) -> Gradebook:
@@ -39,44 +49,60 @@ def read_gradebook(place: str, students: Sequence[Student]) -> Gradebook:
     text = decode(read_bytes(Path(place)), place)
     delimiter = max("\t;,", key=text.partition("\n")[0].count)
     rows = tuple(tuple(r.cells) for r in rows_of(text, delimiter, Faults(place), stripped=False))
-    headings = [cell.strip().lower() for cell in rows[0]] if rows else []
-    for system, own in OF_SYSTEM.items():
-        if any(name in headings for name in own):
-            whose = _Whose(headings, students)
-            return Gradebook(system, rows, tuple(whose.student(row) for row in rows))
-    raise InputError(
-        f"{place}: not a gradebook of Moodle, Canvas or Gradescope, by its first row: export it "
-        f"from there, or name the system ({', '.join(SYSTEMS)})"
-    )
+    columns = [each for what in KINDS if (each := _column(rows, what, students))]
+    if not columns:
+        raise InputError(
+            f"{place}: no column has the ids, emails or names of this class: export a gradebook "
+            f"with them, or name the system ({', '.join(SYSTEMS)})"
+        )
+    of_rows = [{*found} - {None} for found in zip(*(c.students for c in columns), strict=True)]
+    named = (" ".join(rows[0][at] for at in c.places if at < len(rows[0])) for c in columns)
+    notes = [f"{place}: students are found by {of_each(list(map(quoted, named)))}"]
+    notes += [
+        f"{place}: row {number} is not filled: its cells are those of different students"
+        for number, found in enumerate(of_rows, start=1)
+        if len(found) > 1
+    ]
+    whose = tuple(found.pop() if len(found) == 1 else None for found in of_rows)
+    return Gradebook("", rows, whose, tuple(notes))
 
 
-class _Whose:
-    """The student of each row: by id, else by email, else by a name that only one has."""
+def _column(
+    rows: Sequence[Sequence[str]], what: str, students: Sequence[Student]
+) -> _Column | None:
+    """Return the column with the most students by their id, email or name.
 
-    def __init__(self, headings: Sequence[str], students: Sequence[Student]) -> None:
-        self.columns = {
-            what: [place for place, heading in enumerate(headings) if heading in names]
-            for what, names in IDS.items()
-        }
-        self.known: dict[str, dict[str, int | None]] = {what: {} for what in IDS}
-        for place, student in enumerate(students):
-            for what, known in self.known.items():
-                key = _key(what, getattr(student, what))
-                known[key] = None if key in known else place
-        self.both = [
-            headings.index(name) for name in ("first name", "last name") if name in headings
-        ]
-
-    def student(self, row: Sequence[str]) -> int | None:
-        """Return the index of a row's student."""
-        cells = {w: [row[at] for at in where if at < len(row)] for w, where in self.columns.items()}
-        cells["name"].append(" ".join(row[at] for at in self.both if at < len(row)))
-        for what, texts in cells.items():
-            for text in texts:
-                found = self.known[what].get(_key(what, text)) if text.strip() else None
-                if found is not None:
-                    return found
+    They are at least half of its cells, or half of the class: others match by chance.
+    """
+    known: dict[str, int | None] = {}
+    for number, student in enumerate(students):
+        key = _key(what, getattr(student, what))
+        known[key] = None if key in known else number
+    known.pop("", None)
+    found = (_matched(rows, what, places, known) for places in _places(rows, what))
+    best = max(found, key=lambda each: each.matched, default=None)
+    if best is None or 2 * best.matched < max(1, min(best.filled, len(students))):
         return None
+    return best
+
+
+def _places(rows: Sequence[Sequence[str]], what: str) -> Iterator[tuple[int, ...]]:
+    """Yield the columns, and for names also pairs of adjacent ones: first and last names."""
+    width = max(map(len, rows), default=0)
+    yield from ((at,) for at in range(width))
+    if what == "name":
+        yield from (each for pair in pairwise(range(width)) for each in (pair, pair[::-1]))
+
+
+def _matched(
+    rows: Sequence[Sequence[str]],
+    what: str,
+    places: tuple[int, ...],
+    known: dict[str, int | None],
+) -> _Column:
+    cells = [" ".join(row[at] for at in places if at < len(row)) for row in rows]
+    found = tuple(known.get(_key(what, cell)) for cell in cells)
+    return _Column(places, found, sum(bool(cell.strip()) for cell in cells[1:]))
 
 
 def _key(what: str, text: str) -> str:

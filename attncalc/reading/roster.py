@@ -15,15 +15,27 @@ from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, rows_of
 from attncalc.reading.files import decode, read_bytes
 
-HEADINGS: Mapping[str, tuple[str, ...]] = {
-    "name": ("name", "student", "student name", "full name", "fullname", "nom", "nombre"),
-    "first": ("first name", "firstname", "given name", "forename", "vorname", "prénom", "prenom"),
-    "last": ("last name", "lastname", "surname", "family name", "nachname", "nom de famille"),
-    "id": ("id", "student id", "id number", "sid", "number", "student number", "matriculation",
-           "matriculation number", "matrikelnummer", "username", "login"),
-    "email": ("email", "e-mail", "mail", "email address", "e-mail address", "e-mail-adresse"),
-}  # fmt: skip
-"""The content of columns, by their possible headings."""
+HEADINGS: Mapping[str, str] = {
+    "name": "name, student, student name, full name, vollständiger name, nom, nom complet, nombre, "
+    "nombre completo, nome, nome completo, 氏名, 名前, フルネーム, 姓名, 全名, 学生",
+    "first": "first name, given name, forename, vorname, prénom, nombre(s), nome próprio, 名, 名字",
+    "last": "last name, surname, family name, nachname, familienname, nom de famille, apellido(s), "
+    "sobrenome, apelido, 姓, 姓氏",
+    "id": "id, student id, id number, sid, number, student number, matriculation, username, login, "
+    "matriculation number, matrikelnummer, matrikel-nr, id-nummer, anmeldename, benutzername, "
+    "numéro d'étudiant, numéro étudiant, numéro d'identification, nom d'utilisateur, "
+    "número de id, número de identificación, nombre de usuario, matrícula, "
+    "número de identificação, número de estudante, nome de usuário, nome de utilizador, "
+    "id番号, idナンバー, 学籍番号, 学生番号, ユーザ名, ユーザー名, 学号, 编号, id号, id号码, "
+    "用户名",
+    "email": "email, mail, email address, e-mail-adresse, adresse de courriel, courriel, "
+    "adresse e-mail, dirección de correo, dirección de email, correo electrónico, "
+    "dirección de correo electrónico, endereço de email, endereço de correio eletrónico, "
+    "correio eletrónico, メールアドレス, メール, 邮箱, 电子邮件, 电子邮件地址, email地址, 电子邮箱",
+}
+"""The content of columns, by their possible headings in several languages, as Moodle has them."""
+_FAMILY_FIRST = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Scripts in which the family name is first."""
 MOST_BYTES_OF_NAME = 80
 """The largest number of bytes of a folder name: systems allow 255, including endings."""
 OF_THE_SET = ("keys", "manifest", "worksheets", "attncalc")
@@ -84,16 +96,17 @@ def roster_of(rows: Sequence[Row], place: str) -> Roster:
             f"{place}: head its columns with what they hold, in a first row: name, id, email"
         )
     _refuse_more_cells(below, rows[0], place)
-    students = [_student(row, columns or {"name": 0}, place) for row in below]
+    columns = _with_names(columns, below) if columns else {"name": 0}
+    students = [_student(row, columns, place) for row in below]
     if not students:
         raise InputError(f"{place}: this list is empty")
     _refuse_twins(below, students, place)
     passed = [
-        cell
-        for i, cell in enumerate(rows[0].cells)
-        if columns and cell and i not in columns.values()
+        harmless(cell) or f"column {number + 1}, without a heading"
+        for number, cell in enumerate(rows[0].cells)
+        if number not in columns.values() and any(_cell(row, number) for row in rows)
     ]
-    notes = [f"{place}: not read: {of_each(list(map(harmless, passed)))}"] if passed else []
+    notes = [f"{place}: not read: {of_each(passed)}"] if passed else []
     return Roster(_with_folders(_numbered(students)), tuple(notes))
 
 
@@ -102,21 +115,53 @@ def _columns(row: Row) -> dict[str, int]:
     found: dict[str, int] = {}
     for place, cell in enumerate(row.cells):
         for what, headings in HEADINGS.items():
-            if cell.strip().lower().rstrip(":") in headings:
+            if _letters(cell) in map(_letters, headings.split(",")):
                 found.setdefault(what, place)
     return found if found.keys() & {"name", "first", "last"} else {}
 
 
-def _student(row: Row, columns: Mapping[str, int], place: str) -> Student:
-    def cell(what: str) -> str:
-        at = columns.get(what)
-        text = row.cells[at] if at is not None and at < len(row.cells) else ""
-        return unicodedata.normalize("NFC", without_quote(text).strip())
+def _letters(heading: str) -> str:
+    """Return the letters and digits of a heading, without accents.
 
-    name = cell("name") or " ".join(filter(None, (cell("first"), cell("last"))))
+    >>> _letters("E-Mail address:"), _letters("Apellido(s)"), _letters("Prénom")
+    ('emailaddress', 'apellidos', 'prenom')
+    """
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", heading))).lower()
+
+
+def _with_names(columns: Mapping[str, int], rows: Sequence[Row]) -> dict[str, int]:
+    """Return the columns that are read: of the full name, or of both names.
+
+    In many languages "name" is one of both names if the other has its own column (Nom, Prénom), and
+    otherwise the full name. It is also the full name if it contains the other.
+    """
+    names, parts = columns.get("name"), columns.keys() & {"first", "last"}
+    if names is None or not parts:
+        return dict(columns)
+    full, *others = (
+        [set(_cell(row, columns[what]).split()) for row in rows] for what in ("name", *parts)
+    )
+    if len(parts) == 1 and not all(map(set.issubset, *others, full)):
+        (other,) = {"first", "last"} - parts
+        return {other if what == "name" else what: at for what, at in columns.items()}
+    unread = parts if all(full) else set()
+    return {what: at for what, at in columns.items() if what not in unread}
+
+
+def _cell(row: Row, at: int | None) -> str:
+    text = row.cells[at] if at is not None and at < len(row.cells) else ""
+    return unicodedata.normalize("NFC", without_quote(text).strip())
+
+
+def _student(row: Row, columns: Mapping[str, int], place: str) -> Student:
+    name, first, last, code, email = (
+        _cell(row, columns.get(what)) for what in ("name", "first", "last", "id", "email")
+    )
+    parts = (last, first) if _FAMILY_FIRST.match(last) else (first, last)
+    name = name or " ".join(filter(None, parts))
     if not name:
         raise InputError(f"{place}: line {row.line}: it has no name")
-    return Student(name, cell("id"), cell("email"))
+    return Student(name, code, email)
 
 
 def _refuse_more_cells(rows: Sequence[Row], first: Row, place: str) -> None:

@@ -11,6 +11,7 @@ from attncalc.base import __version__
 from attncalc.base.errors import AttncalcError, InputError, OutputError
 from attncalc.base.sources import remember
 from attncalc.base.text import amount, of_each, on_a_line
+from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.check_state import State
 from attncalc.cli.commands.marking import (
@@ -125,22 +126,25 @@ def check_class(flags: Mapping[str, Any]) -> int:
     if flags["anonymous"]:
         entries.sort(key=lambda each: each.student)  # the order of the list would name them
         strays = [Stray(HIDDEN, "its name may identify a student", each.what) for each in strays]
-    lines = partial(class_rows.as_csv, entries, strays, _steps(samples), shown.in_cell)
-    if book is not None:
-        lines = partial(_gradebook, book, entries, given, shown)
-    tables = [output(table, lines())] if wants_table else []
+    lines = list(
+        class_rows.as_csv(entries, strays, _steps(samples), shown.in_cell)
+        if book is None
+        else _gradebook(book, entries, given, shown)
+    )
     language = samples[0].problem.language
     at_a_glance = partial(overview_of, entries, given.place.resolve().name, language)
-    deliver(*(_overview(at_a_glance(), each) for each in overview), *tables)
+    outputs = [_overview(at_a_glance(), each) for each in overview]
+    if wants_table:
+        outputs.append(output(table, iter(lines)))
     if not wants_table and (book or (page.place is None and flags["format"] == "csv")):
-        deliver(output(STDOUT, lines()))
-        return _ends(entries, strays)
-    if (page.place is not None and table != STDOUT) or not wants_table:
+        outputs.append(output(STDOUT, iter(lines)))
+    elif not wants_table or table != STDOUT:
         several = len(given.problems) > 1
         document = class_rows.class_document(
             entries, strays, shown.in_words, several=several, language=language
         )
-        deliver(output(STDOUT, tables_of(document, STDOUT)))
+        outputs.append(output(STDOUT, tables_of(document, STDOUT)))
+    deliver(*outputs)
     return _ends(entries, strays)
 
 
@@ -149,7 +153,7 @@ def _book(asked: str | None, given: ClassSet) -> Gradebook | None:
     if asked is None:
         return None
     if asked.lower() in SYSTEMS:
-        return Gradebook(asked.lower(), (), ())
+        return Gradebook(asked.lower())
     return read_gradebook(asked, given.students)
 
 
@@ -170,7 +174,12 @@ def _gradebook(
     absent = [each.student[0] for n, each in enumerate(totals) if n not in book.students]
     if absent:
         note(f"not in the gradebook: {of_each(absent)}")
-    if column_of(book.rows[0], title) == len(book.rows[0]):
+    for each in book.notes:
+        note(each)
+    headings, at = book.rows[0], column_of(book.rows, title)
+    if at < len(headings):
+        note(f"the total is in the column {quoted(headings[at])}")
+    else:
         note(
             f'the total is in a new column, "{title}": a set in a folder that is named as an '
             "assignment fills its column"

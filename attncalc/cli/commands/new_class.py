@@ -133,10 +133,10 @@ def _say_of_differing(shares: Sequence[_Share], spec: Spec) -> None:
     each = len(spec.problems)
     for number, wanted in enumerate(spec.problems):
         own = shares[number::each]
-        if wanted.is_too_large:
+        if wanted.too_many:
             note(
-                f"problem {wanted.name}: it has too many scores to look for versions that show the "
-                "same digits under both rounding rules (course systems accept both)"
+                f"problem {wanted.name}: it has too many {wanted.too_many} to look for versions "
+                "that show the same digits under both rounding rules (course systems accept both)"
             )
         if count := sum(share.may_differ for share in own):
             note(

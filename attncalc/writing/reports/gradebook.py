@@ -11,6 +11,9 @@ from attncalc.writing.verdict import Said
 POINTS_POSSIBLE = "Points Possible"
 OF_TOTALS = ("grade", "total score")
 """The headings of the total in exports of Moodle and Gradescope."""
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+_LARGEST_GRADE = re.compile(r"\d+[.,]\d\d")
+"""The largest grade in a grading worksheet of Moodle, in any language."""
 BEFORE = {
     "moodle": ("Full name", "ID number", "Email address"),
     "canvas": ("Student", "ID", "SIS User ID", "SIS Login ID", "Section"),
@@ -100,38 +103,61 @@ def filled(
 ) -> Iterator[str]:
     """Yield the rows of an export with the total of each student, as CSV; all else is unchanged.
 
-    The total is in the column of that name, scaled to its points, or in a new one.
+    The total is in the column of that name, scaled to its points, or in a new one. It has the
+    decimal sign of the largest grade beside it.
     """
-    at = column_of(rows[0], title)
+    at = column_of(rows, title)
     most = next((sum(each.possible, Fraction(0)) for each in totals if each is not None), None)
     whole = "" if most is None else said(most, least=0)
     scale = (points_of_column(rows, title) or 0) / most if most else 0
+    sign = "," if "," in _most_beside(rows, at) else "."
     for number, (row, each) in enumerate(zip(rows, totals, strict=True)):
         cells = [*row, *[""] * (at + 1 - len(row))]
         if number == 0:
             cells[at] = cells[at] or title
         elif each is not None:
-            cells[at] = _said(each.total and each.total * (scale or 1), said)
+            cells[at] = _said(each.total and each.total * (scale or 1), said).replace(".", sign)
         elif row and row[0].strip() == POINTS_POSSIBLE:
             cells[at] = cells[at] or whole
         yield csv_line(cells)
 
 
 def points_of_column(rows: Sequence[Sequence[str]], title: str) -> Fraction | None:
-    """Return the points that Canvas gives the column of the total; None without any."""
-    at = column_of(rows[0], title)
+    """Return the points of the column of the total, as Canvas and Moodle have them; or None."""
+    at = column_of(rows, title)
     cells = (row[at] for row in rows if row[0].strip() == POINTS_POSSIBLE and at < len(row))
-    text = next(cells, "").strip()
-    return Fraction(text) if re.fullmatch(r"\d+(\.\d+)?", text) else None
+    text = (next(cells, "").strip() or _most_beside(rows, at)).replace(",", ".")
+    return Fraction(text) if _NUMBER.fullmatch(text) else None
 
 
-def column_of(headings: Sequence[str], title: str) -> int:
-    """Return the column of the total: of this title in any punctuation, or a new one."""
-    plain = [each.strip().lower() for each in headings]
-    named = (
-        each in OF_TOTALS or _words(each.partition(" (")[0]) == _words(title) for each in plain
-    )
-    return next((place for place, is_it in enumerate(named) if is_it), len(headings))
+def column_of(rows: Sequence[Sequence[str]], title: str) -> int:
+    """Return the column of the total.
+
+    It has this title in any punctuation, or is that of the total by its heading; in other
+    languages it is the only one beside a column of largest grades. Otherwise it is a new one.
+    """
+    plain = [each.strip().lower() for each in rows[0]]
+    named = [
+        place
+        for place, each in enumerate(plain)
+        if each in OF_TOTALS or _words(each.partition(" (")[0]) == _words(title)
+    ]
+    beside = [place for place in range(len(plain)) if _most_beside(rows, place)]
+    return next(iter(named or (beside if len(beside) == 1 else [])), len(plain))
+
+
+def _most_beside(rows: Sequence[Sequence[str]], at: int) -> str:
+    """Return the largest grade, if the next column has nothing else, as Moodle writes it; or "".
+
+    The column itself has grades up to it, or none yet.
+    """
+    grades, largest = ([row[n].strip() for row in rows[1:] if n < len(row)] for n in (at, at + 1))
+    if len({*largest}) != 1 or not _LARGEST_GRADE.fullmatch(largest[0]):
+        return ""
+    given = [each.replace(",", ".") for each in grades if each not in ("", "-")]
+    most = Fraction(largest[0].replace(",", "."))
+    fit = all(_NUMBER.fullmatch(each) and Fraction(each) <= most for each in given)
+    return largest[0] if fit else ""
 
 
 def _words(title: str) -> list[str]:
