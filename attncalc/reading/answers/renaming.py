@@ -169,15 +169,17 @@ def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -
         own = [part for part in parts if part.name == name and not part.head]
         options = [meant for each, meant in _ALSO if each == name and meant not in there]
         options = [meant for meant in options if meant in expected.steps]
-        if not options or any(part.is_whole for part in own) or not own:
+        if any(part.is_whole for part in own) or not own:
             continue
+        others = [each for each in _AFTER if each in expected.steps and each not in there]
         for again in _repetitions(own):
             values = matrix_of(again, expected.shape(name), expected.by_columns).values
-            meant = next((e for e in options if _agreement(e, values, expected) == 1), None)
+            meant = next((e for e in others if _agreement(e, values, expected) == 1), None)
             if meant and _agreement(name, values, expected) <= SURE:
                 parts = _renamed(parts, again, meant, "its numbers are", found)
-                options.remove(meant)
+                others.remove(meant)
                 own = [part for part in own if part not in again]
+        options = [meant for meant in options if meant in others]
         values = matrix_of(own, expected.shape(name), expected.by_columns).values
         if _agreement(name, values, expected) > SURE or np.isfinite(values).sum() < len(own):
             continue

@@ -498,7 +498,9 @@ def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
     prefix, dot, own = part.name.rpartition(".")
     masked = f"{prefix}{dot}S_masked" if own in SCORES else part.name
     key = expected.of_head(masked, part.head)
-    if key is None or not part.is_whole or key.shape != part.size or part.turned:
+    if key is not None and part.row and not part.column:
+        key = key[part.row - 1 : part.row]
+    if key is None or part.column or key.shape != part.size or part.turned:
         return part
     rows = [
         [
