@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from attncalc import InputError, Problem, ShapeError, read_problem
 from attncalc.reading import read_matrix, read_stream
+from attncalc.reading.names import unknown
 
 BLOCKS = "X\n1,2\n3,4\nW_Q\n1,0\n0,1\nW_K\n0,1\n1,0\nW_V\n1\n1\n"
 
@@ -408,3 +409,16 @@ def test_asked_may_be_in_several_cells(tmp_path: Path) -> None:
     path = tmp_path / "problem.csv"
     path.write_text("asked,Q,A\n" + BLOCKS, "utf-8")
     assert read_problem(path).asked == ("Q", "A")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("tokens", "write their vectors in X, and their names in labels"),
+        ("context", "write the tokens of the queries in X1, and the context in X2"),
+        ("queries", "write Q"),
+        ("dropout", "no dropout is applied: leave it out"),
+    ],
+)
+def test_a_name_of_other_programs_is_explained(name: str, says: str) -> None:
+    assert unknown(name) == f'unknown name "{name}": {says}'

@@ -1,7 +1,7 @@
 """Names as people write them: `W_Q`, `w q`, `query weights`; and the nearest one for a typo."""
 
 import re
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -14,7 +14,7 @@ MOST_LISTED = 12
 MOST_TOLD = 10
 """The largest number of unknown names of a file that are reported; the others are counted."""
 
-_OTHER_WORDS = {
+_OTHER_WORDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "mask": (
         ("keep", "ignore"),
         "write keep (1 may attend) or ignore (1 may not), or bias (added to the scores)",
@@ -23,6 +23,14 @@ _OTHER_WORDS = {
         ("keep", "ignore"),
         "write keep (1 may attend) or ignore (1 may not), or bias (added to the scores)",
     ),
+    "tokens": (("labels",), "write their vectors in X, and their names in labels"),
+    "context": (("X2",), "write the tokens of the queries in X1, and the context in X2"),
+    "dropout": ((), "no dropout is applied: leave it out"),
+    "dk": (("scale",), 'd_k is the width of Q; "scale" takes another number'),
+    **{
+        word: ((word[0].upper(),), f"write {word[0].upper()}")
+        for word in ("query", "queries", "key", "keys", "value", "values")
+    },
     "scaled": (("scale",), 'write "scale": "sqrt_dk", "none" or a number'),
     "scaling": (("scale",), 'write "scale": "sqrt_dk", "none" or a number'),
     "softmax": (("normalizer",), 'write "normalizer": "softmax", "hardmax" or "sum"'),
