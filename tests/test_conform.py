@@ -363,3 +363,19 @@ def test_the_plugin_of_pytest_runs_each_case(tmp_path: Path) -> None:
     assert "3 failed, 45 passed, 33 skipped" in done.stdout
     assert "attn_mask is added before the scores are scaled" in done.stdout
     assert done.returncode == 1
+
+
+@pytest.mark.slow
+def test_a_printed_report_names_the_cause_also_where_it_leaves_no_key() -> None:
+    def kernel(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+        scores = query @ key.swapaxes(-1, -2) * query.shape[-1] ** -0.5
+        if is_causal:
+            scores = np.where(np.tri(*scores.shape[-2:], k=-1), scores, -np.inf)
+        with np.errstate(all="ignore"):
+            weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return weights / weights.sum(-1, keepdims=True) @ value
+
+    report = conform(kernel, quick=True)
+    assert [cause.code for cause, _ in report.causes] == ["mask-strict"]
+    says = "a query does not see the key at its own position (explains 8 of 8 failures)"
+    assert says in str(report)

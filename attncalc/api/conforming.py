@@ -1,12 +1,24 @@
 """`conform`: the conformance tests of attention kernels."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from attncalc.api.display import Displayed
+from attncalc.conforming import suite as suite_of_cases
 from attncalc.conforming.case import suite
 from attncalc.conforming.running import Inside, Kernel
-from attncalc.conforming.suite import Report
 from attncalc.conforming.suite import conform as run
+from attncalc.writing.reports.conform import conform_document
+
+if TYPE_CHECKING:
+    from attncalc.writing.document import Document
+
+
+class Report(Displayed, suite_of_cases.Report):
+    """The outcome of all cases; printed, it is the report of `attncalc conform`."""
+
+    def _as_document(self) -> "Document":
+        return conform_document(self)
 
 
 def conform(
@@ -41,8 +53,9 @@ def conform(
     Returns
     -------
     Report
-        `report.of("failed")` are the failed cases, each with its failure: the smallest failing
-        case, the first wrong entry and its causes; `report.causes` counts the causes.
+        Printed, it is the report. `report.of("failed")` are the failed cases, each with its
+        failure: the smallest failing case, the first wrong entry and its causes;
+        `report.causes` counts the causes.
 
     Raises
     ------
@@ -65,9 +78,10 @@ def conform(
     """
     cases = list(suite(seed, alignment=causal_alignment, dtype=dtype, quick=quick))
     if callable(kernel):
-        return run(Inside(kernel, backend), cases, getattr(kernel, "__name__", "kernel"))
+        name = getattr(kernel, "__name__", "kernel")
+        return Report(*run(Inside(kernel, backend), cases, name))
     one = Kernel(kernel, backend, seconds=timeout)
     try:
-        return run(one, cases, kernel)
+        return Report(*run(one, cases, kernel))
     finally:
         one.close()
