@@ -23,7 +23,7 @@ END = "\x01"
 """What ends a text such that no pattern takes it to its end."""
 FEW = (6, 12, 18, 20, 22, 24)
 MANY = (1000, 4000, 16000)
-NOTICED, TOO_LONG, SURE = 0.0005, 0.02, 8.0
+NOTICED, TOO_LONG, SURE = 0.0002, 0.02, 8.0
 """Seconds from which a text is looked at again, from which it is judged, and by what growth."""
 FAR_TOO_LONG = 5 * TOO_LONG
 """Seconds of the processor that no other work explains: such a text is not tried again."""

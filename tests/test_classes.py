@@ -910,7 +910,7 @@ def test_an_interrupted_marking_continues(tmp_path: Path, attncalc: Command) -> 
     )
     recorded = tmp_path / "marked" / ".attncalc-marked.jsonl"  # it is written after the pages
     while run.poll() is None and not (recorded.exists() and recorded.stat().st_size):
-        time.sleep(0.05)
+        time.sleep(0.005)
     run.send_signal(signal.SIGINT)
     run.communicate(timeout=60)
     there = len(list((tmp_path / "marked").glob("*.md")))
