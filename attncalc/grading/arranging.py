@@ -8,10 +8,10 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.grading.key import Key
+from attncalc.grading.slack import stands_for_minus_infinity
 from attncalc.problem.standing import split_heads
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
-from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN
 
 MOST_CARRIED = 1000
 """The largest number of rows and columns of a matrix of another shape that later steps use."""
@@ -57,8 +57,8 @@ def with_masked(
     forbidden, missing = _forbidden(key, step, right), np.isnan(given.values)
     if (texts[missing] != "").any():
         return given  # ? is not an entry that is left out
-    if step.role != "weights":
-        missing |= forbidden & (given.values <= MINUS_INFINITY_WRITTEN)
+    if step.role not in ("weights", "masked"):
+        missing |= stands_for_minus_infinity(given.values, np.where(forbidden, -np.inf, right))
     if not missing.any():
         return given
     if given.problem:  # rows that end at the mask
