@@ -16,6 +16,8 @@ from conftest import BUNDLED, Command, mostly_slow
 from gradient_kinds import kind_of_attention, kind_of_layers, posed
 from live_kinds import rarer
 from test_live_page import press_button, quiet
+from test_numbas import NODE
+from test_systems import in_numbas
 
 from attncalc import check
 from attncalc.base.errors import AttncalcError
@@ -110,6 +112,30 @@ def test_every_sentence_of_a_sample_is_translated(sample: str) -> None:
 def test_the_step_of_a_mistake_follows_its_translated_sentence() -> None:
     said = catalogue("fr").said("K Qᵀ is computed, not Q Kᵀ: the scores are transposed (in S)")
     assert said == "on a calculé K Qᵀ, et non Q Kᵀ : les scores sont transposés (dans S)"
+
+
+def test_a_cause_with_a_colon_follows_the_number_of_its_answers() -> None:
+    cause = "K Qᵀ is computed, not Q Kᵀ: the scores are transposed"
+    for language in LANGUAGES:
+        said = catalogue(language).said(f"3 answers, S: {cause}.")
+        assert said
+        assert catalogue(language).said(cause, strict=True) in said
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "many"),
+    [
+        ("de", "Q, K und V sind richtig.", "Q, K und 5 weitere sind richtig."),
+        ("fr", "Q, K et V sont justes.", "Q, K et 5 autres sont justes."),
+        ("es", "Q, K y V son correctos.", "Q, K y 5 más son correctos."),
+        ("pt", "Q, K e V estão corretos.", "Q, K e mais 5 estão corretos."),
+        ("zh", "Q、K 和 V 正确。", "Q、K 和另外 5 个 正确。"),
+        ("ja", "Q、K、V は正しいです。", "Q、K、ほか 5 個 は正しいです。"),
+    ],
+)
+def test_lists_have_the_separators_of_the_language(language: str, said: str, many: str) -> None:
+    assert catalogue(language).said("Q, K and V are right.") == said
+    assert catalogue(language).said("Q, K and 5 more are right.") == many
 
 
 def test_a_new_sentence_is_found() -> None:
@@ -301,6 +327,15 @@ def test_a_question_for_numbas_in_german(attncalc: Command, tmp_path: Path) -> N
     assert not english(TAGS.sub(" ", " ".join(texts)))
     assert data["words"]["correct given your earlier values"].startswith("mit deinen")
     assert data["comma"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NODE is None, reason="there is no node")
+def test_numbas_counts_entries_without_a_plural(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(json.dumps(GIVEN | {"language": "es"}))
+    exam = attncalc("export", "p.json", "--to", "numbas", "--steps", "Q").out
+    (said,) = in_numbas(exam, [{"Q": [["1", "2"], ["0", "0"]]}], runtime="")["said"]
+    assert said["Q"].startswith("Q, de 4: 2 × correcto, 2 × incorrecto.")
 
 
 @pytest.mark.slow
