@@ -34,14 +34,18 @@ from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
 from attncalc.writing import document as parts
+from attncalc.writing.frames import Screen
+from attncalc.writing.html.page import write_html
 from attncalc.writing.languages.catalogue import catalogue, messages
 from attncalc.writing.languages.translated import in_language
+from attncalc.writing.latex import write_latex
 from attncalc.writing.live.made import write_page
 from attncalc.writing.live.script import text_of, tokens
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper.writer import write_paper
 from attncalc.writing.reports.marking import MARKS, marking_document
+from attncalc.writing.terminal import write_tables
 
 LANGUAGES = ("de", "fr", "es", "pt", "zh", "ja")
 FOLDER = files("attncalc.writing.languages")
@@ -197,6 +201,26 @@ def test_the_problem_states_the_language(attncalc: Command, tmp_path: Path) -> N
     page = (tmp_path / "m.html").read_text("utf-8")
     assert '<html lang="de">' in page
     assert "<script" not in page
+
+
+LEFT_OVER = re.compile(
+    r"\bbold\b|slanted|\bwhere\b|, else|hatched|Map of|Heatmap of|Weights of|, head \d"
+)
+"""English of legends, equations and pictures."""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_legends_equations_and_pictures_are_translated(language: str) -> None:
+    problem = Problem(
+        X=[[1, 2], [0, 1]], W_Q=[[1, 0], [1, 1]], W_K=[[0, 1], [1, -1]], W_V=[[1, 1], [0, 2]],
+        heads=2, causal=True, language=language, student="Ada", code="BCDF-GHJK",
+    )  # fmt: skip
+    page = make_page(solution := solve(problem), Contents(solution.plan, work=True))
+    tables = "\n".join(text.plain for text in write_tables(page, Screen()))
+    texts = write_markdown(page), tables, write_html(page), write_latex(page)
+    assert [each for text in texts for each in LEFT_OVER.findall(text)] == []
+    code = catalogue(language).say("code BCDF-GHJK")
+    assert all(code in text for text in texts[:3])
 
 
 def test_data_have_no_language(attncalc: Command) -> None:

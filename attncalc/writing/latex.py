@@ -4,6 +4,7 @@ No line is wider than the narrowest of LaTeX's own pages: wide matrices are in b
 long sums are broken. The widths are those of Computer Modern at 10 points, rounded up.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attncalc.base.latex_text import LETTERS, in_latex
@@ -61,6 +62,8 @@ RULE_OF_LINES = (
     "for each output, draw a solid line to the input of its largest weight, "
     "and a dashed line to that of its second"
 )
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
+"""A letter in the words of an equation."""
 KEYS = {"most": "Bold:", "second": "underlined:"}
 
 
@@ -135,7 +138,8 @@ class _Latex(parts.DocumentWriter[str]):
         name, title = name_in_tex(section.step.name), in_latex(capital(section.said))
         which = rf"\({name}\): " if section.is_marked else ""
         yield rf"\subsection*{{{which}{title}}}"
-        yield from self._result(section, f"{name} = {in_tex(section.formula)}")
+        equation = _FOREIGN.sub(lambda found: in_latex(found[0]), in_tex(section.formula))
+        yield from self._result(section, f"{name} = {equation}")
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
         yield from _footnote(section, self.say)

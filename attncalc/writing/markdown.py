@@ -93,7 +93,8 @@ class _Markdown(parts.DocumentWriter[str]):
             yield "<br>" * 6
 
     def legend(self, legend: parts.Legend) -> Iterator[str]:
-        yield ", ".join(f"{RANKS.get(key, key)} {means}" for key, means in legend.entries)
+        ranks = {rank: self.say(said) for rank, said in RANKS.items()}
+        yield ", ".join(f"{ranks.get(key, key)} {means}" for key, means in legend.entries)
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
         yield from self.heading(self.say(connections.title))

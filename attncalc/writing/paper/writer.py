@@ -234,7 +234,7 @@ class _Paper(parts.DocumentWriter[Line]):
                 yield from self._said(self.say(f"Head {number}"), Look(bold=True), stays=True)
             if not connections.is_blank:
                 yield from self.listed(told[number])
-            panel = Panel(connections, place, number, "", tuple(told[number]))
+            panel = Panel(connections, place, number, "", tuple(told[number]), self.say)
             yield from self._pictures(panel)
 
     def _pictures(self, panel: Panel) -> Iterator[Line]:
@@ -244,7 +244,7 @@ class _Paper(parts.DocumentWriter[Line]):
         if size > MOST_DRAWN or not (connections.is_blank or connections.attended):
             yield from self._said(self.say(TOO_MANY), SMALL)
             return
-        drawn = [map_of(panel, self.say)]
+        drawn = [map_of(panel)]
         drawn += [] if connections.is_blank else [heatmap_of(panel)]
         boxes = [picture(svg, self.ink, ROOM, TALLEST_PICTURE) for svg in drawn]
         row = placed(_hung(boxes))
