@@ -154,6 +154,18 @@ def test_letters_that_no_font_draws_in_a_pdf_are_named_once(
 
 
 @pytest.mark.slow
+def test_the_title_of_a_problem_without_one_is_in_its_language(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    problems = [{"tokens": 2, "language": name} for name in ("de", "ja")]
+    made(attncalc, tmp_path, "name\nAda\n", SPEC | {"problems": problems})
+    for number, title in (("1", "Aufgabe 1"), ("2", "問題 2")):
+        assert read_problem(tmp_path / "set" / "Ada" / number / "problem.json").title == title
+    worksheet = (tmp_path / "set/Ada/1/worksheet.md").read_text("utf-8")
+    assert worksheet.startswith("# Self-Attention: Aufgabe 1\n")
+
+
+@pytest.mark.slow
 def test_versions_show_the_same_digits_under_both_roundings_or_a_note_says_so(
     attncalc: Command, tmp_path: Path
 ) -> None:

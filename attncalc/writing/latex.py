@@ -11,6 +11,7 @@ from attncalc.base.latex_text import LETTERS, in_latex
 from attncalc.base.text import capital
 from attncalc.writing import document as parts
 from attncalc.writing.html.qr import in_rules
+from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex_layout import (
     LINE,
@@ -82,9 +83,11 @@ def write_sheet(document: parts.Document, *, picture: str | None = None) -> str:
     return _body(document, picture, LINE_OF_OWN)
 
 
-def write_part(part: parts.Part) -> Iterator[str]:
+def write_part(part: parts.Part, language: str) -> Iterator[str]:
     """Yield the lines of one part, its heading first, for documents with `DOCUMENT_HEAD`."""
-    return _Latex(None, LINE).write(part)
+    writer = _Latex(None, LINE)
+    writer.words = catalogue(language)
+    return writer.write(part)
 
 
 def write_together(sheets: Iterable[str]) -> Iterator[str]:

@@ -70,7 +70,7 @@ class _Markdown(parts.DocumentWriter[str]):
     def given(self, given: parts.Given) -> Iterator[str]:
         yield from self.heading(self.say("Given"))
         for grid in given.shown:
-            yield f"**`{grid.name}`**" + (f", {self.say(grid.which)}" if grid.head else "")
+            yield f"**`{grid.name}`**" + (f", {grid.which}" if grid.head else "")
             yield _matrix(grid)
 
     def section(self, section: parts.Section) -> Iterator[str]:

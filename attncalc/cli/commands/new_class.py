@@ -37,6 +37,7 @@ from attncalc.writing.classes import (
     worksheet_of,
 )
 from attncalc.writing.files import Content
+from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.latex import write_together
 
 
@@ -56,7 +57,7 @@ def new_class(flags: Mapping[str, Any]) -> None:
     _check_flags(flags)
     roster = read_roster(flags["class_"])
     given = read_json_object(Path(flags["problems"]), "the specification")
-    spec = spec_of(given, flags["problems"], (*HANDED_OUT, *PRACTICE))
+    spec = spec_of(given, flags["problems"], (*HANDED_OUT, *PRACTICE), _titled)
     if flags["seed"] is not None:
         spec = spec._replace(seed=flags["seed"])
     target = Target(target_of("--out", flags["out"]).place, is_folder=True)
@@ -76,6 +77,11 @@ def new_class(flags: Mapping[str, Any]) -> None:
     _say_of_differing(shares, spec)
     files = {target.place / name: text for name, text in _files(spec, roster, shares).items()}
     deliver(Output(target, files, _on_letters(shares), _told(spec, roster, target.place)))
+
+
+def _titled(name: str, language: str) -> str:
+    """Return the title of a problem without one, in its language."""
+    return catalogue(language).say(f"Problem {name}")
 
 
 def _check_flags(flags: Mapping[str, Any]) -> None:

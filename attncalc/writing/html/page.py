@@ -365,7 +365,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
 
     def _caption(self, grid: parts.Grid) -> Html:
         name = in_mathml(name_in_mathml(grid.name))
-        return joined([name, f", {self.say(grid.which)}"]) if grid.head else name
+        return joined([name, f", {grid.which}"]) if grid.head else name
 
     def _heading(self, below: int, text: object) -> Html:
         return element(f"h{self.level + below}", text)

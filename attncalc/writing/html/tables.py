@@ -62,8 +62,7 @@ def matrix_table(
         data_head=grid.head or None,
     )
     cut = [element("p", say(CUT), class_="on-paper")] if fit == TOO_WIDE else []
-    called = f"{grid.name}, {say(grid.which)}" if grid.head else grid.name
-    return _scrolling(joined([table, *cut]), called)
+    return _scrolling(joined([table, *cut]), grid.called)
 
 
 def _fit(grid: Grid, entries: Sequence[Sequence[Cell | None]]) -> str | None:

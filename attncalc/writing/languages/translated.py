@@ -10,6 +10,7 @@ from attncalc.writing import document as parts
 from attncalc.writing.languages.catalogue import ENGLISH, Catalogue, catalogue
 
 D = TypeVar("D", bound=parts.Document)
+P = TypeVar("P", bound=parts.Part)
 _CODE = re.compile(r"(?<!\S)code [B-Z]{4}-[B-Z]{4}$")
 """The code of a problem, behind the name of its student."""
 
@@ -26,6 +27,11 @@ def in_language(document: D) -> D:
         notes=tuple(map(words.say, document.notes)),
         advice=tuple(map(words.say, document.advice)),
     )
+
+
+def part_in_language(part: P, language: str) -> P:
+    """Return a part of a document in its language."""
+    return part if language == ENGLISH else cast("P", _part(part, catalogue(language)))
 
 
 def _part(part: parts.Part, words: Catalogue) -> parts.Part:
@@ -89,7 +95,7 @@ def _grid(grid: parts.Grid, words: Catalogue) -> parts.Grid:
     def cell(i: int, j: int) -> parts.Cell:
         return cast("parts.Cell", _numbers(grid.cell(i, j), words))
 
-    return grid._replace(cell=cell, texts=None)
+    return grid._replace(cell=cell, texts=None, said=words.say(grid.which))
 
 
 def _numbers(value: Any, words: Catalogue) -> Any:
