@@ -151,6 +151,7 @@ def test_letters_that_no_font_draws_in_a_pdf_are_named_once(
     run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
     assert run.code == 0, run.err
     assert run.err.count("no font here can draw 𒀀: the PDF shows codes such as U+12000") == 1
+    assert run.err.count("pdfLaTeX cannot set 𒀀: it shows codes such as U+12000;") == 1
 
 
 @pytest.mark.slow

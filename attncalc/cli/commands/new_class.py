@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import AttncalcError, InputError, OutputError
+from attncalc.base.latex_text import on_foreign
 from attncalc.base.text import amount, of_each
 from attncalc.base.text import in_json as in_text
 from attncalc.base.workers import cores, mapped
@@ -177,11 +178,12 @@ def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Co
 def _on_letters(shares: Sequence[_Share]) -> tuple[str, ...]:
     """Return the notes on letters that pages of the set cannot show."""
     lacking = "".join(sorted(set().union(*(share.handed.lacking for share in shares))))
+    notes = on_foreign("".join(share.handed.sheet for share in shares))
     if not lacking:
-        return ()
+        return notes
     from attncalc.writing.paper.writer import on_lacking  # it loads matplotlib
 
-    return on_lacking(lacking)
+    return (*notes, *on_lacking(lacking))
 
 
 def _told(spec: Spec, roster: Roster, place: Path) -> str:
