@@ -143,6 +143,30 @@ def test_each_student_has_a_problem_a_worksheet_and_a_separate_key(
 
 
 @pytest.mark.slow
+def test_letters_that_no_font_draws_in_a_pdf_are_named_once(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "roster.csv").write_text("name\nA 𒀀\nB 𒀀\n", encoding="utf-8")
+    (tmp_path / "spec.json").write_text(json.dumps(SPEC | {"formats": ["pdf"]}))
+    run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    assert run.code == 0, run.err
+    assert run.err.count("no font here can draw 𒀀: the PDF shows codes such as U+12000") == 1
+    assert run.err.count("pdfLaTeX cannot set 𒀀: it shows codes such as U+12000;") == 1
+
+
+@pytest.mark.slow
+def test_the_title_of_a_problem_without_one_is_in_its_language(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    problems = [{"tokens": 2, "language": name} for name in ("de", "ja")]
+    made(attncalc, tmp_path, "name\nAda\n", SPEC | {"problems": problems})
+    for number, title in (("1", "Aufgabe 1"), ("2", "問題 2")):
+        assert read_problem(tmp_path / "set" / "Ada" / number / "problem.json").title == title
+    worksheet = (tmp_path / "set/Ada/1/worksheet.md").read_text("utf-8")
+    assert worksheet.startswith("# Self-Attention: Aufgabe 1\n")
+
+
+@pytest.mark.slow
 def test_versions_show_the_same_digits_under_both_roundings_or_a_note_says_so(
     attncalc: Command, tmp_path: Path
 ) -> None:

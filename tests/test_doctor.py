@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Command
 
-from attncalc import __version__
+from attncalc import __version__, read_problem
 from attncalc.cli import diagnosis
 from attncalc.cli.app import COMMANDS
 from attncalc.cli.diagnosis import LIBRARIES, extras, facts
+from attncalc.writing.classes import pages_of
+from attncalc.writing.paper.writer import write_paper
 
 LABELS = {"X": [[1], [2]], "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]], "labels": ["chat", "𒀀"]}
 
@@ -68,8 +70,23 @@ def test_labels_that_can_be_shown_are_listed(attncalc: Command, tmp_path: Path) 
     (tmp_path / "in.json").write_text(json.dumps({**LABELS, "labels": ["é", "λ"]}))
     lines = told(attncalc("doctor", "in.json").out)
     assert (lines["fonts"], lines["encoding"]) == (
-        "draw all of their letters",
+        "draw all letters of its pages",
         "has all of their letters",
+    )
+
+
+@pytest.mark.slow
+def test_the_letters_of_its_pages_are_those_of_a_pdf(attncalc: Command, tmp_path: Path) -> None:
+    """The language and the name count, too."""
+    (tmp_path / "in.json").write_text(
+        json.dumps({**LABELS, "labels": ["a", "b"], "language": "ja", "student": "𒀀"})
+    )
+    lines = told(attncalc("doctor", "in.json").out)
+    worksheet, key = pages_of(read_problem(tmp_path / "in.json"))
+    lacking = write_paper([worksheet, key]).lacking
+    assert "𒀀" in lacking
+    assert lines["fonts"] == "no font here can draw " + ", ".join(
+        f"{each} (U+{ord(each):04X})" for each in lacking
     )
 
 

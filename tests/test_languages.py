@@ -16,6 +16,8 @@ from conftest import BUNDLED, Command, mostly_slow
 from gradient_kinds import kind_of_attention, kind_of_layers, posed
 from live_kinds import rarer
 from test_live_page import press_button, quiet
+from test_numbas import NODE
+from test_systems import in_numbas
 
 from attncalc import check
 from attncalc.base.errors import AttncalcError
@@ -32,14 +34,18 @@ from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
 from attncalc.writing import document as parts
+from attncalc.writing.frames import Screen
+from attncalc.writing.html.page import write_html
 from attncalc.writing.languages.catalogue import catalogue, messages
 from attncalc.writing.languages.translated import in_language
+from attncalc.writing.latex import write_latex
 from attncalc.writing.live.made import write_page
 from attncalc.writing.live.script import text_of, tokens
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper.writer import write_paper
 from attncalc.writing.reports.marking import MARKS, marking_document
+from attncalc.writing.terminal import write_tables
 
 LANGUAGES = ("de", "fr", "es", "pt", "zh", "ja")
 FOLDER = files("attncalc.writing.languages")
@@ -112,6 +118,30 @@ def test_the_step_of_a_mistake_follows_its_translated_sentence() -> None:
     assert said == "on a calculé K Qᵀ, et non Q Kᵀ : les scores sont transposés (dans S)"
 
 
+def test_a_cause_with_a_colon_follows_the_number_of_its_answers() -> None:
+    cause = "K Qᵀ is computed, not Q Kᵀ: the scores are transposed"
+    for language in LANGUAGES:
+        said = catalogue(language).said(f"3 answers, S: {cause}.")
+        assert said
+        assert catalogue(language).said(cause, strict=True) in said
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "many"),
+    [
+        ("de", "Q, K und V sind richtig.", "Q, K und 5 weitere sind richtig."),
+        ("fr", "Q, K et V sont justes.", "Q, K et 5 autres sont justes."),
+        ("es", "Q, K y V son correctos.", "Q, K y 5 más son correctos."),
+        ("pt", "Q, K e V estão corretos.", "Q, K e mais 5 estão corretos."),
+        ("zh", "Q、K 和 V 正确。", "Q、K 和另外 5 个 正确。"),
+        ("ja", "Q、K、V は正しいです。", "Q、K、ほか 5 個 は正しいです。"),
+    ],
+)
+def test_lists_have_the_separators_of_the_language(language: str, said: str, many: str) -> None:
+    assert catalogue(language).said("Q, K and V are right.") == said
+    assert catalogue(language).said("Q, K and 5 more are right.") == many
+
+
 def test_a_new_sentence_is_found() -> None:
     document = parts.Document("Encoder", (parts.Facts(("tokens are circles",)),))
     assert untranslated(document, "fr") == ["tokens are circles"]
@@ -171,6 +201,26 @@ def test_the_problem_states_the_language(attncalc: Command, tmp_path: Path) -> N
     page = (tmp_path / "m.html").read_text("utf-8")
     assert '<html lang="de">' in page
     assert "<script" not in page
+
+
+LEFT_OVER = re.compile(
+    r"\bbold\b|slanted|\bwhere\b|, else|hatched|Map of|Heatmap of|Weights of|, head \d"
+)
+"""English of legends, equations and pictures."""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_legends_equations_and_pictures_are_translated(language: str) -> None:
+    problem = Problem(
+        X=[[1, 2], [0, 1]], W_Q=[[1, 0], [1, 1]], W_K=[[0, 1], [1, -1]], W_V=[[1, 1], [0, 2]],
+        heads=2, causal=True, language=language, student="Ada", code="BCDF-GHJK",
+    )  # fmt: skip
+    page = make_page(solution := solve(problem), Contents(solution.plan, work=True))
+    tables = "\n".join(text.plain for text in write_tables(page, Screen()))
+    texts = write_markdown(page), tables, write_html(page), write_latex(page)
+    assert [each for text in texts for each in LEFT_OVER.findall(text)] == []
+    code = catalogue(language).say("code BCDF-GHJK")
+    assert all(code in text for text in texts[:3])
 
 
 def test_data_have_no_language(attncalc: Command) -> None:
@@ -301,6 +351,15 @@ def test_a_question_for_numbas_in_german(attncalc: Command, tmp_path: Path) -> N
     assert not english(TAGS.sub(" ", " ".join(texts)))
     assert data["words"]["correct given your earlier values"].startswith("mit deinen")
     assert data["comma"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NODE is None, reason="there is no node")
+def test_numbas_counts_entries_without_a_plural(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(json.dumps(GIVEN | {"language": "es"}))
+    exam = attncalc("export", "p.json", "--to", "numbas", "--steps", "Q").out
+    (said,) = in_numbas(exam, [{"Q": [["1", "2"], ["0", "0"]]}], runtime="")["said"]
+    assert said["Q"].startswith("Q, de 4: 2 × correcto, 2 × incorrecto.")
 
 
 @pytest.mark.slow

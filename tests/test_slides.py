@@ -19,7 +19,7 @@ from attncalc.solving.work import Work
 from attncalc.writing.document import Section
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.prose import line_in_text
-from attncalc.writing.slides import lines_of, slides_of
+from attncalc.writing.slides import beamer, deck, files_of, lines_of, slides_of
 
 NAMES = ("self", "cross", "heads", "columns", "causal", "gpt", "decoder", "equations/lstm")
 
@@ -76,6 +76,22 @@ def has(all_of: list[str], digits: list[str]) -> bool:
     """Whether digits are among texts, as often as they occur."""
     plain = [each.rstrip("†") for each in all_of]
     return all(plain.count(text) >= len([*same]) for text, same in groupby(sorted(digits)))
+
+
+@pytest.mark.slow
+def test_slides_are_in_the_language_of_the_problem(tmp_path: Path) -> None:
+    problem = read_problem(BUNDLED / "heads.json", language="de", causal=True)
+    page = make_page(solution := solve(problem), Contents(solution.plan))
+    shown = texts(next(files_of([slide for slide in slides_of(page, {}) if slide.shares])))
+    assert "→ A, Kopf 1" in shown
+    assert any(re.fullmatch(r"0,\d\d†?", each) for each in shown)
+    assert not [each for each in shown if re.search(r"\d\.\d", each)]
+    assert next(slide.shares[0][1] for slide in slides_of(page, {}) if slide.shares) > 0
+    deck_of, latex = deck([*slides_of(page, {})], page), beamer(page, {})
+    assert '<html lang="de">' in deck_of
+    for text in (deck_of, latex):
+        assert "Worauf jede Ausgabe achtet, Kopf 1" in text
+        assert not re.search("Output|Inputs|, head |, else|most input|Given", text)
 
 
 def test_an_animated_picture_shows_every_slide_once(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ a code such as U+732B for pdfTeX: see `LETTERS`.
 import re
 import unicodedata
 
-from attncalc.base.text import harmless
+from attncalc.base.text import harmless, of_each
 
 LETTERS = r"""\ifdefined\Umathchar
   \providecommand{\attncalcletter}[2]{#1}%
@@ -18,6 +18,17 @@ r"""The definition of `\attncalcletter` for a document; arguments: a letter, its
 
 LETTER = re.compile(r"\\attncalcletter\{(.)\}")
 """A letter that fonts of pdfTeX do not contain."""
+
+
+def on_foreign(latex: str) -> tuple[str, ...]:
+    """Return the note on letters of a document that pdfLaTeX cannot set, if there are any."""
+    letters = sorted(set(LETTER.findall(latex)))
+    if not letters:
+        return ()
+    return (
+        f"pdfLaTeX cannot set {of_each(letters)}: it shows codes such as U+{ord(letters[0]):04X}; "
+        "use XeLaTeX or LuaLaTeX, with a main font that has these letters",
+    )
 
 
 def _listed(pairs: str) -> dict[str, str]:

@@ -9,10 +9,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from attncalc.base import __version__
 from attncalc.base.workers import cores
+
+if TYPE_CHECKING:  # numpy may be what does not load
+    from attncalc.writing.document import Document
 
 LIBRARIES = ("typer", "numpy", "rich", "matplotlib", "threadpoolctl")
 """The required libraries of attncalc."""
@@ -56,15 +59,16 @@ def facts() -> Facts:
     }
 
 
-def of_labels(names: Iterable[str], encoding: str) -> Facts:
-    """Return which letters of these names the pictures' fonts lack, and which the terminal."""
-    from attncalc.writing.plotting.style import undrawable  # here, for matplotlib is slow to load
+def of_labels(names: Iterable[str], pages: "Iterable[Document]", encoding: str) -> Facts:
+    """Return which letters of names and pages the fonts lack, and which of names the terminal."""
+    from attncalc.writing.paper.writer import lacking_in  # here, for matplotlib is slow to load
+    from attncalc.writing.plotting.style import undrawable
 
     known = list(names)
     letters = sorted({c for name in known for c in name})
     return {
         "count": len(known),
-        "no_font": _spelled(undrawable(known)),
+        "no_font": _spelled(sorted({*undrawable(known), *lacking_in(pages)})),
         "no_encoding": _spelled(c for c in letters if not _holds(encoding, c)),
     }
 

@@ -202,12 +202,21 @@ class Entrywise(NamedTuple):
 
 
 class Where(NamedTuple):
-    """A value under a condition, and another one otherwise."""
+    """A value under a condition, and another one otherwise.
+
+    said: the words around the condition, which is the ellipsis.
+    """
 
     value: "Expression"
     condition: str
     otherwise: "Expression"
     exact: Fraction | None = None
+    said: str = "where …, else"
+
+    @property
+    def is_formula(self) -> bool:
+        """Whether the condition is a formula, and not a word."""
+        return any(sign in self.condition for sign in "<>≤≥≠=[")
 
 
 Expression = Union[  # noqa: UP007 - a forward reference inside a string takes no |

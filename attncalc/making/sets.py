@@ -4,7 +4,7 @@ import hmac
 import json
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -83,7 +83,9 @@ class Spec(NamedTuple):
     seed: int | None = None
 
 
-def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
+def spec_of(
+    given: Mapping[str, Any], place: str, forms: Sequence[str], titled: Callable[[str, str], str]
+) -> Spec:
     """Return a specification; `place` names it in messages.
 
     Raises InputError if it has unknown keys, or impossible conditions.
@@ -91,6 +93,7 @@ def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
     given: the specification: its problems, formats, seed and secret; or the list of a set.
     place: its name, for messages.
     forms: the forms that there are.
+    titled: returns the title of a problem without one, from its name and its language.
     """
     for name in given:
         if name not in (*OF_A_SPEC, *(OF_A_MANIFEST if "students" in given else ())):
@@ -102,14 +105,18 @@ def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
     if len(listed) > MOST_PROBLEMS:
         raise InputError(f"{place}: {len(listed):,} problems: the maximum is {MOST_PROBLEMS}")
     is_new = "students" not in given  # a manifest makes the same set again
-    problems = tuple(_wanted(each, n, place, is_new) for n, each in enumerate(listed, start=1))
+    problems = tuple(
+        _wanted(each, n, place, titled, is_new=is_new) for n, each in enumerate(listed, start=1)
+    )
     _refuse_alike([each.folder for each in problems], place)
     formats = _formats(given.get("formats"), place, forms)
     secret, seed = _secret(given.get("secret"), place), _seed(given.get("seed"), place)
     return Spec(problems, formats, secret, seed)
 
 
-def _wanted(given: Any, number: int, place: str, is_new: bool) -> Wanted:
+def _wanted(
+    given: Any, number: int, place: str, titled: Callable[[str, str], str], *, is_new: bool
+) -> Wanted:
     if not isinstance(given, dict):
         raise InputError(f'{place}: problem {number} is not an object such as {{"tokens": 3}}')
     name = str(given.get("name", number)).strip() or str(number)
@@ -120,7 +127,6 @@ def _wanted(given: Any, number: int, place: str, is_new: bool) -> Wanted:
                 f"{place}: problem {quoted(name)}: {key} is for the whole set: {where}"
             )
     asked = {wish: value for wish, value in given.items() if wish not in OF_A_PROBLEM}
-    asked.setdefault("title", f"Problem {name}")
     words = given.get("words", False)
     if not isinstance(words, bool):
         raise InputError(f"{place}: problem {quoted(name)}: words is either true or false")
@@ -132,6 +138,7 @@ def _wanted(given: Any, number: int, place: str, is_new: bool) -> Wanted:
         wishes = wanted.wishes
     except InputError as error:
         raise InputError(f"{place}: problem {quoted(name)}: {error}") from None
+    asked.setdefault("title", titled(name, str(asked.get("language", "en"))))
     if prefers or not is_new or "same_digits" in asked:
         return replace(wanted, prefers_same_digits=prefers)
     too_many = _too_many(wishes)

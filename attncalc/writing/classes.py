@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.base import __version__
 from attncalc.base.text import in_json
@@ -18,6 +18,9 @@ from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.problem_file import write_problem
 
+if TYPE_CHECKING:  # it loads matplotlib
+    from attncalc.writing.paper.writer import Paper
+
 MANIFEST, TOGETHER, KEYS = "manifest.json", "worksheets", "keys"
 """The content of a set in addition to its students' folders."""
 PROBLEM = "problem.json"
@@ -28,33 +31,40 @@ FORMS: Mapping[str, tuple[str, Callable[[Document], str]]] = {
 }
 """The forms of worksheets, keys and feedback: file endings, and writers."""
 PAPER = "pdf"
-HANDED_OUT: Mapping[str, tuple[str, Callable[[Document], Content]]] = {
-    **FORMS,
-    PAPER: (".pdf", lambda document: paper([document])),
-}
+HANDED_OUT = (*FORMS, PAPER)
 """The forms of worksheets and keys."""
 PRACTICE = {"practice": True, "fill-in": False}
 """Worksheets to fill in within the browser, and whether they mark."""
 
 
-def paper(documents: Sequence[Document], report: Report | None = None) -> bytes:
+def paper(documents: Sequence[Document], report: Report | None = None) -> "Paper":
     """Return documents as one PDF, each on new pages."""
     from attncalc.writing.paper.writer import write_paper  # it loads matplotlib
 
-    return write_paper(documents, report).content
+    return write_paper(documents, report)
 
 
 class Handout(NamedTuple):
-    """The files of one problem for a student by path, and the worksheet for all in one."""
+    """The files of one problem for a student by path, and the worksheet for all in one.
+
+    lacking: the letters that its PDF pages show as codes.
+    """
 
     files: Mapping[str, Content]
     sheet: str
+    lacking: str = ""
 
 
 def worksheet_of(problem: Problem) -> Page:
     """Return the worksheet of a problem."""
     solution = solve(problem)
     return make_page(solution, Contents(solution.plan, blank=True))
+
+
+def pages_of(problem: Problem) -> tuple[Page, Page]:
+    """Return the worksheet and the key of a problem."""
+    worksheet = worksheet_of(problem)
+    return worksheet, make_page(worksheet.solution, Contents(worksheet.solution.plan))
 
 
 def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
@@ -65,9 +75,7 @@ def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
     formats: the forms of the worksheet and of the key, as `HANDED_OUT` has them, and those of
         `PRACTICE`.
     """
-    worksheet = worksheet_of(problem)
-    solution = worksheet.solution
-    key = make_page(solution, Contents(solution.plan))
+    worksheet, key = pages_of(problem)
     named_key = replace(key, parts=(Field("Key for", problem.whose), *key.parts[1:]))
     files: dict[str, Content] = {f"{folder}/{PROBLEM}": "".join(write_problem(problem))}
     sheet = write_sheet(worksheet)
@@ -75,14 +83,20 @@ def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
         if form in PRACTICE:
             page = write_page(worksheet, practice=True, marks=PRACTICE[form])
             files[f"{folder}/{form}.html"] = page
-            continue
-        ending, write = HANDED_OUT[form]
-        whole = "".join(write_together([sheet])) if form == "latex" else write(worksheet)
-        files[f"{folder}/worksheet{ending}"] = whole
+        elif form in FORMS:
+            ending, write = FORMS[form]
+            whole = "".join(write_together([sheet])) if form == "latex" else write(worksheet)
+            files[f"{folder}/worksheet{ending}"] = whole
+    of_key = f"{KEYS}/{folder}/key"
     for form in [each for each in formats if each in HANDED_OUT] or ["markdown"]:
-        ending, write = HANDED_OUT[form]
-        files[f"{KEYS}/{folder}/key{ending}"] = write(named_key)
-    return Handout(files, sheet)
+        if form in FORMS:
+            ending, write = FORMS[form]
+            files[f"{of_key}{ending}"] = write(named_key)
+    if PAPER not in formats:
+        return Handout(files, sheet)
+    papers = paper([worksheet]), paper([named_key])
+    files |= {f"{folder}/worksheet.pdf": papers[0].content, f"{of_key}.pdf": papers[1].content}
+    return Handout(files, sheet, "".join(each.lacking for each in papers))
 
 
 def manifest(spec: Mapping[str, Any], students: Sequence[Any]) -> str:

@@ -61,6 +61,7 @@ class Grid(NamedTuple):
     texts: returns the digits of a row, from 0, at once; None if they are not decimals.
     heads: the number of heads, if not all of them are shown.
     one: the kind of each of several: a head by default, a channel of an image, or a token.
+    said: which of several it is, in the language of its document; "" for English.
     """
 
     name: str
@@ -72,11 +73,13 @@ class Grid(NamedTuple):
     texts: Callable[[int], list[str]] | None = None
     heads: int = 0
     one: str = ""
+    said: str = ""
 
     @property
     def which(self) -> str:
         """Which of several matrices of one name it is, as "head 2"; "" for the only one."""
-        return f"{self.one or one_of(self.name)} {self.head}" if self.head else ""
+        which = f"{self.one or one_of(self.name)} {self.head}" if self.head else ""
+        return self.said or which
 
     @property
     def called(self) -> str:

@@ -4,12 +4,14 @@ No line is wider than the narrowest of LaTeX's own pages: wide matrices are in b
 long sums are broken. The widths are those of Computer Modern at 10 points, rounded up.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attncalc.base.latex_text import LETTERS, in_latex
 from attncalc.base.text import capital
 from attncalc.writing import document as parts
 from attncalc.writing.html.qr import in_rules
+from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex_layout import (
     LINE,
@@ -61,6 +63,8 @@ RULE_OF_LINES = (
     "for each output, draw a solid line to the input of its largest weight, "
     "and a dashed line to that of its second"
 )
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
+"""A letter in the words of an equation."""
 KEYS = {"most": "Bold:", "second": "underlined:"}
 
 
@@ -79,9 +83,11 @@ def write_sheet(document: parts.Document, *, picture: str | None = None) -> str:
     return _body(document, picture, LINE_OF_OWN)
 
 
-def write_part(part: parts.Part) -> Iterator[str]:
+def write_part(part: parts.Part, language: str) -> Iterator[str]:
     """Yield the lines of one part, its heading first, for documents with `DOCUMENT_HEAD`."""
-    return _Latex(None, LINE).write(part)
+    writer = _Latex(None, LINE)
+    writer.words = catalogue(language)
+    return writer.write(part)
 
 
 def write_together(sheets: Iterable[str]) -> Iterator[str]:
@@ -135,7 +141,8 @@ class _Latex(parts.DocumentWriter[str]):
         name, title = name_in_tex(section.step.name), in_latex(capital(section.said))
         which = rf"\({name}\): " if section.is_marked else ""
         yield rf"\subsection*{{{which}{title}}}"
-        yield from self._result(section, f"{name} = {in_tex(section.formula)}")
+        equation = _FOREIGN.sub(lambda found: in_latex(found[0]), in_tex(section.formula))
+        yield from self._result(section, f"{name} = {equation}")
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
         yield from _footnote(section, self.say)

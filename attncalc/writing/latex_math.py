@@ -249,9 +249,9 @@ class TexMath(MathWriter):
 
     def where(self, where: Where) -> str:
         """Return x if causal, otherwise -∞."""
-        is_formula = re.search(r"[<>≤≥≠=\[]", where.condition)
-        said = where.condition if not is_formula else rf"}}{_index(where.condition)}\text{{"
-        condition = rf"\text{{ where {said}, else }}"
+        is_formula = where.is_formula
+        said = rf"}}{_index(where.condition)}\text{{" if is_formula else where.condition
+        condition = rf"\text{{ {where.said.replace('…', said)} }}"
         return f"{self.write(where.value)}{condition}{self.write(where.otherwise)}"
 
     def pieces(self, expression: Expression) -> list[str]:

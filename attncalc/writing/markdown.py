@@ -70,7 +70,7 @@ class _Markdown(parts.DocumentWriter[str]):
     def given(self, given: parts.Given) -> Iterator[str]:
         yield from self.heading(self.say("Given"))
         for grid in given.shown:
-            yield f"**`{grid.name}`**" + (f", {self.say(grid.which)}" if grid.head else "")
+            yield f"**`{grid.name}`**" + (f", {grid.which}" if grid.head else "")
             yield _matrix(grid)
 
     def section(self, section: parts.Section) -> Iterator[str]:
@@ -93,7 +93,8 @@ class _Markdown(parts.DocumentWriter[str]):
             yield "<br>" * 6
 
     def legend(self, legend: parts.Legend) -> Iterator[str]:
-        yield ", ".join(f"{RANKS.get(key, key)} {means}" for key, means in legend.entries)
+        ranks = {rank: self.say(said) for rank, said in RANKS.items()}
+        yield ", ".join(f"{ranks.get(key, key)} {means}" for key, means in legend.entries)
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
         yield from self.heading(self.say(connections.title))

@@ -136,9 +136,8 @@ class PlainText(MathWriter):
 
     def where(self, where: Where) -> str:
         """Return x if causal, otherwise -∞."""
-        return f"{self.write(where.value)} where {where.condition}, else " + self.write(
-            where.otherwise
-        )
+        said = where.said.replace("…", where.condition)
+        return f"{self.write(where.value)} {said} {self.write(where.otherwise)}"
 
     def _bracketed(self, expression: Expression) -> str:
         compound = isinstance(

@@ -6,7 +6,7 @@ whole matrix. The connections of each attention come last.
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -14,11 +14,13 @@ from attncalc.base.latex_text import in_latex
 from attncalc.base.types import Place
 from attncalc.equations.expressions import Indexed, Symbol
 from attncalc.solving.work import Derivation, Work
-from attncalc.writing.document import DAGGER, Cell, Connections, Grid, Part, Section
+from attncalc.writing.document import DAGGER, Cell, Connections, Given, Grid, Part, Section
 from attncalc.writing.html.elements import Html, element, joined
 from attncalc.writing.html.page import whole_page
 from attncalc.writing.html.pictures import Panel, at, map_of
 from attncalc.writing.html.style import style
+from attncalc.writing.languages.catalogue import catalogue
+from attncalc.writing.languages.translated import part_in_language
 from attncalc.writing.latex import DOCUMENT_HEAD, write_part
 from attncalc.writing.live.script import SLIDES, script
 from attncalc.writing.mathematics import in_text
@@ -68,26 +70,53 @@ def slides_of(page: Page, entries: Mapping[str, Sequence[Place]]) -> Iterator[Sl
     entries: the entries whose work is shown, by step, with places as shown, from 0; by default the
         first one.
     """
-    work = Work(page.solution, page.fractions)
+    work, say = Work(page.solution, page.fractions), catalogue(page.language).say
     known: dict[str, tuple[Grid, ...]] = {}
-    for grid in given_grids(work, full=True):
+    given = part_in_language(Given(tuple(given_grids(work, full=True))), page.language)
+    for grid in given.grids:
         known[grid.name] = (*known.get(grid.name, ()), grid)
-    for part in page.parts:
+    for part in _parts_of(page, entries):
         if isinstance(part, Section):
             known[part.step.name] = part.grids
-            first = (0,) * len(page.solution.shape_of(part.step.name))
-            for place in entries.get(part.step.name, [first]):
-                yield from _of_entry(work, part, place, known)
+            places = _places(page, part, entries)
+            for place, line in zip(places, part.lines, strict=True):
+                yield from _of_entry(work, part, place, line, known)
         elif isinstance(part, Connections):
             for number, sentences in part.heads:
-                panel = Panel(part, max(0, number - 1), number, "", tuple(sentences))
-                of = f", head {number}" if number else ""
-                drawn = map_of(panel)
-                yield Slide(f"{part.title}{of}", lines=tuple(sentences), drawn=drawn)
+                panel = Panel(part, max(0, number - 1), number, "", tuple(sentences), say)
+                title = _title_of(part, number, say)
+                yield Slide(title, lines=tuple(sentences), drawn=map_of(panel))
+
+
+def _parts_of(page: Page, entries: Mapping[str, Sequence[Place]]) -> Iterator[Part]:
+    """Yield the parts of a page in its language, each step with the work of its entries."""
+    work = Work(page.solution, page.fractions)
+    for part in page.parts:
+        made: Part = part
+        if isinstance(part, Section):
+            name, places = part.step.name, _places(page, part, entries)
+            made = part._replace(lines=tuple(work.line(name, work.turned(one)) for one in places))
+        yield part_in_language(made, page.language)
+
+
+def _places(
+    page: Page, section: Section, entries: Mapping[str, Sequence[Place]]
+) -> Sequence[Place]:
+    """Return the entries of a step whose work is shown: by default the first one."""
+    name = section.step.name
+    return entries.get(name, [(0,) * len(page.solution.shape_of(name))])
+
+
+def _title_of(part: Connections, head: int, say: Callable[[str], str]) -> str:
+    return say(part.title) + (f", {say(f'head {head}')}" if head else "")
 
 
 def _of_entry(
-    work: Work, section: Section, place: Place, known: Mapping[str, tuple[Grid, ...]]
+    work: Work,
+    section: Section,
+    place: Place,
+    line: Derivation,
+    known: Mapping[str, tuple[Grid, ...]],
 ) -> Iterator[Slide]:
     """Yield the equation of a step, the work of an entry line by line, and the whole matrix."""
     name, inner = section.step.name, work.turned(place)
@@ -96,7 +125,6 @@ def _of_entry(
     read = [_of_head(known[each], head) for each in section.step.inputs if each in known]
     result = _of_head(section.grids, head)
     grids = (*(each for each in read if each is not None), *([result] if result else []))
-    line = work.line(name, inner)
     lit = frozenset(work.entry(*each)._replace(exact=None) for each in work.reads(name, inner))
     entry = line.entry._replace(exact=None)
     yield Slide(title, grids)
@@ -132,7 +160,7 @@ def _shares(grid: Grid, place: Place) -> tuple[tuple[str, float, str], ...]:
 
 
 def _size(text: str) -> float:
-    above, _, below = text.partition("/")
+    above, _, below = text.replace(",", ".").partition("/")
     try:
         return min(1.0, abs(float(above) / float(below or 1)))
     except (ValueError, ZeroDivisionError):
@@ -284,11 +312,13 @@ def animated(slides: Sequence[Slide]) -> str:
     return _standalone(joined(found))
 
 
-def deck(slides: Sequence[Slide], title: str) -> str:
+def deck(slides: Sequence[Slide], page: Page) -> str:
     """Return a page of HTML that shows one slide at a time, for keys and presenters."""
     pictures = (picture_of(slide, place + 1, len(slides)) for place, slide in enumerate(slides))
     body = element("main", joined(element("section", each) for each in pictures), id="slides")
-    return whole_page(title, body, _look(), [script(SLIDES)], class_="deck")
+    title = catalogue(page.language).say(page.title or "attncalc")
+    scripts = [script(SLIDES)]
+    return whole_page(title, body, _look(), scripts, class_="deck", language=page.language)
 
 
 # ------------------------------------------------------------------ LaTeX
@@ -304,25 +334,19 @@ _BEAMER = r"""\documentclass[10pt,aspectratio=169]{beamer}
 
 def beamer(page: Page, entries: Mapping[str, Sequence[Place]]) -> str:
     """Return slides for LaTeX's beamer: for each step its matrix, and the work of an entry."""
-    work = Work(page.solution, page.fractions)
-    found = [_BEAMER, DOCUMENT_HEAD]
+    say, found = catalogue(page.language).say, [_BEAMER, DOCUMENT_HEAD]
     if page.title:
-        found.append(rf"\begin{{frame}}\centering\Large {in_latex(page.title)}\end{{frame}}")
-    for part in page.parts:
-        if isinstance(part, Section):
-            name = part.step.name
-            places = entries.get(name, [(0,) * len(page.solution.shape_of(name))])
-            lines = tuple(work.line(name, work.turned(place)) for place in places)
-            found += _frame(part._replace(lines=lines))
-        else:
-            found += _frame(part)
+        title = in_latex(say(page.title))
+        found.append(rf"\begin{{frame}}\centering\Large {title}\end{{frame}}")
+    for part in _parts_of(page, entries):
+        found += _frame(part, page.language)
         if isinstance(part, Connections):
-            found += _maps(part)
+            found += _maps(part, say)
     return "\n".join([*found, r"\end{document}", ""])
 
 
-def _frame(part: Part) -> Iterator[str]:
-    heading, *lines = write_part(part)
+def _frame(part: Part, language: str) -> Iterator[str]:
+    heading, *lines = write_part(part, language)
     title = heading.partition("*")[2] if heading.startswith(r"\subsection*") else "{}"
     if title == "{}":
         lines = [heading, *lines]
@@ -332,12 +356,12 @@ def _frame(part: Part) -> Iterator[str]:
     yield r"\end{frame}"
 
 
-def _maps(part: Connections) -> Iterator[str]:
+def _maps(part: Connections, say: Callable[[str], str]) -> Iterator[str]:
     """Yield a map of each head, drawn with TikZ."""
     if part.attended is None:
         return
     for number, _ in part.heads:
-        title = part.title + (f", head {number}" if number else "")
+        title = _title_of(part, number, say)
         rows = max(len(part.inputs), len(part.outputs))
         pitch = min(0.9, 6.0 / rows)
         yield rf"\begin{{frame}}{{{in_latex(title)}}}\centering\begin{{tikzpicture}}"
@@ -350,6 +374,7 @@ def _maps(part: Connections) -> Iterator[str]:
             for look, places in (("thick", row.most), ("dashed", row.second)):
                 for each in places:
                     to = f"(0,{-pitch * each:.2f}) -- (5,{-pitch * output:.2f})"
-                    digits = rf"node[pos=.8,fill=white,inner sep=1pt] {{\tiny ${row.texts[each]}$}}"
+                    text = row.texts[each].replace(",", "{,}")
+                    digits = rf"node[pos=.8,fill=white,inner sep=1pt] {{\tiny ${text}$}}"
                     yield rf"\draw[{look}] {to} {digits};"
         yield r"\end{tikzpicture}\end{frame}"

@@ -28,13 +28,15 @@ def doctor(flags: Mapping[str, Any]) -> None:
 
 
 def _labels(file: str) -> Facts:
-    """Return the letters of a problem's names that cannot be shown."""
+    """Return the letters of a problem's names and pages that cannot be shown."""
     from attncalc.cli.commands.problem import problem_from
+    from attncalc.writing.classes import pages_of
 
     problem = problem_from({"file": file}, fallback="self")
     names = [name for each in problem.attentions for name in (*each.queries, *each.keys)]
     texts = [on_a_line(text) for text in (problem.title, *names) if text]
-    return of_labels(dict.fromkeys(texts), sys.stdout.encoding or "utf-8")
+    pages = () if problem.is_long else pages_of(problem)
+    return of_labels(dict.fromkeys(texts), pages, sys.stdout.encoding or "utf-8")
 
 
 def _width(target: Target) -> int | None:
@@ -75,8 +77,9 @@ def _told(found: Facts) -> Iterator[tuple[str, str]]:
 
 def _of_labels(found: Facts) -> Iterator[tuple[str, str]]:
     yield "labels", f"{found['count']} names and titles"
-    lacking = ", ".join(found["no_font"])
-    yield "fonts", f"no font here can draw {lacking}" if lacking else "draw all of their letters"
+    undrawn = ", ".join(found["no_font"])
+    drawn = f"no font here can draw {undrawn}" if undrawn else "draw all letters of its pages"
+    yield "fonts", drawn
     unheld = ", ".join(found["no_encoding"])
     yield "encoding", f"has no {unheld}" if unheld else "has all of their letters"
 

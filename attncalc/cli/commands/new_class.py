@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import AttncalcError, InputError, OutputError
+from attncalc.base.latex_text import on_foreign
 from attncalc.base.text import amount, of_each
 from attncalc.base.text import in_json as in_text
 from attncalc.base.workers import cores, mapped
@@ -30,20 +31,21 @@ from attncalc.writing.classes import (
     PRACTICE,
     PROBLEM,
     TOGETHER,
+    Handout,
     handout,
     manifest,
     paper,
     worksheet_of,
 )
 from attncalc.writing.files import Content
+from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.latex import write_together
 
 
 class _Share(NamedTuple):
     """The files of one problem for one student."""
 
-    files: Mapping[str, Content]
-    sheet: str
+    handed: Handout
     problem: Problem
     record: Mapping[str, Any]
     matrices: str
@@ -56,7 +58,7 @@ def new_class(flags: Mapping[str, Any]) -> None:
     _check_flags(flags)
     roster = read_roster(flags["class_"])
     given = read_json_object(Path(flags["problems"]), "the specification")
-    spec = spec_of(given, flags["problems"], (*HANDED_OUT, *PRACTICE))
+    spec = spec_of(given, flags["problems"], (*HANDED_OUT, *PRACTICE), _titled)
     if flags["seed"] is not None:
         spec = spec._replace(seed=flags["seed"])
     target = Target(target_of("--out", flags["out"]).place, is_folder=True)
@@ -75,7 +77,12 @@ def new_class(flags: Mapping[str, Any]) -> None:
             note(f"problem {wanted.name}: {untold_as(share.waived)}")
     _say_of_differing(shares, spec)
     files = {target.place / name: text for name, text in _files(spec, roster, shares).items()}
-    deliver(Output(target, files, said=_told(spec, roster, target.place)))
+    deliver(Output(target, files, _on_letters(shares), _told(spec, roster, target.place)))
+
+
+def _titled(name: str, language: str) -> str:
+    """Return the title of a problem without one, in its language."""
+    return catalogue(language).say(f"Problem {name}")
 
 
 def _check_flags(flags: Mapping[str, Any]) -> None:
@@ -102,7 +109,6 @@ def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
         raise InputError(f"problem {wanted.name}, for {student.name}: {error}") from None
     code = code_of(spec, student.key, wanted.name)
     problem = replace(made.problem, student=student.called, code=code)
-    handed = handout(problem, folder, spec.formats)
     record = {
         "problem": wanted.name,
         "code": code,
@@ -111,9 +117,8 @@ def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
         "tried": made.tried,
     }
     stated = {k: v for k, v in in_json(made.problem).items() if k not in (*TEXTS, "labels")}
-    return _Share(
-        handed.files, handed.sheet, problem, record, in_text(stated), made.waived, made.may_differ
-    )
+    handed = handout(problem, folder, spec.formats)
+    return _Share(handed, problem, record, in_text(stated), made.waived, made.may_differ)
 
 
 def _say_of_twins(shares: Sequence[_Share], roster: Roster, spec: Spec) -> None:
@@ -149,7 +154,7 @@ def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Co
     """Return the files of the set, by path."""
     files: dict[str, Content] = {}
     for share in shares:
-        files |= share.files
+        files |= share.handed.files
     each = len(spec.problems)
     students = [
         {
@@ -162,12 +167,23 @@ def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Co
         for place, student in enumerate(roster.students)
     ]
     files[MANIFEST] = manifest(as_given(spec), students)
-    files[f"{TOGETHER}.tex"] = write_together(share.sheet for share in shares)
+    files[f"{TOGETHER}.tex"] = write_together(share.handed.sheet for share in shares)
     if PAPER in spec.formats:
         with reporting() as report:
             pages = [worksheet_of(share.problem) for share in shares]
-            files[f"{TOGETHER}.pdf"] = paper(pages, report)
+            files[f"{TOGETHER}.pdf"] = paper(pages, report).content
     return files
+
+
+def _on_letters(shares: Sequence[_Share]) -> tuple[str, ...]:
+    """Return the notes on letters that pages of the set cannot show."""
+    lacking = "".join(sorted(set().union(*(share.handed.lacking for share in shares))))
+    notes = on_foreign("".join(share.handed.sheet for share in shares))
+    if not lacking:
+        return notes
+    from attncalc.writing.paper.writer import on_lacking  # it loads matplotlib
+
+    return (*notes, *on_lacking(lacking))
 
 
 def _told(spec: Spec, roster: Roster, place: Path) -> str:

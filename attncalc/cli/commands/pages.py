@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.base.errors import InputError, OutputError
-from attncalc.base.latex_text import LETTER
+from attncalc.base.latex_text import LETTER, on_foreign
 from attncalc.base.typed import quoted
 from attncalc.cli.commands.screens import table_of
 from attncalc.cli.progress import reporting
@@ -138,9 +138,10 @@ def _latex(page: Page, form: Form) -> Output:
 
     picture = None if page.is_blank or not page.has_map else form.picture  # it draws its own dots
     text = write_latex(page, standalone=form.standalone, picture=picture)
+    made = output(form.target, text, *page.advice)
     if form.standalone:
-        return _with_picture(page, form.target, text, picture)
-    return output(form.target, text, *page.advice)
+        made = _with_picture(page, form.target, text, picture)
+    return made._replace(notes=(*made.notes, *on_foreign(text)))
 
 
 def _pdf(page: Page, form: Form) -> Output:

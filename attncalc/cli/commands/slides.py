@@ -53,7 +53,7 @@ def slides(flags: Mapping[str, Any]) -> None:
     elif ending == ".tex":
         deliver(output(target, beamer(page, entries)))
     else:
-        deliver(output(target, deck(made, page.title or "attncalc")))
+        deliver(output(target, deck(made, page)))
 
 
 def _target(out: str | None) -> Target:

@@ -153,7 +153,7 @@ class MathMl(MathWriter):
 
     def where(self, where: Where) -> Html:
         """Return x if causal, otherwise −∞."""
-        condition = _text(f"\u00a0where {where.condition}, else\u00a0")
+        condition = _text(f"\u00a0{where.said.replace('…', where.condition)}\u00a0")
         return _row(self.write(where.value), condition, self.write(where.otherwise))
 
     def pieces(self, expression: Expression) -> list[Html]:

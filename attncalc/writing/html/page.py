@@ -51,7 +51,7 @@ from attncalc.writing.prose import footnote
 
 MOST_WHOLE = 50_000
 """Entries of a static page above which the middle of large matrices is omitted."""
-RANKS = {"most": element("strong", "bold"), "second": element("em", "slanted")}
+RANKS = {"most": ("strong", "bold"), "second": ("em", "slanted")}
 TO_DRAW = (
     "For each output, draw a solid line to the input of its largest weight, and a dashed line to "
     "that of its second."
@@ -238,7 +238,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         tables = []
         for grid in given.shown:  # a step may have the name of a given matrix, too
             prefix = f"{self.prefix}given-" if grid.name in self._steps else self.prefix
-            tables.append(matrix_table(grid, self._caption(grid), prefix, given=True))
+            tables.append(matrix_table(grid, self._caption(grid), prefix, given=True, say=self.say))
         yield self._section(self.say("Given"), _beside(tables), class_="given")
 
     def section(self, section: parts.Section) -> Iterator[Html]:
@@ -251,7 +251,10 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         )
 
     def _of_section(self, section: parts.Section) -> Iterator[Html]:
-        tables = (matrix_table(grid, self._caption(grid), self.prefix) for grid in section.shown)
+        tables = (
+            matrix_table(grid, self._caption(grid), self.prefix, say=self.say)
+            for grid in section.shown
+        )
         yield _beside(chain(() if section.is_marked else [_equation(section, self.say)], tables))
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
@@ -270,7 +273,8 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         return element("details", summary, shown, class_="work", open=self.unfolded)
 
     def legend(self, legend: parts.Legend) -> Iterator[Html]:
-        said = [joined([RANKS.get(key, key), f" {means}"]) for key, means in legend.entries]
+        ranks = {rank: element(name, self.say(look)) for rank, (name, look) in RANKS.items()}
+        said = [joined([ranks.get(key, key), f" {means}"]) for key, means in legend.entries]
         yield element("p", joined(said, ", "), class_="legend")
 
     def connections(self, connections: parts.Connections) -> Iterator[Html]:
@@ -293,13 +297,13 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         kinds: Sequence[str],
     ) -> Html:
         """Return the connections of one head: sentences, its map and its heatmap."""
-        panel = Panel(connections, place, number, self.prefix, tuple(told))
+        panel = Panel(connections, place, number, self.prefix, tuple(told), self.say)
         name = {"data_weights": connections.weights, "data_head": number or None}
         return element(
             "div",
             *([self._heading(2, self.say(f"Head {number}"))] if number else []),
             _bullets(told, **name),
-            _beside(_figure(panel, kind, self.say) for kind in kinds),
+            _beside(_figure(panel, kind) for kind in kinds),
             class_="head",
         )
 
@@ -361,7 +365,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
 
     def _caption(self, grid: parts.Grid) -> Html:
         name = in_mathml(name_in_mathml(grid.name))
-        return joined([name, f", {self.say(grid.which)}"]) if grid.head else name
+        return joined([name, f", {grid.which}"]) if grid.head else name
 
     def _heading(self, below: int, text: object) -> Html:
         return element(f"h{self.level + below}", text)
@@ -380,17 +384,17 @@ def _equation(section: parts.Section, say: Callable[[str], str]) -> Html:
     return element("div", equation, class_=look, **room)
 
 
-def _figure(panel: Panel, kind: str, say: Callable[[str], str]) -> Html:
+def _figure(panel: Panel, kind: str) -> Html:
     """Return the map of a head, or its heatmap, with a legend."""
-    picture = map_of(panel, say) if kind == "map" else heatmap_of(panel)
+    picture = map_of(panel) if kind == "map" else heatmap_of(panel)
     sides = ("Inputs", "outputs") if panel.connections.are_columns else ("Outputs", "inputs")
     said = f"{sides[0]} down, {sides[1]} across: darker cells have larger weights."
     if kind == "map":
         said = "Solid: the largest weight of an output; dashed: the second."
         said = TO_DRAW if panel.connections.is_blank else said
-    room = {"role": "group", "tabindex": 0, "aria_label": say("Picture")}
+    room = {"role": "group", "tabindex": 0, "aria_label": panel.say("Picture")}
     shown = element("div", picture, class_="wide", **room)
-    return element("figure", shown, element("figcaption", say(said)))
+    return element("figure", shown, element("figcaption", panel.say(said)))
 
 
 def _bullets(texts: Iterable[str], **attributes: object) -> Html:

@@ -45,6 +45,7 @@ class Panel(NamedTuple):
     place, number: its head: the index, from 0, and the number, 0 for the only one.
     prefix: the prefix of ids in this document.
     told: its connections, in sentences.
+    say: returns a text in the language of the document.
     """
 
     connections: Connections
@@ -52,6 +53,13 @@ class Panel(NamedTuple):
     number: int
     prefix: str
     told: tuple[str, ...]
+    say: Callable[[str], str] = str
+
+    @property
+    def called(self) -> str:
+        """The name of the weights, and the head."""
+        name = self.connections.weights
+        return f"{name}, {self.say(f'head {self.number}')}" if self.number else name
 
     def rows(self) -> Iterator[Attended]:
         """Yield the connections of each output; nothing on a worksheet."""
@@ -75,11 +83,10 @@ def framed(
     title, description = (
         id_of(f"{panel.prefix}{kind}-{part}-", weights, head=head) for part in ("title", "desc")
     )
-    of = f"{weights}, head {head}" if head else weights
     width, height = map(at, size)
     return element(
         "svg",
-        element("title", f"{kind.capitalize()} of {of}", id=title),
+        element("title", panel.say(f"{kind.capitalize()} of {panel.called}"), id=title),
         element("desc", " ".join(f"{each}." for each in told), id=description),
         content,
         class_=kind,
@@ -148,8 +155,9 @@ class Side(NamedTuple):
             yield element("text", name, title, **where)
 
 
-def map_of(panel: Panel, say: Callable[[str], str] = str) -> Html:
+def map_of(panel: Panel) -> Html:
     """Return the map of a head; on a worksheet its dots, to draw lines between."""
+    say = panel.say
     inputs, outputs = (
         distinct_names(panel.connections.inputs),
         distinct_names(panel.connections.outputs),
@@ -204,7 +212,9 @@ def heatmap_of(panel: Panel) -> Html:
     size = left + side * len(across) + 6, top + side * len(down) + 4
     cells = (heat.cell(*place) for place in product(range(len(down)), range(len(across))))
     labels = element("g", *heat.labels(), class_="dots")
-    note = element("text", "hatched: masked", x=at(left), y=at(size[1] + 12), class_="note")
+    note = element(
+        "text", panel.say("hatched: masked"), x=at(left), y=at(size[1] + 12), class_="note"
+    )
     hatch = id_of(f"{panel.prefix}hatch-", panel.connections.weights, head=panel.number)
     stripes = element("path", d="M0 6L6 0", stroke="currentColor")
     pattern = element(
@@ -234,7 +244,7 @@ class Heat:
             return self.panel.told
         outputs = distinct_names(self.panel.connections.outputs)
         return tuple(
-            f"Weights of output {name}: {', '.join(row.texts)}"
+            self.panel.say(f"Weights of output {name}: {', '.join(row.texts)}")
             for name, row in zip(outputs, self.rows, strict=True)
         )
 

@@ -1,6 +1,6 @@
 """Matrices as tables with headings of rows and columns, and tables of texts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from attncalc.base.text import shown_names
 from attncalc.writing.document import DAGGER, LEFT_OUT, Cell, Grid
@@ -27,13 +27,20 @@ LOOKS = {"most": "strong", "second": "em", "wrong": "strong"}
 
 
 def matrix_table(
-    grid: Grid, caption: object, prefix: str = "", *, given: bool = False, is_step: bool = True
+    grid: Grid,
+    caption: object,
+    prefix: str = "",
+    *,
+    given: bool = False,
+    is_step: bool = True,
+    say: Callable[[str], str] = str,
 ) -> Html:
     """Return a matrix, or one head of one, as a scrollable table.
 
     prefix: the prefix of ids in this document.
     given: whether it is a given matrix, and not a step.
     is_step: whether it is a matrix, and not numbers of a study.
+    say: returns a text in the language of the document.
     """
     columns = shown_names(grid.columns, grid.column_places, LONGEST_NAME, _name)
     names = shown_names(grid.rows, grid.row_places, LONGEST_NAME, _name)
@@ -54,7 +61,7 @@ def matrix_table(
         **name,
         data_head=grid.head or None,
     )
-    cut = [element("p", CUT, class_="on-paper")] if fit == TOO_WIDE else []
+    cut = [element("p", say(CUT), class_="on-paper")] if fit == TOO_WIDE else []
     return _scrolling(joined([table, *cut]), grid.called)
 
 

@@ -25,7 +25,7 @@ _NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?∞"
 _ONE_NUMBER = re.compile(r"(?:[-−]?\d(?:[.,]*+\d)*+\.?[×^/\d-]*+|[-−]?∞) ?%?")
 """A number alone; `_NUMBER` gives back what the words behind it need."""
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
-_LISTED = re.compile(r" and (?!.* and )")
+_AND, _MORE = " and ", re.compile(r" and [\d,]+ more$")
 _MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
 
 
@@ -99,14 +99,19 @@ class Catalogue:
                 return self._whole[_EITHER].format(t_a="; ".join(firsts), t_b=said[-1])
             return self.said(text, strict=strict) or (None if strict else text)
         if name == "list":
-            text = _LISTED.sub(lambda _: self._whole.get("{t_a} and {t_b}", "")[5:-5], text)
-            return text.replace(", ", "、") if self.language in LISTS_BY_MARKS else text
+            return self.say(text) if _MORE.search(text) else self._listed(text)
         if name in ("points", "rest"):
             for words in _IN_POINTS:
                 text = text.replace(words, self._whole.get(words, words))
             return self.number(text.replace(" of ", "/"))
         is_number = name == "line" or re.fullmatch(r"n\d?", name)
         return self.number(text) if is_number else text
+
+    def _listed(self, text: str) -> str:
+        """Return names in a row with the separators of the language."""
+        text = text.replace(", ", "、") if self.language in LISTS_BY_MARKS else text
+        names, joint, last = text.rpartition(_AND)
+        return f"{names}{self._whole.get(joint, joint)}{last}"
 
 
 @cache
@@ -154,5 +159,7 @@ def _kind(name: str) -> str:
         return _NUMBER
     if name in ("step", "entry", "part"):
         return r"\S+?"
+    if name in ("a", "b"):  # formulas
+        return "[^:]+?"
     # the step of a mistake follows its whole sentence
     return ".+?" if name.startswith("t_") else r"(?:(?! \(in ).)+?"

@@ -1,14 +1,18 @@
 """A document in another language: its sentences, and the numbers of its matrices and work."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-from attncalc.equations.expressions import Number
+from attncalc.equations.expressions import Number, Where
 from attncalc.writing import document as parts
 from attncalc.writing.languages.catalogue import ENGLISH, Catalogue, catalogue
 
 D = TypeVar("D", bound=parts.Document)
+P = TypeVar("P", bound=parts.Part)
+_CODE = re.compile(r"(?<!\S)code [B-Z]{4}-[B-Z]{4}$")
+"""The code of a problem, behind the name of its student."""
 
 
 def in_language(document: D) -> D:
@@ -25,6 +29,11 @@ def in_language(document: D) -> D:
     )
 
 
+def part_in_language(part: P, language: str) -> P:
+    """Return a part of a document in its language."""
+    return part if language == ENGLISH else cast("P", _part(part, catalogue(language)))
+
+
 def _part(part: parts.Part, words: Catalogue) -> parts.Part:
     """Return a part with its sentences, legends, matrices and work in the language."""
     if isinstance(part, parts.Appendix):
@@ -37,6 +46,8 @@ def _part(part: parts.Part, words: Catalogue) -> parts.Part:
     if isinstance(part, parts.Connections):
         changed["heads"] = tuple((head, _Told(told, words)) for head, told in part.heads)
         changed["attended"] = part.attended and _attended(part.attended, words)
+    if isinstance(part, parts.Field) and part.text and _CODE.search(part.text):
+        changed["text"] = _CODE.sub(lambda found: words.say(found[0]), part.text)
     if isinstance(part, parts.Table):
         changed |= {"title": words.say(part.title), "headings": _said(part.headings, words)}
         changed |= {
@@ -84,7 +95,7 @@ def _grid(grid: parts.Grid, words: Catalogue) -> parts.Grid:
     def cell(i: int, j: int) -> parts.Cell:
         return cast("parts.Cell", _numbers(grid.cell(i, j), words))
 
-    return grid._replace(cell=cell, texts=None)
+    return grid._replace(cell=cell, texts=None, said=words.say(grid.which))
 
 
 def _numbers(value: Any, words: Catalogue) -> Any:
@@ -93,6 +104,9 @@ def _numbers(value: Any, words: Catalogue) -> Any:
         return value._replace(text=words.number(value.text))
     if isinstance(value, parts.Mark):
         return value._replace(means=words.say(value.means))
+    if isinstance(value, Where):
+        condition = value.condition if value.is_formula else words.say(value.condition)
+        value = value._replace(said=words.say(value.said), condition=condition)
     if hasattr(value, "_fields"):
         texts = {"remark": words.say} if "remark" in value._fields else {}
         pairs = zip(value._fields, value, strict=True)
@@ -106,6 +120,6 @@ _FIELDS: dict[str, Callable[[Any, Catalogue], Any]] = {
     **dict.fromkeys(("texts", "sentences", "remarks", "said"), _said),
     **dict.fromkeys(("legend", "entries"), _meanings),
     "grids": _grids,
-    "lines": _numbers,
+    **dict.fromkeys(("lines", "formula"), _numbers),
 }
 """How the fields of parts are translated."""

@@ -109,7 +109,7 @@ class Question {
     const entries = rows.flat().length, earned = Object.entries(counts).reduce((all, [status, count]) => all + (this.credits[status] ?? 0) * count, 0);
     const say = (text) => this.language.say(text);
     if (counts.blank === entries) return [0, say(`${name}: not found.`)];
-    const told = Object.keys(SAID).filter((status) => counts[status]).map((status) => `${counts[status]} ${say(SAID[status])}`);
+    const told = Object.keys(SAID).filter((status) => counts[status]).map((status) => `${counts[status]} × ${say(SAID[status])}`);
     const isWrong = (k) => !this.credits[statuses[k]], first = rows.flatMap((row, i) => row.flatMap((k, j) => (isWrong(k) ? [`[${i + 1},${j + 1}]`] : [])))[0];
     return [earned / entries, [`${name}, ${say(`of ${entries}`)}: ${told.join(", ")}.`, ...(first ? [say(`First: ${name}${first}.`), ...this.causes(version, name, marks, typed[name])] : [])].join(" ")];
   }

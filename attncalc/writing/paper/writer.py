@@ -33,10 +33,34 @@ TOO_MANY = "The map is left out: it has too many lines for a page."
 
 
 class Paper(NamedTuple):
-    """A PDF, and notes about it."""
+    """A PDF, and the letters that no font here has."""
 
     content: bytes
-    notes: tuple[str, ...] = ()
+    lacking: str = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The note on these letters, if there are any."""
+        return on_lacking(self.lacking)
+
+
+def on_lacking(letters: str) -> tuple[str, ...]:
+    """Return the note on letters that PDF pages show as codes, if there are any."""
+    if not letters:
+        return ()
+    return (
+        f"no font here can draw {of_each(list(letters))}: the PDF shows codes such as "
+        f"U+{ord(letters[0]):04X} instead: install a font with these letters, such as Noto Sans "
+        "CJK",
+    )
+
+
+def lacking_in(documents: Iterable[parts.Document]) -> str:
+    """Return the letters of documents that no font here has, without drawing them."""
+    ink = Ink()
+    for document in documents:
+        _sheet(document, ink)
+    return "".join(sorted(ink.lacking))
 
 
 def write_paper(documents: Sequence[parts.Document], report: Report | None = None) -> Paper:
@@ -44,15 +68,7 @@ def write_paper(documents: Sequence[parts.Document], report: Report | None = Non
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on fonts
     ink = Ink()
     sheets = [_sheet(document, ink) for document in documents]
-    content = make_pdf(sheets, ink, report)
-    lacking = "".join(sorted(ink.lacking))
-    note = (
-        f"no font here can draw {of_each(list(lacking))}: the PDF shows codes such as "
-        f"U+{ord(lacking[0]):04X} instead: install a font with these letters, such as Noto Sans CJK"
-        if lacking
-        else ""
-    )
-    return Paper(content, (note,) if note else ())
+    return Paper(make_pdf(sheets, ink, report), "".join(sorted(ink.lacking)))
 
 
 def _sheet(document: parts.Document, ink: Ink) -> Sheet:
@@ -218,7 +234,7 @@ class _Paper(parts.DocumentWriter[Line]):
                 yield from self._said(self.say(f"Head {number}"), Look(bold=True), stays=True)
             if not connections.is_blank:
                 yield from self.listed(told[number])
-            panel = Panel(connections, place, number, "", tuple(told[number]))
+            panel = Panel(connections, place, number, "", tuple(told[number]), self.say)
             yield from self._pictures(panel)
 
     def _pictures(self, panel: Panel) -> Iterator[Line]:
@@ -228,7 +244,7 @@ class _Paper(parts.DocumentWriter[Line]):
         if size > MOST_DRAWN or not (connections.is_blank or connections.attended):
             yield from self._said(self.say(TOO_MANY), SMALL)
             return
-        drawn = [map_of(panel, self.say)]
+        drawn = [map_of(panel)]
         drawn += [] if connections.is_blank else [heatmap_of(panel)]
         boxes = [picture(svg, self.ink, ROOM, TALLEST_PICTURE) for svg in drawn]
         row = placed(_hung(boxes))
