@@ -396,13 +396,18 @@ def test_why_an_answer_is_not_marked_is_said_in_german(attncalc: Command, tmp_pa
 
     german = SPEC | {"problems": [SPEC["problems"][0] | {"language": "de"}]}
     students = made(attncalc, tmp_path, spec=german)
-    for name in ("Emmy Noether.json", "Emmy Noether v2.json", "x.json", "Ada.json"):
+    for name in (
+        "Emmy Noether.json",
+        "Emmy Noether v2.json",
+        "x.json",
+        "Ada Lovelace Ada Byron.json",
+    ):
         hand_in(tmp_path, students[4], name)
     printed = attncalc("check", "set", "answers").out
     newer = "answers/Emmy Noether v2.json"
     assert f"ersetzt: answers/Emmy Noether.json: ersetzt durch {newer}, neuer nach" in printed
     assert "x.json: der Name enthält keinen Namen der Klasse" in printed
-    assert "Ada.json: sie könnte von Ada Byron und Ada Lovelace sein" in printed
+    assert "Byron.json: sie könnte von Ada Byron und Ada Lovelace sein" in printed
     hidden = attncalc("check", "set", "answers", "--anonymous").out
     assert "nicht zugeordnet: (verborgen): der Name könnte" in hidden
     assert not english(printed + hidden)
