@@ -248,7 +248,7 @@ def _of(code: Any, value: Any) -> str:
 def _of_class(members: list[Any]) -> str:
     if members[0][0] is codes.NEGATE:
         taken = re.compile("[" + "".join(map(_written, members[1:])) + "]")
-        return next(each for each in "a1 .(\x7f" if not taken.match(each))
+        return next(each for each in "a1 .(\x7fé漢" if not taken.match(each))
     code, value = members[0]
     if code is codes.LITERAL:
         return chr(value)
