@@ -159,7 +159,8 @@ class MathMl(MathWriter):
     def pieces(self, expression: Expression) -> list[Html]:
         """Return an expression in parts between which a line may be broken."""
         if isinstance(expression, Sum):
-            return [_row(*self._term(term, i)) for i, term in enumerate(expression.terms)]
+            terms = enumerate(expression.terms)
+            return [_row(*self._term(term, place, form="infix")) for place, term in terms]
         if isinstance(expression, Quotient) and _is_long(expression.top):
             first, *rest = self.pieces(expression.top)
             last = _row(rest[-1], _sign(")"), _sign("/"), self._bracketed(expression.bottom))
@@ -170,11 +171,15 @@ class MathMl(MathWriter):
             return [top, _row(_sign("("), first), *rest[:-1], _row(rest[-1], _sign(")"))]
         return [self.write(expression)]
 
-    def _term(self, term: Expression, place: int) -> list[Html]:
-        """Return a term of a sum with its sign, spaced only after other terms."""
-        sign = [_sign("+")] if place else []
+    def _term(self, term: Expression, place: int, form: str | None = None) -> list[Html]:
+        """Return a term of a sum with its sign, spaced only after other terms.
+
+        A sign that begins a line needs its form.
+        """
+        form = form if place else None
+        sign = [element("mo", "+", form=form)] if place else []
         if isinstance(term, Negative):
-            sign, term = [_sign("−")], term.term
+            sign, term = [element("mo", "−", form=form)], term.term
         written = self.write(term)
         is_product = isinstance(term, Product | Where) and getattr(term, "sign", "·") == "·"
         if is_product or (sign and _is_negative(term)):
