@@ -21,7 +21,7 @@ ATTRIBUTES = {
     *("scope", "open", "aria-label", "aria-labelledby", "aria-describedby", "aria-hidden"),
     *("width", "height", "viewbox", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r"),
     *("text-anchor", "stroke-width", "fill-opacity", "transform", "d", "fill", "stroke"),
-    "patternunits",
+    *("patternunits", "form"),
     *("data-step", "data-given", "data-head", "data-row", "data-column", "data-of"),
     *("data-weights", "data-output", "data-input"),
 }

@@ -505,9 +505,10 @@ def test_a_line_gives_its_result_if_each_step_is_rounded(name: str) -> None:
     written = Work(solution)
     for step in solution.plan:
         for line in written.lines(step):
-            value = value_of(in_text(line.forms[-1]).replace("−", "-"))
-            if value is not None:
-                shown = half_away(Decimal(float(value)), solution.problem.decimals)
+            value = value_of(in_text(line.forms[-1]).replace("−", "-")) if line.forms else None
+            if isinstance(value, Fraction):
+                exact = Decimal(value.numerator) / value.denominator
+                shown = half_away(exact, solution.problem.decimals)
                 assert shown == Decimal(line.result.text), in_text(line.forms[-1])
 
 
