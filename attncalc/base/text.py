@@ -274,3 +274,13 @@ def amount(count: int, noun: str) -> str:
     ('1 page', '2,000 pages')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def has_run(items: Sequence[object], part: Sequence[object]) -> bool:
+    """Return whether words or numbers contain others consecutively.
+
+    >>> has_run([1, 2, 3], [2, 3]), has_run(["a", "b"], ["b", "a"])
+    (True, False)
+    """
+    last = len(items) - len(part)
+    return any(tuple(items[at : at + len(part)]) == tuple(part) for at in range(last + 1))

@@ -42,10 +42,11 @@ def causes_of(case: Case, got: Mapping[str, Matrix], right: Expected) -> tuple[C
     got: the results of the kernel, by name, (batch, heads, tokens, width).
     """
     if not np.isfinite(got["O"]).all():
+        if causes := tuple(_not_finite(case, got["O"], right)):
+            return causes
         without_keys = np.isnan(got["O"]).all(axis=-1, keepdims=True)
         plain = {"O": np.where(without_keys, 0.0, got["O"])}  # a cause may leave a query no key
-        others = causes_of(case, plain, right) if np.isfinite(plain["O"]).all() else ()
-        return tuple(_not_finite(case, got["O"], right)) or others
+        return causes_of(case, plain, right) if np.isfinite(plain["O"]).all() else ()
     heads: Matrix = np.asarray(_wrong(got["O"], right, "O").any(axis=(0, 2, 3)))
     found: dict[str, tuple[float, Cause]] = {}
     for code, says, fields in _candidates(case):

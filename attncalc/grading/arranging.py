@@ -12,6 +12,7 @@ from attncalc.grading.slack import stands_for_minus_infinity
 from attncalc.problem.standing import split_heads
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
+from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN
 
 MOST_CARRIED = 1000
 """The largest number of rows and columns of a matrix of another shape that later steps use."""
@@ -54,9 +55,12 @@ def with_masked(
     texts = given.texts
     if texts is None or step.columns != "keys" or texts.shape != right.shape:
         return given
-    forbidden, missing = _forbidden(key, step, right), np.isnan(given.values)
+    missing = np.isnan(given.values)
+    if not (missing | (given.values <= MINUS_INFINITY_WRITTEN)).any():
+        return given
     if (texts[missing] != "").any():
         return given  # ? is not an entry that is left out
+    forbidden = _forbidden(key, step, right)
     if step.role not in ("weights", "masked"):
         missing |= stands_for_minus_infinity(given.values, np.where(forbidden, -np.inf, right))
     if not missing.any():

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from attncalc.base.errors import AttncalcError, InputError
 from attncalc.base.sources import remember
-from attncalc.base.text import as_key, of_each
+from attncalc.base.text import as_key, has_run, of_each
 from attncalc.reading.answers import ENDINGS, SHEETS
 from attncalc.reading.attempts import newest, without_number
 from attncalc.reading.files import (
@@ -525,16 +525,10 @@ class _Names:
             number
             for number, name in enumerate(self.given.problems)
             for words in said
-            if _holds(words, tuple(as_key(path_name(name, "problem")).split("-")))
+            if has_run(words, tuple(as_key(path_name(name, "problem")).split("-")))
         }
 
 
 def _key(name: str) -> str:
     """Return the form of a name that is compared: without the sign that avoids device names."""
     return as_key(name).rstrip("-")
-
-
-def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
-    """Return whether words contain others consecutively."""
-    last = len(words) - len(part)
-    return any(tuple(words[at : at + len(part)]) == tuple(part) for at in range(last + 1))

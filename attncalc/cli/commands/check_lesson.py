@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from attncalc.base.errors import AttncalcError, InputError
 from attncalc.base.sources import remember
+from attncalc.base.text import has_run
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.marking import unforeseen
 from attncalc.cli.commands.problem import conventions_of
@@ -240,22 +241,17 @@ def _of_own_matrix(
     It has another shape by itself, or all its entries are wrong, and the right ones are printed.
     """
     lines = lesson.with_points[example.first - 1 : example.last]
-    printed = [number for line in lines for number in numbers_of(line)]
     others = set()
     for name, group in groupby(results, lambda each: each.name):
         shape = answer.matrices[name].shape
         wrong = [each.right for each in group if each.kind == WRONG]
         own = example.matrices[name].shape if name in example.own else shape
-        right = [*map(float, wrong)] if len(wrong) == answer.matrices[name].values.size > 1 else []
-        if own[-2:] != shape[-2:] or (right and _holds(printed, right)):
+        is_none = len(wrong) == answer.matrices[name].values.size > 1
+        if own[-2:] != shape[-2:] or (
+            is_none and has_run([*chain(*map(numbers_of, lines))], [*map(float, wrong)])
+        ):
             others.add(name)
     return [each for each in results if each.kind != WRONG or each.name not in others]
-
-
-def _holds(numbers: Sequence[float], part: Sequence[float]) -> bool:
-    """Return whether numbers contain others consecutively."""
-    starts = (i for i, number in enumerate(numbers) if number == part[0])
-    return any(numbers[i : i + len(part)] == part for i in starts)
 
 
 def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:

@@ -13,6 +13,8 @@ NEAR = 0.0151
 """The largest difference of numbers that may be equal, with different rounding of steps."""
 MASKS = -1000
 """The largest value that a mask adds to excluded scores."""
+SCORES = ("S", "S_scaled")
+"""Steps before the mask, which people may write with it."""
 MINUS_INFINITY_WRITTEN = -1e4
 """The largest number that people and programs write for -∞."""
 

@@ -126,8 +126,10 @@ class MapReader:
         text, above = lines[i].text.strip(), lines[i - 1].text.rstrip()
         if not text or not before or above.endswith(_DONE) or _BULLET.match(text):
             return False
+        if GRID.search(text):
+            return False
         own = self._lexemes(text)
-        if GRID.search(text) or all(each.kind == "colon" for each in own):  # head 2:
+        if all(each.kind == "colon" for each in own):  # head 2:
             return False
         starts = own[0].kind in ("out", "in", "token", "number") or "symbol" in own[0].kind
         starts = starts or [e.kind for e in own[1:4:2]] == ["colon", "arrow"]  # second: 1 -> 3

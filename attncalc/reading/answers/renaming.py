@@ -6,7 +6,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import matrix_of_entries
-from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN, Expected, near, share_alike
+from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN, SCORES, Expected, share_alike
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.parts import Part, entries_of, matrix_of
 
@@ -143,13 +143,6 @@ def _differs(numbers: Matrix) -> bool:
     return bool((numbers != numbers[:1]).any())
 
 
-def _agrees_where_finite(values: Matrix, key: Matrix | None) -> float:
-    """Return the share of the finite numbers that agree with a step; 0 for another shape."""
-    if key is None or key.shape != values.shape:
-        return 0.0
-    return float(near(values, key)[np.isfinite(values)].mean())
-
-
 def _is_unmasked(values: Matrix, masked: Matrix) -> bool:
     """Return whether scores are written wherever the mask forbids them."""
     masks = (
@@ -228,9 +221,10 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
         options.remove("S_masked")
     if not options:
         return None
-    if "S_masked" in options and part.name in ("S", "S_scaled") and np.isneginf(values).any():
-        masked, own_key = (expected.of_head(n, part.head) for n in ("S_masked", part.name))
-        is_early = _agrees_where_finite(values, own_key) > _agrees_where_finite(values, masked)
+    if "S_masked" in options and part.name in SCORES and np.isneginf(values).any():
+        finite = np.where(np.isneginf(values), np.nan, values)
+        own, masked = (_agreement(n, finite, expected) for n in (part.name, "S_masked"))
+        is_early = own > masked
         has_mask = np.isneginf(expected.steps["S_masked"]).any()
         return "S_masked" if has_mask and not is_early else None
     own = _agreement(part.name, values, expected)

@@ -19,7 +19,7 @@ from attncalc.reading.answers.answer import (
 from attncalc.reading.answers.collecting import collected
 from attncalc.reading.answers.corrected import quoted_lines, with_corrected, with_scanned
 from attncalc.reading.answers.doubting import leave_noise, questioned
-from attncalc.reading.answers.expected import Expected, share_alike
+from attncalc.reading.answers.expected import SCORES, Expected, share_alike
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
@@ -487,10 +487,6 @@ def _within(parts: list[Part], expected: Expected, found: Collected) -> list[Par
     for part in beyond:
         _leave(part, f"{part.name} has {height} rows", found)
     return [part for part in parts if part not in beyond]
-
-
-SCORES = ("S", "S_scaled")
-"""Steps before the mask, which people may write with it."""
 
 
 def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:

@@ -130,7 +130,7 @@ def witnessed(
 
 
 def _stacked(expected: Expected, others: Container[str]) -> Expected:
-    """Return the steps with the rows of each head below those of the head before it, or others."""
+    """Return steps, but for others, with the rows of each head below those of the head before."""
     keys, follows = expected.steps, expected.follows
     if all(key.ndim == 2 for key in keys.values()):
         return expected

@@ -79,10 +79,10 @@ def split_row(text: str) -> list[str] | None:
 
 def _cells(text: str) -> list[str] | None:
     cells = parted(text)
-    numbers = [cell for cell in cells if looks_like_entry(cell)]
-    others = {*cells[1:]}.difference(numbers) if _STRONG.search(text) else set(cells)
-    has_masks = bool(numbers) and numbers[0] == cells[0] and others <= {*_CROSSES}
-    return cells if cells and (len(numbers) == len(cells) or has_masks) else None
+    if not cells or not looks_like_entry(cells[0]):
+        return None
+    masked = _CROSSES if _STRONG.search(text) else ()
+    return cells if all(looks_like_entry(c) or c in masked for c in cells[1:]) else None
 
 
 # the same line is read by everything that it might begin or continue

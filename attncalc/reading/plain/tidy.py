@@ -146,7 +146,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = _with_typst_tables(_RANGE.sub("", text))
     text = _WIKI_HEADING.sub(r"# \1", text)
     text, struck = _without_struck(text)
-    text = _letters(text)
+    text = _ADJACENT.sub(r"\g<0> ", _ANGLES.sub(r"(\1)", _letters(text)))
     text = _QUOTES.sub("", text)
     text = _TICKED.sub(r"\1", _BULLETS.sub(r"\1- ", text))
     text = _HIGHLIGHTED.sub(r"\1", text) if "==" in text else text
@@ -221,7 +221,6 @@ def _letters(text: str) -> str:
     if "qrt" in text:
         text = _ROOT.sub(lambda m: f"√{m[1] or m[2]}", text)
     text = _SUPERSCRIPTS.sub(lambda m: "^" + unicodedata.normalize("NFKC", m[0]), text)
-    text = _ADJACENT.sub(r"\g<0> ", _ANGLES.sub(r"(\1)", text))
     return text.replace("ᵀ", "^T").replace("^T^", "^T").replace("^^", "^").replace("^−", "^-")
 
 
