@@ -501,11 +501,6 @@ class _Collector(Keeper):
             self.keep_loose(block, grid, "")
             return True
         if self.is_fresh and not self._is_stray(block):
-            if self._beside(block, grid):
-                return True
-            if self.beside and not self.fits(self.label, grid):
-                self.keep_loose(block, grid, "")
-                return True
             how = "its heading" if self.label.how != "words" else "the words above it"
             self.is_fresh = self.head_is_new = False
             self.keep(block, grid, self.label, how)
@@ -540,24 +535,6 @@ class _Collector(Keeper):
             return False
         name = label._replace(row=row, column=0, number=0)
         self.keep(block, grid, name, "the row that is named above it")
-        return True
-
-    def _beside(self, block: Block, grid: Grid) -> bool:
-        """Read several matrices side by side under the names above them."""
-        names, rows = self.beside, grid.rows
-        widths = [self.expected.shape(name.matrix)[-1:] for name in names]
-        if (
-            not names
-            or not all(widths)
-            or {len(row) for row in rows} != {sum(w[0] for w in widths)}
-        ):
-            return False
-        start = 0
-        for name, (width,) in zip(names, widths, strict=True):
-            part = [row[start : start + width] for row in rows]
-            self.keep(block, grid._replace(heads=(part,)), name, "the names above its columns")
-            start += width
-        self.is_fresh = False
         return True
 
     def _without_name(self, block: Block, grid: Grid) -> None:

@@ -9,6 +9,7 @@ from attncalc.reading.answers.parts import entries_of
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
 
+COPIED = "is copied as"
 LIKE = 0.5
 """The smallest share of entries that a copy has in common with its original."""
 
@@ -90,7 +91,7 @@ class Copies:
         for place in places[:3]:
             i, j = place[-2:]
             remarks.append(
-                f"line {line}: {name}[{i + 1},{j + 1}] is copied as "
+                f"line {line}: {name}[{i + 1},{j + 1}] {COPIED} "
                 f"{values[tuple(place)]:g}, where {given[tuple(place)]:g} is given"
             )
 

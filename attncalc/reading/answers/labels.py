@@ -40,7 +40,6 @@ class Labels:
         self.head_is_wide = self.head_is_new = False
         self.row_from = self.column_from = 0
         self.is_part = self.caption_is_new = self.is_work = False
-        self.beside: list[Name] = []
         self.heads_beside: list[int] = []
         self.letters: dict[str, str] = {}
 
@@ -92,10 +91,8 @@ class Labels:
             return
         if name.weak and (self.is_fresh or not ends):
             return
-        beside = self.names_beside(block)
         self.begin(name)
         self.label_is_sure = is_sure
-        self.beside = beside
 
     def names_beside(self, block: Block) -> list[Name]:
         """Return the names side by side on a line without other text: Q K."""
@@ -114,7 +111,6 @@ class Labels:
             self.head = 0
         self.head_is_new = False
         self.label, self.is_fresh, self.is_work = name, True, False
-        self.beside = []
         if not self.caption_is_new:
             self.row_from = self.column_from = 0
             self.is_part = False

@@ -27,6 +27,7 @@ from attncalc.reading.answers.answer import (
     WrittenMatrix,
     matrix_of_entries,
 )
+from attncalc.reading.answers.copying import COPIED
 from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, numbers_of
 from attncalc.reading.answers.expected import NEAR, Expected, near
 from attncalc.reading.answers.keeping import Collected
@@ -279,7 +280,9 @@ class Witness:
                 self._forget(name)
                 self.left |= self.own.get(name, set())
                 del read[name]
-        self.found.remarks += [remark for _, remark in sorted(self.said)]
+        steps = tuple(f"line {self.numbers[place].line}: " for place in self.witnessed)
+        remarks = [e for e in self.found.remarks if COPIED not in e or not e.startswith(steps)]
+        self.found.remarks[:] = [*remarks, *(remark for _, remark in sorted(self.said))]
         order = [*self.expected.steps]
         return dict(sorted(read.items(), key=lambda e: order.index(e[0]) if e[0] in order else -1))
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from attncalc.reading.plain.grids import Document, Grid, Line
 from attncalc.reading.plain.marks import GRID
+from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import fitted, split_row
 
 _GOES_ON = re.compile(r"\s*[+*·×](?=\s*[\d(e])|\s*-\s+(?=[\d(e].*=)")
@@ -22,8 +23,9 @@ _GAP = re.compile(r"(?P<before>[^\[\]|]{0,80}?)(?:\(\s{2,60}\)|\[\s{2,60}\]|\|\s
 _ROW_ALONE = re.compile(rf"\s{{0,80}}(?:T\s{{1,80}})?({GRID.pattern})\s{{0,9}}")
 """A row in brackets without other text, except the raised T of a transpose."""
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
-_BESIDE = re.compile(r"\s{2,}|\s*\|\s*")
-"""What separates names over matrices side by side."""
+_NAME, _RULE = re.compile(r"[^\s|]+(?: [^\s|]+)*"), re.compile(r"[\s─━=-]*[─━=-]{3}[\s─━=-]*")
+"""A name over one of several matrices side by side, and a line below it."""
+_LABEL_BEFORE, _WORD = re.compile(r"\s*+[^\W\d]\S{0,30}\s++"), re.compile(r"\S+")
 MOST_ROWS = 200
 LEAST_BESIDE = 2
 """The fewest rows, matrices, and numbers in a row of each, of matrices side by side."""
@@ -47,26 +49,79 @@ def stacked(document: Document) -> list[Line]:
 
 
 def _apart(lines: list[Line]) -> list[Line]:
-    """Return lines with matrices side by side, separated by bars, placed below one another.
+    """Return lines with matrices side by side placed below one another.
 
-    Names are beside each other in the line above: `Q | K` over `1 2 | 3 4`.
+    They are separated by bars, or by gaps below their names: `Q | K` over `1 2 | 3 4`, `Q     K`
+    over `cat  1 2   3 4`. Names are beside each other in the line above.
     """
     found: list[Line] = []
     groups = [_groups(line.text) for line in lines]
     widths = [[*map(len, each)] for each in groups]
-    for own, run in itertools.groupby(range(len(lines)), key=lambda i: widths[i]):
-        rows = [*run]
-        if len(rows) < LEAST_BESIDE or len(own) < LEAST_BESIDE:
-            found += [lines[i] for i in rows]
+    i = 0
+    while i < len(lines):
+        heads, back = _names_above(found, lines[i])
+        run = itertools.takewhile(lambda j: widths[j] == widths[i], range(i, len(lines)))  # noqa: B023
+        rows = [[("", row) for row in groups[j]] for j in run] if widths[i][1:] else []
+        rows = rows or _below_names(lines[i : i + MOST_ROWS], heads)
+        if len(rows) < LEAST_BESIDE:
+            found.append(lines[i])
+            i += 1
             continue
-        above = found[-1] if found and found[-1].number == lines[rows[0]].number - 1 else None
-        names = [each for each in _BESIDE.split(above.text.strip()) if each] if above else []
-        is_named = above is not None and len(names) == len(own)
-        head = found.pop() if is_named else lines[rows[0]]
-        for place in range(len(own)):
-            found.append(Line(head.number, f"{names[place]}:" if is_named else ""))
-            found += [Line(lines[i].number, " ".join(groups[i][place])) for i in rows]
+        is_named = len(heads) == len(rows[0])
+        number = found[-back].number if is_named else lines[i].number
+        del found[len(found) - back * is_named :]
+        for place, own in enumerate(zip(*rows, strict=True)):
+            found.append(Line(number, f"{heads[place][0]}:" if is_named else ""))
+            for line, (label, cells) in zip(lines[i:], own, strict=False):
+                found.append(Line(line.number, f"{label}{' '.join(cells)}"))
+        i += len(rows)
     return found
+
+
+def _names_above(found: list[Line], line: Line) -> tuple[list[re.Match[str]], int]:
+    """Return the names on the line above another, perhaps with a rule between, and the distance."""
+    back = 2 if found and _RULE.fullmatch(found[-1].text) else 1
+    above = found[-back] if len(found) >= back else line
+    is_near = line.number - above.number == back
+    return [*_NAME.finditer(above.text, 0, LONGEST_COUNTED if is_near else 0)], back
+
+
+def _below_names(
+    lines: Sequence[Line], names: list[re.Match[str]]
+) -> list[list[tuple[str, list[str]]]]:
+    """Return the rows of matrices side by side below their names, each with its label and cells.
+
+    The gaps between matrices are wider than those within; [] if there are no such gaps.
+    """
+    labels: list[str] = []
+    rows: list[list[re.Match[str]]] = []
+    for line in itertools.takewhile(lambda each: names[1:] and each.text.strip(), lines):
+        label = _LABEL_BEFORE.match(line.text, 0, LONGEST_COUNTED)
+        cells = [*_WORD.finditer(line.text, label.end() if label else 0, LONGEST_COUNTED)]
+        is_like = not rows or (len(cells) == len(rows[0]) and bool(label) == bool(labels[0]))
+        if not is_like or not all(looks_like_entry(cell[0]) for cell in cells):
+            break
+        labels.append(label[0].strip() + " " if label else "")
+        rows.append(cells)
+    if len(rows) < LEAST_BESIDE or len(rows[0]) < LEAST_BESIDE * len(names):
+        return []
+    columns = [*zip(*rows, strict=True)]
+    spans = [(min(c.start() for c in own), max(c.end() for c in own)) for own in columns]
+    gaps = [b[0] - a[1] for a, b in itertools.pairwise(spans)]
+    least = sorted(gaps)[1 - len(names)]
+    sides = [0, *(j for j, gap in enumerate(gaps, start=1) if gap >= least), len(columns)]
+    stops = [*itertools.pairwise(sides)]
+    are_below = len(stops) == len(names) and all(
+        b - a >= LEAST_BESIDE
+        and name.start() < spans[b - 1][1]
+        and spans[a][0] < name.end()
+        and any(map(str.isalpha, name[0]))
+        for name, (a, b) in zip(names, stops, strict=True)
+    )
+    return [
+        [(label, [cell[0] for cell in row[a:b]]) for a, b in stops]
+        for label, row in zip(labels, rows if are_below else [], strict=False)
+    ]
 
 
 def _groups(text: str) -> list[list[str]]:
