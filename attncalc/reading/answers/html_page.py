@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from typing import NamedTuple
 
+from attncalc.reading.plain.html_tables import cell_of_lines
 from attncalc.reading.plain.references import with_short_references
 
 _START = re.compile(r"\s{0,99}(?:<\?xml[^>]{0,200}>\s{0,9})?(?:<!--.{0,500}?-->\s{0,9})?"
@@ -251,10 +252,10 @@ class _Reader(HTMLParser):
         elif tag == "input" and self.in_cell:
             self.rows[-1][-1] += said.get("value", "")
         elif tag in ("br", "p", "div") and self.in_cell:
-            self.rows[-1][-1] += " "
+            self.rows[-1][-1] += "\r"
 
     def _end_table(self) -> None:
-        rows = [[_BLANKS.sub(" ", cell).strip() for cell in row] for row in self.rows or [] if row]
+        rows = [[_cell(text) for text in row] for row in self.rows or [] if row]
         at = [at for at, row in zip(self.rows_at, self.rows or [], strict=False) if row]
         self.rows, self.rows_at, self.in_cell = None, [], False
         name, head = self.whose
@@ -266,6 +267,12 @@ class _Reader(HTMLParser):
         lines += [""] if lines else []
         self._write([*lines, *_piped(rows, is_own=bool(name))])
         self.places[len(self.places) - len(at) :] = at
+
+
+def _cell(text: str) -> str:
+    """Return the text of a cell, whose lines a carriage return separates, on one."""
+    lines = [_BLANKS.sub(" ", line).strip() for line in text.split("\r")]
+    return cell_of_lines([line for line in lines if line])
 
 
 def _written(name: str, children: list[str]) -> str:

@@ -308,7 +308,8 @@ class _Parter:
         ]
         cells = [row for row in cells if any(set(cell) - set("-: ") for cell in row)]
         width = len(cells[0]) if cells else 0
-        if len(cells) < 2 or width < 2 or any(len(row) != width for row in cells):
+        is_even = len(cells) > 1 < width and all(len(row) == width for row in cells)
+        if not is_even or self.names_a_row(cells[1][0]):
             return False
         columns = [[self._vector(row[j]) for row in cells[1:]] for j in range(width)]
         heads = [cells[0][j] for j, column in enumerate(columns) if all(column)]

@@ -1,12 +1,18 @@
 """HTML tables on one line: word processors and notebooks spread a cell over many."""
 
 import re
+from collections.abc import Sequence
+
+from attncalc.reading.plain.rows import split_row
 
 _ATTRIBUTES = re.compile(r"<(/?[a-zA-Z][\w:]{0,12})\s[^<>]{0,4000}>")
 _HIDDEN = re.compile(r"<[!?][^<>]{0,400}>")
-_CELLS = re.compile(r"</?t[dhr]>", re.IGNORECASE)
+_CELLS = re.compile(r"(</?t[dhr]>)", re.IGNORECASE)
 _BLOCKS = re.compile(r"</?(?:p|div|ul|ol|li|pre|h[1-6]|br|o:p|a|caption|center) ?/?>", re.I)
 _TAG = re.compile(r"<[^<>]{0,80}>")
+_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
+_ROW = re.compile(r"^[ \t]*\|.*<br.*$", re.IGNORECASE | re.MULTILINE)
+"""A row of a Markdown table with a cell of several lines."""
 
 
 def with_flat_tables(text: str) -> str:
@@ -17,6 +23,7 @@ def with_flat_tables(text: str) -> str:
     >>> with_flat_tables("<table><tr><td style='x'>\n<p>1</p>\n</td></tr></table>")
     '<table><tr><td> 1 </td></tr></table>\n\n'
     """
+    text = _ROW.sub(lambda row: "|".join(map(_of_breaks, row[0].split("|"))), text)
     lower = text.lower()
     pieces: list[str] = []
     position = 0
@@ -29,12 +36,32 @@ def with_flat_tables(text: str) -> str:
     return "".join([*pieces, text[position:]])
 
 
+def cell_of_lines(lines: Sequence[str]) -> str:
+    """Return the text of a cell with several lines on one; rows of numbers are a matrix.
+
+    >>> cell_of_lines(["1 2", "0 -1"]), cell_of_lines(["first", "1"])
+    ('[1 2; 0 -1]', 'first 1')
+    """
+    rows = [split_row(line) or [] for line in lines]
+    is_matrix = len(rows) > 1 and len({*map(len, rows)}) == 1 < len(rows[0])
+    return f"[{'; '.join(lines)}]" if is_matrix else " ".join(lines)
+
+
+def _of_breaks(cell: str) -> str:
+    """Return a cell of a Markdown table with lines of numbers as one matrix."""
+    joined = cell_of_lines([line.strip() for line in _BREAK.split(cell)])
+    return joined if joined.startswith("[") else cell
+
+
 def _flat(table: str) -> str:
-    """Return a table on one line, if each of its cells contains one text; otherwise unchanged."""
+    """Return a table on one line, unless a cell contains several texts that are no matrix."""
     line = " ".join(each.strip() for each in table.split("\n"))
     line = _ATTRIBUTES.sub(r"<\1>", _HIDDEN.sub("", line))
-    for cell in _CELLS.split(line):
-        texts = [_TAG.sub("", piece).strip() for piece in _BLOCKS.split(cell)]
-        if sum(map(bool, texts)) > 1:
-            return table
-    return " ".join(_BLOCKS.sub(" ", line).split()) + "\n" * table.count("\n")
+    pieces = _CELLS.split(line)
+    for i, cell in enumerate(pieces):
+        texts = [text for each in _BLOCKS.split(cell) if (text := _TAG.sub("", each).strip())]
+        if len(texts) > 1:
+            pieces[i] = cell_of_lines(texts)
+            if not pieces[i].startswith("["):
+                return table
+    return " ".join(_BLOCKS.sub(" ", "".join(pieces)).split()) + "\n" * table.count("\n")

@@ -3,11 +3,11 @@
 import math
 import re
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry, read_entry
-from attncalc.reading.plain.rows import Rows, are_alike, fitted, parted, without_names
+from attncalc.reading.plain.rows import Rows, are_alike, fitted, parted, split_row, without_names
 
 _TABLE = re.compile(r"\s*[|│╭├╰┌└┏┡└+]")
 _RULE = re.compile(r"[\s|:+\-─━═│┃╭├╰┌└┬┼┴╮┤╯┐┘=]*")
@@ -185,10 +185,12 @@ def groups_by_name(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dic
     The name precedes the first row of its matrix, or each; counts may follow it.
     """
     rows = [row for row in cells_by_line(lines) if any(row)]
-    header = rows[0] if rows and not any(map(is_number_cell, rows[0])) else []
+    above = [*takewhile(lambda row: not any(map(split_row, row)), rows)]
+    header = above[-1] if above else []
     groups: dict[str, Rows] = {}
     last = ""
-    for row in rows[bool(header) :]:
+    rows = rows[len(above) :]
+    for row in rows:
         name = row[0].strip(" *`:") or last
         if not name or (name != last and (name in groups or not is_name(name))):
             return {}

@@ -252,8 +252,7 @@ def _break(match: "re.Match[str]") -> str:
 
 
 def _without_tags(text: str) -> str:
-    text = with_flat_tables(text) if "</t" in text or "</T" in text else text
-    text = _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", text))
+    text = _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", with_flat_tables(text)))
     text = _PARAGRAPHS.sub(_break, _INSIDE_TABLE.sub("|---|", text))
     text = _CELLS.sub("|", _ROWS.sub(_break, _CLOSING.sub("", _TAGS.sub("", text))))
     return unescaped(text.replace("</tr>", "|").replace("&nbsp;", " ")).translate(_CHARACTERS)
