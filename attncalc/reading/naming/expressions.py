@@ -20,15 +20,15 @@ _ROOT = re.compile(
     r"(?:√|sqrt)(?:d(?:k|im|model|v)?|n|\d+)?|(?<=/)(?:dk|d|\d+)$|(?<=/)dk?(?=[A-Z])"
 )
 _SCORES = r"(?:Q\d?K\d?(?:\^?T|'|t)?|K\^?TQ|KQ\^?T|S|M)"
-_JOINED = r"(?:[Cc]oncat|[Hh]1[Hh]2|head1head2)"
-"""The heads side by side: concat(…), or [H_1, H_2]."""
+_JOINED = r"(?:[Cc]oncat|(?:(?:[HhOZ]|head)\d){2})"
+"""The heads side by side, in any order: concat(…), [H_1, H_2], or [O_2 | O_1]."""
 _PATTERNS = (
     (re.compile(r"(?:Map)?[eE]xp[^/]{1,80}+/.{0,80}?(?:sum|rowSums|∑|Total)"), "A"),
     (re.compile(r"^soft(?:[aA]rg)?[mM]ax.*V\d?$"), "O"),
     (re.compile(r"[Aα]V\d?$|alphaV$|VA(?:\^T)?$|(?i:attention|attn)QKV$"), "O"),
     (re.compile(r"(?:row)?softmax.*$|softargmax.*$"), "A"),
     (re.compile(rf"^{_JOINED}.*W\^?O.*$|CW\^?O(?:\+?b\^?O)?$|HW\^?O(?:\+?b\^?O)?$"), "O"),
-    (re.compile(rf"{_JOINED}(?:[Hh]\d|head\d)*$|[Cc]oncat.*$"), "C"),
+    (re.compile(rf"{_JOINED}(?:(?:[HhOZ]|head)\d)*$|[Cc]oncat.*$"), "C"),
     (re.compile(rf"{_SCORES}(?:/√)?\+(?:M|mask|bias|B)$|mask{_SCORES}.*$"), "S_masked"),
     (re.compile(rf"{_SCORES}/√?$|1/√{_SCORES}$|√\^-1{_SCORES}$"), "S_scaled"),
     (re.compile(r"Q\d?K\d?(?:\^?T|'|t)$|K\^?TQ$|KQ\^?T$|Q\d?K\d?$"), "S"),
