@@ -186,6 +186,7 @@ class _Collector(Keeper):
             self.label, self.is_fresh, self.is_work = None, False, True
         elif block.is_heading:
             self.label, self.is_fresh = None, False
+        self.is_interrupted = not name
         self._say_role(block)
 
     def _say_map(self, block: Block) -> None:
@@ -407,14 +408,8 @@ class _Collector(Keeper):
         is_vector = 1 in (len(grid.rows), *map(len, grid.rows)) and len(grid.heads) == 1
         if not is_vector or block.is_single or not block.names:
             return None
-        last = block.names[-1].strip(_BESIDE_TOKEN)
-        if last in self.expected.labels and (base := self.name(block.names[:-1]) or self.label):
-            row, shape = (
-                self.expected.labels.row(base.matrix, last),
-                self.expected.shape(base.matrix),
-            )
-            if not shape or row <= shape[-1 if self.expected.by_columns else -2]:  # else c = A V
-                return base._replace(row=row, number=0)
+        if name := self._by_token(block.names):
+            return name
         line, row = self.token
         base = self.name(block.names[-1:])
         if line != block.line:
@@ -428,6 +423,26 @@ class _Collector(Keeper):
         if self.is_given(base) and (label := self._label_of_rows(grid)):
             return label._replace(row=row, column=0, number=0)  # x1 -> (1, 3), below Queries
         return base._replace(row=row) if not base.row and not base.number else None
+
+    def _by_token(self, names: list[str]) -> Name | None:
+        """Return the row of a token in the step that is named before it, or above.
+
+        Unknown words before a row that is already written are the heading of another step.
+        """
+        token, base = names[-1].strip(_BESIDE_TOKEN), self.name(names[:-1])
+        label = base or self.label
+        if label is None or token not in self.expected.labels:
+            return None
+        row, shape = (
+            self.expected.labels.row(label.matrix, token),
+            self.expected.shape(label.matrix),
+        )
+        written = (part.row for part in self.found.parts if part.name == label.matrix)
+        if base is None and self.is_interrupted and not self.again and row in written:
+            self.label = None
+            return None
+        is_there = not shape or row <= shape[-1 if self.expected.by_columns else -2]  # else c = A V
+        return label._replace(row=row, number=0) if is_there else None
 
     def _of_next_row(self, text: str, grid: Grid) -> Name | None:
         """Return the row behind the last one, if words number it: and the second row is …."""

@@ -39,7 +39,7 @@ class Labels:
         self.head = 0
         self.head_is_wide = self.head_is_new = False
         self.row_from = self.column_from = 0
-        self.is_part = self.caption_is_new = self.is_work = False
+        self.is_part = self.caption_is_new = self.is_work = self.is_interrupted = False
         self.heads_beside: list[int] = []
         self.letters: dict[str, str] = {}
 
@@ -110,7 +110,7 @@ class Labels:
         elif not self.head_is_wide:
             self.head = 0
         self.head_is_new = False
-        self.label, self.is_fresh, self.is_work = name, True, False
+        self.label, self.is_fresh, self.is_work, self.is_interrupted = name, True, False, False
         if not self.caption_is_new:
             self.row_from = self.column_from = 0
             self.is_part = False

@@ -89,42 +89,42 @@ _CONCEPT = {
 _SIGNS = [*_CONCEPT, *map(plain_word, f"{_OF_LAYERS} {_OTHERS}".split())]
 _UNPARTED = sorted((each for each in _SIGNS if ord(each[0]) > 0x2E80), key=len, reverse=True)
 """Words of Chinese and Japanese, which no blanks part: the longest count."""
-_WORD = re.compile("|".join(["[a-z]+", "[а-я]+", "√", "α", *_UNPARTED]))
-_STEMS = (
-    ("aufmerksamkeitsgewicht", "softmax"),
-    ("aufmerksamkeitsmatrix", "softmax"),
-    ("aufmerksamkeitsmap", "softmax"),
-    ("aufmerksamkeitskarte", "softmax"),
-    ("aufmerksamkeitsverteilung", "softmax"),
-    ("aufmerksamkeitsscore", "S"),
-    ("attentionscore", "S"),
-    ("attentionweight", "softmax"),
-    ("attentiongewicht", "softmax"),
-    ("gewichtsmatrix", "weights"),
-    ("schlussel", "K"),
-    ("schluessel", "K"),
-    ("anfrage", "Q"),
-    ("abfrage", "Q"),
-    ("wertematri", "V"),
-    ("wertevektor", "V"),
-    ("wertvektor", "V"),
-    ("ausgabe", "O"),
-    ("ausgang", "O"),
-    ("kontext", "O"),
-    ("scorematri", "S"),
-    ("ahnlichkeit", "S"),
-    ("skalarprodukt", "S"),
-    ("divi", "scaled"),
-    ("delat", "scaled"),
-    ("delen", "scaled"),
-    ("teilen", "scaled"),
-    ("podziel", "scaled"), ("zapytani", "Q"), ("klucz", "K"), ("wartosc", "V"), ("iloczyn", "S"),
-    ("wyjsci", "O"), ("wagi", "weights"), ("wagami", "weights"),
-    ("fraga", "Q"), ("fragor", "Q"), ("nyck", "K"), ("varde", "V"), ("utdata", "O"),
-    ("vikter", "weights"), ("sorgu", "Q"), ("anahtar", "K"), ("deger", "V"),
-    ("запрос", "Q"), ("ключ", "K"), ("значен", "V"), ("скалярн", "S"), ("делен", "scaled"),
-    ("делим", "scaled"), ("вес", "weights"), ("внимани", "attention"), ("выход", "O"),
-)  # fmt: skip
+_WORD = re.compile(
+    "|".join([*_UNPARTED, "√", "α", r"[\u0900-\u097f]+", r"[^\W\d_α\u2e80-\U0003ffff]+"])
+)
+_STEMS = {
+    "softmax": "소프트맥스 softmaks софтмакс "
+    "aufmerksamkeitsgewicht aufmerksamkeitsmatrix aufmerksamkeitsmap "
+    "aufmerksamkeitskarte aufmerksamkeitsverteilung attentionweight "
+    "attentiongewicht",
+    "S": "aufmerksamkeitsscore attentionscore scorematri ahnlichkeit skalarprodukt "
+    "iloczyn скалярн skore pistee pistemaar pontszam scorur skor puan poang оценк "
+    "оцінк βαθμ 점수 스코어 स्कोर",
+    "weights": "gewichtsmatrix wagi wagami vikter вес vah paino suly ponder agirlik ağırlık "
+    "bobot vægt ваги вага вагов βαρ 가중치 भार",
+    "K": "schlussel schluessel klucz nyck anahtar ключ klic kluc avain avaim kulcs chei "
+    "kunci nøkkel nøkl nøgl κλειδι 키 कुंजी",
+    "Q": "anfrage abfrage zapytani fraga fragor sorgu запрос dotaz kysel lekerdez "
+    "interogar kueri запит ερωτημα foresp 쿼리 질의 क्वेरी",
+    "V": "wertematri wertevektor wertvektor wartosc varde deger значен hodnot arvo ertek "
+    "valoar nilai verdi værdi τιμ 값 मान",
+    "O": "ausgabe ausgang kontext wyjsci utdata выход vystup ulostul kimenet iesir cikti "
+    "çıktı keluaran udgang utgang вихід виход εξοδ 출력 आउटपुट",
+    "scaled": "divi delat delen teilen podziel делен делим skalov skalow skalad skaler "
+    "skaalat skalaz olcek ölçek bolun bölün diskala dibagi масштаб 스케일",
+    "attention": "внимани pozornost uwag uppmarksam figyelm dikkat perhatian уваг προσοχ 어텐션 "
+    "ध्यान",
+    "masked": "maskov maskow maskera maskeli maskar маск",
+    "heads": "hlav glow huvud голов",
+    "result": "vysled wynik tulos eredmen hasil результат 결과",
+}
+"""The beginnings of words, also in Czech, Polish, Russian, Ukrainian, Swedish, Danish, Norwegian,
+Finnish, Hungarian, Romanian, Turkish, Greek, Indonesian, Korean and Hindi.
+"""
+_BY_LENGTH = sorted(
+    ((plain_word(stem), concept) for concept, own in _STEMS.items() for stem in own.split()),
+    key=lambda each: -len(each[0]),
+)
 
 
 def words_of(text: str) -> list[str]:
@@ -161,7 +161,7 @@ def concept_of(word: str) -> str:
     """Return the meaning of a word in lower case without accents; "" if it is unknown."""
     if word in _CONCEPT:
         return _CONCEPT[word]
-    return next((concept for stem, concept in _STEMS if word.startswith(stem)), "")
+    return next((concept for stem, concept in _BY_LENGTH if word.startswith(stem)), "")
 
 
 def step_of_words(text: str) -> tuple[str, bool] | None:
