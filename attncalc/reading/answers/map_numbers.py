@@ -30,12 +30,12 @@ FEWEST = 3
 """The fewest outputs that state a map if all fit, whatever the words."""
 TIE = 0.006
 """The largest difference of weights that are equal when they are rounded."""
-_VALUES = re.compile(
+VALUES = re.compile(
     r"[≈~]? ?[-+]?(?<!\d)\d{0,9}[.,]\d{1,20} ?%?|[≈~] ?\d{1,9}|(?<!\d)\d{1,9} ?%|\([^()\d]{0,80}\)"
     r"|(?<=[\s、,])[12]番は"
 )
-_NUMBERED = re.compile(r"^[\s>*#•·-]*(?:(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
-_TOKEN = re.compile(
+NUMBERED = re.compile(r"^[\s>*#•·-]*(?:(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
+TOKEN = re.compile(
     r"(?P<itself>\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
     r"|s[eé] stess[aoie]|si mesm[ao]s?|zichzelf|själv|seg selv|sig selv|siebie|sobie|sebe|sebou"
     r"|себя|себе|собой|собі|itseensä|itseään|itsensä|kendisine|kendisini|kendine|önmagára)\b"
@@ -63,7 +63,7 @@ _STEM = re.compile(
     re.IGNORECASE,
 )
 """Ordinals in further languages, by their stems."""
-_OF_ALL = re.compile(
+OF_ALL = re.compile(
     r"\b(?:все|всі|oba|obie|obydwa|wszystkie|všechny|sva|kaikki|molemmat|tüm|bütün|hepsi|minden"
     r"|όλ[αεο]\w?|alle|tous|toutes|todas?|todos|tutti|tutte|all|both)\b|모두|모든|كل|すべて|全て|都",
     re.IGNORECASE,
@@ -82,7 +82,7 @@ _OF_TOKEN = re.compile(
     r"^(\W{0,12}(?:token|output|word|[A-Za-z]) ?\d{1,3}) ?=(?=[^=\d]{0,4}[^\W\d])"
 )
 """The output of a line of a file: token1 = "token2, then token3"."""
-_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>|\\item(?:<[^<>\n]{0,20}>)?|\\(?:emph|text\w{1,6})\b")
+TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>|\\item(?:<[^<>\n]{0,20}>)?|\\(?:emph|text\w{1,6})\b")
 
 
 class _Part(NamedTuple):
@@ -121,14 +121,14 @@ def map_by_weights(
     ['output 1 → input 2', 'output 2 → input 1']
     """
     reader = _Reader(weights, labels)
-    plain = (
-        (line, _ITSELF.sub(r" \g<0> ", _plain(text)))
-        for line, text in ((n, _TAG.sub(" ", own)) for n, own in lines[-MOST_LINES:])
+    texts = (
+        (line, _ITSELF.sub(r" \g<0> ", plain(text)))
+        for line, text in ((n, TAG.sub(" ", own)) for n, own in lines[-MOST_LINES:])
     )
-    short = [each for each in plain if len(each[1]) < LONGEST]
+    short = [each for each in texts if len(each[1]) < LONGEST]
     if not reader.could_be_map(text for _, text in short):
         return []
-    listed = [(line, _NUMBERED.sub("", text)) for line, text in short]  # "1. output" or a list
+    listed = [(line, NUMBERED.sub("", text)) for line, text in short]  # "1. output" or a list
     best = list[_Stated]()
     for stated in reader.readings(short, listed):
         best = max(best, stated, key=reader.worth)
@@ -137,9 +137,10 @@ def map_by_weights(
     return [reader.written(each) for each in best]
 
 
-def _plain(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
-    return plain.replace("\t", " | ")
+def plain(text: str) -> str:
+    """Return a text without quotation marks, in one form of its letters, with bars for tabs."""
+    clean = unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
+    return clean.replace("\t", " | ")
 
 
 def _as_number(match: "re.Match[str]") -> str:
@@ -230,11 +231,11 @@ class _Reader:
     def parts(self, line: int, text: str, ends: "re.Pattern[str]") -> Iterator[_Part]:
         """Yield the parts of a text that name tokens, with words or signs between these."""
         stops = _WITH_SEMICOLONS if ends is _WITH_SEMICOLONS else _SENTENCES
-        sentences = stops.split(_VALUES.sub(" ", text))
+        sentences = stops.split(VALUES.sub(" ", text))
         sentences = [each for each in sentences if not _VECTOR.search(each)]
         for part in (part for each in sentences for part in ends.split(each)):
             piece = _EQUALS.split(_OF_TOKEN.sub(r"\1 →", part, count=1))[-1]
-            found = [*filter(self._is_token, _TOKEN.finditer(piece))]
+            found = [*filter(self._is_token, TOKEN.finditer(piece))]
             if found:
                 outputs, inputs = ([self._place(each, side) for each in found] for side in (0, 1))
                 gaps = [piece[a.end() : b.start()].split() for a, b in pairwise(found)]
@@ -260,9 +261,9 @@ class _Reader:
         """Return whether texts name as many tokens as there are outputs, or all of them."""
         left = len(self.weights)
         for text in texts:
-            left -= sum(map(self._is_token, _TOKEN.finditer(text)))
+            left -= sum(map(self._is_token, TOKEN.finditer(text)))
             left -= sum(1 for sign in (_ORDINAL, _STEM) for _ in sign.finditer(text))
-            if left <= 0 or _LARGEST.search(text) or _OF_ALL.search(text):
+            if left <= 0 or _LARGEST.search(text) or OF_ALL.search(text):
                 return True
         return False
 
@@ -301,7 +302,7 @@ class _Reader:
         named = [
             each
             for each in lines
-            if {*self._outputs(_VALUES.sub(" ", each[1]))} and not _counts(each[1])
+            if {*self._outputs(VALUES.sub(" ", each[1]))} and not _counts(each[1])
         ]
         return [
             (line, f"{k}: {text.strip(' -*')}")
@@ -314,9 +315,9 @@ class _Reader:
         Headings have one form, and name the outputs in order: "- id: 1", "- id: 2". First all
         lines below them are taken, then those of each form.
         """
-        texts = [_VALUES.sub(" ", text) for _, text in lines]
+        texts = [VALUES.sub(" ", text) for _, text in lines]
         outputs = [{*self._outputs(text)} for text in texts]
-        forms = [" ".join(_TOKEN.sub(self._without_token, text).split()) for text in texts]
+        forms = [" ".join(TOKEN.sub(self._without_token, text).split()) for text in texts]
         count, named = len(self.weights), [p for p, own in enumerate(outputs) if own]
         for form in dict.fromkeys(forms[p] for p in named):
             starts = [p for p in named if forms[p] == form and len(outputs[p]) == 1][-count:]
@@ -340,7 +341,7 @@ class _Reader:
                 ]
 
     def _outputs(self, text: str) -> Iterator[int]:
-        tokens = filter(self._is_token, _TOKEN.finditer(text))
+        tokens = filter(self._is_token, TOKEN.finditer(text))
         return (self._place(each, 0) for each in tokens)
 
     def _without_token(self, match: "re.Match[str]") -> str:
@@ -390,7 +391,7 @@ class _Reader:
             if _SAYS.search(part.gaps[several - 1])
             and part.gaps[several - 1] not in part.gaps[: several - 1]
         ]
-        if len(part.inputs) == 1 and _OF_ALL.search(part.text):  # all inputs equally
+        if len(part.inputs) == 1 and OF_ALL.search(part.text):  # all inputs equally
             ways = [[_Stated(part.line, part.outputs[0], [*range(self.weights.shape[1])], "")]]
         ways = [own for own in ways if all(map(self._is_possible, own))]
         right = [own for own in ways if all(map(self._fits, own))]
@@ -445,7 +446,7 @@ class _Reader:
         for part, behind in reversed([*zip_longest(parts, parts[1:])]):
             kinds = {each.kind for each in lexemes_in(part.text, {})}
             is_said = {"attends", "takes"} & kinds and {"all", "equal"} & kinds
-            if not is_said and (len(part.inputs) > 1 or not _OF_ALL.search(part.text)):
+            if not is_said and (len(part.inputs) > 1 or not OF_ALL.search(part.text)):
                 continue
             inputs = [*dict.fromkeys(part.inputs)]
             both = [*dict.fromkeys([*inputs, *(behind.inputs if behind else ())])]

@@ -7,11 +7,13 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import (
     Answer,
     Taken,
     Unread,
+    WrittenConnection,
     WrittenMatrix,
     faults_in,
     matrix_of_entries,
@@ -25,6 +27,7 @@ from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
 from attncalc.reading.answers.map_lines import UNCLEAR, MapReader, with_tables
 from attncalc.reading.answers.map_numbers import fits, is_prose, map_by_weights, with_seconds
+from attncalc.reading.answers.map_order import count_exact, maps_in_order
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
     Part,
@@ -40,7 +43,7 @@ from attncalc.reading.answers.token_rows import with_rows_of_tokens
 from attncalc.reading.answers.witness import BECAUSE, witnessed
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
-from attncalc.reading.naming.name import name_in
+from attncalc.reading.naming.name import Tokens, name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.cell_names import without_references
@@ -125,7 +128,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = questioned(matrices, expected, found, search)
     leave_noise(matrices, expected, found)
     faults += [*found.faults, *faults_in(matrices)]
-    _take_map_by_weights(plain, matrices, expected, found, of_map)
+    _take_map(plain, matrices, expected, found, of_map)
     unread = tuple(sorted(found.unread, key=lambda each: each.line))
     connections = lines_from_one(map(page.lines.named, found.connections)) or None
     says = (each.says for each in connections or ())  # each has been noted, in this order
@@ -136,53 +139,71 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     )  # fmt: skip
 
 
-def _take_map_by_weights(
+def _take_map(
     text: str,
     matrices: Mapping[str, WrittenMatrix],
     expected: Expected,
     found: Collected,
     of_map: MapReader,
 ) -> None:
-    """Read a map that is not complete or not right from lines that are no step, by its fit."""
+    """Read a map that is not complete or not right from lines that are no step."""
+    if len(of_map.weights) != 1 or not matrices:
+        return
     steps_of = [each for each in found.taken if each.how.startswith(BECAUSE)]
     rows = {line for each in steps_of for line in each.lines}
     outside = [each for each in found.connections if each.line not in rows]
-    has_one = [each.shape[0] for each in of_map.weights] == [1]
-    if not (has_one and matrices):
-        return
-    ((weights,),) = of_map.weights
+    heads = of_map.weights[0]
     if (written := matrices.get("A")) is not None:
-        own = written.values.T if expected.by_columns else written.values
-        weights = own if own.shape == weights.shape and np.isfinite(own).all() else weights
-    right = sum(fits(each, weights, expected.labels) for each in outside)
-    is_complete = of_map.is_complete(outside)
-    has_mistakes = is_complete and 2 * right >= len(outside)  # and it is no misreading
-    if has_mistakes and all(each.second for each in outside):
-        return
+        own = np.swapaxes(written.values, -1, -2) if expected.by_columns else written.values
+        is_whole = own.size == heads.size and own.shape[-2:] == heads.shape[-2:]
+        heads = own.reshape(heads.shape) if is_whole and np.isfinite(own).all() else heads
     left = {each.line for each in found.unread}
     own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
     steps = {line for each in own_parts for line in each.lines}
     texts = dict(enumerate(text.split("\n"), start=1))
     lines = [each for each in texts.items() if each[0] not in steps or is_prose(each[1])]
-    stated = map_by_weights(lines, weights, expected.labels)
+    labels = expected.labels
+    in_order = maps_in_order(lines, heads, labels)
+    is_complete, is_right = (
+        of_map.is_complete(outside),
+        partial(count_exact, heads=heads, labels=labels),
+    )
+    is_better = is_right(in_order) > is_right(outside) and all(e.is_told for e in outside)
+    if len(heads) > 1:
+        if in_order and (is_better or not found.connections):
+            _replace_map(in_order, texts, found)
+    elif (is_better and (not is_complete or is_right(in_order) == len(in_order))) or (
+        not _take_map_by_weights(lines, heads[0], labels, found, outside, is_complete=is_complete)
+        and in_order
+        and not found.connections
+    ):
+        _replace_map(in_order, texts, found)
+
+
+def _take_map_by_weights(
+    lines: list[tuple[int, str]],
+    weights: Matrix,
+    labels: Tokens,
+    found: Collected,
+    outside: list[WrittenConnection],
+    *,
+    is_complete: bool,
+) -> bool:
+    """Read a map that is not complete or not right by its fit, in any words, if there is one."""
+    right = sum(fits(each, weights, labels) for each in outside)
+    has_mistakes = is_complete and 2 * right >= len(outside)  # and it is no misreading
+    if has_mistakes and all(each.second for each in outside):
+        return True
+    stated = map_by_weights(lines, weights, labels)
     if has_mistakes:
-        found.connections[:] = with_seconds(found.connections, stated, weights, expected.labels)
-        return
-    if is_complete and not all(fits(each, weights, expected.labels) for each in stated):
-        return
+        found.connections[:] = with_seconds(found.connections, stated, weights, labels)
+        return True
+    if is_complete and not all(fits(each, weights, labels) for each in stated):
+        return True
+    texts = dict(lines)
     if stated:
-        numbers = [each.line for each in stated]
-        own_lines = {*range(min(numbers), max(numbers) + 1)}
-        own_lines |= {e.line for e in found.taken if e.line <= min(numbers) <= e.last}
-        found.unread[:] = [
-            each
-            for each in found.unread
-            if own_lines.isdisjoint(range(each.line, each.line + each.text.count(" / ") + 1))
-        ]
-        found.taken[:] = [e for e in found.taken if e.what != "map" and e.line not in own_lines]
-        found.connections[:] = stated
-        found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
-    elif not all(fits(each, weights, expected.labels) for each in outside if each.is_told):
+        _replace_map(stated, texts, found)
+    elif not all(fits(each, weights, labels) for each in outside if each.is_told):
         # words that were read in part, against the numbers, mark no output wrong
         told = dict.fromkeys(each.line for each in found.connections if each.is_told)
         found.connections[:] = [each for each in found.connections if not each.is_told]
@@ -191,6 +212,24 @@ def _take_map_by_weights(
             Unread(line, texts[line], f"it seems to be of the map: {UNCLEAR}", False, of_map=True)
             for line in told
         ]
+    return bool(stated)
+
+
+def _replace_map(
+    stated: list[WrittenConnection], texts: Mapping[int, str], found: Collected
+) -> None:
+    """Replace the map by the lines of another reading."""
+    numbers = [each.line for each in stated]
+    own_lines = {*range(min(numbers), max(numbers) + 1)}
+    own_lines |= {e.line for e in found.taken if e.line <= min(numbers) <= e.last}
+    found.unread[:] = [
+        each
+        for each in found.unread
+        if own_lines.isdisjoint(range(each.line, each.line + each.text.count(" / ") + 1))
+    ]
+    found.taken[:] = [e for e in found.taken if e.what != "map" and e.line not in own_lines]
+    found.connections[:] = stated
+    found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
 
 
 def _with_ascii_digits(text: str) -> str:

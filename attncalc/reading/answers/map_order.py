@@ -1,0 +1,243 @@
+"""Maps by the order of names: output 1 and its inputs, then output 2 and its inputs.
+
+Sentences in any language name the tokens of a map in one of a few orders. This module finds them
+without knowing the words between the names; the weights only arbitrate between readings.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.base.types import Matrix
+from attncalc.reading.answers.answer import WrittenConnection
+from attncalc.reading.answers.map_numbers import NUMBERED, OF_ALL, TAG, TIE, TOKEN, VALUES, plain
+from attncalc.reading.answers.map_words import lexemes_in
+from attncalc.reading.naming.name import Tokens, head_in
+from attncalc.reading.naming.vocabulary import concept_of, plain_word
+
+LONGEST, MOST_MENTIONS = 600, 2000
+FARTHEST = 3
+"""The largest distance of lines between two names of a map."""
+_STOP = re.compile(r"[.;!?。；！？\n)]")
+_FORMULA = re.compile(r"\d|=(?!>)|[\[\]*·×^{}]")
+"""A sign of numbers or work between two names, which are then no map."""
+_VALUE = " \x00 "
+"""A weight between names, which may rank them against their order."""
+_LETTERS = re.compile(r"[^\W\d_]+")
+_SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
+_WORDS_OF_MAP = {"map", "mapa", "peta", "harita", "diagram", "drawing", "mappa", "schema", "arrows"}
+
+
+class _Mention(NamedTuple):
+    """A token that is named: its places as output and as input, from 0; -1 is "itself"."""
+
+    line: int
+    output: int
+    input: int
+    before: str
+
+
+class _Said(NamedTuple):
+    """The inputs of each output, the most attended first, from one run of names."""
+
+    lines: tuple[int, ...]
+    inputs: tuple[tuple[int, ...], ...]
+    fit: int
+
+
+def maps_in_order(
+    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
+) -> list[WrittenConnection]:
+    """Return the map that names state by their order; [] if it does not state every output.
+
+    lines: the lines that belong to no step, with their numbers.
+    heads: the weights of each head, of shape (heads, outputs, inputs).
+    labels: the names of the tokens.
+
+    >>> text = "Peta: je paling melihat am, lalu je. am paling melihat je, lalu am."
+    >>> names = Tokens(("je", "am"), ("je", "am"))
+    >>> weights = np.array([[[0.4, 0.6], [0.7, 0.3]]])
+    >>> [each.says for each in maps_in_order([(1, text)], weights, names)]
+    ['output je → input am, second je', 'output am → input je, second am']
+    """
+    sides = [[each.lower() for each in side] for side in (labels.queries, labels.keys)]
+    for are_names in (True, False):
+        mentions = [*_mentions(lines, sides, are_names=are_names)][:MOST_MENTIONS]
+        by_head = _by_head(lines, mentions, heads)
+        fits = all(said.fit == len(said.inputs) for said in by_head.values())
+        if by_head and (are_names or fits):
+            return [
+                each
+                for head, said in by_head.items()
+                for each in _written(said, head if len(heads) > 1 else 0, labels)
+            ]
+    return []
+
+
+def _mentions(
+    lines: Sequence[tuple[int, str]], sides: list[list[str]], *, are_names: bool
+) -> Iterator[_Mention]:
+    known = {*sides[0], *sides[1]}
+    for line, text in lines:
+        if len(text) > LONGEST:
+            continue
+        clean, end = NUMBERED.sub("", VALUES.sub(_VALUE, plain(TAG.sub(" ", text)))), 0
+        for match in TOKEN.finditer(clean):
+            word = match[0].lower()
+            if match["itself"]:
+                places = -1, -1
+            elif match["number"] and not are_names:
+                places = int(word) - 1, int(word) - 1
+            elif are_names and word in known:
+                there = [side.index(word) if word in side else len(side) for side in sides]
+                places = there[0], there[1]
+            else:
+                continue
+            yield _Mention(line, *places, ("" if end else "\n") + clean[end : match.start()])
+            end = match.end()
+
+
+def _by_head(
+    lines: Sequence[tuple[int, str]], mentions: Sequence[_Mention], heads: Matrix
+) -> dict[int, _Said]:
+    """Return what names state about each head, from 1; {} if a head is missing."""
+    found, named, head = dict[int, _Said](), dict[int, int](), 0
+    for line, text in lines:
+        head = head_in(text) or head
+        named[line] = head
+    after = 0
+    for k, weights in enumerate(heads, start=1):
+        own = [m for m in mentions if named[m.line] == k or (not head and m.line > after)]
+        said = [*_stated(own, weights)]
+        if not said:
+            return {}
+        # no head is named: one map after another
+        found[k] = said[0] if len(heads) > 1 and not head else max(said, key=_worth)
+        after = max(found[k].lines)
+    return found
+
+
+def _worth(said: _Said) -> tuple[bool, int, int]:
+    return said.fit == len(said.inputs), sum(map(len, said.inputs)), said.fit
+
+
+def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[_Said]:
+    """Yield what runs of names state about every output."""
+    orders = [*_orders(weights)]
+    for start, first in enumerate(mentions):
+        for order in orders if first.output == 0 else ():
+            run, behind = mentions[start : start + len(order)], mentions[start + len(order) :][:1]
+            is_run = len(run) == len(order) and all(map(_is_there, run, order))
+            if is_run and all(_STOP.search(m.before) for m in behind) and _is_of_map(run, order):
+                yield from _read(run, order, weights)
+
+
+def _is_there(mention: _Mention, place: tuple[str, int]) -> bool:
+    return place[0] != "o" or mention.output == place[1]
+
+
+def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
+    """Yield the orders of names in which a map is stated: the role and output of each name.
+
+    "o" is an output, "m" the input that it attends to most, "s" the second one. Outputs with only
+    one weight, as the first below a causal mask, may have no second input.
+    """
+    outputs = range(len(weights))
+    seen = np.count_nonzero(weights > TIE, axis=1)
+    for second in ([*outputs], [k for k in outputs if seen[k] > 1]):
+        pairs = {k: [("o", k), ("m", k)] for k in outputs}
+        others = {k: [("o", k), ("s", k)] if k in second else [] for k in outputs}
+        yield [each for k in outputs for each in pairs[k] + others[k][1:]]
+        yield [each for k in outputs for each in pairs[k] + others[k]]
+        yield [*chain(*pairs.values()), *chain(*others.values())]
+    yield [*(("o", k) for k in outputs), ("m", -1), ("s", -1)]
+    yield [(role, k) for k in outputs for role in ("o", "m")]
+
+
+def _read(
+    run: Sequence[_Mention], order: Sequence[tuple[str, int]], weights: Matrix
+) -> Iterator[_Said]:
+    """Yield what names in an order state, if their inputs can be those of a map."""
+    inputs: list[list[int]] = [[] for _ in weights]
+    lines = [0] * len(weights)
+    for mention, (role, output) in zip(run, order, strict=True):
+        for k in range(len(weights)) if output < 0 else [output]:
+            if role == "o":
+                lines[k] = lines[k] or mention.line
+            else:
+                inputs[k].append(k if mention.input < 0 else mention.input)
+    if any(len({*own}) < len(own) or max(own) >= weights.shape[1] for own in inputs):
+        return
+    made = [tuple(own) for own in inputs]
+    turned = [own[::-1] for own in made]  # the second input is named first
+    fit, other = (sum(map(_is_ranked, each, weights)) for each in (made, turned))
+    is_turned = other == len(weights) > 2 * fit
+    if any(_VALUE in each.before for each in run[1:]) and max(fit, other) < len(weights):
+        return
+    yield _Said(tuple(lines), tuple(turned if is_turned else made), max(fit, other * is_turned))
+
+
+def _are_largest(inputs: Sequence[int], row: Matrix) -> bool:
+    return all(row[k] >= row.max() - TIE for k in inputs)
+
+
+def _is_ranked(inputs: Sequence[int], row: Matrix) -> bool:
+    """Return whether inputs have the largest weight, and the second largest."""
+    first, *second = inputs
+    is_second = all(row[k] >= np.sort(row)[-2] - TIE for k in second)
+    return bool(is_second and _are_largest([first], row))
+
+
+def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens) -> int:
+    """Return how many lines name the inputs with the two largest weights."""
+    count = 0
+    for each in lines:
+        weights = heads[max(0, each.head - 1) % len(heads)]
+        row = _place(each.output, labels.queries)
+        own = [_place(name, labels.keys) for name in (*each.most, *each.second)]
+        is_there = 0 <= row < len(weights) and all(0 <= k < weights.shape[1] for k in own)
+        is_full = len(own) == min(2, np.count_nonzero(weights[row] > TIE)) if is_there else False
+        is_tied = is_there and len(each.most) > 1 and _are_largest(own, weights[row])
+        count += is_tied or (is_full and _is_ranked(own, weights[row]))
+    return count
+
+
+def _place(name: str, names: Sequence[str]) -> int:
+    return names.index(name) if name in names else int(name) - 1 if name.isdigit() else -1
+
+
+def _is_of_map(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> bool:
+    """Return whether the words between names are those of a map, or are the same each time."""
+    gaps = [each.before for each in run]
+    if any(b.line - a.line > FARTHEST for a, b in pairwise(run)):
+        return False
+    if any(_FORMULA.search(gap.lstrip("\n")) for gap in gaps[1:]):
+        return False
+    words = " ".join([gaps[0][-80:], *gaps[1:]])
+    kinds = {each.kind for each in lexemes_in(words[:LONGEST], {})}
+    said = {plain_word(word) for word in _LETTERS.findall(words)}
+    is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
+    if kinds & _SAID or is_named or OF_ALL.search(words):
+        return True
+    to_most = [
+        " ".join(gap.split()) for gap, (role, _) in zip(gaps, order, strict=True) if role == "m"
+    ]
+    return len({*to_most}) == 1 < len(to_most) and bool(_LETTERS.search(to_most[0]))
+
+
+def _written(said: _Said, head: int, labels: Tokens) -> list[WrittenConnection]:
+    """Return the lines of the map with the names of the tokens."""
+
+    def named(place: int, names: Sequence[str]) -> str:
+        return names[place] if any(names) else str(place + 1)
+
+    return [
+        WrittenConnection(
+            head, named(k, labels.queries), (named(own[0], labels.keys),),
+            tuple(named(j, labels.keys) for j in own[1:]), "", said.lines[k], is_told=True
+        )
+        for k, own in enumerate(said.inputs)
+    ]  # fmt: skip
