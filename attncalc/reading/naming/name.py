@@ -94,7 +94,7 @@ _ROW_NUMBER = re.compile(
 _PLACES = {each: n for word, n in ORDINALS.items() for each in (word, plain_word(word))}
 _ORDINAL = re.compile(rf"\b({'|'.join(_PLACES)})\b(?: {_ROW}\b{_OF})?", re.I)
 _POSSESSIVE = re.compile(r"(?<=\w)'s(?= |$)")
-LONGEST_COUNTED = 80
+LONGEST_COUNTED, MOST_BEFORE = 80, 6
 
 
 @dataclass(frozen=True)
@@ -332,22 +332,34 @@ def _given_or_said(text: str) -> Name | None:
     return said if is_made_of_it or any(map(_symbol, others)) else name
 
 
+def _with_letter(letter: str, said: tuple[str, bool] | None, text: str) -> Name:
+    """Return the name of words with one capital letter: Values V, scaled S."""
+    if said is None or said[1] or (said[0] == letter and len(text.split()) == 2):
+        return Name(letter)
+    return Name(said[0], how="words")
+
+
+def _product_at_the_end(text: str) -> Name | None:
+    """Return the step that a product after words computes: result A V."""
+    words = text.split()
+    tails = (" ".join(words[k:]) for k in range(1, min(len(words), MOST_BEFORE)))
+    return next((found for each in tails if (found := _expression(each))), None)
+
+
 def _words(text: str) -> Name | None:
     clean = _DIMENSIONS.sub(" ", text)
     for inner in _IN_BRACKETS.findall(clean)[:4]:
         found = _symbol(inner) or _expression(inner)
         if found and not (found.how == "symbol" and len(compact(inner)) == 1 and inner.islower()):
             return found
-    if _TIMES.search(clean) and _BY_W_O.search(clean):
-        return Name("O", how="words")
-    if _TIMES.search(clean) and _CAPITAL.findall(clean) == ["V"]:
+    if _TIMES.search(clean) and (_BY_W_O.search(clean) or _CAPITAL.findall(clean) == ["V"]):
         return Name("O", how="words")
     capitals = set(_CAPITAL.findall(clean))
     said = step_of_words(_IN_BRACKETS.sub(" ", clean)) or step_of_words(clean)
+    if (said is None or said[1]) and (product := _product_at_the_end(clean)):
+        return product
     if len(capitals) == 1 and len(clean.split()) <= 8:
-        letter = "O" if "Z" in capitals else next(iter(capitals))
-        if said is None or said[1] or said[0][:1] != letter:
-            return Name(letter) if said is None or said[1] else Name(said[0], how="words")
+        return _with_letter("O" if "Z" in capitals else next(iter(capitals)), said, clean)
     if said is None:
         first = re.split(r" {2,}|, | - ", text.strip(), maxsplit=1)[0]
         return _symbol(first) or _expression(first) if first != text.strip() else None

@@ -7,7 +7,7 @@ from functools import lru_cache
 MOST_WORDS = 40
 MOST_BESIDE = 5
 """The largest number of words with which "output weights" can be a given matrix."""
-_DIVIDED = re.compile(r"[/÷] ?(?:√|sqrt)")
+_DIVIDED = re.compile(r"[/÷] ?(?:√|sqrt)|^[/÷:] ?(?:√ ?)?\d[\d.,]*$")
 
 _EXACT = {
     "Q": "query queries anfrage anfragen abfrage abfragen requete requetes consulta consultas "

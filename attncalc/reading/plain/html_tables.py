@@ -3,14 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from attncalc.reading.plain.rows import split_row
-
 _ATTRIBUTES = re.compile(r"<(/?[a-zA-Z][\w:]{0,12})\s[^<>]{0,4000}>")
 _HIDDEN = re.compile(r"<[!?][^<>]{0,400}>")
 _CELLS = re.compile(r"(</?t[dhr]>)", re.IGNORECASE)
 _BLOCKS = re.compile(r"</?(?:p|div|ul|ol|li|pre|h[1-6]|br|o:p|a|caption|center) ?/?>", re.I)
 _TAG = re.compile(r"<[^<>]{0,80}>")
 _BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
+_SEPARATORS = re.compile(r"\s*[;|]\s*|,?\s+")
+_NUMBER = re.compile(r"[-−–+]?[\d√∞][\d.,/√]*")
 _ROW = re.compile(r"^[ \t]*\|.*<br.*$", re.IGNORECASE | re.MULTILINE)
 """A row of a Markdown table with a cell of several lines."""
 
@@ -42,8 +42,9 @@ def cell_of_lines(lines: Sequence[str]) -> str:
     >>> cell_of_lines(["1 2", "0 -1"]), cell_of_lines(["first", "1"])
     ('[1 2; 0 -1]', 'first 1')
     """
-    rows = [split_row(line) or [] for line in lines]
-    is_matrix = len(rows) > 1 and len({*map(len, rows)}) == 1 < len(rows[0])
+    rows = [_SEPARATORS.split(line.strip()) for line in lines]
+    are_numbers = all(_NUMBER.fullmatch(cell) for row in rows for cell in row)
+    is_matrix = are_numbers and len(rows) > 1 and len({*map(len, rows)}) == 1 < len(rows[0])
     return f"[{'; '.join(lines)}]" if is_matrix else " ".join(lines)
 
 
