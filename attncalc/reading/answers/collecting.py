@@ -167,7 +167,8 @@ class _Collector(Keeper):
         if self.takes_caption(block) or self._is_token(block):
             self.note(block, "", "words")
             return
-        name = self.name(block.names) or next(iter(self.names_beside(block)), None)
+        said = block.names or [each for each in [block.text.strip(" *:")] if each[:1] in ("/", "÷")]
+        name = self.name(said) or next(iter(self.names_beside(block)), None)
         self.copies.look(block, self.found.remarks)
         self.again = self.again or says_again(block.text)
         if block.is_heading or (name and not block.goes_on):
@@ -221,7 +222,12 @@ class _Collector(Keeper):
         if not said and is_work and self._ends_in_step(block.text):
             is_work = False
         pieces = _PIECES.split(block.text)
-        if is_work and _BARE.fullmatch(block.text) and not any(map(is_calculation, pieces)):
+        if (
+            is_work
+            and not self.is_fresh
+            and _BARE.fullmatch(block.text)
+            and not any(map(is_calculation, pieces))
+        ):
             self.leave(block, NO_NAME, could_be=True)
             return
         role = said or ("a line of work" if is_work else "")
