@@ -19,6 +19,7 @@ from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.plain.corrections import LONGEST, speaks_of_error
 from attncalc.reading.plain.rows import SCANNED
 
+CORRECTED = "is corrected here"
 _OF_SUMS = (0.0, 1.0, 100.0)
 """What rows sum to: a sentence with these numbers alone may be about sums."""
 _TIME, _FORWARDED = re.compile(r"\d{1,2}[:.h]\d\d"), re.compile(r"\s{0,8}-{3,20} ?[^\W\d_]")
@@ -72,7 +73,7 @@ def with_corrected(
             found.taken[:] = [each for each in found.taken if each.line != line]
             found.unread[:] = [each for each in found.unread if each.line != line]
             found.taken.append(Taken(line, line, what, "a correction", sentence.strip()))
-            found.remarks.append(f"line {line}: {what} is corrected here")
+            found.remarks.append(f"line {line}: {what} {CORRECTED}")
         elif wrong and (fits or not is_of_sums) and line not in listed:
             why = "it may correct an entry: name it, as in Q[2,1] = 3"
             found.unread.append(Unread(line, sentence.strip(), why, could_be_matrix=True))

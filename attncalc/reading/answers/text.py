@@ -19,7 +19,7 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.collecting import collected
-from attncalc.reading.answers.corrected import quoted_lines, with_corrected, with_scanned
+from attncalc.reading.answers.corrected import CORRECTED, quoted_lines, with_corrected, with_scanned
 from attncalc.reading.answers.doubting import leave_noise, questioned
 from attncalc.reading.answers.expected import SCORES, Expected, share_alike
 from attncalc.reading.answers.html_page import is_html, text_of_html
@@ -461,7 +461,7 @@ def _matrices(
         latest = _as_corrections(_latest(own, expected, found), expected)
         for part in latest:
             if part.corrects:
-                found.remarks.append(f"line {part.line}: {part.what} is corrected here")
+                found.remarks.append(f"line {part.line}: {part.what} {CORRECTED}")
         for part in contradicting(latest, expected.by_columns):
             _leave(part, f"all of {name} is elsewhere, with other numbers here", found)
         latest = _of_one_width(latest, expected, found)

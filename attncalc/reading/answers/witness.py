@@ -28,6 +28,7 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.copying import COPIED
+from attncalc.reading.answers.corrected import CORRECTED
 from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, numbers_of
 from attncalc.reading.answers.expected import NEAR, Expected, near
 from attncalc.reading.answers.keeping import Collected
@@ -539,7 +540,10 @@ class Witness:
             each for each in self.found.taken
             if each.step != name or each.how.startswith("given")
         ]  # fmt: skip
-        self.found.remarks[:] = [e for e in self.found.remarks if f": taken as {name}: " not in e]
+        said = re.compile(
+            rf": (?:taken as {re.escape(name)}: |{re.escape(name)}\[.{{1,20}}{CORRECTED}$)"
+        )
+        self.found.remarks[:] = [each for each in self.found.remarks if not said.search(each)]
 
     def _is_of_reading(self, name: str, cut: Cut) -> bool:
         """Return whether a cut shares numbers with the reading of its step."""

@@ -49,7 +49,9 @@ _ROW_OF = re.compile(
     r"\.?(?:(?<!\s)\s++)?#?(\d{1,3})\s*+$",
     re.IGNORECASE,
 )
-_TOKEN_OF = re.compile(r"([^\s_]{1,12})(?:_\{?| (?:[^\W\d_]{2,4} )?['\"“]?)([^\s{}'\"“”]+)['\"”}]?")
+_TOKEN_OF = re.compile(
+    r"([^\s_]|[^\s_][^_]{0,30}?[^\s_])(?:_\{?| (?:[^\W\d_]{2,4} )?['\"“]?)([^\s{}'\"“”]+)['\"”}]?"
+)
 """The row of a token: q_cat, k for cat."""
 _OF_EXPRESSION = re.compile(r"[√/^_+*·(.]\s*$|\bsqrt$|\be\^")
 """The text before a number that does not number a row: √2, S/2, e^2."""
@@ -298,8 +300,8 @@ def row_in(text: str) -> tuple[int, str] | None:
 def _of_row(text: str, labels: Tokens) -> Name | None:
     """Return the row that words and a number name: query vector 2, output for token 1, q_cat."""
     if own := _TOKEN_OF.fullmatch(text[:LONGEST_COUNTED]):
-        base = _symbol(own[1]) if own[2] in labels else None
-        if base and not base.row:
+        base = (_symbol(own[1]) or _words(own[1])) if own[2] in labels else None
+        if base and not base.row and not base.weak:
             return base._replace(row=labels.row(base.matrix, own[2]))
     match = _ROW_OF.search(text)
     if match is None or not _PLAIN_WORD.search(text[: match.start()]):
