@@ -82,8 +82,9 @@ class Keeper(Labels):
             self.note(block, given, "given, copied")
             return
         grid = self.without_counts(grid, name)
-        if block.is_single:
-            name = self._of_only_query(name)
+        if self._has_kept_sides(block, grid, name, how):
+            return
+        name = self._of_only_query(name) if block.is_single else name
         name = self._of_row(self.with_number(name, grid), grid, block)
         name = self._of_head_beside(block, name)
         if name.matrix.endswith("S_masked") and self._is_mask(name, grid):
@@ -177,6 +178,17 @@ class Keeper(Labels):
         is_one = len(grid.rows) > 1 and len({*values.ravel()}) == 2
         is_one = is_one and all(each in (0, 1) or each <= MASKS for each in values.ravel())
         return bool(is_one) and self.expected.agreement(name.matrix, values) < LIKE
+
+    def _has_kept_sides(self, block: Block, grid: Grid, name: Name, how: str) -> bool:
+        """Store the matrices of the heads named beside each other, if a grid has all of them."""
+        width, count = self.expected.shape(name.matrix)[-1:], len(self.heads_beside)
+        is_wide = count > 1 and {len(row) for row in grid.rows} == {count * w for w in width}
+        if not is_wide or name.head or not self.expected.heads(name.matrix):
+            return False
+        for start in range(0, count * width[0], width[0]):
+            part = [row[start : start + width[0]] for row in grid.rows]
+            self.keep(block, grid._replace(heads=(part,)), name, how)
+        return True
 
     def _of_head_beside(self, block: Block, name: Name) -> Name:
         """Return the name with the head of the column of a matrix: Head 1 Head 2."""

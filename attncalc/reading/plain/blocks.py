@@ -132,7 +132,7 @@ def blocks_of(
     document = document_of(text)
     document.lines = [
         Line(line.number, part)
-        for line in stacked(document)
+        for line in stacked(document, labels)
         for part in _SENTENCES.split(line.text)
     ]
     parter = _Parter(document, names_a_row, is_other, labels)

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from attncalc.reading.plain.grids import Document, Grid, Line
@@ -25,6 +25,10 @@ _ROW_ALONE = re.compile(rf"\s{{0,80}}(?:T\s{{1,80}})?({GRID.pattern})\s{{0,9}}")
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
 _NAME, _RULE = re.compile(r"[^\s|]+(?: [^\s|]+)*"), re.compile(r"[\s─━=-]*[─━=-]{3}[\s─━=-]*")
 """A name over one of several matrices side by side, and a line below it."""
+_BEFORE_TOKEN = re.compile(
+    r"\s{0,9}([^\s|](?:[^|]{0,30}?[^\s|:])??)\s{2,80}(\S{1,40})\s{1,80}[-−.\d]"
+)
+_DIVIDED_BY = re.compile(r"^[:÷](?= ?[√\d])")
 _LABEL_BEFORE, _WORD = re.compile(r"\s*+[^\W\d]\S{0,30}\s++"), re.compile(r"\S+")
 MOST_ROWS = 200
 LEAST_BESIDE = 2
@@ -41,11 +45,28 @@ _COUNTED = re.compile(
 _BRACKETS = " \t,;.|()[]"
 
 
-def stacked(document: Document) -> list[Line]:
+def stacked(document: Document, labels: Container[str] = ()) -> list[Line]:
     """Return the lines of a document, with the lines of one matrix or equation combined."""
-    document.lines = [_without_bullet(line) for line in _without_empty(_apart(document.lines))]
+    lines = _apart([*_below_own_names(document.lines, labels)])
+    document.lines = [_without_bullet(line) for line in _without_empty(lines)]
     lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
     return _stacked(document, _joined(_without_gaps(document, lines)))
+
+
+def _below_own_names(lines: list[Line], labels: Container[str]) -> Iterator[Line]:
+    """Yield lines with the name of a matrix before its first row, and its token, on its own line.
+
+    >>> rows = [Line(1, "Q   cat  1 3"), Line(2, "    sat  2 1")]
+    >>> [line.text for line in _below_own_names(rows, ["cat", "sat"])]
+    ['Q:', '    cat  1 3', '    sat  2 1']
+    """
+    for line, below in itertools.zip_longest(lines, lines[1:]):
+        named = _BEFORE_TOKEN.match(line.text)
+        row = _LABEL_BEFORE.match(below.text) if named and below else None
+        if named and row and named[2] in labels and row[0].strip() in labels:
+            yield Line(line.number, f"{_DIVIDED_BY.sub('/', named[1])}:")
+            line = Line(line.number, " " * named.start(2) + line.text[named.start(2) :])
+        yield line
 
 
 def _apart(lines: list[Line]) -> list[Line]:
