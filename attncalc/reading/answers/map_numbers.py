@@ -8,7 +8,7 @@ weights decide whether several inputs tie, and whether this is a map at all.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise, zip_longest
+from itertools import pairwise, product, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +26,10 @@ ENOUGH = 0.6
 """The share of outputs whose first input has the largest weight, for parts in the same words to be
 a map. In other words, all must have it.
 """
-FEWEST = 3
-"""The fewest outputs that state a map if all fit, whatever the words."""
+FEWEST, MOST_BETWEEN = 3, 6
+"""The fewest outputs that state a map if all fit, whatever the words; the most other lines before
+places that a program prints.
+"""
 TIE = 0.006
 """The largest difference of weights that are equal when they are rounded."""
 VALUES = re.compile(
@@ -71,7 +73,9 @@ OF_ALL = re.compile(
 _COUNT = re.compile(r"\b(\d{1,2})\. (?=[^\W\d_])")
 _ITSELF = re.compile("自分自身|自身|自己|自分")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
-_LARGEST = re.compile(r"\b(?:arg_?max|which\.max|idxmax|max\.col)\b", re.IGNORECASE)
+_LARGEST = re.compile(
+    r"\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|sort|topk|order)\b", re.IGNORECASE
+)
 _WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"\[\d{1,3}\](?=\s)")
 """Places that a program prints, and R's count before a vector."""
 _BARS = re.compile(r"[|│\t]")
@@ -352,14 +356,17 @@ class _Reader:
         count = len(self.weights)
         for place, (line, text) in enumerate(lines):
             if called := _LARGEST.search(text):
-                below = [own for at, own in lines[place + 1 :] if at <= line + count + 2]
-                for own in (text[called.end() :], *below, "\n".join(below)):
-                    said = [*map(int, _WHOLE.findall(_COUNTED.sub("", own)))][-count:]
-                    for first in (0, 1):
-                        made = [_Stated(line, k, [each - first], "") for k, each in enumerate(said)]
-                        is_map = len(made) == count and all(map(self._is_possible, made))
-                        if is_map and all(map(self._fits, made)):
-                            return made
+                below = [own for at, own in lines[place + 1 :] if at <= line + count + MOST_BETWEEN]
+                texts = (text[called.end() :], *below, "\n".join(below))
+                for width, own, first in product((2, 1), texts, (0, 1)):
+                    said = [*map(int, _WHOLE.findall(_COUNTED.sub("", own)))][-count * width :]
+                    made = [
+                        _Stated(line, k, [e - first for e in said[k * width :][:width]], "")
+                        for k in range(count)
+                    ]
+                    is_map = len(said) == count * width and all(map(self._is_possible, made))
+                    if is_map and all(map(self._is_ranked if width > 1 else self._fits, made)):
+                        return made
         return []
 
     def read(self, parts: Sequence[_Part]) -> list[_Stated]:

@@ -26,6 +26,9 @@ _FORMULA = re.compile(r"\d|=(?!>)|[\[\]*·×^{}]")
 """A sign of numbers or work between two names, which are then no map."""
 _VALUE = " \x00 "
 """A weight between names, which may rank them against their order."""
+_SCRIPTS = re.compile(
+    r"(?<=[^\W\d_\u2e80-\uffff])(?=[\u2e80-\uffff])|(?<=[\u2e80-\uffff])(?=[^\W\d_\u2e80-\uffff])"
+)
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
 _WORDS_OF_MAP = {"map", "mapa", "peta", "harita", "diagram", "drawing", "mappa", "schema", "arrows"}
@@ -84,7 +87,8 @@ def _mentions(
     for line, text in lines:
         if len(text) > LONGEST:
             continue
-        clean, end = NUMBERED.sub("", VALUES.sub(_VALUE, plain(TAG.sub(" ", text)))), 0
+        apart = _SCRIPTS.sub(" ", plain(TAG.sub(" ", text)))
+        clean, end = NUMBERED.sub("", VALUES.sub(_VALUE, apart)), 0
         for match in TOKEN.finditer(clean):
             word = match[0].lower()
             if match["itself"]:
