@@ -3,6 +3,8 @@
 A row of a text that agrees with a row of the example in all numbers but one has a wrong number.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -13,6 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from attncalc.base.types import Matrix, Place
 from attncalc.equations.rows import exponentials
 from attncalc.problem.fields import own_name
+from attncalc.reading.plain.marks import COMMA
 
 FEWEST, FEWEST_TELLING = 3, 2
 """The fewest numbers of a row, and of its right numbers with decimals that are not 0 or 1."""
@@ -24,6 +27,16 @@ MOST_LINES = 4
 """The largest number of lines from a column to its sum."""
 DECIMALS = 2
 """The fewest decimals, without zeros at their end, of a number that tells its row."""
+FEWEST_WORDS = 3
+"""The fewest words of a line that repeats a row in a sentence."""
+_NUMBER, _WORD = (
+    re.compile(r"-?\d{1,9}(?:\.\d{1,15})?"),
+    re.compile(r"[^\W\d_]{2,}|[\u3040-\u9fff]"),
+)
+_ROW = re.compile(
+    rf"(?<![\w.-]){_NUMBER.pattern}(?:(?: ?[,;&|]| ?\\[ ,;]| (?=[-\d.]))(?:\\[ ,;]| ){{0,2}}"
+    rf"{_NUMBER.pattern}){{1,15}}(?![\w.]\d)"
+)
 ROUNDED, CARRIED = (0.6, 1.5), (3.5, 10.0)
 """The largest error of right numbers, and the smallest of a wrong one, in units of its last digit:
 by rounding once, or also before."""
@@ -191,6 +204,37 @@ def _compared(own: Sequence[Printed], values: Matrix, entries: Sequence[Entry]) 
         is_wrong = tells and off[at] > wrong and _is_misprint(own[at].text.lstrip("+"), meant)
         return Odd(own, *entries[at], own[at], meant) if is_wrong else None
     return None
+
+
+def misprinted(lines: Sequence[str]) -> Iterator[tuple[Printed, str]]:
+    """Yield the wrong numbers, and the right ones, of rows that sentences repeat with a misprint.
+
+    All of its other numbers are the same, and digits of this one are swapped, or its sign is.
+    """
+    lines = [line.replace(COMMA, ".").replace("−", "-") for line in lines]
+    rows = [(n, row) for n, line in enumerate(lines, start=1) for row in _ROW.findall(line)]
+    texts = [(n, _NUMBER.findall(row)) for n, row in rows]
+    counts = Counter(text for _, row in texts for text in row)
+    by_place: dict[tuple[int, int, tuple[str, ...]], dict[str, int]] = {}
+    for line, row in texts[:MOST_NUMBERS]:
+        sentence = " ".join(lines[max(0, line - 2) : line])
+        is_told = len(_WORD.findall(sentence)) >= FEWEST_WORDS and "&" not in lines[line - 1]
+        for at, text in enumerate(row):
+            others = (*row[:at], *row[at + 1 :])
+            known = by_place.setdefault((len(row), at, others), {})
+            meant = [each for each, n in known.items() if n < line]
+            meant = [each for each in meant if _is_repeated_wrongly(text, each)]
+            tells = any(len(each.partition(".")[2]) >= DECIMALS for each in others)
+            if is_told and tells and len(meant) == len(known) == counts[text] == 1:
+                yield Printed(line, text, float(text)), meant[0]
+            known.setdefault(text, line)
+
+
+def _is_repeated_wrongly(found: str, meant: str) -> bool:
+    if len(found.partition(".")[2]) < DECIMALS:
+        return False
+    is_sign = found.lstrip("-") == meant.lstrip("-") and found != meant
+    return is_sign or (sorted(found) == sorted(meant) and _is_misprint(found, meant))
 
 
 def _is_misprint(found: str, meant: str) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -272,8 +273,8 @@ def _with_inputs(
     for name in ("Q", "K", "V"):
         made, weights = matrices.get(name), matrices.get(f"W_{name}")
         if made is not None and weights is not None:
-            texts = (_factor(text, weights, made) for text in others)
-            inputs[name] = next(filter(None, texts), "")
+            factors = (each for text in others for each in _factors(text, weights, made))
+            inputs[name] = max(factors, key=itemgetter(0), default=(0, ""))[1]
     is_one = len({*filter(None, inputs.values())}) == 1
     for name, text in inputs.items():
         entries = [[read_entry(each) for each in row.split()] for row in text.split(";")]
@@ -290,20 +291,19 @@ def _with_inputs(
     }
 
 
-def _factor(text: str, weights: WrittenMatrix, made: WrittenMatrix) -> str:
-    """Return the rows of the matrix in a text whose product with weights is known; "" for none."""
+def _factors(text: str, weights: WrittenMatrix, made: WrittenMatrix) -> Iterator[tuple[float, str]]:
+    """Yield the matrices in a text whose product with weights is known, after its right share."""
     said = [number for _, number in texts_of_numbers(text)]
     shape = made.shape[-2], weights.shape[-2]
     is_of_shape = made.values.ndim == weights.values.ndim == 2 and made.shape[1] == weights.shape[1]
     if not is_of_shape or len(said) > MOST_NUMBERS:
-        return ""
+        return
     for start in range(len(said) - shape[0] * shape[1] + 1):
         own = np.array(said[start : start + shape[0] * shape[1]]).reshape(shape)
         product = own.astype(float) @ weights.values
         near = np.abs(product - made.values) <= 0.51 * 10.0 ** -np.minimum(made.decimals, 9)
         if near.mean() >= MOST_ALIKE:
-            return ";".join(map(" ".join, own))
-    return ""
+            yield float(near.mean()), ";".join(map(" ".join, own))
 
 
 def _is_input(name: str, written: WrittenMatrix, expected: Expected) -> bool:

@@ -27,7 +27,7 @@ from attncalc.grading.lesson import (
     Read,
     check_example,
 )
-from attncalc.grading.lesson_rows import Printed, known_rows, odd_rows
+from attncalc.grading.lesson_rows import Printed, known_rows, misprinted, odd_rows
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 from attncalc.reading.files import is_found, read_bytes, refuse_found
@@ -113,18 +113,9 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         for example in part.examples():
             for each in _by_own_sums([*_of_example(part, example, said, seen)], sums):
                 keep(*each)
-    named = {
-        (line, each.found)
-        for each in found
-        if each.kind == WRONG
-        for line in range(each.line, each.last + 1)
-    }
-    for one in sums:
-        places = map(lesson.line, range(one.line, one.last + 1))
-        is_named = any((place, one.result) in named for place in places)
-        if not is_named and (one.line not in seen or not one.is_right):
-            kind = RIGHT if one.is_right else WRONG
-            keep(Finding(kind, one.text, found=one.result, right=one.right), one.line, one.last)
+    for make in (partial(_of_sums, sums=sums, seen=seen), _of_repeated):
+        for each in (*make(lesson, found),):
+            keep(*each)
     numbers = range(1, len(lesson.lines) + 1)
     others = [n for n in numbers if n not in seen and numbers_of(lesson.with_points[n - 1])]
     for _, run in groupby(enumerate(others), lambda each: each[1] - each[0]):
@@ -136,6 +127,34 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
 
 Placed = tuple[Finding, int, int]
 """A finding, and its first and last line."""
+
+
+def _of_sums(
+    lesson: Lesson, found: Sequence[Finding], sums: Sequence[Sum], seen: set[int]
+) -> Iterator[Placed]:
+    """Yield the report of written-out arithmetic, but for wrong numbers that results report."""
+    named = {
+        (line, each.found)
+        for each in found
+        if each.kind == WRONG
+        for line in range(each.line, each.last + 1)
+    }
+    for one in sums:
+        places = map(lesson.line, range(one.line, one.last + 1))
+        is_named = any((place, one.result) in named for place in places)
+        if not is_named and (one.line not in seen or not one.is_right):
+            kind = RIGHT if one.is_right else WRONG
+            yield Finding(kind, one.text, found=one.result, right=one.right), one.line, one.last
+
+
+def _of_repeated(lesson: Lesson, found: Sequence[Finding]) -> Iterator[Placed]:
+    """Yield the rows that sentences repeat with a misprint, but for those reported before."""
+    told = {(each.line, each.found) for each in found if each.kind == WRONG}
+    for wrong, right in misprinted(lesson.with_points):
+        if (lesson.line(wrong.line), wrong.text) not in told:
+            why = "the same row is printed before, with another number"
+            one = Finding(WRONG, "a repeated row", (), wrong.text, right, (), why)
+            yield one, wrong.line, wrong.line
 
 
 def _of_example(

@@ -173,7 +173,9 @@ def _take_map(
         if in_order and (is_better or not found.connections):
             _replace_map(in_order, texts, found)
     elif (is_better and (not is_complete or is_right(in_order) == len(in_order))) or (
-        not _take_map_by_weights(lines, heads[0], labels, found, outside, is_complete=is_complete)
+        not _take_map_by_weights(
+            lines, texts, heads[0], labels, found, outside, is_complete=is_complete
+        )
         and in_order
         and not found.connections
     ):
@@ -182,6 +184,7 @@ def _take_map(
 
 def _take_map_by_weights(
     lines: list[tuple[int, str]],
+    texts: Mapping[int, str],
     weights: Matrix,
     labels: Tokens,
     found: Collected,
@@ -200,7 +203,6 @@ def _take_map_by_weights(
         return True
     if is_complete and not all(fits(each, weights, labels) for each in stated):
         return True
-    texts = dict(lines)
     if stated:
         _replace_map(stated, texts, found)
     elif not all(fits(each, weights, labels) for each in outside if each.is_told):
