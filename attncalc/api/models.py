@@ -115,7 +115,8 @@ def open_model(
     Returns
     -------
     Problem
-        The layer with its input.
+        The layer with its input. A head that predicts the next token reads the last one; if that
+        is padding, it reads all, and a remark names the row of `logits` that counts.
 
     Raises
     ------
