@@ -321,6 +321,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         EXPERTS | {"head_dim": 8, "norm_topk_prob": True, "mlp_only_layers": [1]},
     ),
     "OLMoE": ("OlmoeConfig", "OlmoeForCausalLM", EXPERTS),
+    "OLMoE, clipped": ("OlmoeConfig", "OlmoeForCausalLM", EXPERTS | {"clip_qkv": 0.5}),
     "GPT-OSS": (
         "GptOssConfig",
         "GptOssForCausalLM",
@@ -469,6 +470,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "AlbertConfig",
         "AlbertModel",
         SMALL | {"embedding_size": 8, "num_hidden_layers": 3, "num_hidden_groups": 2},
+    ),
+    "ALBERT with two layers in a group": (
+        "AlbertConfig",
+        "AlbertModel",
+        SMALL | {"embedding_size": 8, "num_hidden_groups": 2, "inner_group_num": 2},
     ),
     "ALBERT": ("AlbertConfig", "AlbertModel", SMALL | {"embedding_size": 8}),
     "ALBERT of masked words": (

@@ -117,18 +117,25 @@ _NO_REMARKS: Callable[[Config], Sequence[str]] = lambda config: ()  # noqa: E731
 """Those of families that read how many columns of a head rope turns."""
 
 
-def _clipped(key: str) -> Said:
-    """Return a reader of the equations of clipped queries, keys and values, if a key says so."""
+def _clipped(key: str, *normed: str) -> Said:
+    """Return a reader of the equations of clipped queries, keys and values, if a key says so.
+
+    normed: those that are normalized before, by the mean square over all heads.
+    """
 
     def says(config: Config, layer: int) -> list[str] | None:
-        if (most := config.get(key, None) or None) is None:
+        if config.get(key, None) is None or (most := a_number_or_none(key)(config, layer)) is None:
             return None
-        most, is_biased = float(config.number(key)), config.is_so("attention_bias", False)
-        plain = "sum(N_1[i,a] * W_{0}[h,a,c] for a in d)" + " + b_{0}[h,0,c]" * is_biased
-        return [
-            f"{x}[h,i,c] = min(max({plain.format(x)}, -{most}), {most})  # {title}, clipped"
-            for x, title in (("Q", "queries"), ("K", "keys"), ("V", "values"))
-        ]
+        plain = "sum(N_1[i,a] * W_{0}[h,a,c] for a in d)"
+        plain += " + b_{0}[h,0,c]" * config.is_so("attention_bias", False)
+        after = "gamma_{0}[h,0,c] * {0}[h,i,c] / sqrt(ms_{0}[h,i,0] + {1})"
+        lines = []
+        for x, title in (("Q", "queries"), ("K", "keys"), ("V", "values")):
+            step, right = (f"{x}_norm", after) if x in normed else (x, plain)
+            right = right.format(x, float(config.number("rms_norm_eps", 0)))
+            bounds = f"min(max({right}, -{float(most)}), {float(most)})"
+            lines.append(f"{step}[h,i,c] = {bounds}  # {title}, clipped")
+        return lines
 
     return says
 
@@ -576,15 +583,25 @@ def _with_hidden(reads: str) -> Head:
     )  # fmt: skip
 
 
+def _in_group(config: Config) -> int:
+    return int(config.count("inner_group_num", 1))
+
+
+def _albert_layer(config: Config, layer: int) -> str:
+    """Return the names of a layer of ALBERT: its group of shared layers, and its place in it."""
+    turn, inner = divmod(layer, _in_group(config))
+    group = turn * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers")
+    return f"{group}.albert_layers.{inner}"
+
+
 _MASKED_ENCODERS = (
     replace(
         _BERT,
         title="ALBERT",
         types=("albert",),
-        layers=("encoder.albert_layer_groups.{}.albert_layers.0.",),
-        stored=lambda config, layer: (
-            layer * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers")
-        ),
+        layers=("encoder.albert_layer_groups.{}.",),
+        count=lambda config, layer: config.count("num_hidden_layers") * _in_group(config),
+        stored=_albert_layer,
         own={
             **_linear({"O": "attention.dense"}),
             **_normed({"1": "attention.LayerNorm"}),
@@ -605,7 +622,6 @@ _MASKED_ENCODERS = (
             "ForTokenClassification": _as_classes("classifier", "all"),
             "AlbertModel": _pooled("{}pooler"),
         },
-        asks={"inner_group_num": (1,)},
     ),
     Family(
         "ModernBERT",
@@ -1197,8 +1213,7 @@ _WITH_EXPERTS = (
         "OLMoE",
         "olmoe",
         fixed={"qk_norm": "rms-all"},
-        said=_QWEN_ROUTED,
-        asks={"clip_qkv": (None,)},
+        said={**_QWEN_ROUTED, "equations": _clipped("clip_qkv", "Q", "K")},
         own=_EXPERTS,
         own_gains="each",
     ),

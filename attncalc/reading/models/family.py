@@ -137,7 +137,7 @@ class Family:
     has_sinusoids: whether positions are sinusoids, first the sines, if no file contains them.
     source, stated, ignored: of a family in a file: its path, the tensors that it names by their
         places in it, and the ends of the names of tensors that it leaves out.
-    stored: the number of a layer in the names of its tensors.
+    stored: the place of a layer in the names of its tensors: its number, unless layers share them.
     """
 
     title: str
