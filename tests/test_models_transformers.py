@@ -556,6 +556,11 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         | {"share_encoder_decoder_embeddings": False},
     ),
     "Pegasus": ("PegasusConfig", "PegasusForConditionalGeneration", BART),
+    "Pegasus with unshared tables": (
+        "PegasusConfig",
+        "PegasusForConditionalGeneration",
+        BART | {"tie_word_embeddings": False},
+    ),
     "Whisper": ("WhisperConfig", "WhisperForConditionalGeneration", WHISPER),
     "T5": ("T5Config", "T5ForConditionalGeneration", T5),
     "T5, gated, with few buckets": (
@@ -1396,6 +1401,13 @@ def test_configs_that_the_package_reads_otherwise_are_refused(tmp_path: Path) ->
     config = model.config.to_dict() | {"attention_bias": False}  # the package leaves biases out
     with pytest.raises(InputError, match="have no b_Q, b_K, b_V, b_O, and the files have"):
         open_model(model.state_dict(), config=config, tokens=IDS)
+    said = MODELS["MPT, clipped"][2] | {"attn_config": {"qk_ln": True}}  # which has no effect there
+    model = transformers.MptForCausalLM(transformers.MptConfig(**said))
+    with pytest.raises(InputError, match='"attn_config.qk_ln" is "True": of MPT "False" is read'):
+        open_model(model, tokens=IDS)
+    model = transformers.OlmoForCausalLM(transformers.OlmoConfig(**GROUPED, clip_qkv=-1.0))
+    with pytest.raises(InputError, match='"clip_qkv" is -1.0, where a number above 0'):
+        open_model(model, tokens=IDS)
     said = LATENT | {"n_group": 4, "topk_group": 1, "num_experts_per_tok": 3}
     model = transformers.DeepseekV3ForCausalLM(transformers.DeepseekV3Config(**said))
     with pytest.raises(InputError, match="2 experts are in the chosen groups"):
