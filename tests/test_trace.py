@@ -524,7 +524,9 @@ def test_padding_on_the_left_is_no_mistake_and_hides_none(kind: str) -> None:
     hub = pytest.importorskip("transformers")
     config = hub.LlamaConfig(**SMALL | {"num_attention_heads": 2}, attn_implementation=kind)
     model = redrawn(hub.LlamaForCausalLM(config))
-    inputs = {"input_ids": [[3, 3, 7, 1, 9]], "attention_mask": [[0, 0, 1, 1, 1]]}
+    alone = {"input_ids": [3, 3, 7, 1, 9], "attention_mask": [0, 0, 1, 1, 1]}
+    inputs = {name: [each] for name, each in alone.items()}
+    assert trace(model, alone, layer=1).agrees
     found = trace(model, inputs, layer=1)
     assert (found.agrees, found.first, found.unmatched) == (True, None, ())
     assert "rows of queries without allowed keys are not compared" in str(found)
