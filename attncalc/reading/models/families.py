@@ -177,32 +177,6 @@ def _gpt2_scale(config: Config, layer: int) -> Any:
     return Fraction(str(width**-0.5)) / (layer + 1)
 
 
-def _bart(side: str, norm: str) -> dict[str, Any]:
-    """Return the common fields of the encoder and the decoder of BART, mBART and Whisper."""
-    return {
-        "layers": (f"{side}.layers.{{}}.",),
-        "count": a_count(f"{side}_layers"),
-        "fixed": {
-            "block": side,
-            "causal": side == "decoder",
-            "norm": norm,
-            "normalization": "layer",
-            "eps": _TORCH_EPS,
-        },
-        "said": {
-            "heads": a_count(f"{side}_attention_heads"),
-            "activation": an_activation("activation_function"),
-        },
-        "ends": _at(_NORM, out=f"{side}.layer_norm") if norm == "pre" else {},
-    }
-
-
-_BART_DECODES: dict[str, Any] = {
-    "sides": {"self": "self_attn.", "cross": "encoder_attn."},
-    "own": _normed({"2": "encoder_attn_layer_norm", "3": "final_layer_norm"}),
-}
-
-
 def _of_words(side: str) -> dict[str, Any]:
     """Return the fields before the layers of a side, for BART and mBART."""
     return {
@@ -252,7 +226,6 @@ def _like_bart(
     before: Callable[[str], Mapping[str, Any]],
     *,
     norm: str = "pre",
-    asks: Mapping[str, tuple[Any, ...]] = MappingProxyType({}),
     heads: Mapping[str, Head] = MappingProxyType(_BART_HEADS),
     of_decoder: Mapping[str, Any] = MappingProxyType({}),
     **of_both: Any,
@@ -261,10 +234,29 @@ def _like_bart(
 
     before: returns the fields before the layers of a side.
     """
-    own = {**_bart("decoder", norm), **before("decoder"), **of_decoder, **of_both}
-    decoder = Family(title, (), **own, **_BART_DECODES, heads=heads)
-    own = {**_bart("encoder", norm), **before("encoder"), **of_both}
-    return Family(title, (kind,), **own, asks=asks, decoder=decoder)
+
+    def of_side(side: str, *types: str, **own: Any) -> Family:
+        fixed = {"block": side, "causal": side == "decoder", "norm": norm}
+        usual = {
+            "layers": (f"{side}.layers.{{}}.",),
+            "count": a_count(f"{side}_layers"),
+            "fixed": {**fixed, "normalization": "layer", "eps": _TORCH_EPS},
+            "said": {
+                "heads": a_count(f"{side}_attention_heads"),
+                "activation": an_activation("activation_function"),
+            },
+            "ends": _at(_NORM, out=f"{side}.layer_norm") if norm == "pre" else {},
+        }
+        return Family(title, types, **{**usual, **before(side), **own, **of_both})
+
+    decoder = of_side(
+        "decoder",
+        sides={"self": "self_attn.", "cross": "encoder_attn."},
+        own=_normed({"2": "encoder_attn_layer_norm", "3": "final_layer_norm"}),
+        heads=heads,
+        **of_decoder,
+    )
+    return of_side("encoder", kind, decoder=decoder)
 
 
 _OF_FIRST_TOKEN = Head(
@@ -1292,28 +1284,25 @@ _PARALLEL = (
     ),
     Family("GPT-J", ("gptj",), **_GPT_J),
     Family("CodeGen", ("codegen",), **_GPT_J, fused=lambda config, layer: (4, "QVK")),
-    Family(
+    _like_llama(
         "Falcon",
-        ("falcon",),
+        "falcon",
         biases=_biased("", bias="QKVO12"),
         layers=("h.{}.",),
-        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        fixed={"normalization": "layer"},
         said={
-            "heads": a_count("num_attention_heads"),
             "eps": a_number("layer_norm_epsilon"),
             "activation": lambda config, layer: ACTIVATIONS[
                 config.one_of("activation", ACTIVATIONS, "gelu")
             ],
-            "rope_base": a_base,
-            "rope_scaling": a_scaling,
             "parallel": _falcon_parallel,
         },
-        usual=USUAL_BASE,
         tokens="word_embeddings.weight",
         ends=_at(_NORM, out="ln_f"),
         heads=_GPT_HEADS,
         asks={"alibi": (False,)},
         own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
+        is_gated=_NO_GATE,
         key_heads=_falcon_key_heads,
         fused=lambda config, layer: (
             _falcon_key_heads(config, 0) or config.count("num_attention_heads"),
