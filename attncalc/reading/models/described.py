@@ -217,7 +217,7 @@ def draft(config: Config, weights: Weights, near: Family | None) -> dict[str, An
         made["like"] = near.types[0]
     stacks = [form.partition("#")[0] for form in alike(weights) if "#" in form]
     stack = max(dict.fromkeys(stacks), key=stacks.count, default=BLANK)
-    if not any(each.format(0) in f".{name}" for each in base.layers for name in weights):
+    if not any(each.format(0, 0) in f".{name}" for each in base.layers for name in weights):
         made["layers"] = f"{stack}{{}}."
         base = replace(base, layers=(made["layers"],))
     if near is None:

@@ -578,11 +578,10 @@ def _in_group(config: Config) -> int:
     return int(config.count("inner_group_num", 1))
 
 
-def _albert_layer(config: Config, layer: int) -> str:
-    """Return the names of a layer of ALBERT: its group of shared layers, and its place in it."""
+def _albert_layer(config: Config, layer: int) -> tuple[int, int]:
+    """Return the group of shared layers of a layer of ALBERT, and its place in it."""
     turn, inner = divmod(layer, _in_group(config))
-    group = turn * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers")
-    return f"{group}.albert_layers.{inner}"
+    return turn * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers"), inner
 
 
 _MASKED_ENCODERS = (
@@ -590,7 +589,7 @@ _MASKED_ENCODERS = (
         _BERT,
         title="ALBERT",
         types=("albert",),
-        layers=("encoder.albert_layer_groups.{}.",),
+        layers=("encoder.albert_layer_groups.{}.albert_layers.{}.",),
         count=lambda config, layer: config.count("num_hidden_layers") * _in_group(config),
         stored=_albert_layer,
         own={
