@@ -62,7 +62,11 @@ def attention_with(bug: str, xp: Any = np) -> Any:  # noqa: C901
             axes = (1, -1) if bug == "norm heads" else -1
             if bug == "norm layer":
                 x = x - x.mean(-1, keepdims=True)
-            x = x / xp.sqrt((x * x).mean(axes, keepdims=True) + kind.type(1e-6))
+            eps = {"norm eps": 1e-5, "norm eps 0": 0}.get(bug, 1e-6)
+            if bug == "norm eps outside":
+                x = x / (xp.sqrt((x * x).mean(axes, keepdims=True)) + kind.type(eps))
+            else:
+                x = x / xp.sqrt((x * x).mean(axes, keepdims=True) + kind.type(eps))
             if gain is None or bug == "norm gain":
                 return x
             return x * (gain + (bug == "norm one plus")).astype(kind)
@@ -122,11 +126,16 @@ def attention_with(bug: str, xp: Any = np) -> Any:  # noqa: C901
                 return xp.clip(s, -softcap, softcap)
             return softcap * xp.tanh(s / softcap)
 
-        if bug != "cap after mask":
+        if bug not in ("cap after mask", "cap after alibi"):
             s = capped(s)
         if alibi_slopes is not None and bug != "no alibi":
             sign = -1 if bug == "alibi sign" else 1
-            s = s - sign * alibi_slopes.astype(kind)[:, None, None] * xp.abs(i - j).astype(kind)
+            far = xp.abs(i - j)
+            if bug in ("alibi one side", "alibi signed"):
+                far = xp.maximum(i - j, 0) if bug == "alibi one side" else i - j
+            s = s - sign * alibi_slopes.astype(kind)[:, None, None] * far.astype(kind)
+        if bug == "cap after alibi":
+            s = capped(s)
         if attn_mask is not None and not (is_causal and bug == "one mask"):
             mask = attn_mask
             if bug == "mask side":
@@ -161,8 +170,8 @@ def attention_with(bug: str, xp: Any = np) -> Any:  # noqa: C901
         axis = {"columns": -2, "softmax heads": 1}.get(bug, -1)
         top = s.max(axis, keepdims=True)
         if sinks is not None:
-            extra = sinks.astype(kind)[:, None, None]
-            top = xp.maximum(top, extra)
+            extra = sinks.astype(kind)[:, None, None] * (factor if bug == "sinks scaled" else 1)
+            top = top if bug in ("sinks raw", "sinks unshifted") else xp.maximum(top, extra)
         top = xp.where(xp.isfinite(top), top, 0)
         if bug == "no maximum":
             top = xp.zeros_like(top)
@@ -170,7 +179,8 @@ def attention_with(bug: str, xp: Any = np) -> Any:  # noqa: C901
             e = 2 ** (s - top) if bug == "base 2" else xp.exp(s - top)
             total = e.sum(axis, keepdims=True)
             if sinks is not None and bug != "no sinks":
-                total = total + xp.exp(extra - top)
+                raw = {"sinks raw": extra, "sinks unshifted": xp.exp(extra)}
+                total = total + raw.get(bug, xp.exp(extra - top))
             if bug == "plus one":
                 total = total + xp.exp(-top)
             a = xp.where(total > 0, e / total, 0)

@@ -288,6 +288,7 @@ def _of_positions(given: Given) -> Iterator[Plan]:
     yield Plan("rope-forgotten", fields, "Q_rot", X)
     yield Plan("rope-pairing", fields, "Q_rot", rotated(X, **beside))
     yield Plan("rope-offset", fields, "Q_rot", rotated(X, start=1, **halves))
+    yield Plan("rope-offset", fields, "Q_rot", rotated(X, start=-1, **halves))
     yield Plan("rope-sign", fields, "Q_rot", rotated(X, sign=-1, **halves))
     yield Plan("rope-base", fields, "Q_rot", rotated(X, base=10_000, **halves))
     scaled = fields | {"rope_scaling": "linear factor=4"}

@@ -90,6 +90,7 @@ CASES = [
     ("MPNetModel", _BERT), ("MPNetForMaskedLM", _BERT), ("MarianMTModel", _MARIAN),
     ("RobertaModel", _BERT), ("RobertaForMaskedLM", _BERT),
     ("AlbertModel", {**_ALBERT, "num_hidden_groups": 2}),
+    ("AlbertModel", {**_ALBERT, "num_hidden_groups": 2, "inner_group_num": 2}),
     ("MarianMTModel", {**_MARIAN, "share_encoder_decoder_embeddings": False}),
     ("StableLmForCausalLM", {**_ROTARY, "partial_rotary_factor": 0.5, "qk_layernorm": True}),
     ("OPTForCausalLM", _OPT), ("OPTForCausalLM", _OPT_350M), ("OPTModel", _OPT_350M),

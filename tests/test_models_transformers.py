@@ -23,6 +23,7 @@ from attncalc.solving.stack import through
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 torch = pytest.importorskip("torch")
+pytest.importorskip("torch._numpy")  # its table of types is made before `in_float64` changes them
 transformers = pytest.importorskip("transformers")
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
@@ -321,6 +322,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         EXPERTS | {"head_dim": 8, "norm_topk_prob": True, "mlp_only_layers": [1]},
     ),
     "OLMoE": ("OlmoeConfig", "OlmoeForCausalLM", EXPERTS),
+    "OLMoE, clipped": ("OlmoeConfig", "OlmoeForCausalLM", EXPERTS | {"clip_qkv": 0.5}),
     "GPT-OSS": (
         "GptOssConfig",
         "GptOssForCausalLM",
@@ -470,6 +472,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "AlbertModel",
         SMALL | {"embedding_size": 8, "num_hidden_layers": 3, "num_hidden_groups": 2},
     ),
+    "ALBERT with two layers in a group": (
+        "AlbertConfig",
+        "AlbertModel",
+        SMALL | {"embedding_size": 8, "num_hidden_groups": 2, "inner_group_num": 2},
+    ),
     "ALBERT": ("AlbertConfig", "AlbertModel", SMALL | {"embedding_size": 8}),
     "ALBERT of masked words": (
         "AlbertConfig",
@@ -550,6 +557,11 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         | {"share_encoder_decoder_embeddings": False},
     ),
     "Pegasus": ("PegasusConfig", "PegasusForConditionalGeneration", BART),
+    "Pegasus with unshared tables": (
+        "PegasusConfig",
+        "PegasusForConditionalGeneration",
+        BART | {"tie_word_embeddings": False},
+    ),
     "Whisper": ("WhisperConfig", "WhisperForConditionalGeneration", WHISPER),
     "T5": ("T5Config", "T5ForConditionalGeneration", T5),
     "T5, gated, with few buckets": (
@@ -1390,6 +1402,13 @@ def test_configs_that_the_package_reads_otherwise_are_refused(tmp_path: Path) ->
     config = model.config.to_dict() | {"attention_bias": False}  # the package leaves biases out
     with pytest.raises(InputError, match="have no b_Q, b_K, b_V, b_O, and the files have"):
         open_model(model.state_dict(), config=config, tokens=IDS)
+    said = MODELS["MPT, clipped"][2] | {"attn_config": {"qk_ln": True}}  # which has no effect there
+    model = transformers.MptForCausalLM(transformers.MptConfig(**said))
+    with pytest.raises(InputError, match='qk_ln" is "True": of MPT "False" is read'):
+        open_model(model, tokens=IDS)
+    model = transformers.OlmoForCausalLM(transformers.OlmoConfig(**GROUPED, clip_qkv=-1.0))
+    with pytest.raises(InputError, match='"clip_qkv" is'):
+        open_model(model, tokens=IDS)
     said = LATENT | {"n_group": 4, "topk_group": 1, "num_experts_per_tok": 3}
     model = transformers.DeepseekV3ForCausalLM(transformers.DeepseekV3Config(**said))
     with pytest.raises(InputError, match="2 experts are in the chosen groups"):

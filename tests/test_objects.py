@@ -100,7 +100,7 @@ def test_layers_of_torch_are_problems(norm_first: bool, activation: str) -> None
     ("make", "problem"),
     [
         (lambda: torch.nn.Linear(2, 2), "Linear is not one of the modules read"),
-        (lambda: torch.nn.MultiheadAttention(8, 2, add_bias_kv=True), "add_bias_kv"),
+        (lambda: torch.nn.MultiheadAttention(8, 2, add_bias_kv=True), "add_bias_kv is not"),
         (lambda: torch.nn.TransformerDecoderLayer(8, 2), "also reads X2"),
         (
             lambda: torch.nn.TransformerEncoderLayer(8, 2, activation=torch.tanh),

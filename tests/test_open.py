@@ -917,11 +917,26 @@ def test_python_equals_the_command(attncalc: Command, model: Path) -> None:
     assert int(np.argmax(whole["prob"])) == best["id"]
 
 
+@pytest.mark.parametrize("tokens", [[[2, 4, 7]], np.array([[2, 4, 7]]), np.array([2, 4, 7])])
+def test_tokens_may_be_a_batch_of_one(tokens: Any, model: Path) -> None:
+    found, expected = (solve(open_model(model, tokens=x, layer=1)) for x in (tokens, [2, 4, 7]))
+    assert np.array_equal(found["Y"], expected["Y"])
+
+
 IN_PYTHON = {
     "nothing": ({}, "m: GPT-2 needs an input: tokens or text"),
     "two": ({"tokens": [1], "text": "a"}, "tokens and text together: pass only one"),
     "a text": ({"tokens": ["a"]}, "tokens takes a list of token ids: whole numbers, as [3, 7]"),
     "none": ({"tokens": []}, "tokens takes a list of token ids: whole numbers, as [3, 7]"),
+    "a number": ({"tokens": 3}, "tokens takes a list of token ids: whole numbers, as [3, 7]"),
+    "uneven": (
+        {"tokens": [[3], [4, 7]]},
+        "tokens takes a list of token ids: whole numbers, as [3, 7]",
+    ),
+    "a batch": (
+        {"tokens": np.array([[2, 4], [7, 2]])},
+        "tokens is a batch of 2: pass one sequence of it, as [3, 7]",
+    ),
     "beyond": (
         {"tokens": [12]},
         "tokens: there is no token 12: the table of this model has 12, from 0 to 11",

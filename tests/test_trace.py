@@ -110,11 +110,12 @@ def test_differences_of_one_head_are_said() -> None:
 def test_a_trace_does_not_change_the_model() -> None:
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, dropout=0.5).train()
     before = {name: each.clone() for name, each in layer.state_dict().items()}
+    is_fast = torch.backends.mha.get_fastpath_enabled()
     assert trace(layer, torch.randn(2, 5, 8)).agrees
     assert layer.training
     assert layer.self_attn.training
     assert not layer._forward_hooks
-    assert torch.backends.mha.get_fastpath_enabled()
+    assert torch.backends.mha.get_fastpath_enabled() == is_fast
     assert all((each == before[name]).all() for name, each in layer.state_dict().items())
 
 
@@ -524,7 +525,9 @@ def test_padding_on_the_left_is_no_mistake_and_hides_none(kind: str) -> None:
     hub = pytest.importorskip("transformers")
     config = hub.LlamaConfig(**SMALL | {"num_attention_heads": 2}, attn_implementation=kind)
     model = redrawn(hub.LlamaForCausalLM(config))
-    inputs = {"input_ids": [[3, 3, 7, 1, 9]], "attention_mask": [[0, 0, 1, 1, 1]]}
+    alone = {"input_ids": [3, 3, 7, 1, 9], "attention_mask": [0, 0, 1, 1, 1]}
+    inputs = {name: [each] for name, each in alone.items()}
+    assert trace(model, alone, layer=1).agrees
     found = trace(model, inputs, layer=1)
     assert (found.agrees, found.first, found.unmatched) == (True, None, ())
     assert "rows of queries without allowed keys are not compared" in str(found)

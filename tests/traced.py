@@ -36,6 +36,9 @@ OF_LLAMA = {
     "rope sign": ("Q_rot", ("rope-sign",)),
     "rope base": ("Q_rot", ("rope-base",)),
     "rope of keys only": ("Q_rot S", ("rope-",)),
+    "no rope": ("S", ("rope-forgotten",)),
+    "rope of queries late": ("Q_rot S", ("rope-offset",)),
+    "rope of queries early": ("Q_rot S", ("rope-offset",)),
     "rope of V": ("H", ()),
     "heads tiled": ("S H", ("heads-tiled",)),
     "eps": ("N_1", ("eps-",)),
@@ -182,11 +185,12 @@ class Gpt2(nn.Module):
 
 def turned(x: Any, kind: str, *, of_key: bool) -> Any:
     """Return queries or keys turned by rope."""
-    if kind == "rope of keys only" and not of_key:
+    if kind == "no rope" or (kind == "rope of keys only" and not of_key):
         return x
     count, width = x.shape[-2:]
+    by = 0 if of_key else {"rope of queries late": -1, "rope of queries early": 1}.get(kind, 0)
     base = 500_000.0 if kind == "rope base" else 10_000.0
-    angles = torch.outer(torch.arange(count), base ** (-torch.arange(0, width, 2) / width))
+    angles = torch.outer(torch.arange(count) + by, base ** (-torch.arange(0, width, 2) / width))
     cos, sin = angles.cos(), angles.sin() * (-1 if kind == "rope sign" else 1)
     if kind == "complex rope":
         z = torch.complex(x[..., : width // 2], x[..., width // 2 :]) * torch.polar(

@@ -1,6 +1,6 @@
 """The function that opens a model: it runs tokens through its layers, up to a given layer."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
@@ -78,7 +78,7 @@ def open_model(
         never executed, and only the tensors of the layers up to this one are read. Or a model of
         `transformers`, or a state dict with its `config`: these are written to a temporary folder.
     tokens
-        Token ids, (n,), counted from 0.
+        Token ids, (n,), or of a batch of one, (1, n), counted from 0.
     text
         A text instead of tokens, for the folder's tokenizer.json (`pip install
         'attncalc[models]'`).
@@ -115,7 +115,8 @@ def open_model(
     Returns
     -------
     Problem
-        The layer with its input.
+        The layer with its input. A head that predicts the next token reads the last one; if that
+        is padding, it reads all, and a remark names the row of `logits` that counts.
 
     Raises
     ------
@@ -584,9 +585,18 @@ def _array(name: str, given: Any) -> Matrix:
     return as_array(given)
 
 
-def _whole_numbers(name: str, given: Iterable[Any] | None) -> list[int]:
-    """Return token ids. Raises InputError if it is not a list of whole numbers, or an empty one."""
-    array = as_array([] if given is None else list(given))
-    if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
+def _whole_numbers(name: str, given: Any) -> list[int]:
+    """Return token ids, also of a batch of one sequence.
+
+    Raises InputError if it is not a list of whole numbers, or an empty one.
+    """
+    try:
+        array = as_array(given if hasattr(given, "__array__") else list(given))
+    except (TypeError, ValueError):  # a number, or lists that differ in length
+        array = np.empty(0)
+    if array.ndim == 2 and len(array) > 1:
+        raise InputError(f"{name} is a batch of {len(array)}: pass one sequence of it, as [3, 7]")
+    ids = array[0] if array.ndim == 2 and array.size else array
+    if ids.ndim != 1 or not ids.size or ids.dtype.kind not in "iu":
         raise InputError(f"{name} takes a list of token ids: whole numbers, as [3, 7]")
-    return [int(each) for each in array]
+    return [int(each) for each in ids]

@@ -63,8 +63,8 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
     said: dict[str, Any] = {"heads": int(attention.num_heads)}
     if attention.bias_k is not None:
         raise InputError(
-            "add_bias_kv is not supported, a learned key and value after those of the tokens: "
-            "state these as equations (docs/equations.md)"
+            "add_bias_kv is not supported: a learned key and value after those of the tokens, "
+            "which no field of an attention states"
         )
     if kind != MODULES[0]:
         said |= _settings(module, is_decoder=kind == MODULES[2])

@@ -34,6 +34,7 @@ _INPUTS = {
     "decoder_input_ids": "decoder_tokens",
     "token_type_ids": "type_ids",
 }
+_MASK = "attention_mask"
 _MEMORY = ("encoder_hidden_states", "memory", "key", "value")
 """The arguments of a layer with the tokens of keys, and of values."""
 _SHARES = {"bfloat16": 4e-2, "float16": 5e-3, "float32": 2e-5, "float64": 1e-10}
@@ -185,10 +186,11 @@ def _of_a_family(
     if isinstance(layer, str):
         raise InputError("pass the number of a layer, from 0, for a model of a supported family")
     first = str(getattr(model, "main_input_name", "input_ids"))
-    arguments = inputs if isinstance(inputs, Mapping) else {first: _batch(inputs)}
+    arguments = dict(inputs) if isinstance(inputs, Mapping) else {first: inputs}
+    arguments |= {n: _batch(each) for n, each in arguments.items() if n in (*_INPUTS, _MASK)}
     given = {_INPUTS[n]: as_array(each)[0] for n, each in arguments.items() if n in _INPUTS}
     conventions = dict(conventions)
-    mask = arguments.get("attention_mask")
+    mask = arguments.get(_MASK)
     if mask is not None and not np.all(as_array(mask)[0]):
         conventions["keep"] = as_array(mask)[0]
     state = model if config is None else model.state_dict()

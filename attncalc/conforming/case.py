@@ -15,7 +15,7 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
 
-VERSION = 2
+VERSION = 3
 """Of the suite: grows whenever the cases change."""
 ALIGNMENTS = ("top-left", "bottom-right")
 ROUNDING = {
@@ -319,7 +319,10 @@ def _scores(case: Make) -> Iterator[Case]:
     yield case("softcap", "with a causal mask", times=3.0, softcap=2.0, is_causal=True)
     yield case("sinks", "2 heads", sinks=np.array([0.5, -1.0]))
     yield case("sinks", "with a causal mask", sinks=np.array([2.0, 0.0]), is_causal=True)
-    yield case("ALiBi", "2 heads", alibi_slopes=np.array([0.5, 0.25]), is_causal=True)
+    slopes = np.array([0.5, 0.25])
+    yield case("ALiBi", "2 heads", alibi_slopes=slopes, is_causal=True)
+    yield case("ALiBi", "without a mask", alibi_slopes=slopes)
+    yield case("ALiBi", "with softcap", times=3.0, alibi_slopes=slopes, softcap=2.0)
 
 
 def _of_tokens(case: Make) -> Iterator[Case]:
@@ -337,6 +340,7 @@ def _of_tokens(case: Make) -> Iterator[Case]:
     rng = np.random.default_rng(7)
     gains = {name: np.round(rng.uniform(0.5, 2, 8) * 8) / 8 for name in _GAINS}
     yield case("QK-norm", "without gains", size, times=3.0, qk_norm="rms")
+    yield case("QK-norm", "queries as small as epsilon", size, times=2.0**-9, qk_norm="rms")
     yield case("QK-norm", "with gains", size, times=3.0, qk_norm="rms", **gains)
     both = {"rope_base": 50.0, "rope_pairing": "halves", "qk_norm": "rms", **gains}
     yield case("QK-norm", "before rope", size, times=3.0, **both)

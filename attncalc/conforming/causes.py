@@ -14,7 +14,7 @@ import numpy as np
 
 from attncalc.base.errors import AttncalcError
 from attncalc.base.types import Matrix
-from attncalc.conforming.case import ALIGNMENTS, Case
+from attncalc.conforming.case import ALIGNMENTS, QK_EPS, Case
 from attncalc.conforming.reference import Expected, expected, outputs
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import run
@@ -229,15 +229,16 @@ def _by(step: str, right: str, **matrices: Any) -> Change:
     return change
 
 
-def _weights(right: str) -> Change:
-    """Replace the softmax; {last} is the last step of the scores."""
+def _weights(right: str, *, with_sinks: bool = False) -> Change:
+    """Replace the softmax, with or without sinks; {last} is the last step of the scores."""
 
     def change(fields: Fields) -> Fields | None:
         steps = {"S_masked": {"causal", "keep", "bias", "window"}, "S_alibi": {"alibi"}}
         steps |= {"S_capped": {"softcap"}, "S_scaled": {*fields}}
         last = next(step for step, made_by in steps.items() if made_by & fields.keys())
         line = f"A[h,i,j] = {right.format(last=last)}"
-        return None if "sinks" in fields else fields | {"equations": [_for_heads(fields, line)]}
+        is_meant = ("sinks" in fields) == with_sinks
+        return fields | {"equations": [_for_heads(fields, line)]} if is_meant else None
 
     return change
 
@@ -406,18 +407,53 @@ def _of_scales(case: Case) -> Iterator[Named]:
         yield code, says, _by("S_capped", text)
 
 
+def _of_sinks(case: Case) -> Iterator[Named]:
+    if case.call.get("sinks") is None:
+        return
+    yield "sinks-forgotten", "sinks are not applied", _dropped("sinks")
+    says = "sinks are applied to the heads in reverse order"
+    yield "sinks-of-head", says, _changed("sinks", lambda sinks: sinks[::-1])
+    factor = case.q.shape[3] ** -0.5
+    scaled = _changed("sinks", lambda sinks: [factor * each for each in sinks])
+    yield "sinks-scaled", "sinks are scaled like scores", scaled
+    largest = "max({last}[h,i,k] for k in m)"
+    for says, less, sink in (
+        ("sinks are added to the sum, not their exponentials", "", "{sink}"),
+        ("sinks are added to the sum, not their exponentials, after the largest score is "
+         "subtracted", f" - {largest}", "{sink}"),
+        ("the largest score is subtracted from the scores, not from the sinks", f" - {largest}",
+         "exp({sink})"),
+    ):  # fmt: skip
+        code = "sinks-unshifted" if "exp" in sink else "sinks-raw"
+        total = f"{sink} + sum(exp({{last}}[h,i,l]{less}) for l in m)"
+        right = f"exp({{last}}[h,i,j]{less}) / ({total.replace('{sink}', 'sinks[h,0,0]')})"
+        yield code, says, _weights(right, with_sinks=True)
+
+
+def _of_alibi(case: Case) -> Iterator[Named]:
+    slopes, cap = case.call.get("alibi_slopes"), case.call.get("softcap")
+    if slopes is None:
+        return
+    yield "alibi-forgotten", "alibi_slopes are not applied", _dropped("alibi")
+    says = "distances are added, not subtracted"
+    negative = _changed("alibi_slopes", lambda slopes: [-each for each in slopes])
+    yield "alibi-sign", says, negative
+    says = "slopes are applied to the heads in reverse order"
+    yield "alibi-of-head", says, _changed("alibi_slopes", lambda slopes: slopes[::-1])
+    ahead = np.arange(case.q.shape[2])[:, None] - np.arange(case.k.shape[2])
+    for says, distances in (
+        ("the distance to keys after the query is 0", np.maximum(ahead, 0)),
+        ("the distance to keys after the query is negative", ahead),
+    ):
+        biased = _set(bias=-slopes[:, None, None] * distances)
+        yield "alibi-one-sided", says, _both(_dropped("alibi"), biased)
+    if cap is not None:
+        capped = f"{cap!r} * tanh(({{last}} - far[h,i,j]) / {cap!r})"
+        after = _by("S_capped", capped, far=slopes[:, None, None] * np.abs(ahead))
+        yield "cap-after-alibi", "softcap is applied after ALiBi", _both(_dropped("alibi"), after)
+
+
 def _of_weights(case: Case) -> Iterator[Named]:
-    if case.call.get("sinks") is not None:
-        yield "sinks-forgotten", "sinks are not applied", _dropped("sinks")
-        says = "sinks are applied to the heads in reverse order"
-        yield "sinks-of-head", says, _changed("sinks", lambda sinks: sinks[::-1])
-    if case.call.get("alibi_slopes") is not None:
-        yield "alibi-forgotten", "alibi_slopes are not applied", _dropped("alibi")
-        says = "distances are added, not subtracted"
-        negative = _changed("alibi_slopes", lambda slopes: [-each for each in slopes])
-        yield "alibi-sign", says, negative
-        says = "slopes are applied to the heads in reverse order"
-        yield "alibi-of-head", says, _changed("alibi_slopes", lambda slopes: slopes[::-1])
     others = (
         ("softmax-columns", "each column of the weights sums to 1, not each row",
          "softmax({last}[h,k,j] for k in n)[i]"),
@@ -595,16 +631,20 @@ def _of_norms(case: Case) -> Iterator[Named]:
         return
     yield "norm-forgotten", "queries and keys are not normalized", _without(*_NO_NORM)
     yield "norm-mean", "the mean is subtracted: LayerNorm, not RMSNorm", _set(qk_norm="layer")
+    for eps in (0.0, 1e-12, 1e-8, 1e-5, 1e-3, *(2.0**-bits for bits in (52, 23, 10, 7))):
+        says = f"the epsilon is {eps:.3g}, not {QK_EPS:g}"
+        yield "norm-eps", says, _set(qk_eps=eps)
     for name, left, says in (("Q", "K", "queries"), ("K", "Q", "keys")):
         reads: dict[str, Callable[[Fields], Matrix]] = {name: _plain_norm(name)}
         reads[left] = partial(_given, left)
         change = _given_as("Q", "K", then=_without(*_NO_NORM), **reads)
         yield "norm-one-side", f"only {says} are normalized", change
     over_heads = "sum({n}[g,i,a] ** 2 for g in heads for a in d_k) / (heads * d_k)"
-    lines = [f"ms_{n}[h in heads,i,c in 1] = {over_heads.format(n=n)}" for n in "QK"]
     if case.q.shape[1] > 1:
         says = "queries and keys are normalized over all heads, not each head"
-        yield "norm-heads", says, _set(equations=lines)
+        yield "norm-heads", says, _squares(over_heads)
+    outside = f"(sqrt(sum({{n}}[h,i,a] ** 2 for a in d_k) / d_k) + {QK_EPS}) ** 2 - {QK_EPS}"
+    yield "norm-eps", "the epsilon is added to the root, not inside it", _squares(outside)
     if case.call.get("q_gain") is None:
         return
     yield "norm-gain", "the gains are not applied", _without("gamma_Q", "gamma_K")
@@ -619,6 +659,11 @@ def _of_norms(case: Case) -> Iterator[Named]:
         yield "norm-after-rope", "queries and keys are normalized after the rotation", after
 
 
+def _squares(right: str) -> Change:
+    """Replace the mean of squares of queries and keys, {n}, of several heads."""
+    return _set(equations=[f"ms_{n}[h in heads,i,c in 1] = {right.format(n=n)}" for n in "QK"])
+
+
 def _unnormed(name: str) -> Callable[[Fields], Matrix]:
     """Return the queries or the keys, rotated without a normalization."""
 
@@ -631,8 +676,8 @@ def _unnormed(name: str) -> Callable[[Fields], Matrix]:
 
 
 TABLES = (
-    *(_of_causal, _of_masks, _of_scales, _of_weights, _of_heads, _of_matrices),
-    *(_of_rope, _of_norms),
+    *(_of_causal, _of_masks, _of_scales, _of_sinks, _of_alibi, _of_weights, _of_heads),
+    *(_of_matrices, _of_rope, _of_norms),
 )
 
 

@@ -107,12 +107,12 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
         if not own and base != operation.base:
             says = f"the base of the angles is {as_written(base)}, not {as_written(operation.base)}"
             yield "rope-base", says, partial(_otherwise, step, base=base)
-    says = "places start one too high"
-    yield "rope-offset", says, partial(_otherwise, step, offset=operation.offset + 1)
     if operation.offset != problem.rope_offset:
         of_keys = problem.rope_places[1]
         says = f"places are counted from {as_written(of_keys)}, as those of keys"
         yield "places-of-keys", says, partial(_otherwise, step, offset=of_keys)
+    for by, says in ((1, "places start one too high"), (-1, "places start one too low")):
+        yield "rope-offset", says, partial(_otherwise, step, offset=operation.offset + by)
 
 
 def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:

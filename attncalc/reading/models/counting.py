@@ -101,7 +101,7 @@ class _Counting:
     def _add(self, what: str, name: str, *factors: int) -> None:
         layers = self.layers
         if what == "parameters":  # layers may share them
-            layers = self.family.stored(self.config, layers - 1) + 1
+            layers = len({self.family.stored(self.config, each) for each in range(layers)})
         self.found.add(what, name, *factors, part=self.part, layers=layers)
 
     def _vectors(self, *names: str, width: int = 0) -> None:

@@ -4,7 +4,7 @@ The keys are those of a row (`family.Family`); a value is constant, or comes fro
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fractions import Fraction
@@ -217,7 +217,7 @@ def draft(config: Config, weights: Weights, near: Family | None) -> dict[str, An
         made["like"] = near.types[0]
     stacks = [form.partition("#")[0] for form in alike(weights) if "#" in form]
     stack = max(dict.fromkeys(stacks), key=stacks.count, default=BLANK)
-    if not any(each.format(0) in f".{name}" for each in base.layers for name in weights):
+    if not any(each.format(0, 0) in f".{name}" for each in base.layers for name in weights):
         made["layers"] = f"{stack}{{}}."
         base = replace(base, layers=(made["layers"],))
     if near is None:
@@ -396,18 +396,20 @@ def _layers(given: Any) -> tuple[str, ...]:
     return found
 
 
-def _table(read: Parse, known: Sequence[str] | None = None) -> Parse:
-    """Return what reads an object of values; null takes an entry away."""
+def _table(read: Parse | Mapping[str, Parse], known: Iterable[str] | None = None) -> Parse:
+    """Return what reads an object of values, or of one for each name; null takes an entry away."""
+    names = read if isinstance(read, Mapping) else known
 
     def parse(given: Any) -> dict[str, Any]:
         if not isinstance(given, Mapping):
             raise InputError(f" takes an object, not {said(given)}")
         found: dict[str, Any] = {}
         for name, each in given.items():
-            if known is not None and name not in known:
-                raise InputError(f": {unknown(name, known)}")
+            if names is not None and name not in names:
+                raise InputError(f": {unknown(name, names)}")
+            own = read[name] if isinstance(read, Mapping) else read
             try:
-                found[name] = None if each is None else read(each)
+                found[name] = None if each is None else own(each)
             except InputError as error:
                 raise InputError(f".{name}{error}") from None
         return found
@@ -442,12 +444,7 @@ def _fused(given: Any) -> Said:
 
 
 def _head(given: Any) -> Head:
-    read: Any = _table(lambda each: each, tuple(_HEAD))(given)
-    for name, each in read.items():
-        try:
-            read[name] = _HEAD[name](each)
-        except InputError as error:
-            raise InputError(f".{name}{error}") from None
+    read = {name: each for name, each in _table(_HEAD)(given).items() if each is not None}
     read["tensors"] = {n: names for n, names in (read.get("tensors") or {}).items() if names}
     says = {n: _of(lambda one: one, each) if not callable(each) else each
             for n, each in read.pop("settings", {}).items()}  # fmt: skip

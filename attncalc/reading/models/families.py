@@ -113,22 +113,27 @@ def _biased(where: str, **keys: str) -> Said:
 
 _BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
 _NO_GATE: Said = lambda config, layer: False  # noqa: E731 - a value in rows
-_NO_REMARKS: Callable[[Config], Sequence[str]] = lambda config: ()  # noqa: E731 - a value in rows
-"""Those of families that read how many columns of a head rope turns."""
 
 
-def _clipped(key: str) -> Said:
-    """Return a reader of the equations of clipped queries, keys and values, if a key says so."""
+def _clipped(key: str, *normed: str) -> Said:
+    """Return a reader of the equations of clipped queries, keys and values, if a key says so.
+
+    normed: those that are normalized before, by the mean square over all heads.
+    """
 
     def says(config: Config, layer: int) -> list[str] | None:
-        if (most := config.get(key, None) or None) is None:
+        if config.get(key, None) is None or (most := a_number_or_none(key)(config, layer)) is None:
             return None
-        most, is_biased = float(config.number(key)), config.is_so("attention_bias", False)
-        plain = "sum(N_1[i,a] * W_{0}[h,a,c] for a in d)" + " + b_{0}[h,0,c]" * is_biased
-        return [
-            f"{x}[h,i,c] = min(max({plain.format(x)}, -{most}), {most})  # {title}, clipped"
-            for x, title in (("Q", "queries"), ("K", "keys"), ("V", "values"))
-        ]
+        plain = "sum(N_1[i,a] * W_{0}[h,a,c] for a in d)"
+        plain += " + b_{0}[h,0,c]" * config.is_so("attention_bias", False)
+        after = "gamma_{0}[h,0,c] * {0}[h,i,c] / sqrt(ms_{0}[h,i,0] + {1})"
+        lines = []
+        for x, title in (("Q", "queries"), ("K", "keys"), ("V", "values")):
+            step, right = (f"{x}_norm", after) if x in normed else (x, plain)
+            right = right.format(x, float(config.number("rms_norm_eps", 0)))
+            bounds = f"min(max({right}, -{float(most)}), {float(most)})"
+            lines.append(f"{step}[h,i,c] = {bounds}  # {title}, clipped")
+        return lines
 
     return says
 
@@ -155,7 +160,7 @@ def _like_llama(
         "heads": _llama_heads(),
         "biases": _biased("", attention_bias="QKVO"),
         "is_gated": lambda config, layer: True,
-        "remarks": remarks_on_share,
+        "remarks": remarks_on_share if "rope_dims" not in said else lambda config: (),
         "usual": USUAL_BASE,
     }
     return Family(title, types, **{**of_llama, **own})
@@ -170,32 +175,6 @@ def _gpt2_scale(config: Config, layer: int) -> Any:
         return "sqrt_dk"
     width = config.count("n_embd") / config.count("n_head")
     return Fraction(str(width**-0.5)) / (layer + 1)
-
-
-def _bart(side: str, norm: str) -> dict[str, Any]:
-    """Return the common fields of the encoder and the decoder of BART, mBART and Whisper."""
-    return {
-        "layers": (f"{side}.layers.{{}}.",),
-        "count": a_count(f"{side}_layers"),
-        "fixed": {
-            "block": side,
-            "causal": side == "decoder",
-            "norm": norm,
-            "normalization": "layer",
-            "eps": _TORCH_EPS,
-        },
-        "said": {
-            "heads": a_count(f"{side}_attention_heads"),
-            "activation": an_activation("activation_function"),
-        },
-        "ends": _at(_NORM, out=f"{side}.layer_norm") if norm == "pre" else {},
-    }
-
-
-_BART_DECODES: dict[str, Any] = {
-    "sides": {"self": "self_attn.", "cross": "encoder_attn."},
-    "own": _normed({"2": "encoder_attn_layer_norm", "3": "final_layer_norm"}),
-}
 
 
 def _of_words(side: str) -> dict[str, Any]:
@@ -247,7 +226,6 @@ def _like_bart(
     before: Callable[[str], Mapping[str, Any]],
     *,
     norm: str = "pre",
-    asks: Mapping[str, tuple[Any, ...]] = MappingProxyType({}),
     heads: Mapping[str, Head] = MappingProxyType(_BART_HEADS),
     of_decoder: Mapping[str, Any] = MappingProxyType({}),
     **of_both: Any,
@@ -256,10 +234,29 @@ def _like_bart(
 
     before: returns the fields before the layers of a side.
     """
-    own = {**_bart("decoder", norm), **before("decoder"), **of_decoder, **of_both}
-    decoder = Family(title, (), **own, **_BART_DECODES, heads=heads)
-    own = {**_bart("encoder", norm), **before("encoder"), **of_both}
-    return Family(title, (kind,), **own, asks=asks, decoder=decoder)
+
+    def of_side(side: str, *types: str, **own: Any) -> Family:
+        fixed = {"block": side, "causal": side == "decoder", "norm": norm}
+        usual = {
+            "layers": (f"{side}.layers.{{}}.",),
+            "count": a_count(f"{side}_layers"),
+            "fixed": {**fixed, "normalization": "layer", "eps": _TORCH_EPS},
+            "said": {
+                "heads": a_count(f"{side}_attention_heads"),
+                "activation": an_activation("activation_function"),
+            },
+            "ends": _at(_NORM, out=f"{side}.layer_norm") if norm == "pre" else {},
+        }
+        return Family(title, types, **{**usual, **before(side), **own, **of_both})
+
+    decoder = of_side(
+        "decoder",
+        sides={"self": "self_attn.", "cross": "encoder_attn."},
+        own=_normed({"2": "encoder_attn_layer_norm", "3": "final_layer_norm"}),
+        heads=heads,
+        **of_decoder,
+    )
+    return of_side("encoder", kind, decoder=decoder)
 
 
 _OF_FIRST_TOKEN = Head(
@@ -275,27 +272,26 @@ _GELU: Said = lambda config, layer: "gelu"  # noqa: E731 - a reader among others
 _HIDDEN_ACT = an_activation("hidden_act")
 
 
-def _masked(dense: str, norm: str, out: str, *biases: str, activation: Said = _HIDDEN_ACT) -> Head:
-    """Return a head of masked tokens: a hidden layer, its normalization, and the table."""
+def _masked(
+    start: str, dense: str, norm: str, out: str, *biases: str, activation: Said = _HIDDEN_ACT
+) -> Head:
+    """Return a head of masked tokens: a hidden layer, its normalization, and the table.
+
+    start: the start of all names.
+    """
     tensors = {
-        **_held(pre=dense),
-        **_held(_NORM, pre=norm),
-        "W_out": (f"{out}.weight",),
-        "b_out": (f"{out}.bias", *biases),
+        **_held(pre=start + dense),
+        **_held(_NORM, pre=start + norm),
+        "W_out": (f"{start}{out}.weight",),
+        "b_out": (f"{start}{out}.bias", *(start + bias for bias in biases)),
     }
     return Head(tensors, MASKED, "all", says={"activation_pre": activation}, is_tied=True)
 
 
 _OF_MASKED = _masked(
-    "cls.predictions.transform.dense",
-    "cls.predictions.transform.LayerNorm",
-    "cls.predictions.decoder",
-    "cls.predictions.bias",
+    "cls.predictions.", "transform.dense", "transform.LayerNorm", "decoder", "bias"
 )
-
-_OF_LM_HEAD = _masked(
-    "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias", activation=_GELU
-)
+_OF_LM_HEAD = _masked("lm_head.", "dense", "layer_norm", "decoder", "bias", activation=_GELU)
 
 
 def _t5(side: str, count: Said) -> dict[str, Any]:
@@ -344,22 +340,24 @@ def _t5_shrinks(config: Config, layer: int) -> float:
     return float(config.count("d_model")) ** -0.5 if config.is_so(key, True) else 1.0
 
 
-_T5_DECODER: dict[str, Any] = {
-    **_t5("decoder", a_count("num_decoder_layers", "num_layers")),
-    "sides": {"self": "SelfAttention.", "cross": "EncDecAttention."},
-}
-
-
-def _t5_heads(shrinks: Said | None = None) -> dict[str, Head]:
+def _like_t5(title: str, kind: str, shrinks: Said | None = None) -> Family:
+    """Return the row of T5 or mT5, an encoder with its decoder."""
     of_words = Head({"W_out": ("lm_head.weight",)}, is_tied=True, shrinks=shrinks)
-    return {
-        "ForConditionalGeneration": of_words,
-        "LMHeadModel": of_words,
-        "ForSequenceClassification": _OF_SEQUENCES,
-    }
+    decoder = Family(
+        title,
+        (),
+        **_t5("decoder", a_count("num_decoder_layers", "num_layers")),
+        sides={"self": "SelfAttention.", "cross": "EncDecAttention."},
+        heads={
+            "ForConditionalGeneration": of_words,
+            "LMHeadModel": of_words,
+            "ForSequenceClassification": _OF_SEQUENCES,
+        },
+    )
+    of_tokens = {"ForTokenClassification": _as_classes("classifier", "all")}
+    own = _t5("encoder", a_count("num_layers"))
+    return Family(title, (kind,), **own, heads=of_tokens, decoder=decoder)
 
-
-_T5_OF_TOKENS = {"ForTokenClassification": _as_classes("classifier", "all")}
 
 _BERT = Family(
     "BERT",
@@ -551,7 +549,7 @@ def _of_kinds(is_local: Said, local: str, other: str, *usual: int) -> dict[str, 
 
 _MODERN_HEAD = replace(
     _masked(
-        "head.dense", "head.norm", "decoder", activation=an_activation("classifier_activation")
+        "", "head.dense", "head.norm", "decoder", activation=an_activation("classifier_activation")
     ),
     optional={"b_pre": "classifier_bias", "beta_pre": "norm_bias", "b_out": "decoder_bias"},
 )
@@ -576,15 +574,24 @@ def _with_hidden(reads: str) -> Head:
     )  # fmt: skip
 
 
+def _in_group(config: Config) -> int:
+    return int(config.count("inner_group_num", 1))
+
+
+def _albert_layer(config: Config, layer: int) -> tuple[int, int]:
+    """Return the group of shared layers of a layer of ALBERT, and its place in it."""
+    turn, inner = divmod(layer, _in_group(config))
+    return turn * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers"), inner
+
+
 _MASKED_ENCODERS = (
     replace(
         _BERT,
         title="ALBERT",
         types=("albert",),
-        layers=("encoder.albert_layer_groups.{}.albert_layers.0.",),
-        stored=lambda config, layer: (
-            layer * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers")
-        ),
+        layers=("encoder.albert_layer_groups.{}.albert_layers.{}.",),
+        count=lambda config, layer: config.count("num_hidden_layers") * _in_group(config),
+        stored=_albert_layer,
         own={
             **_linear({"O": "attention.dense"}),
             **_normed({"1": "attention.LayerNorm"}),
@@ -593,19 +600,13 @@ _MASKED_ENCODERS = (
         },
         widens="encoder.embedding_hidden_mapping_in",
         heads={
-            "ForMaskedLM": _masked(
-                "predictions.dense",
-                "predictions.LayerNorm",
-                "predictions.decoder",
-                "predictions.bias",
-            ),
+            "ForMaskedLM": _masked("predictions.", "dense", "LayerNorm", "decoder", "bias"),
             "ForSequenceClassification": Head(
                 _held(pre="{}pooler", out="classifier"), CLASSES, "first"
             ),
             "ForTokenClassification": _as_classes("classifier", "all"),
             "AlbertModel": _pooled("{}pooler"),
         },
-        asks={"inner_group_num": (1,)},
     ),
     Family(
         "ModernBERT",
@@ -662,26 +663,6 @@ _MASKED_ENCODERS = (
 )
 
 
-_CLIP: dict[str, Any] = {
-    "layers": ("encoder.layers.{}.",),
-    "said": _said(),
-    "own": _normed({"1": "layer_norm1", "2": "layer_norm2"}),
-}
-_CLIP_TEXT: dict[str, Any] = {
-    **_CLIP,
-    "tokens": "embeddings.token_embedding.weight",
-    "begins": {"P": "embeddings.position_embedding.weight"},
-    "positions": "P",
-    "ends": _at(_NORM, out="final_layer_norm"),
-    "inside": "text_config",
-    "tower": "text_model.",
-}
-_CLIP_VISION: dict[str, Any] = {
-    **_CLIP,
-    "ends": _at(_NORM, out="post_layernorm"),
-    "inside": "vision_config",
-    "tower": "vision_model.",
-}
 _OF_PATCHES = {
     "E": "embeddings.patch_embeddings.projection.weight",
     "b_E": "embeddings.patch_embeddings.projection.bias",
@@ -820,48 +801,63 @@ _VIT = Family(
     ends=_at(_NORM, out="layernorm"),
     heads={**_OF_ONE_IMAGE, "ViTModel": _pooled("{}pooler.dense")},
 )
+_CLIP_TEXT = Family(
+    "CLIP text",
+    ("clip", "clip_text_model"),
+    layers=("encoder.layers.{}.",),
+    fixed={**_ENCODER, "causal": True},
+    said=_said(),
+    tokens="embeddings.token_embedding.weight",
+    begins={"P": "embeddings.position_embedding.weight"},
+    positions="P",
+    own=_normed({"1": "layer_norm1", "2": "layer_norm2"}),
+    ends=_at(_NORM, out="final_layer_norm"),
+    heads={"CLIPModel": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
+    inside="text_config",
+    tower="text_model.",
+    usual={
+        **_USUAL_OF_CLIP,
+        "vocab_size": 49408,
+        "hidden_size": 512,
+        "intermediate_size": 2048,
+        "num_attention_heads": 8,
+        "max_position_embeddings": 77,
+    },
+)
+_CLIP_VISION = replace(
+    _CLIP_TEXT,
+    title="CLIP vision",
+    types=("clip", "clip_vision_model"),
+    fixed=_ENCODER,
+    tokens="",
+    positions="",
+    begins={
+        "E": "embeddings.patch_embedding.weight",
+        "class_token": "embeddings.class_embedding",
+        "P": "embeddings.position_embedding.weight",
+        **_at(_NORM, E="pre_layrnorm"),
+    },
+    ends=_at(_NORM, out="post_layernorm"),
+    heads={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
+    inside="vision_config",
+    tower="vision_model.",
+    usual={**_USUAL_OF_CLIP, "patch_size": 32},
+)
 _OF_IMAGES = (
-    Family(
-        "CLIP text",
-        ("clip", "clip_text_model"),
-        fixed={**_ENCODER, "causal": True},
-        heads={"CLIPModel": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
-        **_CLIP_TEXT,
-        usual={
-            **_USUAL_OF_CLIP,
-            "vocab_size": 49408,
-            "hidden_size": 512,
-            "intermediate_size": 2048,
-            "num_attention_heads": 8,
-            "max_position_embeddings": 77,
-        },
-    ),
-    Family(
-        "CLIP vision",
-        ("clip", "clip_vision_model"),
-        fixed=_ENCODER,
-        begins={
-            "E": "embeddings.patch_embedding.weight",
-            "class_token": "embeddings.class_embedding",
-            "P": "embeddings.position_embedding.weight",
-            **_at(_NORM, E="pre_layrnorm"),
-        },
-        heads={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
-        **_CLIP_VISION,
-        usual={**_USUAL_OF_CLIP, "patch_size": 32},
-    ),
-    Family(
-        "SigLIP text",
-        ("siglip", "siglip_text_model"),
+    _CLIP_TEXT,
+    _CLIP_VISION,
+    replace(
+        _CLIP_TEXT,
+        title="SigLIP text",
+        types=("siglip", "siglip_text_model"),
         fixed=_ENCODER,
         heads={"Model": _OF_LAST_TOKEN},
-        **_CLIP_TEXT,
         usual={**_USUAL_OF_SIGLIP, "vocab_size": 32000, "max_position_embeddings": 64},
     ),
-    Family(
-        "SigLIP vision",
-        ("siglip", "siglip_vision_model"),
-        fixed=_ENCODER,
+    replace(
+        _CLIP_VISION,
+        title="SigLIP vision",
+        types=("siglip", "siglip_vision_model"),
         begins={
             "E": "embeddings.patch_embedding.weight",
             "b_E": "embeddings.patch_embedding.bias",
@@ -871,7 +867,6 @@ _OF_IMAGES = (
             "ForImageClassification": _as_classes("classifier", "mean"),
             "Model": _OF_POOLED_PATCHES,
         },
-        **_CLIP_VISION,
         usual={**_USUAL_OF_SIGLIP, "patch_size": 16},
     ),
     _DINO,
@@ -1014,7 +1009,6 @@ _SINCE_LLAMA = (
         own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
         is_gated=_NO_GATE,
         ends=_at(_NORM, out="norm"),
-        remarks=_NO_REMARKS,
     ),
     Family(
         "Bloom",
@@ -1053,16 +1047,11 @@ _SINCE_LLAMA = (
         asks={
             "no_bias": (True,),
             "logit_scale": (None,),
-            **{
-                f"attn_config.{key}": values
-                for key, values in {
-                    "alibi": (True,),
-                    "alibi_bias_max": (8,),
-                    "attn_type": ("multihead_attention",),
-                    "qk_ln": (False,),
-                    "prefix_lm": (False,),
-                }.items()
-            },
+            "attn_config.alibi": (True,),
+            "attn_config.alibi_bias_max": (8,),
+            "attn_config.attn_type": ("multihead_attention",),
+            "attn_config.qk_ln": (False,),
+            "attn_config.prefix_lm": (False,),
         },
         own={
             "norm_1.weight": "gamma_1",
@@ -1148,7 +1137,6 @@ _DEEPSEEK: dict[str, Any] = {
     "asks": {"moe_layer_freq": (1,)},
     "own": _LATENT,
     "key_heads": lambda config, layer: None,
-    "remarks": _NO_REMARKS,
 }
 _WITH_EXPERTS = (
     _like_llama(
@@ -1197,8 +1185,7 @@ _WITH_EXPERTS = (
         "OLMoE",
         "olmoe",
         fixed={"qk_norm": "rms-all"},
-        said=_QWEN_ROUTED,
-        asks={"clip_qkv": (None,)},
+        said={**_QWEN_ROUTED, "equations": _clipped("clip_qkv", "Q", "K")},
         own=_EXPERTS,
         own_gains="each",
     ),
@@ -1293,32 +1280,28 @@ _PARALLEL = (
         own=DENSE,
         is_gated=_NO_GATE,
         fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
-        remarks=_NO_REMARKS,
     ),
     Family("GPT-J", ("gptj",), **_GPT_J),
     Family("CodeGen", ("codegen",), **_GPT_J, fused=lambda config, layer: (4, "QVK")),
-    Family(
+    _like_llama(
         "Falcon",
-        ("falcon",),
+        "falcon",
         biases=_biased("", bias="QKVO12"),
         layers=("h.{}.",),
-        fixed={**_LLAMA_FIXED, "normalization": "layer"},
+        fixed={"normalization": "layer"},
         said={
-            "heads": a_count("num_attention_heads"),
             "eps": a_number("layer_norm_epsilon"),
             "activation": lambda config, layer: ACTIVATIONS[
                 config.one_of("activation", ACTIVATIONS, "gelu")
             ],
-            "rope_base": a_base,
-            "rope_scaling": a_scaling,
             "parallel": _falcon_parallel,
         },
-        usual=USUAL_BASE,
         tokens="word_embeddings.weight",
         ends=_at(_NORM, out="ln_f"),
         heads=_GPT_HEADS,
         asks={"alibi": (False,)},
         own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
+        is_gated=_NO_GATE,
         key_heads=_falcon_key_heads,
         fused=lambda config, layer: (
             _falcon_key_heads(config, 0) or config.count("num_attention_heads"),
@@ -1339,7 +1322,6 @@ _PARALLEL = (
         own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
         is_gated=_NO_GATE,
         ends=_at(_NORM, out="final_layernorm"),
-        remarks=_NO_REMARKS,
     ),
     _like_llama(
         "Cohere",
@@ -1540,7 +1522,6 @@ FAMILIES = (
         "phi3",
         biases=_biased(""),
         said={"window": a_window, "rope_dims": a_share()},
-        remarks=_NO_REMARKS,
     ),
     _like_llama(
         "Granite",
@@ -1563,7 +1544,6 @@ FAMILIES = (
         own={f"{x}_layernorm.norms.*.weight": f"gamma_{x.upper()}" for x in "qk"},
         own_gains="each",
         ends=_at(_NORM, out="norm"),
-        remarks=_NO_REMARKS,
     ),
     _like_llama(
         "StarCoder2",
@@ -1581,7 +1561,6 @@ FAMILIES = (
         biases=_biased("", attention_bias="QKV"),
         fixed={"rope_pairing": "interleaved"},
         said={"rope_dims": a_share(0.5)},
-        remarks=_NO_REMARKS,
     ),
     _like_llama(
         "GLM-4",
@@ -1594,7 +1573,6 @@ FAMILIES = (
             "post_attention_layernorm.weight": "gamma_3",
             "post_mlp_layernorm.weight": "gamma_4",
         },
-        remarks=_NO_REMARKS,
     ),
     _like_llama(
         "ERNIE 4.5",
@@ -1692,9 +1670,10 @@ FAMILIES = (
         },
         heads={
             "ForMaskedLM": _masked(
-                "vocab_transform",
-                "vocab_layer_norm",
-                "vocab_projector",
+                "vocab_",
+                "transform",
+                "layer_norm",
+                "projector",
                 activation=an_activation("activation"),
             ),
             "ForSequenceClassification": _OF_FIRST_TOKEN,
@@ -1711,9 +1690,10 @@ FAMILIES = (
         widens="embeddings_project",
         heads={
             "ForMaskedLM": _masked(
-                "generator_predictions.dense",
-                "generator_predictions.LayerNorm",
-                "generator_lm_head",
+                "generator_",
+                "predictions.dense",
+                "predictions.LayerNorm",
+                "lm_head",
                 activation=_GELU,
             ),
             "ForSequenceClassification": _as_pooled_classes("gelu"),
@@ -1764,20 +1744,8 @@ FAMILIES = (
         convolutions=(("encoder.conv1", 1), ("encoder.conv2", 2)),
         heads={"ForAudioClassification": _OF_AUDIO},
     ),
-    Family(
-        "T5",
-        ("t5",),
-        **_t5("encoder", a_count("num_layers")),
-        heads=_T5_OF_TOKENS,
-        decoder=Family("T5", (), **_T5_DECODER, heads=_t5_heads(_t5_shrinks)),
-    ),
-    Family(
-        "mT5",
-        ("mt5",),
-        **_t5("encoder", a_count("num_layers")),
-        heads=_T5_OF_TOKENS,
-        decoder=Family("mT5", (), **_T5_DECODER, heads=_t5_heads()),
-    ),
+    _like_t5("T5", "t5", _t5_shrinks),
+    _like_t5("mT5", "mt5"),
     _WAV2VEC,
     replace(
         _WAV2VEC,

@@ -96,7 +96,7 @@ class Family:
 
     title: its name.
     types: the `model_type` of its configs.
-    layers: the prefix of the tensors of a layer, its number as {}: the first existing one counts.
+    layers: the prefix of the tensors of a layer, its place as {}: the first existing one counts.
     count: the number of layers.
     fixed: the fields with one value for all of its models.
     said: the fields that a config sets.
@@ -137,7 +137,8 @@ class Family:
     has_sinusoids: whether positions are sinusoids, first the sines, if no file contains them.
     source, stated, ignored: of a family in a file: its path, the tensors that it names by their
         places in it, and the ends of the names of tensors that it leaves out.
-    stored: the number of a layer in the names of its tensors.
+    stored: the place of a layer in the names of its tensors: its number, or that of a group of
+        shared layers, and the place in it.
     """
 
     title: str
@@ -179,7 +180,7 @@ class Family:
     source: str = ""
     stated: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
-    stored: Said = lambda config, layer: layer
+    stored: Said = lambda config, layer: (layer, 0)
 
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys."""

@@ -81,18 +81,15 @@ class Config:
 
     def count(self, key: str, default: Any = MISSING) -> Any:
         """Return the whole number from 1 of a key."""
+        return self.whole(key, default, least=1)
+
+    def whole(self, key: str, default: Any = MISSING, *, least: int = 0) -> Any:
+        """Return the whole number of a key, from a least one."""
         found = self.number(key, default)
         if found is default:
             return found
-        if int(found) != found or found < 1:
-            raise self.wrong(key, found, "a whole number from 1")
-        return int(found)
-
-    def whole(self, key: str, default: Any = MISSING) -> Any:
-        """Return the whole number from 0 of a key."""
-        found = self.number(key, default)
-        if int(found) != found or found < 0:
-            raise self.wrong(key, found, "a whole number from 0")
+        if int(found) != found or found < least:
+            raise self.wrong(key, found, f"a whole number from {least}")
         return int(found)
 
     def count_or_none(self, key: str) -> int | None:

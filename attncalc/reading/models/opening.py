@@ -101,7 +101,9 @@ class Model:
     def decoder(self) -> "Model | None":
         """The decoder that reads its outputs; None if the folder contains none."""
         family = self.family.decoder
-        if family is None or not any(family.layers[0].format(0) in name for name in self.weights):
+        if family is None or not any(
+            family.layers[0].format(0, 0) in name for name in self.weights
+        ):
             return None
         decoder = object.__new__(Model)
         decoder._open(self.folder, self.config, self.weights, family)
@@ -285,7 +287,7 @@ class Model:
 
     def place(self, number: int) -> str:
         """Return the start of the names of a layer's tensors."""
-        return self.root + self._pattern.format(self.family.stored(self.config, number))
+        return self.root + self._pattern.format(*self.family.stored(self.config, number))
 
     def layer(self, number: int) -> Fields:
         """Return the matrices and the settings of a layer, from 0.
@@ -400,7 +402,7 @@ class Model:
         One that equations alone read may be missing: then they do not read it.
         """
         own = self.family.shared[name]
-        first, before = self.root + self._pattern.format(0) + own, self.root + own
+        first, before = self.root + self._pattern.format(0, 0) + own, self.root + own
         if name.rpartition(".")[2] not in KNOWN and not self._stored(before):
             return None
         return self._tensor(first if self._stored(first) else before)
@@ -728,7 +730,7 @@ def _flat(array: Matrix) -> Matrix:
 def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
     """Return the prefix of all names of a model, and the path of its layers."""
     for pattern in family.layers:
-        first = pattern.format(0)
+        first = pattern.format(0, 0)
         roots = list(
             dict.fromkeys(
                 name[:at] for name in weights for at in _places_of(first, name) if at >= 0
@@ -743,7 +745,7 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
             )
         if roots:
             return roots[0], pattern
-    wanted = " or ".join(pattern.format(0) + "…" for pattern in family.layers)
+    wanted = " or ".join(pattern.format(0, 0) + "…" for pattern in family.layers)
     raise InputError(
         f"{folder}: its config is that of {family.title}, and no tensor is called {wanted}"
     )
