@@ -587,6 +587,24 @@ def test_a_misprint_in_a_row_between_the_results_is_found(
     assert (found.what, found.right) == (what, right)
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "right"),
+    [("6.649)", "6.469)", "6.649"), ("(1.243", "(-1.243", "1.243"), ("6.649)", "6.650)", "")],
+)
+def test_a_row_that_a_sentence_repeats_with_a_misprint_is_found(
+    was: str, now: str, right: str
+) -> None:
+    text = "O = [[1.243, 6.649], [3.028, 4.277]]\n\nThe new vector for cats is (1.243, 6.649).\n"
+    found = _findings(text.replace(was, now)).of("wrong")
+    assert [each.right for each in found] == [right] * bool(right)
+    assert not _findings(text).of("wrong")
+
+
+def test_the_input_with_the_largest_share_of_a_product_is_used() -> None:
+    text = "enc = [1 0 1; 0 2 1; 1 1 0]\n\ndec = [2 1 0; 0 1 1]\n\nW_Q = [1 0; 0 1; 1 1]\n\n"
+    assert not _findings(f"{text}Q = [2 1; 1 2]\n").of("wrong")
+
+
 POWERS = "e^4 = 54.598\ne^1 = 2.718\ne^3 = 20.086\n\n"
 
 
