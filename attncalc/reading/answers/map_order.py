@@ -93,6 +93,8 @@ def _mentions(
             word = match[0].lower()
             if match["itself"]:
                 places = -1, -1
+            elif match["number"] and are_names and not any(sides[1]):
+                places = len(sides[0]), int(word) - 1
             elif match["number"] and not are_names:
                 places = int(word) - 1, int(word) - 1
             elif are_names and word in known:
@@ -131,16 +133,26 @@ def _worth(said: _Said) -> tuple[bool, int, int]:
 def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[_Said]:
     """Yield what runs of names state about every output."""
     orders = [*_orders(weights)]
-    for start, first in enumerate(mentions):
-        for order in orders if first.output == 0 else ():
-            run, behind = mentions[start : start + len(order)], mentions[start + len(order) :][:1]
-            is_run = len(run) == len(order) and all(map(_is_there, run, order))
-            if is_run and all(_STOP.search(m.before) for m in behind) and _is_of_map(run, order):
-                yield from _read(run, order, weights)
+    for start in range(len(mentions)):
+        for order in orders:
+            stop = start + len(order)
+            outputs = _outputs(mentions[start:stop], order)
+            is_end = all(_STOP.search(each.before) for each in mentions[stop : stop + 1])
+            if outputs and is_end and _is_of_map(mentions[start:stop], order):
+                own = [(role, outputs.get(k, k)) for role, k in order]
+                for said in _read(mentions[start:stop], own, weights):
+                    if [*outputs.values()] == sorted(outputs) or said.fit == len(weights):
+                        yield said
 
 
-def _is_there(mention: _Mention, place: tuple[str, int]) -> bool:
-    return place[0] != "o" or mention.output == place[1]
+def _outputs(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> dict[int, int]:
+    """Return the outputs that names in an order are about; {} if they do not have that order."""
+    found: dict[int, int] = {}
+    if len(run) == len(order):
+        for mention, (role, k) in zip(run, order, strict=True):
+            if role == "o" and found.setdefault(k, mention.output) != mention.output:
+                return {}
+    return found if sorted(found.values()) == sorted(found) else {}
 
 
 def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:

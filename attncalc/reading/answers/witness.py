@@ -540,10 +540,12 @@ class Witness:
             each for each in self.found.taken
             if each.step != name or each.how.startswith("given")
         ]  # fmt: skip
-        said = re.compile(
-            rf": (?:taken as {re.escape(name)}: |{re.escape(name)}\[.{{1,20}}{CORRECTED}$)"
-        )
-        self.found.remarks[:] = [each for each in self.found.remarks if not said.search(each)]
+        said = [each.partition(": ")[2] for each in self.found.remarks]
+        self.found.remarks[:] = [
+            each for each, text in zip(self.found.remarks, said, strict=True)
+            if not text.startswith(f"taken as {name}: ")
+            and not (text.startswith(f"{name}[") and text.endswith(CORRECTED))
+        ]  # fmt: skip
 
     def _is_of_reading(self, name: str, cut: Cut) -> bool:
         """Return whether a cut shares numbers with the reading of its step."""
