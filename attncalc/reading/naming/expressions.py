@@ -20,7 +20,7 @@ _ROOT = re.compile(
     r"(?:√|sqrt)(?:d(?:k|im|model|v)?|n|\d+)?|(?<=/)(?:dk|d|\d+)$|(?<=/)dk?(?=[A-Z])"
 )
 _SCORES = r"(?:Q\d?K\d?(?:\^?T|'|t)?|K\^?TQ|KQ\^?T|S|M)"
-_JOINED = r"(?:[Cc]oncat|(?:(?:[HhOZ]|head)\d){2})"
+_JOINED = r"(?:[Cc]oncat|(?<!\d)(?:(?:[HhOZ]|head)\d){2})"
 """The heads side by side, in any order: concat(…), [H_1, H_2], or [O_2 | O_1]."""
 _PATTERNS = (
     (re.compile(r"(?:Map)?[eE]xp[^/]{1,80}+/.{0,80}?(?:sum|rowSums|∑|Total)"), "A"),

@@ -23,7 +23,7 @@ _GAP = re.compile(r"(?P<before>[^\[\]|]{0,80}?)(?:\(\s{2,60}\)|\[\s{2,60}\]|\|\s
 _ROW_ALONE = re.compile(rf"\s{{0,80}}(?:T\s{{1,80}})?({GRID.pattern})\s{{0,9}}")
 """A row in brackets without other text, except the raised T of a transpose."""
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
-_NAME, _RULE = re.compile(r"[^\s|]+(?: [^\s|]+)*"), re.compile(r"[\s─━=-]*[─━=-]{3}[\s─━=-]*")
+_NAME, _RULE = re.compile(r"[^\s|]+(?: [^\s|]+)*"), re.compile(r"(?=\s*+[─━=-]{3})[\s─━=-]*+")
 """A name over one of several matrices side by side, and a line below it."""
 _BEFORE_TOKEN = re.compile(
     r"\s{0,9}([^\s|](?:[^|]{0,30}?[^\s|:])??)\s{2,80}(\S{1,40})\s{1,80}[-−.\d]"
