@@ -14,15 +14,12 @@ MOST_LISTED = 12
 MOST_TOLD = 10
 """The largest number of unknown names of a file that are reported; the others are counted."""
 
+_OF_MASK = (
+    "write keep (1 may attend) or ignore (1 may not), bias (added to the scores), or causal (true)"
+)
 _OTHER_WORDS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "mask": (
-        ("keep", "ignore"),
-        "write keep (1 may attend) or ignore (1 may not), or bias (added to the scores)",
-    ),
-    "attentionmask": (
-        ("keep", "ignore"),
-        "write keep (1 may attend) or ignore (1 may not), or bias (added to the scores)",
-    ),
+    "mask": (("keep", "ignore"), _OF_MASK),
+    "attentionmask": (("keep", "ignore"), _OF_MASK),
     "tokens": (("labels",), "write their vectors in X, and their names in labels"),
     "context": (("X2",), "write the tokens of the queries in X1, and the context in X2"),
     "dropout": ((), "no dropout is applied: leave it out"),
