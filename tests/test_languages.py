@@ -30,14 +30,13 @@ from attncalc.grading.known import Known
 from attncalc.grading.recipes import roundings
 from attncalc.grading.recipes.conventions import _changes as conventions
 from attncalc.grading.slack import ToTheDigit
+from attncalc.languages.catalogue import catalogue, messages
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
 from attncalc.writing import document as parts
 from attncalc.writing.frames import Screen
 from attncalc.writing.html.page import write_html
-from attncalc.writing.languages.catalogue import catalogue, messages
-from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex import write_latex
 from attncalc.writing.live.made import write_page
 from attncalc.writing.live.script import text_of, tokens
@@ -46,9 +45,10 @@ from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper.writer import write_paper
 from attncalc.writing.reports.marking import MARKS, marking_document
 from attncalc.writing.terminal import write_tables
+from attncalc.writing.translated import in_language
 
 LANGUAGES = ("de", "fr", "es", "pt", "zh", "ja")
-FOLDER = files("attncalc.writing.languages")
+FOLDER = files("attncalc.languages")
 TRANSLATED = {
     name: dict(messages((FOLDER / f"{name}.po").read_text("utf-8"))) for name in LANGUAGES
 }

@@ -16,7 +16,7 @@ LETTERS = r"""\ifdefined\Umathchar
 \fi"""
 r"""The definition of `\attncalcletter` for a document; arguments: a letter, its number."""
 
-LETTER = re.compile(r"\\attncalcletter\{(.)\}")
+LETTER = re.compile(r"\\attncalcletter\{(.)\}\{[0-9A-F]{4,6}\}")
 """A letter that fonts of pdfTeX do not contain."""
 
 

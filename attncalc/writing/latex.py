@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attncalc.base.latex_text import LETTERS, in_latex
 from attncalc.base.text import capital
+from attncalc.languages.catalogue import catalogue
 from attncalc.writing import document as parts
 from attncalc.writing.html.qr import in_rules
-from attncalc.writing.languages.catalogue import catalogue
-from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex_layout import (
     LINE,
     LINE_OF_OWN,
@@ -28,6 +27,7 @@ from attncalc.writing.latex_layout import (
 )
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.prose import MOST_NAMED, more_than_named, sentence
+from attncalc.writing.translated import in_language
 
 LINES_TOGETHER = 40
 """Entries that are aligned with one another: TeX keeps such a block in its memory."""

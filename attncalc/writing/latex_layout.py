@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 from typing import NamedTuple
 
-from attncalc.base.latex_text import in_latex
+from attncalc.base.latex_text import LETTER, in_latex
 from attncalc.base.text import capital, shown_names
 from attncalc.solving.work import Derivation
 from attncalc.writing.blocks import blocks_of, caption
@@ -33,7 +33,6 @@ _NARROW, _BROAD = 5.7, 10.5
 SCRIPT, BOLD = 0.8, 1.16
 """How wide small and bold letters are, relative to others."""
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]")
-_LACKING = re.compile(r"\\attncalcletter\{.\}\{[0-9A-F]+\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 COLUMN_GAP, BRACKETS = 10.0, 14.0
 MOST_ROWS, MOST_EMPTY_ROWS = 25, 18
@@ -64,7 +63,7 @@ def set_width(tex: str) -> float:
 
 def text_width(tex: str) -> float:
     """Return how wide text is at most, in points; a letter that LaTeX lacks is shown as U+732B."""
-    plain = _COMMAND.sub("M", _LACKING.sub("MMMM", tex))
+    plain = _COMMAND.sub("M", LETTER.sub("MMMM", tex))
     return sum(_of_token(letter, iter(())) for letter in plain if letter not in "{}\\^_")
 
 

@@ -10,7 +10,6 @@ from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
-from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex import KEYS, RULE_OF_LINES
 from attncalc.writing.latex_layout import by_rows
 from attncalc.writing.paper.formulas import Formulas
@@ -19,6 +18,7 @@ from attncalc.writing.paper.matrices import Block, matrix_blocks, table_block
 from attncalc.writing.paper.pages import ROOM, Line, Sheet, make_pdf
 from attncalc.writing.paper.pictures import picture
 from attncalc.writing.prose import footnote, sentence
+from attncalc.writing.translated import in_language
 
 TITLE, HEADING, SMALL = Look(16.0, bold=True), Look(12.0, bold=True), Look(9.0, grey=0.25)
 WORK = 9.0

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from attncalc.equations.expressions import Number, Where
+from attncalc.languages.catalogue import ENGLISH, Catalogue, catalogue
 from attncalc.writing import document as parts
-from attncalc.writing.languages.catalogue import ENGLISH, Catalogue, catalogue
 
 D = TypeVar("D", bound=parts.Document)
 P = TypeVar("P", bound=parts.Part)
