@@ -113,6 +113,28 @@ def test_every_sentence_of_a_sample_is_translated(sample: str) -> None:
         assert untranslated(make_page(solution, contents), "de") == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["md", "tex", "html"])
+def test_words_of_formulas_are_translated(ending: str, attncalc: Command, tmp_path: Path) -> None:
+    for sample in ("gradients", "convolution-2d"):
+        for language in LANGUAGES:
+            attncalc(
+                "self", str(BUNDLED / f"{sample}.json"), "--language", language, "-o", f"p.{ending}"
+            )
+            page = (tmp_path / f"p.{ending}").read_text(encoding="utf-8")
+            assert not re.search(r"text\{ (?:for each|and) \}|[Cc]olumns \d", page)
+            assert "via" not in page or language in ("fr", "pt")
+
+
+def test_each_of_several_rows_is_translated() -> None:
+    sums = "row 1 sums to 1.01, row the cat sums to 0.99 and row 3 sums to 0.99"
+    said = catalogue("de").said(f"weights are rounded as shown, so in head 2 {sums}, not 1.00")
+    assert said
+    assert "sums" not in said
+    none = "output a, b and c in head 1: no key is left to attend to, all weights are 0"
+    assert catalogue("fr").said(none).startswith("sortie a, b et c dans la tête 1 :")
+
+
 def test_the_step_of_a_mistake_follows_its_translated_sentence() -> None:
     said = catalogue("fr").said("K Qᵀ is computed, not Q Kᵀ: the scores are transposed (in S)")
     assert said == "on a calculé K Qᵀ, et non Q Kᵀ : les scores sont transposés (dans S)"

@@ -39,6 +39,8 @@ class _Message(NamedTuple):
     has_words: bool
 
 
+SHORT = 4
+"""The most letters between names that may be within a name, too."""
 JOINTS = 6
 """The most letters of a message that only joins others, as `{t_a} and {t_b}`."""
 LONGEST = 2000
@@ -165,12 +167,13 @@ def _found(message: str) -> str:
     """Return a message as a pattern."""
     parts = PLACE.split(message)
     return "".join(
-        f"(?P<{part}>{_kind(part)})" if place % 2 else re.escape(part)
+        f"(?P<{part}>{_kind(part, parts[place + 1])})" if place % 2 else re.escape(part)
         for place, part in enumerate(parts)
     )
 
 
-def _kind(name: str) -> str:
+def _kind(name: str, words: str) -> str:
+    """Return the pattern of what has a name, with these words behind it."""
     if re.fullmatch(r"n\d?", name):
         return _NUMBER
     if name in ("step", "entry", "part"):
@@ -178,4 +181,7 @@ def _kind(name: str) -> str:
     if name in ("a", "b"):  # formulas
         return "[^:]+?"
     # the step of a mistake follows its whole sentence
-    return ".+?" if name.startswith("t_") else r"(?:(?! \(in ).)+?"
+    if name.startswith("t_"):
+        return ".+?"
+    ends = f"|{re.escape(words)}" if name == "x" and len(words) > SHORT else ""
+    return rf"(?:(?! \(in {ends}).)+?"

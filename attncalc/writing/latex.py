@@ -27,7 +27,7 @@ from attncalc.writing.latex_layout import (
 )
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.prose import MOST_NAMED, more_than_named, sentence
-from attncalc.writing.translated import in_language
+from attncalc.writing.translated import formulas_in_language, in_language
 
 LINES_TOGETHER = 40
 """Entries that are aligned with one another: TeX keeps such a block in its memory."""
@@ -103,7 +103,8 @@ def write_together(sheets: Iterable[str]) -> Iterator[str]:
 def _body(document: parts.Document, picture: str | None, room: float) -> str:
     written = _Latex(picture, room).document(in_language(document))
     lines = [*_HEAD, *written, r"\endgroup"]
-    return "\n".join(lines) + "\n"
+    whole = "\n".join(lines) + "\n"
+    return formulas_in_language(whole, document.language, form=in_latex)
 
 
 class _Latex(parts.DocumentWriter[str]):
@@ -134,7 +135,9 @@ class _Latex(parts.DocumentWriter[str]):
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield from self.heading(self.say("Given"))
-        blocks = (block for grid in given.shown for block in matrix_blocks(grid, self.room))
+        blocks = (
+            block for grid in given.shown for block in matrix_blocks(grid, self.room, self.say)
+        )
         yield from displayed(list(side_by_side(blocks, self.room)))
 
     def section(self, section: parts.Section) -> Iterator[str]:
@@ -155,7 +158,7 @@ class _Latex(parts.DocumentWriter[str]):
         On a worksheet, a matrix that leaves enough of the line has the room for work beside it.
         """
         room = self.room
-        blocks = [block for grid in section.shown for block in matrix_blocks(grid, room)]
+        blocks = [block for grid in section.shown for block in matrix_blocks(grid, room, self.say)]
         if section.is_marked:
             yield from displayed(list(side_by_side(blocks, room)))
         elif section.has_room:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 from typing import NamedTuple
 
@@ -176,7 +176,9 @@ class MatrixBlock(NamedTuple):
     caption: str
 
 
-def matrix_blocks(grid: Grid, room: float) -> Iterator[MatrixBlock]:
+def matrix_blocks(
+    grid: Grid, room: float, say: Callable[[str], str] = str
+) -> Iterator[MatrixBlock]:
     """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page."""
     rows, columns = grid.row_places, grid.column_places
     texts = [
@@ -194,9 +196,9 @@ def matrix_blocks(grid: Grid, room: float) -> Iterator[MatrixBlock]:
     most = MOST_EMPTY_ROWS if _EMPTY in texts[0] else MOST_ROWS
     for top, bottom in (down := list(blocks_of([1] * len(rows), most, 0))):
         for left, right in across:
-            said = [caption("row", rows[top:bottom], len(grid.rows))] if len(down) > 1 else []
+            said = [say(caption("row", rows[top:bottom], len(grid.rows)))] if len(down) > 1 else []
             if len(across) > 1:
-                said.append(caption("column", columns[left:right], len(grid.columns)))
+                said.append(say(caption("column", columns[left:right], len(grid.columns))))
             if titles and not heads:
                 said.append(f"columns: {'; '.join(titles[left:right])}")
             part = [row[left:right] for row in texts[top:bottom]]

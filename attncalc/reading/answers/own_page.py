@@ -77,6 +77,8 @@ _DECORATED = re.compile(
 )
 """A line: marks before its sentences, these, and marks after them."""
 _PARTINGS = (" · ", "; ", "**, ", ": ")
+_IN_FORMULA = re.compile(r"\\text\{ ([^{}]{1,40}) \}")
+"""Words of a formula."""
 _COMMA = re.compile(r"[\[{][\d,; ]*[\]}]|(?<=\d),(?=\d)")
 """A decimal comma, or the place of an entry, as A[1,2]."""
 _BLANKS = re.compile(r"\s+")
@@ -220,6 +222,7 @@ class _Translated:
 
     def line(self, line: str) -> str:
         """Return a line with its sentences in English, and decimal points elsewhere."""
+        line = _IN_FORMULA.sub(self._formula, line)
         decorated = _DECORATED.fullmatch(line) if len(line) <= LONGEST_LINE else None
         if decorated is None or not decorated[2] or decorated[2][0] in "|│":
             return self._number(line)
@@ -227,6 +230,9 @@ class _Translated:
         parts = decorated[2].split(_BEFORE_TITLE) if is_equation else [decorated[2]]
         said = _BEFORE_TITLE.join(self._said(part, *_PARTINGS) for part in parts)
         return f"{decorated[1] or ''}{said}{decorated[3] or ''}"
+
+    def _formula(self, words: re.Match[str]) -> str:
+        return rf"\text{{ {self._sentence(self._plain(words[1])) or words[1]} }}"
 
     def _said(self, text: str, *partings: str) -> str:
         """Return a sentence in English, or several between these signs."""

@@ -47,7 +47,7 @@ from attncalc.writing.html.style import needed, style
 from attncalc.writing.html.tables import matrix_table, text_table
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote
-from attncalc.writing.translated import in_language
+from attncalc.writing.translated import formulas_in_language, in_language
 
 MOST_WHOLE = 50_000
 """Entries of a static page above which the middle of large matrices is omitted."""
@@ -157,7 +157,7 @@ def whole_page(
         LINE,
         lang=language,
     )
-    return f"<!DOCTYPE html>\n{page}\n"
+    return formulas_in_language(f"<!DOCTYPE html>\n{page}\n", language)
 
 
 def _fingerprint(text: str) -> str:
