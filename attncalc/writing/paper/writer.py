@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from attncalc.base.text import capital, of_each
+from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.step import Report
 from attncalc.solving.work import Derivation
-from attncalc.languages.catalogue import ENGLISH
 from attncalc.writing import document as parts
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
