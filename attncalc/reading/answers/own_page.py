@@ -388,7 +388,7 @@ def _without_names(line: str) -> str:
 
 
 def _is_tex(lines: Sequence[str]) -> bool:
-    return any(line.startswith("\\begingroup") for line in lines[:20])
+    return any(line.startswith("\\begingroup") for line in lines[:MOST_BEFORE])
 
 
 def _is_frame(line: str, first: str = "╭+") -> bool:
