@@ -90,7 +90,7 @@ def _text(name: str) -> str:
     return Path(str(importlib.import_module(name).__file__)).read_text(encoding="utf-8")
 
 
-OF_MESSAGES = ("attncalc.writing.languages.catalogue",)
+OF_MESSAGES = ("attncalc.languages.catalogue",)
 """Modules that make patterns of attncalc's own messages, for sentences of a bounded length."""
 
 

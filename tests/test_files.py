@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from conftest import Command
 
 from attncalc import OutputError
 from attncalc.writing import files
@@ -131,3 +132,13 @@ def test_a_pipe_is_written_while_it_is_read(tmp_path: Path) -> None:
     assert found == [b"content"]
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
     assert (tmp_path / "file").read_text() == "beside"
+
+
+def test_a_page_for_an_open_file_is_written_without_its_map(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    with (tmp_path / "page.md").open("wb") as file:
+        done = attncalc("self", "--format", "markdown", "-o", f"/dev/fd/{file.fileno()}")
+    assert done.code == 0, done.err
+    assert "the map is left out" in done.err
+    assert "-map.png" not in (tmp_path / "page.md").read_text(encoding="utf-8")

@@ -30,14 +30,13 @@ from attncalc.grading.known import Known
 from attncalc.grading.recipes import roundings
 from attncalc.grading.recipes.conventions import _changes as conventions
 from attncalc.grading.slack import ToTheDigit
+from attncalc.languages.catalogue import catalogue, messages
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
 from attncalc.writing import document as parts
 from attncalc.writing.frames import Screen
 from attncalc.writing.html.page import write_html
-from attncalc.writing.languages.catalogue import catalogue, messages
-from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex import write_latex
 from attncalc.writing.live.made import write_page
 from attncalc.writing.live.script import text_of, tokens
@@ -46,9 +45,10 @@ from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper.writer import write_paper
 from attncalc.writing.reports.marking import MARKS, marking_document
 from attncalc.writing.terminal import write_tables
+from attncalc.writing.translated import in_language
 
 LANGUAGES = ("de", "fr", "es", "pt", "zh", "ja")
-FOLDER = files("attncalc.writing.languages")
+FOLDER = files("attncalc.languages")
 TRANSLATED = {
     name: dict(messages((FOLDER / f"{name}.po").read_text("utf-8"))) for name in LANGUAGES
 }
@@ -111,6 +111,28 @@ def test_every_sentence_of_a_sample_is_translated(sample: str) -> None:
     work = sample not in LARGE
     for contents in (Contents(solution.plan, work=work), Contents(solution.plan, blank=True)):
         assert untranslated(make_page(solution, contents), "de") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["md", "tex", "html"])
+def test_words_of_formulas_are_translated(ending: str, attncalc: Command, tmp_path: Path) -> None:
+    for sample in ("gradients", "convolution-2d"):
+        for language in LANGUAGES:
+            attncalc(
+                "self", str(BUNDLED / f"{sample}.json"), "--language", language, "-o", f"p.{ending}"
+            )
+            page = (tmp_path / f"p.{ending}").read_text(encoding="utf-8")
+            assert not re.search(r"text\{ (?:for each|and) \}|[Cc]olumns \d", page)
+            assert "via" not in page or language in ("fr", "pt")
+
+
+def test_each_of_several_rows_is_translated() -> None:
+    sums = "row 1 sums to 1.01, row the cat sums to 0.99 and row 3 sums to 0.99"
+    said = catalogue("de").said(f"weights are rounded as shown, so in head 2 {sums}, not 1.00")
+    assert said
+    assert "sums" not in said
+    none = "output a, b and c in head 1: no key is left to attend to, all weights are 0"
+    assert catalogue("fr").said(none).startswith("sortie a, b et c dans la tête 1 :")
 
 
 def test_the_step_of_a_mistake_follows_its_translated_sentence() -> None:

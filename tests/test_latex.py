@@ -267,3 +267,16 @@ def test_a_marking_and_a_class_compile(attncalc: Command, tmp_path: Path) -> Non
 def test_any_name_of_a_matrix_is_an_ordinary_name(name: str, written: str, entry: str) -> None:
     assert name_in_tex(name) == written
     assert in_tex(Indexed(name, (1, 2))) == entry
+
+
+@pytest.mark.slow
+def test_a_complete_document_loads_a_font_for_chinese_and_japanese_letters(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    for language, font in (("zh", "FandolSong"), ("ja", "HaranoAjiMincho"), ("de", "")):
+        run = attncalc("self", "--language", language, "--standalone", "-o", "page.tex")
+        before, text = (tmp_path / "page.tex").read_text("utf-8").split(r"\begin{document}")
+        assert rf"\setCJKmainfont{{{font}" in before if font else "CJK" not in before
+        assert ("use XeLaTeX or LuaLaTeX, which loads a font" in run.err) == bool(font)
+        own = re.sub(r"\\attncalcletter\{.\}", "", text)
+        assert own.isascii(), re.findall(r"[^\x00-\x7f]", own)

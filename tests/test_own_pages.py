@@ -9,6 +9,7 @@ import pytest
 from conftest import IN_FULL, Command, mostly_slow
 
 from attncalc import read_problem
+from attncalc.languages.catalogue import LANGUAGES
 from attncalc.problem.samples import sample
 from attncalc.problem.serialising import in_json
 from attncalc.reading.answers.html_page import is_html, text_of_html
@@ -29,6 +30,7 @@ Output 1: solid 2;;solid 1, dashed 2;;row 1;;x1;;~~3~~;;**b**;;_i_;;`c`;;[1 2; 3
 {1};;%3;;a:b;;Q:;;head 2;;Head 1:;;layer 2;;self:;;none;;-;;●;;1.00;;0.50;;a;b;;"q";;';;é;;猫;;a & b
 a and b;;2 heads;;Step 3;;1);;- 2;;> 3;;1e5;;-inf;;?;;_;;…;;NaN;;Summe;;feature 1"""
 HOSTILE = [name for line in NAMES.split("\n") for name in line.split(";;")]
+TAUGHT = ("self", "cross", "heads", "causal")
 KINDS = (
     *("self", "cross", "causal", "masks", "heads", "grouped", "positions", "rope", "columns"),
     *("torch", "additive", "softmax", "encoder", "decoder", "gpt", "cache", "vit", "ids"),
@@ -86,6 +88,37 @@ def test_keys_of_every_kind_are_flawless(name: str, attncalc: Command, tmp_path:
     for ending in FORMS if IN_FULL else random.sample(list(FORMS), 3):
         flags = ["--work"] if ending in ("md", "tex", "html") and random.random() < 0.3 else []
         check_flawless(attncalc, command, ending, *flags)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_keys_in_every_language_are_flawless(
+    language: str, attncalc: Command, tmp_path: Path
+) -> None:
+    random = Random(language)
+    for name in (*TAUGHT, *random.sample(KINDS, 3)):
+        command = with_names(name, random, tmp_path)
+        if name in TAUGHT and random.random() < 0.7:
+            (tmp_path / "p.json").write_text(sample(name).path.read_text("utf-8"), encoding="utf-8")
+        for ending in ("md", "txt", "tex", "html"):
+            flags = ["--work"] if random.random() < 0.3 else []
+            check_flawless(attncalc, command, ending, "--language", language, *flags)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_lines_of_the_map_copied_from_a_page_are_read(
+    language: str, attncalc: Command, tmp_path: Path
+) -> None:
+    for name in TAUGHT:
+        problem = str(sample(name).path)
+        command = read_problem(sample(name).path).what
+        attncalc(command, problem, "--language", language, "-o", "key.md")
+        _, below = (tmp_path / "key.md").read_text("utf-8").split("rounding: ")
+        (tmp_path / "copied.md").write_text(below.partition("\n")[2], encoding="utf-8")
+        found = json.loads(attncalc("check", problem, "copied.md", "--format", "json").out)
+        assert found["score"]["earned"] == found["score"]["possible"], found["verdict"]
+        assert (found["unread"], found["provisional"]) == ([], False)
 
 
 W = {"W_Q": [[1, 2], [0, 1]], "W_K": [[1, 0], [2, 1]], "W_V": [[1, 0], [0, 1]]}

@@ -53,6 +53,15 @@ def test_a_conceptual_error_costs_the_same_where_its_step_does_not_count(steps: 
         assert marking.score == (len(asked) - lost, len(asked)), marking.verdict
 
 
+def test_an_unknown_cause_is_refused_with_all_that_are_known(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "rubric.json").write_text(json.dumps({"deductions": {"foo": 1}}))
+    told = attncalc("check", PROBLEM, TRANSPOSED, "--rubric", "rubric.json").err
+    assert "softmax-columns" in told
+    assert "…" not in told
+
+
 @pytest.mark.slow
 def test_feedback_shows_the_points_weights_and_deductions_of_a_rubric(
     attncalc: Command, tmp_path: Path

@@ -519,3 +519,14 @@ def test_a_correction_shows_the_digits_that_it_needs() -> None:
     )  # fmt: skip
     said = str(check(problem, {"O": [[1.23, 3.25], [1.44, 1.70], [0.86, 3.99]]}))
     assert "O[3,1] = (0.667·1.00) + (0.329·0.00) + (0.005·2.00) ≈ 0.68" in said
+
+
+def test_an_exact_result_that_the_shown_digits_do_not_give_is_not_said_to_equal_them() -> None:
+    """1.1666… is shown as 1.167: (1.000·0.500) + (1.125·2.000) + (-0.750·1.167) is not 1.875."""
+    work = Work(solve(read_problem(sample("sentence").path)))
+    assert line_in_text(work.line("S", (2, 4))).endswith("+ (-0.750·1.167) ≈ 1.875")
+    for line in (line for step in work.solution.plan for line in work.lines(step)):
+        *_, form = map(in_text, line.forms or (line.result,))
+        if line.is_exact and not re.search(r"[^\W\d]|[√^]", form):
+            numbers = re.sub(r"\d[\d.]*", r"Fraction('\g<0>')", form.replace("·", "*"))
+            assert eval(numbers) == Fraction(line.result.text), line_in_text(line)

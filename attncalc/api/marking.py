@@ -207,7 +207,7 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
         if code.split(":")[0] not in causes and (is_near or not _is_of_another_problem(code)):
             kind = code.split("-")[0]  # those of its kind are named first
             listed = sorted(causes, key=lambda each: (each.split("-")[0] != kind, each))
-            raise InputError(f"{spelled('deductions')}: {unknown(code, listed)}")
+            raise InputError(f"{spelled('deductions')}: {unknown(code, listed, len(listed))}")
     return replace(
         rules,
         asked=rules.asked and tuple(named(spelled("steps"), name) for name in rules.asked),

@@ -16,8 +16,12 @@ LETTERS = r"""\ifdefined\Umathchar
 \fi"""
 r"""The definition of `\attncalcletter` for a document; arguments: a letter, its number."""
 
-LETTER = re.compile(r"\\attncalcletter\{(.)\}")
+LETTER = re.compile(r"\\attncalcletter\{(.)\}\{[0-9A-F]{4,6}\}")
 """A letter that fonts of pdfTeX do not contain."""
+
+
+CJK = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+"""A letter of Chinese or Japanese."""
 
 
 def on_foreign(latex: str) -> tuple[str, ...]:
@@ -25,9 +29,11 @@ def on_foreign(latex: str) -> tuple[str, ...]:
     letters = sorted(set(LETTER.findall(latex)))
     if not letters:
         return ()
+    has_font = r"\usepackage{xeCJK}" in latex and all(map(CJK.match, letters))
+    font = "which loads a font" if has_font else "with a main font that has these letters"
     return (
         f"pdfLaTeX cannot set {of_each(letters)}: it shows codes such as U+{ord(letters[0]):04X}; "
-        "use XeLaTeX or LuaLaTeX, with a main font that has these letters",
+        f"use XeLaTeX or LuaLaTeX, {font}",
     )
 
 

@@ -17,7 +17,7 @@ from attncalc.grading.causes import made_instead
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.rules import Cause
-from attncalc.writing.languages.catalogue import catalogue
+from attncalc.languages.catalogue import catalogue
 
 FINER = 4
 """Decimals of bounds in addition to those of the problem."""

@@ -12,9 +12,9 @@ from attncalc.exporting import template
 from attncalc.exporting.handed_in import CLASS, COURSE, PROBLEM
 from attncalc.exporting.rules import Course, write_course
 from attncalc.exporting.wheels import packed, wheel_of_attncalc, wheel_of_numpy
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.problem import Problem
 from attncalc.reading.roster import Student
-from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.problem_file import write_problem
 
 OLDEST = (3, 11)

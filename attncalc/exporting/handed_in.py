@@ -14,13 +14,13 @@ from attncalc.grading.credit import share_of_lines
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
+from attncalc.languages.catalogue import ENGLISH, catalogue
 from attncalc.problem.fields import LINES
 from attncalc.reading import read_problem
 from attncalc.reading.answers import ENDINGS, SHEETS, read_answer
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.files import refuse_found
 from attncalc.reading.naming.keys import name_of_key
-from attncalc.writing.languages.catalogue import ENGLISH, catalogue
 from attncalc.writing.verdict import verdict, verdict_of_lines, verdict_of_step
 
 PROBLEM, COURSE, CLASS = "problem.json", "rules.json", "class.json"

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from attncalc.base.text import distinct_names, on_a_line
 from attncalc.grading.key import Key
 from attncalc.grading.marks import Marking
+from attncalc.languages.catalogue import catalogue
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.solving.connections import connections
 from attncalc.solving.solution import Solution
-from attncalc.writing.languages.catalogue import catalogue
 
 
 class Line(NamedTuple):

@@ -24,10 +24,10 @@ from attncalc.exporting.worksheet import (
     worksheet,
 )
 from attncalc.grading.key import Key
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
-from attncalc.writing.languages.catalogue import catalogue
 
 MOST_GAPS = 900
 """PHP accepts 1,000 fields of a form (max_input_vars), some of which are Moodle's own."""

@@ -30,10 +30,10 @@ from attncalc.exporting.worksheet import (
 )
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules, Status
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution, solve
 from attncalc.writing.document import Grid
-from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.live.data import language_data, live_data
 from attncalc.writing.live.script import NUMBAS, script
 

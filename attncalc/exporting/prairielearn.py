@@ -25,9 +25,9 @@ from attncalc.exporting.worksheet import (
     worksheet,
 )
 from attncalc.grading.key import Key
+from attncalc.languages.catalogue import Catalogue, catalogue
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Grid
-from attncalc.writing.languages.catalogue import Catalogue, catalogue
 from attncalc.writing.problem_file import write_problem
 
 MOST_FIELDS = 900

@@ -29,10 +29,10 @@ from attncalc.exporting.moodle import plain, quiz, refuse_what_gaps_cannot_hold
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import inert, title_of, worksheet
 from attncalc.grading.key import Key
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
-from attncalc.writing.languages.catalogue import catalogue
 
 NOTE = (
     "STACK marks each matrix from the student's own earlier ones where Maxima can compute it; a "

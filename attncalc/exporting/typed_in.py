@@ -22,10 +22,10 @@ from attncalc.grading.credit import score
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking, StepMarks
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.reading import read_problem
 from attncalc.reading.answers import answer_of
-from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.verdict import verdict
 
 __all__ = ["COURSE", "PROBLEM", "VERSIONS", "Entry", "correct_answers", "entries_of", "marked",

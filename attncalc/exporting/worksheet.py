@@ -14,16 +14,16 @@ from attncalc.base.errors import InputError
 from attncalc.base.text import distinct_names, on_a_line
 from attncalc.exporting.lines import Line, lines_of
 from attncalc.exporting.rules import Course
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.solving.solution import Solution
 from attncalc.writing import document as parts
 from attncalc.writing.document import DocumentWriter, Grid
-from attncalc.writing.languages.catalogue import catalogue
-from attncalc.writing.languages.translated import in_language
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
+from attncalc.writing.translated import in_language
 
 _SIGN = re.compile(r"[^\w\s.,-]|_", re.ASCII)
 _SUBSCRIPT = re.compile(r"\b([A-Za-z])_([A-Za-z0-9]+)\b")

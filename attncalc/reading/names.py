@@ -99,8 +99,10 @@ def field_called(name: str, of_equations: Container[str]) -> str | None:
     return None if name in of_equations and name not in KNOWN else canonical(name)
 
 
-def unknown(name: str, known: Iterable[str] = KNOWN) -> str:
-    """Return the message for an unknown name: the nearest one, and all of them.
+def unknown(name: str, known: Iterable[str] = KNOWN, most: int = MOST_LISTED) -> str:
+    """Return the message for an unknown name: the nearest one, and all of them, or the first.
+
+    most: how many are listed at most.
 
     >>> unknown("W_QQ", ["X", "W_Q"])
     'unknown name "W_QQ": did you mean W_Q? (known: X, W_Q)'
@@ -114,7 +116,7 @@ def unknown(name: str, known: Iterable[str] = KNOWN) -> str:
     near = get_close_matches(_plain(name[:80]), by_plain, n=1, cutoff=0.5)
     near = near or [_plain(each) for each in known if name.startswith(f"{each}_")]
     nearest = f": did you mean {by_plain[near[0]]}?" if near else ""
-    listed = [*known[:MOST_LISTED], "…"] if len(known) > MOST_LISTED else known
+    listed = [*known[:most], "…"] if len(known) > most else known
     if near and len(known) > MOST_LISTED:
         return f"unknown name {quoted(name)}{nearest}"
     return f"unknown name {quoted(name)}{nearest} (known: {', '.join(listed)})"

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal, DivisionByZero
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache, partial, reduce
@@ -45,6 +46,7 @@ MOST_MORE_DIGITS = 12
 """The most additional digits for a quotient to agree with its result."""
 LARGEST_WRITTEN = 10**7
 """Intermediate numbers from here on are written with a power of ten."""
+DUST_OF_DIGITS = Decimal("1e-20")
 DUST_OF_DECIMALS, DUST_OF_FLOATS = DUST_OF_SUMS, Decimal("1e-12")
 """The residue of thirds, or of rounding, where the true sum is 0."""
 
@@ -55,7 +57,7 @@ class Derivation(NamedTuple):
     place: its position in the plan's matrix, from 0.
     entry: its name, with its place as shown, from 1.
     forms: its successive forms.
-    is_exact: whether the result is exact, and not rounded.
+    is_exact: whether the result is exact, and the written numbers give it.
     remark: a short explanation if the arithmetic is not enough.
     hidden: its value, if it is not zero but shown as 0.00.
     """
@@ -124,6 +126,7 @@ class Work:
             forms = (*forms, self._fraction(true))
         if _is_said_by(result, forms[-1], is_exact=is_exact):  # as an unmasked score
             forms = forms[:-1]
+        is_exact = is_exact and (not forms or self._gives(forms[-1], result))
         hidden = self.hidden(name, place)
         return Derivation(
             name, place, self.entry(name, place), forms, result, is_exact, remark, hidden
@@ -232,6 +235,15 @@ class Work:
         except ArithmeticError:  # far too small or too large for more digits to help
             return True
         return quotient == fixed(self.solution.digits[name][place], decimals)
+
+    def _gives(self, form: Expression, result: Number | Ratio) -> bool:
+        """Return whether written numbers give an exact result: 5 · 0.46 is not 2.31."""
+        with self.solution.arithmetic(), suppress(ArithmeticError):
+            value = None if result == MINUS_INFINITY else _value_of_digits(form)
+            if value is not None:
+                exactly = _value_of_digits(result)
+                return exactly is None or abs(value - exactly) <= DUST_OF_DIGITS * abs(exactly)
+        return True
 
     def _make_operand(self, name: str, more: int = 0) -> Operand:
         is_step = self._is_made(name)

@@ -7,10 +7,10 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from attncalc.base.text import numbered
 from attncalc.equations.expressions import Expression, Indexed, Number, Ratio
+from attncalc.languages.catalogue import ENGLISH, catalogue
 from attncalc.problem.fields import one_of
 from attncalc.problem.step import Step
 from attncalc.solving.work import Derivation
-from attncalc.writing.languages.catalogue import ENGLISH, catalogue
 
 Extent = Literal["brief", "elided", "full"]
 """The shown part of a marking: only the verdict, large matrices elided, or everything."""

@@ -7,12 +7,11 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from attncalc.base.latex_text import LETTERS, in_latex
+from attncalc.base.latex_text import CJK, LETTERS, in_latex
 from attncalc.base.text import capital
+from attncalc.languages.catalogue import catalogue
 from attncalc.writing import document as parts
 from attncalc.writing.html.qr import in_rules
-from attncalc.writing.languages.catalogue import catalogue
-from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex_layout import (
     LINE,
     LINE_OF_OWN,
@@ -28,6 +27,7 @@ from attncalc.writing.latex_layout import (
 )
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.prose import MOST_NAMED, more_than_named, sentence
+from attncalc.writing.translated import formulas_in_language, in_language
 
 LINES_TOGETHER = 40
 """Entries that are aligned with one another: TeX keeps such a block in its memory."""
@@ -42,8 +42,10 @@ _DOCUMENT = r"""\documentclass[10pt]{article}
 \renewcommand{\subsection}%
   {\@startsection{subsection}{2}{0pt}{1.5ex plus 1ex}{.2ex}{\large\bfseries}}
 \makeatother
-\begin{document}
 """
+_FONTS = ("FandolSong-Regular.otf", "HaranoAjiMincho-Regular.otf")
+"""Fonts of TeX Live with Chinese and with Japanese letters."""
+_KANA = re.compile("[\u3040-\u30ff]")
 _SKIPS = r"\setlength{\abovedisplayskip}{-0.6\baselineskip}\setlength{\belowdisplayskip}{2pt}"
 """Each display begins a paragraph here, whose empty first line is room enough."""
 _HEAD = (
@@ -94,16 +96,34 @@ def write_together(sheets: Iterable[str]) -> Iterator[str]:
     """Yield a complete file with several documents, each on a new page."""
     yield _DOCUMENT
     for place, sheet in enumerate(sheets):
+        if not place:
+            yield f"{_cjk_fonts(sheet)}\\begin{{document}}\n"
         if place:
             yield "\\clearpage\\setcounter{page}{1}\n"
         yield sheet
     yield "\\end{document}\n"
 
 
+def _cjk_fonts(text: str) -> str:
+    """Return what loads a font with the Chinese or Japanese letters of a text, if it has any."""
+    if not CJK.search(text):
+        return ""
+    first, second = _FONTS[::-1] if _KANA.search(text) else _FONTS
+    return rf"""\ifdefined\XeTeXversion
+  \usepackage{{xeCJK}}
+  \IfFontExistsTF{{{first}}}{{\setCJKmainfont{{{first}}}}}{{\setCJKmainfont{{{second}}}}}
+\fi
+\ifdefined\directlua
+  \IfFileExists{{luatexja.sty}}{{\usepackage{{luatexja}}}}{{}}
+\fi
+"""
+
+
 def _body(document: parts.Document, picture: str | None, room: float) -> str:
     written = _Latex(picture, room).document(in_language(document))
     lines = [*_HEAD, *written, r"\endgroup"]
-    return "\n".join(lines) + "\n"
+    whole = "\n".join(lines) + "\n"
+    return formulas_in_language(whole, document.language, form=in_latex)
 
 
 class _Latex(parts.DocumentWriter[str]):
@@ -134,7 +154,9 @@ class _Latex(parts.DocumentWriter[str]):
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield from self.heading(self.say("Given"))
-        blocks = (block for grid in given.shown for block in matrix_blocks(grid, self.room))
+        blocks = (
+            block for grid in given.shown for block in matrix_blocks(grid, self.room, self.say)
+        )
         yield from displayed(list(side_by_side(blocks, self.room)))
 
     def section(self, section: parts.Section) -> Iterator[str]:
@@ -155,7 +177,7 @@ class _Latex(parts.DocumentWriter[str]):
         On a worksheet, a matrix that leaves enough of the line has the room for work beside it.
         """
         room = self.room
-        blocks = [block for grid in section.shown for block in matrix_blocks(grid, room)]
+        blocks = [block for grid in section.shown for block in matrix_blocks(grid, room, self.say)]
         if section.is_marked:
             yield from displayed(list(side_by_side(blocks, room)))
         elif section.has_room:
@@ -237,7 +259,7 @@ def _footnote(section: parts.Section, say: Callable[[str], str]) -> Iterator[str
     if found := section.hidden:
         values = [rf"\({in_tex(entry)} = {in_tex(value)}\)" for entry, value in found[:MOST_NAMED]]
         said = "; ".join([*values, *map(say, more_than_named(found))])
-        yield rf"\noindent \textdagger{{}} {say('not zero')}: {said}.\par"
+        yield rf"\noindent \textdagger{{}} {in_latex(say('not zero'))}: {said}.\par"
 
 
 def _empty_map(dots: parts.Connections, head: str, say: Callable[[str], str]) -> str:

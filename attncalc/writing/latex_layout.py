@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 from typing import NamedTuple
 
-from attncalc.base.latex_text import in_latex
+from attncalc.base.latex_text import LETTER, in_latex
 from attncalc.base.text import capital, shown_names
 from attncalc.solving.work import Derivation
 from attncalc.writing.blocks import blocks_of, caption
@@ -33,7 +33,6 @@ _NARROW, _BROAD = 5.7, 10.5
 SCRIPT, BOLD = 0.8, 1.16
 """How wide small and bold letters are, relative to others."""
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]")
-_LACKING = re.compile(r"\\attncalcletter\{.\}\{[0-9A-F]+\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 COLUMN_GAP, BRACKETS = 10.0, 14.0
 MOST_ROWS, MOST_EMPTY_ROWS = 25, 18
@@ -64,7 +63,7 @@ def set_width(tex: str) -> float:
 
 def text_width(tex: str) -> float:
     """Return how wide text is at most, in points; a letter that LaTeX lacks is shown as U+732B."""
-    plain = _COMMAND.sub("M", _LACKING.sub("MMMM", tex))
+    plain = _COMMAND.sub("M", LETTER.sub("MMMM", tex))
     return sum(_of_token(letter, iter(())) for letter in plain if letter not in "{}\\^_")
 
 
@@ -177,7 +176,9 @@ class MatrixBlock(NamedTuple):
     caption: str
 
 
-def matrix_blocks(grid: Grid, room: float) -> Iterator[MatrixBlock]:
+def matrix_blocks(
+    grid: Grid, room: float, say: Callable[[str], str] = str
+) -> Iterator[MatrixBlock]:
     """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page."""
     rows, columns = grid.row_places, grid.column_places
     texts = [
@@ -195,9 +196,9 @@ def matrix_blocks(grid: Grid, room: float) -> Iterator[MatrixBlock]:
     most = MOST_EMPTY_ROWS if _EMPTY in texts[0] else MOST_ROWS
     for top, bottom in (down := list(blocks_of([1] * len(rows), most, 0))):
         for left, right in across:
-            said = [caption("row", rows[top:bottom], len(grid.rows))] if len(down) > 1 else []
+            said = [say(caption("row", rows[top:bottom], len(grid.rows)))] if len(down) > 1 else []
             if len(across) > 1:
-                said.append(caption("column", columns[left:right], len(grid.columns)))
+                said.append(say(caption("column", columns[left:right], len(grid.columns))))
             if titles and not heads:
                 said.append(f"columns: {'; '.join(titles[left:right])}")
             part = [row[left:right] for row in texts[top:bottom]]

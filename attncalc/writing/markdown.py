@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attncalc.base.text import capital, on_a_line, shown_names
 from attncalc.writing import document as parts
-from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex_layout import by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote
+from attncalc.writing.translated import formulas_in_language, in_language
 
 LINE = 650.0
 """Points that fit on a line of a page on GitHub."""
@@ -25,7 +25,8 @@ _SPECIAL = re.compile(rf"[\\`*_{{}}\[\]<>|~$&#!]|:(?=[\w+-]+:)|{_OF_LINKS}", re.
 
 def write_markdown(document: parts.Document, *, picture: str | None = None) -> str:
     """Return a document as markdown, with the name of the file with the map, if any."""
-    return "\n\n".join(_Markdown(picture).document(in_language(document))) + "\n"
+    whole = "\n\n".join(_Markdown(picture).document(in_language(document))) + "\n"
+    return formulas_in_language(whole, document.language)
 
 
 def escaped(text: str) -> str:

@@ -13,19 +13,19 @@ from typing import NamedTuple
 from attncalc.base.latex_text import in_latex
 from attncalc.base.types import Place
 from attncalc.equations.expressions import Indexed, Symbol
+from attncalc.languages.catalogue import catalogue
 from attncalc.solving.work import Derivation, Work
 from attncalc.writing.document import DAGGER, Cell, Connections, Given, Grid, Part, Section
 from attncalc.writing.html.elements import Html, element, joined
 from attncalc.writing.html.page import whole_page
 from attncalc.writing.html.pictures import Panel, at, map_of
 from attncalc.writing.html.style import style
-from attncalc.writing.languages.catalogue import catalogue
-from attncalc.writing.languages.translated import part_in_language
 from attncalc.writing.latex import DOCUMENT_HEAD, write_part
 from attncalc.writing.live.script import SLIDES, script
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Page, given_grids
 from attncalc.writing.prose import forms_in_text, plain_entry
+from attncalc.writing.translated import part_in_language
 
 WIDTH, HEIGHT = 960.0, 540.0
 SIDE, TOP, MIDDLE = 40.0, 84.0, 330.0

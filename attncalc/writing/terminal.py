@@ -9,13 +9,13 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from attncalc.base.text import on_a_line, within
+from attncalc.languages.catalogue import catalogue
 from attncalc.writing import document as parts
 from attncalc.writing.frames import Continued, Screen, Styled, fitting, framed, padded
-from attncalc.writing.languages.catalogue import catalogue
-from attncalc.writing.languages.translated import in_language
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote, line_in_text, plain_entry
 from attncalc.writing.sentences import BLANK
+from attncalc.writing.translated import in_language
 
 LONGEST_ROW_NAME = 24
 LONGEST_COLUMN_NAME = 12

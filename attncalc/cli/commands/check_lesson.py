@@ -28,6 +28,7 @@ from attncalc.grading.lesson import (
     check_example,
 )
 from attncalc.grading.lesson_rows import Printed, known_rows, misprinted, odd_rows
+from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 from attncalc.reading.files import is_found, read_bytes, refuse_found
@@ -43,7 +44,6 @@ from attncalc.reading.lesson import (
 )
 from attncalc.reading.sums import Sum, half_unit, sums_in
 from attncalc.writing.forms import form_of
-from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
 
 FORMS = ("table", "markdown", "latex", "html", "json")

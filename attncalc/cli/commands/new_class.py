@@ -16,6 +16,7 @@ from attncalc.cli.commands.refusals import typed
 from attncalc.cli.progress import counted, reporting
 from attncalc.cli.streams import note
 from attncalc.cli.targets import Output, Target, check_targets, deliver, target_of
+from attncalc.languages.catalogue import catalogue
 from attncalc.making.asking import READ
 from attncalc.making.maker import untold_as
 from attncalc.making.sets import Spec, Wanted, as_given, code_of, seed_of, spec_of, version
@@ -38,7 +39,6 @@ from attncalc.writing.classes import (
     worksheet_of,
 )
 from attncalc.writing.files import Content
-from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.latex import write_together
 
 

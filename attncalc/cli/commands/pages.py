@@ -13,7 +13,7 @@ from attncalc.base.typed import quoted
 from attncalc.cli.commands.screens import table_of
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import Output, Target, check_targets, output, target_or_folder
-from attncalc.writing.files import Content
+from attncalc.writing.files import Content, is_straight
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.page import Page
 
@@ -46,7 +46,7 @@ class Form(NamedTuple):
     def picture(self) -> str | None:
         """The name of the picture with the page, if there is a place for one."""
         place = self.target.place
-        if place is None:
+        if place is None or is_straight(place):
             return None
         stem = place.stem if re.fullmatch(r"[\w-]+", place.stem, re.ASCII) else "page"
         if self.name == "markdown":
@@ -200,7 +200,8 @@ def _on_map(page: Page) -> tuple[str, ...]:
 
 def _with_picture(page: Page, target: Target, text: Content, name: str | None) -> Output:
     """Return a page with its picture, if there is a place for one."""
-    if target.place is None and page.has_map:
+    has_place = target.place is not None and not is_straight(target.place)
+    if page.has_map and not has_place:
         left_out = "the map is left out: -o FILE writes it beside the page"
         return output(target, text, *page.advice, left_out)
     if target.place is None or name is None:

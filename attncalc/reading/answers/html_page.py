@@ -19,6 +19,7 @@ _PART = re.compile(
 )
 """The start of a part of a page."""
 _OWN = re.compile(r"<meta name=\"?generator\"? content=\"?attncalc\b")
+_LANGUAGE = re.compile(r"<html lang=\"?(\w{2})\b")
 _SKIPPED = ("style", "script", "template", "svg", "title", "head", "noscript", "button", "select",
             "annotation-xml")  # fmt: skip
 _BESIDE = ("facts", "equation", "work", "legend", "remark", "on-paper", "unseen", "label")
@@ -49,11 +50,15 @@ def is_html(text: str) -> bool:
 
 
 class Page(NamedTuple):
-    """An HTML page as lines of text, whether attncalc wrote it, and the file line of each line."""
+    """An HTML page as lines of text, whether attncalc wrote it, and the file line of each line.
+
+    language: the code of its language, if it names one.
+    """
 
     text: str
     is_own: bool
     places: tuple[int, ...] = ()
+    language: str = ""
 
 
 def text_of_html(text: str) -> Page:
@@ -70,7 +75,13 @@ def text_of_html(text: str) -> Page:
     reader.feed(with_short_references(text))
     reader.close()
     reader.end_line()
-    return Page("\n".join(reader.lines), reader.is_own, tuple(reader.places))
+    language = _LANGUAGE.search(text[:20_000])
+    return Page(
+        "\n".join(reader.lines),
+        reader.is_own,
+        tuple(reader.places),
+        language[1] if language else "",
+    )
 
 
 class _Reader(HTMLParser):

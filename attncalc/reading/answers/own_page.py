@@ -6,11 +6,14 @@ replacements are inserted for names on these pages, and replaced by the names af
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from attncalc.base.latex_text import in_latex
-from attncalc.base.text import on_a_line
+from attncalc.base.latex_text import LETTER, in_latex
+from attncalc.base.text import capital, on_a_line
+from attncalc.languages.catalogue import DECIMAL_COMMA, ENGLISH, LANGUAGES
+from attncalc.languages.english import ToEnglish
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.html_page import Page as Html
 from attncalc.reading.plain.references import unescaped
@@ -38,6 +41,8 @@ _RULE_OF_TABLE = re.compile(r"\|\s?:?-+:?\s?(?:\|\s?:?-+:?\s?)++\|\s*")
 _BAR_OF_FRAME = re.compile(r"[│|]")
 _TOP, _BOTTOM = ("╭", "+"), ("╰", "+")
 _SHAPE = re.compile(r" × (\d{1,7})\s*$")
+_BEFORE_TITLE = "   "
+"""The blanks between the equation of a step and its title."""
 _CAPTION = re.compile(r"columns? (\d{1,7})(?: to (\d{1,7}))? of \d+")
 _LEFT_OUT = "…"
 _FENCE = "```"
@@ -50,9 +55,33 @@ _TEX_CAPTION = "\\parbox{330pt}{\\raggedright "
 _TEX_NAMED = re.compile(r"(?:, )?(?:columns|rows): |\} \\\\\*?", re.IGNORECASE)
 _SAYS_OUTPUT = "Output "
 _OUTPUT = re.compile(r"(- |\\noindent )?Output ")
+_LANGUAGE_OF = {
+    "Ausgabe": "de",
+    "Sortie": "fr",
+    "Salida": "es",
+    "Saída": "pt",
+    "输出": "zh",
+    "出力": "ja",
+}
+"""The first words of lines of the map, and their languages."""
+_OUTPUT_OF = re.compile(rf"(?:- )?({'|'.join(_LANGUAGE_OF)}) ")
+LONGEST_OF_MAP = 1000
 _LISTED = re.compile(r"\b(?:inputs?|lines? to|solid|dashed) ")
 _AFTER_LIST = re.compile(r"\s*(?:$|[.,;(]|and \d+ more|\\par)")
 _OWN_NAME = re.compile(r"token (\d{1,7})(?: \([^()]*\))?")
+_ROUNDING = re.compile(r"rounding: (?:display|each-step)")
+"""Text of the conventions that is the same in all languages."""
+_DECORATED = re.compile(
+    r"(- |† |#+ |\*\*|\\noindent ?(?:\\textbf\{|\\textdagger\{\} )?|\\(?:sub)?section\*\{)?"
+    r"(.*?)(\*\*|\}?[.。]?\\par|\})?"
+)
+"""A line: marks before its sentences, these, and marks after them."""
+_PARTINGS = (" · ", "; ", "**, ", ": ")
+_IN_FORMULA = re.compile(r"\\text\{ ([^{}]{1,40}) \}")
+"""Words of a formula."""
+_COMMA = re.compile(r"[\[{][\d,; ]*[\]}]|(?<=\d),(?=\d)")
+"""A decimal comma, or the place of an entry, as A[1,2]."""
+_BLANKS = re.compile(r"\s+")
 
 
 class MapLines:
@@ -144,14 +173,84 @@ def handed_back(text: str, names: Sequence[str], html: Html | None = None) -> Ha
     names: the names of the tokens of the problem.
     html: the original HTML page; names are unescaped there.
     """
-    lines = text.split("\n")
+    language = html.language if html is not None and html.is_own else ""
+    lines = lines_in_english(text.split("\n"), language)
     opening = next(_openings(lines[:MOST_BEFORE]), None) if html is None else None
     opening = -1 if html is not None and html.is_own else opening
     if opening is None:
-        return Handed(text, MapLines(()))
+        return Handed("\n".join(map(_map_in_english, text.split("\n"))), MapLines(()))
     page = _Page(lines, names, is_decoded=html is not None)
     page.clean(opening)
     return Handed("\n".join(page.lines), page.of_map)
+
+
+def lines_in_english(lines: list[str], language: str = "") -> list[str]:
+    """Return the lines of one of attncalc's own pages with its sentences in English.
+
+    language: its language if known; otherwise the lines with its conventions tell it.
+    """
+    is_tex = _is_tex(lines)
+    lines = [LETTER.sub(r"\1", line) for line in lines] if is_tex else lines
+    first = lines[:MOST_BEFORE]
+    if language == ENGLISH or any(_SIGN in line for line in first):
+        return lines
+    is_own = any(map(_ROUNDING.search, first))
+    for each in [language] if language else LANGUAGES if is_own else ():
+        translated = _Translated(each, is_tex=is_tex, is_html=bool(language))
+        if language or any(_SIGN in translated.line(line) for line in first):
+            return [*map(translated.line, lines)]
+    return lines
+
+
+def _map_in_english(line: str) -> str:
+    """Return a line of the map that was copied from one of attncalc's own pages in English."""
+    word = _OUTPUT_OF.match(line)
+    if word is None or len(line) > LONGEST_OF_MAP:
+        return line
+    said = _Translated(_LANGUAGE_OF[word[1]]).line(line.rstrip(" \r.。"))
+    return said if _OUTPUT.match(said) else line
+
+
+class _Translated:
+    """Translates lines of a page in a language into English."""
+
+    def __init__(self, language: str, *, is_tex: bool = False, is_html: bool = False) -> None:
+        form = _in_plain_tex if is_tex else _with_blanks if is_html else str
+        self._plain = _plain_tex if is_tex else str
+        self._english = _to_english(language, form)
+        self._number = _with_points if language in DECIMAL_COMMA else str
+
+    def line(self, line: str) -> str:
+        """Return a line with its sentences in English, and decimal points elsewhere."""
+        line = _IN_FORMULA.sub(self._formula, line)
+        decorated = _DECORATED.fullmatch(line) if len(line) <= LONGEST_LINE else None
+        if decorated is None or not decorated[2] or decorated[2][0] in "|│":
+            return self._number(line)
+        is_equation = " = " in decorated[2]
+        parts = decorated[2].split(_BEFORE_TITLE) if is_equation else [decorated[2]]
+        said = _BEFORE_TITLE.join(self._said(part, *_PARTINGS) for part in parts)
+        return f"{decorated[1] or ''}{said}{decorated[3] or ''}"
+
+    def _formula(self, words: re.Match[str]) -> str:
+        return rf"\text{{ {self._sentence(self._plain(words[1])) or words[1]} }}"
+
+    def _said(self, text: str, *partings: str) -> str:
+        """Return a sentence in English, or several between these signs."""
+        said = self._sentence(self._plain(text))
+        if said is not None or not partings:
+            return self._number(text) if said is None else said
+        first, *others = partings
+        return first.join(self._said(each, *others) for each in text.split(first))
+
+    def _sentence(self, text: str) -> str | None:
+        said = self._english(text)
+        if said is None and text[:1].isupper():
+            said = self._english(text[0].lower() + text[1:])
+            return None if said is None else capital(said)
+        return said
+
+
+_to_english = cache(ToEnglish)
 
 
 def _openings(lines: Sequence[str]) -> Iterator[int]:
@@ -194,7 +293,7 @@ class _Page:
 
     def __init__(self, lines: list[str], names: Sequence[str], *, is_decoded: bool) -> None:
         self.lines = lines
-        self.is_tex = any(line.startswith("\\begingroup") for line in lines[:20])
+        self.is_tex = _is_tex(lines)
         if self.is_tex:
             self.of_map = MapLines(names, _plain_tex, lambda name: _plain_tex(in_latex(name)))
         elif is_decoded:
@@ -232,6 +331,7 @@ class _Page:
             self.lines[i] = _without_names(line)
         elif shape := _SHAPE.search(line):
             self.width = int(shape[1])
+            self.lines[i] = line.partition(_BEFORE_TITLE)[0]
         elif caption := _CAPTION.fullmatch(line.strip()):
             self.width = 1 + int(caption[2] or caption[1]) - int(caption[1])
         return 1
@@ -287,6 +387,10 @@ def _without_names(line: str) -> str:
     return line
 
 
+def _is_tex(lines: Sequence[str]) -> bool:
+    return any(line.startswith("\\begingroup") for line in lines[:MOST_BEFORE])
+
+
 def _is_frame(line: str, first: str = "╭+") -> bool:
     return line[:1] in first and not line.strip("╭─┬╮├┼┤+-━ \n\r")
 
@@ -303,4 +407,18 @@ def _on_one_line(text: str) -> str:
 
 def _plain_tex(text: str) -> str:
     """Return LaTeX without its optional line breaks."""
-    return text.replace(r"\allowbreak{}", "").replace("{}", "")
+    return LETTER.sub(r"\1", text).replace(r"\allowbreak{}", "").replace("{}", "")
+
+
+def _with_points(line: str) -> str:
+    """Return a line with decimal points for commas."""
+    return _COMMA.sub(lambda found: "." if found[0] == "," else found[0], line)
+
+
+def _in_plain_tex(text: str) -> str:
+    return _plain_tex(in_latex(text))
+
+
+def _with_blanks(text: str) -> str:
+    """Return a text with a common blank for each run of them."""
+    return _BLANKS.sub(" ", text)

@@ -59,7 +59,8 @@ def _place(loose: Loose, found: Collected, expected: Expected, written: "_Writte
         _note(found, loose, again, f"{again} again")
         return
     if loose.is_correction and (name := _corrected(values, found, expected)):
-        _put(loose, _Fit(name, 0, 1), f"taken as {name}, corrected: its numbers are", found)
+        why = f"its numbers are those of {name}"
+        _put(loose, _Fit(name, 0, 1), f"taken as {name}, corrected: {why}", found)
         return
     if best is None:
         name = copies.name_of(loose.grid)

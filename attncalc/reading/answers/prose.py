@@ -64,7 +64,7 @@ _SUMS = re.compile(
     re.I,
 )
 _REMARK = re.compile(
-    r"\W*+(?:not zero|nicht null|note|remark|hinweis|nota|remarque|opmerking"
+    r"\W*+(?:not zero|nicht null|0 ではない値|note|remark|hinweis|nota|remarque|opmerking"
     r"|osservazione|注意?|備考)\b",
     re.I,
 )

@@ -102,7 +102,9 @@ def _named_by_values(parts: list[Part], expected: Expected, found: Collected) ->
             heads = [each for each in parts if each.name == part.name and each.head]
             if wholes[part[:2]] > 1:
                 heads = [each for each in heads if _is_rather(each, meant, expected)]
-            parts = _renamed(parts, [part, *heads], meant, "its numbers are", found)
+            parts = _renamed(
+                parts, [part, *heads], meant, f"its numbers are those of {meant}", found
+            )
             there = {each.name for each in parts}
     return parts
 
@@ -118,12 +120,14 @@ def _renamed(
 ) -> list[Part]:
     """Return the parts with some of them renamed, and note it."""
     first = own[0]
-    found.remarks.append(f"line {first.line}: {first.name} is taken as {meant}: {why}")
+    found.remarks.append(f"line {first.line}: {first.name} is read as {meant}, because {why}")
     lines = {(part.line, part.what) for part in own}
     for i, taken in enumerate(found.taken):
         if (taken.line, taken.what) in lines:
             what = taken.what.replace(first.name, meant, 1)
-            found.taken[i] = taken._replace(what=what, how=f"{taken.how}; taken as {meant}: {why}")
+            found.taken[i] = taken._replace(
+                what=what, how=f"{taken.how}; read as {meant}, because {why}"
+            )
     same = {id(part) for part in own}
     return [part._replace(name=meant) if id(part) in same else part for part in parts]
 
@@ -169,7 +173,7 @@ def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -
             values = matrix_of(again, expected.shape(name), expected.by_columns).values
             meant = next((e for e in others if _agreement(e, values, expected) == 1), None)
             if meant and _agreement(name, values, expected) <= SURE:
-                parts = _renamed(parts, again, meant, "its numbers are", found)
+                parts = _renamed(parts, again, meant, f"its numbers are those of {meant}", found)
                 others.remove(meant)
                 own = [part for part in own if part not in again]
         options = [meant for meant in options if meant in others]
@@ -178,7 +182,7 @@ def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -
             continue
         for meant in options:
             if _agreement(meant, values, expected) == 1:
-                parts = _renamed(parts, own, meant, "its numbers are", found)
+                parts = _renamed(parts, own, meant, f"its numbers are those of {meant}", found)
                 break
     return parts
 

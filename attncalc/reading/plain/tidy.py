@@ -262,7 +262,8 @@ _MISREAD = re.compile(
     r"(?<![\w.,])(-?[\dOoQlI]{0,4}[OoQlI]),(?=[OoQlI]{0,4}\d)([\dOoQlI]{1,6})(?![\w,.])"
 )
 """A decimal with letters in place of digits before its comma, by a scanner: O,00."""
-_TWO_COMMAS = re.compile(r"\d,-?\d+,-?\d")
+_TWO_COMMAS = re.compile(r"(?<!\w[\[{])(?<![\d,.])\d+,-?\d+,-?\d")
+"""A row of numbers, and no place of an entry, as A[1,2,3]."""
 _AFTER_COMMA = re.compile(r"\d, +[-+]?[.\d]|\d,-\d")
 _POINT = re.compile(r"(?<![\d.])-?\d+\.\d+(?![\d.])")
 _DECIMAL = re.compile(r"(?<![\d.])(?<!(?<!\\),)-?\d+,\d+(?!\d|[,.]\d)")

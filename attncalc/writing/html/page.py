@@ -30,6 +30,7 @@ from itertools import chain, count, product
 from typing import NamedTuple
 
 from attncalc.base.text import capital
+from attncalc.languages.catalogue import ENGLISH, catalogue
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
 from attncalc.writing.html.elements import LINE, Html, element, joined
@@ -44,10 +45,9 @@ from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
 from attncalc.writing.html.style import needed, style
 from attncalc.writing.html.tables import matrix_table, text_table
-from attncalc.writing.languages.catalogue import ENGLISH, catalogue
-from attncalc.writing.languages.translated import in_language
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote
+from attncalc.writing.translated import formulas_in_language, in_language
 
 MOST_WHOLE = 50_000
 """Entries of a static page above which the middle of large matrices is omitted."""
@@ -157,7 +157,7 @@ def whole_page(
         LINE,
         lang=language,
     )
-    return f"<!DOCTYPE html>\n{page}\n"
+    return formulas_in_language(f"<!DOCTYPE html>\n{page}\n", language)
 
 
 def _fingerprint(text: str) -> str:

@@ -21,6 +21,7 @@ from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, Unstat
 from attncalc.equations.operations import Multiply
 from attncalc.equations.operations.distances import Alibi, exponents_of_slopes
 from attncalc.equations.tree import equation_source
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
@@ -32,7 +33,6 @@ from attncalc.solving.plan import formula, plan
 from attncalc.solving.work import Fractions
 from attncalc.writing import prose, sentences
 from attncalc.writing.html import pictures
-from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.mathematics import in_text
 
 NO_NUMBER = ("sqrt_dk", "none")

@@ -7,9 +7,9 @@ from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.equations.operation import UnstatedError
+from attncalc.languages.catalogue import ENGLISH
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
-from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.live.data import language_data, page_data, practice_data, unmarked_data
 from attncalc.writing.live.script import PAGE, PRACTICE, UNMARKED, script
 from attncalc.writing.page import Page

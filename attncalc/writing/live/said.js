@@ -1,4 +1,4 @@
-// Sentences in a language: a message is the English one, as in writing/languages/catalogue.
+// Sentences in a language: a message is the English one, as in languages/catalogue.
 
 import { withComma } from "./decimals.js";
 

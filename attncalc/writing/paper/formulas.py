@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element, fromstring
 
 from attncalc.equations.expressions import Expression
+from attncalc.languages.catalogue import ENGLISH
 from attncalc.writing.html.elements import Html, element
 from attncalc.writing.html.mathml import MathMl, name_in_mathml
 from attncalc.writing.paper.ink import (
@@ -18,6 +19,7 @@ from attncalc.writing.paper.ink import (
     placed,
     rule,
 )
+from attncalc.writing.translated import formulas_in_language
 
 SCRIPT = 0.72
 """The size of a script, as a share of its base."""
@@ -31,18 +33,18 @@ _CLOSE = "([∂√"
 
 
 class Formulas:
-    """Sets formulas in one size."""
+    """Sets formulas in one size, with their words in a language."""
 
-    def __init__(self, ink: Ink, size: float = SIZE) -> None:
-        self.ink, self.size = ink, size
+    def __init__(self, ink: Ink, size: float = SIZE, language: str = ENGLISH) -> None:
+        self.ink, self.size, self.language = ink, size, language
 
     def name(self, name: str, head: int = 0) -> Box:
         """Return the name of a matrix, or of one head of it."""
-        return self.box(_tree(name_in_mathml(name, head)), self.size)
+        return self.box(self._tree(name_in_mathml(name, head)), self.size)
 
     def whole(self, expression: Expression) -> Box:
         """Return an expression on one line."""
-        return self.box(_tree(MathMl().write(expression)), self.size)
+        return self.box(self._tree(MathMl().write(expression)), self.size)
 
     def sign(self, sign: str) -> Box:
         """Return a sign between two sides of an equation, with its space."""
@@ -51,11 +53,14 @@ class Formulas:
     def pieces(self, expression: Expression, room: float) -> Iterator[Box]:
         """Yield an expression in boxes of at most this width, to be set one after another."""
         for place, piece in enumerate(MathMl().pieces(expression)):
-            tree = _tree(piece)
+            tree = self._tree(piece)
             signs = [each for each in tree.iter("mo") if place and each is _first(tree)]
             for sign in signs:  # it is between this piece and the one before
                 sign.set("form", "infix")
             yield from self._fitting(tree, room)
+
+    def _tree(self, markup: Html) -> Element:
+        return _tree(formulas_in_language(markup, self.language))
 
     def _fitting(self, node: Element, room: float) -> Iterator[Box]:
         """Yield an element, or its parts where it is wider than the room: no digit is lost."""
@@ -200,7 +205,7 @@ def _first(node: Element) -> Element:
     return _first(node[0]) if len(node) else node
 
 
-def _tree(markup: Html) -> Element:
+def _tree(markup: str) -> Element:
     """Return our own MathML as a tree; texts in it are escaped."""
     return fromstring(element("math", markup))
 

@@ -1,6 +1,6 @@
 """Matrices as boxes: in brackets, with names of tokens, in blocks that fit a line and a page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from attncalc.base.text import shown_names
@@ -42,7 +42,11 @@ class Block(NamedTuple):
 
 
 def matrix_blocks(
-    grid: Grid, formulas: Formulas, room: float, equals: str = "="
+    grid: Grid,
+    formulas: Formulas,
+    room: float,
+    say: Callable[[str], str] = str,
+    equals: str = "=",
 ) -> Iterator[Block]:
     """Yield a matrix under its name, in parts of columns and rows."""
     rows, columns = grid.row_places, grid.column_places
@@ -59,9 +63,9 @@ def matrix_blocks(
     down = list(blocks_of([1] * len(rows), MOST_EMPTY if is_empty else MOST_ROWS, 0))
     for top, bottom in down:
         for left, right in across:
-            said = [caption("row", rows[top:bottom], len(grid.rows))] if len(down) > 1 else []
+            said = [say(caption("row", rows[top:bottom], len(grid.rows)))] if len(down) > 1 else []
             if len(across) > 1:
-                said.append(caption("column", columns[left:right], len(grid.columns)))
+                said.append(say(caption("column", columns[left:right], len(grid.columns))))
             part = _table(
                 [row[left:right] for row in cells[top:bottom]],
                 widths[left:right],
@@ -74,7 +78,7 @@ def matrix_blocks(
 
 def table_block(grid: Grid, formulas: Formulas, room: float) -> Iterator[Block]:
     """Yield numbers under headings, which are no matrix."""
-    yield from matrix_blocks(grid._replace(name="", head=0), formulas, room, " ")
+    yield from matrix_blocks(grid._replace(name="", head=0), formulas, room, equals=" ")
 
 
 def _names(grid: Grid, axis: int, formulas: Formulas) -> list[Box]:

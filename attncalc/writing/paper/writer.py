@@ -5,20 +5,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from attncalc.base.text import capital, of_each
+from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.step import Report
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
-from attncalc.writing.languages.translated import in_language
 from attncalc.writing.latex import KEYS, RULE_OF_LINES
 from attncalc.writing.latex_layout import by_rows
 from attncalc.writing.paper.formulas import Formulas
-from attncalc.writing.paper.ink import PLAIN, Box, Ink, Look, beside, blank, placed, rule
+from attncalc.writing.paper.ink import PLAIN, SIZE, Box, Ink, Look, beside, blank, placed, rule
 from attncalc.writing.paper.matrices import Block, matrix_blocks, table_block
 from attncalc.writing.paper.pages import ROOM, Line, Sheet, make_pdf
 from attncalc.writing.paper.pictures import picture
 from attncalc.writing.prose import footnote, sentence
+from attncalc.writing.translated import in_language
 
 TITLE, HEADING, SMALL = Look(16.0, bold=True), Look(12.0, bold=True), Look(9.0, grey=0.25)
 WORK = 9.0
@@ -74,15 +75,17 @@ def write_paper(documents: Sequence[parts.Document], report: Report | None = Non
 def _sheet(document: parts.Document, ink: Ink) -> Sheet:
     names = [each.text for each in document.parts if isinstance(each, parts.Field) and each.text]
     shown = in_language(document)
-    return Sheet(shown.title, ", ".join(names), list(_Paper(ink).document(shown)))
+    return Sheet(
+        shown.title, ", ".join(names), list(_Paper(ink, document.language).document(shown))
+    )
 
 
 class _Paper(parts.DocumentWriter[Line]):
     """Yields lines of boxes."""
 
-    def __init__(self, ink: Ink) -> None:
+    def __init__(self, ink: Ink, language: str = ENGLISH) -> None:
         self.ink = ink
-        self.formulas, self.small = Formulas(ink), Formulas(ink, WORK)
+        self.formulas, self.small = (Formulas(ink, size, language) for size in (SIZE, WORK))
 
     def title(self, text: str) -> Iterator[Line]:
         yield from self._said(text, TITLE, stays=True)
@@ -115,7 +118,9 @@ class _Paper(parts.DocumentWriter[Line]):
 
     def given(self, given: parts.Given) -> Iterator[Line]:
         yield from self.heading(self.say("Given"))
-        blocks = (b for grid in given.shown for b in matrix_blocks(grid, self.formulas, ROOM))
+        blocks = (
+            b for grid in given.shown for b in matrix_blocks(grid, self.formulas, ROOM, self.say)
+        )
         yield from self._side_by_side(blocks)
 
     def section(self, section: parts.Section) -> Iterator[Line]:
@@ -123,7 +128,9 @@ class _Paper(parts.DocumentWriter[Line]):
         title = list(self.ink.wrapped(f": {section.said}", ROOM - name.width, HEADING))
         yield Line(beside([name, title[0]]), 14.0, stays=True)
         yield from (Line(line, 2.0, stays=True) for line in title[1:])
-        blocks = [b for grid in section.shown for b in matrix_blocks(grid, self.formulas, ROOM)]
+        blocks = [
+            b for grid in section.shown for b in matrix_blocks(grid, self.formulas, ROOM, self.say)
+        ]
         yield from self._result(section, blocks)
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))

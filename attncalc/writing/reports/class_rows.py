@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from attncalc.base.text import harmless_cell, on_a_line
 from attncalc.grading.credit import shares_of
+from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
-from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.problem_file import as_lines
 from attncalc.writing.reports.many import (
     COLUMNS,

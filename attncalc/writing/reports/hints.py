@@ -8,10 +8,10 @@ from attncalc.base.types import Place
 from attncalc.grading.credit import is_shown, points_of
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.problem.step import Step
 from attncalc.solving.plan import formula
-from attncalc.writing.languages.catalogue import catalogue
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.verdict import Said, entry_named
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from attncalc.base.text import in_json, on_a_line, shortened
 from attncalc.grading.lesson import Finding, Read
+from attncalc.languages.catalogue import ENGLISH, catalogue
 from attncalc.writing.document import Bullets, Document, Facts, Part, Table
-from attncalc.writing.languages.catalogue import ENGLISH, catalogue
 
 LONGEST = 80
 """Characters that are shown of a text that was not read."""

@@ -13,9 +13,9 @@ from attncalc.grading.credit import score, shares_of
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
+from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
-from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.problem_file import as_lines
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.reports.marking import marking_document, percent

@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from attncalc.base.text import on_a_line
+from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Bullets, Document, Part, Table
-from attncalc.writing.languages.catalogue import ENGLISH
 from attncalc.writing.reports.class_rows import ClassRow
 from attncalc.writing.reports.gradebook import Totals, totals_of
 from attncalc.writing.reports.many import COLUMNS, MOST_COMMON, Fact, totals_in_words

@@ -350,6 +350,17 @@ function valueOfDigits(form) {
   return b.n ? ratio((b.n < 0n ? -a.n : a.n) * b.d, a.d * size(b.n)) : null; // of 0 / 0 no more digits help
 }
 
+/** Whether written numbers give an exact result: 5 · 0.46 is not 2.31. */
+function gives(form, result) {
+  try {
+    const value = valueOfDigits(form), exactly = valueOfDigits(result);
+    return !value || !exactly || isSame(value, exactly);
+  } catch (error) {
+    if (error instanceof DividedByZero) return true;
+    throw error;
+  }
+}
+
 /** A number to so many significant digits, however small or large it is. */
 function firstDigits(x, digits) {
   if (isRational(x) || Math.abs(x.e) < FAR) return significant(asRatio(x), digits);
@@ -390,7 +401,8 @@ export class Work {
     const isSaid = (isDigits && (last.is === "ratio" ? isSame(last.exact, result.exact) : last.text === result.text && !last.tens))
       || (["number", "ratio"].includes(last.is) && isExact && last.exact !== null && isSame(last.exact, value));
     if (isSaid) forms.pop();
-    return { entry: this.entry(name, k), forms, result, isExact, remark, hidden: this.hidden(name, k) };
+    const isGiven = isExact && (value === null || !forms.length || gives(forms.at(-1), result));
+    return { entry: this.entry(name, k), forms, result, isExact: isGiven, remark, hidden: this.hidden(name, k) };
   }
 
   /** The line as --work writes it, its remark in the words of a language. */

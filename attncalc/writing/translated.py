@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from attncalc.equations.expressions import Number, Where
+from attncalc.languages.catalogue import ENGLISH, Catalogue, catalogue
 from attncalc.writing import document as parts
-from attncalc.writing.languages.catalogue import ENGLISH, Catalogue, catalogue
 
 D = TypeVar("D", bound=parts.Document)
 P = TypeVar("P", bound=parts.Part)
+WORDS_OF_FORMULAS = ("via", "for each", "and")
 _CODE = re.compile(r"(?<!\S)code [B-Z]{4}-[B-Z]{4}$")
 """The code of a problem, behind the name of its student."""
 
@@ -27,6 +28,18 @@ def in_language(document: D) -> D:
         notes=tuple(map(words.say, document.notes)),
         advice=tuple(map(words.say, document.advice)),
     )
+
+
+def formulas_in_language(text: str, language: str, *, form: Callable[[str], str] = str) -> str:
+    """Return a document with the words within its formulas in a language.
+
+    form: how the kind of file has words.
+    """
+    for word in WORDS_OF_FORMULAS if language != ENGLISH else ():
+        said = form(catalogue(language).say(word))
+        text = text.replace(rf"\text{{ {word} }}", rf"\text{{ {said} }}")
+        text = text.replace(f">\u00a0{word}\u00a0<", f">\u00a0{said}\u00a0<")
+    return text
 
 
 def part_in_language(part: P, language: str) -> P:

@@ -17,15 +17,17 @@ from typing import NamedTuple
 
 DECIMAL_COMMA = ("de", "fr", "es", "pt")
 LISTS_BY_MARKS = ("zh", "ja")
+LANGUAGES = (*DECIMAL_COMMA, *LISTS_BY_MARKS)
+"""Languages with a catalog."""
 ENGLISH = "en"
 _OR, _EITHER = ", or ", "{t_a}, or {t_b}"
 _IN_POINTS = ("for its cause", "for a hint")
-_PLACE = re.compile(r"\{(\w+)\}")
+PLACE = re.compile(r"\{(\w+)\}")
 _NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?∞"
-_ONE_NUMBER = re.compile(r"(?:[-−]?\d(?:[.,]*+\d)*+\.?[×^/\d-]*+|[-−]?∞) ?%?")
+ONE_NUMBER = re.compile(r"(?:[-−]?\d(?:[.,]*+\d)*+\.?[×^/\d-]*+|[-−]?∞) ?%?")
 """A number alone; `_NUMBER` gives back what the words behind it need."""
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
-_AND, _MORE = " and ", re.compile(r" and [\d,]+ more$")
+AND, MORE = " and ", re.compile(r" and [\d,]+ more$")
 _MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
 
 
@@ -34,8 +36,13 @@ class _Message(NamedTuple):
 
     found: re.Pattern[str]
     said: str
+    has_words: bool
 
 
+SHORT = 4
+"""The most letters between names that may be within a name, too."""
+JOINTS = 6
+"""The most letters of a message that only joins others, as `{t_a} and {t_b}`."""
 LONGEST = 2000
 """Of a sentence with parts that vary: a longer one stays in English."""
 
@@ -44,9 +51,12 @@ class Catalogue:
     """The sentences of a language: its code, and the translations by English message."""
 
     def __init__(self, language: str, messages: dict[str, str]) -> None:
-        self.language, self._whole = language, messages
-        varied = sorted(filter(_PLACE.search, messages), key=_literal, reverse=True)
-        self._varied = [_Message(re.compile(_found(each)), messages[each]) for each in varied]
+        self.language, self.messages = language, messages
+        varied = sorted(filter(PLACE.search, messages), key=_literal, reverse=True)
+        self._varied = [
+            _Message(re.compile(_found(each)), messages[each], _literal(each) > JOINTS)
+            for each in varied
+        ]
 
     def say(self, text: str) -> str:
         """Return a sentence in this language; one without a translation stays as it is."""
@@ -55,26 +65,34 @@ class Catalogue:
     def each(self, text: str) -> str:
         """Return sentences and numbers, between semicolons, in this language."""
         return "; ".join(
-            self.number(one) if _ONE_NUMBER.fullmatch(one) else self.say(one)
+            self.number(one) if ONE_NUMBER.fullmatch(one) else self.say(one)
             for one in text.split("; ")
         )
 
     def said(self, text: str, *, strict: bool = False) -> str | None:
         """Return a sentence in this language, or None if it has no translation.
 
-        If `strict`, the messages within it need one, too; otherwise they may stay in English.
+        If `strict`, the messages within it need one, too; otherwise they may stay in English if no
+        message fits better.
         """
         if self.language == ENGLISH or not text:
             return text
-        if text in self._whole:
-            return self._whole[text]
-        for message in self._varied if len(text) <= LONGEST else ():
-            if match := message.found.fullmatch(text):
+        if text in self.messages:
+            return self.messages[text]
+        matches = [*self._matches(text)] if len(text) <= LONGEST else []
+        for is_whole in (True,) if strict else (True, False):
+            for message, match in matches:
                 found = match.groupdict().items()
-                parts = {name: self._part(name, part, strict=strict) for name, part in found}
-                if None not in parts.values():
+                parts = {name: self._part(name, part, strict=is_whole) for name, part in found}
+                if None not in parts.values() and (is_whole or message.has_words):
                     return message.said.format(**parts)
         return None
+
+    def _matches(self, text: str) -> Iterator[tuple[_Message, re.Match[str]]]:
+        """Yield the messages with names that a sentence may be."""
+        for message in self._varied:
+            if match := message.found.fullmatch(text):
+                yield message, match
 
     @property
     def has_comma(self) -> bool:
@@ -87,7 +105,7 @@ class Catalogue:
 
     def within(self, source: str) -> dict[str, str]:
         """Return the messages whose words a script contains, the longest first."""
-        kept = {m: s for m, s in self._whole.items() if all(p in source for p in _fixed(m))}
+        kept = {m: s for m, s in self.messages.items() if all(p in source for p in _fixed(m))}
         return dict(sorted(kept.items(), key=lambda each: -_literal(each[0])))
 
     def _part(self, name: str, text: str, *, strict: bool) -> str | None:
@@ -96,13 +114,13 @@ class Catalogue:
             said = [self.said(each, strict=True) for each in (*one.split("; "), other) if one]
             firsts = [each for each in said[:-1] if each]
             if firsts and len(firsts) + 1 == len(said) and said[-1]:
-                return self._whole[_EITHER].format(t_a="; ".join(firsts), t_b=said[-1])
+                return self.messages[_EITHER].format(t_a="; ".join(firsts), t_b=said[-1])
             return self.said(text, strict=strict) or (None if strict else text)
         if name == "list":
-            return self.say(text) if _MORE.search(text) else self._listed(text)
+            return self.say(text) if MORE.search(text) else self._listed(text)
         if name in ("points", "rest"):
             for words in _IN_POINTS:
-                text = text.replace(words, self._whole.get(words, words))
+                text = text.replace(words, self.messages.get(words, words))
             return self.number(text.replace(" of ", "/"))
         is_number = name == "line" or re.fullmatch(r"n\d?", name)
         return self.number(text) if is_number else text
@@ -110,8 +128,8 @@ class Catalogue:
     def _listed(self, text: str) -> str:
         """Return names in a row with the separators of the language."""
         text = text.replace(", ", "、") if self.language in LISTS_BY_MARKS else text
-        names, joint, last = text.rpartition(_AND)
-        return f"{names}{self._whole.get(joint, joint)}{last}"
+        names, joint, last = text.rpartition(AND)
+        return f"{names}{self.messages.get(joint, joint)}{last}"
 
 
 @cache
@@ -137,24 +155,25 @@ def messages(text: str) -> Iterator[tuple[str, str]]:
 
 def _literal(message: str) -> int:
     """Return how many letters of a message never vary: more of them are tried first."""
-    return len(_PLACE.sub("", message))
+    return len(PLACE.sub("", message))
 
 
 def _fixed(message: str) -> Iterator[str]:
     """Return the words of a message between those that vary."""
-    return iter(_PLACE.split(message)[::2])
+    return iter(PLACE.split(message)[::2])
 
 
 def _found(message: str) -> str:
     """Return a message as a pattern."""
-    parts = _PLACE.split(message)
+    parts = PLACE.split(message)
     return "".join(
-        f"(?P<{part}>{_kind(part)})" if place % 2 else re.escape(part)
+        f"(?P<{part}>{_kind(part, parts[place + 1])})" if place % 2 else re.escape(part)
         for place, part in enumerate(parts)
     )
 
 
-def _kind(name: str) -> str:
+def _kind(name: str, words: str) -> str:
+    """Return the pattern of what has a name, with these words behind it."""
     if re.fullmatch(r"n\d?", name):
         return _NUMBER
     if name in ("step", "entry", "part"):
@@ -162,4 +181,7 @@ def _kind(name: str) -> str:
     if name in ("a", "b"):  # formulas
         return "[^:]+?"
     # the step of a mistake follows its whole sentence
-    return ".+?" if name.startswith("t_") else r"(?:(?! \(in ).)+?"
+    if name.startswith("t_"):
+        return ".+?"
+    ends = f"|{re.escape(words)}" if name == "x" and len(words) > SHORT else ""
+    return rf"(?:(?! \(in {ends}).)+?"

@@ -1,0 +1,1 @@
+"""Languages of what students read: one catalog each."""

@@ -1,0 +1,109 @@
+"""Translated sentences as their English messages: for pages of attncalc that are read back."""
+
+import re
+from collections.abc import Callable
+from itertools import chain, zip_longest
+from typing import NamedTuple
+
+from attncalc.languages.catalogue import (
+    AND,
+    DECIMAL_COMMA,
+    LANGUAGES,
+    LISTS_BY_MARKS,
+    MORE,
+    ONE_NUMBER,
+    PLACE,
+    catalogue,
+)
+
+Form = Callable[[str], str]
+"""Returns text as a kind of file has it."""
+
+
+class _Said(NamedTuple):
+    """A message in a language: its texts, and the names of what varies between them."""
+
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+
+    def values(self, sentence: str) -> dict[str, str] | None:
+        """Return what a sentence has for each name; None if it is another sentence."""
+        first, *between, last = self.texts
+        end = len(sentence) - len(last)
+        if not (sentence.startswith(first) and sentence.endswith(last)):
+            return None
+        values, at = [], len(first)
+        for text in between:
+            found = sentence.find(text, at + 1, end)
+            if found < 0:
+                return None
+            values.append(sentence[at:found])
+            at = found + len(text)
+        values.append(sentence[at:end])
+        return dict(zip(self.names, values, strict=True)) if all(values) else None
+
+    def filled(self, values: dict[str, str]) -> str:
+        """Return the sentence with a value for each name."""
+        given = (values[name] for name in self.names)
+        return "".join(chain(*zip_longest(self.texts, given, fillvalue="")))
+
+
+class ToEnglish:
+    """Returns sentences of a language in English, with decimal points.
+
+    form: how a kind of file has the words of a sentence.
+    """
+
+    def __init__(self, language: str, form: Form = str) -> None:
+        messages = catalogue(language).messages if language in LANGUAGES else {AND: AND}
+        self._has_comma = language in DECIMAL_COMMA
+        self._by_marks = language in LISTS_BY_MARKS
+        self._and = form(messages[AND])
+        self._whole = {form(said): form(english) for english, said in messages.items()}
+        self._varied: dict[str, list[tuple[_Said, _Said]]] = {}
+        for english, said in messages.items():
+            if PLACE.search(said):
+                each = _split(said, form)
+                self._varied.setdefault(each.texts[0][:1], []).append((each, _split(english, form)))
+        for many in self._varied.values():
+            many.sort(key=lambda pair: -sum(map(len, pair[0].texts)))
+
+    def __call__(self, sentence: str) -> str | None:
+        """Return a sentence in English, or None if it is none of the language."""
+        if sentence in self._whole:
+            return self._whole[sentence]
+        for said, english in chain(*(self._varied.get(each, ()) for each in (sentence[:1], ""))):
+            values = said.values(sentence)
+            if values is not None and (parts := self._parts(values)):
+                return english.filled(parts)
+        return None
+
+    def _parts(self, values: dict[str, str]) -> dict[str, str] | None:
+        """Return the parts of a sentence in English, or None if one is of another sentence."""
+        parts = {}
+        for name, value in values.items():
+            if (part := self._part(name, value)) is None:
+                return None
+            parts[name] = part
+        return parts
+
+    def _part(self, name: str, value: str) -> str | None:
+        if name.startswith("t_"):
+            return self(value)
+        if re.fullmatch(r"n\d?", name):
+            return self._with_point(value) if ONE_NUMBER.fullmatch(value) else None
+        return self._listed(value) if name == "list" else value
+
+    def _with_point(self, number: str) -> str:
+        return number.replace(",", ".") if self._has_comma else number
+
+    def _listed(self, text: str) -> str:
+        if MORE.search(said := self(text) or ""):
+            return said
+        names, joint, last = text.rpartition(self._and)
+        listed = f"{names}{AND if joint else ''}{last}"
+        return listed.replace("、", ", ") if self._by_marks else listed
+
+
+def _split(message: str, form: Form) -> _Said:
+    return _Said(tuple(map(form, PLACE.split(message)[::2])), tuple(PLACE.findall(message)))

@@ -1,1 +1,0 @@
-"""Languages of what students read: one catalog each, and documents in them."""
