@@ -13,7 +13,16 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
-from attncalc.reading.answers.map_numbers import NUMBERED, OF_ALL, TAG, TIE, TOKEN, VALUES, plain
+from attncalc.reading.answers.map_numbers import (
+    MOST_LINES,
+    NUMBERED,
+    OF_ALL,
+    TAG,
+    TIE,
+    TOKEN,
+    VALUES,
+    plain,
+)
 from attncalc.reading.answers.map_words import lexemes_in
 from attncalc.reading.naming.name import Tokens, head_in
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
@@ -66,9 +75,10 @@ def maps_in_order(
     >>> [each.says for each in maps_in_order([(1, text)], weights, names)]
     ['output je → input am, second je', 'output am → input je, second am']
     """
+    lines = lines[-MOST_LINES:]
     sides = [[each.lower() for each in side] for side in (labels.queries, labels.keys)]
     for are_names in (True, False):
-        mentions = [*_mentions(lines, sides, are_names=are_names)][:MOST_MENTIONS]
+        mentions = [*_mentions(lines, sides, are_names=are_names)][-MOST_MENTIONS:]
         by_head = _by_head(lines, mentions, heads)
         fits = all(said.fit == len(said.inputs) for said in by_head.values())
         if by_head and (are_names or fits):
