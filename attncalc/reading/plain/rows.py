@@ -154,12 +154,16 @@ def row_of_equations(text: str) -> list[str] | None:
     """
     if len(text) > LONGEST_OF_WORK or not ("=" in text or "≈" in text):
         return None
-    found = [_result(piece) for piece in _BESIDE.split(text.strip())]
+    found = [result_of(piece) for piece in _BESIDE.split(text.strip())]
     return [each for each in found if each] if len(found) > 1 and all(found) else None
 
 
-def _result(piece: str) -> str:
-    """Return the value of a calculation with only numbers; powers of e are intermediate results."""
+def result_of(piece: str) -> str:
+    """Return the value of a calculation with only numbers; powers of e are intermediate results.
+
+    >>> result_of("1·2 + 3 = 5"), result_of("e^2 = 7.39"), result_of("3")
+    ('5', '', '')
+    """
     left, _, right = piece.replace("≈", "=").partition("=")
     is_work = _ARITHMETIC.fullmatch(left.strip()) and not _ALONE.fullmatch(left.strip())
     return right.strip() if is_work and _RESULT.fullmatch(right.strip()) else ""

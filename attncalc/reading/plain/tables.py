@@ -7,7 +7,15 @@ from itertools import groupby, takewhile
 
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry, read_entry
-from attncalc.reading.plain.rows import Rows, are_alike, fitted, parted, split_row, without_names
+from attncalc.reading.plain.rows import (
+    Rows,
+    are_alike,
+    fitted,
+    parted,
+    result_of,
+    split_row,
+    without_names,
+)
 
 _TABLE = re.compile(r"\s*[|│╭├╰┌└┏┡└+]")
 _RULE = re.compile(r"[\s|:+\-─━═│┃╭├╰┌└┬┼┴╮┤╯┐┘=]*")
@@ -232,9 +240,9 @@ def _of_entries(rows: Rows) -> Rows:
 
 
 def cells_by_line(lines: Sequence[Line]) -> Rows:
-    """Return the cells of each line of a table, without its rules."""
+    """Return the cells of each line of a table, without its rules; of calculations, the results."""
     if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
-        tabs = [[cell.strip() for cell in line.text.rstrip("\n").split("\t")] for line in lines]
+        tabs = [[*map(_cell, line.text.rstrip("\n").split("\t"))] for line in lines]
         return [row for row in tabs if any(row)]
     rows: Rows = []
     for line in lines:
@@ -242,8 +250,12 @@ def cells_by_line(lines: Sequence[Line]) -> Rows:
         if _TYPES.fullmatch(text):
             continue
         if not _RULE.fullmatch(text) or (text.strip("|│ ") == "" and "│" not in text):
-            rows.append([cell.strip() for cell in _BAR.split(_OUTER.sub("", text))])
+            rows.append([*map(_cell, _BAR.split(_OUTER.sub("", text)))])
     return rows
+
+
+def _cell(text: str) -> str:
+    return result_of(text) or text.strip()
 
 
 def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
