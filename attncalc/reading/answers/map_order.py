@@ -20,7 +20,6 @@ from attncalc.reading.answers.map_numbers import (
     TAG,
     TIE,
     TOKEN,
-    VALUES,
     plain,
 )
 from attncalc.reading.answers.map_words import lexemes_in
@@ -31,8 +30,12 @@ LONGEST, MOST_MENTIONS = 600, 2000
 FARTHEST = 3
 """The largest distance of lines between two names of a map."""
 _STOP = re.compile(r"[.;!?。；！？\n)]")
-_FORMULA = re.compile(r"\d|=(?!>)|[\[\]*·×^{}]")
+_FORMULA = re.compile(r"\d|=(?=\s*[^\s>])|[\[\]*·×^{}]")
 """A sign of numbers or work between two names, which are then no map."""
+_WEIGHT = re.compile(r"[≈~]? ?[-+]?(?<!\d)\d{0,9}[.,]\d{1,20} ?%?|[≈~] ?\d{1,9}|(?<!\d)\d{1,9} ?%")
+_NONE, _ASIDE = re.compile(r"(?!)"), re.compile(r"\([^()\d]{0,80}\)")
+_COUNT = re.compile(r"^\n\W*\d{0,2}\W*")
+"""The beginning of a line, with a count of the line or of its head."""
 _VALUE = " \x00 "
 """A weight between names, which may rank them against their order."""
 _SCRIPTS = re.compile(
@@ -77,28 +80,36 @@ def maps_in_order(
     """
     lines = lines[-MOST_LINES:]
     sides = [[each.lower() for each in side] for side in (labels.queries, labels.keys)]
-    for are_names in (True, False):
-        mentions = [*_mentions(lines, sides, are_names=are_names)][-MOST_MENTIONS:]
+    found: list[dict[int, _Said]] = []
+    for are_names, aside in ((True, _ASIDE), (True, _NONE), (False, _ASIDE)):
+        mentions = [*_mentions(lines, sides, aside, are_names=are_names)][-MOST_MENTIONS:]
         by_head = _by_head(lines, mentions, heads)
-        fits = all(said.fit == len(said.inputs) for said in by_head.values())
-        if by_head and (are_names or fits):
-            return [
-                each
-                for head, said in by_head.items()
-                for each in _written(said, head if len(heads) > 1 else 0, labels)
-            ]
-    return []
+        if by_head and (
+            are_names or all(each.fit == len(each.inputs) for each in by_head.values())
+        ):
+            found.append(by_head)
+    best = max(found, key=lambda each: [*map(_worth, each.values())], default={})
+    return [
+        each
+        for head, said in best.items()
+        for each in _written(said, head if len(heads) > 1 else 0, labels)
+    ]
 
 
 def _mentions(
-    lines: Sequence[tuple[int, str]], sides: list[list[str]], *, are_names: bool
+    lines: Sequence[tuple[int, str]],
+    sides: list[list[str]],
+    aside: re.Pattern[str],
+    *,
+    are_names: bool,
 ) -> Iterator[_Mention]:
+    """Yield the tokens that lines name, without those in brackets that match `aside`."""
     known = {*sides[0], *sides[1]}
     for line, text in lines:
         if len(text) > LONGEST:
             continue
-        apart = _SCRIPTS.sub(" ", plain(TAG.sub(" ", text)))
-        clean, end = NUMBERED.sub("", VALUES.sub(_VALUE, apart)), 0
+        apart = _SCRIPTS.sub(" ", plain(TAG.sub(" ", aside.sub(" ", text))))
+        clean, end = NUMBERED.sub("", _WEIGHT.sub(_VALUE, apart)), 0
         for match in TOKEN.finditer(clean):
             word = match[0].lower()
             if match["itself"]:
@@ -173,7 +184,8 @@ def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
     """
     outputs = range(len(weights))
     seen = np.count_nonzero(weights > TIE, axis=1)
-    for second in ([*outputs], [k for k in outputs if seen[k] > 1]):
+    alone = outputs if (seen < 2).sum() == 1 else ()
+    for second in ([*outputs], *([k for k in outputs if k != own] for own in alone)):
         pairs = {k: [("o", k), ("m", k)] for k in outputs}
         others = {k: [("o", k), ("s", k)] if k in second else [] for k in outputs}
         yield [each for k in outputs for each in pairs[k] + others[k][1:]]
@@ -240,7 +252,7 @@ def _is_of_map(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> boo
     gaps = [each.before for each in run]
     if any(b.line - a.line > FARTHEST for a, b in pairwise(run)):
         return False
-    if any(_FORMULA.search(gap.lstrip("\n")) for gap in gaps[1:]):
+    if any(_FORMULA.search(_COUNT.sub("", gap)) for gap in gaps[1:]):
         return False
     words = " ".join([gaps[0][-80:], *gaps[1:]])
     kinds = {each.kind for each in lexemes_in(words[:LONGEST], {})}
@@ -248,10 +260,9 @@ def _is_of_map(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> boo
     is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
     if kinds & _SAID or is_named or OF_ALL.search(words):
         return True
-    to_most = [
-        " ".join(gap.split()) for gap, (role, _) in zip(gaps, order, strict=True) if role == "m"
-    ]
-    return len({*to_most}) == 1 < len(to_most) and bool(_LETTERS.search(to_most[0]))
+    places = zip(gaps, order, strict=True)
+    to_most = [" ".join(gap.split()) for gap, (role, _) in places if role == "m"]
+    return len({*to_most}) == 1 < len(to_most) and bool(to_most[0].strip(" ,;."))
 
 
 def _written(said: _Said, head: int, labels: Tokens) -> list[WrittenConnection]:

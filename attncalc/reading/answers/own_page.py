@@ -72,8 +72,8 @@ _OWN_NAME = re.compile(r"token (\d{1,7})(?: \([^()]*\))?")
 _ROUNDING = re.compile(r"rounding: (?:display|each-step)")
 """Text of the conventions that is the same in all languages."""
 _DECORATED = re.compile(
-    r"(- |† |#+ |\*\*|\\noindent ?(?:\\textbf\{|\\textdagger\{\} )?|\\(?:sub)?section\*\{)?"
-    r"(.*?)(\*\*|\}?[.。]?\\par|\})?"
+    r"(- |† |#+ |\*\*|\\noindent ?(?:\\textbf\{|\\textdagger\{\} )?|\\(?:sub)?section\*\{"
+    r"|\\parbox\{\d{1,4}pt\}\{\\raggedright )?(.*?)(\*\*|\}?[.。]?\\par|[.。]?\} \\\\\*|\})?"
 )
 """A line: marks before its sentences, these, and marks after them."""
 _PARTINGS = (" · ", "; ", "**, ", ": ")
