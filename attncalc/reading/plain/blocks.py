@@ -112,6 +112,8 @@ class Block:
     is_other: bool = False
 
 
+_ASIDE = re.compile(r"^(\s{0,9}[^\W\d_][^\d()\[\]=:]{1,60}) ?\([^()]{1,200}=[^()]{1,80}\):\s*$")
+"""A heading with work in brackets: Weights (row 1: e^2 + e^1 = 10.11):"""
 _SENTENCES = re.compile(rf"(?<={GRID.pattern})\.\s+(?=[A-ZÀ-Ý])")
 """The boundary between sentences, where one ends with numbers."""
 Named = Callable[[str], bool]
@@ -131,7 +133,7 @@ def blocks_of(
     """
     document = document_of(text)
     document.lines = [
-        Line(line.number, part)
+        Line(line.number, _ASIDE.sub(r"\1:", part))
         for line in stacked(document, labels)
         for part in _SENTENCES.split(line.text)
     ]
