@@ -130,21 +130,26 @@ def _mentions(
 def _by_head(
     lines: Sequence[tuple[int, str]], mentions: Sequence[_Mention], heads: Matrix
 ) -> dict[int, _Said]:
-    """Return what names state about each head, from 1; {} if a head is missing."""
-    found, named, head = dict[int, _Said](), dict[int, int](), 0
+    """Return what names state about each head, from 1; {} if a head is missing.
+
+    If lines do not name the heads, their maps follow one another.
+    """
+    named, head = dict[int, int](), 0
     for line, text in lines:
         head = head_in(text) or head
         named[line] = head
-    after = 0
-    for k, weights in enumerate(heads, start=1):
-        own = [m for m in mentions if named[m.line] == k or (not head and m.line > after)]
-        said = [*_stated(own, weights)]
-        if not said:
-            return {}
-        # no head is named: one map after another
-        found[k] = said[0] if len(heads) > 1 and not head else max(said, key=_worth)
-        after = max(found[k].lines)
-    return found
+    for are_named in (True, False):
+        found, after = dict[int, _Said](), 0
+        for k, weights in enumerate(heads, start=1):
+            own = [m for m in mentions if (named[m.line] == k if are_named else m.line > after)]
+            stated = [*_stated(own if len(heads) > 1 else mentions, weights)]
+            first = stated[0] if stated else None
+            is_first = len(heads) > 1 and not are_named
+            if best := first if is_first else max(stated, key=_worth, default=None):
+                found[k], after = best, max(best.lines)
+        if len(found) == len(heads):
+            return found
+    return {}
 
 
 def _worth(said: _Said) -> tuple[bool, int, int]:
