@@ -331,7 +331,7 @@ class _Page:
             self.lines[i] = _without_names(line)
         elif shape := _SHAPE.search(line):
             self.width = int(shape[1])
-            self.lines[i] = line.partition(_BEFORE_TITLE)[0]
+            self.lines[i] = line.partition(" = ")[0]
         elif caption := _CAPTION.fullmatch(line.strip()):
             self.width = 1 + int(caption[2] or caption[1]) - int(caption[1])
         return 1
