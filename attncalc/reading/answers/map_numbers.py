@@ -48,7 +48,7 @@ TOKEN = re.compile(
 _STOPS = r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s*$|\s+[^\W\d_a-zà-ÿ])|[!?](?=\s|$)|[。！？]"
 _CLAUSES = rf"{_STOPS}|;(?=\s|$)|；"
 _SENTENCES, _PARTS = re.compile(_CLAUSES), re.compile(rf"{_CLAUSES}|[、，,]|\s{{3,}}")
-_WITH_SEMICOLONS, _POINTS = re.compile(_STOPS), re.compile(rf"{_CLAUSES}|(?<=\d)\.(?=\s)")
+_WITH_SEMICOLONS = re.compile(_STOPS)
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
 _ORDINAL = re.compile(rf"\b(?:{'|'.join(ORDINALS)})\b", re.IGNORECASE)
@@ -70,7 +70,6 @@ OF_ALL = re.compile(
     r"|όλ[αεο]\w?|alle|tous|toutes|todas?|todos|tutti|tutte|all|both)\b|모두|모든|كل|すべて|全て|都",
     re.IGNORECASE,
 )
-_COUNT = re.compile(r"\b(\d{1,2})\. (?=[^\W\d_])")
 _ITSELF = re.compile("自分自身|自身|自己|自分")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _LARGEST = re.compile(
@@ -81,7 +80,6 @@ _WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"
 _BARS = re.compile(r"[|│\t]")
 _EQUALS, _VECTOR = re.compile(r"=(?!>)"), re.compile(r"[(\[] ?[-+]?\d+ ?[,;、 ]")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
-_BEHIND_OUTPUT = re.compile(r"^(\W{0,12}\w{1,40}) ?[:|)\t]")
 _OF_TOKEN = re.compile(
     r"^(\W{0,12}(?:token|output|word|[A-Za-z]) ?\d{1,3}) ?=(?=[^=\d]{0,4}[^\W\d])"
 )
@@ -206,17 +204,6 @@ def _paragraphs(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     yield start, text
 
 
-def _below_ranks(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield lines below the names of both ranks, each with an arrow behind its output."""
-    is_below = False
-    for line, text in lines:
-        kinds = {e.said if e.kind == "ordinal" else e.kind for e in lexemes_in(text, {})}
-        if {"most", "1"} & kinds and {"second", "2"} & kinds and "number" not in kinds:
-            is_below = True
-        elif is_below:
-            yield line, _BEHIND_OUTPUT.sub(r"\1 → ", text, count=1)
-
-
 def _is_of_attention(said: _Stated) -> bool:
     """Return whether the words between an output and its inputs are about a map."""
     return bool(
@@ -277,19 +264,13 @@ class _Reader:
         """Yield what lines state, cut in one way after another; `listed` has no list numbers."""
         ways = (
             *((listed, ends) for ends in (_WITH_SEMICOLONS, _SENTENCES, _PARTS)),
-            *((texts, _SENTENCES) for texts in (short, [*_paragraphs(listed)])),
+            (short, _SENTENCES),
+            ([*_paragraphs(listed)], _SENTENCES),
             *((texts, _SENTENCES) for texts in self.under_headings(listed)),
-            ([*_below_ranks(short)], _SENTENCES),
-            (short, _POINTS),
             (self.listed(listed), _SENTENCES),
             *(
-                ([(line, sign.sub(_as_number, text)) for line, text in texts], ends)
-                for sign in (_ORDINAL, _COUNT)
-                for texts in (short, [*_paragraphs(short)])
-                for ends in (_SENTENCES, _PARTS)
-            ),
-            *(
-                ([(line, _STEM.sub(_as_place, text)) for line, text in short], ends)
+                ([(line, sign.sub(named, text)) for line, text in short], ends)
+                for sign, named in ((_ORDINAL, _as_number), (_STEM, _as_place))
                 for ends in (_SENTENCES, _PARTS)
             ),
         )
