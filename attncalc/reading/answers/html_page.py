@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from typing import NamedTuple
 
-from attncalc.reading.plain.html_tables import cell_of_lines
+from attncalc.reading.plain.html_tables import matrix_of_lines
 from attncalc.reading.plain.references import with_short_references
 
 _START = re.compile(r"\s{0,99}(?:<\?xml[^>]{0,200}>\s{0,9})?(?:<!--.{0,500}?-->\s{0,9})?"
@@ -282,8 +282,8 @@ class _Reader(HTMLParser):
 
 def _cell(text: str) -> str:
     """Return the text of a cell, whose lines a carriage return separates, on one."""
-    lines = [_BLANKS.sub(" ", line).strip() for line in text.split("\r")]
-    return cell_of_lines([line for line in lines if line])
+    lines = [line for each in text.split("\r") if (line := _BLANKS.sub(" ", each).strip())]
+    return matrix_of_lines(lines) or " ".join(lines)
 
 
 def _written(name: str, children: list[str]) -> str:

@@ -11,7 +11,7 @@ from attncalc.reading.answers.answer import Unread, WrittenConnection
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import attention_in, connection_in, is_about_lines, names_in
 from attncalc.reading.answers.map_sentences import ALL, ITSELF, Heard, Share, Told, heard
-from attncalc.reading.answers.map_words import Lexeme, labels_of, lexemes_in
+from attncalc.reading.answers.map_words import Lexeme, labels_of, lexemes_in, place_of
 from attncalc.reading.naming.name import head_in
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import CELL, GRID, ROW
@@ -310,7 +310,7 @@ class MapReader:
         own = _OWN_TOKEN.fullmatch(name)
         if own and 0 < int(own[1]) <= len(self.names):
             name = self.names[int(own[1]) - 1]
-        place = _place(name.strip(), self.sides.queries)
+        place = place_of(name.strip(), self.sides.queries)
         return name.strip().lower() if place < 0 else place
 
     def _settled(
@@ -343,8 +343,8 @@ class MapReader:
 
     def _are_alike(self, output: str, names: Sequence[str]) -> bool:
         """Return whether these inputs have equal shown weights in some row of this output."""
-        row = _place(output, self.sides.queries)
-        places = [_place(name, self.sides.keys) for name in names]
+        row = place_of(output, self.sides.queries)
+        places = [place_of(name, self.sides.keys) for name in names]
         return any(
             0 <= row < len(head) and max(places) < head.shape[1]
             and min(places) >= 0 and len({*head[row, places].tolist()}) == 1
@@ -372,10 +372,6 @@ def _has_values(words: Sequence[Lexeme]) -> bool:
         if each.kind in ("value", "data") and depth == 0:
             return True
     return False
-
-
-def _place(name: str, labels: Sequence[str]) -> int:
-    return labels.index(name) if name in labels else int(name) - 1 if name.isdigit() else -1
 
 
 def _within(names: Sequence[str], count: int) -> bool:

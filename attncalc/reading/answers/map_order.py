@@ -22,7 +22,7 @@ from attncalc.reading.answers.map_numbers import (
     TOKEN,
     plain,
 )
-from attncalc.reading.answers.map_words import lexemes_in
+from attncalc.reading.answers.map_words import lexemes_in, place_of
 from attncalc.reading.naming.name import Tokens, head_in
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
 
@@ -33,7 +33,7 @@ _STOP = re.compile(r"[.;!?。；！？\n)]")
 _FORMULA = re.compile(r"\d|=(?=\s*[^\s>])|[\[\]*·×^{}]")
 """A sign of numbers or work between two names, which are then no map."""
 _WEIGHT = re.compile(r"[≈~]? ?[-+]?(?<!\d)\d{0,9}[.,]\d{1,20} ?%?|[≈~] ?\d{1,9}|(?<!\d)\d{1,9} ?%")
-_NONE, _ASIDE = re.compile(r"(?!)"), re.compile(r"\([^()\d]{0,80}\)")
+_NONE, _ASIDE = re.compile(r"(?!)"), re.compile(r"\([^()\d\x00]{0,80}\)")
 _COUNT = re.compile(r"^\n\W*\d{0,2}\W*")
 """The beginning of a line, with a count of the line or of its head."""
 _VALUE = " \x00 "
@@ -43,7 +43,8 @@ _SCRIPTS = re.compile(
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
-_WORDS_OF_MAP = {"map", "mapa", "peta", "harita", "diagram", "drawing", "mappa", "schema", "arrows"}
+_WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}
+"""Words for a map that name no step."""
 
 
 class _Mention(NamedTuple):
@@ -78,12 +79,16 @@ def maps_in_order(
     >>> [each.says for each in maps_in_order([(1, text)], weights, names)]
     ['output je → input am, second je', 'output am → input je, second am']
     """
-    lines = lines[-MOST_LINES:]
+    plain_lines = [
+        (line, NUMBERED.sub("", _WEIGHT.sub(_VALUE, _SCRIPTS.sub(" ", plain(TAG.sub(" ", text))))))
+        for line, text in lines[-MOST_LINES:]
+        if len(text) <= LONGEST
+    ]
     sides = [[each.lower() for each in side] for side in (labels.queries, labels.keys)]
     found: list[dict[int, _Said]] = []
     for are_names, aside in ((True, _ASIDE), (True, _NONE), (False, _ASIDE)):
-        mentions = [*_mentions(lines, sides, aside, are_names=are_names)][-MOST_MENTIONS:]
-        by_head = _by_head(lines, mentions, heads)
+        mentions = [*_mentions(plain_lines, sides, aside, are_names=are_names)][-MOST_MENTIONS:]
+        by_head = _by_head(lines[-MOST_LINES:], mentions, heads)
         if by_head and (
             are_names or all(each.fit == len(each.inputs) for each in by_head.values())
         ):
@@ -106,10 +111,7 @@ def _mentions(
     """Yield the tokens that lines name, without those in brackets that match `aside`."""
     known = {*sides[0], *sides[1]}
     for line, text in lines:
-        if len(text) > LONGEST:
-            continue
-        apart = _SCRIPTS.sub(" ", plain(TAG.sub(" ", aside.sub(" ", text))))
-        clean, end = NUMBERED.sub("", _WEIGHT.sub(_VALUE, apart)), 0
+        clean, end = aside.sub(" ", text), 0
         for match in TOKEN.finditer(clean):
             word = match[0].lower()
             if match["itself"]:
@@ -166,9 +168,10 @@ def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[_Said]:
             is_end = all(_STOP.search(each.before) for each in mentions[stop : stop + 1])
             if outputs and is_end and _is_of_map(mentions[start:stop], order):
                 own = [(role, outputs.get(k, k)) for role, k in order]
-                for said in _read(mentions[start:stop], own, weights):
-                    if [*outputs.values()] == sorted(outputs) or said.fit == len(weights):
-                        yield said
+                said = _read(mentions[start:stop], own, weights)
+                is_in_order = [*outputs.values()] == sorted(outputs)
+                if said and (is_in_order or said.fit == len(weights)):
+                    yield said
 
 
 def _outputs(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> dict[int, int]:
@@ -202,8 +205,8 @@ def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
 
 def _read(
     run: Sequence[_Mention], order: Sequence[tuple[str, int]], weights: Matrix
-) -> Iterator[_Said]:
-    """Yield what names in an order state, if their inputs can be those of a map."""
+) -> _Said | None:
+    """Return what names in an order state; None if their inputs cannot be those of a map."""
     inputs: list[list[int]] = [[] for _ in weights]
     lines = [0] * len(weights)
     for mention, (role, output) in zip(run, order, strict=True):
@@ -213,14 +216,14 @@ def _read(
             else:
                 inputs[k].append(k if mention.input < 0 else mention.input)
     if any(len({*own}) < len(own) or max(own) >= weights.shape[1] for own in inputs):
-        return
+        return None
     made = [tuple(own) for own in inputs]
     turned = [own[::-1] for own in made]  # the second input is named first
     fit, other = (sum(map(_is_ranked, each, weights)) for each in (made, turned))
     is_turned = other == len(weights) > 2 * fit
     if any(_VALUE in each.before for each in run[1:]) and max(fit, other) < len(weights):
-        return
-    yield _Said(tuple(lines), tuple(turned if is_turned else made), max(fit, other * is_turned))
+        return None
+    return _Said(tuple(lines), tuple(turned if is_turned else made), max(fit, other * is_turned))
 
 
 def _are_largest(inputs: Sequence[int], row: Matrix) -> bool:
@@ -239,17 +242,13 @@ def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Token
     count = 0
     for each in lines:
         weights = heads[max(0, each.head - 1) % len(heads)]
-        row = _place(each.output, labels.queries)
-        own = [_place(name, labels.keys) for name in (*each.most, *each.second)]
+        row = place_of(each.output, labels.queries)
+        own = [place_of(name, labels.keys) for name in (*each.most, *each.second)]
         is_there = 0 <= row < len(weights) and all(0 <= k < weights.shape[1] for k in own)
         is_full = len(own) == min(2, np.count_nonzero(weights[row] > TIE)) if is_there else False
         is_tied = is_there and len(each.most) > 1 and _are_largest(own, weights[row])
         count += is_tied or (is_full and _is_ranked(own, weights[row]))
     return count
-
-
-def _place(name: str, names: Sequence[str]) -> int:
-    return names.index(name) if name in names else int(name) - 1 if name.isdigit() else -1
 
 
 def _is_of_map(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> bool:

@@ -121,6 +121,15 @@ def labels_of(names: Collection[str]) -> Mapping[str, str]:
     return {plain_word(name): name for name in names if name and not name.isdigit()}
 
 
+def place_of(name: str, labels: Sequence[str]) -> int:
+    """Return the place of a token by its name or number, from 0; -1 for another name.
+
+    >>> place_of("sat", ["cat", "sat"]), place_of("2", ["cat", "sat"]), place_of("mat", [])
+    (1, 1, -1)
+    """
+    return labels.index(name) if name in labels else int(name) - 1 if name.isdigit() else -1
+
+
 def lexemes_in(text: str, labels: Mapping[str, str]) -> list[Lexeme]:
     """Return the words of a sentence with their kinds.
 

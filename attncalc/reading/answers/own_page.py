@@ -224,7 +224,7 @@ class _Translated:
         """Return a line with its sentences in English, and decimal points elsewhere."""
         line = _IN_FORMULA.sub(self._formula, line)
         if line.startswith(_TEX_CAPTION):
-            line = f"{_TEX_CAPTION}{_TEX_NAMED.split(line.removeprefix(_TEX_CAPTION))[0]}}} \\\\*"
+            line = f"{_without_names(line)} \\\\*"
         decorated = _DECORATED.fullmatch(line) if len(line) <= LONGEST_LINE else None
         if decorated is None or not decorated[2] or decorated[2][0] in "|│":
             return self._number(line)

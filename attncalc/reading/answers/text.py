@@ -162,23 +162,17 @@ def _take_map(
     steps = {line for each in own_parts for line in each.lines}
     texts = dict(enumerate(text.split("\n"), start=1))
     lines = [each for each in texts.items() if each[0] not in steps or is_prose(each[1])]
-    labels = expected.labels
+    labels, is_complete = expected.labels, of_map.is_complete(outside)
     in_order = maps_in_order(lines, heads, labels)
-    is_complete, is_right = (
-        of_map.is_complete(outside),
-        partial(count_exact, heads=heads, labels=labels),
-    )
-    is_better = is_right(in_order) > is_right(outside) and all(e.is_told for e in outside)
-    if len(heads) > 1:
-        if in_order and (is_better or not found.connections):
-            _replace_map(in_order, texts, found)
-    elif (is_better and (not is_complete or is_right(in_order) == len(in_order))) or (
-        not _take_map_by_weights(
-            lines, texts, heads[0], labels, found, outside, is_complete=is_complete
-        )
-        and in_order
-        and not found.connections
+    right, others = (count_exact(each, heads, labels) for each in (in_order, outside))
+    is_sure = len(heads) > 1 or not is_complete or right == len(in_order)
+    if is_sure and right > others and all(each.is_told for each in outside):
+        _replace_map(in_order, texts, found)
+    elif len(heads) == 1 and _take_map_by_weights(
+        lines, texts, heads[0], labels, found, outside, is_complete=is_complete
     ):
+        return
+    elif in_order and not found.connections:
         _replace_map(in_order, texts, found)
 
 

@@ -36,22 +36,21 @@ def with_flat_tables(text: str) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def cell_of_lines(lines: Sequence[str]) -> str:
-    """Return the text of a cell with several lines on one; rows of numbers are a matrix.
+def matrix_of_lines(lines: Sequence[str]) -> str:
+    """Return the lines of a cell as one matrix; "" if they are not rows of numbers.
 
-    >>> cell_of_lines(["1 2", "0 -1"]), cell_of_lines(["first", "1"])
-    ('[1 2; 0 -1]', 'first 1')
+    >>> matrix_of_lines(["1 2", "0 -1"]), matrix_of_lines(["first", "1"])
+    ('[1 2; 0 -1]', '')
     """
     rows = [_SEPARATORS.split(line.strip()) for line in lines]
     are_numbers = all(_NUMBER.fullmatch(cell) for row in rows for cell in row)
     is_matrix = are_numbers and len(rows) > 1 and len({*map(len, rows)}) == 1 < len(rows[0])
-    return f"[{'; '.join(lines)}]" if is_matrix else " ".join(lines)
+    return f"[{'; '.join(lines)}]" if is_matrix else ""
 
 
 def _of_breaks(cell: str) -> str:
     """Return a cell of a Markdown table with lines of numbers as one matrix."""
-    joined = cell_of_lines([line.strip() for line in _BREAK.split(cell)])
-    return joined if joined.startswith("[") else cell
+    return matrix_of_lines([line.strip() for line in _BREAK.split(cell)]) or cell
 
 
 def _flat(table: str) -> str:
@@ -62,7 +61,7 @@ def _flat(table: str) -> str:
     for i, cell in enumerate(pieces):
         texts = [text for each in _BLOCKS.split(cell) if (text := _TAG.sub("", each).strip())]
         if len(texts) > 1:
-            pieces[i] = cell_of_lines(texts)
-            if not pieces[i].startswith("["):
+            pieces[i] = matrix_of_lines(texts)
+            if not pieces[i]:
                 return table
     return " ".join(_BLOCKS.sub(" ", "".join(pieces)).split()) + "\n" * table.count("\n")

@@ -77,13 +77,10 @@ def _apart(lines: list[Line]) -> list[Line]:
     """
     found: list[Line] = []
     groups = [_groups(line.text) for line in lines]
-    widths = [[*map(len, each)] for each in groups]
     i = 0
     while i < len(lines):
         heads, back = _names_above(found, lines[i])
-        run = itertools.takewhile(lambda j: widths[j] == widths[i], range(i, len(lines)))  # noqa: B023
-        rows = [[("", row) for row in groups[j]] for j in run] if widths[i][1:] else []
-        rows = rows or _below_names(lines[i : i + MOST_ROWS], heads)
+        rows = _between_bars(groups, i) or _below_names(lines[i : i + MOST_ROWS], heads)
         if len(rows) < LEAST_BESIDE:
             found.append(lines[i])
             i += 1
@@ -99,12 +96,22 @@ def _apart(lines: list[Line]) -> list[Line]:
     return found
 
 
+def _between_bars(groups: list[list[list[str]]], start: int) -> list[list[tuple[str, list[str]]]]:
+    """Return the rows of matrices side by side between bars, without labels; [] for one matrix."""
+    own = [*map(len, groups[start])]
+    if len(own) < LEAST_BESIDE:
+        return []
+    run = itertools.takewhile(lambda i: [*map(len, groups[i])] == own, range(start, len(groups)))
+    return [[("", row) for row in groups[i]] for i in run]
+
+
 def _names_above(found: list[Line], line: Line) -> tuple[list[re.Match[str]], int]:
     """Return the names on the line above another, perhaps with a rule between, and the distance."""
     back = 2 if found and _RULE.fullmatch(found[-1].text) else 1
     above = found[-back] if len(found) >= back else line
-    is_near = line.number - above.number == back
-    return [*_NAME.finditer(above.text, 0, LONGEST_COUNTED if is_near else 0)], back
+    if line.number - above.number != back:
+        return [], back
+    return [*_NAME.finditer(above.text, 0, LONGEST_COUNTED)], back
 
 
 def _below_names(
@@ -116,7 +123,9 @@ def _below_names(
     """
     labels: list[str] = []
     rows: list[list[re.Match[str]]] = []
-    for line in itertools.takewhile(lambda each: names[1:] and each.text.strip(), lines):
+    if len(names) < LEAST_BESIDE:
+        return []
+    for line in itertools.takewhile(lambda each: each.text.strip(), lines):
         label = _LABEL_BEFORE.match(line.text, 0, LONGEST_COUNTED)
         cells = [*_WORD.finditer(line.text, label.end() if label else 0, LONGEST_COUNTED)]
         is_like = not rows or (len(cells) == len(rows[0]) and bool(label) == bool(labels[0]))
