@@ -25,6 +25,7 @@ from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.map_numbers import map_by_weights
+from attncalc.reading.answers.map_order import maps_in_order
 from attncalc.reading.answers.map_words import _WORDS
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.naming.name import Tokens
@@ -350,3 +351,38 @@ def test_behind_a_tie_the_next_weight_may_be_second() -> None:
     weights = KEYS["cross"].exact["A"][0]
     right = 1 if weights[0] > weights[1] else 2
     assert (shares[0], shares[right], shares[3 - right]) == (1, 1, 0.5)
+
+
+IN_ORDER = (
+    "peta: ana melihat bo, lalu ana. bo melihat ana, lalu bo.",
+    "peta: ana xx bo, bo xx ana; yy: ana xx ana, bo xx bo",
+    "1. ana: bo (zz ana)\n2. bo: ana (zz bo)",
+    "| ana | bo | ana |\n| bo | ana | bo |",
+    "ana = bo (xx ana), bo = ana (xx bo)",
+    "bo → ana, then bo; ana → bo, then ana",
+)
+
+
+@for_all("text", IN_ORDER)
+def test_a_map_is_read_by_the_order_of_its_names(text: str) -> None:
+    names, weights = Tokens(("ana", "bo"), ("ana", "bo")), np.array([[[0.1, 0.9], [0.8, 0.2]]])
+    lines = [*enumerate(text.split("\n"), start=1)]
+    found = maps_in_order(lines, weights, names)
+    assert sorted((e.output, e.most, e.second) for e in found) == [
+        ("ana", ("bo",), ("ana",)),
+        ("bo", ("ana",), ("bo",)),
+    ]
+    both = np.concatenate([weights, weights])
+    twice = [*lines, *((n + len(lines), line) for n, line in lines)]
+    assert [each.head for each in maps_in_order(twice, both, names)] == [1, 1, 2, 2]
+
+
+def test_words_of_a_map_with_other_inputs_stay_wrong_and_formulas_are_no_map() -> None:
+    names, weights = Tokens(("ana", "bo"), ("ana", "bo")), np.array([[[0.1, 0.9], [0.8, 0.2]]])
+    (first, _) = maps_in_order(
+        [(1, IN_ORDER[0].replace("melihat bo, lalu ana", "melihat ana, lalu bo"))], weights, names
+    )
+    assert (first.most, first.second) == (("ana",), ("bo",))
+    assert not maps_in_order([(1, "ana · bo = 3, ana · ana = 2, bo · bo = 1")], weights, names)
+    places = [(1, "ana looks at 0, then 1. bo looks at 1, then 0")]
+    assert not maps_in_order(places, weights, Tokens(("ana", "bo"), ("", "")))

@@ -116,10 +116,8 @@ def _mentions(
             word = match[0].lower()
             if match["itself"]:
                 places = -1, -1
-            elif match["number"] and are_names and not any(sides[1]):
-                places = len(sides[0]), int(word) - 1
-            elif match["number"] and not are_names:
-                places = int(word) - 1, int(word) - 1
+            elif match["number"] and int(word) and not (are_names and any(sides[1])):
+                places = len(sides[0]) if are_names else int(word) - 1, int(word) - 1
             elif are_names and word in known:
                 there = [side.index(word) if word in side else len(side) for side in sides]
                 places = there[0], there[1]
