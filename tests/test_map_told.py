@@ -384,5 +384,5 @@ def test_words_of_a_map_with_other_inputs_stay_wrong_and_formulas_are_no_map() -
     )
     assert (first.most, first.second) == (("ana",), ("bo",))
     assert not maps_in_order([(1, "ana · bo = 3, ana · ana = 2, bo · bo = 1")], weights, names)
-    places = [(1, "ana looks at 0, then 1. bo looks at 1, then 0")]
-    assert not maps_in_order(places, weights, Tokens(("ana", "bo"), ("", "")))
+    places = [(1, "ana looks at 0, then 2. bo looks at 0, then 3")]  # no token is the first
+    assert not maps_in_order(places, np.full((1, 2, 3), 1 / 3), Tokens(("ana", "bo"), ("",) * 3))
