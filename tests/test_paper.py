@@ -6,12 +6,14 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import BUNDLED, Command, mostly_slow
 
+from attncalc.languages.catalogue import LANGUAGES
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
@@ -67,6 +69,21 @@ def test_every_number_of_the_work_is_on_the_pages_in_order(sample: str) -> None:
             wanted = line_in_text(line).split(" = ", 1)[-1].replace("×10^", " 10 ")
             missing = Counter(NUMBER.findall(wanted)) - Counter(NUMBER.findall(shown))
             assert not missing, (wanted, shown)
+
+
+@pytest.mark.parametrize("language", mostly_slow(LANGUAGES, 2))
+def test_pages_in_a_language_have_the_numbers_and_formulas_of_the_english_ones(
+    language: str,
+) -> None:
+    solution = solve(read_problem(BUNDLED / "softmax.json"))
+    page = make_page(solution, Contents(solution.plan, work=True))
+    ink, drawn = Ink(), []
+    for document in (page, replace(page, language=language)):
+        marks = [mark for one in pages_of(writer._sheet(document, ink)) for mark in one]
+        words = (m.text.replace(",", ".").strip("-−") for m in marks if isinstance(m, Letters))
+        drawn.append(Counter(word for word in words if NUMBER.fullmatch(word)))
+    assert sum(drawn[0].values()) > 30
+    assert not drawn[0] - drawn[1]
 
 
 @pytest.mark.parametrize("size", mostly_slow(["3x34", "30x4", "50x3"]))

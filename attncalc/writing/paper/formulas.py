@@ -60,7 +60,7 @@ class Formulas:
             yield from self._fitting(tree, room)
 
     def _tree(self, markup: Html) -> Element:
-        return _tree(formulas_in_language(markup, self.language))
+        return _tree(Html(formulas_in_language(markup, self.language)))
 
     def _fitting(self, node: Element, room: float) -> Iterator[Box]:
         """Yield an element, or its parts where it is wider than the room: no digit is lost."""
@@ -205,7 +205,7 @@ def _first(node: Element) -> Element:
     return _first(node[0]) if len(node) else node
 
 
-def _tree(markup: str) -> Element:
+def _tree(markup: Html) -> Element:
     """Return our own MathML as a tree; texts in it are escaped."""
     return fromstring(element("math", markup))
 
