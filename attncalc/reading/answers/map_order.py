@@ -43,6 +43,8 @@ _SCRIPTS = re.compile(
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
+_SIGNS, _TO = " ,;.", ("om", "mo", "os", "so")
+"""Signs that only separate names, and the roles of names with the same words between them."""
 _WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}
 """Words for a map that name no step."""
 
@@ -167,7 +169,7 @@ def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[_Said]:
             if outputs and is_end and _is_of_map(mentions[start:stop], order):
                 own = [(role, outputs.get(k, k)) for role, k in order]
                 said = _read(mentions[start:stop], own, weights)
-                is_in_order = [*outputs.values()] == sorted(outputs)
+                is_in_order = order[0][0] == "o" and [*outputs.values()] == sorted(outputs)
                 if said and (is_in_order or said.fit == len(weights)):
                     yield said
 
@@ -185,20 +187,31 @@ def _outputs(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> dict[
 def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
     """Yield the orders of names in which a map is stated: the role and output of each name.
 
-    "o" is an output, "m" the input that it attends to most, "s" the second one. Outputs with only
-    one weight, as the first below a causal mask, may have no second input.
+    "o" is an output, "m" the input that it attends to most, "s" the second one; inputs may come
+    first. An output with only one weight, as the first below a causal mask, may have no second.
     """
     outputs = range(len(weights))
-    seen = np.count_nonzero(weights > TIE, axis=1)
-    alone = outputs if (seen < 2).sum() == 1 else ()
-    for second in ([*outputs], *([k for k in outputs if k != own] for own in alone)):
-        pairs = {k: [("o", k), ("m", k)] for k in outputs}
-        others = {k: [("o", k), ("s", k)] if k in second else [] for k in outputs}
-        yield [each for k in outputs for each in pairs[k] + others[k][1:]]
-        yield [each for k in outputs for each in pairs[k] + others[k]]
-        yield [*chain(*pairs.values()), *chain(*others.values())]
-    yield [*(("o", k) for k in outputs), ("m", -1), ("s", -1)]
-    yield [(role, k) for k in outputs for role in ("o", "m")]
+    most, second = ([[("o", k), (role, k)] for k in outputs] for role in "ms")
+    of_all = [("o", k) for k in outputs]
+    for others in (second, *_without_second(second, weights)):
+        yield [*chain(*(a + b[1:] for a, b in zip(most, others, strict=True)))]
+        for step in (1, -1):
+            sides = [(a[::step], b[::step]) for a, b in zip(most, others, strict=True)]
+            yield [*chain(*(a + b for a, b in sides))]
+            for begin in (chain(*(a for a, _ in sides)), (*of_all, ("m", -1))):
+                yield [*begin, *chain(*(b for _, b in sides))]
+    yield [*of_all, ("m", -1), ("s", -1)]
+    yield [*chain(*most)]
+
+
+def _without_second(
+    second: list[list[tuple[str, int]]], weights: Matrix
+) -> Iterator[list[list[tuple[str, int]]]]:
+    """Yield second inputs without that of one output, which is named alone, or not again."""
+    if (np.count_nonzero(weights > TIE, axis=1) < 2).sum() == 1:
+        for k in range(len(second)):
+            for own in ([], second[k][:1]):
+                yield [*second[:k], own, *second[k + 1 :]]
 
 
 def _read(
@@ -262,9 +275,11 @@ def _is_of_map(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> boo
     is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
     if kinds & _SAID or is_named or OF_ALL.search(words):
         return True
-    places = zip(gaps, order, strict=True)
-    to_most = [" ".join(gap.split()) for gap, (role, _) in places if role == "m"]
-    return len({*to_most}) == 1 < len(to_most) and bool(to_most[0].strip(" ,;."))
+    between: dict[str, list[str]] = {}
+    signs = _SIGNS + "|" * (order[1][0] == "o")  # in the heading of a table
+    for gap, (a, _), (b, _) in zip(gaps[1:], order, order[1:], strict=False):
+        between.setdefault(a + b, []).append(" ".join(gap.split()).strip(signs))
+    return any(len({*own}) == 1 < len(own) and own[0] for of, own in between.items() if of in _TO)
 
 
 def _written(said: _Said, head: int, labels: Tokens) -> list[WrittenConnection]:

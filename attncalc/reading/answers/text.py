@@ -306,7 +306,9 @@ def _as_shares(
         sums = written.values.sum(axis=-1)
         if (np.abs(sums - 100) <= written.shape[-1] / 2).all() and key.max() <= 1:
             places = np.ndindex(written.shape)
-            cells = iter([read_entry(f"{written.text(place)}%") for place in places])
+            cells = iter(
+                [read_entry(f"{written.text(place)}%", decimal_comma=True) for place in places]
+            )
             heads = written.values if written.values.ndim == 3 else [written.values]
             entries = [[[next(cells) for _ in row] for row in head] for head in heads]
             made[name] = matrix_of_entries(entries, written.place)
@@ -525,17 +527,18 @@ def _within(parts: list[Part], expected: Expected, found: Collected) -> list[Par
 
 
 def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
-    """Return a matrix with -∞ for the crosses and dashes of masked entries."""
+    """Return a matrix with -∞, or a weight of 0, for the crosses and dashes of masked entries."""
     prefix, dot, own = part.name.rpartition(".")
-    masked = f"{prefix}{dot}S_masked" if own in SCORES else part.name
-    key = expected.of_head(masked, part.head)
+    is_masked = own in (*SCORES, "A")
+    key = expected.of_head(f"{prefix}{dot}S_masked" if is_masked else part.name, part.head)
     if key is not None and part.row and not part.column:
         key = key[part.row - 1 : part.row]
     if key is None or part.column or key.shape != part.size or part.turned:
         return part
+    sign = "0" if own == "A" else "-inf"
     rows = [
         [
-            "-inf" if value == -np.inf and cell.strip() in MASKED else cell
+            sign if value == -np.inf and cell.strip() in MASKED else cell
             for cell, value in zip(row, values, strict=False)
         ]
         for row, values in zip(part.rows, key, strict=True)
@@ -544,7 +547,10 @@ def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
         return part
     marks = {cell for row, own in zip(part.rows, rows, strict=True) for cell in {*row} - {*own}}
     said = " and ".join(sorted(marks))
-    found.remarks.append(f"line {part.line}: {said} in {part.what} is read as -∞, where masked")
+    shown = sign.replace("inf", "∞")
+    found.remarks.append(
+        f"line {part.line}: {said} in {part.what} is read as {shown}, where masked"
+    )
     return part._replace(rows=rows)
 
 

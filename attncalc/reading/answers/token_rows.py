@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from attncalc.reading.naming.name import Tokens
 from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.rows import split_row
 
 LONGEST = 1000
 _ARROW = re.compile(r"\s*(?P<row>\S{1,40})\s*(?:->|→|=>|:)\s*(?P<rest>.{3,600})")
+_ROW = re.compile(r"\s*(?:\d{1,2}[.)]\s+)?(?P<row>\S{1,40}?)\s*[:=|]\s*(?P<rest>\S.{0,600}?)\s*")
 _SHARES = re.compile(r" ?[,;|] ?")
 _SHARE = re.compile(
     rf"(?P<word>[^\s:=]{{1,40}}) ?[:=]? ?(?P<share>\d{{0,6}}(?:[.{COMMA}]\d{{1,6}})? ?%?)"
@@ -35,6 +37,7 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
     lines = text.split("\n")
     if labels.keys:
         lines = [_shares(line, labels) or line for line in _with_pairs(lines, labels)]
+        lines = _with_masked(lines, labels.queries)
     return "\n".join(_without_sums(lines))
 
 
@@ -62,6 +65,26 @@ def _with_pairs(lines: list[str], labels: Tokens) -> list[str]:
             found[i - size : i] = rows + [""] * (size - len(rows))
         run = {}
     return found
+
+
+def _with_masked(lines: list[str], queries: Sequence[str]) -> list[str]:
+    """Return lines with crosses for the masked entries that rows of tokens leave out.
+
+    Line k of a run has the name of token k and k numbers.
+    """
+    count = len(queries)
+    found = [_ROW.fullmatch(line) if len(line) < LONGEST else None for line in lines]
+    rows = [each and (each["row"], split_row(each["rest"]) or []) for each in found]
+    made = list(lines)
+    for start in range(len(rows) - count + 1 if count > 2 else 0):
+        run = [each or ("", []) for each in rows[start : start + count]]
+        if [(name, len(row)) for name, row in run] == [
+            *zip(queries, range(1, count + 1), strict=True)
+        ]:
+            for i, (name, row) in enumerate(run):
+                cells = row + ["x"] * (count - len(row))
+                made[start + i] = f"{name} | {' | '.join(cells)} |"
+    return made
 
 
 def _without_sums(lines: list[str]) -> Iterator[str]:

@@ -56,6 +56,8 @@ ALIKE = 0.999
 BECAUSE = "its numbers are"
 BESIDE = "beside a step, which is whole without it"
 STARTS, AROUND = " |>*-#([xX", " =:([{-*#|,;.⎡⎢⎣⎛⎜⎝`'\""
+ENDS = ("", "]", ")", "}", ".")
+"""The last sign before the number of an item in a list: [1 2] 2) [3 4]."""
 FEW = 4
 """The largest number of entries of a step for which all must agree."""
 MOST_COUNTED = 3
@@ -977,6 +979,9 @@ def _is_left_blank(written: WrittenMatrix) -> bool:
 
 
 def _is_label(text: str, number: Number) -> bool:
-    """Return whether a number is part of a name: before a colon, or between two words."""
+    """Return whether a number is part of a name: before a colon, between two words, or as 2)."""
     is_between = _WORD_BEFORE.search(text, 0, number.start) and _WORD_BEHIND.match(text, number.end)
-    return bool(is_between) or _LABEL.match(text, number.end) is not None
+    is_item = (
+        text[number.end : number.end + 1] == ")" and text[: number.start].rstrip()[-1:] in ENDS
+    )
+    return bool(is_between) or is_item or _LABEL.match(text, number.end) is not None

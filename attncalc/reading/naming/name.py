@@ -34,7 +34,7 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    r"\b(?:head|kopf|t[eê]te|cabeza)s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3})\b(?:\s+of\s+\d{1,4})?"
+    r"\b(?:head|kopf|t[eê]te|cabe[zç]a|testa|hoofd|kepala|huvud|hlava|głowa|baş|голова)s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3})\b(?:\s+of\s+\d{1,4})?"
     r"|\btoken (\d{1,3}) of \d{1,4}\b",
     re.I,
 )

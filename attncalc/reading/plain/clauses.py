@@ -43,9 +43,10 @@ _FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
 _ASIDE_EQUATION = re.compile(
     r"\([=≈] ?[-.,\d]{1,12}\)|"
     r"\((?=[^()=≈:]{0,40}(?:√|sqrt|d_?\{?[kvm]|\b(?:axis|dim|keepdims|dtype|n|m|h|k|byrow|nrow|ncol)\b)"
-    r"[^()=≈:]{0,20}[=≈:])[^()]{0,80}\)"
+    r"[^()=≈:]{0,20}[=≈:])[^()]{0,80}\)|"
+    r"\bd_?\{?k\}? ?= ?\d{1,4}\b(?=[^=≈:\d]{0,80}:\s*$)"
 )
-"""A constant in brackets beside a name: (divided by √2 ≈ 1.41), (axis=1)."""
+"""A constant beside a name: (divided by √2 ≈ 1.41), (axis=1), with d_k = 2:."""
 _CONDITION = re.compile(
     r"\b(?:where|if)\b[^=≈:\n]{1,80}=[^=≈:\n]{1,80}?\b(?:else|otherwise)\b", re.IGNORECASE
 )

@@ -39,15 +39,18 @@ _LED = re.compile(
     rf"(?P<name>{_NAME}) ?(?:=|is|ist|est|es|è|é) ?(?P<value>{_VALUE})(?P<rest>.*)",
     re.IGNORECASE,
 )
-_OF_ROW = rf"{_NUMBER}(?:(?:[,;] ?| {{1,4}}){_NUMBER}){{0,12}}"
+_OF_ROW = rf"{_NUMBER}(?:(?:[,;] ?| {{1,4}}){_NUMBER}){{0,12}}(?: x){{0,12}}"
 _WAIT = re.compile(
-    rf"(?P<name>[^=≈:\n]{{1,60}}[=:] ?)(?P<old>{_OF_ROW})[ ,;.(—-]{{0,4}}(?:->|→)? ?"
-    r"(?:no|nope|nein|non|não|nee|nej|sorry|oops|ups|wait|actually|rather|i mean|correction)\b"
-    r"[,:.! ]{1,3}"
-    rf"(?:wait[,:.! ]{{1,3}})?(?P<new>{_OF_ROW})\W{{0,3}}",
-    re.IGNORECASE,
+    rf"(?P<name>[^\n]{{0,100}}?[=≈:] ?)(?P<old>{_OF_ROW})[ ,;.(—-]{{0,4}}(?:->|→)? ?"
+    rf"(?P<words>[^\d=≈\n-]{{2,40}})(?P<new>{_OF_ROW})\W{{0,3}}"
 )
 """A row that is corrected where it is written: k2 = 2, 2 -> no, 2, 1."""
+_NO = re.compile(
+    r"\b(?:no|nope|nein|non|não|nee|nej|sorry|oops|ups|wait|actually|rather|i mean|correction|wrong"
+    r"|falsch|faux|errad[oa]|sbagliat[oa]|incorrect[oa]?|fout|fel|yanlış|salah|źle|błąd|špatně|chyba"
+    r"|неверно|ошибка)\b|错|間違",
+    re.IGNORECASE,
+)
 _ROW_IS = re.compile(
     rf"[^\d=:\n]{{0,80}}?(?P<name>\brow \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})) "
     rf"(?:is|=|es|ist|est|è|é) (?P<value>{_NUMBER}(?:(?:, ?| {{1,4}}){_NUMBER}){{1,12}})"
@@ -132,7 +135,8 @@ def _count(row: str) -> int:
 def _line(line: str) -> str:
     if len(line) > LONGEST or not any(map(str.isdigit, line)):
         return line
-    if (said := _WAIT.fullmatch(line)) and _count(said["old"]) == _count(said["new"]):
+    said = _WAIT.fullmatch(line) if _NO.search(line) else None
+    if said and _NO.search(said["words"]) and _count(said["old"]) == _count(said["new"]):
         return f"{said['name']}{said['new']}"
     if said := _ROW_IS.match(line):
         return f"{said['name']} = [{said['value']}]"

@@ -81,8 +81,10 @@ def _cells(text: str) -> list[str] | None:
     cells = parted(text)
     if not cells or not looks_like_entry(cells[0]):
         return None
-    masked = _CROSSES if _STRONG.search(text) else ()
-    return cells if all(looks_like_entry(c) or c in masked for c in cells[1:]) else None
+    masked, stop = _CROSSES if _STRONG.search(text) else (), len(cells)
+    while cells[stop - 1] in _CROSSES[:3]:  # not between numbers, where it is a product
+        stop -= 1
+    return cells if all(looks_like_entry(c) or c in masked for c in cells[1:stop]) else None
 
 
 # the same line is read by everything that it might begin or continue

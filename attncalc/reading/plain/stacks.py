@@ -73,7 +73,8 @@ def _apart(lines: list[Line]) -> list[Line]:
     """Return lines with matrices side by side placed below one another.
 
     They are separated by bars, or by gaps below their names: `Q | K` over `1 2 | 3 4`, `Q     K`
-    over `cat  1 2   3 4`. Names are beside each other in the line above.
+    over `cat  1 2   3 4`. Names are beside each other in the line above; one name there is that of
+    each, by heads.
     """
     found: list[Line] = []
     groups = [_groups(line.text) for line in lines]
@@ -85,24 +86,31 @@ def _apart(lines: list[Line]) -> list[Line]:
             found.append(lines[i])
             i += 1
             continue
-        is_named = len(heads) == len(rows[0])
+        names = [f"{each[0]}:" for each in heads]
+        if len(names) == 1 and rows[0][0][0]:
+            names = [f"head {k + 1} {names[0]}" for k in range(len(rows[0]))]
+        is_named = len(names) == len(rows[0])
         number = found[-back].number if is_named else lines[i].number
         del found[len(found) - back * is_named :]
         for place, own in enumerate(zip(*rows, strict=True)):
-            found.append(Line(number, f"{heads[place][0]}:" if is_named else ""))
+            found.append(Line(number, names[place] if is_named else ""))
             for line, (label, cells) in zip(lines[i:], own, strict=False):
                 found.append(Line(line.number, f"{label}{' '.join(cells)}"))
         i += len(rows)
     return found
 
 
-def _between_bars(groups: list[list[list[str]]], start: int) -> list[list[tuple[str, list[str]]]]:
-    """Return the rows of matrices side by side between bars, without labels; [] for one matrix."""
-    own = [*map(len, groups[start])]
+Labelled = tuple[str, list[str]]
+"""The label of a row, and its cells."""
+
+
+def _between_bars(groups: list[list[Labelled]], start: int) -> list[list[Labelled]]:
+    """Return the rows of matrices side by side between bars; [] for one matrix."""
+    own = [len(row) for _, row in groups[start]]
     if len(own) < LEAST_BESIDE:
         return []
-    run = itertools.takewhile(lambda i: [*map(len, groups[i])] == own, range(start, len(groups)))
-    return [[("", row) for row in groups[i]] for i in run]
+    run = itertools.takewhile(lambda rows: [len(row) for _, row in rows] == own, groups[start:])
+    return [*run]
 
 
 def _names_above(found: list[Line], line: Line) -> tuple[list[re.Match[str]], int]:
@@ -114,9 +122,7 @@ def _names_above(found: list[Line], line: Line) -> tuple[list[re.Match[str]], in
     return [*_NAME.finditer(above.text, 0, LONGEST_COUNTED)], back
 
 
-def _below_names(
-    lines: Sequence[Line], names: list[re.Match[str]]
-) -> list[list[tuple[str, list[str]]]]:
+def _below_names(lines: Sequence[Line], names: list[re.Match[str]]) -> list[list[Labelled]]:
     """Return the rows of matrices side by side below their names, each with its label and cells.
 
     The gaps between matrices are wider than those within; [] if there are no such gaps.
@@ -154,12 +160,14 @@ def _below_names(
     ]
 
 
-def _groups(text: str) -> list[list[str]]:
-    """Return the rows of numbers that bars separate on a line; [] for other lines."""
+def _groups(text: str) -> list[Labelled]:
+    """Return the rows that bars separate on a line, each with its label; [] for other lines."""
     if "|" not in text or len(text) > LONGEST_COUNTED:
         return []
-    rows = [split_row(each) or [] for each in text.split("|")]
-    return rows if min(map(len, rows)) >= LEAST_BESIDE else []
+    label = _LABEL_BEFORE.match(text)
+    rows = [split_row(each) or [] for each in text[label.end() if label else 0 :].split("|")]
+    said = label[0].strip() + " " if label else ""
+    return [(said, row) for row in rows] if min(map(len, rows)) >= LEAST_BESIDE else []
 
 
 def _without_gaps(document: Document, lines: list[Line]) -> list[Line]:
