@@ -600,6 +600,45 @@ def test_a_row_that_a_sentence_repeats_with_a_misprint_is_found(
     assert not _findings(text).of("wrong")
 
 
+H = "H = [[1.25, 0.50], [0.40, 1.75], [0.90, 0.30]]\n\n"
+SHARES = "B = [[0.6295, 0.3705], [0.2779, 0.7221], [0.6045, 0.3955]]\n"
+RELATED = {
+    "the product of line 1 and line 3": "M = [[1.10, -0.20], [0.45, 2.30]]\n\n"
+    "N = [[1.600, 0.900], [1.2275, 3.945], [1.125, 0.510]]\n",
+    "the softmax of 1/√2 times line 1": SHARES,
+    "the exponentials of line 1": "E = [[3.4903, 1.6487], [1.4918, 5.7546], [2.4596, 1.3499]]\n",
+    "the tanh of line 1": "E = [[0.8483, 0.4621], [0.3799, 0.9414], [0.7163, 0.2913]]\n",
+    "the sum of line 1 and line 3": "P = [[0.11, -0.27], [0.33, 0.48], [-0.72, 0.14]]\n\n"
+    "R = [[1.36, 0.23], [0.73, 2.23], [0.18, 0.44]]\n",
+    "1/√2 times line 1": "G = [[0.8839, 0.3536], [0.2828, 1.2374], [0.6364, 0.2121]]\n",
+}
+
+
+@pytest.mark.parametrize("what", RELATED)
+def test_a_wrong_entry_of_a_matrix_with_any_name_is_found(what: str) -> None:
+    """It follows from the matrices before in all other entries."""
+    text = H + RELATED[what]
+    assert not _findings(text).of("wrong")
+    number = text.split()[-1].strip("]")  # its last entry
+    planted = f"{float(number) + 0.3:.{len(number.partition('.')[2])}f}"
+    changed = number.join(text.split(number)[:-1]) + planted + "]]\n"
+    (found,) = _findings(changed).of("wrong")
+    assert (found.what, found.found, found.right) == (what, planted, number)
+
+
+def test_a_misprinted_term_of_a_sum_and_an_unconfirmed_input_are_told_apart() -> None:
+    text = H + RELATED["the sum of line 1 and line 3"]
+    (found,) = _findings(text.replace("0.48]", "-0.48]")).of("wrong")
+    assert (found.line, found.found, found.right) == (3, "-0.48", "0.48")
+    scaled = f"{H}{RELATED['1/√2 times line 1']}\n{SHARES}"
+    assert not _findings(scaled.replace("1.75]", "-1.75]")).of("wrong")  # the input is misprinted
+
+
+def test_integers_agree_by_chance_and_are_not_accused() -> None:
+    text = "U = [[1, 2], [0, 1]]\n\nT = [[1, 1], [2, 0]]\n\nZ = [[5, 1], [2, 3]]\n"
+    assert not _findings(text).of("wrong")
+
+
 def test_the_input_with_the_largest_share_of_a_product_is_used() -> None:
     text = "enc = [1 0 1; 0 2 1; 1 1 0]\n\ndec = [2 1 0; 0 1 1]\n\nW_Q = [1 0; 0 1; 1 1]\n\n"
     assert not _findings(f"{text}Q = [2 1; 1 2]\n").of("wrong")

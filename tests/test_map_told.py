@@ -360,6 +360,8 @@ IN_ORDER = (
     "| ana | bo | ana |\n| bo | ana | bo |",
     "ana = bo (xx ana), bo = ana (xx bo)",
     "bo → ana, then bo; ana → bo, then ana",
+    "bo ══ ana\nana ══ bo\n\nana -- ana\nbo -- bo",  # inputs come first
+    "xx ana yy bo. xx bo yy ana. zz ana ww ana. zz bo ww bo",
 )
 
 
@@ -375,6 +377,26 @@ def test_a_map_is_read_by_the_order_of_its_names(text: str) -> None:
     both = np.concatenate([weights, weights])
     twice = [*lines, *((n + len(lines), line) for n, line in lines)]
     assert [each.head for each in maps_in_order(twice, both, names)] == [1, 1, 2, 2]
+
+
+@for_all(
+    "text",
+    (
+        "most: ana → ana, bo → ana. second: ana – none, bo → bo",  # named alone
+        "zz ana yy ana, zz bo yy ana; ww bo vv bo",
+        "both ana and bo look at ana; then ana – none, bo → bo",
+    ),
+)
+def test_an_output_that_sees_one_input_has_no_second_one(text: str) -> None:
+    names, weights = Tokens(("ana", "bo"), ("ana", "bo")), np.array([[[1.0, 0.0], [0.8, 0.2]]])
+    found = maps_in_order([(1, text)], weights, names)
+    assert [(e.most, e.second) for e in found] == [(("ana",), ()), (("ana",), ("bo",))]
+
+
+def test_names_over_tables_are_no_map() -> None:
+    names, weights = Tokens(("ana", "bo"), ("ana", "bo")), np.array([[[0.9, 0.1], [0.8, 0.2]]])
+    heads = [(line, "| | ana | bo |") for line in (1, 3, 5)]
+    assert not maps_in_order(heads, weights, names)
 
 
 def test_words_of_a_map_with_other_inputs_stay_wrong_and_formulas_are_no_map() -> None:

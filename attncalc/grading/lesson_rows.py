@@ -92,7 +92,7 @@ def known_rows(steps: Mapping[str, Matrix]) -> dict[str, Matrix]:
 def odd_rows(numbers: Sequence[Printed], steps: Mapping[str, Matrix]) -> Iterator[Odd]:
     """Yield the rows of a text that are rows or columns of known matrices, in reading order."""
     numbers = numbers[:MOST_NUMBERS]
-    rows = (*_lines(numbers), *_columns(numbers))
+    rows = (*_lines(numbers), *columns_of(numbers))
     flat = [each for row in rows for each in (*row, None)]
     values = np.array([np.nan if each is None else each.value for each in flat])
     units = np.array([1.0 if each is None else each.unit for each in flat])
@@ -138,7 +138,7 @@ def _lines(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
         yield own + below[:1] if is_near else own
 
 
-def _columns(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
+def columns_of(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
     """Yield the columns of lines below each other, with the first number below them.
 
     Products of written-out work are no columns.

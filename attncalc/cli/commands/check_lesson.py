@@ -10,7 +10,7 @@ import numpy as np
 
 from attncalc.base.errors import AttncalcError, InputError
 from attncalc.base.sources import remember
-from attncalc.base.text import has_run
+from attncalc.base.text import has_run, of_each
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.marking import unforeseen
 from attncalc.cli.commands.problem import conventions_of
@@ -28,6 +28,7 @@ from attncalc.grading.lesson import (
     check_example,
 )
 from attncalc.grading.lesson_rows import Printed, known_rows, misprinted, odd_rows
+from attncalc.grading.relations import unlike
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
@@ -113,7 +114,7 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         for example in part.examples():
             for each in _by_own_sums([*_of_example(part, example, said, seen)], sums):
                 keep(*each)
-    for make in (partial(_of_sums, sums=sums, seen=seen), _of_repeated):
+    for make in (_of_relations, partial(_of_sums, sums=sums, seen=seen), _of_repeated):
         for each in (*make(lesson, found),):
             keep(*each)
     numbers = range(1, len(lesson.lines) + 1)
@@ -127,6 +128,17 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
 
 Placed = tuple[Finding, int, int]
 """A finding, and its first and last line."""
+
+
+def _of_relations(lesson: Lesson, found: Sequence[Finding]) -> Iterator[Placed]:
+    """Yield the wrong entries of matrices that follow from others, but for those of results."""
+    judged = (each for each in found if each.kind == WRONG)
+    lines = {line for each in judged for line in range(each.line, each.last + 1)}
+    for one in unlike(lesson.with_points):
+        if lesson.line(one.line) not in lines:
+            what = f"{one.says} {of_each([*map(lesson.where, one.lines)])}"
+            why = "its other entries agree"
+            yield Finding(WRONG, what, (), one.found, one.right, (), why), one.line, one.line
 
 
 def _of_sums(

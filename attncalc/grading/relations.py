@@ -1,0 +1,337 @@
+"""Matrices of a lesson that follow from matrices printed before, whatever their names.
+
+A matrix that agrees in nearly all entries with the product, the softmax or another function of
+earlier ones is that result, and its other entries are wrong. Agreement is counted in bits: how
+improbable it is by chance.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from operator import add, matmul
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.base.types import Matrix
+from attncalc.equations.intervals import Interval, ends_of, share, softmax
+from attncalc.grading.lesson_rows import Printed, columns_of
+from attncalc.problem.attention.declared import MOST_DECIMALS
+from attncalc.reading.lesson import texts_of_numbers
+from attncalc.reading.plain.grids import document_of
+from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.numerals import read_entry
+
+MOST_MATRICES, MOST_ENTRIES = 120, 2_000
+"""The most matrices of a lesson that are compared, and the most entries of one."""
+FEWEST = 3
+"""The fewest entries of a matrix in which one can be wrong."""
+LARGEST = 12.0
+"""The most bits of one entry."""
+ENOUGH, MISPRINTED = 14.0, 6.0
+"""Bits beyond those of a choice among all relations, and those of a usual misprint."""
+MOST_WRONG = 0.2
+"""The largest share of wrong entries."""
+ROOTS = (1, 2, 3, 4, 8, 16, 32, 64)
+"""d_k, whose root may divide scores before a softmax."""
+LARGEST_ROOT, SCALED = 1024, 0.06
+"""The largest of other roots that divide scores, and the largest relative error of its square."""
+SLACK, SAME = 1e-9, "the matrix on"
+_DECIMAL = re.compile(r"[-+]?\d{0,9}\.\d{1,15}")
+
+
+class Shown(NamedTuple):
+    """A matrix of a text: its lines, its entries as typed, their values and half their last unit.
+
+    A column of a text is a row here.
+    """
+
+    line: int
+    last: int
+    texts: Sequence[Sequence[str]]
+    values: Matrix
+    half: Matrix
+    is_column: bool = False
+
+    @property
+    def range(self) -> Interval:
+        """The range of the true values."""
+        return Interval(self.values - self.half, self.values + self.half)
+
+    def text(self, place: Sequence[int]) -> str:
+        """Return an entry as typed, with a decimal point."""
+        return self.texts[place[0]][place[1]].replace(COMMA, ".")
+
+    def line_of(self, place: Sequence[int]) -> int:
+        """Return the line of an entry: that of its row, if each row has a line of its own."""
+        extra = self.last - self.line + 1 - len(self.texts)
+        below = place[1] if self.is_column else place[0] + (extra > 0) if extra >= 0 else 0
+        return self.line + below
+
+
+class Relation(NamedTuple):
+    """How a matrix may follow from others: in words, and as a function of these."""
+
+    says: str
+    of: tuple[Shown, ...]
+    make: Callable[..., Interval]
+
+    @property
+    def made(self) -> Interval:
+        """The values that it would have."""
+        return self.make(*(each.range for each in self.of))
+
+
+class Unlike(NamedTuple):
+    """A wrong entry of a matrix that otherwise follows from those on other lines."""
+
+    line: int
+    says: str
+    lines: tuple[int, ...]
+    found: str
+    right: str
+
+
+def unlike(lines: Sequence[str]) -> Iterator[Unlike]:
+    """Yield the entries of matrices that do not follow from matrices before, as the others do.
+
+    lines: the lines of a text, with a mark for each decimal comma.
+    """
+    known: list[Shown] = []
+    every = _shown(lines)
+    for place, each in enumerate(every):
+        with np.errstate(all="ignore"):
+            relation = _relation_of(each, known)
+        known.append(each)
+        if relation is None:
+            continue
+        made = relation.made
+        wrong, right = ~_agrees(each, made), (made.low + made.high) / 2
+        mended = each._replace(values=np.where(wrong, right, each.values))
+        if _is_used(each, mended, known[:-1], every[place + 1 :]):
+            continue
+        at = tuple(dict.fromkeys(one.line for one in relation.of))
+        for own in np.argwhere(wrong).tolist():
+            if found := _misprint_before(each, relation, own):
+                yield Unlike(found[0].line_of(own), relation.says, at, found[0].text(own), found[1])
+                continue
+            text = each.text(own)
+            meant = f"{right[tuple(own)]:.{len(text.partition('.')[2])}f}"
+            yield Unlike(each.line_of(own), relation.says, at, text, meant)
+            known.append(mended)
+
+
+def _misprint_before(each: Shown, relation: Relation, place: list[int]) -> tuple[Shown, str] | None:
+    """Return the term of a sum with a misprint that causes a wrong entry, and its right text.
+
+    A misprint there is likelier than another number here.
+    """
+    if relation.make is not add or _is_misprinted(each, relation.made, place):
+        return None
+    for i, one in enumerate(relation.of):
+        for text in _misprints(one.text(place)):
+            values = one.values.copy()
+            values[tuple(place)] = float(text)
+            of = (*relation.of[:i], one._replace(values=values), *relation.of[i + 1 :])
+            if _agrees(each, relation._replace(of=of).made)[tuple(place)]:
+                return one, text
+    return None
+
+
+def _is_used(each: Shown, mended: Shown, known: Sequence[Shown], later: Sequence[Shown]) -> bool:
+    """Return whether more entries of later matrices follow from one as printed than as mended."""
+    return any(_fit(other, each, known) > _fit(other, mended, known) for other in later)
+
+
+def _fit(each: Shown, one: Shown, others: Sequence[Shown]) -> int:
+    """Return how many entries follow from one matrix as it is, or with others; 0 if few do."""
+    one, each = one._replace(half=0 * one.half), each._replace(half=2 * each.half)
+    pairs = chain(((one, other) for other in [one, *others]), ((other, one) for other in others))
+    relations = chain(_alone(each, [one]), _paired(each, pairs))
+    fits = (_agrees(each, relation.made) for relation in relations)
+    return max((int(fit.sum()) for fit in fits if not _are_many(~fit)), default=0)
+
+
+def _are_many(wrong: Matrix) -> bool:
+    """Return whether too many entries are wrong for the others to tell what a matrix is."""
+    return bool(wrong.sum() > max(1, MOST_WRONG * wrong.size))
+
+
+def _shown(lines: Sequence[str]) -> list[Shown]:
+    """Return the matrices of a text, and its columns of numbers outside them, in its order."""
+    grids = document_of("\n".join(lines)).grids.values()
+    found = [_matrix(head, grid.line, grid.last) for grid in grids for head in grid.heads]
+    inside = {n for each in grids for n in range(each.line, each.last + 1)}
+    numbers = [
+        Printed(n, text, float(text), signs)
+        for n, line in enumerate(lines, start=1)
+        if n not in inside
+        for signs, text in texts_of_numbers(line)
+    ]
+    for column in columns_of(numbers):
+        for own in (column, column[:-1]):  # the last may be their sum
+            made = _matrix([[each.text for each in own]], column[0].line, column[-1].line)
+            is_column = len({each.line for each in own}) == len(own)
+            found.append(made._replace(is_column=True) if made and is_column else None)
+    return sorted(filter(None, found), key=lambda each: each.last)[:MOST_MATRICES]
+
+
+def _matrix(rows: Sequence[Sequence[str]], line: int, last: int) -> Shown | None:
+    """Return a matrix of texts; None if an entry is no number."""
+    if len({*map(len, rows)}) != 1 or not FEWEST <= len(rows) * len(rows[0]) <= MOST_ENTRIES:
+        return None
+    entries = [[read_entry(text) for text in row] for row in rows]
+    values = np.array([[each.value for each in row] for row in entries], float)
+    counts = np.array([[each.decimals for each in row] for row in entries])
+    half = np.where((counts > 0) & (counts <= MOST_DECIMALS), 0.5 * 10.0**-counts, 0)
+    return None if np.isnan(values).any() else Shown(line, last, rows, values, half)
+
+
+def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
+    """Return the relation by which nearly all entries of a matrix follow from others.
+
+    None if all entries follow from one, or too few to tell.
+    """
+    best, most, count = None, 0.0, 0
+    pairs = ((one, other) for one in known for other in known)
+    for relation in chain(_alone(each, known), _paired(each, pairs)):
+        made = relation.made
+        agrees = _agrees(each, made)
+        own = 0.0 if _are_many(~agrees) else _bits(each, made, agrees)
+        if agrees.all() and own:
+            return None
+        count += 1
+        if own > most:
+            best, most = relation, own
+    if best is None:
+        return None
+    wrong = np.argwhere(~_agrees(each, best.made)).tolist()
+    misprints = [_is_misprinted(each, best.made, place) for place in wrong]
+    if (each.is_column or best.says.endswith(SAME)) and not all(misprints):
+        return None
+    return best if most + MISPRINTED * sum(misprints) >= ENOUGH + math.log2(count) else None
+
+
+def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
+    """Yield the functions of single matrices that may have the shape of one."""
+    for one in known:
+        if one.values.shape[1] == each.values.shape[1] and one.is_column is each.is_column:
+            for says, make in _functions(each, one):
+                yield from _in_shape(Relation(says, (one,), make), one.values.shape[0], each)
+
+
+def _paired(each: Shown, pairs: Iterable[tuple[Shown, Shown]]) -> Iterator[Relation]:
+    """Yield the products and sums of two matrices that may have the shape of one."""
+    size = each.values.shape[1]
+    for one, other in pairs:
+        (rows, width), (height, columns) = one.values.shape, other.values.shape
+        if each.is_column or one.is_column or other.is_column:
+            continue
+        if width == height and columns == size:
+            yield from _in_shape(Relation("the product of", (one, other), matmul), rows, each)
+        if width == columns and height == size:
+            says = "the product, transposed, of"
+            yield from _in_shape(Relation(says, (one, other), _by_transposed), rows, each)
+        if (rows, width) == (height, columns) == each.values.shape and one is not other:
+            yield Relation("the sum of", (one, other), add)
+
+
+def _by_transposed(one: Interval, other: Interval) -> Interval:
+    made: Interval = one @ other.transpose()
+    return made
+
+
+def _in_shape(relation: Relation, rows: int, each: Shown) -> Iterator[Relation]:
+    """Yield a relation with as many rows as a matrix; for a single row, that for each row."""
+    count = len(each.values)
+    if count == rows:
+        yield relation
+    elif count == 1:
+        for row in range(rows):
+            make = partial(_row_of, relation.make, row)
+            yield relation._replace(says=f"row {row + 1} of {relation.says}", make=make)
+
+
+def _row_of(make: Callable[..., Interval], row: int, *ranges: Interval) -> Interval:
+    return make(*ranges)[row : row + 1]
+
+
+def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interval], Interval]]]:
+    """Yield functions of a matrix whose masked entries are 0 in another."""
+    yield SAME, lambda x: x
+    yield "the exponentials of", lambda x: x.each(np.exp)
+    yield "the tanh of", lambda x: x.each(np.tanh)
+    yield "the shares in the sum of", lambda x: share(x.low, x.high)
+    yield "the layer norm of", _norm
+    is_hidden = each.values == 0 if one.values.shape == each.values.shape else False
+    for root in ROOTS:
+        yield (
+            "the softmax of" + f" 1/√{root} times" * (root > 1),
+            partial(_weights, is_hidden, root),
+        )
+    if root := _root(each, one):
+        yield f"1/√{root} times", lambda x: x / np.sqrt(root)
+
+
+def _weights(is_hidden: Matrix | bool, root: int, x: Interval) -> Interval:
+    low, high = (np.where(is_hidden, -np.inf, end / root**0.5) for end in ends_of(x))
+    return softmax(low, high, [])
+
+
+def _root(each: Shown, one: Shown) -> int:
+    """Return the whole number whose root divides one matrix, as most entries show; 0 for none."""
+    if one.values.shape != each.values.shape:
+        return 0
+    ratios = (one.values / each.values) ** 2
+    ratios = ratios[np.isfinite(ratios)]
+    root = float(np.median(ratios)) if ratios.size else 0.0
+    is_whole = 1.5 < root < LARGEST_ROOT and abs(root - round(root)) < SCALED * root
+    return round(root) if is_whole else 0
+
+
+def _norm(x: Interval) -> Interval:
+    """Return each row less its mean over its standard deviation, without eps, gain and bias."""
+    values = (x.low + x.high) / 2
+    deviation = values.std(axis=-1, keepdims=True)
+    middle = (values - values.mean(axis=-1, keepdims=True)) / deviation
+    half = (x.high - x.low).max(axis=-1, keepdims=True) / deviation
+    return Interval(middle - half, middle + half)
+
+
+def _agrees(each: Shown, made: Interval) -> Matrix:
+    """Return which entries are possible."""
+    low, high = made.low - each.half - SLACK, made.high + each.half + SLACK
+    possible: Matrix = (each.values >= low) & (each.values <= high)
+    return possible
+
+
+def _bits(each: Shown, made: Interval, agrees: Matrix) -> float:
+    """Return how improbable the agreement of entries is by chance, of each number once."""
+    unit = np.where(each.half > 0, 2 * each.half, 1.0)
+    width = np.maximum(made.high - made.low, unit)
+    ratios = np.maximum(1, 2 * each.values.std() / width)
+    bits = np.where(agrees & (each.values != 0), np.minimum(np.log2(ratios), LARGEST), 0)
+    ordered = np.argsort(~agrees.ravel(), kind="stable")
+    _, firsts = np.unique(np.abs(each.values.ravel()[ordered]), return_index=True)
+    return float(bits.ravel()[ordered][firsts].sum())
+
+
+def _is_misprinted(each: Shown, made: Interval, place: Sequence[int]) -> bool:
+    """Return whether only the sign, or the order of two digits, is wrong."""
+    row, column = place
+    half = each.half[row, column] + SLACK
+    numbers = np.array([*map(float, _misprints(each.text(place)))])
+    low, high = made.low[row, column] - half, made.high[row, column] + half
+    return bool(((low <= numbers) & (numbers <= high)).any())
+
+
+def _misprints(text: str) -> Iterator[str]:
+    """Yield a decimal with another sign, and with neighboring digits swapped."""
+    if not _DECIMAL.fullmatch(text):
+        return
+    yield text.lstrip("+-") if text.startswith("-") else f"-{text.lstrip('+')}"
+    for i, digit in enumerate(text):
+        if digit.isdecimal() and text[i + 1 : i + 2].isdecimal():
+            yield text[:i] + text[i + 1] + digit + text[i + 2 :]
