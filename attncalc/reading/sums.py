@@ -36,12 +36,13 @@ _TEX = (
     (re.compile(r"\\(?:cdot|times|odot)(?![A-Za-z])|(?<=[\d)\]]) ?[x×∗⋅✕•] ?(?=[-\d(\[.])"), "·"),
     (re.compile(r"\\q?quad(?![A-Za-z])"), ";"),
     (re.compile(r"\\[dtc]?frac(?![A-Za-z])"), " frac "),
-    (re.compile(r"\\(?=(?:sqrt|exp|softmax)(?![A-Za-z]))"), " "),
+    (re.compile(r"\\(?=(?:sqrt|exp|softmax|tanh|sin|cos)(?![A-Za-z]))"), " "),
     (re.compile(r"\^\s?\{?\s?(?:\\(?:top|intercal|mathsf\{T\}|dagger)|[T⊤])\s?\}?(?![A-Za-z])|⊤"),
      "ᵀ"),
     (re.compile(r"\{ ?([\d.]{1,60}) ?\} ?ᵀ"), r"\1"),  # a dagger: a number that is nearly 0
     (re.compile(r"(?<=[\w)\]}])\s?\*\*\s?(?=[-\d(])"), "^"),
     (re.compile(r"\*\*|__(?=[\d\s])"), ""),
+    (re.compile(r"(?<![\w*)\]])\*([^\W\d_][^*=\n]{0,40})\*(?=[\s:,.])"), r"\1"),  # emphasis
     (re.compile(r"\\l?dots(?![A-Za-z])"), "..."),
     (re.compile(r"(?<=[\w)\]]) – (?=\S)"), " : "),
     (re.compile(r"[−–]"), "-"),
@@ -70,14 +71,15 @@ _BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
 _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
 _ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?!\.?\w)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_CALLED = "sin cos tan tanh log ln max min sum mean avg norm relu sigmoid concat det rank sqrt exp"
-_SPOKEN = "softmax frac minus plus times over by half twice of mod"
-_NO_WORDS = frozenset({*_CALLED.split(), *_SPOKEN.split()})
-"""Words that make what follows them a part of more arithmetic."""
 _NAMED: dict[str, Callable[[Any], Any]] = {
-    **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt},
+    **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt, "tanh": np.tanh, "sin": np.sin, "cos": np.cos},
+    "relu": lambda x: np.maximum(x, 0),
     "softmax": lambda scores: rows.softmax(np.asarray(scores, dtype=np.float64)),
 }
+_CALLED = "tan log ln max min sum mean avg norm sigmoid concat det rank"
+_SPOKEN = "frac minus plus times over by half twice of mod"
+_NO_WORDS = frozenset({*_CALLED.split(), *_SPOKEN.split(), *_NAMED})
+"""Words that make what follows them a part of more arithmetic."""
 _MEANT = frozenset({*_NAMED, "e", "frac"})
 _OPERATES = _MEANT | {*"+-*·/^@ᵀ"}
 _OPERATORS = ("+", "*", "·", "/", "^")
