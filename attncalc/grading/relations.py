@@ -72,7 +72,7 @@ class Shown(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """How a matrix may follow from others: in words, and as a function of these."""
+    """How a matrix may follow from others: as text, and as a function of these."""
 
     says: str
     of: tuple[Shown, ...]
@@ -85,42 +85,54 @@ class Relation(NamedTuple):
 
 
 class Unlike(NamedTuple):
-    """A wrong entry of a matrix that otherwise follows from those on other lines."""
+    """A wrong entry of a matrix that otherwise follows from those on other lines.
+
+    line: its line; `first` and `last` are those of its matrix.
+    """
 
     line: int
+    first: int
+    last: int
     says: str
     lines: tuple[int, ...]
     found: str
     right: str
 
 
-def unlike(lines: Sequence[str]) -> Iterator[Unlike]:
-    """Yield the entries of matrices that do not follow from matrices before, as the others do.
+@np.errstate(all="ignore")
+def unlike(lines: Sequence[str]) -> list[Unlike]:
+    """Return the entries of matrices that do not follow from matrices before, as the others do.
 
     lines: the lines of a text, with a mark for each decimal comma.
     """
+    said: list[Unlike] = []
     known: list[Shown] = []
     every = _shown(lines)
     for place, each in enumerate(every):
-        with np.errstate(all="ignore"):
-            relation = _relation_of(each, known)
+        relation = _relation_of(each, known)
         known.append(each)
         if relation is None:
             continue
         made = relation.made
         wrong, right = ~_agrees(each, made), (made.low + made.high) / 2
-        mended = each._replace(values=np.where(wrong, right, each.values))
-        if _is_used(each, mended, known[:-1], every[place + 1 :]):
+        repaired = each._replace(values=np.where(wrong, right, each.values))
+        if _is_used(each, repaired, known[:-1], every[place + 1 :]):
             continue
-        at = tuple(dict.fromkeys(one.line for one in relation.of))
         for own in np.argwhere(wrong).tolist():
             if found := _misprint_before(each, relation, own):
-                yield Unlike(found[0].line_of(own), relation.says, at, found[0].text(own), found[1])
+                one, text = found
+                said.append(_unlike(one, own, relation, text))
                 continue
-            text = each.text(own)
-            meant = f"{right[tuple(own)]:.{len(text.partition('.')[2])}f}"
-            yield Unlike(each.line_of(own), relation.says, at, text, meant)
-            known.append(mended)
+            count = len(each.text(own).partition(".")[2])
+            said.append(_unlike(each, own, relation, f"{right[tuple(own)]:.{count}f}"))
+            known.append(repaired)
+    return said
+
+
+def _unlike(each: Shown, place: list[int], relation: Relation, right: str) -> Unlike:
+    lines = tuple(dict.fromkeys(one.line for one in relation.of))
+    first, last, found = each.line, each.last, each.text(place)
+    return Unlike(each.line_of(place), first, last, relation.says, lines, found, right)
 
 
 def _misprint_before(each: Shown, relation: Relation, place: list[int]) -> tuple[Shown, str] | None:
@@ -140,9 +152,9 @@ def _misprint_before(each: Shown, relation: Relation, place: list[int]) -> tuple
     return None
 
 
-def _is_used(each: Shown, mended: Shown, known: Sequence[Shown], later: Sequence[Shown]) -> bool:
-    """Return whether more entries of later matrices follow from one as printed than as mended."""
-    return any(_fit(other, each, known) > _fit(other, mended, known) for other in later)
+def _is_used(each: Shown, repaired: Shown, known: Sequence[Shown], later: Sequence[Shown]) -> bool:
+    """Return whether more entries of later matrices follow from one as printed than as repaired."""
+    return any(_fit(other, each, known) > _fit(other, repaired, known) for other in later)
 
 
 def _fit(each: Shown, one: Shown, others: Sequence[Shown]) -> int:
@@ -209,8 +221,8 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
         return None
     wrong = np.argwhere(~_agrees(each, best.made)).tolist()
     misprints = [_is_misprinted(each, best.made, place) for place in wrong]
-    if (each.is_column or best.says.endswith(SAME)) and not all(misprints):
-        return None
+    if best.says.endswith(SAME) or (each.is_column and not all(misprints)):
+        return None  # matrices that are nearly the same may both be right
     return best if most + MISPRINTED * sum(misprints) >= ENOUGH + math.log2(count) else None
 
 

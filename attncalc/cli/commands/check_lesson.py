@@ -132,10 +132,9 @@ Placed = tuple[Finding, int, int]
 
 def _of_relations(lesson: Lesson, found: Sequence[Finding]) -> Iterator[Placed]:
     """Yield the wrong entries of matrices that follow from others, but for those of results."""
-    judged = (each for each in found if each.kind == WRONG)
-    lines = {line for each in judged for line in range(each.line, each.last + 1)}
+    wrong = [each.line for each in found if each.kind == WRONG]
     for one in unlike(lesson.with_points):
-        if lesson.line(one.line) not in lines:
+        if not any(lesson.line(n) in wrong for n in range(one.first, one.last + 1)):
             what = f"{one.says} {of_each([*map(lesson.where, one.lines)])}"
             why = "its other entries agree"
             yield Finding(WRONG, what, (), one.found, one.right, (), why), one.line, one.line

@@ -137,8 +137,9 @@ class Keeper(Labels):
         given = self.copies.is_copy(grid)
         if given and not self.fits(name, grid):
             return given
-        width = self.expected.shape(name.matrix)[-1:]
-        is_other = name.row and width and width != (len(grid.rows[0]),)
+        heads = self.expected.heads(name.matrix) or 1
+        widths = [count * w for w in self.expected.shape(name.matrix)[-1:] for count in (1, heads)]
+        is_other = name.row and widths and len(grid.rows[0]) not in widths
         return "" if is_other and self.copies.is_row(grid) else None
 
     def _of_one_head(self, name: Name, grid: Grid) -> Name:

@@ -72,13 +72,14 @@ OF_ALL = re.compile(
 )
 _ITSELF = re.compile("自分自身|自身|自己|自分")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
+_EMPHASIS = re.compile(r"(\*{1,2})(\w[^*\n]{0,60})\1(?!\w)")
 _LARGEST = re.compile(
     r"\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|sort|topk|order)\b", re.IGNORECASE
 )
 _WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"\[\d{1,3}\](?=\s)")
 """Places that a program prints, and R's count before a vector."""
 _BARS = re.compile(r"[|│\t]")
-_EQUALS, _VECTOR = re.compile(r"=(?!>)"), re.compile(r"[(\[] ?[-+]?\d+ ?[,;、 ]")
+_EQUALS, _VECTOR = re.compile(r"=(?!>)"), re.compile(r"[(\[⟨<] ?[-+−]?\d+ ?[,;、 ]")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
 _OF_TOKEN = re.compile(
     r"^(\W{0,12}(?:token|output|word|[A-Za-z]) ?\d{1,3}) ?=(?=[^=\d]{0,4}[^\W\d])"
@@ -140,8 +141,12 @@ def map_by_weights(
 
 
 def plain(text: str) -> str:
-    """Return a text without quotation marks, in one form of its letters, with bars for tabs."""
+    """Return a text without quotation marks and emphasis, in one form of its letters.
+
+    Tabs become bars.
+    """
     clean = unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
+    clean = _EMPHASIS.sub(r"\2", clean)
     return clean.replace("\t", " | ")
 
 
@@ -334,21 +339,34 @@ class _Reader:
 
     def printed(self, lines: Sequence[tuple[int, str]]) -> list[_Stated]:
         """Return the map that a program prints as places of the largest weights, from 0 or 1."""
-        count = len(self.weights)
         for place, (line, text) in enumerate(lines):
             if called := _LARGEST.search(text):
-                below = [own for at, own in lines[place + 1 :] if at <= line + count + MOST_BETWEEN]
-                texts = (text[called.end() :], *below, "\n".join(below))
-                for width, own, first in product((2, 1), texts, (0, 1)):
-                    said = [*map(int, _WHOLE.findall(_COUNTED.sub("", own)))][-count * width :]
-                    made = [
-                        _Stated(line, k, [e - first for e in said[k * width :][:width]], "")
-                        for k in range(count)
-                    ]
-                    is_map = len(said) == count * width and all(map(self._is_possible, made))
-                    if is_map and all(map(self._is_ranked if width > 1 else self._fits, made)):
+                stop = line + len(self.weights) + MOST_BETWEEN
+                below = [each for each in lines[place + 1 :] if each[0] <= stop]
+                for made in self._printed([(line, text[called.end() :]), *below]):
+                    is_right = self._is_ranked if len(made[0].inputs) > 1 else self._fits
+                    if all(map(self._is_possible, made)) and all(map(is_right, made)):
                         return made
         return []
+
+    def _printed(self, lines: Sequence[tuple[int, str]]) -> Iterator[list[_Stated]]:
+        """Yield maps of the last numbers of a line or of all: pairs, two rows, or one row."""
+        count = len(self.weights)
+        results = [
+            each for each in lines if not _LARGEST.search(each[1]) and _WHOLE.search(each[1])
+        ]
+        whole = [(results[-1][0], "\n".join(text for _, text in results))] if results else []
+        arranged = ((2, False), (2, True), (1, False))
+        for (width, are_rows), (last, own), first in product(arranged, [*lines, *whole], (0, 1)):
+            said = [int(n) - first for n in _WHOLE.findall(_COUNTED.sub("", own))][-count * width :]
+            if len(said) == count * width:
+                pairs = [said[k::count] if are_rows else said[k * width :][:width]
+                         for k in range(count)]  # fmt: skip
+                places = [*[lines[0][0]] * (count - 1), last]
+                yield [
+                    _Stated(at, k, own, "")
+                    for k, (at, own) in enumerate(zip(places, pairs, strict=True))
+                ]
 
     def read(self, parts: Sequence[_Part]) -> list[_Stated]:
         """Return the last run of parts that states an input for each output."""

@@ -13,6 +13,8 @@ from attncalc.reading.answers.keeping import Collected, Loose
 from attncalc.reading.answers.parts import Part, entries_of
 from attncalc.reading.naming.layer_words import kind_of
 
+NEAR_MULTIPLE = 0.01
+"""The largest rounding error of scaled scores, as a share of the largest one."""
 ENOUGH_ALONE, ENOUGH = 1 / 3, 1 / 2
 """The share of numbers that must be right, if one step fits, and if several do.
 
@@ -109,7 +111,8 @@ def _fits(
             continue
         if key.ndim == values.ndim and (name, 0) not in there:
             if key.shape == values.shape and _is_masked(key) == _is_masked(values):
-                fits.append(_Fit(name, 0, share_alike(values, key)))
+                is_scaled = name.rpartition(".")[2] == "S_scaled" and _is_multiple(values, found)
+                fits.append(_Fit(name, 0, 1.0 if is_scaled else share_alike(values, key)))
         elif key.ndim == 3 and values.ndim == 2:
             fits += [
                 _Fit(name, h, share_alike(values, head))
@@ -118,6 +121,17 @@ def _fits(
                 if loose.head in (0, h)
             ]
     return fits
+
+
+def _is_multiple(values: Matrix, found: Collected) -> bool:
+    """Return whether a matrix is a multiple of the scores written before, by any scale."""
+    scores = [part for part in found.parts if part.name.rpartition(".")[2] == "S" and part.is_whole]
+    own = matrix_of_entries([entries_of(scores[-1].rows)], "").values if scores else values[:0]
+    if own.shape != values.shape or not (own**2).sum() > 0:
+        return False
+    scale = (own * values).sum() / (own**2).sum()
+    near = np.abs(values - scale * own) <= NEAR_MULTIPLE * np.abs(values).max()
+    return bool(0 < scale < 1 and near.all())
 
 
 def _is_masked(matrix: Matrix) -> bool:

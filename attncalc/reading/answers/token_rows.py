@@ -9,7 +9,11 @@ from attncalc.reading.plain.rows import split_row
 
 LONGEST = 1000
 _ARROW = re.compile(r"\s*(?P<row>\S{1,40})\s*(?:->|→|=>|:)\s*(?P<rest>.{3,600})")
-_ROW = re.compile(r"\s*(?:\d{1,2}[.)]\s+)?(?P<row>\S{1,40}?)\s*[:=|]\s*(?P<rest>\S.{0,600}?)\s*")
+_ROW = re.compile(
+    r"\s*(?:\d{1,2}[.)]\s+)?(?P<row>[^\s:=|](?:[^:=|]{0,38}[^\s:=|])?)\s*[:=|]\s*(?P<rest>\S.{0,600})"
+)
+_STRUCK = re.compile(r"~~[^~]{1,200}~~|\*?\([^()]{0,80}\)\*?")
+"""What is crossed out of a row, and words beside it."""
 _SHARES = re.compile(r" ?[,;|] ?")
 _SHARE = re.compile(
     rf"(?P<word>[^\s:=]{{1,40}}) ?[:=]? ?(?P<share>\d{{0,6}}(?:[.{COMMA}]\d{{1,6}})? ?%?)"
@@ -70,21 +74,34 @@ def _with_pairs(lines: list[str], labels: Tokens) -> list[str]:
 def _with_masked(lines: list[str], queries: Sequence[str]) -> list[str]:
     """Return lines with crosses for the masked entries that rows of tokens leave out.
 
-    Line k of a run has the name of token k and k numbers.
+    Line k of a run begins with the name of token k or with its number, and has k numbers. Blank
+    lines may be between.
     """
-    count = len(queries)
-    found = [_ROW.fullmatch(line) if len(line) < LONGEST else None for line in lines]
-    rows = [each and (each["row"], split_row(each["rest"]) or []) for each in found]
-    made = list(lines)
+    count, made = len(queries), list(lines)
+    found = {
+        i: _ROW.fullmatch(line) for i, line in enumerate(lines) if 0 < len(line.strip()) < LONGEST
+    }
+    rows = [(i, *_named_row(match)) for i, match in found.items()]
     for start in range(len(rows) - count + 1 if count > 2 else 0):
-        run = [each or ("", []) for each in rows[start : start + count]]
-        if [(name, len(row)) for name, row in run] == [
-            *zip(queries, range(1, count + 1), strict=True)
-        ]:
-            for i, (name, row) in enumerate(run):
-                cells = row + ["x"] * (count - len(row))
-                made[start + i] = f"{name} | {' | '.join(cells)} |"
+        run = rows[start : start + count]
+        if all(_is_part(k, query, *run[k - 1][1:]) for k, query in enumerate(queries, start=1)):
+            crosses = ["x"] * count
+            own = [f"{label} | {' | '.join([*row, *crosses][:count])} |" for _, label, row in run]
+            first, last = run[0][0], run[-1][0]
+            made[first : last + 1] = own + [""] * (last + 1 - first - count)
     return made
+
+
+def _named_row(match: re.Match[str] | None) -> tuple[str, list[str]]:
+    """Return the name of a row and its numbers."""
+    cells = split_row(_STRUCK.sub(" ", match["rest"]).strip()) if match else None
+    return match["row"] if match else "", cells or []
+
+
+def _is_part(number: int, query: str, label: str, row: list[str]) -> bool:
+    """Return whether a row has the name or the number of a token, and as many numbers."""
+    name = label.rpartition(" ")[2]
+    return len(row) == number and bool(name) and name in (query, str(number))
 
 
 def _without_sums(lines: list[str]) -> Iterator[str]:

@@ -647,7 +647,12 @@ class Witness:
         sides = _RELATIONS.split(_SENTENCE.split(_ASIDE.sub("", words))[-1])
         sides = [side.strip(AROUND)[-200:] for side in sides]
         ends = [side.rpartition(" ")[2] for side in sides]  # a symbol behind an unknown word
-        ends = [end for end in ends if not end.isalpha() or end.isupper()]
+        starts = [side.rpartition(" ")[0].strip() for side in sides]
+        ends = [
+            end
+            for start, end in zip(starts, ends, strict=True)
+            if not end.isalpha() or end.isupper() or start in self.expected.labels
+        ]
         return next(filter(None, map(self.beside, [*sides, *ends])), "")
 
     def _words(self, row: list[int]) -> str:

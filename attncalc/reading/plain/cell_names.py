@@ -5,6 +5,12 @@ import re
 _CELL = re.compile(r"[ \t]{0,8}\$?([A-Z]{1,2})\$?(\d{1,4})[ \t]{0,4}[:=|\t][ \t]{0,4}(?=\S)")
 _BESIDE = re.compile(r"(?<![ \t])[ \t]++[A-Z]{1,2}\d{1,4}: ?(?=[-+.\d])")
 """A reference before a further cell of a line."""
+_NAMED = re.compile(
+    r"^[ \t]{0,8}(?:cells?|zelle|cellule|celda|cella|célula|range) "
+    r"\$?[A-Z]{1,2}\$?\d{1,4}(?::\$?[A-Z]{1,2}\$?\d{1,4})?[ \t]{0,4}[:=][ \t]{0,4}(?=[^\W\d])",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A cell that is named before a heading: cell A11: values."""
 _NUMBERS = re.compile(r"[-+−–\d.,;:|/% \teE()\[\]]+")
 LEAST = 3
 """The smallest number of lines with references that make a sheet."""
@@ -25,6 +31,7 @@ def without_references(text: str) -> str:
     >>> without_references("T1: Scores\nT1: 1 0\nT2: 0 1").splitlines()
     ['T1: Scores', 'T1: 1 0', 'T2: 0 1']
     """
+    text = _NAMED.sub("", text)
     lines = text.split("\n")
     found = [_CELL.match(line) for line in lines]
     cells = [match for match in found if match]

@@ -44,9 +44,9 @@ _ASIDE_EQUATION = re.compile(
     r"\([=≈] ?[-.,\d]{1,12}\)|"
     r"\((?=[^()=≈:]{0,40}(?:√|sqrt|d_?\{?[kvm]|\b(?:axis|dim|keepdims|dtype|n|m|h|k|byrow|nrow|ncol)\b)"
     r"[^()=≈:]{0,20}[=≈:])[^()]{0,80}\)|"
-    r"\bd_?\{?k\}? ?= ?\d{1,4}\b(?=[^=≈:\d]{0,80}:\s*$)"
+    r"(?:\bd_?\{?k\}?|√ ?\d{1,4}) ?[=≈] ?\d{1,4}(?:[.,]\d{1,6})?\b(?=[^=≈:\d]{0,80}:\s*$)"
 )
-"""A constant beside a name: (divided by √2 ≈ 1.41), (axis=1), with d_k = 2:."""
+"""A constant beside a name: (divided by √2 ≈ 1.41), (axis=1), with d_k = 2:, by √4 = 2:."""
 _CONDITION = re.compile(
     r"\b(?:where|if)\b[^=≈:\n]{1,80}=[^=≈:\n]{1,80}?\b(?:else|otherwise)\b", re.IGNORECASE
 )

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Container, Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from attncalc.reading.plain.grids import Document, Grid, Line
@@ -34,6 +35,7 @@ MOST_ROWS = 200
 LEAST_BESIDE = 2
 """The fewest rows, matrices, and numbers in a row of each, of matrices side by side."""
 LONGEST_COUNTED = 2000
+_RULE_OF_PAGE = re.compile(r"\s*\|?-{3,200}[+|]-{3,200}\|?\s*")
 _HAS_DIGIT = re.compile(r"\d")
 _ROWS = ("row", "zeile", "reihe", "fila", "ligne")
 _COUNTED = re.compile(
@@ -47,10 +49,51 @@ _BRACKETS = " \t,;.|()[]"
 
 def stacked(document: Document, labels: Container[str] = ()) -> list[Line]:
     """Return the lines of a document, with the lines of one matrix or equation combined."""
-    lines = _apart([*_below_own_names(document.lines, labels)])
+    lines = _apart([*_below_own_names([*_columns_of_page(document.lines)], labels)])
     document.lines = [_without_bullet(line) for line in _without_empty(lines)]
     lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
     return _stacked(document, _joined(_without_gaps(document, lines)))
+
+
+def _columns_of_page(lines: list[Line]) -> Iterator[Line]:
+    """Yield lines with the left column of a page that a bar divides above the right one.
+
+    Both have lines with words, and rows of numbers.
+    """
+    bars = [0]
+    for line in lines:
+        bars.append(bars[-1] if _RULE_OF_PAGE.fullmatch(line.text) else _bar_of(line.text))
+    for at, group in itertools.groupby(zip(bars[1:], lines, strict=True), key=itemgetter(0)):
+        run = [line for _, line in group]
+        halves = [_halves(line.text, at) for line in run if at > 0]
+        sides = [[half.strip() for half in side] for side in zip(*halves, strict=True)]
+        if sides and all(map(_is_page, sides)):
+            for side in range(2):
+                for line, half in zip(run, halves, strict=True):
+                    yield Line(line.number, half[side])
+                yield Line(run[-1].number, "")
+        else:
+            yield from run
+
+
+def _bar_of(text: str) -> int:
+    """Return where the bar within a line is; 0 for lines with none, or several."""
+    bars = [k for k, sign in enumerate(text[:LONGEST_COUNTED]) if sign == "|"]
+    inside = bars[1:-1] if len(bars) == 3 and bars[::2] == [0, len(text) - 1] else bars
+    return inside[0] if len(inside) == 1 else 0
+
+
+def _halves(text: str, at: int) -> tuple[str, str]:
+    """Return what is on both sides of a bar; nothing of a rule."""
+    is_rule = _RULE_OF_PAGE.fullmatch(text)
+    return ("", "") if is_rule else (text[:at].lstrip("|"), text[at + 1 :].rstrip("|"))
+
+
+def _is_page(side: list[str]) -> bool:
+    """Return whether lines have several names alone, and several rows of numbers."""
+    rows = sum(len(split_row(text) or ()) >= LEAST_BESIDE for text in side)
+    names = sum(text[:1].isalpha() and not split_row(text) for text in side)
+    return min(rows, names) >= LEAST_BESIDE
 
 
 def _below_own_names(lines: list[Line], labels: Container[str]) -> Iterator[Line]:
