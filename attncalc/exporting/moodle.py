@@ -17,12 +17,7 @@ from attncalc.base.text import of_each, on_a_line
 from attncalc.exporting.alone import Alone, accepted_alone
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import (
-    refuse_too_many,
-    table,
-    title_of,
-    worksheet,
-)
+from attncalc.exporting.worksheet import refuse_too_many, table, title_of, worksheet
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES

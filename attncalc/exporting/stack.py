@@ -17,14 +17,7 @@ from attncalc.exporting import template
 from attncalc.exporting.alone import accepted_alone, rooms_after
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, options_of, right_options
-from attncalc.exporting.maxima import (
-    Place,
-    UnwrittenError,
-    heads_of,
-    in_maxima,
-    lists,
-    matrix,
-)
+from attncalc.exporting.maxima import Place, UnwrittenError, heads_of, in_maxima, lists, matrix
 from attncalc.exporting.moodle import plain, quiz, refuse_what_gaps_cannot_hold
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import inert, title_of, worksheet

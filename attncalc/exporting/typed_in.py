@@ -10,13 +10,7 @@ from typing import Any, NamedTuple
 from attncalc.base.errors import AttncalcError
 from attncalc.base.types import Place
 from attncalc.exporting.handed_in import COURSE, PROBLEM
-from attncalc.exporting.lines import (
-    Line,
-    as_written,
-    lines_of,
-    options_of,
-    shares_of,
-)
+from attncalc.exporting.lines import Line, as_written, lines_of, options_of, shares_of
 from attncalc.exporting.rules import Course, read_course
 from attncalc.grading.credit import score
 from attncalc.grading.key import Key, key_of

@@ -24,11 +24,6 @@ MOST_TOKENS = 6
 MOST_DECIMALS = 4
 """The most decimals of a typed number; a value with more was not copied."""
 
-CODES = (
-    *("rows-swapped", "columns-swapped", "row-repeated", "column-repeated"),
-    *("rows-permuted", "columns-permuted", "tokens-permuted", "entries-swapped"),
-)
-
 Found = tuple[Cause, int]
 """A cause, and the number of entries that show it."""
 
@@ -88,19 +83,15 @@ def _of_one_entry(
         unit = 10.0**-known.key.problem.decimals
         seen_in = int((np.abs(made - right) > unit / 2).sum())
         if seen_in > 1:  # for one entry, a slip explains as much
-            yield _taken_for(known, step, name, place, value), seen_in
+            entry = _entry_name(known, name, place)
+            says = f"{entry} is taken for {value:g} and not {own:g}"
+            yield Cause(f"{MISCOPIED}-{entry}:{value:g}", says, step.name), seen_in
 
 
 def _decimals_of(matrix: Matrix) -> int:
     """Return the number of decimals of the entries of a given matrix."""
     fits = (d for d in range(MOST_DECIMALS) if (np.abs(matrix - np.round(matrix, d)) < 1e-12).all())
     return next(fits, MOST_DECIMALS)
-
-
-def _taken_for(known: Known, step: Step, name: str, place: Place, value: float) -> Cause:
-    entry, own = _entry_name(known, name, place), float(known.key.problem.given[name][place])
-    says = f"{entry} is taken for {value:g} and not {own:g}"
-    return Cause(f"{MISCOPIED}-{entry}:{value:g}", says, step.name)
 
 
 def _entry_name(known: Known, name: str, place: Place) -> str:

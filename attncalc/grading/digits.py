@@ -122,7 +122,9 @@ def marks_of_digits(
     if not unexplained or (is_sure and not key.roundings[unexplained[0].step.name]):
         return steps, style_of(key, steps)
     others = DigitsWalk(key, answer, rules, other).marks()
-    is_better = _is_rounded_on_the_way(others) if is_sure else _mistakes(others) < _mistakes(steps)
+    fewer = _mistakes(others)
+    is_explained = any(marks.way is not None for marks in others) and not fewer[0]
+    is_better = is_explained if is_sure else fewer < _mistakes(steps)
     best = others if is_better else steps
     return best, style_of(key, best)
 
@@ -168,12 +170,6 @@ def _are_last_places(marks: StepMarks) -> bool:
 
 def _significant(value: float, decimals: int) -> int:
     return len(f"{abs(value):.{decimals}f}".replace(".", "").strip("0"))
-
-
-def _is_rounded_on_the_way(steps: tuple[StepMarks, ...]) -> bool:
-    """Return whether nothing is wrong, since rounding within a step explains every difference."""
-    is_explained = any(marks.way is not None for marks in steps)
-    return is_explained and not any(marks.count(*WRONG) for marks in steps)
 
 
 def _cut_entries(key: Key, answer: Answer) -> int:

@@ -12,13 +12,7 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import Rule, round_floats
 from attncalc.base.types import Matrix, Range
-from attncalc.grading.recipes import (
-    Recipe,
-    in_place,
-    recipes,
-    recipes_between,
-    roundings,
-)
+from attncalc.grading.recipes import Recipe, in_place, recipes, recipes_between, roundings
 from attncalc.grading.recipes.conventions import Otherwise, otherwise, worked_out
 from attncalc.grading.rules import Rules
 from attncalc.grading.slack import RULES, Slack, ToTheDigit, Within

@@ -357,7 +357,9 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
     made = {
         name
         for name, tokens in _TOKENS.items()
-        if _has(fields, f"W_{name}", tokens) and not _are_of_others(whole, name, tokens)
+        if f"W_{name}" in fields
+        and not fields.keys().isdisjoint(tokens)
+        and not _are_of_others(whole, name, tokens)
     }
     there = made | (fields.keys() & {*_TOKENS})
     for name in _TOKENS:
@@ -395,10 +397,6 @@ _TOKENS = {"Q": ("X", "X1"), "K": ("X", "X2"), "V": ("X", "X2")}
 """The sources of projections for queries, keys and values."""
 _OF_TOKENS = ("X", "X1", "X2", "P")
 _OF_SCORES = ("Q", "K", "W_Q", "W_K", "b_Q", "b_K")
-
-
-def _has(fields: Mapping[str, WrittenMatrix], weights: str, tokens: Sequence[str]) -> bool:
-    return weights in fields and any(each in fields for each in tokens)
 
 
 def _are_of_others(whole: Mapping[str, WrittenMatrix], name: str, tokens: Sequence[str]) -> bool:

@@ -163,28 +163,19 @@ def _accepted(
 
 
 def _marked(
-    of: Map,
-    head: int,
-    found: WrittenConnection | None,
-    right: Sequence[Connection],
-    rules: Rules,
+    of: Map, head: int, found: WrittenConnection | None, right: Sequence[Connection], rules: Rules
 ) -> LineMark:
     """Mark the lines of one output; `right` are those by the key, and by own weights."""
     ours, theirs = right
     weights = of.weights.name
     if found is None:
         return LineMark(head, None, ours, Status.BLANK, Fraction(0), weights)
-    by_key, by_own = (_share(of.tokens, found, each) for each in right)
+    by_key, by_own = (Fraction(sum(_are_right(of.tokens, found, each)), 2) for each in right)
     if by_key >= by_own:
         status = Status.CORRECT if by_key == 1 else Status.WRONG
         return LineMark(head, found, ours, status, by_key, weights)
     status = Status.FOLLOWS if by_own == 1 else Status.WRONG
     return LineMark(head, found, theirs, status, by_own * rules.credit(Status.FOLLOWS), weights)
-
-
-def _share(tokens: Attention, found: WrittenConnection, right: Connection) -> Fraction:
-    """Return the share of the two lines that are right."""
-    return Fraction(sum(_are_right(tokens, found, right)), 2)
 
 
 def _are_right(tokens: Attention, found: WrittenConnection, right: Connection) -> tuple[bool, bool]:

@@ -136,7 +136,8 @@ def draw(wishes: Wishes, shapes: Shapes, random: Random, calm: float = 1.0) -> d
     matrices = {}
     for name, shape in shapes.items():
         own = [next(pick) for _ in range(prod(shape))]
-        matrices[name] = _filled(wishes, name, shape, own, random)
+        matrix = np.array([urn.one(random) for urn in own]).reshape(shape)
+        matrices[name] = _cleared(wishes, name, matrix, own, random)
     return matrices
 
 
@@ -209,21 +210,13 @@ def _quick(values: tuple[Fraction, ...]) -> Sequence[Drawn]:
     return floats if floats == values else values
 
 
-def _filled(
-    wishes: Wishes, name: str, shape: tuple[int, ...], urns: list["_Urn"], random: Random
-) -> Matrix:
-    """Return a matrix without rows or columns of zeros, and without equal tokens.
-
-    Such rows and columns teach nothing: they are redrawn, and the others are kept.
-    """
-    matrix = np.array([urn.one(random) for urn in urns]).reshape(shape)
-    return _cleared(wishes, name, matrix, urns, random)
-
-
 def _cleared(
     wishes: Wishes, name: str, matrix: Matrix, urns: list["_Urn"], random: Random
 ) -> Matrix:
-    """Return a matrix with its rows and columns of zeros, and equal tokens, redrawn."""
+    """Return a matrix with its rows and columns of zeros, and equal tokens, redrawn.
+
+    They teach nothing.
+    """
     for _ in range(MOST_FILLED):
         if _is_clear(matrix, are_tokens=name in TOKENS):
             return matrix

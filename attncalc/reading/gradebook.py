@@ -95,10 +95,7 @@ def _places(rows: Sequence[Sequence[str]], what: str) -> Iterator[tuple[int, ...
 
 
 def _matched(
-    rows: Sequence[Sequence[str]],
-    what: str,
-    places: tuple[int, ...],
-    known: dict[str, int | None],
+    rows: Sequence[Sequence[str]], what: str, places: tuple[int, ...], known: dict[str, int | None]
 ) -> _Column:
     cells = [" ".join(row[at] for at in places if at < len(row)) for row in rows]
     found = tuple(known.get(_key(what, cell)) for cell in cells)

@@ -24,7 +24,6 @@ from attncalc.reading.files import in_units, opened, refuse_found
 MOST_HEADER = 16 * 2**20
 """The largest number of bytes of a header: the largest models have one or two million."""
 MOST_AXES = 8
-MOST_LISTED = 6
 _PIECE = 2**22
 """The number of 16-bit floats that are converted at once."""
 _METADATA = "__metadata__"

@@ -35,15 +35,7 @@ from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan, Step
 
-__all__ = [
-    "Read",
-    "Recipe",
-    "in_place",
-    "recipes",
-    "recipes_between",
-    "rewrites",
-    "roundings",
-]
+__all__ = ["Read", "Recipe", "in_place", "recipes", "recipes_between", "rewrites", "roundings"]
 
 
 def recipes(

@@ -276,11 +276,7 @@ def of_gradient(step: Step, steps: Plan) -> Iterator[Wrong]:
         yield from _of_parts(step)
     for other in _like(step.name, steps):
         says = f"it is {other}, and not {step.name}"
-        yield f"gradient-swapped:{other}", says, partial(_read_alone, other)
-
-
-def _read_alone(name: str, read: Read) -> Range:
-    return read(name)
+        yield f"gradient-swapped:{other}", says, partial(_sum_of, [other])
 
 
 def _like(name: str, steps: Plan) -> Iterator[str]:

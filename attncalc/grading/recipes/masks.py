@@ -51,7 +51,8 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
         yield "window-off", says.format("further"), partial(masked, _wider)
         yield "window-off", says.format("less far"), partial(masked, _narrower)
     if "bias" in masks:
-        yield "bias-not-added", f"{masks[-1]} is not added", partial(_unbiased, operation, step)
+        says = f"{masks[-1]} is not added"
+        yield "bias-not-added", says, partial(_biased, operation, step, 0.0)
         says = f"{masks[-1]} is subtracted"
         yield "bias-subtracted", says, partial(_biased, operation, step, -1.0)
         says = f"{masks[-1]} is multiplied, not added"
@@ -114,10 +115,3 @@ def _times_bias(operation: Mask, step: Step, read: Read) -> Range:
     forbidden = np.isneginf(bias)
     masks[place] = Range.at(np.where(forbidden, MASKED, 0.0))
     return operation.over(entry_by_entry(scores, np.where(forbidden, 1.0, bias)), *masks)
-
-
-def _unbiased(operation: Mask, step: Step, read: Read) -> Range:
-    scores, *masks = map(read, step.inputs)
-    bias = operation.masks.index("bias")
-    masks[bias] = masks[bias].map(lambda end: np.where(np.isneginf(end), MASKED, 0.0))
-    return operation.over(scores, *masks)

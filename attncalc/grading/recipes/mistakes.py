@@ -1,20 +1,18 @@
 """Well-known mistakes in a step, as equations in `mistakes.eq`."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pkgutil import get_data
 from typing import NamedTuple
 
-from attncalc.base.types import Range
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import NAMES_HEADS, PLAIN, Setting, Stated, Statement
 from attncalc.equations.operations import Project
 from attncalc.equations.operations.entrywise import KINDS
 from attncalc.equations.tree import Name, chosen, equation_source, names_in, parse, read
-from attncalc.grading.recipes.common import Read, Wrong, done_right
+from attncalc.grading.recipes.common import Wrong, by_equation
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.problem import Problem
@@ -95,16 +93,7 @@ def of_equation(
             reads = [None if each == result else names.get(each, each) for each in wrong.reads]
             words = names | {key: str(value) for key, value in numbers.items()}
             says = _says(chosen(clause, given), words, step, problem)
-            yield code, says, partial(_done, step, made, reads)
-
-
-def _done(step: Step, operation: Stated, reads: Sequence[str | None], read: Read) -> Range | None:
-    """Return the result of an equation; None for a name is the right result of the step."""
-    with suppress(IndexError):  # it reads outside a matrix of these shapes
-        return operation.over(
-            *(done_right(step, read) if name is None else read(name) for name in reads)
-        )
-    return None
+            yield code, says, partial(by_equation, step, made, reads)
 
 
 def _flags(step: Step, attention: Attention | None) -> set[str]:

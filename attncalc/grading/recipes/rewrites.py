@@ -1,11 +1,9 @@
 """Mistakes in any equation, also those of users: its tree with one node changed."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from attncalc.base.types import Range
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import PLAIN, Stated
 from attncalc.equations.own import plainly
@@ -27,7 +25,7 @@ from attncalc.equations.tree import (
     source,
     walk,
 )
-from attncalc.grading.recipes.common import Read, Wrong
+from attncalc.grading.recipes.common import Wrong, by_equation
 from attncalc.problem.step import Step
 
 MOST = 40
@@ -53,13 +51,8 @@ def of_rewritten(step: Step) -> Iterator[Wrong]:
             seen.add(text)
             code, says = (each.replace("[0,0]", "") for each in (code, says))
             reads = [names[name] for name in inputs_of(text) if name in names]
-            yield f"equation-{code}", says, partial(_done, Stated(found._replace(name=text)), reads)
-
-
-def _done(operation: Stated, reads: Sequence[str], read: Read) -> Range | None:
-    with suppress(IndexError, KeyError):  # it reads outside a matrix, or its own rows
-        return operation.over(*map(read, reads))
-    return None
+            made = Stated(found._replace(name=text))
+            yield f"equation-{code}", says, partial(by_equation, step, made, reads)
 
 
 def _changed(own: Equation, names: dict[str, str]) -> Iterator[Change]:

@@ -46,7 +46,8 @@ def roundings(step: Step, decimals: int) -> tuple[Recipe, ...]:
     elif isinstance(step.operation, Multiply):
         found = _of_factor(step.inputs[0], float(step.operation.factor), "the factor")
     elif isinstance(step.operation, Softmax):
-        found = _of_softmax(step, step.operation, decimals)
+        powers = _of_powers(step.inputs[0], decimals, step.operation)
+        found = ((code, says, beside_sinks(step, make)) for code, says, make in powers)
     elif step.operation.name == "SoftmaxBack":
         found = _of_row_sum(step.inputs[0], step.inputs[1], decimals)
     if step.role == "weights" and len(step.inputs) == 1:  # with a sink they sum to less than 1
@@ -72,17 +73,16 @@ def _less_rounded_sum(A: str, dA: str, cut: Cut, cuts_rest: bool, read: Read) ->
 
 
 def _of_root(scores: str, root: float) -> Iterator[Wrong]:
-    """Yield division by √d_k rounded to a few decimals, and multiplication by 1 / √d_k."""
     for text in _written(root):
-        says = f"√d_k is taken as {text}"
-        yield f"root-rounded:{text}", says, partial(_scaled, scores, 1 / float(text))
+        scaled = partial(_scaled, scores, 1 / float(text))
+        yield f"root-rounded:{text}", f"√d_k is taken as {text}", scaled
     yield from _of_factor(scores, 1 / root, "1 / √d_k")
 
 
 def _of_factor(scores: str, factor: float, name: str) -> Iterator[Wrong]:
     for text in _written(factor):
-        says = f"{name} is taken as {text}"
-        yield f"factor-rounded:{text}", says, partial(_scaled, scores, float(text))
+        scaled = partial(_scaled, scores, float(text))
+        yield f"factor-rounded:{text}", f"{name} is taken as {text}", scaled
 
 
 def _written(number: float) -> Iterator[str]:
@@ -98,11 +98,6 @@ def _written(number: float) -> Iterator[str]:
 
 def _scaled(scores: str, factor: float, read: Read) -> Range:
     return times(read(scores), factor)
-
-
-def _of_softmax(step: Step, softmax: Softmax, decimals: int) -> Iterator[Wrong]:
-    for code, says, make in _of_powers(step.inputs[0], decimals, softmax):
-        yield code, says, beside_sinks(step, make)
 
 
 def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
