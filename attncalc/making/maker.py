@@ -4,17 +4,20 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from random import Random
+
+import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
-from attncalc.making.drawing import draw, problem_of, shapes_of, with_heads_anew
+from attncalc.making.drawing import Shapes, draw, problem_of, shapes_of, with_heads_anew
 from attncalc.making.glancing import Glance
-from attncalc.making.judging import LARGE, Judged, Rejected, at_sight, judged
-from attncalc.making.telling import untold
+from attncalc.making.judging import LARGE, Judged, Rejected, at_sight, common_mistakes, judged
 from attncalc.making.wishes import Wishes
+from attncalc.problem.attention.declared import DISPLAY
 from attncalc.problem.problem import Problem
-from attncalc.solving.solution import LONG
+from attncalc.solving.solution import LONG, solve
 
 MOST_TRIED = 1000
 """Number of candidates that are solved before the conditions count as impossible."""
@@ -29,6 +32,8 @@ MOST_AT_SIGHT = 1000
 CALMER, CALMEST = 0.97, 0.2
 """How much less often large entries are drawn after a score that was too large, and how little;
 of more than 100 scores the largest is large more often."""
+SAME = 1e-9
+"""The relative difference of numbers that only float errors explain."""
 WORDS = (
     "the", "cat", "sat", "on", "a", "mat", "dogs", "run", "far", "she", "saw", "red", "birds",
     "fly", "home", "we", "like", "warm", "tea", "they", "sing", "old", "songs", "he", "reads",
@@ -144,10 +149,41 @@ class _Jury:
             self.glance = Glance(problem, matrices)
         found = judged(problem, self.wishes)
         if self.untold is None and found.wish == "tell-apart":
-            self.untold = untold(self.wishes, shapes_of(self.wishes))
+            self.untold = _untold(self.wishes, shapes_of(self.wishes))
             self.wishes = replace(self.wishes, untold=self.untold)
             found = judged(problem, self.wishes)
         return found
+
+
+def _untold(wishes: Wishes, shapes: Shapes) -> dict[tuple[str, str], str]:
+    """Return the mistakes that no such problem can show: step and code, and their descriptions.
+
+    One score is its own transpose. They are found if random numbers do not show them either.
+    """
+    random = Random(0)
+    try:
+        one, other = (_unseen(wishes, shapes, random) for _ in range(2))
+    except InputError:  # random numbers may be impossible for such a problem
+        return {}
+    return {place: says for place, says in one.items() if place in other}
+
+
+def _unseen(wishes: Wishes, shapes: Shapes, random: Random) -> dict[tuple[str, str], str]:
+    """Return the mistakes that change nothing in one problem with random numbers."""
+    matrices = {
+        name: np.array([random.random() * 2 - 1 for _ in range(prod(shape))]).reshape(shape)
+        for name, shape in shapes.items()
+    }
+    solution = solve(replace(problem_of(wishes, matrices, ""), rounding=DISPLAY))
+    return {
+        (each.step, each.code): each.says
+        for each in common_mistakes(solution)
+        if _is_same(each.made, np.asarray(solution.floats[each.step], dtype=float))
+    }
+
+
+def _is_same(made: Matrix | None, right: Matrix) -> bool:
+    return made is not None and made.shape == right.shape and np.allclose(made, right, SAME, SAME)
 
 
 def _refuse_one_number(wishes: Wishes) -> None:

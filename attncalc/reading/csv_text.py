@@ -66,7 +66,8 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
     fields: Fields = {}
     sheets: dict[str, _Sheet] = {}
     sheet: _Sheet | None = None
-    for row in takewhile(_is_of_problem, rows_of(text, delimiter, faults)):
+    # results in attncalc's own output follow the problem
+    for row in takewhile(lambda row: row.filled != [RESULTS], rows_of(text, delimiter, faults)):
         if heading := _heading(row, decimal_comma=delimiter != ","):
             sheet = _named_sheet(heading, row.line, fields, sheets, faults)
             sheet.decimal_comma = delimiter != ","
@@ -149,11 +150,6 @@ def rows_of(
         if "end of data" not in str(error):
             reason = str(error)
         raise InputError(f"{faults.place}: not CSV at line {lines.line_num}: {reason}") from None
-
-
-def _is_of_problem(row: Row) -> bool:
-    """Return whether a row belongs to the problem, and not to the results in attncalc's output."""
-    return row.filled != [RESULTS]
 
 
 def delimiter_of(text: str) -> str:

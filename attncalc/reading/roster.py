@@ -79,10 +79,14 @@ class Roster(NamedTuple):
 
 def read_roster(source: str | Path) -> Roster:
     """Read a class list: CSV with a name in each row, or name, id and email under headings."""
-    place = str(source)
-    text = decode(read_bytes(Path(source)), place)
+    return roster_of(rows_in_file(source), str(source))
+
+
+def rows_in_file(source: str | Path, *, stripped: bool = True) -> list[Row]:
+    """Return the rows of a CSV file, its cells separated as in the first line."""
+    text = decode(read_bytes(Path(source)), str(source))
     delimiter = max("\t;,", key=text.partition("\n")[0].count)
-    return roster_of(list(rows_of(text, delimiter, Faults(place))), place)
+    return list(rows_of(text, delimiter, Faults(str(source)), stripped=stripped))
 
 
 def roster_of(rows: Sequence[Row], place: str) -> Roster:
@@ -229,14 +233,10 @@ def path_name(text: str, otherwise: str = "student") -> str:
     >>> path_name("Ada Lovelace"), path_name("../../etc/passwd"), path_name("CON")
     ('Ada-Lovelace', 'etc-passwd', 'CON-')
     """
-    kept = "".join(c if unicodedata.category(c)[0] in _KEPT else " " for c in _plain(text))
+    plain = re.sub("['’ʼ`]", "", unicodedata.normalize("NFC", text))  # O'Neill is one word
+    kept = "".join(c if unicodedata.category(c)[0] in _KEPT else " " for c in plain)
     name = "-".join(kept.split())
     while len(name.encode()) > MOST_BYTES_OF_NAME:
         name = name[:-1]
     name = name.strip("-") or otherwise
     return f"{name}-" if KEPT_FOR_DEVICES.fullmatch(name.lower()) else name
-
-
-def _plain(text: str) -> str:
-    """Return a text in composed letters; apostrophes within names are removed."""
-    return re.sub("['’ʼ`]", "", unicodedata.normalize("NFC", text))

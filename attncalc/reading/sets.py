@@ -212,7 +212,9 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
             unpaired += [Unpaired(one.place, why, True) for one in read if one is not last]
             unpaired += [_beside(one, last) for one in changed if one not in read]
         else:
-            unpaired += _of_several(given, changed) if changed else map(_untouched, each)
+            why = "as it was handed out: nothing is filled in"
+            untouched = [Unpaired(one.place, why) for one in each]
+            unpaired += _of_several(given, changed) if changed else untouched
     if not paired and not unpaired:
         raise InputError(_of_nothing(answers))
     return sorted(paired), unpaired
@@ -312,10 +314,6 @@ def _is_as_handed_out(given: ClassSet, one: Paired) -> bool:
         return False
 
 
-def _untouched(one: Paired) -> Unpaired:
-    return Unpaired(one.place, "as it was handed out: nothing is filled in")
-
-
 def _of_several(given: ClassSet, each: Sequence[Paired]) -> Iterator[Unpaired]:
     """Yield answers of which only one could be marked, if the names do not decide."""
     who = given.students[each[0].student].name
@@ -359,24 +357,19 @@ def _within(folder: Path, steps: tuple[str, ...]) -> Iterator[_Found]:
 
 
 def _of_folder(path: Path, here: tuple[str, ...]) -> Iterator[_Found]:
-    """Yield a folder that is an answer, or else its content; or why it is not read."""
+    """Yield a folder that is an answer, with a file for each step, or else its content."""
     try:
         inside = list_folder(path)
     except InputError as error:  # its row reports this, and the others are marked
         yield _Found(path, here, str(error))
         return
-    if _is_answer(inside):
+    if any(each.suffix.lower() in SHEETS and name_of_key(each.stem) for each in inside):
         yield _Found(path, here)
     elif len(here) < DEEPEST:
         remember(path, ENDINGS)
         yield from _within(path, here)
     elif inside:
         yield _Found(path, here, f"not looked into: {DEEPEST} folders deep")
-
-
-def _is_answer(inside: Sequence[Path]) -> bool:
-    """Return whether a folder is one answer, with a file for each step."""
-    return any(path.suffix.lower() in SHEETS and name_of_key(path.stem) for path in inside)
 
 
 class _Names:
