@@ -163,16 +163,11 @@ def _of_one_batch(
         return array
     if len(array) == 1:
         remarks.append(f"{key}: a batch of one is taken off")
-        return _only(array)
+        return array.squeeze(axis=0)
     if axes == 3 and is_middle and array.shape[1] == 1:
         remarks.append(f"{key}: a batch of one is taken off, behind the tokens")
-        return _only(array.swapaxes(0, 1))
+        return array.squeeze(axis=1)
     return array
-
-
-def _only(batch: Matrix) -> Matrix:
-    one: Matrix = batch[0]
-    return one
 
 
 def _become_projected(fields: Fields, changes: Fields, arrays: Mapping[str, Matrix]) -> None:
@@ -184,7 +179,7 @@ def _become_projected(fields: Fields, changes: Fields, arrays: Mapping[str, Matr
         fields.pop(name, None)
     for name, theirs in zip("QKV", _TORCH_TOKENS, strict=True):
         array = arrays[theirs]
-        fields[name] = _only(array) if array.ndim == 4 and len(array) == 1 else array
+        fields[name] = array.squeeze(axis=0) if array.ndim == 4 and len(array) == 1 else array
 
 
 def _polarity(

@@ -12,7 +12,7 @@ from itertools import chain
 from attncalc.equations.operations import Given, Mask, Project
 from attncalc.equations.operations.normalising import Normalise
 from attncalc.equations.own import Own
-from attncalc.grading.recipes.common import Read, Recipe, Wrong, in_place
+from attncalc.grading.recipes.common import Read, Recipe, Steps, Wrong, in_place
 from attncalc.grading.recipes.inputs import (
     of_gradient,
     of_normalised,
@@ -50,20 +50,20 @@ def recipes(
     """
     if isinstance(step.operation, Given) and attention is not None:
         return ()  # given matrices can only be copied
+    by_name = {each.name: each for each in steps}
     listed = chain(
         of_rewritten(step) if isinstance(step.operation, Own) else (),
-        of_equation(step, problem, steps, attention),
-        _of_inputs(step, problem, steps, attention),
+        of_equation(step, problem, by_name, attention),
+        _of_inputs(step, problem, by_name, attention),
         of_settings(step, attention),
+        () if attention is None else of_scale_not_asked(step, attention, by_name),
     )
-    if attention is not None:
-        listed = chain(listed, of_scale_not_asked(step, attention, steps))
     return _made(step, chain(listed, of_the_whole(step, attention)))
 
 
 def recipes_between(step: Step, steps: Plan) -> tuple[Recipe, ...]:
     """Return the known mistakes in a step of an attention that concern the part before it."""
-    return _made(step, of_skipped(step, steps))
+    return _made(step, of_skipped(step, {each.name: each for each in steps}))
 
 
 def rewrites(step: Step) -> tuple[Recipe, ...]:
@@ -76,7 +76,7 @@ def _made(step: Step, found: Iterable[Wrong]) -> tuple[Recipe, ...]:
 
 
 def _of_inputs(
-    step: Step, problem: Problem | Attention, steps: Plan, attention: Attention | None
+    step: Step, problem: Problem | Attention, steps: Steps, attention: Attention | None
 ) -> Iterator[Wrong]:
     """Yield the operation of a step on other matrices."""
     operation = step.operation

@@ -1,7 +1,7 @@
 """The type of a recipe, and functions to build recipes."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -16,6 +16,8 @@ _A_NAME = re.compile(r"\b(?:[WbP]_[A-Za-z0-9]+|[QKVSAHCO](?:_[a-z]+)?|X[123]?(?:
 """A possible name of a matrix in a clause."""
 Read = Callable[[str], Range]
 """Returns the range of the values of a matrix."""
+Steps = Mapping[str, Step]
+"""The steps of a plan, by name."""
 
 
 class Recipe(NamedTuple):

@@ -166,18 +166,13 @@ def _of_one_size(problem: Problem) -> Iterator[Change]:
 def _of_a_stack(problem: Problem) -> Iterator[Change]:
     """Yield changes of all attentions of several layers."""
     pairing = "interleaved" if problem.rope_pairing == "halves" else "halves"
+    paired = f"the columns are paired in the other way ({pairing})"
     off: tuple[tuple[bool, str, str, str, Any], ...] = (
         (problem.causal, "mask-forgotten", "no attention is causal", "causal", False),
         (problem.scale != "none", "scale-forgotten", "no scores are scaled", "scale", "none"),
         (problem.softcap is not None, "cap-forgotten", "no scores are capped", "softcap", None),
         (problem.window is not None, "window-forgotten", "the window is left out", "window", None),
-        (
-            problem.positions == "rope",
-            "rope-pairing",
-            f"the columns are paired in the other way ({pairing})",
-            "rope_pairing",
-            pairing,
-        ),
+        (problem.positions == "rope", "rope-pairing", paired, "rope_pairing", pairing),
     )
     for is_there, code, says, name, value in off:
         if is_there:

@@ -12,11 +12,11 @@ from attncalc.equations.operation import NAMES_HEADS, PLAIN, Setting, Stated, St
 from attncalc.equations.operations import Project
 from attncalc.equations.operations.entrywise import KINDS
 from attncalc.equations.tree import Name, chosen, equation_source, names_in, parse, read
-from attncalc.grading.recipes.common import Wrong, by_equation
+from attncalc.grading.recipes.common import Steps, Wrong, by_equation
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Plan, Step
+from attncalc.problem.step import Step
 
 _MISTAKE = re.compile(r"    ([\w:-]+): (?>(.*?)  # )(.*)")
 _WHOLE = re.compile(r"\w+\[[^\]]*\] = ")
@@ -65,7 +65,7 @@ def _wrong(name: str, given: frozenset[str], right: str) -> _Wrong:
 
 
 def of_equation(
-    step: Step, problem: Problem | Attention, steps: Plan, attention: Attention | None
+    step: Step, problem: Problem | Attention, steps: Steps, attention: Attention | None
 ) -> Iterator[Wrong]:
     """Yield the well-known mistakes in the equation of a step."""
     found = step.operation.statement(*[PLAIN] * len(step.inputs))
@@ -78,7 +78,7 @@ def of_equation(
     numbers = {**found.settings, **({} if attention is None else _numbers(attention))}
     if attention is not None:
         names |= {"tokens": _tokens_of_values(attention)}
-    known = {*names, *problem.names, *(each.name for each in steps)}
+    known = {*names, *problem.names, *steps}
     given = found.given | _flags(step, attention)
     if int(found.settings.get("sharing", 1)) > 1:
         given |= {"shared"}
