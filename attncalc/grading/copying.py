@@ -198,15 +198,9 @@ def _of_tokens(step: Step, compared: _Compared) -> Iterator[Found]:
         right = Range(compared.right.low[places], compared.right.high[places])
         if order != own and compared._replace(right=right).near.all():
             named = ", ".join(str(row + 1) for row in order)
-            seen_in = int((compared.right.low != right.low).sum())
-            yield (
-                Cause(
-                    f"tokens-permuted:{named.replace(' ', '')}",
-                    f"rows and columns are in the order {named}: the tokens are permuted",
-                    step.name,
-                ),
-                seen_in,
-            )
+            says = f"rows and columns are in the order {named}: the tokens are permuted"
+            cause = Cause(f"tokens-permuted:{named.replace(' ', '')}", says, step.name)
+            yield cause, int((compared.right.low != right.low).sum())
             return
 
 

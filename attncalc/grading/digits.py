@@ -234,20 +234,15 @@ def _shown_by(
     steps: tuple[StepMarks, ...], script: Mapping[str, Matrix], plain: Mapping[str, Matrix]
 ) -> int:
     """Return the number of entries that agree with a rounding, and not with rounding halves up."""
-    return sum(
-        int(
-            (
-                (marks.written.values == script[name])
-                & (script[name] != plain[name])
-                & _is_of_key(marks)
-            ).sum()
-        )
-        for marks in steps
-        if marks.written is not None
-        and (name := marks.step.name) in script
-        and name in plain
-        and marks.written.shape == script[name].shape
-    )
+    count = 0
+    for marks in steps:
+        name, written = marks.step.name, marks.written
+        if written is None or name not in script.keys() & plain.keys():
+            continue
+        if written.shape == script[name].shape:
+            shows = (written.values == script[name]) & (script[name] != plain[name])
+            count += int((shows & _is_of_key(marks)).sum())
+    return count
 
 
 def _is_of_key(marks: StepMarks) -> Matrix:

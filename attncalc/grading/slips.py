@@ -123,14 +123,9 @@ def _digits_are_swapped(written: float, right: float, decimals: int) -> bool:
 def _neighbours(matrix: Matrix, place: Place) -> Iterator[tuple[str, Place]]:
     """Yield the place of each neighbor of an entry, with a description."""
     *head, i, j = place
-    around = {
-        "to its left": (0, -1),
-        "to its right": (0, 1),
-        "above it": (-1, 0),
-        "below it": (1, 0),
-    }
     rows, columns = matrix.shape[-2:]
-    for name, (down, right) in around.items():
+    names = ("to its left", "to its right", "above it", "below it")
+    for name, (down, right) in zip(names, ((0, -1), (0, 1), (-1, 0), (1, 0)), strict=True):
         if 0 <= i + down < rows and 0 <= j + right < columns:
             yield name, (*head, i + down, j + right)
 

@@ -126,15 +126,11 @@ def _split(key: Key, name: str, array: Matrix, said: Meant) -> list[Tensor]:
             continue
         ends = np.cumsum([widths[at] // blocks for at in order])[:-1]
         parts = np.split(array.reshape(*array.shape[:-1], blocks, -1), ends, axis=-1)
+        whole = [parts[order.index(at)].reshape(*array.shape[:-1], -1) for at in range(len(parts))]
         listed.append(
             [
-                Tensor(
-                    f"{name}[{steps[0]}]",
-                    _without_batch(parts[order.index(at)].reshape(*array.shape[:-1], -1)),
-                    steps,
-                    said.is_sure,
-                )
-                for at, steps in enumerate(said.parts)
+                Tensor(f"{name}[{steps[0]}]", _without_batch(part), steps, said.is_sure)
+                for part, steps in zip(whole, said.parts, strict=True)
             ]
         )
     return max(listed, key=lambda each: len(_Reading(key, each).names))

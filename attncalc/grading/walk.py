@@ -49,15 +49,10 @@ class Walk:
         self.charged: set[str] = set()
 
     def beside_key(self, name: str, written: WrittenMatrix) -> tuple[Matrix, Matrix]:
-        """Mark the entries of a step by the key.
+        """Return the status of each entry by the key, `WRONG` if it does not decide.
 
-        Returns
-        -------
-        codes
-            The status of each; `WRONG` if the key does not decide.
-        is_coarse
-            Where a number with too few decimals is the right one rounded. It may still be right to
-            the digit, as 0.2 is if 0.20 follows.
+        Also return where a number with too few decimals is the right one rounded. It may still be
+        right to the digit, as 0.2 is if 0.20 follows.
         """
         raise NotImplementedError
 

@@ -29,11 +29,7 @@ class Pairs(tuple[tuple[str, Any], ...]):
 def parsed(text: str, of_object: Callable[[list[tuple[str, Any]]], Any] = Pairs) -> Any:
     """Return the content of JSON: numbers as typed, and what a function makes of objects."""
     return json.loads(
-        text,
-        parse_int=Typed,
-        parse_float=Typed,
-        parse_constant=Typed,
-        object_pairs_hook=of_object,
+        text, parse_int=Typed, parse_float=Typed, parse_constant=Typed, object_pairs_hook=of_object
     )
 
 
