@@ -6,7 +6,6 @@ import numpy as np
 
 from attncalc.base.rounding import round_floats
 from attncalc.base.types import Matrix, Range
-from attncalc.grading.accepted import Accepted, accepted
 from attncalc.grading.arranging import turned
 from attncalc.grading.causes import recipes_that_fit
 from attncalc.grading.copying import mistakes_of_copying
@@ -71,12 +70,6 @@ class DigitsWalk(Walk):
         """Return where the key can give a number, for any rounding of earlier values."""
         fine = np.maximum(written.decimals, self.key.problem.decimals)
         return self.slack.near(written.values, fine, self.key.reached[name])
-
-    def rounded_on_the_way(
-        self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix
-    ) -> Accepted | None:
-        """Return the rounding within a step that explains every entry, or None."""
-        return accepted(known, step, written, wrong)
 
     def causes(
         self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None

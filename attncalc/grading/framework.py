@@ -81,7 +81,7 @@ class Found(NamedTuple):
     says: tuple[str, ...] = ()
 
 
-def steps_named(key: Key, name: str, there: Container[str] = ()) -> list[str]:
+def steps_named(key: Key, name: str, there: Container[str]) -> list[str]:
     """Return a step, and those that may be stored under its name and not under their own."""
     prefix, _, own = name.rpartition(".")
     later = (f"{prefix}.{each}" if prefix else each for each in LATER.get(own, ()))
@@ -204,25 +204,16 @@ def _without_repeats(
     elif len(shape) == 3 and written.shape == (shape[1], shape[0] * shape[2]):
         yield written.arranged(partial(split_heads, heads=shape[0])), ""
     elif written.values.ndim == 3 and written.shape[1:] == shape[-2:]:
-        times, rest = divmod(len(written.values), shape[0] if len(shape) == 3 else 1)
-        if times == 1 and not rest:
+        heads, count = written.values, shape[0] if len(shape) == 3 else 1
+        times, rest = divmod(len(heads), count)
+        if rest or not times:
+            return
+        if times == 1:
             yield written.arranged(lambda array: array[0]), ""
-        elif times > 1 and not rest and _repeats(written.values, times):
+        elif np.array_equal(heads, np.repeat(heads[::times], times, axis=0)):
             said = f"repeated for each head that asks: {times} times, in turn"
             each = written.arranged(lambda array: array[::times])
             yield each if len(shape) == 3 else each.arranged(lambda array: array[0]), said
-        elif times > 1 and not rest and _takes_turns(written.values, times):
+        elif np.array_equal(heads, np.tile(heads[:count], (times, 1, 1))):
             said = f"repeated {times} times as a whole: heads that ask take turns"
-            count = len(written.values) // times
             yield written.arranged(lambda array: array[:count]), said
-
-
-def _repeats(heads: Matrix, times: int) -> bool:
-    """Return whether each head is repeated so many times consecutively."""
-    return all(np.array_equal(heads[place::times], heads[::times]) for place in range(times))
-
-
-def _takes_turns(heads: Matrix, times: int) -> bool:
-    """Return whether the sequence of all heads is repeated so many times."""
-    first, *others = np.split(heads, times)
-    return all(np.array_equal(each, first) for each in others)

@@ -24,11 +24,10 @@ from attncalc.grading.recipes.inputs import (
     of_sum,
     of_weights,
 )
-from attncalc.grading.recipes.masks import of_mask
 from attncalc.grading.recipes.mistakes import of_equation
 from attncalc.grading.recipes.rewrites import of_rewritten
 from attncalc.grading.recipes.roundings import roundings
-from attncalc.grading.recipes.settings import of_settings, scale_of
+from attncalc.grading.recipes.settings import of_mask, of_settings, scale_of
 from attncalc.grading.recipes.whole import of_the_whole
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.gradients.naming import gradient_from
