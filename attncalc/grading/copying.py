@@ -95,7 +95,6 @@ def _decimals_of(matrix: Matrix) -> int:
 
 
 def _entry_name(known: Known, name: str, place: Place) -> str:
-    """Return the name of an entry in the layout of the problem: S[2,3]."""
     return entry_name(name, known.key.problem.standing.place(place))
 
 
@@ -205,16 +204,15 @@ def _of_tokens(step: Step, compared: _Compared) -> Iterator[Found]:
 
 
 def _said(sources: Sequence[int], places: Sequence[int], word: str) -> Iterator[tuple[str, str]]:
-    """Yield the end of a code, and the description."""
-    if len(places) == 2 and sorted(sources) == list(range(len(sources))):
+    is_permuted = sorted(sources) == list(range(len(sources)))
+    if is_permuted and len(places) == 2:
         yield "s-swapped", f"{word}s {places[0] + 1} and {places[1] + 1} are exchanged"
-    elif sorted(sources) == list(range(len(sources))):
+    elif is_permuted:
         order = ", ".join(str(row + 1) for row in sources)
         yield "s-permuted", f"the {word}s are in the order {order}"
     elif len(places) == 1:
         (place,) = places
-        says = f"{word} {sources[place] + 1} is in the place of {word} {place + 1}, too"
-        yield "-repeated", says
+        yield "-repeated", f"{word} {sources[place] + 1} is in the place of {word} {place + 1}, too"
 
 
 def _of_neighbours(known: Known, step: Step, compared: _Compared) -> Iterator[Found]:

@@ -205,15 +205,12 @@ def _are_same(tokens: Attention, names: Sequence[str], inputs: tuple[int, ...]) 
 def _index(name: str, labels: Sequence[str]) -> int | None:
     """Return the index of a token, by its name or by its number."""
     shown = [on_a_line(label).strip() for label in labels]
-    for wanted, known in ((name, labels), (name.strip(), shown)):
+    quoted = name.strip().strip("\"'`*")
+    plain = _WEIGHT.sub("", quoted)
+    forms = ((name, labels), (name.strip(), shown), (quoted, labels), (plain, labels))
+    for wanted, known in forms:
         if wanted in known:
             return known.index(wanted)
-    plain = name.strip().strip("\"'`*")
-    if plain in labels:
-        return labels.index(plain)
-    plain = _WEIGHT.sub("", plain)
-    if plain in labels:
-        return labels.index(plain)
     if plain.isascii() and plain.isdigit() and len(plain) < 9:
         return int(plain) - 1
     folded = [label.lower() for label in labels]

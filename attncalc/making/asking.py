@@ -116,8 +116,7 @@ def read_entries(name: str, given: Any) -> Entries:
     text = _as_text(given)
     parts = text.split(":")
     if len(parts) == 1:
-        values = tuple(_number(name, each) for each in text.split(","))
-        return Entries(values, text)
+        return Entries(tuple(_number(name, each) for each in text.split(",")), text)
     if len(parts) > 3:
         raise InputError(_how_entries(name, text))
     low, high, *step = (_number(name, each) for each in parts)

@@ -52,8 +52,7 @@ def read_json_problem(text: str, faults: Faults, equations: Sequence[str] = ()) 
 
 def read_json_field(name: str, text: str, faults: Faults) -> Fields:
     """Return the field of a problem with this JSON value; a setting that is null is None."""
-    content = Pairs([(name, parse(text, faults))])
-    fields = _fields_of(content, faults, [], "")
+    fields = _fields_of(Pairs([(name, parse(text, faults))]), faults, [], "")
     faults.raise_if_any()
     return fields or {name: None}
 

@@ -77,7 +77,6 @@ def _own_fields(arrays: Mapping[str, Matrix], faults: Faults) -> Fields:
 
 
 def _as_typed(name: str, texts: Matrix, faults: Faults) -> Matrix | None:
-    """Return the exact numbers of texts."""
     try:
         typed = np.array(from_texts(texts), dtype=object)
         read = partial(read_cell, own_name(name))  # scores may be -inf

@@ -45,7 +45,6 @@ def conversion(code: str, given: str, made: str) -> str:
 
 
 def _holds_pickle(data: bytes) -> bool:
-    """Return whether it is a zip that contains a pickle."""
     if not data.startswith(b"PK"):
         return False
     from zipfile import BadZipFile, ZipFile  # here, since most runs read no zip

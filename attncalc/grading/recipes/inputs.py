@@ -310,7 +310,6 @@ def _of_mask(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 
 def _of_factors(step: Step, steps: Steps) -> Iterator[Wrong]:
-    """Yield products with K for V, or for Q, and with ones for the upstream gradient."""
     gradient, right = step.inputs
     start, own = right[: -len(own_name(right))], own_name(right)
     for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
@@ -328,7 +327,6 @@ def _of_factors(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 
 def _of_parts(step: Step) -> Iterator[Wrong]:
-    """Yield a sum of gradients without one, or with only one of them."""
     names = step.inputs
     for left_out in names:
         kept = [name for name in names if name != left_out]

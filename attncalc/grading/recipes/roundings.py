@@ -101,7 +101,6 @@ def _scaled(scores: str, factor: float, read: Read) -> Range:
 
 
 def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
-    """Yield powers of e rounded before they are divided, e rounded, and both."""
     places = tuple(dict.fromkeys((decimals, *range(2, FINEST + 1))))
     for digits, shifted in product(places, (False, True)):
         yield _rounded_powers(scores, digits, shifted)
@@ -119,7 +118,6 @@ def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
 
 
 def _of_short_e(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
-    """Yield powers of approximations of e, exact and rounded."""
     for e in E_WRITTEN:
         code, says, factor = f"e-rounded:{e}", f"e is taken as {e}", float(np.log(e))
         yield code, says, partial(_of_other_e, softmax, scores, factor)

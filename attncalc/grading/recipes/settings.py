@@ -75,8 +75,7 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
     first, *own = step.inputs
     yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
     if operation.scaling is not None:
-        says = "rope_scaling is left out"
-        yield "rope-unscaled", says, partial(_otherwise, step, scaling=None)
+        yield "rope-unscaled", "rope_scaling is left out", partial(_otherwise, step, scaling=None)
     if own:
         says = f"the frequencies are those of the base, and not {own[0]}"
         yield "rope-unscaled", says, partial(_done_by, operation, (first,))
@@ -203,8 +202,7 @@ def _of_lookup(step: Step, operation: Lookup) -> Iterator[Wrong]:
         named = read(ids).map(lambda end: np.clip(end - other, 0, rows.shape[-2] - 1))
         return Lookup().over(named, read(table))
 
-    says = f"ids count from {other}, and not from {operation.first}"
-    yield "ids-off-by-one", says, shifted
+    yield "ids-off-by-one", f"ids count from {other}, and not from {operation.first}", shifted
 
 
 def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:

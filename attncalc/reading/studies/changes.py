@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.base.errors import InputError
+from attncalc.base.errors import InputError, about
 from attncalc.base.text import of_each
 from attncalc.base.typed import NotANumber, quoted, read_number
 from attncalc.base.types import Matrix
@@ -43,10 +43,8 @@ def looks_like_change(text: str) -> bool:
 
 def read_change(text: str, problem: Problem) -> Change:
     """Read a change, such as "K[a] *= 0:3"."""
-    try:
+    with about(quoted(text)):
         return _read_change(text, problem)
-    except InputError as error:
-        raise InputError(f"{quoted(text)}: {error}") from None
 
 
 def _read_change(text: str, problem: Problem) -> Change:
