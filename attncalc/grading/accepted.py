@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -98,10 +98,8 @@ def _recipes(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
     ways = [known.key.roundings[name] for name in names if known.key.roundings[name]]
     for each in ways:
         yield from ((recipe,) for recipe in each)
-    for place, first in enumerate(ways):
-        for second in ways[place + 1 :]:
-            for one in islice(first, PAIRED):
-                yield from ((one, other) for other in islice(second, PAIRED))
+    for first, second in combinations(ways, 2):
+        yield from product(first[:PAIRED], second[:PAIRED])
 
 
 def _adjusted(known: Known, step: Step, written: WrittenMatrix) -> Accepted:

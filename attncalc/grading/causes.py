@@ -28,6 +28,8 @@ MOST_PAIRED = 1000
 """The largest number of entries of a step for which pairs of mistakes are tried."""
 MOST_IN_PAIRS = 150
 """The largest number of mistakes for which an order of heads is combined with another one."""
+_Recipes = tuple[Recipe, ...]
+"""A recipe, and its twins in other steps."""
 
 
 def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[Cause, int]:
@@ -54,11 +56,7 @@ def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[C
 
 
 def _fitting(
-    known: Known,
-    step: Step,
-    written: WrittenMatrix,
-    decimals: Matrix,
-    tried: Sequence[tuple[Recipe, ...]],
+    known: Known, step: Step, written: WrittenMatrix, decimals: Matrix, tried: Sequence[_Recipes]
 ) -> Iterator[tuple[Cause, int]]:
     answered = ~np.isnan(written.values)
     found: set[str] = set()  # left out before or done here: one mistake
@@ -84,7 +82,7 @@ def made_instead(known: Known, step: Step) -> Iterator[tuple[Cause, Range]]:
 
 
 def _made_instead(
-    known: Known, step: Step, tried: Sequence[tuple[Recipe, ...]], found: Container[str] = ()
+    known: Known, step: Step, tried: Sequence[_Recipes], found: Container[str] = ()
 ) -> Iterator[tuple[Cause, Range, Range | None]]:
     """Yield each recipe whose code is not found yet, with its result and the right one."""
     for rule in known.rules(step):
@@ -167,7 +165,7 @@ def results_of_recipes(known: Known, step: Step) -> Iterator[Matrix]:
             yield known.result(step, None, *recipes).low
 
 
-def _tried(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
+def _tried(known: Known, step: Step) -> Iterator[_Recipes]:
     """Yield each recipe, and those that one line of a program shares, as of queries and keys."""
     yield from ((recipe,) for recipe in _candidates(known, step))
     missing = [each.name for each in known.missing(step)]

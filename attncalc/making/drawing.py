@@ -339,7 +339,9 @@ def _conventions(wishes: Wishes) -> dict[str, Any]:
     if wishes.title:
         fields["title"] = wishes.title
     if wishes.labels is not None:
-        fields["labels"] = _labels(wishes)
+        labels, n = list(wishes.labels), wishes.tokens
+        has_one = wishes.kind in ("self", "encoder")
+        fields["labels"] = labels if has_one else {"X1": labels[:n], "X2": labels[n:]}
     return fields
 
 
@@ -357,10 +359,3 @@ def stood(standing: Standing, name: str, matrix: Matrix) -> Matrix:
         bias: Matrix = matrix[0]
         return bias
     return matrix.swapaxes(-1, -2) if standing.is_turned(name) else matrix
-
-
-def _labels(wishes: Wishes) -> Any:
-    labels = list(wishes.labels or ())
-    if wishes.kind in ("self", "encoder"):
-        return labels
-    return {"X1": labels[: wishes.tokens], "X2": labels[wishes.tokens :]}

@@ -79,18 +79,7 @@ class Roster(NamedTuple):
 
 def read_roster(source: str | Path) -> Roster:
     """Read a class list: CSV with a name in each row, or name, id and email under headings."""
-    return roster_of(rows_in_file(source), str(source))
-
-
-def rows_in_file(source: str | Path, *, stripped: bool = True) -> list[Row]:
-    """Return the rows of a CSV file, its cells separated as in the first line."""
-    text = decode(read_bytes(Path(source)), str(source))
-    delimiter = max("\t;,", key=text.partition("\n")[0].count)
-    return list(rows_of(text, delimiter, Faults(str(source)), stripped=stripped))
-
-
-def roster_of(rows: Sequence[Row], place: str) -> Roster:
-    """Return the class list in rows; `place` names it in messages."""
+    place, rows = str(source), rows_in_file(source)
     if not rows:
         raise InputError(f"{place}: this list is empty")
     columns = _columns(rows[0])
@@ -112,6 +101,13 @@ def roster_of(rows: Sequence[Row], place: str) -> Roster:
     ]
     notes = [f"{place}: not read: {of_each(passed)}"] if passed else []
     return Roster(_with_folders(_numbered(students)), tuple(notes))
+
+
+def rows_in_file(source: str | Path, *, stripped: bool = True) -> list[Row]:
+    """Return the rows of a CSV file, its cells separated as in the first line."""
+    text = decode(read_bytes(Path(source)), str(source))
+    delimiter = max("\t;,", key=text.partition("\n")[0].count)
+    return list(rows_of(text, delimiter, Faults(str(source)), stripped=stripped))
 
 
 def _columns(row: Row) -> dict[str, int]:

@@ -149,12 +149,8 @@ def _says(clause: str, words: Mapping[str, str], step: Step, problem: Problem | 
     def word(part: re.Match[str]) -> str:
         if part[1] in words:
             return words[part[1]]
-        left, right = part[1].split()
-        turned = [words.get(x.removesuffix("ᵀ"), x.removesuffix("ᵀ")) for x in (left, right)]
-        marked = [
-            f"{name}ᵀ" if x.endswith("ᵀ") else name
-            for name, x in zip(turned, (left, right), strict=True)
-        ]
-        return " ".join(standing.pair(*marked))
+        pair = ((x.removesuffix("ᵀ"), x) for x in part[1].split())
+        left, right = (words.get(name, name) + x[len(name) :] for name, x in pair)
+        return " ".join(standing.pair(left, right))
 
     return _BRACES.sub(word, clause)

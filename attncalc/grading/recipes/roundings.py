@@ -130,9 +130,9 @@ def _of_short_e(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]
 def _adjusted(step: Step, decimals: int) -> Iterator[Wrong]:
     """Yield rounded weights, with the largest of each row adjusted so that it sums to 1."""
     says = "each row is made to sum to 1 after rounding"
-    yield "weights-adjusted", says, partial(_summing_to_1, step, _to(decimals))
-    cut = partial(round_floats, decimals=decimals, rule="truncate")
-    yield "weights-adjusted", says, partial(_summing_to_1, step, cut)
+    for rule in ("half-away", "truncate"):
+        cut = partial(round_floats, decimals=decimals, rule=rule)
+        yield "weights-adjusted", says, partial(_summing_to_1, step, cut)
 
 
 def _summing_to_1(step: Step, cut: Cut, read: Read) -> Range:
@@ -173,17 +173,10 @@ def _less_the_largest(scores: Range) -> Range:
     if scores.is_point:
         return Range.at(scores.low - largest.low)
     high = np.minimum(scores.high - largest.low, 0.0)
-    return Range(np.minimum(scores.low - largest.high, high), high).replaced(
-        _is_first_alone(scores), Range.at(np.zeros_like(high))
-    )
-
-
-def _is_first_alone(scores: Range) -> Matrix:
-    """Return which score is certainly the largest of its row."""
-    best = scores.low.max(axis=-1, keepdims=True)
-    may_be: Matrix = scores.high >= best
-    alone: Matrix = may_be & (may_be.sum(axis=-1, keepdims=True) == 1)
-    return alone
+    may_be = scores.high >= scores.low.max(axis=-1, keepdims=True)
+    is_largest = may_be & (may_be.sum(axis=-1, keepdims=True) == 1)
+    lesser = Range(np.minimum(scores.low - largest.high, high), high)
+    return lesser.replaced(is_largest, Range.at(np.zeros_like(high)))
 
 
 def _of_other_e(softmax: Softmax, scores: str, factor: float, read: Read) -> Range:
