@@ -3,21 +3,34 @@
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from math import prod
 from random import Random
 
 import numpy as np
 
 from attncalc.base.errors import InputError
+from attncalc.base.rounding import round_floats
 from attncalc.base.types import Matrix
-from attncalc.making.drawing import Shapes, draw, problem_of, shapes_of, with_heads_anew
-from attncalc.making.glancing import Glance
-from attncalc.making.judging import LARGE, Judged, Rejected, at_sight, common_mistakes, judged
+from attncalc.making.drawing import Shapes, draw, problem_of, shapes_of, stood, with_heads_anew
+from attncalc.making.judging import (
+    IN_FLOATS,
+    LARGE,
+    Judged,
+    Rejected,
+    at_sight,
+    common_mistakes,
+    judged,
+    judged_by,
+)
 from attncalc.making.wishes import Wishes
-from attncalc.problem.attention.declared import DISPLAY
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
-from attncalc.solving.solution import LONG, solve
+from attncalc.problem.step import run
+from attncalc.solving.limits import refuse_overflow
+from attncalc.solving.plan import plan
+from attncalc.solving.solution import LONG, Run, Solution, solve
 
 MOST_TRIED = 1000
 """Number of candidates that are solved before the conditions count as impossible."""
@@ -126,7 +139,7 @@ class _Jury:
 
     def __init__(self, wishes: Wishes, made_by: str) -> None:
         self.wishes, self.made_by = wishes, made_by
-        self.glance: Glance | None = None
+        self.glance: _Glance | None = None
         self.untold: Mapping[tuple[str, str], str] | None = None
 
     @property
@@ -146,13 +159,81 @@ class _Jury:
                 return seen
         problem = self.problem(matrices)
         if self.glance is None and problem.most_scores < LONG:
-            self.glance = Glance(problem, matrices)
+            self.glance = _Glance(problem, matrices)
         found = judged(problem, self.wishes)
         if self.untold is None and found.wish == "tell-apart":
             self.untold = _untold(self.wishes, shapes_of(self.wishes))
             self.wishes = replace(self.wishes, untold=self.untold)
             found = judged(problem, self.wishes)
         return found
+
+
+class _Glance:
+    """Judges candidates that differ from a problem only in the entries of the drawn matrices.
+
+    Floats are enough to reject a candidate. Exact decimals must accept it.
+
+    problem: an earlier candidate.
+    matrices: its drawn matrices, upright.
+    """
+
+    def __init__(self, problem: Problem, matrices: Mapping[str, Matrix]) -> None:
+        self.problem = problem
+        self.places = {name: _places(problem, name, each.shape) for name, each in matrices.items()}
+
+    def judged(self, matrices: Mapping[str, Matrix], wishes: Wishes) -> Judged:
+        """Return why a candidate is certainly rejected, if it is."""
+        drawn = {
+            name: matrix.ravel().astype(self.problem.stored(name).dtype)[self.places[name]]
+            for name, matrix in matrices.items()
+        }
+        given = {**self.problem.given, **drawn}
+        found = judged_by(IN_FLOATS, lambda: _InFloats.of(self.problem, given, self), wishes)
+        return found if found.wish != "entries" else Judged()
+
+    @cached_property
+    def other(self) -> Problem:
+        """The same problem under the other rounding rule."""
+        rule = DISPLAY if self.problem.rounding == EACH_STEP else EACH_STEP
+        return replace(self.problem, rounding=rule)
+
+
+def _places(problem: Problem, name: str, shape: tuple[int, ...]) -> Matrix:
+    """Return the place of each entry of a given matrix, as steps read it, in the drawn one."""
+    places = np.arange(int(np.prod(shape))).reshape(shape)
+    stored = stood(problem.standing, name, places)
+    return problem.turned(name, stored.reshape(problem.stored(name).shape))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _InFloats(Solution):
+    """The solution of a candidate in floats, with the problem of another for all but numbers."""
+
+    given: Mapping[str, Matrix] = field(default_factory=dict)
+    glance: _Glance | None = None
+
+    @classmethod
+    def of(cls, problem: Problem, given: Mapping[str, Matrix], glance: _Glance) -> "_InFloats":
+        return cls(problem, plan(problem), proves=False, given=given, glance=glance)
+
+    @cached_property
+    def other_rounding(self) -> "_InFloats":
+        assert self.glance is not None
+        return _InFloats.of(self.glance.other, self.given, self.glance)
+
+    @cached_property
+    def _digits(self) -> None:
+        return None
+
+    @cached_property
+    def _in_floats(self) -> Run:
+        rounds = self.problem.rounding == EACH_STEP
+        after = partial(round_floats, decimals=self.problem.decimals) if rounds else None
+        made: dict[str, Matrix] = {}
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            carried = run(self.plan, self.given, after, made)
+        refuse_overflow(carried, self.plan)
+        return Run(made, carried)
 
 
 def _untold(wishes: Wishes, shapes: Shapes) -> dict[tuple[str, str], str]:
