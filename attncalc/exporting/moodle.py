@@ -10,14 +10,12 @@ from decimal import Decimal
 from functools import partial
 from xml.sax.saxutils import escape
 
-import numpy as np
-
 from attncalc.base.errors import InputError
 from attncalc.base.text import of_each, on_a_line
 from attncalc.exporting.alone import Alone, accepted_alone
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import refuse_too_many, table, title_of, worksheet
+from attncalc.exporting.worksheet import infinite_steps, refuse_too_many, table, title_of, worksheet
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
@@ -128,15 +126,9 @@ def _answer(low: Decimal, high: Decimal) -> str:
 def refuse_what_gaps_cannot_hold(solution: Solution, course: Course, system: str) -> None:
     """Refuse infinities, and more fields than PHP accepts."""
     refuse_too_many(solution, course, system, MOST_GAPS)
-    steps = [name for name in course.asked if name != LINES]
-    infinite = [name for name in steps if not _is_finite(solution, name)]
-    if infinite:
+    if infinite := infinite_steps(solution, course):
         others = ",".join(name for name in course.asked if name not in infinite)
         raise InputError(
             f"{of_each(infinite)} {'has' if len(infinite) == 1 else 'have'} -inf, which a "
             f"{system} gap cannot contain: use --steps {others}"
         )
-
-
-def _is_finite(solution: Solution, name: str) -> bool:
-    return bool(np.isfinite(np.asarray(solution.shown(name), np.float64)).all())

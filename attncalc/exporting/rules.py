@@ -27,6 +27,11 @@ class Course:
         """The steps that are asked for, and "connections" for the map."""
         return self.rules.asked or ()
 
+    @property
+    def steps(self) -> list[str]:
+        """The asked steps, without the map."""
+        return [name for name in self.asked if name != LINES]
+
     def most(self, name: str) -> Fraction:
         """Return the largest points of a step, or of the map."""
         weight, points = self.rules.weight(name), self.rules.points

@@ -57,16 +57,11 @@ def name_of(step: str, head: int, row: int, column: int) -> str:
 
 def entries_of(key: Key, course: Course) -> Iterator[Entry]:
     """Yield all entries that are asked for."""
-    for name in steps_of(course):
+    for name in course.steps:
         for head, rows in enumerate(_heads(key.solution.shown(name)), 1):
             has_heads = len(key.solution.shape_of(name)) == 3
             for i, row in enumerate(rows):
                 yield from (Entry(name, head if has_heads else 0, i, j) for j in range(len(row)))
-
-
-def steps_of(course: Course) -> list[str]:
-    """Return the asked steps, without the map."""
-    return [name for name in course.asked if name != LINES]
 
 
 def _heads(shown: list[Any]) -> list[Any]:
@@ -87,7 +82,7 @@ def statement_of(folder: str, version: str) -> str:
 def correct_answers(folder: str, version: str = "") -> dict[str, str]:
     """Return the digits of each field."""
     key, course = _key(folder, version)
-    shown = {name: _heads(key.solution.shown(name)) for name in steps_of(course)}
+    shown = {name: _heads(key.solution.shown(name)) for name in course.steps}
     return {
         each.name: shown[each.step][max(each.head - 1, 0)][each.row][each.column]
         for each in entries_of(key, course)

@@ -56,7 +56,7 @@ def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
     counted = _paying(key, counted, grounds, rules)
     known = (*key.steps, *key.problem.names)
     not_asked = tuple(name for name in answer.matrices if name not in known)
-    lines = _lines(key, answer, counted, rules, is_told=said is not None)
+    lines = _lines(key, answer, counted, rules, is_explicit=said is not None)
     return kind(key, answer, counted, rules, style, not_asked, lines, passed, grounds)
 
 
@@ -82,11 +82,11 @@ def _refuse_too_many_entries(key: Key, answer: Answer) -> None:
 
 
 def _lines(
-    key: Key, answer: Answer, steps: tuple[StepMarks, ...], rules: Rules, *, is_told: bool
+    key: Key, answer: Answer, steps: tuple[StepMarks, ...], rules: Rules, *, is_explicit: bool
 ) -> tuple[LineMark, ...]:
     """Mark the lines of the map if they are asked for; of several maps, those that are drawn.
 
-    Mark all of them if the steps that are asked for are told.
+    Mark all of them if they are asked for explicitly.
     """
     if LINES not in (rules.asked or ()):
         return ()
@@ -95,7 +95,7 @@ def _lines(
     return tuple(
         line
         for each in maps_of(key)
-        if is_told or each.is_only or each.own(written)
+        if is_explicit or each.is_only or each.own(written)
         for line in mark_lines(each, written, _usable(by_name.get(each.weights.name)), rules)
     )
 
