@@ -202,15 +202,14 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
     for each in found.values():
         changed = [one for one in each if not _is_as_handed_out(given, one)]
         read = [one for one in changed if _is_read(one.place)] or changed
-        if len(read) == 1:
-            paired += read
-            unpaired += [_beside(one, read[0]) for one in changed if one is not read[0]]
-        elif len(read) > 1 and (latest := newest([one.place for one in read])):
+        only = (0, "") if read else None
+        if latest := newest([one.place for one in read]) if len(read) > 1 else only:
             last, evidence = read[latest[0]], latest[1]
             paired.append(last)
             why = f"replaced by {last.place}, which is newer by {evidence}"
             unpaired += [Unpaired(one.place, why, True) for one in read if one is not last]
-            unpaired += [_beside(one, last) for one in changed if one not in read]
+            why = f"not read: {last.place} is the answer that is marked"
+            unpaired += [Unpaired(one.place, why) for one in changed if one not in read]
         else:
             why = "as it was handed out: nothing is filled in"
             untouched = [Unpaired(one.place, why) for one in each]
@@ -298,10 +297,6 @@ def _of_nothing(answers: Sequence[str]) -> str:
 def _is_read(place: Path) -> bool:
     """Return whether the name of a path is that of a readable answer."""
     return is_folder(place) or not place.suffix or place.suffix.lower() in ENDINGS
-
-
-def _beside(one: Paired, read: Paired) -> Unpaired:
-    return Unpaired(one.place, f"not read: {read.place} is the answer that is marked")
 
 
 def _is_as_handed_out(given: ClassSet, one: Paired) -> bool:
