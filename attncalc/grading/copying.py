@@ -11,6 +11,7 @@ from attncalc.base.types import Matrix, Place, Range
 from attncalc.equations.operations import Project, Stack
 from attncalc.equations.operations.assembling import Patches
 from attncalc.grading.known import Known
+from attncalc.grading.recipes.common import transposed
 from attncalc.grading.rules import Cause
 from attncalc.grading.slack import Slack
 from attncalc.problem.step import Step
@@ -109,10 +110,8 @@ class _Compared(NamedTuple):
     @property
     def turned(self) -> "_Compared":
         """The same with columns as rows."""
-        values, decimals, low, high = (
-            each.swapaxes(-1, -2) for each in (self.values, self.decimals, *self.right)
-        )
-        return _Compared(self.slack, values, decimals, Range(low, high))
+        values, decimals = (each.swapaxes(-1, -2) for each in (self.values, self.decimals))
+        return _Compared(self.slack, values, decimals, transposed(self.right))
 
     @property
     def near(self) -> Matrix:

@@ -287,7 +287,7 @@ def _blamed(rejected: Counter[Rejected], tried: int) -> str:
 
 
 def _counted(rejected: Mapping[Rejected, int]) -> str:
-    ordered = sorted(rejected.items(), key=lambda each: -each[1])
+    ordered = Counter(rejected).most_common()
     return ", ".join(f"{count:,} × {reason.says}" for reason, count in ordered)
 
 
@@ -306,9 +306,8 @@ def words(count: int, start: int) -> tuple[str, ...]:
     >>> words(3, 0)
     ('the', 'cat', 'sat')
     """
-    around = [WORDS[(start + place) % len(WORDS)] for place in range(min(count, len(WORDS)))]
-    again = [
-        f"{around[place % len(WORDS)]} {place // len(WORDS) + 1}"
-        for place in range(len(WORDS), count)
-    ]
-    return tuple(around + again)
+    known = len(WORDS)
+    return tuple(
+        WORDS[(start + place) % known] + (f" {place // known + 1}" if place >= known else "")
+        for place in range(count)
+    )

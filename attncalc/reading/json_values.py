@@ -52,6 +52,8 @@ def read_json_object(source: Path, what: str) -> dict[str, Any]:
     text = decode(read_bytes(source), str(source))
     try:
         found = parsed(text, partial(_once, source))
+        if isinstance(found, dict) and is_deep(found, DEEPEST):
+            raise RecursionError
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise InputError(f"{source}: not JSON at {where}: {error.msg}") from None
@@ -59,8 +61,6 @@ def read_json_object(source: Path, what: str) -> dict[str, Any]:
         raise InputError(f"{source}: lists or objects too deep within one another") from None
     if not isinstance(found, dict):
         raise InputError(f"{source}: {what} is one JSON object, between {{ and }}")
-    if is_deep(found, DEEPEST):
-        raise InputError(f"{source}: lists or objects too deep within one another")
     return found
 
 
