@@ -50,17 +50,6 @@ _QUESTION = """  <question type="cloze">
 """
 
 
-def cloze(key: Key, course: Course) -> str:
-    """Return the XML of a quiz of one question.
-
-    A gap accepts what `check` accepts whatever the other entries are: every usual rounding.
-
-    Raises InputError if an asked entry is not a finite number, or there are too many for one
-    question.
-    """
-    return quiz([question(key, course)])
-
-
 def quiz(questions: Iterable[str]) -> str:
     """Return the XML of a quiz: questions, each category before its questions."""
     return _QUIZ.format(questions="".join(questions))
@@ -76,7 +65,13 @@ def category(name: str) -> str:
 
 
 def question(key: Key, course: Course, of_whom: str = "") -> str:
-    """Return the XML of a question; its name, which teachers see, contains the student."""
+    """Return the XML of a question; its name, which teachers see, contains the student.
+
+    A gap accepts what `check` accepts whatever the other entries are: every usual rounding.
+
+    Raises InputError if an asked entry is not a finite number, or there are too many for one
+    question.
+    """
     refuse_what_gaps_cannot_hold(key.solution, course, "Moodle")
     text = worksheet(key.solution, course, partial(_gaps, key), _drop_downs(key, course))
     words = catalogue(key.problem.language)
