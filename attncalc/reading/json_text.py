@@ -129,21 +129,15 @@ def parse(text: str, faults: Faults) -> Any:
         if isinstance(content, list | tuple) and is_deep(content, DEEPEST):
             raise RecursionError
     except json.JSONDecodeError as error:
-        if _depth_at(text, error.pos) > DEEPEST:
-            raise _too_deep(faults) from None
-        place = f"not JSON at line {error.lineno}, column {error.colno}"
-        raise InputError(f"{faults.place}: {place}: {_what_mends(text, error)}") from None
+        opened, closed = (sum(text.count(c, 0, error.pos) for c in cs) for cs in ("[{", "]}"))
+        if opened - closed <= DEEPEST:
+            place = f"not JSON at line {error.lineno}, column {error.colno}"
+            raise InputError(f"{faults.place}: {place}: {_what_mends(text, error)}") from None
     except RecursionError:
-        raise _too_deep(faults) from None
-    return content
-
-
-def _too_deep(faults: Faults) -> InputError:
-    return InputError(f"{faults.place}: not a problem: its lists are nested too deeply")
-
-
-def _depth_at(text: str, place: int) -> int:
-    return sum(text.count(c, 0, place) for c in "[{") - sum(text.count(c, 0, place) for c in "]}")
+        pass
+    else:
+        return content
+    raise InputError(f"{faults.place}: not a problem: its lists are nested too deeply")
 
 
 def _what_mends(text: str, error: json.JSONDecodeError) -> str:

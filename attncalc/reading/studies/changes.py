@@ -36,11 +36,6 @@ _HOWS: dict[str, How] = {"=": "set", "+=": "add", "*=": "multiply"}
 _PERMUTE = re.compile(r"permute\s+(?P<name>\w+)\s*=\s*(?P<orders>.*)", re.DOTALL)
 
 
-def looks_like_change(text: str) -> bool:
-    """Return whether a text on the command line is a change, and not a file."""
-    return "=" in text
-
-
 def read_change(text: str, problem: Problem) -> Change:
     """Read a change, such as "K[a] *= 0:3"."""
     with about(quoted(text)):

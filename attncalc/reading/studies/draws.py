@@ -48,11 +48,6 @@ _OUTER = re.compile(
 )
 
 
-def looks_like_draw(text: str) -> bool:
-    """Return whether a text on the command line is a draw, and not a file."""
-    return "~" in text
-
-
 def read_draw(text: str, problem: Problem) -> Draw:
     """Read a draw."""
     with about(quoted(text)):
