@@ -81,16 +81,8 @@ def write_course(course: Course) -> str:
 def read_course(path: Path) -> Course:
     """Return what `write_course` wrote."""
     said = json.loads(path.read_text(encoding="utf-8"))
-    follow, rounding, precision = (Fraction(said[name]) for name in PENALTIES)
-    weights, deductions = ({x: Fraction(n) for x, n in said[name].items()} for name in BY_NAME)
-    return Course(
-        Rules(
-            follow,
-            rounding,
-            precision,
-            weights=weights,
-            deductions=deductions,
-            asked=tuple(said["asked"]),
-            points=None if said["points"] is None else Fraction(said["points"]),
-        )
-    )
+    there = [name for name in (*PENALTIES, "points") if said[name] is not None]
+    rules: dict[str, Any] = {name: Fraction(said[name]) for name in there}
+    for name in BY_NAME:
+        rules[name] = {each: Fraction(number) for each, number in said[name].items()}
+    return Course(Rules(**rules, asked=tuple(said["asked"])))
