@@ -117,11 +117,11 @@ def shares_of(marking: Marking) -> dict[str, Fraction]:
     shares: dict[str, Fraction] = {}
     for name in marking.key.steps:
         if name in by_name:
-            shares[name] = marking.credits[name]
+            shares[name] = by_name[name].credit(marking.rules)
         elif name in marking.passed:
             later = by_name[marking.passed[name]]
             is_known = bool(later.causes) and not any(each.is_slip for each in later.causes)
-            shares[name] = Fraction(1) if is_known else marking.credits[later.step.name]
+            shares[name] = Fraction(1) if is_known else later.credit(marking.rules)
     if marking.lines:
         shares[LINES] = share_of_lines(marking)
     for name, level in marking.rules.hints.items():

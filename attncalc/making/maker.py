@@ -74,15 +74,10 @@ class Made:
     @property
     def report(self) -> str:
         """The numbers of candidates, as a sentence."""
+        but = f"; {untold_as(self.waived)}" if self.waived else ""
         if self.tried == 1:
-            return f"the first candidate has all requested properties{self._but}"
-        return (
-            f"{self.tried:,} candidates were tried; rejected: {_counted(self.rejected)}{self._but}"
-        )
-
-    @property
-    def _but(self) -> str:
-        return f"; {untold_as(self.waived)}" if self.waived else ""
+            return f"the first candidate has all requested properties{but}"
+        return f"{self.tried:,} candidates were tried; rejected: {_counted(self.rejected)}{but}"
 
 
 def untold_as(mistakes: Sequence[str]) -> str:
