@@ -218,16 +218,11 @@ def _cleared(
     They teach nothing.
     """
     for _ in range(MOST_FILLED):
-        if _is_clear(matrix, are_tokens=name in TOKENS):
+        if not (idle := _idle(matrix, are_tokens=name in TOKENS)):
             return matrix
-        idle = _of_zeros(matrix)
-        if name in TOKENS and matrix.shape[-1] > 1:
-            idle |= _repeated(matrix)
-        if not idle.any():
-            return matrix
-        for place in np.flatnonzero(idle):
+        for place in idle:
             matrix.flat[place] = urns[place].one(random)
-    if _of_zeros(matrix).any():
+    if _idle(matrix, are_tokens=False):
         size = " × ".join(map(str, matrix.shape))
         raise InputError(
             f"entries: of {wishes.entries.text} every {size} matrix drawn had a row or a column "
@@ -236,32 +231,20 @@ def _cleared(
     return matrix
 
 
-def _is_clear(matrix: Matrix, *, are_tokens: bool) -> bool:
-    """Return whether nothing must be redrawn; without arrays, as most matrices are small."""
-    for rows in matrix.reshape(-1, *matrix.shape[-2:]).tolist():
-        if not all(map(any, rows)) or (
-            len(rows) > 1 and not all(map(any, zip(*rows, strict=True)))
-        ):
-            return False
-        if are_tokens and len(rows[0]) > 1 and len(set(map(tuple, rows))) < len(rows):
-            return False
-    return True
+def _idle(matrix: Matrix, *, are_tokens: bool) -> list[int]:
+    """Return the entries in rows or columns of zeros, and of tokens in a row like one above it.
 
-
-def _of_zeros(matrix: Matrix) -> Matrix:
-    """Return which entries are in a row or a column of zeros; a single row has no columns."""
-    there = matrix.astype(bool)
-    idle: Matrix = np.zeros_like(there) | ~there.any(axis=-1, keepdims=True)
-    if matrix.shape[-2] > 1:
-        idle |= ~there.any(axis=-2, keepdims=True)
+    A single row has no columns. Lists are faster than arrays here, as most matrices are small.
+    """
+    idle: list[int] = []
+    *_, height, width = matrix.shape
+    for head, rows in enumerate(matrix.reshape(-1, height, width).tolist()):
+        zeros = [height > 1 and not any(column) for column in zip(*rows, strict=True)]
+        for i, row in enumerate(rows):
+            is_again = are_tokens and width > 1 and row in rows[:i]
+            first, is_idle = (head * height + i) * width, is_again or not any(row)
+            idle += [first + j for j in range(width) if is_idle or zeros[j]]
     return idle
-
-
-def _repeated(matrix: Matrix) -> Matrix:
-    """Return which entries are in a row that equals one above it."""
-    rows = list(map(tuple, matrix.tolist()))
-    again = [[row in rows[:number]] for number, row in enumerate(rows)]
-    return np.array(np.broadcast_to(again, matrix.shape))
 
 
 class _Urn:

@@ -315,8 +315,7 @@ def _of_several(given: ClassSet, each: Sequence[Paired]) -> Iterator[Unpaired]:
     which = f" to problem {given.problems[each[0].problem]}" if len(given.problems) > 1 else ""
     for one in each:
         others = of_each([str(other.place) for other in each if other is not one])
-        why = f"one of {len(each)} answers of {who}{which}: also {others}"
-        yield Unpaired(one.place, why)
+        yield Unpaired(one.place, f"one of {len(each)} answers of {who}{which}: also {others}")
 
 
 def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[_Found]:

@@ -240,8 +240,7 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
         yield "window-off", says.format("further"), partial(masked, _wider)
         yield "window-off", says.format("less far"), partial(masked, _narrower)
     if "bias" in masks:
-        says = f"{masks[-1]} is not added"
-        yield "bias-not-added", says, partial(_biased, operation, step, 0.0)
+        yield "bias-not-added", f"{masks[-1]} is not added", partial(_biased, operation, step, 0.0)
         says = f"{masks[-1]} is subtracted"
         yield "bias-subtracted", says, partial(_biased, operation, step, -1.0)
         says = f"{masks[-1]} is multiplied, not added"
