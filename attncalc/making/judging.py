@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.decimals import to_decimal
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import Rounded, round_floats
+from attncalc.base.typed import exact
 from attncalc.base.types import Matrix, Range
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
@@ -239,16 +241,15 @@ def _margins(solution: Solution, wishes: Wishes) -> Rejected | None:
 
 def _near(solution: Solution, margin: Fraction) -> Iterator[Fault]:
     """Yield each step and head with a value near the midpoint between two roundings."""
-    nearest = Decimal(margin.numerator) / Decimal(margin.denominator)
-    half = Decimal("0.5")
+    nearest, half = to_decimal(margin), Decimal("0.5")
     with solution.arithmetic():
         unit = Decimal(1).scaleb(solution.problem.decimals)
         for step in solution.plan:
             matrix = np.asarray(solution.exact[step.name])
             for head, values in enumerate(matrix.reshape(-1, *matrix.shape[-2:])):
                 for value in values[_may_be_near(values, float(unit), float(nearest))]:
-                    exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
-                    if exact.is_finite() and abs(abs(exact) * unit % 1 - half) <= nearest:
+                    size = abs(value if isinstance(value, Decimal) else exact(float(value)))
+                    if size.is_finite() and abs(size * unit % 1 - half) <= nearest:
                         yield step.name, head
                         break
 

@@ -8,6 +8,7 @@ checking the results of a library. No tensor is read before it is used.
 import json
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from math import prod
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.base.errors import InputError
+from attncalc.base.text import amount
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.reading.files import TENSORS_LENGTH as LENGTH
@@ -28,6 +30,7 @@ MOST_AXES = 8
 _PIECE = 2**22
 """The number of 16-bit floats that are converted at once."""
 _METADATA = "__metadata__"
+_bytes = partial(amount, noun="byte")
 _TYPES = {
     "F64": "<f8",
     "F32": "<f4",
@@ -259,10 +262,6 @@ def _check_places(place: str, entries: Mapping[str, Entry], size: int) -> None:
 
 def _size(shape: Sequence[int]) -> str:
     return " × ".join(map(str, shape)) or "one number"
-
-
-def _bytes(count: int) -> str:
-    return f"{count:,} byte{'' if count == 1 else 's'}"
 
 
 def _wrong(place: str, why: str) -> InputError:
