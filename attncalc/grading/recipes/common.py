@@ -74,16 +74,6 @@ def entry_by_entry(values: Range, factors: Range | Matrix) -> Range:
     return Range(np.minimum.reduce(made), np.maximum.reduce(made))
 
 
-def less(left: Range, right: Range) -> Range:
-    """Return the differences of two matrices."""
-    return Range(left.low - right.high, left.high - right.low)
-
-
-def total(values: Range, axis: int) -> Range:
-    """Return the sums along an axis, which is kept."""
-    return values.map(lambda end: end.sum(axis=axis, keepdims=True))
-
-
 def beside_sinks(step: Step, make: Make) -> Make:
     """Return a function that computes weights with the sinks of heads, if any, after the scores.
 

@@ -21,9 +21,7 @@ from attncalc.grading.recipes.common import (
     beside_sinks,
     done_right,
     entry_by_entry,
-    less,
     times,
-    total,
 )
 from attncalc.grading.slack import round_digits
 from attncalc.problem.step import Step
@@ -67,8 +65,9 @@ def _of_row_sum(A: str, dA: str, decimals: int) -> Iterator[Wrong]:
 
 def _less_rounded_sum(A: str, dA: str, cut: Cut, cuts_rest: bool, read: Read) -> Range:
     weights, slopes = read(A), read(dA)
-    sums = total(entry_by_entry(weights, slopes), axis=-1).map(cut)
-    rest = less(slopes, sums)
+    products = entry_by_entry(weights, slopes)
+    sums = products.map(lambda end: cut(end.sum(axis=-1, keepdims=True)))
+    rest = Range(slopes.low - sums.high, slopes.high - sums.low)
     return entry_by_entry(weights, rest.map(cut) if cuts_rest else rest)
 
 
