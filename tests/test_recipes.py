@@ -17,12 +17,11 @@ from conftest import mostly_slow
 from attncalc import Problem
 from attncalc.base.errors import AttncalcError, InputError
 from attncalc.equations.library import stated
-from attncalc.grading.copying import CODES, MISCOPIED
 from attncalc.grading.key import Key
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
 from attncalc.grading.recipes import rewrites
-from attncalc.grading.rules import Rules, Status
+from attncalc.grading.rules import OF_COPYING, Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
 from attncalc.reading.answers import read_answer_bytes
 
@@ -185,7 +184,7 @@ def test_every_recipe_has_a_planter() -> None:
         for found in Key(problem, ToTheDigit(2)).recipes.values()
         for recipe in found
     }
-    known |= {MISCOPIED, *CODES}
+    known |= {*OF_COPYING}
     assert known <= planted, known - planted
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from attncalc.base.types import Range
 from attncalc.exporting.rules import Course
-from attncalc.exporting.typed_in import steps_of
 from attncalc.grading.causes import made_instead
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
@@ -25,8 +24,8 @@ FINER = 4
 
 def steps_before(key: Key, course: Course) -> dict[str, list[str]]:
     """Return the asked steps that each asked step depends on."""
-    asked = steps_of(course)
-    return {name: [each for each in asked if each in key.before[name] - {name}] for name in asked}
+    before = {name: key.before[name] - {name} for name in course.steps}
+    return {name: [each for each in course.steps if each in before[name]] for name in before}
 
 
 def mistakes(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:

@@ -59,7 +59,8 @@ def autograder(files: Mapping[str, str], course: Course, language: str) -> Autog
     }
     packing = {name: text.encode() for name, text in texts.items()}
     packing |= {f"wheels/{wheel.name}": wheel.content for wheel in wheels}
-    return Autograder(packed(packing), (_on_points(course), _on_network(first if numpy else "")))
+    points = f"{', '.join(course.asked)} are required, {course.possible} points in total"
+    return Autograder(packed(packing), (points, _on_network(first if numpy else "")))
 
 
 def of_one(problem: Problem) -> dict[str, str]:
@@ -86,10 +87,6 @@ def _pythons(first: str) -> dict[str, str]:
         "known": " ".join(known),
         "fetched": " ".join(dict.fromkeys((first, *KNOWN[:3]))),
     }
-
-
-def _on_points(course: Course) -> str:
-    return f"{', '.join(course.asked)} are required, {course.possible} points in total"
 
 
 def _on_network(python: str) -> str:

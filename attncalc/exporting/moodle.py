@@ -10,19 +10,12 @@ from decimal import Decimal
 from functools import partial
 from xml.sax.saxutils import escape
 
-import numpy as np
-
 from attncalc.base.errors import InputError
 from attncalc.base.text import of_each, on_a_line
 from attncalc.exporting.alone import Alone, accepted_alone
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import (
-    refuse_too_many,
-    table,
-    title_of,
-    worksheet,
-)
+from attncalc.exporting.worksheet import infinite_steps, refuse_too_many, table, title_of, worksheet
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
@@ -57,17 +50,6 @@ _QUESTION = """  <question type="cloze">
 """
 
 
-def cloze(key: Key, course: Course) -> str:
-    """Return the XML of a quiz of one question.
-
-    A gap accepts what `check` accepts whatever the other entries are: every usual rounding.
-
-    Raises InputError if an asked entry is not a finite number, or there are too many for one
-    question.
-    """
-    return quiz([question(key, course)])
-
-
 def quiz(questions: Iterable[str]) -> str:
     """Return the XML of a quiz: questions, each category before its questions."""
     return _QUIZ.format(questions="".join(questions))
@@ -83,7 +65,13 @@ def category(name: str) -> str:
 
 
 def question(key: Key, course: Course, of_whom: str = "") -> str:
-    """Return the XML of a question; its name, which teachers see, contains the student."""
+    """Return the XML of a question; its name, which teachers see, contains the student.
+
+    A gap accepts what `check` accepts whatever the other entries are: every usual rounding.
+
+    Raises InputError if an asked entry is not a finite number, or there are too many for one
+    question.
+    """
     refuse_what_gaps_cannot_hold(key.solution, course, "Moodle")
     text = worksheet(key.solution, course, partial(_gaps, key), _drop_downs(key, course))
     words = catalogue(key.problem.language)
@@ -133,15 +121,9 @@ def _answer(low: Decimal, high: Decimal) -> str:
 def refuse_what_gaps_cannot_hold(solution: Solution, course: Course, system: str) -> None:
     """Refuse infinities, and more fields than PHP accepts."""
     refuse_too_many(solution, course, system, MOST_GAPS)
-    steps = [name for name in course.asked if name != LINES]
-    infinite = [name for name in steps if not _is_finite(solution, name)]
-    if infinite:
+    if infinite := infinite_steps(solution, course):
         others = ",".join(name for name in course.asked if name not in infinite)
         raise InputError(
             f"{of_each(infinite)} {'has' if len(infinite) == 1 else 'have'} -inf, which a "
             f"{system} gap cannot contain: use --steps {others}"
         )
-
-
-def _is_finite(solution: Solution, name: str) -> bool:
-    return bool(np.isfinite(np.asarray(solution.shown(name), np.float64)).all())

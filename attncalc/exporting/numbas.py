@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from attncalc.base.errors import InputError
 from attncalc.base.text import in_json, on_a_line
 from attncalc.base.typed import quoted
@@ -22,6 +20,7 @@ from attncalc.exporting.lines import Line, lines_of, options_of
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import (
     inert,
+    infinite_steps,
     questions,
     refuse_other_steps,
     refuse_too_many,
@@ -134,10 +133,7 @@ def _alike(solutions: Sequence[Solution]) -> Sequence[Solution]:
 def _refuse_what_numbas_cannot_hold(solution: Solution, course: Course) -> None:
     problem = solution.problem
     refuse_too_many(solution, course, "Numbas", MOST_CELLS)
-    steps = [name for name in course.asked if name != LINES]
-    finite = {n: np.isfinite(np.asarray(solution.shown(n), np.float64)) for n in steps}
-    infinite = [name for name, each in finite.items() if not each.all()]
-    if infinite:
+    if infinite := infinite_steps(solution, course):
         others = ",".join(name for name in course.asked if name not in infinite)
         raise InputError(f"{infinite[0]} has -inf, which a cell cannot: use --steps {others}")
     names = (each for one in problem.attentions for each in (*one.queries, *one.keys))

@@ -18,36 +18,33 @@ PENALTIES = ("follow_penalty", "rounding_penalty", "precision_penalty")
 
 @dataclass(frozen=True)
 class Course:
-    """The rules of marking in a course.
-
-    rules: the rules, with the asked steps, which are the same for all students.
-    points: the points of a flawless answer; None for the sum of the weights of steps.
-    """
+    """The rules of marking in a course, with the asked steps: the same for all students."""
 
     rules: Rules
-    points: Fraction | None = None
 
     @property
     def asked(self) -> tuple[str, ...]:
         """The steps that are asked for, and "connections" for the map."""
         return self.rules.asked or ()
 
+    @property
+    def steps(self) -> list[str]:
+        """The asked steps, without the map."""
+        return [name for name in self.asked if name != LINES]
+
     def most(self, name: str) -> Fraction:
         """Return the largest points of a step, or of the map."""
-        weight = self._weight(name)
-        return weight if self.points is None else weight * self.points / self._total
-
-    def _weight(self, name: str) -> Fraction:
-        return self.rules.weights.get(name, Fraction(1))
+        weight, points = self.rules.weight(name), self.rules.points
+        return weight if points is None else weight * points / self._total
 
     @property
     def _total(self) -> Fraction:
-        return sum(map(self._weight, self.asked), Fraction(0))
+        return sum(map(self.rules.weight, self.asked), Fraction(0))
 
     @property
     def possible(self) -> Fraction:
         """The points of a flawless answer."""
-        return self._total if self.points is None else self.points
+        return self._total if self.rules.points is None else self.rules.points
 
 
 def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
@@ -65,10 +62,9 @@ def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
         if name not in known:
             raise InputError(f"{name} is required but is not one of {', '.join(known)}")
     wanted = tuple(name for name in known if name in said)
-    course = Course(replace(rules, asked=wanted, points=points), points)
-    if not sum(rules.weights.get(name, Fraction(1)) for name in course.asked):
+    if not sum(map(rules.weight, wanted)):
         raise InputError("no required step counts: give a step a --weight above 0")
-    return course
+    return Course(replace(rules, asked=wanted, points=points))
 
 
 def write_course(course: Course) -> str:
@@ -77,7 +73,7 @@ def write_course(course: Course) -> str:
     values: dict[str, Any] = {name: str(getattr(rules, name)) for name in PENALTIES}
     for name in BY_NAME:
         values[name] = {each: str(number) for each, number in getattr(rules, name).items()}
-    points = None if course.points is None else str(course.points)
+    points = None if rules.points is None else str(rules.points)
     said = {**values, "asked": list(course.asked), "points": points}
     return in_json(said, indent=2) + "\n"
 
@@ -85,15 +81,8 @@ def write_course(course: Course) -> str:
 def read_course(path: Path) -> Course:
     """Return what `write_course` wrote."""
     said = json.loads(path.read_text(encoding="utf-8"))
-    follow, rounding, precision = (Fraction(said[name]) for name in PENALTIES)
-    weights, deductions = ({x: Fraction(n) for x, n in said[name].items()} for name in BY_NAME)
-    rules = Rules(
-        follow,
-        rounding,
-        precision,
-        weights=weights,
-        deductions=deductions,
-        asked=tuple(said["asked"]),
-        points=None if said["points"] is None else Fraction(said["points"]),
-    )
-    return Course(rules, rules.points)
+    there = [name for name in (*PENALTIES, "points") if said[name] is not None]
+    rules: dict[str, Any] = {name: Fraction(said[name]) for name in there}
+    for name in BY_NAME:
+        rules[name] = {each: Fraction(number) for each, number in said[name].items()}
+    return Course(Rules(**rules, asked=tuple(said["asked"])))

@@ -17,15 +17,8 @@ from attncalc.exporting import template
 from attncalc.exporting.alone import accepted_alone, rooms_after
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, options_of, right_options
-from attncalc.exporting.maxima import (
-    Place,
-    UnwrittenError,
-    heads_of,
-    in_maxima,
-    lists,
-    matrix,
-)
-from attncalc.exporting.moodle import plain, quiz, refuse_what_gaps_cannot_hold
+from attncalc.exporting.maxima import Place, UnwrittenError, heads_of, in_maxima, lists, matrix
+from attncalc.exporting.moodle import plain, refuse_what_gaps_cannot_hold
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import inert, title_of, worksheet
 from attncalc.grading.key import Key
@@ -47,17 +40,12 @@ _FEEDBACK = (
 )
 
 
-def exported(key: Key, course: Course) -> str:
-    """Return the XML of a quiz of one question.
+def question(key: Key, course: Course, of_whom: str = "") -> str:
+    """Return the XML of a question; its name, which teachers see, contains the student.
 
     Raises InputError if an asked entry is not a finite number, or there are too many for one
     question.
     """
-    return quiz([question(key, course)])
-
-
-def question(key: Key, course: Course, of_whom: str = "") -> str:
-    """Return the XML of a question; its name, which teachers see, contains the student."""
     solution = key.solution
     refuse_what_gaps_cannot_hold(solution, course, "STACK")
     places, lines = list(_places(solution, course)), _lines(key, course)

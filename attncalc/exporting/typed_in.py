@@ -3,20 +3,17 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from html import unescape
+from itertools import groupby
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from attncalc.base.errors import AttncalcError
 from attncalc.base.types import Place
 from attncalc.exporting.handed_in import COURSE, PROBLEM
-from attncalc.exporting.lines import (
-    Line,
-    as_written,
-    lines_of,
-    options_of,
-    shares_of,
-)
+from attncalc.exporting.lines import Line, as_written, lines_of, options_of, shares_of
 from attncalc.exporting.rules import Course, read_course
 from attncalc.grading.credit import score
 from attncalc.grading.key import Key, key_of
@@ -63,20 +60,9 @@ def name_of(step: str, head: int, row: int, column: int) -> str:
 
 def entries_of(key: Key, course: Course) -> Iterator[Entry]:
     """Yield all entries that are asked for."""
-    for name in steps_of(course):
-        for head, rows in enumerate(_heads(key.solution.shown(name)), 1):
-            has_heads = len(key.solution.shape_of(name)) == 3
-            for i, row in enumerate(rows):
-                yield from (Entry(name, head if has_heads else 0, i, j) for j in range(len(row)))
-
-
-def steps_of(course: Course) -> list[str]:
-    """Return the asked steps, without the map."""
-    return [name for name in course.asked if name != LINES]
-
-
-def _heads(shown: list[Any]) -> list[Any]:
-    return shown if isinstance(shown[0][0], list) else [shown]
+    for name in course.steps:
+        for *head, row, column in np.ndindex(np.shape(key.solution.shown(name))):
+            yield Entry(name, head[0] + 1 if head else 0, row, column)
 
 
 def version_of(folder: str, seed: int) -> str:
@@ -93,11 +79,8 @@ def statement_of(folder: str, version: str) -> str:
 def correct_answers(folder: str, version: str = "") -> dict[str, str]:
     """Return the digits of each field."""
     key, course = _key(folder, version)
-    shown = {name: _heads(key.solution.shown(name)) for name in steps_of(course)}
-    return {
-        each.name: shown[each.step][max(each.head - 1, 0)][each.row][each.column]
-        for each in entries_of(key, course)
-    }
+    shown = (text for name in course.steps for text in np.ravel(key.solution.shown(name)))
+    return {each.name: str(text) for each, text in zip(entries_of(key, course), shown, strict=True)}
 
 
 def marked(folder: str, typed: Mapping[str, Any], version: str = "") -> dict[str, Any]:
@@ -138,18 +121,11 @@ def _key(folder: str, version: str) -> tuple[Key, Course]:
 def _matrices(key: Key, course: Course, typed: Mapping[str, Any]) -> dict[str, Any]:
     """Return the steps with typed entries, with a blank for each empty field."""
     steps: dict[str, Any] = {}
-    for each in entries_of(key, course):
-        heads = steps.setdefault(each.step, {})
-        rows = heads.setdefault(each.head, {})
-        rows.setdefault(each.row, []).append(_with_point(str(typed.get(each.name) or "")))
-    lists = {
-        name: [list(rows.values()) for rows in heads.values()] for name, heads in steps.items()
-    }
-    return {
-        name: heads if 0 not in steps[name] else heads[0]
-        for name, heads in lists.items()
-        if any(text for rows in heads for row in rows for text in row)
-    }
+    for name, own in groupby(entries_of(key, course), key=lambda each: each.step):
+        texts = [_with_point(str(typed.get(each.name) or "")) for each in own]
+        if any(texts):
+            steps[name] = np.reshape(texts, np.shape(key.solution.shown(name))).tolist()
+    return steps
 
 
 def _with_point(text: str) -> str:

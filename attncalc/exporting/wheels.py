@@ -7,6 +7,7 @@ import platform
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
+from email import message_from_string
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -100,9 +101,7 @@ def _metadata(version: str) -> str:
 
 
 def _tags(distribution: metadata.Distribution) -> list[str]:
-    said = distribution.read_text("WHEEL") or ""
-    lines = (line.partition(":") for line in said.splitlines())
-    tags = [value.strip() for name, _, value in lines if name == "Tag"]
+    tags = message_from_string(distribution.read_text("WHEEL") or "").get_all("Tag", [])
     return [tag for tag in tags if tag.count("-") == 2 and "linux" in tag and "x86_64" in tag]
 
 

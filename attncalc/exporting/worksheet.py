@@ -10,6 +10,8 @@ from dataclasses import replace
 from itertools import groupby
 from math import prod
 
+import numpy as np
+
 from attncalc.base.errors import InputError
 from attncalc.base.text import distinct_names, on_a_line
 from attncalc.exporting.lines import Line, lines_of
@@ -119,13 +121,19 @@ def title_of(problem: Problem) -> str:
 
 def refuse_too_many(solution: Solution, course: Course, system: str, most: int) -> None:
     """Refuse to ask for more entries than a system allows in one question."""
-    counts = (prod(solution.shape_of(name)) for name in course.asked if name != LINES)
+    counts = map(prod, map(solution.shape_of, course.steps))
     count = sum(counts) + (len([*lines_of(solution)]) if LINES in course.asked else 0)
     if count > most:
         raise InputError(
             f"{count:,} entries are required, but a question in {system} takes at most {most}: "
             "reduce the steps with --steps"
         )
+
+
+def infinite_steps(solution: Solution, course: Course) -> list[str]:
+    """Return the asked steps that show an infinity."""
+    shown = {name: np.asarray(solution.shown(name), np.float64) for name in course.steps}
+    return [name for name, numbers in shown.items() if not np.isfinite(numbers).all()]
 
 
 def refuse_other_steps(asked: Iterable[str]) -> None:

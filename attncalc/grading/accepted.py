@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -98,10 +98,8 @@ def _recipes(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
     ways = [known.key.roundings[name] for name in names if known.key.roundings[name]]
     for each in ways:
         yield from ((recipe,) for recipe in each)
-    for place, first in enumerate(ways):
-        for second in ways[place + 1 :]:
-            for one in islice(first, PAIRED):
-                yield from ((one, other) for other in islice(second, PAIRED))
+    for first, second in combinations(ways, 2):
+        yield from product(first[:PAIRED], second[:PAIRED])
 
 
 def _adjusted(known: Known, step: Step, written: WrittenMatrix) -> Accepted:
@@ -109,7 +107,8 @@ def _adjusted(known: Known, step: Step, written: WrittenMatrix) -> Accepted:
     unit = 10.0**-known.key.problem.decimals
     values = written.values
     sums_to_1 = np.abs(values.sum(axis=-1, keepdims=True) - 1) < unit / 10
-    right = _hull(known.result(step, rule) for rule in known.rules(step))
+    lows, highs = zip(*(known.result(step, rule) for rule in known.rules(step)), strict=True)
+    right = Range(np.minimum.reduce(lows), np.maximum.reduce(highs))
     one_off = (values > right.low - 1.001 * unit) & (values < right.high + 1.001 * unit)
     fits = known.slack.as_written().near(values, written.decimals, right)
     # the difference may also have been added to one entry, such as the largest
@@ -118,9 +117,3 @@ def _adjusted(known: Known, step: Step, written: WrittenMatrix) -> Accepted:
     on_one = rest & (values > right.low - room) & (values < right.high + room)
     near = fits | (sums_to_1 & (one_off | on_one))
     return Accepted(Cause(ADJUSTED, "each row is made to sum to 1 after rounding", step.name), near)
-
-
-def _hull(ranges: Iterator[Range]) -> Range:
-    """Return the range from the lowest to the highest possible value."""
-    lows, highs = zip(*ranges, strict=True)
-    return Range(np.minimum.reduce(lows), np.maximum.reduce(highs))

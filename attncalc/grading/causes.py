@@ -28,6 +28,8 @@ MOST_PAIRED = 1000
 """The largest number of entries of a step for which pairs of mistakes are tried."""
 MOST_IN_PAIRS = 150
 """The largest number of mistakes for which an order of heads is combined with another one."""
+_Recipes = tuple[Recipe, ...]
+"""A recipe, and its twins in other steps."""
 
 
 def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[Cause, int]:
@@ -38,8 +40,11 @@ def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[C
     written: the matrix in the answer, in the layout of the plan; with few decimals if only these
         fit.
     """
+    answered = ~np.isnan(written.values)
+    if answered.sum() < 2 or written.problem:
+        return {}
     fine = np.maximum(written.decimals, known.key.problem.decimals)
-    listed = [*_alone(known, step), *_twins(known, step)]
+    listed = list(_tried(known, step))
     found = dict(_fitting(known, step, written, fine, listed))
     if not found and not (written.decimals == fine).all():
         found = dict(_fitting(known, step, written, written.decimals, listed))
@@ -51,15 +56,9 @@ def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[C
 
 
 def _fitting(
-    known: Known,
-    step: Step,
-    written: WrittenMatrix,
-    decimals: Matrix,
-    tried: Sequence[tuple[Recipe, ...]],
+    known: Known, step: Step, written: WrittenMatrix, decimals: Matrix, tried: Sequence[_Recipes]
 ) -> Iterator[tuple[Cause, int]]:
     answered = ~np.isnan(written.values)
-    if answered.sum() < 2 or written.problem:
-        return
     found: set[str] = set()  # left out before or done here: one mistake
     for cause, made, right in _made_instead(known, step, tried, found):
         if made.low.shape != written.shape:
@@ -75,9 +74,7 @@ def made_instead(known: Known, step: Step) -> Iterator[tuple[Cause, Range]]:
 
     Those that show in a single entry are left out: a slip has the same effect.
     """
-    for cause, made, right in _made_instead(
-        known, step, (*_alone(known, step), *_twins(known, step))
-    ):
+    for cause, made, right in _made_instead(known, step, list(_tried(known, step))):
         everywhere = np.ones(made.low.shape, dtype=bool)
         is_alike = right is not None and made.low.shape == right.low.shape
         if is_alike and _differences(made, right, everywhere) > 1:
@@ -85,7 +82,7 @@ def made_instead(known: Known, step: Step) -> Iterator[tuple[Cause, Range]]:
 
 
 def _made_instead(
-    known: Known, step: Step, tried: Sequence[tuple[Recipe, ...]], found: Container[str] = ()
+    known: Known, step: Step, tried: Sequence[_Recipes], found: Container[str] = ()
 ) -> Iterator[tuple[Cause, Range, Range | None]]:
     """Yield each recipe whose code is not found yet, with its result and the right one."""
     for rule in known.rules(step):
@@ -110,7 +107,7 @@ def _by_other_conventions(
     floats, such as float32.
     """
     answered = ~np.isnan(written.values)
-    if answered.sum() < 2 or written.problem or not known.key.otherwise:
+    if not known.key.otherwise:
         return
 
     def gives_all(made: Range) -> bool:
@@ -163,17 +160,14 @@ def _differences(made: Range, right: Range | None, answered: Matrix) -> int:
 
 def results_of_recipes(known: Known, step: Step) -> Iterator[Matrix]:
     """Yield the result of each wrong recipe of a step, or of those that are left out before it."""
-    for recipes in (*_alone(known, step), *_twins(known, step)):
+    for recipes in _tried(known, step):
         with suppress(ValueError, InputError):
             yield known.result(step, None, *recipes).low
 
 
-def _alone(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
-    return ((recipe,) for recipe in _candidates(known, step))
-
-
-def _twins(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
-    """Yield changes that one line of a program makes to several steps, such as queries and keys."""
+def _tried(known: Known, step: Step) -> Iterator[_Recipes]:
+    """Yield each recipe, and those that one line of a program shares, as of queries and keys."""
+    yield from ((recipe,) for recipe in _candidates(known, step))
     missing = [each.name for each in known.missing(step)]
     for group in TOGETHER:
         for first in missing:
@@ -189,10 +183,8 @@ def _twins(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
 
 def _same_done(known: Known, recipe: Recipe, step: str) -> Recipe | None:
     """Return the recipe that makes the same change to another step."""
-    alike = (each for each in known.key.recipes[step] if each.code == recipe.code)
-    return next((each for each in alike if each.says == recipe.says), None) or next(
-        (each for each in known.key.recipes[step] if each.code == recipe.code), None
-    )
+    alike = [each for each in known.key.recipes[step] if each.code == recipe.code]
+    return next((each for each in alike if each.says == recipe.says), next(iter(alike), None))
 
 
 def _says(recipe: Recipe, twins: list[Recipe]) -> str:

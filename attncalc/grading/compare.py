@@ -29,10 +29,6 @@ class CompareWalk(Walk):
         codes = np.where(right, NUMBER_OF[Status.CORRECT], NUMBER_OF[Status.WRONG])
         return codes, np.zeros_like(right)
 
-    def is_near_key(self, name: str, written: WrittenMatrix) -> bool:
-        """Return that no number outside the tolerance is near."""
-        return False
-
     def causes(
         self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
     ) -> tuple[Cause, ...]:

@@ -11,6 +11,7 @@ from attncalc.base.types import Matrix, Place, Range
 from attncalc.equations.operations import Project, Stack
 from attncalc.equations.operations.assembling import Patches
 from attncalc.grading.known import Known
+from attncalc.grading.recipes.common import transposed
 from attncalc.grading.rules import Cause
 from attncalc.grading.slack import Slack
 from attncalc.problem.step import Step
@@ -23,11 +24,6 @@ MOST_TOKENS = 6
 """The largest number of tokens of which every order is tried."""
 MOST_DECIMALS = 4
 """The most decimals of a typed number; a value with more was not copied."""
-
-CODES = (
-    *("rows-swapped", "columns-swapped", "row-repeated", "column-repeated"),
-    *("rows-permuted", "columns-permuted", "tokens-permuted", "entries-swapped"),
-)
 
 Found = tuple[Cause, int]
 """A cause, and the number of entries that show it."""
@@ -88,7 +84,9 @@ def _of_one_entry(
         unit = 10.0**-known.key.problem.decimals
         seen_in = int((np.abs(made - right) > unit / 2).sum())
         if seen_in > 1:  # for one entry, a slip explains as much
-            yield _taken_for(known, step, name, place, value), seen_in
+            entry = _entry_name(known, name, place)
+            says = f"{entry} is taken for {value:g} and not {own:g}"
+            yield Cause(f"{MISCOPIED}-{entry}:{value:g}", says, step.name), seen_in
 
 
 def _decimals_of(matrix: Matrix) -> int:
@@ -97,14 +95,7 @@ def _decimals_of(matrix: Matrix) -> int:
     return next(fits, MOST_DECIMALS)
 
 
-def _taken_for(known: Known, step: Step, name: str, place: Place, value: float) -> Cause:
-    entry, own = _entry_name(known, name, place), float(known.key.problem.given[name][place])
-    says = f"{entry} is taken for {value:g} and not {own:g}"
-    return Cause(f"{MISCOPIED}-{entry}:{value:g}", says, step.name)
-
-
 def _entry_name(known: Known, name: str, place: Place) -> str:
-    """Return the name of an entry in the layout of the problem: S[2,3]."""
     return entry_name(name, known.key.problem.standing.place(place))
 
 
@@ -119,10 +110,8 @@ class _Compared(NamedTuple):
     @property
     def turned(self) -> "_Compared":
         """The same with columns as rows."""
-        values, decimals, low, high = (
-            each.swapaxes(-1, -2) for each in (self.values, self.decimals, *self.right)
-        )
-        return _Compared(self.slack, values, decimals, Range(low, high))
+        values, decimals = (each.swapaxes(-1, -2) for each in (self.values, self.decimals))
+        return _Compared(self.slack, values, decimals, transposed(self.right))
 
     @property
     def near(self) -> Matrix:
@@ -207,29 +196,22 @@ def _of_tokens(step: Step, compared: _Compared) -> Iterator[Found]:
         right = Range(compared.right.low[places], compared.right.high[places])
         if order != own and compared._replace(right=right).near.all():
             named = ", ".join(str(row + 1) for row in order)
-            seen_in = int((compared.right.low != right.low).sum())
-            yield (
-                Cause(
-                    f"tokens-permuted:{named.replace(' ', '')}",
-                    f"rows and columns are in the order {named}: the tokens are permuted",
-                    step.name,
-                ),
-                seen_in,
-            )
+            says = f"rows and columns are in the order {named}: the tokens are permuted"
+            cause = Cause(f"tokens-permuted:{named.replace(' ', '')}", says, step.name)
+            yield cause, int((compared.right.low != right.low).sum())
             return
 
 
 def _said(sources: Sequence[int], places: Sequence[int], word: str) -> Iterator[tuple[str, str]]:
-    """Yield the end of a code, and the description."""
-    if len(places) == 2 and sorted(sources) == list(range(len(sources))):
+    is_permuted = sorted(sources) == list(range(len(sources)))
+    if is_permuted and len(places) == 2:
         yield "s-swapped", f"{word}s {places[0] + 1} and {places[1] + 1} are exchanged"
-    elif sorted(sources) == list(range(len(sources))):
+    elif is_permuted:
         order = ", ".join(str(row + 1) for row in sources)
         yield "s-permuted", f"the {word}s are in the order {order}"
     elif len(places) == 1:
         (place,) = places
-        says = f"{word} {sources[place] + 1} is in the place of {word} {place + 1}, too"
-        yield "-repeated", says
+        yield "-repeated", f"{word} {sources[place] + 1} is in the place of {word} {place + 1}, too"
 
 
 def _of_neighbours(known: Known, step: Step, compared: _Compared) -> Iterator[Found]:

@@ -1,6 +1,5 @@
 """The steps that are asked for, and the points: the weight of a step times its earned share."""
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -14,7 +13,6 @@ from attncalc.grading.lines import maps_of
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules
 from attncalc.problem.fields import LINES
-from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer
 
 
@@ -69,15 +67,11 @@ def passed_by(key: Key, answer: Answer, rules: Rules) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in key.steps:
         later = next((each for each in shown if name in key.before[each]), None)
-        later = later or _copied(key.steps[name], shown)
+        if later is None and isinstance(key.steps[name].operation, Same):
+            later = next((each for each in key.steps[name].inputs if each in shown), None)
         if later is not None and name not in shown and name not in rules.require:
             found[name] = later
     return found
-
-
-def _copied(step: Step, shown: Sequence[str]) -> str | None:
-    """Return the written step that a step only copies."""
-    return next((e for e in step.inputs if isinstance(step.operation, Same) and e in shown), None)
 
 
 def is_shown(answer: Answer, name: str) -> bool:
@@ -123,11 +117,11 @@ def shares_of(marking: Marking) -> dict[str, Fraction]:
     shares: dict[str, Fraction] = {}
     for name in marking.key.steps:
         if name in by_name:
-            shares[name] = marking.credits[name]
+            shares[name] = by_name[name].credit(marking.rules)
         elif name in marking.passed:
             later = by_name[marking.passed[name]]
             is_known = bool(later.causes) and not any(each.is_slip for each in later.causes)
-            shares[name] = Fraction(1) if is_known else marking.credits[later.step.name]
+            shares[name] = Fraction(1) if is_known else later.credit(marking.rules)
     if marking.lines:
         shares[LINES] = share_of_lines(marking)
     for name, level in marking.rules.hints.items():

@@ -6,7 +6,6 @@ import numpy as np
 
 from attncalc.base.rounding import round_floats
 from attncalc.base.types import Matrix, Range
-from attncalc.grading.accepted import Accepted, accepted
 from attncalc.grading.arranging import turned
 from attncalc.grading.causes import recipes_that_fit
 from attncalc.grading.copying import mistakes_of_copying
@@ -72,12 +71,6 @@ class DigitsWalk(Walk):
         fine = np.maximum(written.decimals, self.key.problem.decimals)
         return self.slack.near(written.values, fine, self.key.reached[name])
 
-    def rounded_on_the_way(
-        self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix
-    ) -> Accepted | None:
-        """Return the rounding within a step that explains every entry, or None."""
-        return accepted(known, step, written, wrong)
-
     def causes(
         self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
     ) -> tuple[Cause, ...]:
@@ -122,7 +115,9 @@ def marks_of_digits(
     if not unexplained or (is_sure and not key.roundings[unexplained[0].step.name]):
         return steps, style_of(key, steps)
     others = DigitsWalk(key, answer, rules, other).marks()
-    is_better = _is_rounded_on_the_way(others) if is_sure else _mistakes(others) < _mistakes(steps)
+    fewer = _mistakes(others)
+    is_explained = any(marks.way is not None for marks in others) and not fewer[0]
+    is_better = is_explained if is_sure else fewer < _mistakes(steps)
     best = others if is_better else steps
     return best, style_of(key, best)
 
@@ -168,12 +163,6 @@ def _are_last_places(marks: StepMarks) -> bool:
 
 def _significant(value: float, decimals: int) -> int:
     return len(f"{abs(value):.{decimals}f}".replace(".", "").strip("0"))
-
-
-def _is_rounded_on_the_way(steps: tuple[StepMarks, ...]) -> bool:
-    """Return whether nothing is wrong, since rounding within a step explains every difference."""
-    is_explained = any(marks.way is not None for marks in steps)
-    return is_explained and not any(marks.count(*WRONG) for marks in steps)
 
 
 def _cut_entries(key: Key, answer: Answer) -> int:
@@ -238,20 +227,15 @@ def _shown_by(
     steps: tuple[StepMarks, ...], script: Mapping[str, Matrix], plain: Mapping[str, Matrix]
 ) -> int:
     """Return the number of entries that agree with a rounding, and not with rounding halves up."""
-    return sum(
-        int(
-            (
-                (marks.written.values == script[name])
-                & (script[name] != plain[name])
-                & _is_of_key(marks)
-            ).sum()
-        )
-        for marks in steps
-        if marks.written is not None
-        and (name := marks.step.name) in script
-        and name in plain
-        and marks.written.shape == script[name].shape
-    )
+    count = 0
+    for marks in steps:
+        name, written = marks.step.name, marks.written
+        if written is None or name not in script.keys() & plain.keys():
+            continue
+        if written.shape == script[name].shape:
+            shows = (written.values == script[name]) & (script[name] != plain[name])
+            count += int((shows & _is_of_key(marks)).sum())
+    return count
 
 
 def _is_of_key(marks: StepMarks) -> Matrix:

@@ -81,7 +81,7 @@ class Found(NamedTuple):
     says: tuple[str, ...] = ()
 
 
-def steps_named(key: Key, name: str, there: Container[str] = ()) -> list[str]:
+def steps_named(key: Key, name: str, there: Container[str]) -> list[str]:
     """Return a step, and those that may be stored under its name and not under their own."""
     prefix, _, own = name.rpartition(".")
     later = (f"{prefix}.{each}" if prefix else each for each in LATER.get(own, ()))
@@ -107,21 +107,27 @@ class Array:
 
     def by_numbers(self) -> Found | None:
         """Return its interpretation if its numbers are those of a step."""
-        stand = self.forms()
-        return next((each for each in stand if self._is_near(each.written, each.step)), None)
+        exact = self.key.exact
+        stand = (each for each in self.forms() if self._fits(each, Range.at(exact[each.step])))
+        return next(stand, None)
 
     def by_mistake(self) -> Found | None:
         """Return its interpretation if its numbers follow from the dump's own, or a mistake."""
-        for found in self.forms():
-            if self.known.points and self._follows(found):
+        steps = self.key.steps
+        for found in self.forms() if self.known.points else ():
+            if self._fits(found, self.known.result(steps[found.step], None)):
                 return found
-        averaged = self._averaged()
-        if averaged is not None:
+        if (averaged := self._averaged()) is not None:
             return averaged
         for found in self.forms():
             if found.step != self.name and len(found.says) == 1 and self._is_forbidding(found):
                 return found
-        return next((each for each in self.forms() if self._is_a_mistake(each)), None)
+        mistaken = (
+            each
+            for each in self.forms()
+            if recipes_that_fit(self.known, steps[each.step], each.written)
+        )
+        return next(mistaken, None)
 
     def by_shape(self) -> Found | None:
         """Return its interpretation as the step that its name says, if it has a shape of it."""
@@ -139,7 +145,8 @@ class Array:
                     if (step, said + form.says) in seen:
                         continue
                     seen.add((step, said + form.says))
-                    named = () if step == self.name else (f"taken for {step}, {self._title(step)}",)
+                    title = self.key.steps[step].title
+                    named = () if step == self.name else (f"taken for {step}, {title}",)
                     stands = (f"read as {form.says}",) if form.says else ()
                     yield Found(step, arranged, (*named, *stands, *((said,) if said else ())))
 
@@ -150,11 +157,8 @@ class Array:
         turned = TURNED if self.name.rpartition(".")[2].startswith("K") else ()
         return (AS_IT_IS, BY_TOKENS, *turned)
 
-    def _title(self, step: str) -> str:
-        return self.key.steps[step].title
-
-    def _is_near(self, written: WrittenMatrix, step: str) -> bool:
-        near = self.key.slack.near(written.values, written.decimals, Range.at(self.key.exact[step]))
+    def _fits(self, found: Found, right: Range) -> bool:
+        near = self.key.slack.near(found.written.values, found.written.decimals, right)
         return bool(near.all())
 
     def _is_forbidding(self, found: Found) -> bool:
@@ -164,16 +168,6 @@ class Array:
         is_masked = self.key.steps[found.step].role == "masked" and forbidden.any()
         stands = stands_for_minus_infinity(found.written.values, right)
         return bool(is_masked and stands[forbidden].all())
-
-    def _follows(self, found: Found) -> bool:
-        """Return whether the dump's own earlier numbers give every number."""
-        made = self.known.result(self.key.steps[found.step], None)
-        near = self.key.slack.near(found.written.values, found.written.decimals, made)
-        return bool(near.all())
-
-    def _is_a_mistake(self, found: Found) -> bool:
-        """Return whether a mistake in a step, or in one before it, gives every number."""
-        return bool(recipes_that_fit(self.known, self.key.steps[found.step], found.written))
 
     def _averaged(self) -> Found | None:
         """Return the weights of each head, if the array is their mean."""
@@ -194,17 +188,11 @@ class Array:
     def _of_mean(self, step: Step, right: Matrix, values: Matrix) -> Iterator[Matrix]:
         """Yield the heads, right or with one mistake, whose mean is the array."""
         decimals = np.zeros(values.shape)
-        for made in (right, *_mistaken(self.known, step)):
-            if self.key.slack.near(values, decimals, Range.at(made.mean(axis=0))).all():
-                yield made
-
-
-def _mistaken(known: Known, step: Step) -> Iterator[Matrix]:
-    """Yield the weights that result from each wrong recipe."""
-    right = known.key.shown[step.name].shape
-    for made in results_of_recipes(known, step):
-        if made.shape == right:
-            yield made
+        for made in (right, *results_of_recipes(self.known, step)):
+            if made.shape == right.shape:
+                mean = Range.at(made.mean(axis=0))
+                if self.key.slack.near(values, decimals, mean).all():
+                    yield made
 
 
 def _without_repeats(
@@ -216,30 +204,16 @@ def _without_repeats(
     elif len(shape) == 3 and written.shape == (shape[1], shape[0] * shape[2]):
         yield written.arranged(partial(split_heads, heads=shape[0])), ""
     elif written.values.ndim == 3 and written.shape[1:] == shape[-2:]:
-        times, rest = divmod(len(written.values), shape[0] if len(shape) == 3 else 1)
-        if times == 1 and not rest:
-            yield written.arranged(_first), ""
-        elif times > 1 and not rest and _repeats(written.values, times):
+        heads, count = written.values, shape[0] if len(shape) == 3 else 1
+        times, rest = divmod(len(heads), count)
+        if rest or not times:
+            return
+        if times == 1:
+            yield written.arranged(lambda array: array[0]), ""
+        elif np.array_equal(heads, np.repeat(heads[::times], times, axis=0)):
             said = f"repeated for each head that asks: {times} times, in turn"
             each = written.arranged(lambda array: array[::times])
-            yield each if len(shape) == 3 else each.arranged(_first), said
-        elif times > 1 and not rest and _takes_turns(written.values, times):
+            yield each if len(shape) == 3 else each.arranged(lambda array: array[0]), said
+        elif np.array_equal(heads, np.tile(heads[:count], (times, 1, 1))):
             said = f"repeated {times} times as a whole: heads that ask take turns"
-            count = len(written.values) // times
             yield written.arranged(lambda array: array[:count]), said
-
-
-def _first(array: Matrix) -> Matrix:
-    one: Matrix = array[0]
-    return one
-
-
-def _repeats(heads: Matrix, times: int) -> bool:
-    """Return whether each head is repeated so many times consecutively."""
-    return all(np.array_equal(heads[place::times], heads[::times]) for place in range(times))
-
-
-def _takes_turns(heads: Matrix, times: int) -> bool:
-    """Return whether the sequence of all heads is repeated so many times."""
-    first, *others = np.split(heads, times)
-    return all(np.array_equal(each, first) for each in others)

@@ -12,17 +12,10 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import Rule, round_floats
 from attncalc.base.types import Matrix, Range
-from attncalc.grading.recipes import (
-    Recipe,
-    in_place,
-    recipes,
-    recipes_between,
-    roundings,
-)
+from attncalc.grading.recipes import Recipe, in_place, recipes, recipes_between, roundings
 from attncalc.grading.recipes.conventions import Otherwise, otherwise, worked_out
 from attncalc.grading.rules import Rules
 from attncalc.grading.slack import RULES, Slack, ToTheDigit, Within
-from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.calculation import Built
 from attncalc.problem.fields import role_of
@@ -97,11 +90,6 @@ class Key:
             found[name] = frozenset({name}).union(*earlier)
         return found
 
-    @cached_property
-    def tokens(self) -> Attention:
-        """The attention of the map, with the names of its queries and keys."""
-        return next(iter(self.problem.attentions), self.problem)
-
     def names_at_hand(self) -> AbstractContextManager[None]:
         """Return the context that recognizes names of this problem, such as 1.Q, in an answer."""
         problem = self.problem
@@ -118,10 +106,11 @@ class Key:
     def expected(self) -> Expected:
         """The content of an answer as plain values, which identify unnamed blocks."""
         problem = self.problem
+        mapped = next(iter(problem.attentions), problem)
         return Expected(
             {name: problem.standing.shown(each) for name, each in self.shown.items()},
             {name: np.asarray(problem.stored(name), np.float64) for name in problem.names},
-            Tokens(_words(self.tokens.queries), _words(self.tokens.keys)),
+            Tokens(_words(mapped.queries), _words(mapped.keys)),
             problem.standing.by_columns,
             tuple(n for each in problem.attentions for n in (*each.queries, *each.keys)),
             self.following,

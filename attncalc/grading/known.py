@@ -42,8 +42,9 @@ class Known:
     unusable: set[str] = field(default_factory=set)
     doubtful: set[str] = field(default_factory=set)
     misshapen: set[str] = field(default_factory=set)
-    _left_out: dict[tuple[str, Rule | None], Range] = field(default_factory=dict)
-    _results: dict[tuple[str, Rule | None], Range] = field(default_factory=dict)
+    # of these values, and not those of a copy with others
+    _left_out: dict[tuple[str, Rule | None], Range] = field(default_factory=dict, init=False)
+    _results: dict[tuple[str, Rule | None], Range] = field(default_factory=dict, init=False)
 
     def keep(self, name: str, points: Matrix, behind: Range) -> None:
         """Add one step of the answer."""
@@ -69,20 +70,18 @@ class Known:
         read = (name for each in (*self.missing(step), step) for name in each.inputs)
         return tuple(dict.fromkeys(name for name in read if name in self.misshapen))
 
-    def missing(self, step: Step) -> Iterator[Step]:
+    def missing(self, step: Step, seen: set[str] | None = None) -> Iterator[Step]:
         """Yield the steps before this one that the answer leaves out, back to the written ones.
 
-        Each is yielded once: in layers, several steps read one.
+        Each is yielded once, and none of those that are `seen`: in layers, several steps read one.
         """
-        return self._missing(step, set())
-
-    def _missing(self, step: Step, seen: set[str]) -> Iterator[Step]:
+        seen = set() if seen is None else seen
         for name in step.inputs:
             is_shown = name in self.points or name in self.unusable
             if name in seen or name not in self.key.steps or is_shown:
                 continue
             seen.add(name)
-            yield from self._missing(self.key.steps[name], seen)
+            yield from self.missing(self.key.steps[name], seen)
             yield self.key.steps[name]
 
     def rows_of(self, step: Step) -> list[str]:
@@ -182,13 +181,7 @@ class Known:
 
     def with_matrices(self, points: Mapping[str, Matrix], behind: Mapping[str, Range]) -> "Known":
         """Return the same answer with more matrices of its own."""
-        return replace(
-            self,
-            points={**self.points, **points},
-            behind={**self.behind, **behind},
-            _left_out={},
-            _results={},
-        )
+        return replace(self, points={**self.points, **points}, behind={**self.behind, **behind})
 
     def mended(self, wrong: Mapping[str, Matrix]) -> "Known":
         """Return the same answer with the key's values for its wrong or misshapen ones."""
@@ -204,8 +197,6 @@ class Known:
             behind=behind,
             unusable=self.unusable | self.misshapen,
             misshapen=set(),
-            _left_out={},
-            _results={},
         )
 
 

@@ -196,12 +196,8 @@ def check_example(
 
 def _of_batch(matrices: Mapping[str, WrittenMatrix], k: int) -> dict[str, WrittenMatrix]:
     """Return matrices with those of one sequence of a batch, of shape (sequences, n, d)."""
-    return {
-        name: each.arranged(lambda indices: indices[k])
-        if each.values.ndim == 3 and k < len(each.values)
-        else each
-        for name, each in matrices.items()
-    }
+    several = {n: m for n, m in matrices.items() if m.values.ndim == 3 and k < len(m.values)}
+    return {**matrices, **{n: m.arranged(lambda each: each[k]) for n, m in several.items()}}
 
 
 def _with_matrices(
@@ -357,7 +353,9 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
     made = {
         name
         for name, tokens in _TOKENS.items()
-        if _has(fields, f"W_{name}", tokens) and not _are_of_others(whole, name, tokens)
+        if f"W_{name}" in fields
+        and not fields.keys().isdisjoint(tokens)
+        and not _are_of_others(whole, name, tokens)
     }
     there = made | (fields.keys() & {*_TOKENS})
     for name in _TOKENS:
@@ -395,10 +393,6 @@ _TOKENS = {"Q": ("X", "X1"), "K": ("X", "X2"), "V": ("X", "X2")}
 """The sources of projections for queries, keys and values."""
 _OF_TOKENS = ("X", "X1", "X2", "P")
 _OF_SCORES = ("Q", "K", "W_Q", "W_K", "b_Q", "b_K")
-
-
-def _has(fields: Mapping[str, WrittenMatrix], weights: str, tokens: Sequence[str]) -> bool:
-    return weights in fields and any(each in fields for each in tokens)
 
 
 def _are_of_others(whole: Mapping[str, WrittenMatrix], name: str, tokens: Sequence[str]) -> bool:
@@ -574,18 +568,18 @@ class _Judge:
         wrong &= ~_is_float(written, marks.expected) & ~self._is_shown(written, marks.expected)
         meant = next((each for each in marks.causes if each.family in CONVENTIONS), None)
         wrong &= meant is None
-        wrong |= self._alone(marks, meant)
-        cut, others = self._cut(marks, meant.says if meant else "")
+        wrong |= self._alone(marks, written, meant)
+        cut, others = self._cut(marks, written, meant.says if meant else "")
         if cut.sum() > (others & ~wrong).sum():
             meant, cut = meant or _CUT, cut & False
         meant, wrong = None if cut.any() else meant, wrong | cut
         if not wrong.any() or (meant not in (None, _CUT) and wrong.sum() > 1):
             under = (*self.under, meant.says) if meant else self.under
             return [Finding(RIGHT, name, under=under)]
-        under, wrong, expected = self._best(marks, wrong)
+        under, wrong, expected = self._best(marks, written, wrong)
         if not wrong.any():
             return [Finding(RIGHT, name, under=under)]
-        if why := self._unsure(marks, wrong):
+        if why := self._unsure(marks.step, written, wrong):
             return [Finding(UNCHECKED, name, why=why)]
         points = np.where(wrong, expected, written.values)
         behind = self.marking.key.slack.behind(points, self._fine(written))
@@ -600,19 +594,17 @@ class _Judge:
             for place in np.argwhere(wrong).tolist()
         ]
 
-    def _alone(self, marks: StepMarks, meant: Cause | None) -> Matrix:
+    def _alone(self, marks: StepMarks, written: WrittenMatrix, meant: Cause | None) -> Matrix:
         """Return the entry that is wrong if the others are exact, or follow from printed values.
 
         Entries that only some rounding of earlier values explains are counted as loose.
         """
-        written, step = marks.written, marks.step
-        assert written is not None
         none = np.zeros(written.shape, dtype=bool)
         if marks.way or (marks.statuses == NUMBER_OF[Status.CORRECT]).all():
             return none
         fits = [
             self._is_near(written, Range.at(made)) | _is_float(written, made)
-            for made in self._exactly(step, meant)
+            for made in self._exactly(marks.step, meant)
             if made.shape == written.shape
         ]
         answered = ~np.isnan(written.values)
@@ -633,10 +625,9 @@ class _Judge:
             with suppress(ValueError, InputError), np.errstate(all="ignore"):
                 yield self.own.result(step, rule, *recipes[:1]).low
 
-    def _cut(self, marks: StepMarks, says: str) -> tuple[Matrix, Matrix]:
+    def _cut(self, marks: StepMarks, written: WrittenMatrix, says: str) -> tuple[Matrix, Matrix]:
         """Return which entries are cut and not rounded, and which are not cut."""
-        written, step = marks.written, marks.step
-        assert written is not None
+        step = marks.step
         right, cut = (self._styles(step.name, written, cuts=each) for each in (False, True))
         exact = self.marking.key.exact[step.name].astype(np.float64)
         if not says and exact.shape == written.shape:
@@ -657,10 +648,8 @@ class _Judge:
                 found |= script[name] == written.values
         return found
 
-    def _unsure(self, marks: StepMarks, wrong: Matrix) -> str:
+    def _unsure(self, step: Step, written: WrittenMatrix, wrong: Matrix) -> str:
         """Return why a step may follow from something else than the given matrices; "" if not."""
-        written, step = marks.written, marks.step
-        assert written is not None
         answered = int((~np.isnan(written.values)).sum())
         if 2 * wrong.sum() > answered and not self._is_printed(step):
             return "most entries do not follow from the values read before it"
@@ -692,15 +681,16 @@ class _Judge:
             "right": f"{float(expected[place]):.{decimals}f}",
         }
 
-    def _best(self, marks: StepMarks, wrong: Matrix) -> tuple[tuple[str, ...], Matrix, Matrix]:
+    def _best(
+        self, marks: StepMarks, written: WrittenMatrix, wrong: Matrix
+    ) -> tuple[tuple[str, ...], Matrix, Matrix]:
         """Return the conventions with most entries right, the remaining errors, and all errors."""
-        assert marks.written is not None
-        answered = ~np.isnan(marks.written.values)
+        answered = ~np.isnan(written.values)
         best = self.under, wrong, marks.expected
         for says, made in self._otherwise(marks.step):
             if made.low.shape != wrong.shape:
                 continue
-            off = ~self._is_near(marks.written, made) & ~_is_float(marks.written, made.middle)
+            off = ~self._is_near(written, made) & ~_is_float(written, made.middle)
             off &= answered if says else wrong  # a convention applies to all of a step
             if off.sum() < best[1].sum() and (not says or 2 * off.sum() < answered.sum()):
                 best = (*self.under, says) if says else self.under, off, made.middle

@@ -163,28 +163,19 @@ def _accepted(
 
 
 def _marked(
-    of: Map,
-    head: int,
-    found: WrittenConnection | None,
-    right: Sequence[Connection],
-    rules: Rules,
+    of: Map, head: int, found: WrittenConnection | None, right: Sequence[Connection], rules: Rules
 ) -> LineMark:
     """Mark the lines of one output; `right` are those by the key, and by own weights."""
     ours, theirs = right
     weights = of.weights.name
     if found is None:
         return LineMark(head, None, ours, Status.BLANK, Fraction(0), weights)
-    by_key, by_own = (_share(of.tokens, found, each) for each in right)
+    by_key, by_own = (Fraction(sum(_are_right(of.tokens, found, each)), 2) for each in right)
     if by_key >= by_own:
         status = Status.CORRECT if by_key == 1 else Status.WRONG
         return LineMark(head, found, ours, status, by_key, weights)
     status = Status.FOLLOWS if by_own == 1 else Status.WRONG
     return LineMark(head, found, theirs, status, by_own * rules.credit(Status.FOLLOWS), weights)
-
-
-def _share(tokens: Attention, found: WrittenConnection, right: Connection) -> Fraction:
-    """Return the share of the two lines that are right."""
-    return Fraction(sum(_are_right(tokens, found, right)), 2)
 
 
 def _are_right(tokens: Attention, found: WrittenConnection, right: Connection) -> tuple[bool, bool]:
@@ -214,15 +205,12 @@ def _are_same(tokens: Attention, names: Sequence[str], inputs: tuple[int, ...]) 
 def _index(name: str, labels: Sequence[str]) -> int | None:
     """Return the index of a token, by its name or by its number."""
     shown = [on_a_line(label).strip() for label in labels]
-    for wanted, known in ((name, labels), (name.strip(), shown)):
+    quoted = name.strip().strip("\"'`*")
+    plain = _WEIGHT.sub("", quoted)
+    forms = ((name, labels), (name.strip(), shown), (quoted, labels), (plain, labels))
+    for wanted, known in forms:
         if wanted in known:
             return known.index(wanted)
-    plain = name.strip().strip("\"'`*")
-    if plain in labels:
-        return labels.index(plain)
-    plain = _WEIGHT.sub("", plain)
-    if plain in labels:
-        return labels.index(plain)
     if plain.isascii() and plain.isdigit() and len(plain) < 9:
         return int(plain) - 1
     folded = [label.lower() for label in labels]

@@ -49,15 +49,14 @@ def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
         steps = CompareWalk(key, answer, rules, key.slack).marks()
     else:
         steps, style = marks_of_digits(key, answer, rules)
-    counted = tuple(
-        each for each in steps if each.step.name in asked and each.step.name not in passed
-    )
+    wanted = {*asked} - passed.keys()
+    counted = tuple(each for each in steps if each.step.name in wanted)
     read = {name for each in counted if each.written for name in key.before[each.step.name]}
     grounds = tuple(each for each in steps if each.step.name in read - {*asked})
     counted = _paying(key, counted, grounds, rules)
     known = (*key.steps, *key.problem.names)
     not_asked = tuple(name for name in answer.matrices if name not in known)
-    lines = _lines(key, answer, counted, rules, said)
+    lines = _lines(key, answer, counted, rules, is_explicit=said is not None)
     return kind(key, answer, counted, rules, style, not_asked, lines, passed, grounds)
 
 
@@ -67,13 +66,10 @@ def _paying(
     """Deduct the cause of a step that does not count where it first follows in one that does."""
     pays: dict[str, list[StepMarks]] = {}
     for ground in filter(lambda each: each.deduction(rules), grounds):
-        after = (
-            e.step.name
-            for e in counted
-            if e.from_own and ground.step.name in key.before[e.step.name]
-        )
-        if first := next(after, None):
-            pays.setdefault(first, []).append(ground)
+        name = ground.step.name
+        after = [e.step.name for e in counted if e.from_own and name in key.before[e.step.name]]
+        if after:
+            pays.setdefault(after[0], []).append(ground)
     return tuple(replace(each, pays_for=tuple(pays.get(each.step.name, ()))) for each in counted)
 
 
@@ -86,11 +82,7 @@ def _refuse_too_many_entries(key: Key, answer: Answer) -> None:
 
 
 def _lines(
-    key: Key,
-    answer: Answer,
-    steps: tuple[StepMarks, ...],
-    rules: Rules,
-    said: tuple[str, ...] | None,
+    key: Key, answer: Answer, steps: tuple[StepMarks, ...], rules: Rules, *, is_explicit: bool
 ) -> tuple[LineMark, ...]:
     """Mark the lines of the map if they are asked for; of several maps, those that are drawn.
 
@@ -103,7 +95,7 @@ def _lines(
     return tuple(
         line
         for each in maps_of(key)
-        if said is not None or each.is_only or each.own(written)
+        if is_explicit or each.is_only or each.own(written)
         for line in mark_lines(each, written, _usable(by_name.get(each.weights.name)), rules)
     )
 

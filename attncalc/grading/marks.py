@@ -149,11 +149,6 @@ class Marking:
             line.status is Status.CORRECT for line in self.lines
         )
 
-    @cached_property
-    def credits(self) -> Mapping[str, Fraction]:
-        """The earned share of each step."""
-        return {marks.step.name: marks.credit(self.rules) for marks in self.steps}
-
     @property
     def is_provisional(self) -> bool:
         """Whether an unread part could be a matrix, or a missing line."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.grading.slack import stands_for_minus_infinity
 from attncalc.problem.attention.declared import EACH_STEP
-from attncalc.problem.step import Step
 from attncalc.solving.solution import Run, Solution, given_in_decimals
 from attncalc.solving.work import Derivation, Work
 
@@ -49,7 +48,7 @@ class OwnWork:
 
     def __init__(self, marking: Marking) -> None:
         self.marking = marking
-        self._works: dict[str, Work | None] = {}
+        self._work = cache(self._made)
 
     def line(self, marks: StepMarks, place: Place) -> Derivation | None:
         """Return the work of an entry from earlier ones as written, or None.
@@ -60,7 +59,7 @@ class OwnWork:
         key, name = self.marking.key, marks.step.name
         expected = float(marks.expected[place])
         is_own = expected != key.shown[name][place] or marks.status(place) in FROM_OWN
-        work = self._work(marks.step) if is_own else None
+        work = self._work(name) if is_own else None
         try:
             line = None if work is None else work.line(name, place)
         except (AttncalcError, ArithmeticError):  # own values with a divisor of 0
@@ -77,19 +76,14 @@ class OwnWork:
             return (expected,)
         return expected, float(marks.written.values[place])
 
-    def _work(self, step: Step) -> Work | None:
-        if step.name not in self._works:
-            self._works[step.name] = self._made(step)
-        return self._works[step.name]
-
-    def _made(self, step: Step) -> Work | None:
+    def _made(self, name: str) -> Work | None:
         """Return the work up to a step, which reads the written values before it."""
-        key, written = self.marking.key, self._written_before(step)
+        key, written = self.marking.key, self._written_before(name)
         if written is None:
             return None
         # by name: the step of an answer that another process marked is a copy
         names = [each.name for each in key.solution.plan]
-        plan = key.solution.plan[: names.index(step.name) + 1]
+        plan = key.solution.plan[: names.index(name) + 1]
         problem = replace(key.problem, rounding=EACH_STEP)  # it is read as written
         solution = _OfScript(problem, plan, proves=False, written=written)
         try:
@@ -98,9 +92,9 @@ class OwnWork:
             return None
         return Work(solution)
 
-    def _written_before(self, step: Step) -> Mapping[str, Matrix] | None:
+    def _written_before(self, name: str) -> Mapping[str, Matrix] | None:
         """Return the written values of the steps that one depends on; None for impossible work."""
-        before = self.marking.key.before[step.name] - {step.name}
+        before = self.marking.key.before[name] - {name}
         found = {
             marks.step.name: self._as_written(marks)
             for marks in self.marking.steps

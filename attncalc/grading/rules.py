@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple
 
 
@@ -114,17 +113,14 @@ class Rules:
 
     def credit(self, status: Status) -> Fraction:
         """Return the share that an entry earns."""
-        return 1 - self._losses.get(status, Fraction(1))
-
-    @cached_property
-    def _losses(self) -> Mapping[Status, Fraction]:
-        return {
+        losses = {
             Status.CORRECT: Fraction(0),
             Status.ROUNDING: self.rounding_penalty,
             Status.FOLLOWS: self.follow_penalty,
             Status.MATCHES_KEY: Fraction(0),
             Status.PRECISION: self.precision_penalty,
         }
+        return 1 - losses.get(status, Fraction(1))
 
     def hint_cost(self, level: int) -> Fraction:
         """Return the share of a step's points that a hint costs."""

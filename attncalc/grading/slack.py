@@ -87,8 +87,7 @@ class ToTheDigit:
         dust = DUST * unit + RELATIVE_DUST * np.where(np.isfinite(written), np.abs(written), 0)
         half = unit / 2 + dust
         if self.digits:  # the number may be rounded already
-            ends = (round_digits(end, self.digits) for end in right)
-            low, high = ends
+            low, high = (round_digits(end, self.digits) for end in right)
             right = Range(np.minimum(right.low, low), np.maximum(right.high, high))
         inwards = unit * LARGEST_CUT if self.cuts else half
         below = np.where(right.low > 0, inwards, half)
@@ -109,11 +108,10 @@ class ToTheDigit:
 
     def behind(self, written: Matrix, decimals: Matrix) -> Range:
         """Return half a unit of the last place on both sides; or an entire one, away from zero."""
-        unit = np.where(
-            decimals > MOST_CUT, 0.0, self._unit(written, np.minimum(decimals, MOST_CUT))
-        )
+        unit = self._unit(written, np.minimum(decimals, MOST_CUT))
+        unit = np.where(decimals > MOST_CUT, 0.0, unit)
         if not self.cuts:
-            return Range(written - unit / 2, written + unit / 2)
+            return Range.around(written, unit / 2)
         return Range(written - unit * (written <= 0), written + unit * (written >= 0))
 
 

@@ -40,15 +40,12 @@ def slips(known: Known, step: Step, place: Place, written: WrittenMatrix) -> tup
 def _slips(
     known: Known, step: Step, place: Place, entry: "_Entry", right: Range
 ) -> Iterator[tuple[str, str]]:
-    """Yield the code of each slip and its description, as a clause."""
     low, high = float(right.low[place]), float(right.high[place])
+    decimals = known.key.problem.decimals
     if not np.isfinite([entry.written, low, high]).all():
         return
-    meant = [
-        *_could_be_meant(low, high, known.key.problem.decimals),
-        *_in_scripts(known, step, place),
-    ]
-    yield from _of_the_number(entry, low, high, meant, known.key.problem.decimals)
+    meant = [*_could_be_meant(low, high, decimals), *_in_scripts(known, step, place)]
+    yield from _of_the_number(entry, low, high, meant, decimals)
     for name, there in _neighbours(right.low, place):
         if entry.is_near(float(right.low[there]), float(right.high[there])):
             yield "neighbour", f"the entry {name} is written here"
@@ -123,14 +120,9 @@ def _digits_are_swapped(written: float, right: float, decimals: int) -> bool:
 def _neighbours(matrix: Matrix, place: Place) -> Iterator[tuple[str, Place]]:
     """Yield the place of each neighbor of an entry, with a description."""
     *head, i, j = place
-    around = {
-        "to its left": (0, -1),
-        "to its right": (0, 1),
-        "above it": (-1, 0),
-        "below it": (1, 0),
-    }
     rows, columns = matrix.shape[-2:]
-    for name, (down, right) in around.items():
+    names = ("to its left", "to its right", "above it", "below it")
+    for name, (down, right) in zip(names, ((0, -1), (0, 1), (-1, 0), (1, 0)), strict=True):
         if 0 <= i + down < rows and 0 <= j + right < columns:
             yield name, (*head, i + down, j + right)
 

@@ -8,9 +8,8 @@ listed, and never matched by force.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -45,8 +44,8 @@ def answer_of_tensors(
     key: Key,
     tensors: Mapping[str, Matrix],
     place: str,
-    own: Mapping[str, str] = MappingProxyType({}),
-    known: Mapping[str, str] = MappingProxyType({}),
+    own: Mapping[str, str],
+    known: Mapping[str, str],
 ) -> Answer:
     """Return the answer in a program's tensors: each step under its name, in the plan's layout.
 
@@ -126,15 +125,11 @@ def _split(key: Key, name: str, array: Matrix, said: Meant) -> list[Tensor]:
             continue
         ends = np.cumsum([widths[at] // blocks for at in order])[:-1]
         parts = np.split(array.reshape(*array.shape[:-1], blocks, -1), ends, axis=-1)
+        whole = [parts[order.index(at)].reshape(*array.shape[:-1], -1) for at in range(len(parts))]
         listed.append(
             [
-                Tensor(
-                    f"{name}[{steps[0]}]",
-                    _without_batch(parts[order.index(at)].reshape(*array.shape[:-1], -1)),
-                    steps,
-                    said.is_sure,
-                )
-                for at, steps in enumerate(said.parts)
+                Tensor(f"{name}[{steps[0]}]", _without_batch(part), steps, said.is_sure)
+                for part, steps in zip(whole, said.parts, strict=True)
             ]
         )
     return max(listed, key=lambda each: len(_Reading(key, each).names))
@@ -153,19 +148,13 @@ def _without_batch(array: Matrix) -> tuple[Element, ...]:
     return tuple((at, each) for at, each in written if each.values.size)
 
 
-@dataclass(eq=False)
 class _Reading:
-    """The steps that tensors are: those with the numbers of a step first, in `names`.
+    """The steps that tensors are: those with the numbers of a step first, in `names`."""
 
-    key: the solved layer.
-    """
-
-    key: Key
-    tensors: Sequence[Tensor]
-    names: dict[str, str] = field(default_factory=dict)
-    left: list[Tensor] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
+    def __init__(self, key: Key, tensors: Sequence[Tensor]) -> None:
+        self.key = key
+        self.names: dict[str, str] = {}
+        self.left: list[Tensor] = []
         self.own, self.batch = Known(self.key, self.key.slack), Counter[int]()
         self.remarks: list[str] = []
         self._given = self.key.problem.given
@@ -178,9 +167,9 @@ class _Reading:
             for n, A in weights.items()
         }
         self._without_keys = {n: rows for n, rows in no_keys.items() if 0 < rows.sum() < len(rows)}
-        self._firsts = {each.steps[0] for each in self.tensors if each.is_sure and each.steps}
+        self._firsts = {each.steps[0] for each in tensors if each.is_sure and each.steps}
         # names first: an array without one is never what another is called
-        for each in sorted(self.tensors, key=lambda each: (not each.steps, not each.is_sure)):
+        for each in sorted(tensors, key=lambda each: (not each.steps, not each.is_sure)):
             self._by_numbers(each)
 
     def _by_numbers(self, tensor: Tensor) -> None:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from attncalc.base.types import Matrix, Range
-from attncalc.grading.accepted import Accepted
+from attncalc.grading.accepted import accepted
 from attncalc.grading.arranging import (
     arranged,
     in_own_shape,
@@ -49,33 +49,22 @@ class Walk:
         self.charged: set[str] = set()
 
     def beside_key(self, name: str, written: WrittenMatrix) -> tuple[Matrix, Matrix]:
-        """Mark the entries of a step by the key.
+        """Return the status of each entry by the key, `WRONG` if it does not decide.
 
-        Returns
-        -------
-        codes
-            The status of each; `WRONG` if the key does not decide.
-        is_coarse
-            Where a number with too few decimals is the right one rounded. It may still be right to
-            the digit, as 0.2 is if 0.20 follows.
+        Also return where a number with too few decimals is the right one rounded. It may still be
+        right to the digit, as 0.2 is if 0.20 follows.
         """
         raise NotImplementedError
 
     def is_near_key(self, name: str, written: WrittenMatrix) -> Matrix | bool:
         """Return where the key can give a number, for any rounding of earlier values."""
-        raise NotImplementedError
+        return False
 
     def causes(
         self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
     ) -> tuple[Cause, ...]:
         """Return the causes of the wrong entries; of the entire matrix, if its shape is wrong."""
         raise NotImplementedError
-
-    def rounded_on_the_way(
-        self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix
-    ) -> Accepted | None:
-        """Return the accepted rounding that explains a step; programs do not round."""
-        return None
 
     def marks(self) -> tuple[StepMarks, ...]:
         """Mark all steps that are written or asked for, in the order of the plan."""
@@ -139,7 +128,8 @@ class Walk:
         for place in written.faults:
             codes[place] = NUMBER_OF[Status.UNREADABLE]
         wrong = codes == NUMBER_OF[Status.WRONG]
-        way = self.rounded_on_the_way(known, step, written, wrong) if wrong.any() else None
+        rounds = self.slack.rules and wrong.any()  # programs do not round
+        way = accepted(known, step, written, wrong) if rounds else None
         if way is not None:
             rounded = way.near & (wrong | (codes == NUMBER_OF[Status.PRECISION]))
             codes[rounded] = NUMBER_OF[Status.ROUNDING]

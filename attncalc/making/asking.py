@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import pairwise
+from math import gcd, lcm
 from typing import Any
 
 from attncalc.base import __version__
@@ -41,12 +42,11 @@ def wishes_of(asked: Mapping[str, Any], **known: Any) -> Wishes:
             read_setting(name, value)  # refuses invalid values
             settings[name] = value
         else:
-            raise InputError(f"{quoted(typed)} is not an option of a new problem: {_known()}")
+            raise InputError(
+                f"{quoted(typed)} is not an option of a new problem: there are {', '.join(READ)}, "
+                f"and the conventions of a problem ({', '.join(SETTINGS)})"
+            )
     return Wishes(**{"settings": settings, **found, **known})
-
-
-def _known() -> str:
-    return f"there are {', '.join(READ)}, and the conventions of a problem ({', '.join(SETTINGS)})"
 
 
 def recipe(asked: Mapping[str, Any], seed: int | None = None) -> str:
@@ -116,8 +116,7 @@ def read_entries(name: str, given: Any) -> Entries:
     text = _as_text(given)
     parts = text.split(":")
     if len(parts) == 1:
-        values = tuple(_number(name, each) for each in text.split(","))
-        return Entries(values, text)
+        return Entries(tuple(_number(name, each) for each in text.split(",")), text)
     if len(parts) > 3:
         raise InputError(_how_entries(name, text))
     low, high, *step = (_number(name, each) for each in parts)
@@ -190,13 +189,7 @@ def _text(name: str, given: Any) -> str:
 
 READ: dict[str, Callable[[str, Any], Any]] = {
     "kind": _text,
-    "tokens": _whole,
-    "keys": _whole,
-    "d": _whole,
-    "d_keys": _whole,
-    "d_k": _whole,
-    "d_v": _whole,
-    "d_ff": _whole,
+    **dict.fromkeys(("tokens", "keys", "d", "d_keys", "d_k", "d_v", "d_ff"), _whole),
     "also": _texts,
     "entries": read_entries,
     "labels": _texts,
@@ -227,17 +220,9 @@ def typed_entries(values: set[Fraction]) -> Entries:
     gaps = [after - before for before, after in pairwise(ordered)]
     if not gaps:
         return Entries((ordered[0],), as_written(ordered[0]))
-    step = gaps[0]
-    for gap in gaps[1:]:
-        step = _common(step, gap)
+    unit = lcm(*(gap.denominator for gap in gaps))
+    step = Fraction(gcd(*(int(gap * unit) for gap in gaps)), unit)
     if (ordered[-1] - ordered[0]) / step > MOST_ENTRIES - 1:
         return Entries(tuple(ordered), ",".join(map(as_written, ordered)))
     text = ":".join(as_written(each) for each in (ordered[0], ordered[-1], step))
     return read_entries("entries", text)
-
-
-def _common(one: Fraction, other: Fraction) -> Fraction:
-    """Return the largest common step of both."""
-    while other:
-        one, other = other, one % other
-    return one

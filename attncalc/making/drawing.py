@@ -136,7 +136,8 @@ def draw(wishes: Wishes, shapes: Shapes, random: Random, calm: float = 1.0) -> d
     matrices = {}
     for name, shape in shapes.items():
         own = [next(pick) for _ in range(prod(shape))]
-        matrices[name] = _filled(wishes, name, shape, own, random)
+        matrix = np.array([urn.one(random) for urn in own]).reshape(shape)
+        matrices[name] = _cleared(wishes, name, matrix, own, random)
     return matrices
 
 
@@ -209,32 +210,19 @@ def _quick(values: tuple[Fraction, ...]) -> Sequence[Drawn]:
     return floats if floats == values else values
 
 
-def _filled(
-    wishes: Wishes, name: str, shape: tuple[int, ...], urns: list["_Urn"], random: Random
-) -> Matrix:
-    """Return a matrix without rows or columns of zeros, and without equal tokens.
-
-    Such rows and columns teach nothing: they are redrawn, and the others are kept.
-    """
-    matrix = np.array([urn.one(random) for urn in urns]).reshape(shape)
-    return _cleared(wishes, name, matrix, urns, random)
-
-
 def _cleared(
     wishes: Wishes, name: str, matrix: Matrix, urns: list["_Urn"], random: Random
 ) -> Matrix:
-    """Return a matrix with its rows and columns of zeros, and equal tokens, redrawn."""
+    """Return a matrix with its rows and columns of zeros, and equal tokens, redrawn.
+
+    They teach nothing.
+    """
     for _ in range(MOST_FILLED):
-        if _is_clear(matrix, are_tokens=name in TOKENS):
+        if not (idle := _idle(matrix, are_tokens=name in TOKENS)):
             return matrix
-        idle = _of_zeros(matrix)
-        if name in TOKENS and matrix.shape[-1] > 1:
-            idle |= _repeated(matrix)
-        if not idle.any():
-            return matrix
-        for place in np.flatnonzero(idle):
+        for place in idle:
             matrix.flat[place] = urns[place].one(random)
-    if _of_zeros(matrix).any():
+    if _idle(matrix, are_tokens=False):
         size = " × ".join(map(str, matrix.shape))
         raise InputError(
             f"entries: of {wishes.entries.text} every {size} matrix drawn had a row or a column "
@@ -243,32 +231,20 @@ def _cleared(
     return matrix
 
 
-def _is_clear(matrix: Matrix, *, are_tokens: bool) -> bool:
-    """Return whether nothing must be redrawn; without arrays, as most matrices are small."""
-    for rows in matrix.reshape(-1, *matrix.shape[-2:]).tolist():
-        if not all(map(any, rows)) or (
-            len(rows) > 1 and not all(map(any, zip(*rows, strict=True)))
-        ):
-            return False
-        if are_tokens and len(rows[0]) > 1 and len(set(map(tuple, rows))) < len(rows):
-            return False
-    return True
+def _idle(matrix: Matrix, *, are_tokens: bool) -> list[int]:
+    """Return the entries in rows or columns of zeros, and of tokens in a row like one above it.
 
-
-def _of_zeros(matrix: Matrix) -> Matrix:
-    """Return which entries are in a row or a column of zeros; a single row has no columns."""
-    there = matrix.astype(bool)
-    idle: Matrix = np.zeros_like(there) | ~there.any(axis=-1, keepdims=True)
-    if matrix.shape[-2] > 1:
-        idle |= ~there.any(axis=-2, keepdims=True)
+    A single row has no columns. Lists are faster than arrays here, as most matrices are small.
+    """
+    idle: list[int] = []
+    *_, height, width = matrix.shape
+    for head, rows in enumerate(matrix.reshape(-1, height, width).tolist()):
+        zeros = [height > 1 and not any(column) for column in zip(*rows, strict=True)]
+        for i, row in enumerate(rows):
+            is_again = are_tokens and width > 1 and row in rows[:i]
+            first, is_idle = (head * height + i) * width, is_again or not any(row)
+            idle += [first + j for j in range(width) if is_idle or zeros[j]]
     return idle
-
-
-def _repeated(matrix: Matrix) -> Matrix:
-    """Return which entries are in a row that equals one above it."""
-    rows = list(map(tuple, matrix.tolist()))
-    again = [[row in rows[:number]] for number, row in enumerate(rows)]
-    return np.array(np.broadcast_to(again, matrix.shape))
 
 
 class _Urn:
@@ -346,7 +322,9 @@ def _conventions(wishes: Wishes) -> dict[str, Any]:
     if wishes.title:
         fields["title"] = wishes.title
     if wishes.labels is not None:
-        fields["labels"] = _labels(wishes)
+        labels, n = list(wishes.labels), wishes.tokens
+        has_one = wishes.kind in ("self", "encoder")
+        fields["labels"] = labels if has_one else {"X1": labels[:n], "X2": labels[n:]}
     return fields
 
 
@@ -364,10 +342,3 @@ def stood(standing: Standing, name: str, matrix: Matrix) -> Matrix:
         bias: Matrix = matrix[0]
         return bias
     return matrix.swapaxes(-1, -2) if standing.is_turned(name) else matrix
-
-
-def _labels(wishes: Wishes) -> Any:
-    labels = list(wishes.labels or ())
-    if wishes.kind in ("self", "encoder"):
-        return labels
-    return {"X1": labels[: wishes.tokens], "X2": labels[wishes.tokens :]}

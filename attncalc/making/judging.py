@@ -4,12 +4,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.decimals import to_decimal
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import Rounded, round_floats
+from attncalc.base.typed import exact
 from attncalc.base.types import Matrix, Range
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
@@ -122,7 +124,6 @@ def _heads_at_fault(solution: Solution, wishes: Wishes, found: Rejected) -> dict
 
 
 def _sizes(solution: Solution, wishes: Wishes) -> Rejected | None:
-    """Find a score that is too large."""
     return LARGE if any(_large(solution, wishes)) else None
 
 
@@ -141,8 +142,9 @@ def _sharpness(solution: Solution, wishes: Wishes) -> Rejected | None:
     """Find a head whose weights are all 0 or 1 as they are shown."""
     if wishes.sharp:
         return None
-    for weights in _shown_weights(solution):
-        if np.isin(weights, (0.0, 1.0)).all() and weights.shape[-1] > 1:
+    for step in solution.all_weights:
+        shown = _heads(solution.digits[step.name])
+        if shown.shape[-1] > 1 and np.isin(shown, (0.0, 1.0)).all(axis=(-2, -1)).any():
             return SHARP
     return None
 
@@ -174,27 +176,29 @@ def _spreads(solution: Solution) -> Iterator[Matrix]:
 
 def _ties(solution: Solution, wishes: Wishes) -> Rejected | None:
     """Find a wrong number of ties, for which floats are exact enough."""
-    found = sum(count_ties(_heads(solution.floats[step.name])) for step in solution.all_weights)
+    found = sum(_counted_ties(solution, solution.floats).values())
     return None if wishes.ties in (None, found) else TIES
 
 
 def _tied(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
     """Yield the heads with ties, where there are too many."""
-    found = [
-        (count_ties(weights), (step.name, head))
-        for step in solution.all_weights
-        for head, weights in enumerate(_heads(solution.floats[step.name]))
-    ]
-    if wishes.ties is not None and sum(count for count, _ in found) > wishes.ties:
-        yield from (fault for count, fault in found if count)
+    found = _counted_ties(solution, solution.floats)
+    if wishes.ties is not None and sum(found.values()) > wishes.ties:
+        yield from (fault for fault, count in found.items() if count)
 
 
 def _tied_as_shown(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
-    """Yield the heads with weights that show the same digits."""
-    for step in solution.all_weights:
-        for head, weights in enumerate(_heads(solution.digits[step.name])):
-            if count_ties(weights):
-                yield step.name, head
+    found = _counted_ties(solution, solution.digits)
+    yield from (fault for fault, count in found.items() if count)
+
+
+def _counted_ties(solution: Solution, steps: Mapping[str, Any]) -> dict[Fault, int]:
+    """Return the number of ties of each head, in floats or as shown."""
+    return {
+        (step.name, head): count_ties(weights)
+        for step in solution.all_weights
+        for head, weights in enumerate(_heads(steps[step.name]))
+    }
 
 
 def _lines(solution: Solution, wishes: Wishes) -> Rejected | None:
@@ -203,7 +207,7 @@ def _lines(solution: Solution, wishes: Wishes) -> Rejected | None:
     if wishes.ties not in (None, ties):
         return TIES
     is_counted = wishes.like is None and wishes.ties is not None
-    if is_counted and sum(map(count_ties, _shown_weights(solution))) != ties:
+    if is_counted and sum(_counted_ties(solution, solution.digits).values()) != ties:
         return TIES_AS_SHOWN
     return None if wishes.second_lines in (None, seconds) else SECONDS
 
@@ -218,11 +222,6 @@ def lines_of(solution: Solution) -> tuple[int, int]:
     return ties, seconds
 
 
-def _shown_weights(solution: Solution) -> Iterator[Matrix]:
-    for step in solution.all_weights:
-        yield from _heads(solution.digits[step.name])
-
-
 def _heads(weights: Matrix | Rounded) -> Matrix:
     """Return the weights of one attention as floats, head by head."""
     heads = np.asarray(weights).astype(float)
@@ -231,31 +230,26 @@ def _heads(weights: Matrix | Rounded) -> Matrix:
 
 def _margins(solution: Solution, wishes: Wishes) -> Rejected | None:
     """Find a value near the midpoint between two roundings."""
-    if wishes.margin is not None and _is_near(solution, wishes.margin):
+    if wishes.margin is not None and any(_near(solution, wishes.margin)):
         return NEAR
     if wishes.same_digits and solution.count_differing():
         return DIFFERING
-    if wishes.same_digits and _is_near(solution.other_rounding, wishes.margin or Fraction(0)):
-        return NEAR
-    return None
-
-
-def _is_near(solution: Solution, margin: Fraction) -> bool:
-    return any(_near(solution, margin))
+    margin = wishes.margin or Fraction(0)
+    is_near = wishes.same_digits and any(_near(solution.other_rounding, margin))
+    return NEAR if is_near else None
 
 
 def _near(solution: Solution, margin: Fraction) -> Iterator[Fault]:
     """Yield each step and head with a value near the midpoint between two roundings."""
-    nearest = Decimal(margin.numerator) / Decimal(margin.denominator)
-    half = Decimal("0.5")
+    nearest, half = to_decimal(margin), Decimal("0.5")
     with solution.arithmetic():
         unit = Decimal(1).scaleb(solution.problem.decimals)
         for step in solution.plan:
             matrix = np.asarray(solution.exact[step.name])
             for head, values in enumerate(matrix.reshape(-1, *matrix.shape[-2:])):
                 for value in values[_may_be_near(values, float(unit), float(nearest))]:
-                    exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
-                    if exact.is_finite() and abs(abs(exact) * unit % 1 - half) <= nearest:
+                    size = abs(value if isinstance(value, Decimal) else exact(float(value)))
+                    if size.is_finite() and abs(size * unit % 1 - half) <= nearest:
                         yield step.name, head
                         break
 

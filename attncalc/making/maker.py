@@ -3,18 +3,34 @@
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from math import prod
 from random import Random
 
+import numpy as np
+
 from attncalc.base.errors import InputError
+from attncalc.base.rounding import round_floats
 from attncalc.base.types import Matrix
-from attncalc.making.drawing import draw, problem_of, shapes_of, with_heads_anew
-from attncalc.making.glancing import Glance
-from attncalc.making.judging import LARGE, Judged, Rejected, at_sight, judged
-from attncalc.making.telling import untold
+from attncalc.making.drawing import Shapes, draw, problem_of, shapes_of, stood, with_heads_anew
+from attncalc.making.judging import (
+    IN_FLOATS,
+    LARGE,
+    Judged,
+    Rejected,
+    at_sight,
+    common_mistakes,
+    judged,
+    judged_by,
+)
 from attncalc.making.wishes import Wishes
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
-from attncalc.solving.solution import LONG
+from attncalc.problem.step import run
+from attncalc.solving.limits import refuse_overflow
+from attncalc.solving.plan import plan
+from attncalc.solving.solution import LONG, Run, Solution, solve
 
 MOST_TRIED = 1000
 """Number of candidates that are solved before the conditions count as impossible."""
@@ -29,6 +45,8 @@ MOST_AT_SIGHT = 1000
 CALMER, CALMEST = 0.97, 0.2
 """How much less often large entries are drawn after a score that was too large, and how little;
 of more than 100 scores the largest is large more often."""
+SAME = 1e-9
+"""The relative difference of numbers that only float errors explain."""
 WORDS = (
     "the", "cat", "sat", "on", "a", "mat", "dogs", "run", "far", "she", "saw", "red", "birds",
     "fly", "home", "we", "like", "warm", "tea", "they", "sing", "old", "songs", "he", "reads",
@@ -56,15 +74,10 @@ class Made:
     @property
     def report(self) -> str:
         """The numbers of candidates, as a sentence."""
+        but = f"; {untold_as(self.waived)}" if self.waived else ""
         if self.tried == 1:
-            return f"the first candidate has all requested properties{self._but}"
-        return (
-            f"{self.tried:,} candidates were tried; rejected: {_counted(self.rejected)}{self._but}"
-        )
-
-    @property
-    def _but(self) -> str:
-        return f"; {untold_as(self.waived)}" if self.waived else ""
+            return f"the first candidate has all requested properties{but}"
+        return f"{self.tried:,} candidates were tried; rejected: {_counted(self.rejected)}{but}"
 
 
 def untold_as(mistakes: Sequence[str]) -> str:
@@ -121,7 +134,7 @@ class _Jury:
 
     def __init__(self, wishes: Wishes, made_by: str) -> None:
         self.wishes, self.made_by = wishes, made_by
-        self.glance: Glance | None = None
+        self.glance: _Glance | None = None
         self.untold: Mapping[tuple[str, str], str] | None = None
 
     @property
@@ -141,13 +154,112 @@ class _Jury:
                 return seen
         problem = self.problem(matrices)
         if self.glance is None and problem.most_scores < LONG:
-            self.glance = Glance(problem, matrices)
+            self.glance = _Glance(problem, matrices)
         found = judged(problem, self.wishes)
         if self.untold is None and found.wish == "tell-apart":
-            self.untold = untold(self.wishes, shapes_of(self.wishes))
+            self.untold = _untold(self.wishes, shapes_of(self.wishes))
             self.wishes = replace(self.wishes, untold=self.untold)
             found = judged(problem, self.wishes)
         return found
+
+
+class _Glance:
+    """Judges candidates that differ from a problem only in the entries of the drawn matrices.
+
+    Floats are enough to reject a candidate. Exact decimals must accept it.
+
+    problem: an earlier candidate.
+    matrices: its drawn matrices, upright.
+    """
+
+    def __init__(self, problem: Problem, matrices: Mapping[str, Matrix]) -> None:
+        self.problem = problem
+        self.places = {name: _places(problem, name, each.shape) for name, each in matrices.items()}
+
+    def judged(self, matrices: Mapping[str, Matrix], wishes: Wishes) -> Judged:
+        """Return why a candidate is certainly rejected, if it is."""
+        drawn = {
+            name: matrix.ravel().astype(self.problem.stored(name).dtype)[self.places[name]]
+            for name, matrix in matrices.items()
+        }
+        given = {**self.problem.given, **drawn}
+        found = judged_by(IN_FLOATS, lambda: _InFloats.of(self.problem, given, self), wishes)
+        return found if found.wish != "entries" else Judged()
+
+    @cached_property
+    def other(self) -> Problem:
+        """The same problem under the other rounding rule."""
+        rule = DISPLAY if self.problem.rounding == EACH_STEP else EACH_STEP
+        return replace(self.problem, rounding=rule)
+
+
+def _places(problem: Problem, name: str, shape: tuple[int, ...]) -> Matrix:
+    """Return the place of each entry of a given matrix, as steps read it, in the drawn one."""
+    places = np.arange(int(np.prod(shape))).reshape(shape)
+    stored = stood(problem.standing, name, places)
+    return problem.turned(name, stored.reshape(problem.stored(name).shape))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _InFloats(Solution):
+    """The solution of a candidate in floats, with the problem of another for all but numbers."""
+
+    given: Mapping[str, Matrix] = field(default_factory=dict)
+    glance: _Glance | None = None
+
+    @classmethod
+    def of(cls, problem: Problem, given: Mapping[str, Matrix], glance: _Glance) -> "_InFloats":
+        return cls(problem, plan(problem), proves=False, given=given, glance=glance)
+
+    @cached_property
+    def other_rounding(self) -> "_InFloats":
+        assert self.glance is not None
+        return _InFloats.of(self.glance.other, self.given, self.glance)
+
+    @cached_property
+    def _digits(self) -> None:
+        return None
+
+    @cached_property
+    def _in_floats(self) -> Run:
+        rounds = self.problem.rounding == EACH_STEP
+        after = partial(round_floats, decimals=self.problem.decimals) if rounds else None
+        made: dict[str, Matrix] = {}
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            carried = run(self.plan, self.given, after, made)
+        refuse_overflow(carried, self.plan)
+        return Run(made, carried)
+
+
+def _untold(wishes: Wishes, shapes: Shapes) -> dict[tuple[str, str], str]:
+    """Return the mistakes that no such problem can show: step and code, and their descriptions.
+
+    One score is its own transpose. They are found if random numbers do not show them either.
+    """
+    random = Random(0)
+    try:
+        one, other = (_unseen(wishes, shapes, random) for _ in range(2))
+    except InputError:  # random numbers may be impossible for such a problem
+        return {}
+    return {place: says for place, says in one.items() if place in other}
+
+
+def _unseen(wishes: Wishes, shapes: Shapes, random: Random) -> dict[tuple[str, str], str]:
+    """Return the mistakes that change nothing in one problem with random numbers."""
+    matrices = {
+        name: np.array([random.random() * 2 - 1 for _ in range(prod(shape))]).reshape(shape)
+        for name, shape in shapes.items()
+    }
+    solution = solve(replace(problem_of(wishes, matrices, ""), rounding=DISPLAY))
+    return {
+        (each.step, each.code): each.says
+        for each in common_mistakes(solution)
+        if _is_same(each.made, np.asarray(solution.floats[each.step], dtype=float))
+    }
+
+
+def _is_same(made: Matrix | None, right: Matrix) -> bool:
+    return made is not None and made.shape == right.shape and np.allclose(made, right, SAME, SAME)
 
 
 def _refuse_one_number(wishes: Wishes) -> None:
@@ -170,7 +282,7 @@ def _blamed(rejected: Counter[Rejected], tried: int) -> str:
 
 
 def _counted(rejected: Mapping[Rejected, int]) -> str:
-    ordered = sorted(rejected.items(), key=lambda each: -each[1])
+    ordered = Counter(rejected).most_common()
     return ", ".join(f"{count:,} × {reason.says}" for reason, count in ordered)
 
 
@@ -189,9 +301,8 @@ def words(count: int, start: int) -> tuple[str, ...]:
     >>> words(3, 0)
     ('the', 'cat', 'sat')
     """
-    around = [WORDS[(start + place) % len(WORDS)] for place in range(min(count, len(WORDS)))]
-    again = [
-        f"{around[place % len(WORDS)]} {place // len(WORDS) + 1}"
-        for place in range(len(WORDS), count)
-    ]
-    return tuple(around + again)
+    known = len(WORDS)
+    return tuple(
+        WORDS[(start + place) % known] + (f" {place // known + 1}" if place >= known else "")
+        for place in range(count)
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from attncalc.base.errors import InputError
+from attncalc.base.errors import InputError, about
 from attncalc.base.text import as_key, in_json
 from attncalc.base.typed import NotANumber, quoted, read_number
 from attncalc.making.asking import recipe, wishes_of
@@ -134,10 +134,8 @@ def _wanted(
     if prefers:
         del asked["same_digits"]
     wanted = Wanted(name, asked, _steps(given.get("asked")), words, prefers)
-    try:
+    with about(f"{place}: problem {quoted(name)}"):
         wishes = wanted.wishes
-    except InputError as error:
-        raise InputError(f"{place}: problem {quoted(name)}: {error}") from None
     asked.setdefault("title", titled(name, str(asked.get("language", "en"))))
     if prefers or not is_new or "same_digits" in asked:
         return replace(wanted, prefers_same_digits=prefers)

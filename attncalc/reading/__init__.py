@@ -20,12 +20,7 @@ from attncalc.reading.files import (
     read_bytes,
     refuse_found,
 )
-from attncalc.reading.inline_text import (
-    INLINE_FORMS,
-    is_written_out,
-    read_inline_cells,
-    split_cells,
-)
+from attncalc.reading.inline_text import INLINE_FORMS, is_written_out, read_inline_cells
 from attncalc.reading.names import canonical, unknown
 from attncalc.reading.queryless import ANY_QUERY, with_any_query
 
@@ -91,7 +86,7 @@ def read_matrix(name: str, text: str) -> Fields:
     faults = Faults(text if exists(text) else f"--{name}")
     if exists(text):
         _read_matrix_file(name, Path(text), fields, faults)
-    elif any(is_number(cell) for cell in split_cells(text)) or is_written_out(text):
+    elif is_written_out(text) or any(map(is_number, re.split(r"[\s,;\[\]]+", text))):
         fields[name] = read_inline_cells(name, text, faults)
     else:
         faults.add(f"{quoted(text)} is neither a file nor a matrix such as {INLINE_FORMS}")

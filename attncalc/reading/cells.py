@@ -110,7 +110,7 @@ def in_words(value: object) -> str:
         return str(value).lower()
     if isinstance(value, dict):
         return "an object"
-    return "a list" if isinstance(value, list) else "a text"
+    return "a list" if isinstance(value, list | tuple) else "a text"
 
 
 def _note_ragged(

@@ -56,6 +56,10 @@ class _Sheet:
     decimal_comma: bool
     rows: list[Row] = field(default_factory=list)
 
+    def is_entry(self, cell: str) -> bool:
+        """Return whether a cell is an entry of a matrix."""
+        return _is_entry(cell, decimal_comma=self.decimal_comma)
+
 
 def read_csv_problem(text: str, faults: Faults) -> Fields:
     """Return the fields of a problem from one file of blocks, each headed by a matrix's name.
@@ -66,7 +70,8 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
     fields: Fields = {}
     sheets: dict[str, _Sheet] = {}
     sheet: _Sheet | None = None
-    for row in takewhile(_is_of_problem, rows_of(text, delimiter, faults)):
+    # results in attncalc's own output follow the problem
+    for row in takewhile(lambda row: row.filled != [RESULTS], rows_of(text, delimiter, faults)):
         if heading := _heading(row, decimal_comma=delimiter != ","):
             sheet = _named_sheet(heading, row.line, fields, sheets, faults)
             sheet.decimal_comma = delimiter != ","
@@ -151,11 +156,6 @@ def rows_of(
         raise InputError(f"{faults.place}: not CSV at line {lines.line_num}: {reason}") from None
 
 
-def _is_of_problem(row: Row) -> bool:
-    """Return whether a row belongs to the problem, and not to the results in attncalc's output."""
-    return row.filled != [RESULTS]
-
-
 def delimiter_of(text: str) -> str:
     """Return the delimiter for which most cells are numbers."""
     sample = "\n".join(text[:1_000_000].splitlines()[:_LINES_TO_JUDGE_BY])
@@ -222,11 +222,8 @@ def _is_setting(row: Row, sheet: _Sheet) -> bool:
         return True
     if len(row.filled) != 2 or not _sets(name):
         return False
-    is_entry = _is_entry(row.filled[1], decimal_comma=sheet.decimal_comma)
-    has_labels = bool(sheet.rows) and not _is_entry(
-        sheet.rows[0].cells[0], decimal_comma=sheet.decimal_comma
-    )
-    return not (is_entry and has_labels)
+    has_labels = bool(sheet.rows) and not sheet.is_entry(sheet.rows[0].cells[0])
+    return not (has_labels and sheet.is_entry(row.filled[1]))
 
 
 def _why_no_name(heading: str, faults: Faults) -> str:
@@ -239,10 +236,10 @@ def _why_no_name(heading: str, faults: Faults) -> str:
 
 def _read_sheet(sheet: _Sheet, fields: Fields, faults: Faults) -> None:
     rows = _without_blank_margin(sheet.rows)
-    header, rows = _split_header(rows, sheet.decimal_comma)
+    header, rows = _split_header(rows, sheet)
     cells = [row.cells for row in rows]
     headings = header.cells if header else []
-    if _has_labels(header, cells, sheet.decimal_comma):
+    if _has_labels(header, cells, sheet):
         _keep_names(ROW_NAMES, sheet, [row[0] for row in cells], fields)
         cells = [row[1:] for row in cells]
         headings = headings[1:]
@@ -250,12 +247,9 @@ def _read_sheet(sheet: _Sheet, fields: Fields, faults: Faults) -> None:
         faults.add(f"{sheet.name}: {HOW_TO_LABEL}")
     if cells and len(headings) == len(cells[0]):
         _keep_names(COLUMN_NAMES, sheet, headings, fields)
+    lines, comma = [f" (line {row.line})" for row in rows], sheet.decimal_comma
     fields[sheet.name] = read_cells(
-        sheet.name,
-        cells,
-        faults,
-        decimal_comma=sheet.decimal_comma,
-        line=lambda i: f" (line {rows[i].line})",
+        sheet.name, cells, faults, decimal_comma=comma, line=lines.__getitem__
     )
 
 
@@ -271,10 +265,8 @@ def _has_some_labels(cells: list[list[str]], sheet: _Sheet) -> bool:
         sheet.name in LABELLED
         and len(cells) > 1
         and all(len(row) > 1 for row in cells)
-        and any(not _is_entry(row[0], decimal_comma=sheet.decimal_comma) for row in cells)
-        and all(
-            _is_entry(cell, decimal_comma=sheet.decimal_comma) for row in cells for cell in row[1:]
-        )
+        and not all(sheet.is_entry(row[0]) for row in cells)
+        and all(sheet.is_entry(cell) for row in cells for cell in row[1:])
     )
 
 
@@ -284,22 +276,18 @@ def _without_blank_margin(rows: list[Row]) -> list[Row]:
     return [Row(row.cells[:width], row.line) for row in rows]
 
 
-def _split_header(rows: list[Row], decimal_comma: bool) -> tuple[Row | None, list[Row]]:
+def _split_header(rows: list[Row], sheet: _Sheet) -> tuple[Row | None, list[Row]]:
     """Separate a first row without numbers from the rows below, if there are any."""
-    if len(rows) > 1 and (
-        rows[0].cells[0].lower() in _LABEL_HEADINGS
-        or not any(_is_entry(c, decimal_comma=decimal_comma) for c in rows[0].cells)
-    ):
+    first = rows[0].cells if len(rows) > 1 else []
+    if first and (first[0].lower() in _LABEL_HEADINGS or not any(map(sheet.is_entry, first))):
         return rows[0], rows[1:]
     return None, rows
 
 
-def _has_labels(header: Row | None, cells: list[list[str]], decimal_comma: bool) -> bool:
+def _has_labels(header: Row | None, cells: list[list[str]], sheet: _Sheet) -> bool:
     """Return whether the first column contains tokens: no number, or a heading for tokens."""
     if not cells or any(len(row) < 2 for row in cells):
         return False
     if header and header.cells[0].lower() in _LABEL_HEADINGS:
         return True
-    return not any(_is_entry(row[0], decimal_comma=decimal_comma) for row in cells) and all(
-        row[0] for row in cells
-    )
+    return all(row[0] and not sheet.is_entry(row[0]) for row in cells)

@@ -6,16 +6,12 @@ with the ids, emails or names of the class.
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import as_key, of_each
 from attncalc.base.typed import quoted
-from attncalc.reading.cells import Faults
-from attncalc.reading.csv_text import rows_of
-from attncalc.reading.files import decode, read_bytes
-from attncalc.reading.roster import Student, path_name
+from attncalc.reading.roster import Student, path_name, rows_in_file
 
 SYSTEMS = ("moodle", "canvas", "gradescope")
 KINDS = ("id", "email", "name")
@@ -46,9 +42,7 @@ class _Column(NamedTuple):
 
 def read_gradebook(place: str, students: Sequence[Student]) -> Gradebook:
     """Read the export of a gradebook, and match its rows with the students of a class."""
-    text = decode(read_bytes(Path(place)), place)
-    delimiter = max("\t;,", key=text.partition("\n")[0].count)
-    rows = tuple(tuple(r.cells) for r in rows_of(text, delimiter, Faults(place), stripped=False))
+    rows = tuple(tuple(row.cells) for row in rows_in_file(place, stripped=False))
     columns = [each for what in KINDS if (each := _column(rows, what, students))]
     if not columns:
         raise InputError(
@@ -95,10 +89,7 @@ def _places(rows: Sequence[Sequence[str]], what: str) -> Iterator[tuple[int, ...
 
 
 def _matched(
-    rows: Sequence[Sequence[str]],
-    what: str,
-    places: tuple[int, ...],
-    known: dict[str, int | None],
+    rows: Sequence[Sequence[str]], what: str, places: tuple[int, ...], known: dict[str, int | None]
 ) -> _Column:
     cells = [" ".join(row[at] for at in places if at < len(row)) for row in rows]
     found = tuple(known.get(_key(what, cell)) for cell in cells)

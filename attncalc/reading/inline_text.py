@@ -32,11 +32,6 @@ def is_written_out(text: str) -> bool:
     return "\\" in text or "(" in text or "⎡" in text
 
 
-def split_cells(text: str) -> list[str]:
-    """Return the cells of a line of text, for any separator of rows."""
-    return re.split(r"[\s,;\[\]]+", text)
-
-
 def _rows(text: str) -> list[str] | None:
     if _NESTED.fullmatch(text):
         return _FLAT.findall(text)

@@ -13,6 +13,7 @@ from attncalc.problem.fields import MATRICES, NESTED, SETTINGS, TEXTS, one_of, o
 from attncalc.problem.standing import LISTS
 from attncalc.reading.cells import Faults, in_words, read_cells
 from attncalc.reading.inline_text import read_inline_cells
+from attncalc.reading.json_values import Pairs, Typed, is_deep, parsed
 from attncalc.reading.names import canonical, field_called, read_by_equations, tell_unknown
 
 Fields = dict[str, Any]
@@ -24,23 +25,13 @@ OF_EDITORS = "$schema"
 _BARE_FRACTION = re.compile(r"(?<![\d\"/.])-?\d+ ?/ ?\d+(?![\d\"])")
 
 
-class _Number(str):
-    """A number as typed."""
-
-    __slots__ = ()
-
-
-class _Object(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a repeated key is visible."""
-
-
 def read_json_problem(text: str, faults: Faults, equations: Sequence[str] = ()) -> Fields:
     """Return the fields of a problem: matrices as typed numbers, labels and settings as texts.
 
     Matrices with other names are read if an equation of the file or of `equations` reads them.
     """
     content = parse(text, faults)
-    if not isinstance(content, _Object):
+    if not isinstance(content, Pairs):
         raise InputError(
             f"{faults.place}: a problem is one JSON object, "
             f'like {{"X": [[1, 0]], "W_Q": …}}; this is {_kind(content)}'
@@ -61,14 +52,13 @@ def read_json_problem(text: str, faults: Faults, equations: Sequence[str] = ()) 
 
 def read_json_field(name: str, text: str, faults: Faults) -> Fields:
     """Return the field of a problem with this JSON value; a setting that is null is None."""
-    content = _Object([(name, parse(text, faults))])
-    fields = _fields_of(content, faults, [], "")
+    fields = _fields_of(Pairs([(name, parse(text, faults))]), faults, [], "")
     faults.raise_if_any()
     return fields or {name: None}
 
 
 def _fields_of(
-    content: _Object,
+    content: Pairs,
     faults: Faults,
     strange: list[str],
     before: str,
@@ -81,7 +71,7 @@ def _fields_of(
         if key == OF_EDITORS and not before:
             continue
         name = key if key in NESTED else field_called(key, of_equations)
-        if name == "positions" and isinstance(value, list):
+        if name == "positions" and isinstance(value, list | Pairs):
             name = "P"  # the positions themselves, to be added
         if name is None:
             strange.append(before + key)
@@ -105,14 +95,14 @@ def _nested(name: str, value: Any, faults: Faults, strange: list[str], before: s
         return None
     if not NESTED[name].several:
         return _part(f"{before}{name}.", value, faults, strange)
-    if not isinstance(value, list) or isinstance(value, _Object):
+    if not isinstance(value, list):
         faults.add(f"{name}: {_kind(value)}, where a list of objects is needed")
         return None
     return [_part(f"{n}.", each, faults, strange) for n, each in enumerate(value, start=1)]
 
 
 def _part(before: str, value: Any, faults: Faults, strange: list[str]) -> Fields | None:
-    if not isinstance(value, _Object):
+    if not isinstance(value, Pairs):
         where = before.rstrip(".")
         what = f"layer {where}" if where.isdigit() else where
         faults.add(f"{what}: {_kind(value)}, where an object with its fields is needed")
@@ -120,11 +110,11 @@ def _part(before: str, value: Any, faults: Faults, strange: list[str]) -> Fields
     return _fields_of(value, faults, strange, before)
 
 
-def _problem_in(content: _Object) -> _Object:
+def _problem_in(content: Pairs) -> Pairs:
     """Return the problem in attncalc's own output, or the object itself."""
     parts = dict(content)
     problem = parts.get("problem")
-    return problem if "attncalc" in parts and isinstance(problem, _Object) else content
+    return problem if "attncalc" in parts and isinstance(problem, Pairs) else content
 
 
 def read_json_matrix(name: str, text: str, faults: Faults) -> Matrix | None:
@@ -135,51 +125,19 @@ def read_json_matrix(name: str, text: str, faults: Faults) -> Matrix | None:
 def parse(text: str, faults: Faults) -> Any:
     """Return the content of JSON: numbers as typed, objects as their pairs."""
     try:
-        content = json.loads(
-            text,
-            parse_int=_Number,
-            parse_float=_Number,
-            parse_constant=_Number,
-            object_pairs_hook=_Object,
-        )
-        if _is_deep(content):
+        content = parsed(text)
+        if isinstance(content, list | tuple) and is_deep(content, DEEPEST):
             raise RecursionError
     except json.JSONDecodeError as error:
-        if _depth_at(text, error.pos) > DEEPEST:
-            raise _too_deep(faults) from None
-        place = f"not JSON at line {error.lineno}, column {error.colno}"
-        raise InputError(f"{faults.place}: {place}: {_what_mends(text, error)}") from None
+        opened, closed = (sum(text.count(c, 0, error.pos) for c in cs) for cs in ("[{", "]}"))
+        if opened - closed <= DEEPEST:
+            place = f"not JSON at line {error.lineno}, column {error.colno}"
+            raise InputError(f"{faults.place}: {place}: {_what_mends(text, error)}") from None
     except RecursionError:
-        raise _too_deep(faults) from None
-    return content
-
-
-def _too_deep(faults: Faults) -> InputError:
-    return InputError(f"{faults.place}: not a problem: its lists are nested too deeply")
-
-
-def _is_deep(content: Any) -> bool:
-    """Return whether lists are nested too deeply; Python's own limit varies.
-
-    Since Python 3.12 it parses deeper lists than its own functions can handle.
-    """
-    level = [content]
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, list | tuple)
-            for inner in each
-            if isinstance(inner, list | tuple)
-        ]
-        if not level:
-            return False
-    return True
-
-
-def _depth_at(text: str, place: int) -> int:
-    """Return the approximate nesting depth at a place."""
-    return sum(text.count(c, 0, place) for c in "[{") - sum(text.count(c, 0, place) for c in "]}")
+        pass
+    else:
+        return content
+    raise InputError(f"{faults.place}: not a problem: its lists are nested too deeply")
 
 
 def _what_mends(text: str, error: json.JSONDecodeError) -> str:
@@ -192,9 +150,8 @@ def _what_mends(text: str, error: json.JSONDecodeError) -> str:
         return f"a comma before {behind}: take it out"
     if "trailing comma" in error.msg:
         return "a comma before a closing bracket: take it out"
-    if _BARE_FRACTION.search(around):
-        found = _BARE_FRACTION.search(around)
-        return f'a fraction is written in quotes: "{found[0]}"' if found else error.msg
+    if found := _BARE_FRACTION.search(around):
+        return f'a fraction is written in quotes: "{found[0]}"'
     if behind == "'":
         return "texts and names are written in double quotes"
     return error.msg
@@ -202,7 +159,7 @@ def _what_mends(text: str, error: json.JSONDecodeError) -> str:
 
 def plain(value: Any) -> Any:
     """Return the result of `parse` with objects as dictionaries; the last of a repeated key."""
-    if isinstance(value, _Object):
+    if isinstance(value, Pairs):
         return {key: plain(each) for key, each in value}
     return [plain(each) for each in value] if isinstance(value, list) else value
 
@@ -218,30 +175,26 @@ def _field(name: str, value: Any, faults: Faults) -> Any:
         return _matrix(name, value, faults)
     if name == "labels":
         return _labels(value, faults)
-    is_list = isinstance(value, list) and not isinstance(value, _Object)
-    if isinstance(value, str | bool) or (_is_list(name) and is_list):
+    takes_list = name == "asked" or (name in SETTINGS and SETTINGS[name].is_list)
+    if isinstance(value, str | bool) or (takes_list and isinstance(value, list)):
         return value
-    if own_name(name) == "rope_scaling" and isinstance(value, _Object):
+    if own_name(name) == "rope_scaling" and isinstance(value, Pairs):
         return plain(value)
     faults.add(f"{name}: {_kind(value)} cannot be read here")
     return None
 
 
-def _is_list(name: str) -> bool:
-    return name == "asked" or (name in SETTINGS and SETTINGS[name].is_list)
-
-
 def _matrix(name: str, value: Any, faults: Faults) -> Matrix | None:
     """Read a list of rows, a single row, or rows written as text."""
-    if isinstance(value, str) and not isinstance(value, _Number):
+    if isinstance(value, str) and not isinstance(value, Typed):
         return read_inline_cells(name, value, faults)
-    if not isinstance(value, list) or isinstance(value, _Object):
+    if not isinstance(value, list):
         faults.add(f"{name}: {_kind(value)}, where a list of rows is needed")
         return None
-    if value and not any(isinstance(row, list) for row in value):
+    if value and not any(isinstance(row, list | Pairs) for row in value):
         row = _rows(name, [value], faults)
         return row if row is None or role_of(name) not in LISTS else row[0]
-    if value and isinstance(value[0], list) and value[0] and isinstance(value[0][0], list):
+    if value and isinstance(value[0], list) and value[0] and isinstance(value[0][0], list | Pairs):
         return _heads(name, value, faults)
     return _rows(name, value, faults)
 
@@ -250,7 +203,7 @@ def _heads(name: str, value: list[Any], faults: Faults) -> Matrix | None:
     """Read a list of matrices, one for each head, or for each channel of an image."""
     parts, one = [], one_of(name)
     for i, part in enumerate(value, start=1):
-        if not isinstance(part, list) or isinstance(part, _Object):
+        if not isinstance(part, list):
             faults.add(f"{name}, {one} {i}: {_kind(part)}, where a list of rows is needed")
             return None
         parts.append(_rows(f"{name}, {one} {i}", part, faults, field=name))
@@ -265,14 +218,14 @@ def _heads(name: str, value: list[Any], faults: Faults) -> Matrix | None:
 
 def _rows(name: str, value: list[Any], faults: Faults, field: str = "") -> Matrix | None:
     for i, row in enumerate(value, start=1):
-        if not isinstance(row, list) or isinstance(row, _Object):
+        if not isinstance(row, list):
             faults.add(f"{name}, row {i}: {_kind(row)}, where a list of numbers is needed")
             return None
     return read_cells(name, value, faults, field=field)
 
 
 def _labels(value: Any, faults: Faults) -> Any:
-    if not isinstance(value, _Object):
+    if not isinstance(value, Pairs):
         return _names("labels", value, faults)
     labels: dict[str, Sequence[str]] = {}
     for key, names in value:
@@ -284,7 +237,7 @@ def _labels(value: Any, faults: Faults) -> Any:
 
 
 def _names(place: str, value: Any, faults: Faults) -> Sequence[str]:
-    if not isinstance(value, list) or isinstance(value, _Object):
+    if not isinstance(value, list):
         faults.add(f"{place}: {_kind(value)}, where a list of texts is needed")
         return []
     for i, name in enumerate(value, start=1):
@@ -294,6 +247,6 @@ def _names(place: str, value: Any, faults: Faults) -> Sequence[str]:
 
 
 def _kind(value: Any) -> str:
-    if isinstance(value, _Object):
+    if isinstance(value, Pairs):
         return "an object"
-    return "a number" if isinstance(value, _Number) else in_words(value)
+    return "a number" if isinstance(value, Typed) else in_words(value)

@@ -55,27 +55,28 @@ def _own_fields(arrays: Mapping[str, Matrix], faults: Faults) -> Fields:
     steps = np.ravel(arrays.get("steps", np.empty(0))).tolist()
     fields: Fields = {}
     labels: dict[str, Any] = {}
+
+    def given(key: str) -> Matrix | None:
+        typed = arrays.get(f"{key} typed")
+        return arrays[key] if typed is None else _as_typed(key, typed, faults)
+
     for key, array in arrays.items():
         if key in steps:
             continue
         if key.startswith("labels "):
             labels[key.removeprefix("labels ")] = from_texts(array)
         elif key in MATRICES:
-            typed = arrays.get(f"{key} typed")
-            fields[key] = array if typed is None else _as_typed(key, typed, faults)
+            fields[key] = given(key)
         elif key in KNOWN:
             fields[key] = from_texts(array) if key == "labels" else setting_of(array)
     read = read_by_equations(fields.get("equations"))
     for key in (each for each in arrays if each in read and each not in (*KNOWN, *steps)):
-        typed = arrays.get(f"{key} typed")
-        given = arrays[key] if typed is None else _as_typed(key, typed, faults)
-        fields["more"] = {**fields.get("more", {}), key: given}
+        fields["more"] = {**fields.get("more", {}), key: given(key)}
     faults.raise_if_any()
     return fields | ({"labels": labels} if labels else {})
 
 
 def _as_typed(name: str, texts: Matrix, faults: Faults) -> Matrix | None:
-    """Return the exact numbers of texts."""
     try:
         typed = np.array(from_texts(texts), dtype=object)
         read = partial(read_cell, own_name(name))  # scores may be -inf

@@ -35,15 +35,9 @@ def refuse_pickles(data: bytes, place: str) -> None:
 def conversion(code: str, given: str, made: str) -> str:
     r"""Return the command that converts a file, its names quoted for a shell.
 
-    Parameters
-    ----------
-    code
-        Python that reads both names from `sys.argv`; without double quotes, `$` and backticks.
-    given, made
-        The names of the input and of the output.
+    code: Python that reads both names from `sys.argv`; without double quotes, `$` and backticks.
+    given, made: the names of the input and of the output.
 
-    Examples
-    --------
     >>> conversion("pass", "a b.pt", "a.npz")
     'python -c "pass" \'a b.pt\' a.npz'
     """
@@ -51,7 +45,6 @@ def conversion(code: str, given: str, made: str) -> str:
 
 
 def _holds_pickle(data: bytes) -> bool:
-    """Return whether it is a zip that contains a pickle."""
     if not data.startswith(b"PK"):
         return False
     from zipfile import BadZipFile, ZipFile  # here, since most runs read no zip

@@ -79,14 +79,7 @@ class Roster(NamedTuple):
 
 def read_roster(source: str | Path) -> Roster:
     """Read a class list: CSV with a name in each row, or name, id and email under headings."""
-    place = str(source)
-    text = decode(read_bytes(Path(source)), place)
-    delimiter = max("\t;,", key=text.partition("\n")[0].count)
-    return roster_of(list(rows_of(text, delimiter, Faults(place))), place)
-
-
-def roster_of(rows: Sequence[Row], place: str) -> Roster:
-    """Return the class list in rows; `place` names it in messages."""
+    place, rows = str(source), rows_in_file(source)
     if not rows:
         raise InputError(f"{place}: this list is empty")
     columns = _columns(rows[0])
@@ -108,6 +101,13 @@ def roster_of(rows: Sequence[Row], place: str) -> Roster:
     ]
     notes = [f"{place}: not read: {of_each(passed)}"] if passed else []
     return Roster(_with_folders(_numbered(students)), tuple(notes))
+
+
+def rows_in_file(source: str | Path, *, stripped: bool = True) -> list[Row]:
+    """Return the rows of a CSV file, its cells separated as in the first line."""
+    text = decode(read_bytes(Path(source)), str(source))
+    delimiter = max("\t;,", key=text.partition("\n")[0].count)
+    return list(rows_of(text, delimiter, Faults(str(source)), stripped=stripped))
 
 
 def _columns(row: Row) -> dict[str, int]:
@@ -229,14 +229,10 @@ def path_name(text: str, otherwise: str = "student") -> str:
     >>> path_name("Ada Lovelace"), path_name("../../etc/passwd"), path_name("CON")
     ('Ada-Lovelace', 'etc-passwd', 'CON-')
     """
-    kept = "".join(c if unicodedata.category(c)[0] in _KEPT else " " for c in _plain(text))
+    plain = re.sub("['’ʼ`]", "", unicodedata.normalize("NFC", text))  # O'Neill is one word
+    kept = "".join(c if unicodedata.category(c)[0] in _KEPT else " " for c in plain)
     name = "-".join(kept.split())
     while len(name.encode()) > MOST_BYTES_OF_NAME:
         name = name[:-1]
     name = name.strip("-") or otherwise
     return f"{name}-" if KEPT_FOR_DEVICES.fullmatch(name.lower()) else name
-
-
-def _plain(text: str) -> str:
-    """Return a text in composed letters; apostrophes within names are removed."""
-    return re.sub("['’ʼ`]", "", unicodedata.normalize("NFC", text))

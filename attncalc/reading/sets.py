@@ -202,17 +202,18 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
     for each in found.values():
         changed = [one for one in each if not _is_as_handed_out(given, one)]
         read = [one for one in changed if _is_read(one.place)] or changed
-        if len(read) == 1:
-            paired += read
-            unpaired += [_beside(one, read[0]) for one in changed if one is not read[0]]
-        elif len(read) > 1 and (latest := newest([one.place for one in read])):
+        only = (0, "") if read else None
+        if latest := newest([one.place for one in read]) if len(read) > 1 else only:
             last, evidence = read[latest[0]], latest[1]
             paired.append(last)
             why = f"replaced by {last.place}, which is newer by {evidence}"
             unpaired += [Unpaired(one.place, why, True) for one in read if one is not last]
-            unpaired += [_beside(one, last) for one in changed if one not in read]
+            why = f"not read: {last.place} is the answer that is marked"
+            unpaired += [Unpaired(one.place, why) for one in changed if one not in read]
         else:
-            unpaired += _of_several(given, changed) if changed else map(_untouched, each)
+            why = "as it was handed out: nothing is filled in"
+            untouched = [Unpaired(one.place, why) for one in each]
+            unpaired += _of_several(given, changed) if changed else untouched
     if not paired and not unpaired:
         raise InputError(_of_nothing(answers))
     return sorted(paired), unpaired
@@ -298,10 +299,6 @@ def _is_read(place: Path) -> bool:
     return is_folder(place) or not place.suffix or place.suffix.lower() in ENDINGS
 
 
-def _beside(one: Paired, read: Paired) -> Unpaired:
-    return Unpaired(one.place, f"not read: {read.place} is the answer that is marked")
-
-
 def _is_as_handed_out(given: ClassSet, one: Paired) -> bool:
     """Return whether a file is unchanged from the set, in a folder that was returned entirely."""
     original = given.handed[one.student][one.problem].file.parent / one.place.name
@@ -312,18 +309,13 @@ def _is_as_handed_out(given: ClassSet, one: Paired) -> bool:
         return False
 
 
-def _untouched(one: Paired) -> Unpaired:
-    return Unpaired(one.place, "as it was handed out: nothing is filled in")
-
-
 def _of_several(given: ClassSet, each: Sequence[Paired]) -> Iterator[Unpaired]:
     """Yield answers of which only one could be marked, if the names do not decide."""
     who = given.students[each[0].student].name
     which = f" to problem {given.problems[each[0].problem]}" if len(given.problems) > 1 else ""
     for one in each:
         others = of_each([str(other.place) for other in each if other is not one])
-        why = f"one of {len(each)} answers of {who}{which}: also {others}"
-        yield Unpaired(one.place, why)
+        yield Unpaired(one.place, f"one of {len(each)} answers of {who}{which}: also {others}")
 
 
 def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[_Found]:
@@ -359,24 +351,19 @@ def _within(folder: Path, steps: tuple[str, ...]) -> Iterator[_Found]:
 
 
 def _of_folder(path: Path, here: tuple[str, ...]) -> Iterator[_Found]:
-    """Yield a folder that is an answer, or else its content; or why it is not read."""
+    """Yield a folder that is an answer, with a file for each step, or else its content."""
     try:
         inside = list_folder(path)
     except InputError as error:  # its row reports this, and the others are marked
         yield _Found(path, here, str(error))
         return
-    if _is_answer(inside):
+    if any(each.suffix.lower() in SHEETS and name_of_key(each.stem) for each in inside):
         yield _Found(path, here)
     elif len(here) < DEEPEST:
         remember(path, ENDINGS)
         yield from _within(path, here)
     elif inside:
         yield _Found(path, here, f"not looked into: {DEEPEST} folders deep")
-
-
-def _is_answer(inside: Sequence[Path]) -> bool:
-    """Return whether a folder is one answer, with a file for each step."""
-    return any(path.suffix.lower() in SHEETS and name_of_key(path.stem) for path in inside)
 
 
 class _Names:

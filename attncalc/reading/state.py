@@ -66,7 +66,7 @@ def read_state(arrays: Mapping[str, Matrix], faults: Faults, changes: Fields) ->
     _add_own(fields, arrays, of_torch, faults, remarks)
     _become_projected(fields, changes, arrays)
     fields |= mask_fields(arrays, fields, _polarity(arrays, layers, fields), faults.add, remarks)
-    said = _said(fields, changes)
+    said = {name for name, value in (fields | changes).items() if value is not None}
     if _attends(arrays, layers, found) and "heads" not in said:
         faults.add(_HOW_TO_GIVE_HEADS)
     _check_said(found, said, faults)
@@ -158,24 +158,16 @@ def _of_one_batch(
     key: str, name: str, array: Matrix, remarks: list[str], *, is_middle: bool = False
 ) -> Matrix:
     """Return tokens, queries, keys or values without the axis of a batch of one."""
-    role = role_of(name)
-    if array.ndim == 4 and role in ("projected", "past") and len(array) == 1:
-        remarks.append(f"{key}: a batch of one is taken off")
-        return _only(array)
-    if role != "tokens" or array.ndim < 3:
+    axes = {"projected": 4, "past": 4, "tokens": 3}.get(role_of(name))
+    if array.ndim != axes:
         return array
-    if len(array) == 1 and array.ndim == 3:
+    if len(array) == 1:
         remarks.append(f"{key}: a batch of one is taken off")
-        return _only(array)
-    if is_middle and array.ndim == 3 and array.shape[1] == 1:
+        return array.squeeze(axis=0)
+    if axes == 3 and is_middle and array.shape[1] == 1:
         remarks.append(f"{key}: a batch of one is taken off, behind the tokens")
-        return _only(array.swapaxes(0, 1))
+        return array.squeeze(axis=1)
     return array
-
-
-def _only(batch: Matrix) -> Matrix:
-    one: Matrix = batch[0]
-    return one
 
 
 def _become_projected(fields: Fields, changes: Fields, arrays: Mapping[str, Matrix]) -> None:
@@ -187,7 +179,7 @@ def _become_projected(fields: Fields, changes: Fields, arrays: Mapping[str, Matr
         fields.pop(name, None)
     for name, theirs in zip("QKV", _TORCH_TOKENS, strict=True):
         array = arrays[theirs]
-        fields[name] = _only(array) if array.ndim == 4 and len(array) == 1 else array
+        fields[name] = array.squeeze(axis=0) if array.ndim == 4 and len(array) == 1 else array
 
 
 def _polarity(
@@ -240,11 +232,6 @@ def _said_beside(tensors: Tensors) -> dict[str, Matrix]:
         for key, text in tensors.metadata.items()
         if key not in tensors and (key in known or canonical(key) in known)
     }
-
-
-def _said(fields: Fields, changes: Fields) -> set[str]:
-    """Return the names of the fields with a value, in the file or beside it."""
-    return {name for name, value in (fields | changes).items() if value is not None}
 
 
 def _torch_fields(arrays: Mapping[str, Matrix], faults: Faults) -> Fields:

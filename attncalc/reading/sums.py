@@ -168,18 +168,11 @@ def _times(one: Any, other: Any, sign: str) -> Any:
 class Sum(NamedTuple):
     """A statement of arithmetic, or one wrong entry of it.
 
-    Parameters
-    ----------
-    line, last
-        Its first and last line.
-    text
-        Its left side.
-    value
-        The value of the left side, or of one of its entries.
-    result
-        The right side, or one of its entries, as typed.
-    is_right
-        Whether rounded numbers can give the result.
+    line, last: its first and last line.
+    text: its left side.
+    value: the value of the left side, or of one of its entries.
+    result: the right side, or one of its entries, as typed.
+    is_right: whether rounded numbers can give the result.
     """
 
     line: int

@@ -8,6 +8,7 @@ checking the results of a library. No tensor is read before it is used.
 import json
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from math import prod
 from pathlib import Path
@@ -16,18 +17,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.base.errors import InputError
+from attncalc.base.text import amount
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.reading.files import TENSORS_LENGTH as LENGTH
 from attncalc.reading.files import in_units, opened, refuse_found
+from attncalc.reading.json_values import Pairs
 
 MOST_HEADER = 16 * 2**20
 """The largest number of bytes of a header: the largest models have one or two million."""
 MOST_AXES = 8
-MOST_LISTED = 6
 _PIECE = 2**22
 """The number of 16-bit floats that are converted at once."""
 _METADATA = "__metadata__"
+_bytes = partial(amount, noun="byte")
 _TYPES = {
     "F64": "<f8",
     "F32": "<f4",
@@ -175,32 +178,28 @@ def _read_header(place: str, content: Content) -> _Read:
     return start, _metadata(place, pairs), entries
 
 
-def _metadata(place: str, pairs: list[tuple[str, Any]]) -> dict[str, str]:
+def _metadata(place: str, pairs: Pairs) -> dict[str, str]:
     """Return the metadata of the file: texts by name."""
-    said = next((value for name, value in pairs if name == _METADATA), _Pairs())
-    texts: dict[str, Any] = dict(said) if isinstance(said, _Pairs) else {"": None}
+    said = next((value for name, value in pairs if name == _METADATA), Pairs())
+    texts: dict[str, Any] = dict(said) if isinstance(said, Pairs) else {"": None}
     if not all(isinstance(text, str) for text in texts.values()):
         raise _wrong(place, f"{_METADATA} in its header is not an object of texts")
     return texts
 
 
-def _parsed(place: str, header: bytes) -> list[tuple[str, Any]]:
+def _parsed(place: str, header: bytes) -> Pairs:
     try:
-        content = json.loads(header.decode("utf-8"), object_pairs_hook=_Pairs)
+        content = json.loads(header.decode("utf-8"), object_pairs_hook=Pairs)
     except UnicodeDecodeError:
         raise _wrong(place, "its header is not UTF-8 text") from None
     except (ValueError, RecursionError):
         raise _wrong(place, "its header is not JSON") from None
-    if not isinstance(content, _Pairs):
+    if not isinstance(content, Pairs):
         raise _wrong(place, "its header is not a JSON object")
     return content
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a repeated name is visible."""
-
-
-def _entries(place: str, pairs: list[tuple[str, Any]], size: int) -> dict[str, Entry]:
+def _entries(place: str, pairs: Pairs, size: int) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     for name, said in pairs:
         if name in entries:
@@ -212,7 +211,7 @@ def _entries(place: str, pairs: list[tuple[str, Any]], size: int) -> dict[str, E
 
 def _entry(place: str, name: str, said: Any, size: int) -> Entry:
     """Return the entry of a tensor, after a check that it fits in the file."""
-    fields = dict(said) if isinstance(said, _Pairs) else {}
+    fields = dict(said) if isinstance(said, Pairs) else {}
     said_of: list[Any] = [fields.get(key) for key in ("dtype", "shape", "data_offsets")]
     dtype, shape, offsets = said_of
     if not (_are_counts(shape) and _are_counts(offsets) and len(offsets) == 2):
@@ -244,8 +243,9 @@ def _entry(place: str, name: str, said: Any, size: int) -> Entry:
 
 def _are_counts(given: Any) -> bool:
     """Return whether a value is a list of whole numbers from 0."""
-    plain = isinstance(given, list) and not isinstance(given, _Pairs)
-    return plain and all(type(each) is int and 0 <= each < 2**63 for each in given)
+    return isinstance(given, list) and all(
+        type(each) is int and 0 <= each < 2**63 for each in given
+    )
 
 
 def _check_places(place: str, entries: Mapping[str, Entry], size: int) -> None:
@@ -262,10 +262,6 @@ def _check_places(place: str, entries: Mapping[str, Entry], size: int) -> None:
 
 def _size(shape: Sequence[int]) -> str:
     return " × ".join(map(str, shape)) or "one number"
-
-
-def _bytes(count: int) -> str:
-    return f"{count:,} byte{'' if count == 1 else 's'}"
 
 
 def _wrong(place: str, why: str) -> InputError:

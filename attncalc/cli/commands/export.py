@@ -106,9 +106,9 @@ def _gradescope(key: Key, course: Course, target: Target) -> Output:
 
 
 def _moodle(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.moodle import NOTE, cloze
+    from attncalc.exporting.moodle import NOTE, question, quiz
 
-    return output(target, cloze(key, course), NOTE)
+    return output(target, quiz([question(key, course)]), NOTE)
 
 
 def _prairielearn(key: Key, course: Course, target: Target) -> Output:
@@ -126,9 +126,10 @@ def _numbas(key: Key, course: Course, target: Target) -> Output:
 
 
 def _stack(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.stack import NOTE, exported
+    from attncalc.exporting.moodle import quiz
+    from attncalc.exporting.stack import NOTE, question
 
-    return output(target, exported(key, course), NOTE)
+    return output(target, quiz([question(key, course)]), NOTE)
 
 
 WRITERS = {

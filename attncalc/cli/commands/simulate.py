@@ -9,7 +9,7 @@ from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.problem.problem import Problem
-from attncalc.reading.studies.draws import HOW_TO_DRAW, looks_like_draw, read_draw
+from attncalc.reading.studies.draws import HOW_TO_DRAW, read_draw
 from attncalc.reading.studies.watched import read_conditions, read_outputs, read_watched
 from attncalc.studies.simulate import check_draws
 from attncalc.studies.simulate import simulate as solve_draws
@@ -50,7 +50,7 @@ def _watched(flags: Mapping[str, Any], problem: Problem, *, alone: bool) -> Any:
 
 def files_and_texts(things: list[str]) -> tuple[Sequence[str | None], list[str]]:
     """Return the files, or None for the bundled sample, and the draws."""
-    texts = [thing for thing in things if looks_like_draw(thing)]
+    texts = [thing for thing in things if "~" in thing]
     if not texts:
         raise InputError(f"nothing is drawn: {HOW_TO_DRAW}")
     files = [thing for thing in things if thing not in texts]

@@ -8,7 +8,7 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.reading.files import exists
-from attncalc.reading.studies.changes import HOW_TO_CHANGE, looks_like_change, read_change
+from attncalc.reading.studies.changes import HOW_TO_CHANGE, read_change
 from attncalc.reading.studies.watched import read_watched
 from attncalc.studies.vary import MOST_CHANGES
 from attncalc.studies.vary import vary as solve_at_each
@@ -29,7 +29,7 @@ def vary(flags: Mapping[str, Any]) -> None:
 
 def file_and_texts(things: list[str]) -> tuple[str | None, list[str]]:
     """Return the file, if one is named, and the changes."""
-    files = things[:1] if exists(things[0]) or not looks_like_change(things[0]) else []
+    files = things[:1] if exists(things[0]) or "=" not in things[0] else []
     changes = things[len(files) :]
     if not changes:
         raise InputError(f"nothing changes: {HOW_TO_CHANGE}")

@@ -1,12 +1,14 @@
 """The type of a recipe, and functions to build recipes."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
 from attncalc.base.types import Matrix, Range
+from attncalc.equations.operation import Stated
 from attncalc.problem.calculation import Built
 from attncalc.problem.step import Step
 
@@ -14,6 +16,8 @@ _A_NAME = re.compile(r"\b(?:[WbP]_[A-Za-z0-9]+|[QKVSAHCO](?:_[a-z]+)?|X[123]?(?:
 """A possible name of a matrix in a clause."""
 Read = Callable[[str], Range]
 """Returns the range of the values of a matrix."""
+Steps = Mapping[str, Step]
+"""The steps of a plan, by name."""
 
 
 class Recipe(NamedTuple):
@@ -43,12 +47,8 @@ def in_place(recipe: Recipe, part: Built) -> Recipe:
     def make(read: Read) -> Range | None:
         return recipe.make(lambda name: read(part.name(name)))
 
-    return Recipe(recipe.code, _in_words(recipe.says, part), step, make)
-
-
-def _in_words(says: str, part: Built) -> str:
-    """Return a clause with the full names of matrices."""
-    return _A_NAME.sub(lambda match: part.name(match[0]), says)
+    says = _A_NAME.sub(lambda match: part.name(match[0]), recipe.says)
+    return Recipe(recipe.code, says, step, make)
 
 
 Make = Callable[[Read], Range | None]
@@ -72,16 +72,6 @@ def entry_by_entry(values: Range, factors: Range | Matrix) -> Range:
     others = factors if isinstance(factors, Range) else (factors,)
     made = [end * other for end in values for other in others]
     return Range(np.minimum.reduce(made), np.maximum.reduce(made))
-
-
-def less(left: Range, right: Range) -> Range:
-    """Return the differences of two matrices."""
-    return Range(left.low - right.high, left.high - right.low)
-
-
-def total(values: Range, axis: int) -> Range:
-    """Return the sums along an axis, which is kept."""
-    return values.map(lambda end: end.sum(axis=axis, keepdims=True))
 
 
 def beside_sinks(step: Step, make: Make) -> Make:
@@ -109,6 +99,17 @@ def _joined(scores: Range, sinks: Range) -> Range:
         for end, sink in zip(scores, sinks, strict=True)
     ]
     return Range.at(ends[0]) if scores.is_point else Range(*ends)
+
+
+def by_equation(
+    step: Step, operation: Stated, reads: Sequence[str | None], read: Read
+) -> Range | None:
+    """Return the result of an equation; None for a name is the right result of the step."""
+    with suppress(IndexError, KeyError):  # it reads outside a matrix, or its own rows
+        return operation.over(
+            *(done_right(step, read) if name is None else read(name) for name in reads)
+        )
+    return None
 
 
 def done_right(step: Step, read: Read) -> Range:

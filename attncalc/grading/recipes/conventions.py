@@ -92,8 +92,7 @@ def _changes(problem: Problem) -> Iterator[Change]:
         if kind not in (problem.activation, "tanh"):
             yield f"activation-other:{kind}", f"{own.title} is taken{own.by}", {"activation": kind}
     if problem.residual:
-        says = "the residual connections are left out"
-        yield "residual-forgotten", says, {"residual": False}
+        yield "residual-forgotten", "the residual connections are left out", {"residual": False}
     yield from _of_attentions(problem)
     for prefix in ("", *problem.inner):
         for one, other in _interchangeable(problem, prefix):
@@ -154,10 +153,9 @@ def _of_attentions(problem: Problem) -> Iterator[Change]:
 
 def _of_one_size(problem: Problem) -> Iterator[Change]:
     """Yield the results without normalized queries and keys, or with another ε."""
-    given = [name for name in problem.names if own_name(name) in _QK_GAINS]
-    changed: dict[str, Any] = dict.fromkeys(given)
-    says = "queries and keys are not normalized"
-    yield "qk-norm-forgotten", says, changed | {"qk_norm": "none"}
+    gains = [name for name in problem.names if own_name(name) in _QK_GAINS]
+    changed = {**dict.fromkeys(gains), "qk_norm": "none"}
+    yield "qk-norm-forgotten", "queries and keys are not normalized", changed
     for eps in OTHER_EPS:
         says = f"ε is {as_written(eps)} where queries and keys are normalized"
         yield f"qk-eps-other:{float(eps):g}", says, {"qk_eps": eps}
@@ -166,18 +164,13 @@ def _of_one_size(problem: Problem) -> Iterator[Change]:
 def _of_a_stack(problem: Problem) -> Iterator[Change]:
     """Yield changes of all attentions of several layers."""
     pairing = "interleaved" if problem.rope_pairing == "halves" else "halves"
+    paired = f"the columns are paired in the other way ({pairing})"
     off: tuple[tuple[bool, str, str, str, Any], ...] = (
         (problem.causal, "mask-forgotten", "no attention is causal", "causal", False),
         (problem.scale != "none", "scale-forgotten", "no scores are scaled", "scale", "none"),
         (problem.softcap is not None, "cap-forgotten", "no scores are capped", "softcap", None),
         (problem.window is not None, "window-forgotten", "the window is left out", "window", None),
-        (
-            problem.positions == "rope",
-            "rope-pairing",
-            f"the columns are paired in the other way ({pairing})",
-            "rope_pairing",
-            pairing,
-        ),
+        (problem.positions == "rope", "rope-pairing", paired, "rope_pairing", pairing),
     )
     for is_there, code, says, name, value in off:
         if is_there:

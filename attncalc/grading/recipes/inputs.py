@@ -32,6 +32,7 @@ from attncalc.equations.operations.normalising import (
 )
 from attncalc.grading.recipes.common import (
     Read,
+    Steps,
     Wrong,
     done_right,
     entry_by_entry,
@@ -41,7 +42,7 @@ from attncalc.grading.recipes.common import (
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Plan, Step
+from attncalc.problem.step import Step
 
 LEFT_OUT: dict[type[Operation], tuple[str, str]] = {
     DivideBySqrt: ("scale-none", "they are scaled"),
@@ -100,14 +101,13 @@ def _of_tokens(step: Step, problem: Attention) -> Iterator[Wrong]:
             yield f"wrong-source:{other}", says, partial(with_others, step, {tokens: name})
 
 
-def of_scores(step: Step, steps: Plan) -> Iterator[Wrong]:
+def of_scores(step: Step, steps: Steps) -> Iterator[Wrong]:
     """Yield scores of queries and keys that are not rotated, or not normalized."""
     if not isinstance(step.operation, Scores):
         return
-    by_name = {each.name: each for each in steps}
     left, right = step.inputs
     while True:
-        pair = [each for name in (left, right) if (each := by_name.get(name)) is not None]
+        pair = [steps[name] for name in (left, right) if name in steps]
         if len(pair) < 2 or not all(isinstance(x.operation, Rotate | Normalise) for x in pair):
             return
         is_turned = isinstance(pair[0].operation, Rotate)
@@ -118,12 +118,14 @@ def of_scores(step: Step, steps: Plan) -> Iterator[Wrong]:
         yield f"{code}-forgotten", says, partial(with_others, step, instead)
 
 
-def of_scale_not_asked(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
+def of_scale_not_asked(step: Step, problem: Attention, steps: Steps) -> Iterator[Wrong]:
     """Yield scores divided by √d_k without a request, or too early."""
     if problem.d_k <= 1:
         return
     root, is_asked = problem.d_k**0.5, problem.scale != "none"
-    plain = next((each.name for each in steps if isinstance(each.operation, Scoring)), None)
+    plain = next(
+        (each.name for each in steps.values() if isinstance(each.operation, Scoring)), None
+    )
     if plain is None:  # an equation defines the scores
         return
     by_root = f"the scores are divided by √d_k = √{problem.d_k}"
@@ -139,13 +141,12 @@ def of_scale_not_asked(step: Step, problem: Attention, steps: Plan) -> Iterator[
         )
 
 
-def of_weights(step: Step, steps: Plan) -> Iterator[Wrong]:
+def of_weights(step: Step, steps: Steps) -> Iterator[Wrong]:
     """Yield the weights of scores that are not scaled, capped or masked yet."""
     if step.role != "weights":
         return
-    by_name = {each.name: each for each in steps}
     scores = step.inputs[0]
-    last = by_name.get(scores, step)  # given scores are not a step
+    last = steps.get(scores, step)  # given scores are not a step
     while found := next((each for each in LEFT_OUT if isinstance(last.operation, each)), None):
         code, words = LEFT_OUT[found]
         earlier = {scores: last.inputs[0]}
@@ -154,7 +155,7 @@ def of_weights(step: Step, steps: Plan) -> Iterator[Wrong]:
         if found is Mask:
             after = "the mask is applied to the weights after the softmax: they no longer sum to 1"
             yield "mask-after-softmax", after, partial(_masked_after, step, last.name, earlier)
-        last = by_name.get(last.inputs[0], step)
+        last = steps.get(last.inputs[0], step)
 
 
 def _masked_after(step: Step, masked: str, earlier: dict[str, str], read: Read) -> Range:
@@ -162,7 +163,7 @@ def _masked_after(step: Step, masked: str, earlier: dict[str, str], read: Read) 
     return with_others(step, earlier, read).map(lambda end: np.where(forbidden, 0.0, end))
 
 
-def of_outputs(step: Step, steps: Plan) -> Iterator[Wrong]:
+def of_outputs(step: Step, steps: Steps) -> Iterator[Wrong]:
     """Yield the values weighed with scores; those that are -∞ count as 0."""
     if not isinstance(step.operation, Weigh):
         return
@@ -172,34 +173,34 @@ def of_outputs(step: Step, steps: Plan) -> Iterator[Wrong]:
         finite = read(scores).map(lambda end: np.where(np.isneginf(end), 0.0, end))
         return Weigh().over(finite, read(V))
 
-    for each in steps:
+    for each in steps.values():
         if isinstance(each.operation, OF_SCORES):
             says = f"the scores {each.name} weigh the values, and not {A}"
             yield f"scores-for-weights:{each.name}", says, partial(weighed, each.name)
 
 
-def of_skipped(step: Step, steps: Plan) -> Iterator[Wrong]:
+def of_skipped(step: Step, steps: Steps) -> Iterator[Wrong]:
     """Yield a projection of tokens that are not normalized, or not activated, yet."""
     if not isinstance(step.operation, Project):
         return
     tokens = step.inputs[0]
-    before = next((each for each in steps if each.name == tokens), None)
+    before = steps.get(tokens)
     if before is not None and isinstance(before.operation, Normalise | Activate | Gate):
         earlier = before.inputs[0]
         says = f"{step.name} is computed from {earlier}, and not from {tokens}"
         yield "step-skipped", says, partial(with_others, step, {tokens: earlier})
 
 
-def of_sum(step: Step, steps: Plan) -> Iterator[Wrong]:
+def of_sum(step: Step, steps: Steps) -> Iterator[Wrong]:
     """Yield a residual sum with the normalized tokens, and positions added before a class token."""
     if step.operation.name != "Add":
         return
     before = step.inputs[0]
-    for other in steps:
+    for other in steps.values():
         if isinstance(other.operation, Normalise) and other.inputs[0] == before:
             says = f"{other.name} is added, and not {before}"
             yield "residual-of-normalised", says, partial(with_others, step, {before: other.name})
-    stacked = next((each for each in steps if each.name == before), None)
+    stacked = steps.get(before)
     if step.name.endswith("_P") and stacked is not None and isinstance(stacked.operation, Stack):
         yield from _of_positions(step, stacked)
 
@@ -223,20 +224,19 @@ def _of_positions(step: Step, stacked: Step) -> Iterator[Wrong]:
     yield "class-token-forgotten", f"{token} is forgotten", partial(placed, slice(1, None))
 
 
-def of_normalised(step: Step, operation: Normalise, steps: Plan) -> Iterator[Wrong]:
+def of_normalised(step: Step, operation: Normalise, steps: Steps) -> Iterator[Wrong]:
     """Yield other tokens, or each feature over the tokens, normalized."""
     tokens = step.inputs[0]
     says = "each feature is normalized over the tokens, not each token over its features"
     yield "mean-over-tokens", says, partial(_over_tokens, step, operation)
-    by_name = {each.name: each for each in steps}
-    sum_ = by_name.get(tokens)
+    sum_ = steps.get(tokens)
     for other in sum_.inputs if sum_ and isinstance(sum_.operation, Add) else ():
         says = f"{other} is normalized, and not {tokens}"
+        yield f"norm-of-other:{other}", says, partial(_of_other, step, operation, other)
 
-        def of_other(read: Read, other: str = other) -> Range:
-            return _normalised(step, operation, read(other), read)
 
-        yield f"norm-of-other:{other}", says, of_other
+def _of_other(step: Step, operation: Normalise, other: str, read: Read) -> Range:
+    return _normalised(step, operation, read(other), read)
 
 
 def _normalised(step: Step, operation: Normalise, values: Range, read: Read) -> Range:
@@ -260,7 +260,7 @@ def _over_tokens(step: Step, operation: Normalise, read: Read) -> Range:
     return made.map(lambda end: end + rest[0].low) if operation.has_bias else made
 
 
-def of_gradient(step: Step, steps: Plan) -> Iterator[Wrong]:
+def of_gradient(step: Step, steps: Steps) -> Iterator[Wrong]:
     """Yield gradients of other factors, of fewer parts, or without the mask."""
     name = step.operation.name.removeprefix("Grouped")
     if name in ("SoftmaxBack", "DivideBySumBack"):
@@ -276,28 +276,22 @@ def of_gradient(step: Step, steps: Plan) -> Iterator[Wrong]:
         yield from _of_parts(step)
     for other in _like(step.name, steps):
         says = f"it is {other}, and not {step.name}"
-        yield f"gradient-swapped:{other}", says, partial(_read_alone, other)
+        yield f"gradient-swapped:{other}", says, partial(_sum_of, [other])
 
 
-def _read_alone(name: str, read: Read) -> Range:
-    return read(name)
-
-
-def _like(name: str, steps: Plan) -> Iterator[str]:
+def _like(name: str, steps: Steps) -> Iterator[str]:
     """Yield the other gradients that may be confused with one: dK for dQ."""
     start, _, own = name.rpartition("d")
-    names = {each.name for each in steps}
     for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
-        if other != own and f"{start}d{other}" in names:
+        if other != own and f"{start}d{other}" in steps:
             yield f"{start}d{other}"
 
 
-def _of_mask(step: Step, steps: Plan) -> Iterator[Wrong]:
+def _of_mask(step: Step, steps: Steps) -> Iterator[Wrong]:
     """Yield a gradient that is not 0 at masked entries."""
     *_, A, dA = step.inputs
-    weights = next(each for each in steps if each.name == A)
-    # given scores are not a step
-    masked = next((each for each in steps if each.name == weights.inputs[0]), None)
+    weights = steps[A]
+    masked = steps.get(weights.inputs[0])  # given scores are not a step
     if masked is None or masked.role != "masked":
         return
     says = "the gradient is not 0 where the mask forbids"
@@ -315,13 +309,11 @@ def _of_mask(step: Step, steps: Plan) -> Iterator[Wrong]:
         yield "mask-gradient", f"{says}: the weights are those without the mask", unmasked
 
 
-def _of_factors(step: Step, steps: Plan) -> Iterator[Wrong]:
-    """Yield products with K for V, or for Q, and with ones for the upstream gradient."""
+def _of_factors(step: Step, steps: Steps) -> Iterator[Wrong]:
     gradient, right = step.inputs
     start, own = right[: -len(own_name(right))], own_name(right)
-    names = {each.name for each in steps}
     for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
-        if other != own and start + other in names:
+        if other != own and start + other in steps:
             says = f"{start}{other} is used in place of {right}"
             made = partial(with_others, step, {right: start + other})
             yield f"factor-swapped:{start}{other}", says, made
@@ -335,7 +327,6 @@ def _of_factors(step: Step, steps: Plan) -> Iterator[Wrong]:
 
 
 def _of_parts(step: Step) -> Iterator[Wrong]:
-    """Yield a sum of gradients without one, or with only one of them."""
     names = step.inputs
     for left_out in names:
         kept = [name for name in names if name != left_out]

@@ -1,24 +1,22 @@
 """Well-known mistakes in a step, as equations in `mistakes.eq`."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pkgutil import get_data
 from typing import NamedTuple
 
-from attncalc.base.types import Range
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import NAMES_HEADS, PLAIN, Setting, Stated, Statement
 from attncalc.equations.operations import Project
 from attncalc.equations.operations.entrywise import KINDS
 from attncalc.equations.tree import Name, chosen, equation_source, names_in, parse, read
-from attncalc.grading.recipes.common import Read, Wrong, done_right
+from attncalc.grading.recipes.common import Steps, Wrong, by_equation
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Plan, Step
+from attncalc.problem.step import Step
 
 _MISTAKE = re.compile(r"    ([\w:-]+): (?>(.*?)  # )(.*)")
 _WHOLE = re.compile(r"\w+\[[^\]]*\] = ")
@@ -67,7 +65,7 @@ def _wrong(name: str, given: frozenset[str], right: str) -> _Wrong:
 
 
 def of_equation(
-    step: Step, problem: Problem | Attention, steps: Plan, attention: Attention | None
+    step: Step, problem: Problem | Attention, steps: Steps, attention: Attention | None
 ) -> Iterator[Wrong]:
     """Yield the well-known mistakes in the equation of a step."""
     found = step.operation.statement(*[PLAIN] * len(step.inputs))
@@ -80,7 +78,7 @@ def of_equation(
     numbers = {**found.settings, **({} if attention is None else _numbers(attention))}
     if attention is not None:
         names |= {"tokens": _tokens_of_values(attention)}
-    known = {*names, *problem.names, *(each.name for each in steps)}
+    known = {*names, *problem.names, *steps}
     given = found.given | _flags(step, attention)
     if int(found.settings.get("sharing", 1)) > 1:
         given |= {"shared"}
@@ -95,16 +93,7 @@ def of_equation(
             reads = [None if each == result else names.get(each, each) for each in wrong.reads]
             words = names | {key: str(value) for key, value in numbers.items()}
             says = _says(chosen(clause, given), words, step, problem)
-            yield code, says, partial(_done, step, made, reads)
-
-
-def _done(step: Step, operation: Stated, reads: Sequence[str | None], read: Read) -> Range | None:
-    """Return the result of an equation; None for a name is the right result of the step."""
-    with suppress(IndexError):  # it reads outside a matrix of these shapes
-        return operation.over(
-            *(done_right(step, read) if name is None else read(name) for name in reads)
-        )
-    return None
+            yield code, says, partial(by_equation, step, made, reads)
 
 
 def _flags(step: Step, attention: Attention | None) -> set[str]:
@@ -160,12 +149,8 @@ def _says(clause: str, words: Mapping[str, str], step: Step, problem: Problem | 
     def word(part: re.Match[str]) -> str:
         if part[1] in words:
             return words[part[1]]
-        left, right = part[1].split()
-        turned = [words.get(x.removesuffix("ᵀ"), x.removesuffix("ᵀ")) for x in (left, right)]
-        marked = [
-            f"{name}ᵀ" if x.endswith("ᵀ") else name
-            for name, x in zip(turned, (left, right), strict=True)
-        ]
-        return " ".join(standing.pair(*marked))
+        pair = ((x.removesuffix("ᵀ"), x) for x in part[1].split())
+        left, right = (words.get(name, name) + x[len(name) :] for name, x in pair)
+        return " ".join(standing.pair(left, right))
 
     return _BRACES.sub(word, clause)

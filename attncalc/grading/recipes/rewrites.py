@@ -1,11 +1,10 @@
 """Mistakes in any equation, also those of users: its tree with one node changed."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 
-from attncalc.base.types import Range
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import PLAIN, Stated
 from attncalc.equations.own import plainly
@@ -27,7 +26,7 @@ from attncalc.equations.tree import (
     source,
     walk,
 )
-from attncalc.grading.recipes.common import Read, Wrong
+from attncalc.grading.recipes.common import Wrong, by_equation
 from attncalc.problem.step import Step
 
 MOST = 40
@@ -53,13 +52,8 @@ def of_rewritten(step: Step) -> Iterator[Wrong]:
             seen.add(text)
             code, says = (each.replace("[0,0]", "") for each in (code, says))
             reads = [names[name] for name in inputs_of(text) if name in names]
-            yield f"equation-{code}", says, partial(_done, Stated(found._replace(name=text)), reads)
-
-
-def _done(operation: Stated, reads: Sequence[str], read: Read) -> Range | None:
-    with suppress(IndexError, KeyError):  # it reads outside a matrix, or its own rows
-        return operation.over(*map(read, reads))
-    return None
+            made = Stated(found._replace(name=text))
+            yield f"equation-{code}", says, partial(by_equation, step, made, reads)
 
 
 def _changed(own: Equation, names: dict[str, str]) -> Iterator[Change]:
@@ -68,17 +62,15 @@ def _changed(own: Equation, names: dict[str, str]) -> Iterator[Change]:
         for code, says, other in _instead(node, own, names):
             yield code, says, _with(own.right, node, other)
     entries = [x for x in own.nodes if isinstance(x, Entry) and x.name in names]
-    for name in dict.fromkeys(x.name for x in entries):
+    listed = dict.fromkeys(x.name for x in entries)
+    for name in listed:
         if all(len(x.at) > 1 for x in entries if x.name == name):
             turned = _everywhere(own.right, partial(_transposed, name=name))
             yield f"transposed:{names[name]}", f"{names[name]} is transposed", turned
-    listed = list(dict.fromkeys(x.name for x in entries))
-    for place, one in enumerate(listed):
-        for other_name in listed[place + 1 :]:
-            swap = {one: other_name, other_name: one}
-            swapped = _everywhere(own.right, partial(_renamed, names=swap))
-            says = f"{names[one]} and {names[other_name]} are exchanged"
-            yield f"exchanged:{names[one]},{names[other_name]}", says, swapped
+    for one, two in combinations(listed, 2):
+        swapped = _everywhere(own.right, partial(_renamed, names={one: two, two: one}))
+        says = f"{names[one]} and {names[two]} are exchanged"
+        yield f"exchanged:{names[one]},{names[two]}", says, swapped
 
 
 def _instead(x: Node, own: Equation, names: dict[str, str]) -> Iterator[Change]:

@@ -21,9 +21,7 @@ from attncalc.grading.recipes.common import (
     beside_sinks,
     done_right,
     entry_by_entry,
-    less,
     times,
-    total,
 )
 from attncalc.grading.slack import round_digits
 from attncalc.problem.step import Step
@@ -46,7 +44,8 @@ def roundings(step: Step, decimals: int) -> tuple[Recipe, ...]:
     elif isinstance(step.operation, Multiply):
         found = _of_factor(step.inputs[0], float(step.operation.factor), "the factor")
     elif isinstance(step.operation, Softmax):
-        found = _of_softmax(step, step.operation, decimals)
+        powers = _of_powers(step.inputs[0], decimals, step.operation)
+        found = ((code, says, beside_sinks(step, make)) for code, says, make in powers)
     elif step.operation.name == "SoftmaxBack":
         found = _of_row_sum(step.inputs[0], step.inputs[1], decimals)
     if step.role == "weights" and len(step.inputs) == 1:  # with a sink they sum to less than 1
@@ -66,23 +65,23 @@ def _of_row_sum(A: str, dA: str, decimals: int) -> Iterator[Wrong]:
 
 def _less_rounded_sum(A: str, dA: str, cut: Cut, cuts_rest: bool, read: Read) -> Range:
     weights, slopes = read(A), read(dA)
-    sums = total(entry_by_entry(weights, slopes), axis=-1).map(cut)
-    rest = less(slopes, sums)
+    products = entry_by_entry(weights, slopes)
+    sums = products.map(lambda end: cut(end.sum(axis=-1, keepdims=True)))
+    rest = Range(slopes.low - sums.high, slopes.high - sums.low)
     return entry_by_entry(weights, rest.map(cut) if cuts_rest else rest)
 
 
 def _of_root(scores: str, root: float) -> Iterator[Wrong]:
-    """Yield division by √d_k rounded to a few decimals, and multiplication by 1 / √d_k."""
     for text in _written(root):
-        says = f"√d_k is taken as {text}"
-        yield f"root-rounded:{text}", says, partial(_scaled, scores, 1 / float(text))
+        scaled = partial(_scaled, scores, 1 / float(text))
+        yield f"root-rounded:{text}", f"√d_k is taken as {text}", scaled
     yield from _of_factor(scores, 1 / root, "1 / √d_k")
 
 
 def _of_factor(scores: str, factor: float, name: str) -> Iterator[Wrong]:
     for text in _written(factor):
-        says = f"{name} is taken as {text}"
-        yield f"factor-rounded:{text}", says, partial(_scaled, scores, float(text))
+        scaled = partial(_scaled, scores, float(text))
+        yield f"factor-rounded:{text}", f"{name} is taken as {text}", scaled
 
 
 def _written(number: float) -> Iterator[str]:
@@ -100,13 +99,7 @@ def _scaled(scores: str, factor: float, read: Read) -> Range:
     return times(read(scores), factor)
 
 
-def _of_softmax(step: Step, softmax: Softmax, decimals: int) -> Iterator[Wrong]:
-    for code, says, make in _of_powers(step.inputs[0], decimals, softmax):
-        yield code, says, beside_sinks(step, make)
-
-
 def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
-    """Yield powers of e rounded before they are divided, e rounded, and both."""
     places = tuple(dict.fromkeys((decimals, *range(2, FINEST + 1))))
     for digits, shifted in product(places, (False, True)):
         yield _rounded_powers(scores, digits, shifted)
@@ -124,7 +117,6 @@ def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
 
 
 def _of_short_e(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
-    """Yield powers of approximations of e, exact and rounded."""
     for e in E_WRITTEN:
         code, says, factor = f"e-rounded:{e}", f"e is taken as {e}", float(np.log(e))
         yield code, says, partial(_of_other_e, softmax, scores, factor)
@@ -137,9 +129,9 @@ def _of_short_e(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]
 def _adjusted(step: Step, decimals: int) -> Iterator[Wrong]:
     """Yield rounded weights, with the largest of each row adjusted so that it sums to 1."""
     says = "each row is made to sum to 1 after rounding"
-    yield "weights-adjusted", says, partial(_summing_to_1, step, _to(decimals))
-    cut = partial(round_floats, decimals=decimals, rule="truncate")
-    yield "weights-adjusted", says, partial(_summing_to_1, step, cut)
+    for rule in ("half-away", "truncate"):
+        cut = partial(round_floats, decimals=decimals, rule=rule)
+        yield "weights-adjusted", says, partial(_summing_to_1, step, cut)
 
 
 def _summing_to_1(step: Step, cut: Cut, read: Read) -> Range:
@@ -180,17 +172,10 @@ def _less_the_largest(scores: Range) -> Range:
     if scores.is_point:
         return Range.at(scores.low - largest.low)
     high = np.minimum(scores.high - largest.low, 0.0)
-    return Range(np.minimum(scores.low - largest.high, high), high).replaced(
-        _is_first_alone(scores), Range.at(np.zeros_like(high))
-    )
-
-
-def _is_first_alone(scores: Range) -> Matrix:
-    """Return which score is certainly the largest of its row."""
-    best = scores.low.max(axis=-1, keepdims=True)
-    may_be: Matrix = scores.high >= best
-    alone: Matrix = may_be & (may_be.sum(axis=-1, keepdims=True) == 1)
-    return alone
+    may_be = scores.high >= scores.low.max(axis=-1, keepdims=True)
+    is_largest = may_be & (may_be.sum(axis=-1, keepdims=True) == 1)
+    lesser = Range(np.minimum(scores.low - largest.high, high), high)
+    return lesser.replaced(is_largest, Range.at(np.zeros_like(high)))
 
 
 def _of_other_e(softmax: Softmax, scores: str, factor: float, read: Read) -> Range:

@@ -1,6 +1,6 @@
-"""Operations with another setting: other positions, pairs, slopes, windows, activations."""
+"""Operations with another setting: other masks, positions, pairs, slopes, activations."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -19,6 +19,9 @@ from attncalc.grading.recipes.common import Read, Wrong, done_right, entry_by_en
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.step import Step
 
+MASKED = float("-inf")
+FILL = -1e9
+"""A replacement of -∞ in programs: any number far below all scores gives the same weights."""
 OTHER_BASES = (Fraction(10_000), Fraction(500_000), Fraction(1_000_000))
 """The bases of rope in common models, which may be confused."""
 ORDERS = {
@@ -36,29 +39,12 @@ ORDERS = {
 
 def of_settings(step: Step, attention: Attention | None) -> Iterator[Wrong]:
     """Yield an operation with other settings."""
-    match step.operation:
-        case Sinusoids() as operation:
-            yield from _of_sinusoids(step, operation)
-        case Mask(window=int(window)):
-            yield from _of_window(step, window)
-        case Activate() | Gate() as operation:
-            yield from _of_activation(step, operation)
-        case Patches() as operation:
-            yield from _of_patches(step, operation)
-        case Lookup() as operation:
-            yield from _of_lookup(step, operation)
-    if attention is not None:
-        yield from _of_places(step, attention)
-
-
-def _of_places(step: Step, attention: Attention) -> Iterator[Wrong]:
-    match step.operation:
-        case Rotate() as operation:
-            yield from _of_rotation(step, operation, attention)
-        case Alibi() as operation:
-            yield from _of_alibi(step, operation, attention)
-        case RelativeBias() as operation:
-            yield from _of_relative(step, operation, attention)
+    for kind, changes in OF_ANY.items():
+        if isinstance(step.operation, kind):
+            yield from changes(step, step.operation)
+    for kind, changes in OF_PLACES.items() if attention is not None else ():
+        if isinstance(step.operation, kind):
+            yield from changes(step, step.operation, attention)
 
 
 def scale_of(problem: Attention) -> float:
@@ -86,12 +72,10 @@ def _of_sinusoids(step: Step, operation: Sinusoids) -> Iterator[Wrong]:
 
 
 def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[Wrong]:
-    """Yield other pairs, positions, frequencies, and columns."""
     first, *own = step.inputs
     yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
     if operation.scaling is not None:
-        says = "rope_scaling is left out"
-        yield "rope-unscaled", says, partial(_otherwise, step, scaling=None)
+        yield "rope-unscaled", "rope_scaling is left out", partial(_otherwise, step, scaling=None)
     if own:
         says = f"the frequencies are those of the base, and not {own[0]}"
         yield "rope-unscaled", says, partial(_done_by, operation, (first,))
@@ -126,7 +110,6 @@ def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:
 
 
 def _of_alibi(step: Step, operation: Alibi, problem: Attention) -> Iterator[Wrong]:
-    """Yield biases by distance without slopes, and with other ones."""
     scores, *own = step.inputs
     of_paper, scale = operation.slopes(np.empty(0)), scale_of(problem)
 
@@ -152,7 +135,6 @@ def _of_alibi(step: Step, operation: Alibi, problem: Attention) -> Iterator[Wron
 
 
 def _of_relative(step: Step, operation: RelativeBias, problem: Attention) -> Iterator[Wrong]:
-    """Yield no relative bias, one added too early, and other buckets."""
     scores, table = step.inputs
     scale = scale_of(problem)
 
@@ -172,8 +154,9 @@ def _of_relative(step: Step, operation: RelativeBias, problem: Attention) -> Ite
         yield "rel-bias-both-ways", says, partial(_otherwise, step, both_ways=True)
 
 
-def _of_window(step: Step, window: int) -> Iterator[Wrong]:
-    """Yield a window of one key more or less, and none."""
+def _of_window(step: Step, operation: Mask) -> Iterator[Wrong]:
+    if (window := operation.window) is None:
+        return
     for width in (window + 1, window - 1) if window > 1 else (window + 1,):
         says = f"the window is off by one: its width is {width}, not {window}"
         yield "window-off", says, partial(_otherwise, step, window=width)
@@ -182,7 +165,6 @@ def _of_window(step: Step, window: int) -> Iterator[Wrong]:
 
 
 def _of_activation(step: Step, operation: Activate | Gate) -> Iterator[Wrong]:
-    """Yield other activations, and a gate that is left out or exchanged."""
     first, *gate = step.inputs
     for kind, other in KINDS.items():
         if kind not in (operation.kind, "tanh"):
@@ -196,7 +178,6 @@ def _of_activation(step: Step, operation: Activate | Gate) -> Iterator[Wrong]:
 
 
 def _of_patches(step: Step, operation: Patches) -> Iterator[Wrong]:
-    """Yield patches that are flattened, or counted, in another order."""
     for code, (order, says) in ORDERS.items():
         yield f"patches-{code}", says, partial(_otherwise, step, order=order)
     says = "patches are counted down the image first"
@@ -212,7 +193,6 @@ def _of_patches(step: Step, operation: Patches) -> Iterator[Wrong]:
 
 
 def _of_lookup(step: Step, operation: Lookup) -> Iterator[Wrong]:
-    """Yield the rows of ids that count from another number."""
     ids, table = step.inputs
     other = 1 - operation.first
 
@@ -222,5 +202,120 @@ def _of_lookup(step: Step, operation: Lookup) -> Iterator[Wrong]:
         named = read(ids).map(lambda end: np.clip(end - other, 0, rows.shape[-2] - 1))
         return Lookup().over(named, read(table))
 
-    says = f"ids count from {other}, and not from {operation.first}"
-    yield "ids-off-by-one", says, shifted
+    yield "ids-off-by-one", f"ids count from {other}, and not from {operation.first}", shifted
+
+
+def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
+    """Yield the results without a mask, and with other ones."""
+    scores, *masks = step.inputs
+
+    def masked(change: Callable[[Matrix], Matrix], read: Read) -> Range | None:
+        """Return the scores with another mask; biases are added where they are finite."""
+        given, *others = map(read, step.inputs)
+        shape = np.broadcast_shapes(given.low.shape, *(each.low.shape for each in others))
+        probe = operation.over(Range.at(np.zeros(shape)), *others).low
+        forbidden = change(np.isneginf(probe))
+        bias = np.where(np.isneginf(probe), 0.0, probe)
+        return given.map(lambda end: np.where(forbidden, MASKED, end + bias))
+
+    yield "mask-forgotten", "no score is masked", partial(masked, np.zeros_like)
+    inverted = "the mask is inverted: what may be attended to is forbidden"
+    yield "mask-inverted", inverted, partial(masked, np.logical_not)
+
+    def filled(read: Read) -> Range | None:
+        """Return the scores with a number for -∞: it matters if all keys of a query are masked."""
+        made = masked(np.logical_not, read)
+        return made and made.map(lambda end: np.where(np.isneginf(end), FILL, end))
+
+    yield "mask-inverted", inverted, filled
+    turned = "the mask is transposed"
+    yield "mask-turned", turned, partial(masked, lambda forbidden: forbidden.swapaxes(-1, -2))
+    zero = "0 is written where a score is forbidden, not -∞"
+    yield "mask-zero", zero, partial(_right_with_zeros, step)
+    for by, way in ((1, "further"), (-1, "less")):
+        says = f"the mask is shifted by one: each query sees one key {way}"
+        yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
+    if operation.masks and operation.masks != ("bias",):
+        says = "the window is off by one: each query sees one key {} into the past"
+        yield "window-off", says.format("further"), partial(masked, _wider)
+        yield "window-off", says.format("less far"), partial(masked, _narrower)
+    if "bias" in masks:
+        yield "bias-not-added", f"{masks[-1]} is not added", partial(_biased, operation, step, 0.0)
+        says = f"{masks[-1]} is subtracted"
+        yield "bias-subtracted", says, partial(_biased, operation, step, -1.0)
+        says = f"{masks[-1]} is multiplied, not added"
+        yield "bias-multiplied", says, partial(_times_bias, operation, step)
+        if scale != 1:
+            says = f"{masks[-1]} is added before the scores are scaled"
+            yield "bias-before-scale", says, partial(_biased, operation, step, scale)
+
+
+def _right_with_zeros(step: Step, read: Read) -> Range:
+    return done_right(step, read).map(lambda end: np.where(np.isneginf(end), 0.0, end))
+
+
+def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read: Read) -> Range:
+    """Shift the causal edge by one key, or the columns of other masks."""
+    if operation.causal_from is not None:
+        moved = replace(operation, causal_from=operation.causal_from + by)
+        return moved.over(read(scores), *map(read, masks))
+
+    rolled = (read(name).map(lambda end: _rolled(end, by)) for name in masks)
+    return operation.over(read(scores), *rolled)
+
+
+def _rolled(mask: Matrix, by: int) -> Matrix:
+    """Return a mask with its columns shifted by one; the one at the edge stays."""
+    places = np.clip(np.arange(mask.shape[-1]) - by, 0, mask.shape[-1] - 1)
+    moved: Matrix = mask[..., places]
+    return moved
+
+
+def _wider(forbidden: Matrix) -> Matrix:
+    """Return a mask that also keeps the key before each kept one."""
+    after = np.ones_like(forbidden)
+    after[..., :-1] = forbidden[..., 1:]
+    both: Matrix = forbidden & after
+    return both
+
+
+def _narrower(forbidden: Matrix) -> Matrix:
+    """Return a mask that also excludes the first kept key after excluded ones."""
+    before = np.zeros_like(forbidden)
+    before[..., 1:] = forbidden[..., :-1]
+    either: Matrix = forbidden | before
+    return either
+
+
+def _biased(operation: Mask, step: Step, factor: float, read: Read) -> Range:
+    """Add a bias multiplied by a factor; masked entries stay masked."""
+    scores, *masks = map(read, step.inputs)
+    place = operation.masks.index("bias")
+    masks[place] = masks[place].map(lambda end: np.where(np.isneginf(end), MASKED, end * factor))
+    return operation.over(scores, *masks)
+
+
+def _times_bias(operation: Mask, step: Step, read: Read) -> Range:
+    """Multiply by a bias; masked entries stay masked."""
+    scores, *masks = map(read, step.inputs)
+    place = operation.masks.index("bias")
+    bias = masks[place].low
+    forbidden = np.isneginf(bias)
+    masks[place] = Range.at(np.where(forbidden, MASKED, 0.0))
+    return operation.over(entry_by_entry(scores, np.where(forbidden, 1.0, bias)), *masks)
+
+
+OF_ANY: Mapping[type[Operation], Callable[..., Iterator[Wrong]]] = {
+    Sinusoids: _of_sinusoids,
+    Mask: _of_window,
+    Activate: _of_activation,
+    Gate: _of_activation,
+    Patches: _of_patches,
+    Lookup: _of_lookup,
+}
+OF_PLACES: Mapping[type[Operation], Callable[..., Iterator[Wrong]]] = {
+    Rotate: _of_rotation,
+    Alibi: _of_alibi,
+    RelativeBias: _of_relative,
+}
+"""The changes of operations, and of those whose positions an attention determines."""

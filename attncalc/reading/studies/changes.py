@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.base.errors import InputError
+from attncalc.base.errors import InputError, about
 from attncalc.base.text import of_each
 from attncalc.base.typed import NotANumber, quoted, read_number
 from attncalc.base.types import Matrix
@@ -36,17 +36,10 @@ _HOWS: dict[str, How] = {"=": "set", "+=": "add", "*=": "multiply"}
 _PERMUTE = re.compile(r"permute\s+(?P<name>\w+)\s*=\s*(?P<orders>.*)", re.DOTALL)
 
 
-def looks_like_change(text: str) -> bool:
-    """Return whether a text on the command line is a change, and not a file."""
-    return "=" in text
-
-
 def read_change(text: str, problem: Problem) -> Change:
     """Read a change, such as "K[a] *= 0:3"."""
-    try:
+    with about(quoted(text)):
         return _read_change(text, problem)
-    except InputError as error:
-        raise InputError(f"{quoted(text)}: {error}") from None
 
 
 def _read_change(text: str, problem: Problem) -> Change:

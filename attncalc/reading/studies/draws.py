@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from attncalc.base.errors import InputError
+from attncalc.base.errors import InputError, about
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.problem import Problem
@@ -48,17 +48,10 @@ _OUTER = re.compile(
 )
 
 
-def looks_like_draw(text: str) -> bool:
-    """Return whether a text on the command line is a draw, and not a file."""
-    return "~" in text
-
-
 def read_draw(text: str, problem: Problem) -> Draw:
     """Read a draw."""
-    try:
+    with about(quoted(text)):
         return _read_draw(text, problem)
-    except InputError as error:
-        raise InputError(f"{quoted(text)}: {error}") from None
 
 
 def _read_draw(text: str, problem: Problem) -> Draw:

@@ -3,7 +3,7 @@
 import re
 from fractions import Fraction
 
-from attncalc.base.errors import InputError
+from attncalc.base.errors import InputError, about
 from attncalc.base.typed import as_written, quoted
 from attncalc.problem.problem import Problem
 from attncalc.reading.studies.names import index_of, number_of
@@ -20,10 +20,8 @@ _TERM = re.compile(
 
 def read_target(text: str, problem: Problem) -> TargetWeights:
     """Read the target weights."""
-    try:
+    with about(quoted(text)):
         return TargetWeights(text.strip(), _weights(text, problem))
-    except InputError as error:
-        raise InputError(f"{quoted(text)}: {error}") from None
 
 
 def _weights(text: str, problem: Problem) -> tuple[Fraction, ...]:

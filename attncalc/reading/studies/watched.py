@@ -151,11 +151,15 @@ def _dot(texts: list[str], text: str, solution: Solution) -> Watched:
             one_row = side.named(solution.problem.standing, 0, 0)
             raise InputError(f"{quoted(text)}: name one row of {side.name}, as {one_row}")
     one, other = sides
+    _refuse_other_width(one, other, text)
+    means = [mean_of_rows(side.name, side.rows, side.heads[0]) for side in sides]
+    return Watched("·".join(texts), lambda family: (means[0](family) * means[1](family)).sum(-1))
+
+
+def _refuse_other_width(one: "_Rows", other: "_Rows", text: str) -> None:
     if one.width != other.width:
         widths = f"{one.name} is {one.width} wide, and {other.name} {other.width}"
         raise InputError(f"{quoted(text)}: {widths}")
-    means = [mean_of_rows(side.name, side.rows, side.heads[0]) for side in sides]
-    return Watched("·".join(texts), lambda family: (means[0](family) * means[1](family)).sum(-1))
 
 
 def _as_rows(text: str, solution: Solution) -> str:
@@ -298,10 +302,7 @@ def _distances(kind: str, inner: str, text: str, solution: Solution) -> Iterator
         raise InputError(
             f"{quoted(text)}: name one row of {target.name}, or their mean, as mean {sides[1]}"
         )
-    if rows.width != target.width:
-        raise InputError(
-            f"{quoted(text)}: {rows.name} is {rows.width} wide, and {target.name} {target.width}"
-        )
+    _refuse_other_width(rows, target, text)
     standing = solution.problem.standing
     of: Callable[[Any], Matrix] = mean_of_rows(target.name, target.rows, target.heads[0])
     head = rows.heads[0]
