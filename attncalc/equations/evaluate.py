@@ -128,7 +128,18 @@ class Frame:
         except OverflowError:  # of floats
             return infinity_of(self.like) * (1 if value > 0 else -1)
 
-    # other kinds of number define it themselves, such as ranges
+    # other kinds of number define these themselves, such as ranges
+
+    def constant(self, x: Node) -> Any:
+        """Return the number of a node that depends on no entry and no index."""
+        return _in_system(constant(x, self), self)
+
+    def of_whole(self, value: Any) -> Value:
+        """Return whole numbers, of places and sizes, in the type of the entries."""
+        if self.like.dtype != object:
+            return np.asarray(value).astype(self.like.dtype)
+        each = np.frompyfunc(lambda v: self.number(Fraction(int(v))), 1, 1)
+        return np.asarray(each(value), object)
 
     def array(self, value: Value) -> Matrix:
         """Return a value as an array."""
@@ -151,10 +162,6 @@ class Frame:
         if kind == "hardmax":
             return rows.hardmax(scores)
         return rows.share(scores, self.offsets.get(first, 0))
-
-    def compiled(self, x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
-        """Return a node compiled for this kind of number."""
-        return compiled(x, axes, indices)
 
     def numbered(self, index: str) -> Matrix:
         """Return the values of an index, from its offset on."""
@@ -200,7 +207,9 @@ class Program:
     def run(self, frame: Frame, shape: Shape) -> Matrix:
         """Return the matrix of the equation, of this shape, in the frame's kind of number."""
         with np.errstate(all="ignore"):
-            return _matrix(self.equation, self._entries, frame, shape)
+            if self.equation.recurs is not None:
+                return _recurrence(self.equation, self._entries, frame)
+            return _full(self._entries[0](frame), shape, frame)
 
     def know(
         self, matrices: Mapping[str, Matrix], settings: Mapping[str, Setting]
@@ -234,11 +243,7 @@ def evaluate(
 
 def evaluated(equation: Equation, frame: Frame) -> Matrix:
     """Return the matrix of an equation, in the frame's kind of number."""
-    computed, indices = _computed(equation), equation.indices
-    with np.errstate(all="ignore"):
-        entries = [frame.compiled(each.right, axes, indices) for each, axes in computed]
-        shape = tuple(int(frame.numbers[i]) for i in equation.at)
-        return _matrix(equation, entries, frame, shape)
+    return program(equation).run(frame, tuple(int(frame.numbers[i]) for i in equation.at))
 
 
 def _computed(equation: Equation) -> list[tuple[Equation, Axes]]:
@@ -250,12 +255,6 @@ def _computed(equation: Equation) -> list[tuple[Equation, Axes]]:
         (each, (*each.at[: axes[each.name]], *each.at[axes[each.name] + 1 :]))
         for each in equation.recurs.order
     ]
-
-
-def _matrix(equation: Equation, entries: list[Compiled], frame: Frame, shape: Shape) -> Matrix:
-    if equation.recurs is not None:
-        return _recurrence(equation, entries, frame)
-    return _full(entries[0](frame), shape, frame)
 
 
 def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
@@ -317,11 +316,11 @@ class Compiler:
     def value(self, x: Node, axes: Axes) -> Compiled:
         """Return the numbers of a node."""
         if self._is_constant(x):
-            return _kept(lambda frame: _in_system(constant(x, frame), frame))
+            return _kept(lambda frame: frame.constant(x))
         match x:
-            case Name():
+            case Name() | Operator("//" | "%", _):
                 whole = self.whole(x, axes)
-                return lambda frame: _as_numbers(whole(frame), frame)
+                return lambda frame: frame.of_whole(whole(frame))
             case Entry():
                 return self.entry(x, axes)
             case Marked(body) | Remark(body, _):
@@ -330,9 +329,6 @@ class Compiler:
                 return self.value(Operator("-", (Number(Fraction(0)), a)), axes)
             case Operator("**", (a, b)):
                 return self._power(a, b, axes)
-            case Operator("//" | "%", _):
-                whole = self.whole(x, axes)
-                return lambda frame: _as_numbers(whole(frame), frame)
             case Operator("/", (a, b)) if self._is_constant(b) and _has_root(b):
                 # fewer divisions, by a root, which is rounded anyway
                 return self._binary("*", a, Operator("/", (ONE, b)), axes)
@@ -903,12 +899,6 @@ def _has_root(x: Node) -> bool:
 
 def _int(value: Setting) -> Any:
     return int(value) if np.isfinite(float(value)) and value == int(value) else float(value)
-
-
-def _as_numbers(whole: Any, frame: Frame) -> Value:
-    if frame.like.dtype != object:
-        return np.asarray(whole).astype(frame.like.dtype)
-    return np.asarray(np.frompyfunc(lambda v: frame.number(Fraction(int(v))), 1, 1)(whole), object)
 
 
 def _define() -> None:
