@@ -13,15 +13,7 @@ import numpy as np
 from attncalc.base.types import Matrix, Range
 from attncalc.equations.algebra import plain
 from attncalc.equations.derive import slope_of
-from attncalc.equations.evaluate import (
-    DEFINED,
-    Axes,
-    Compiled,
-    Compiler,
-    Frame,
-    Program,
-    Value,
-)
+from attncalc.equations.evaluate import DEFINED, Axes, Compiled, Compiler, Frame, Program, Value
 from attncalc.equations.extents import Setting
 from attncalc.equations.intervals import (
     Interval,

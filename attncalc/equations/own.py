@@ -651,8 +651,7 @@ def _explicit(line: Line, known: Known) -> Equation:
     heads = max((known.shapes[name][0] for name in with_heads), default=0)
     if with_heads and len(own.at) > 2:
         raise line.misuse(
-            with_heads[0],
-            f"{with_heads[0]} has heads: write its three indices (head, row, column)",
+            with_heads[0], f"{with_heads[0]} has heads: write its three indices (head, row, column)"
         )
     shapes = dict(known.shapes)
     at, over = own.at, own.over
@@ -712,8 +711,7 @@ def _places(
         free = (rows > 1) + (columns > 1)
         if len(places) < free or (len(places) == 1 and free == 0 and not lead and rows != 1):
             raise line.misuse(
-                name,
-                f"{name} is {rows} × {columns}: it takes two indices, a row and a column",
+                name, f"{name} is {rows} × {columns}: it takes two indices, a row and a column"
             )
         if len(places) == 1:
             inner = (places[0], ZERO) if columns == 1 else (ZERO, places[0])
@@ -778,8 +776,7 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
                     )
                 )
                 raise line.misuse(
-                    entry.name,
-                    f"{source(entry)}: {beyond}, but {entry.name} has {side} {what}s",
+                    entry.name, f"{source(entry)}: {beyond}, but {entry.name} has {side} {what}s"
                 )
 
 
@@ -805,8 +802,7 @@ def _refuse_later(
         if (_reached(own, ahead, tests, numbers, {}) >= 0).any():
             of = "its own row" if entry.name == own.name else f"{entry.name} in row"
             raise line.misuse(
-                entry.name,
-                f"{own.name} reads {of} {source(place)}: earlier rows alone are known",
+                entry.name, f"{own.name} reads {of} {source(place)}: earlier rows alone are known"
             )
 
 
@@ -867,8 +863,7 @@ def _looked_up(line: Line, place: Node, known: Known) -> dict[str, Matrix] | Non
     for name, matrix in found.items():
         if (matrix % 1).any():
             raise line.misuse(
-                name,
-                f"{source(place)}: places are whole numbers, but {name} has other numbers",
+                name, f"{source(place)}: places are whole numbers, but {name} has other numbers"
             )
     return found if len(found) == len(names) else None
 

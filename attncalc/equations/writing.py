@@ -353,10 +353,7 @@ class _Writer:
                 left = self.terms(a)
                 right = self.terms(b) if isinstance(b, Aggregate) else self.term(b)
                 turned = document.Negative if sign == "-" else _as_it_is
-                return lambda here, level: [
-                    *left(here, level),
-                    *map(turned, right(here, level)),
-                ]
+                return lambda here, level: [*left(here, level), *map(turned, right(here, level))]
             case Aggregate("sum"):
                 return self._sum(x)
         return self.term(x)

@@ -12,12 +12,7 @@ import numpy as np
 from attncalc.base.decimals import in_system_of, infinity_of
 from attncalc.base.types import Matrix, Place
 from attncalc.equations.expressions import Explanation, Operand
-from attncalc.equations.operation import (
-    Operation,
-    Setting,
-    Shape,
-    Statement,
-)
+from attncalc.equations.operation import Operation, Setting, Shape, Statement
 
 NUMBERS = {
     "half": Fraction(1, 2),
