@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import getcontext
 from fractions import Fraction
 from functools import lru_cache, reduce
-from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -26,10 +25,11 @@ from attncalc.base.decimals import (
     tanh,
 )
 from attncalc.base.errors import ShapeError
+from attncalc.base.typed import root_of
 from attncalc.base.types import Matrix
 from attncalc.equations import rows
-from attncalc.equations.algebra import all_of
-from attncalc.equations.extents import Setting, Shape, extents, lead, shapes_together
+from attncalc.equations.algebra import all_of, factors, joined
+from attncalc.equations.extents import ARITHMETIC, Setting, Shape, extents, lead, shapes_together
 from attncalc.equations.tree import (
     COMPARISONS,
     ONE,
@@ -48,6 +48,8 @@ from attncalc.equations.tree import (
     Remark,
     Row,
     names_in,
+    parse,
+    rebuilt,
     replaced,
     source,
     walk,
@@ -68,12 +70,34 @@ UFUNCS: dict[str, Any] = {
     ">": np.greater, ">=": np.greater_equal, "and": np.logical_and, "or": np.logical_or,
 }  # fmt: skip
 
-_x = Name("x")
-DEFINED: dict[str, Node] = {}
+_DEFINED: dict[str, Node] = {
+    name: parse(f"y[i] = {text}").right
+    for name, text in {
+        "relu": "max(x, 0)",
+        "Phi": "(1 + erf(x / sqrt(2))) / 2",
+        "phi": "exp(-x ** 2 / 2) / sqrt(2 * pi)",
+        "gelu": "x * Phi(x)",
+        "silu": "x / (1 + exp(-x))",
+        "sigmoid": "1 / (1 + exp(-x))",
+    }.items()
+}
 """Functions defined by others, as expressions of `x`."""
-
-
 _NONE = np.empty(0)
+
+
+def defined(function: str, argument: Node) -> Node | None:
+    """Return the expression that defines a function of a node; None for a basic function."""
+    own = _DEFINED.get(function)
+    return None if own is None else replaced(own, {"x": argument})
+
+
+def expanded(x: Node) -> Node:
+    """Return a tree with the functions replaced that are defined by others."""
+    if not any(isinstance(y, Function) and y.name in _DEFINED for y in walk(x)):
+        return x
+    if isinstance(x, Function) and (own := defined(x.name, x.arguments[0])) is not None:
+        return expanded(own)
+    return rebuilt(x, expanded)
 
 
 class Frame:
@@ -388,8 +412,8 @@ class Compiler:
         return lambda frame: _raised(base(frame), exponent(frame))
 
     def _function(self, name: str, arguments: tuple[Node, ...], axes: Axes) -> Compiled:
-        if name in DEFINED:
-            return self.value(replaced(DEFINED[name], {"x": arguments[0]}), axes)
+        if (own := defined(name, arguments[0])) is not None:
+            return self.value(own, axes)
         if name in ("max", "min"):
             a, b = (self.value(each, axes) for each in arguments)
             larger = np.maximum if name == "max" else np.minimum
@@ -582,8 +606,8 @@ class Compiler:
 
     def _contraction(self, x: Aggregate, axes: Axes) -> Compiled | None:
         """Return a sum of products of two parts as a matrix product, or None."""
-        inside = [each for each in _factors(x.body) if self._depends(each, (x.index,))]
-        outside = [each for each in _factors(x.body) if not self._depends(each, (x.index,))]
+        inside = [each for each in factors(x.body) if self._depends(each, (x.index,))]
+        outside = [each for each in factors(x.body) if not self._depends(each, (x.index,))]
         if len(inside) < 2 or any(isinstance(each, Aggregate) for each in inside):
             return None
         left: list[Node] = [inside[0]]
@@ -604,10 +628,10 @@ class Compiler:
         *more_rows, row = rows_
         *more_columns, column = columns
         batch = (*shared, *more_rows, *more_columns)
-        one = self._product(left, (*batch, row, x.index))
-        other = self._product(right, (*batch, x.index, column))
+        one = self.value(joined("*", left), (*batch, row, x.index))
+        other = self.value(joined("*", right), (*batch, x.index, column))
         arrange = _arranged((*batch, row, column), axes)
-        rest = self._product(outside, axes) if outside else None
+        rest = self.value(joined("*", outside), axes) if outside else None
         is_direct = rest is None and arrange is None
 
         def product(frame: Frame) -> Value:
@@ -623,9 +647,6 @@ class Compiler:
 
     def _axes_of(self, x: Node, axes: Axes) -> set[str]:
         return names_in(x) & set(axes)
-
-    def _product(self, factors: Sequence[Node], axes: Axes) -> Compiled:
-        return self.value(reduce(lambda a, b: Operator("*", (a, b)), factors), axes)
 
     # rows
 
@@ -700,23 +721,24 @@ def constant(x: Node, frame: Frame) -> Any:
             return any(constant(each, frame) for each in arguments)
         case Operator(sign, (a, b)):
             return _plain(sign, constant(a, frame), constant(b, frame), frame)
-        case Function("sqrt", (a,)) if (root := _root(constant(a, frame))) is not None:
-            return root
-        case Function(name, arguments) if name in DEFINED:
-            return constant(replaced(DEFINED[name], {"x": arguments[0]}), frame)
+        case Function(name, (a, *_)) if (own := defined(name, a)) is not None:
+            return constant(own, frame)
         case Function("max" | "min" as name, (a, b)):
             pair = _alike(constant(a, frame), constant(b, frame), frame)
             return max(pair) if name == "max" else min(pair)
         case Function(name, (a,)):
-            own = _in_system(constant(a, frame), frame)
-            return FUNCTIONS[name](np.full(1, own, frame.like.dtype))[0]
+            number = constant(a, frame)
+            is_root = name == "sqrt" and isinstance(number, Fraction)
+            if is_root and (root := root_of(number)) is not None:
+                return root
+            number = _in_system(number, frame)
+            return FUNCTIONS[name](np.full(1, number, frame.like.dtype))[0]
     raise TypeError(source(x))
 
 
-_PLAIN: dict[str, Any] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "<": operator.lt,
-    "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
+_PLAIN: dict[str, Any] = ARITHMETIC | {
+    "**": operator.pow, "<": operator.lt, "<=": operator.le, "==": operator.eq,
+    "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 
 
@@ -749,15 +771,6 @@ def _alike(a: Any, b: Any, frame: Frame) -> tuple[Any, Any]:
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return a, b
     return _in_system(a, frame), _in_system(b, frame)
-
-
-def _root(value: Any) -> Fraction | None:
-    """Return the root of the square of a rational number, or None."""
-    if not isinstance(value, Fraction) or value < 0:
-        return None
-    top, bottom = isqrt(value.numerator), isqrt(value.denominator)
-    is_square = top * top == value.numerator and bottom * bottom == value.denominator
-    return Fraction(top, bottom) if is_square else None
 
 
 FUNCTIONS: dict[str, Callable[[Matrix], Matrix]] = {
@@ -811,15 +824,6 @@ def _kept(find: Compiled) -> Compiled:
         return frame.kept[find]
 
     return found
-
-
-def _factors(x: Node) -> list[Node]:
-    match x:
-        case Operator("*", (a, b)):
-            return [*_factors(a), *_factors(b)]
-        case Marked(body) | Remark(body, _):
-            return _factors(body)
-    return [x]
 
 
 def _axis_of(x: Aggregate, axes: Axes) -> int:
@@ -884,7 +888,7 @@ def _is_fresh(x: Node) -> bool:
         case Operator() | Aggregate() | Row():
             return True
         case Function(name, _):
-            return name not in DEFINED
+            return name not in _DEFINED
     return False
 
 
@@ -899,21 +903,3 @@ def _has_root(x: Node) -> bool:
 
 def _int(value: Setting) -> Any:
     return int(value) if np.isfinite(float(value)) and value == int(value) else float(value)
-
-
-def _define() -> None:
-    """Define the composite functions: ReLU, GELU, SiLU, the normal distribution."""
-    from attncalc.equations.tree import parse
-
-    for name, text in {
-        "relu": "max(x, 0)",
-        "Phi": "(1 + erf(x / sqrt(2))) / 2",
-        "phi": "exp(-x ** 2 / 2) / sqrt(2 * pi)",
-        "gelu": "x * Phi(x)",
-        "silu": "x / (1 + exp(-x))",
-        "sigmoid": "1 / (1 + exp(-x))",
-    }.items():
-        DEFINED[name] = parse(f"y[i] = {text}").right
-
-
-_define()

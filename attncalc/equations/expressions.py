@@ -248,9 +248,9 @@ ROW_SUM, COLUMN_SUM = "rowsum", "colsum"
 """The functions that add each row, and each column."""
 MINUS_INFINITY = Number("-∞")
 SMALLEST_PLAIN, LARGEST_PLAIN = -5, 14
+"""Powers of ten between which a number is written without one."""
 DUSTLESS = 30
 """Digits after the last written one that must be 0 for an exact value."""
-"""Powers of ten between which a number is written without one."""
 
 
 class Explanation(NamedTuple):
@@ -264,11 +264,6 @@ class Explanation(NamedTuple):
     forms: tuple[Expression, ...]
     remark: str = ""
     exact: Fraction | None = None
-
-
-def explained(*forms: Expression, remark: str = "") -> Explanation:
-    """Return the explanation with these forms; the first determines whether it is rational."""
-    return Explanation(forms, remark, forms[0].exact)
 
 
 def added(*terms: Expression) -> Expression:

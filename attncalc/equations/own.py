@@ -36,6 +36,7 @@ from attncalc.equations.tree import (
     INFINITY,
     ONE,
     ROWS,
+    SIDE_OF_AXIS,
     SIDES,
     ZERO,
     Aggregate,
@@ -492,15 +493,17 @@ def resolved(
         settings: dict[str, Setting] = {name: Fraction(size) for name, size in sizes.items()}
         if missing := read & set(SIZES) - set(known.sizes):
             raise line.fault(f"the size {min(missing)} is unknown here")
-        _check_runs(line, own, known, settings)
+        runs = _checked_runs(line, own, known, settings)
         _check_cost(line, own, known, settings)
-        _check_sizes(line, own, known, settings)
+        _check_sizes(line, own, known, settings, runs)
         found.append((own, settings))
     return found
 
 
-def _check_runs(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
-    """Refuse an index that runs over nothing, or over too much."""
+def _checked_runs(
+    line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]
+) -> dict[str, int]:
+    """Return what each index runs over; refuse one that runs over nothing, or over too much."""
     shapes = {name: known.shapes[name] for name in own.reads if name != own.name}
     try:
         runs = extents(own, shapes, settings)
@@ -512,6 +515,7 @@ def _check_runs(line: Line, own: Equation, known: Known, settings: Mapping[str, 
         if runs[index] > MOST_ENTRIES:
             most = f"at most {MOST_ENTRIES:,} are computed"
             raise line.fault(f"{index} runs over {runs[index]:,}: {most}", line.size_of(index))
+    return runs
 
 
 def _check_cost(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
@@ -572,11 +576,7 @@ def _stand_in(own: Equation) -> Shape:
 
 
 def _size_fault(line: Line, own: Equation, error: ShapeError) -> EquationError:
-    said = str(error).removeprefix(f"{own.name}: ")
-    index = re.search(r"how far the index (\w+) runs", said)
-    if index:
-        said = f"{said}: write how far on the left, as {index[1]} in d"
-    return line.fault(said)
+    return line.fault(str(error).removeprefix(f"{own.name}: "))
 
 
 def _sized(own: Equation, known: Known, shape: Shape | None) -> Equation:
@@ -729,21 +729,22 @@ def _places(
     return (own, *inner)
 
 
-_SIDES = {-1: "columns", -2: "rows", -3: "heads"}
-
-
-def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
+def _check_sizes(
+    line: Line,
+    own: Equation,
+    known: Known,
+    settings: Mapping[str, Setting],
+    runs: Mapping[str, int],
+) -> None:
     """Refuse an index that runs over sides of different lengths, or beyond a matrix."""
-    shapes = {name: known.shapes[name] for name in own.reads if name != own.name}
-    runs = extents(own, shapes, settings)
     numbers: dict[str, Setting] = {**settings, **runs}
-    shapes[own.name] = tuple(runs[index] for index in own.at)
+    shapes = {**known.shapes, own.name: tuple(runs[index] for index in own.at)}
     _check_divisors(line, own, known, numbers)
     for entry, tests in _nodes(own.right, ()):
         if not isinstance(entry, Entry):
             continue
         for axis, place in enumerate(entry.at):
-            side = shapes[entry.name][axis]
+            side, sides = shapes[entry.name][axis], SIDE_OF_AXIS[axis - len(entry.at)]
             if entry.name in {each.name for each in own.group}:
                 _refuse_later(line, own, entry, axis, tests, numbers)
             if not _is_whole(place, numbers):
@@ -758,26 +759,16 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
             reached = _reached(own, place, tests, numbers, looked_up)
             low, high = (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
             size = own.sizes.get(place.name) if isinstance(place, Name) else None
+            said = ""
             if isinstance(size, Name) and high + 1 < side and not tests:
-                raise line.misuse(
-                    entry.name,
-                    f"{source(entry)}: {source(place)} runs to {size.name} = {high + 1}, but "
-                    f"{entry.name} has {side} {_SIDES[axis - len(entry.at)]}",
-                )
-            if low < 0 or high >= side:
-                what = _SIDES[axis - len(entry.at)].removesuffix("s")
-                is_plain = isinstance(place, Name)
-                beyond = (
-                    f"{source(place)} runs to {high + 1}"
-                    if is_plain
-                    else (
-                        f"{what} {source(place)} is {low if low < 0 else high} somewhere, "
-                        "counted from 0"
-                    )
-                )
-                raise line.misuse(
-                    entry.name, f"{source(entry)}: {beyond}, but {entry.name} has {side} {what}s"
-                )
+                said = f"{source(place)} runs to {size.name} = {high + 1}"
+            elif low < 0 or high >= side:
+                at = f"{sides.removesuffix('s')} {source(place)} is {low if low < 0 else high}"
+                said = f"{at} somewhere, counted from 0"
+                said = f"{source(place)} runs to {high + 1}" if isinstance(place, Name) else said
+            if said:
+                has = f"{entry.name} has {side} {sides}"
+                raise line.misuse(entry.name, f"{source(entry)}: {said}, but {has}")
 
 
 def _refuse_later(
@@ -886,11 +877,6 @@ def _reached(
     return np.asarray(values[where])
 
 
-def plainly(x: Node) -> Node:
-    """Return a tree without the marks and remarks that the written-out work alone reads."""
-    return plainly(x.body) if isinstance(x, Marked | Remark) else rebuilt(x, plainly)
-
-
 def local(own: Equation) -> Equation:
     """Return an equation with plain names for the matrices of parts, as self_Q for self.Q."""
 
@@ -969,7 +955,6 @@ def _sides_of_indices(
     runs: Mapping[str, int],
 ) -> dict[str, Node]:
     """Return for each index a side of a matrix that it runs over, by the matrix's own name."""
-    called = {axis: side for side, axis in SIDES.items()}
     sides: dict[str, Node] = {}
     for x in equation.nodes:
         if not isinstance(x, Entry) or x.name not in shapes:
@@ -977,7 +962,7 @@ def _sides_of_indices(
         for axis, place in enumerate(x.at, start=-len(x.at)):
             shape = shapes[x.name]
             if isinstance(place, Name) and len(shape) >= -axis and shape[axis] == runs[place.name]:
-                sides.setdefault(place.name, Function(called[axis], (Name(names[x.name]),)))
+                sides.setdefault(place.name, Function(SIDE_OF_AXIS[axis], (Name(names[x.name]),)))
     rows = [x for x in equation.nodes if isinstance(x, Row) and isinstance(x.at, Name)]
     return {x.at.name: sides[x.index] for x in rows if x.index in sides} | sides  # type: ignore
 

@@ -266,6 +266,7 @@ FUNCTIONS = {
 """The functions, and how many arguments each has."""
 SIDES = {"rows": -2, "columns": -1, "heads": -3}
 """The functions that are sizes of a matrix, named without places: rows(X)."""
+SIDE_OF_AXIS = {axis: side for side, axis in SIDES.items()}
 _PRECEDENCE = {"+": 1, "-": 1, "neg": 1, "*": 2, "/": 2, "//": 2, "%": 2, "**": 4}
 
 

@@ -19,7 +19,7 @@ from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix, Place
 from attncalc.equations import expressions as document
 from attncalc.equations import rows
-from attncalc.equations.evaluate import DEFINED, Frame, compiled, constant
+from attncalc.equations.evaluate import Frame, compiled, constant, expanded
 from attncalc.equations.expressions import Explanation, Expression, Operand, added, whole
 from attncalc.equations.extents import Setting, extents
 from attncalc.equations.tree import (
@@ -40,8 +40,6 @@ from attncalc.equations.tree import (
     Row,
     names_in,
     parts,
-    rebuilt,
-    replaced,
     source,
     walk,
 )
@@ -541,15 +539,6 @@ def _share(here: Here, row: _Scores, j: int, is_worked: bool) -> Expression:
         here.is_worked = True
         total = here.pen.write(row.values[row.allowed].sum(), total.exact)
     return document.Quotient(row.entries[j], total)
-
-
-def expanded(x: Node) -> Node:
-    """Return a tree with the functions replaced that are defined by others."""
-    if not any(isinstance(y, Function) and y.name in DEFINED for y in walk(x)):
-        return x
-    if isinstance(x, Function) and x.name in DEFINED:
-        return expanded(replaced(DEFINED[x.name], {"x": x.arguments[0]}))
-    return rebuilt(x, expanded)
 
 
 def _factors(x: Node) -> list[Node]:
