@@ -128,10 +128,10 @@ class Case:
             found |= {"backward": True, "dO": beside(self.upstream[batch])}
         return found
 
-    def allowed(self, offset: int, *, strict: bool = False) -> Matrix:
+    def allowed(self, offset: int) -> Matrix:
         """Return 1 where a causal mask allows a key, for queries from a position on."""
         rows, keys = self.q.shape[2], self.k.shape[2]
-        last = np.arange(rows)[:, None] + offset - strict
+        last = np.arange(rows)[:, None] + offset
         return (np.arange(keys) <= last).astype(float)
 
     def cut(self, batch: int, heads: int, queries: int, keys: int, width: int) -> "Case":
