@@ -8,9 +8,9 @@ If no n × m matrix is kept, keys are split into tiles too.
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -68,14 +68,9 @@ def run_in_blocks(
     seen: called, on several threads, with each block of the requested steps from the scores to the
         weights, which are then not kept.
     """
-
-    def after(matrix: Matrix) -> Matrix:
-        return matrix if decimals is None else round_floats(matrix, decimals)
-
     made: dict[str, Matrix] = {}
     for part in _by_attention(steps):
-        known = dict(given) | made
-        made |= _run_part(part, known, wanted, after, decimals is None, report, seen)
+        made |= _run_part(part, dict(given) | made, wanted, decimals, report, seen)
     shown = {each.name for each in steps if seen and each.columns == "keys"}
     return {step.name: made[step.name] for step in steps if step.name in wanted - shown}
 
@@ -92,19 +87,18 @@ def _run_part(
     steps: Plan,
     given: dict[str, Matrix],
     wanted: set[str],
-    after: Callable[[Matrix], Matrix],
-    is_exact: bool,
+    decimals: int | None,
     report: Report | None,
     seen: Seen | None,
 ) -> dict[str, Matrix]:
     """Compute the steps of one attention, and the steps before and after it."""
     before, core, rest = _parts(steps)
+    after = None if decimals is None else partial(round_floats, decimals=decimals)
     known = given | run(before, given, after)
-    shape = _scores_shape(core, known)
     # the outputs of heads are always kept: later steps read them
     kept = {core[-1].name} if seen else wanted | {core[-1].name}
     shown = wanted & {step.name for step in core[:-1]} if seen else set()
-    job = _Job(core, known, shape, kept, after, is_exact, shown, seen)
+    job = _Job(core, known, kept, decimals, shown, seen)
     if seen is None:  # otherwise memory was checked when the first ones were kept
         refuse_what_cannot_fit(job.sizes, wanted)
     known |= job.run(report)
@@ -130,14 +124,9 @@ def run_remaking(
     wide = {step.name for core in cores for step in core[:-1]}
     narrow = {step.name for step in steps} - wide
     known = dict(given) | run_in_blocks(steps, given, narrow, decimals, report)
-
-    def after(matrix: Matrix) -> Matrix:
-        return matrix if decimals is None else round_floats(matrix, decimals)
-
     made: dict[str, Any] = dict(known)
     for core in cores:
-        shape = _scores_shape(core, known)
-        made |= _remade(_Job(core, known, shape, set(), after, decimals is None, set(), None))
+        made |= _remade(_Job(core, known, set(), decimals))
     return {step.name: made[step.name] for step in steps if step.name in wanted}
 
 
@@ -155,32 +144,32 @@ def _parts(steps: Plan) -> tuple[Plan, Plan, Plan]:
     return steps[:start], steps[start:stop], steps[stop:]
 
 
-def _scores_shape(core: Plan, known: Mapping[str, Matrix]) -> tuple[int, int, int]:
-    """Return the number of heads, of queries and of keys."""
-    Q, K = (known[name] for name in core[0].inputs[:2])
-    return (len(Q) if Q.ndim == 3 else 1), Q.shape[-2], K.shape[-2]
-
-
 @dataclass(frozen=True)
 class _Job:
     """The steps from scores to head outputs, on long inputs.
 
     core: those steps.
-    shape: the number of heads, of queries and of keys.
     wanted: the steps whose matrices are kept, the last one among them.
-    after: the function applied to each step before the next reads it, such as rounding.
-    exact: whether it does nothing, so that steps may also run on tiles of keys.
+    decimals: to how many each step is rounded; None for no rounding: steps may then also run on
+        tiles of keys.
     shown, seen: the steps whose blocks are passed on, and the function that receives them.
     """
 
     core: Plan
     known: Mapping[str, Matrix]
-    shape: tuple[int, int, int]
     wanted: set[str]
-    after: Callable[[Matrix], Matrix]
-    exact: bool
-    shown: set[str]
-    seen: Seen | None
+    decimals: int | None
+    shown: Collection[str] = ()
+    seen: Seen | None = None
+
+    @cached_property
+    def shape(self) -> tuple[int, int, int]:
+        """The number of heads, of queries and of keys."""
+        Q, K = (self.known[name] for name in self.core[0].inputs[:2])
+        return (len(Q) if Q.ndim == 3 else 1), Q.shape[-2], K.shape[-2]
+
+    def _rounded(self, matrix: Matrix) -> Matrix:
+        return matrix if self.decimals is None else round_floats(matrix, self.decimals)
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -198,7 +187,9 @@ class _Job:
         kept = {
             name: heads * n * width * size for name, width in wide.items() if name in self.wanted
         }
-        arrays = 2 if self.exact and len(kept) == 1 else 6  # later steps round block by block
+        arrays = (
+            2 if self.decimals is None and len(kept) == 1 else 6
+        )  # later steps round block by block
         return kept | {
             "workspace": arrays * _workers() * min(n, self._height(self._rows_at_once)) * m * size
         }
@@ -215,7 +206,8 @@ class _Job:
         results[self.core[-1].name] = outputs.swapaxes(0, 1)
         safe = self._is_safe
         # a tile never contains a full row: its maximum cannot be subtracted first
-        in_tiles = safe and self.exact and len(results) == 1 and not self.shown
+        is_rounded = self.decimals is not None
+        in_tiles = safe and not is_rounded and len(results) == 1 and not self.shown
         height = self._height(self._rows_of_tiles if in_tiles else self._rows_at_once)
         blocks = [
             (head, slice(start, min(start + height, n)))
@@ -239,7 +231,8 @@ class _Job:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for step in job.core[:-1]:
                 inputs = self._inputs(step, values, head, rows)
-                values[step.name] = self.after(step.operation.in_head(head).at(rows).apply(*inputs))
+                made = step.operation.in_head(head).at(rows).apply(*inputs)
+                values[step.name] = self._rounded(made)
         return values
 
     @property
@@ -276,7 +269,8 @@ class _Job:
         places = self._places(head, rows, results, keys.stop - keys.start)
         for step, out in zip(self.core, places, strict=True):
             inputs = self._inputs(step, values, head, rows, keys)
-            made = self.after(step.operation.in_head(head).at(rows, keys).apply(*inputs, out=out))
+            operation = step.operation.in_head(head).at(rows, keys)
+            made = self._rounded(operation.apply(*inputs, out=out))
             if made is not out and step.name in results:
                 out[...] = made
             if self.seen and step.name in self.shown:

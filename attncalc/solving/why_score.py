@@ -52,7 +52,7 @@ def why_score(solution: Solution, step: Step, shown: Place) -> Why | None:
         for each in later:
             score.follow(each)
         number = np.asarray(solution.exact[step.name])[score.place]
-        entry = score.called(step.name, score.place)
+        entry = score.work.called(step.name, score.place)
         how = f"{entry} is the sum of these parts"
         how += f"; features are those of {score.less}" if score.less else ""
         how += f"; products times {float(score.factor):.6g}" if score.factor != 1 else ""
@@ -88,11 +88,6 @@ class _Score:
         self.parts: list[Part] = []
         self.factor: Any = 1
         self.less = ""
-
-    def called(self, name: str, place: Place) -> str:
-        """Return an entry as shown."""
-        indexed = self.work.entry(name, place)
-        return f"{indexed.name}[{','.join(map(str, indexed.place))}]"
 
     def add(self, text: str, value: Any, asks: tuple[str, ...] = ()) -> None:
         """Add a part, unless it is 0."""
@@ -135,7 +130,7 @@ class _Score:
         used = row_of(self.held[name])
 
         def called(c: int) -> str:
-            return self.called(name, at(self.held[name], c))
+            return self.work.called(name, at(self.held[name], c))
 
         if made is not None and isinstance(made.operation, Rotate):
             name = made.inputs[0]

@@ -1,7 +1,7 @@
 """The written-out work: how each entry of each step is calculated, in the digits shown."""
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal, DivisionByZero
 from fractions import Fraction
@@ -272,6 +272,10 @@ class Work:
         shown = place if role_of(name) == "image" else self.turned(place)
         return Indexed(name, tuple(index + 1 for index in shown))
 
+    def called(self, name: str, place: Place) -> str:
+        """Return the name of an entry as text, such as A[2,1]."""
+        return f"{name}[{','.join(map(str, self.entry(name, place).place))}]"
+
     def _read_given(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a given matrix, by its place in the input, as typed."""
         return self._as_typed(self.problem.as_given(name)[place])
@@ -385,37 +389,27 @@ def _is_difference(form: Expression) -> bool:
     return isinstance(first, Number) and is_less
 
 
+_WORK: dict[type, Callable[..., Decimal]] = {
+    Negative: operator.neg,
+    Root: Decimal.sqrt,
+    Quotient: operator.truediv,
+    Product: lambda *factors: reduce(operator.mul, factors),
+    Sum: lambda *terms: reduce(operator.add, terms),
+}
+
+
 def _value_of_digits(form: Expression) -> Decimal | None:
     """Return the value of an expression of numbers as written; None if it has other parts."""
     if isinstance(form, Number):
-        return _digits_of(form)
-    if isinstance(form, Negative):
-        value = _value_of_digits(form.term)
-        return None if value is None else -value
+        is_number = form.text.strip("-").replace(".", "").isdigit()
+        return Decimal(form.text).scaleb(form.tens) if is_number else None
     if isinstance(form, Ratio):
         return Decimal(form.exact.numerator) / form.exact.denominator
-    if isinstance(form, Root):
-        under = _value_of_digits(form.radicand)
-        return None if under is None else under.sqrt()
-    parts: tuple[Expression, ...]
-    if isinstance(form, Quotient):
-        parts, work = (form.top, form.bottom), operator.truediv
-    elif isinstance(form, Product | Sum):
-        parts, work = form[0], operator.mul if isinstance(form, Product) else operator.add
-    else:
+    if type(form) not in _WORK:
         return None
-    values = [value for part in parts if (value := _value_of_digits(part)) is not None]
-    return Decimal(reduce(work, values)) if len(values) == len(parts) else None
-
-
-def _digits_of(expression: Expression) -> Decimal | None:
-    """Return the written number, if it is one."""
-    if (
-        not isinstance(expression, Number)
-        or not expression.text.strip("-").replace(".", "").isdigit()
-    ):
-        return None
-    return Decimal(expression.text).scaleb(expression.tens)
+    parts: Iterable[Any] = form[0] if isinstance(form, Product | Sum) else form
+    values = [_value_of_digits(part) for part in parts]
+    return None if None in values else _WORK[type(form)](*values)
 
 
 def _value(shown: Number | Ratio) -> Fraction:
