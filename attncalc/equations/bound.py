@@ -112,9 +112,9 @@ class _Frame(Frame):
             argument = argument.each(lambda end: np.maximum(end, 0.0))
         return argument.each(of)
 
-    def weigh(self, kind: str, scores: Any, beside: list[Any], first: str, out: Any) -> Any:
+    def weigh(self, kind: str, scores: Any, beside: list[Any]) -> Any:
         if not any(isinstance(each, Interval) for each in (scores, *beside)):
-            return super().weigh(kind, scores, beside, first, out)
+            return super().weigh(kind, scores, beside)
         low, high = ends_of(scores)
         if kind == "softmax":
             made = softmax(low, high, [ends_of(each) for each in beside])

@@ -105,42 +105,25 @@ class Frame:
 
     matrices: the matrices it reads, by name, in one number system.
     numbers: sizes, settings and indices that are fixed, by name.
-    offsets: for a block of rows or keys: the first values of its indices.
-    out: an array for the result.
-    shifted: as in `rows.softmax`.
     kept: a cache of values that depend only on shapes, settings and the number system.
     after: for a recurrence: the function applied to a row before later ones read it, such as
         rounding.
     """
 
-    __slots__ = (
-        *("after", "kept", "like", "matrices", "numbers", "offsets", "out", "shifted", "spans"),
-    )
-    after: Callable[[Matrix], Matrix] | None
+    __slots__ = ("after", "kept", "like", "matrices", "numbers", "spans")
 
     def __init__(
         self,
         matrices: Mapping[str, Matrix],
         numbers: dict[str, Setting],
-        offsets: Mapping[str, int] | None = None,
-        out: Matrix | None = None,
         *,
-        shifted: bool = True,
         kept: dict[Any, Any] | None = None,
+        after: Callable[[Matrix], Matrix] | None = None,
     ) -> None:
-        self.matrices = matrices
-        self.numbers = numbers
-        self.offsets = offsets or {}
+        self.matrices, self.numbers, self.after = matrices, numbers, after
         self.spans: dict[str, slice] = {}
-        self.after = None
-        self.out = out
-        self.shifted = shifted
         self.kept = {} if kept is None else kept
-        self.like = _NONE
-        for matrix in matrices.values():
-            if matrix.dtype.kind in "fO":
-                self.like = matrix
-                break
+        self.like = next((each for each in matrices.values() if each.dtype.kind in "fO"), _NONE)
 
     def number(self, value: Setting) -> Any:
         """Return a number in the type of the entries."""
@@ -177,23 +160,16 @@ class Frame:
         """Return a function of each entry."""
         return FUNCTIONS[name](argument)
 
-    def weigh(
-        self, kind: str, scores: Matrix, beside: list[Matrix], first: str, out: Matrix | None
-    ) -> Matrix:
-        """Return rows of weights; `first` is the index of the first row, for errors."""
+    def weigh(self, kind: str, scores: Matrix, beside: list[Matrix]) -> Matrix:
+        """Return rows of weights."""
         if kind == "softmax":
-            return rows.softmax(scores, beside, shifted=self.shifted, out=out)
-        if kind == "hardmax":
-            return rows.hardmax(scores)
-        return rows.share(scores, self.offsets.get(first, 0))
+            return rows.softmax(scores, beside)
+        return rows.hardmax(scores) if kind == "hardmax" else rows.share(scores)
 
     def numbered(self, index: str) -> Matrix:
-        """Return the values of an index, from its offset on."""
-        start = self.offsets.get(index, 0)
-        span = self.spans.get(index)
-        if span is not None:
-            return np.arange(start + span.start, start + span.stop)
-        return np.arange(start, start + int(self.numbers[index]))
+        """Return the values of an index."""
+        span = self.spans.get(index, slice(0, int(self.numbers[index])))
+        return np.arange(span.start, span.stop)
 
 
 class Program:
@@ -209,10 +185,6 @@ class Program:
         self,
         matrices: Mapping[str, Matrix],
         settings: Mapping[str, Setting] | None = None,
-        offsets: Mapping[str, int] | None = None,
-        out: Matrix | None = None,
-        *,
-        shifted: bool = True,
         after: Callable[[Matrix], Matrix] | None = None,
     ) -> Matrix:
         """Return the matrix of the equation.
@@ -220,13 +192,10 @@ class Program:
         matrices: the matrices it reads, by name: floats, or Decimals in the current context's
             precision.
         settings: the numbers it reads by name, such as `factor`.
-        offsets, shifted, after: as in `Frame` and `rows.softmax`.
-        out: an array for the result.
+        after: as in `Frame`.
         """
         numbers, shape, kept = self.know(matrices, settings or {})
-        frame = Frame(matrices, numbers, offsets, out, shifted=shifted, kept=kept)
-        frame.after = after
-        return self.run(frame, shape)
+        return self.run(Frame(matrices, numbers, kept=kept, after=after), shape)
 
     def run(self, frame: Frame, shape: Shape) -> Matrix:
         """Return the matrix of the equation, of this shape, in the frame's kind of number."""
@@ -315,9 +284,7 @@ def _recurrence(equation: Equation, rows: list[Compiled], frame: Frame) -> Matri
         for each, row in zip(recurs.order, rows, strict=True):
             name, axis = each.name, recurs.axes[each.name]
             at_index = {**numbers[name], each.at[axis]: number}
-            value = frame.array(
-                row(type(frame)(read, at_index, frame.offsets, shifted=frame.shifted))
-            )
+            value = frame.array(row(type(frame)(read, at_index)))
             at_row: Any = (..., number, *[slice(None)] * (len(each.at) - axis - 1))
             made[name][at_row] = value
             if frame.after is not None and name not in given:
@@ -426,7 +393,7 @@ class Compiler:
         if any(isinstance(y, Entry | Aggregate | Row) for y in walk(arguments[0])):
             return made
         kept = _kept(made)  # only of places, such as the angles of rotations
-        return lambda frame: made(frame) if frame.spans or frame.offsets else kept(frame)
+        return lambda frame: made(frame) if frame.spans else kept(frame)
 
     def _choice(self, test: Node, then: Node, otherwise: Node, axes: Axes) -> Compiled:
         if isinstance(test, Operator) and test.sign == "and":
@@ -632,13 +599,9 @@ class Compiler:
         other = self.value(joined("*", right), (*batch, x.index, column))
         arrange = _arranged((*batch, row, column), axes)
         rest = self.value(joined("*", outside), axes) if outside else None
-        is_direct = rest is None and arrange is None
 
         def product(frame: Frame) -> Value:
-            a, b = one(frame), other(frame)
-            if is_direct and frame.out is not None:
-                return np.matmul(a, b, out=frame.out)
-            made = np.matmul(a, b)
+            made = np.matmul(one(frame), other(frame))
             if arrange is not None:
                 made = arrange(made)
             return made if rest is None else made * rest(frame)
@@ -658,7 +621,6 @@ class Compiler:
         body = self.value(replaced(x.body, {x.index: at}), axes)
         beside = [self.value(each, axes) for each in x.beside]
         axis = axes.index(at.name) - len(axes)
-        first = axes[axes.index(at.name) - 1] if len(axes) > 1 else ""
 
         def made(frame: Frame) -> Value:
             count = _length(frame, at.name)
@@ -667,8 +629,7 @@ class Compiler:
             if axis != -1:
                 scores = np.moveaxis(scores, axis, -1)
                 others = [np.moveaxis(each, axis, -1) for each in others]
-            out = frame.out if axis == -1 else None
-            weights = frame.weigh(x.kind, scores, others, first, out)
+            weights = frame.weigh(x.kind, scores, others)
             return weights if axis == -1 else np.moveaxis(weights, -1, axis)
 
         return made
@@ -682,7 +643,7 @@ class Compiler:
         def made(frame: Frame) -> Value:
             count = _length(frame, x.index)
             scores = _along(frame.array(body(frame)), -1, count, len(axes) + 1, frame)
-            row = frame.weigh(x.kind, scores, [frame.array(b(frame)) for b in beside], "", None)
+            row = frame.weigh(x.kind, scores, [frame.array(each(frame)) for each in beside])
             there = np.asarray(at(frame))[..., np.newaxis]
             there = np.broadcast_to(there, (*row.shape[:-1], 1))
             return np.take_along_axis(row, there, -1)[..., 0]

@@ -442,7 +442,7 @@ class NearFrame(Frame):
         top = 1.0 if name in ("sin", "cos") else sizes
         return Near(made, np.minimum(errors * steepest, 2.0) + top * OF_FUNCTIONS + LEAST)
 
-    def weigh(self, kind: str, scores: Any, beside: list[Any], first: str, out: Any) -> Any:
+    def weigh(self, kind: str, scores: Any, beside: list[Any]) -> Any:
         """Return rows of weights: softmax, hardmax, and each score over the sum of its row."""
         if kind == "softmax":
             return _softmax(scores, beside)

@@ -147,17 +147,14 @@ class Operation:
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step; written into `out` if that saves an array."""
-        return self._applied(matrices, out)
+        return self._applied(matrices)
 
     def _applied(
-        self,
-        matrices: Sequence[Matrix],
-        out: Matrix | None = None,
-        after: Callable[[Matrix], Matrix] | None = None,
+        self, matrices: Sequence[Matrix], after: Callable[[Matrix], Matrix] | None = None
     ) -> Matrix:
         known = self._on(*(each.shape for each in matrices))
         named = self._by_name(known, matrices)
-        made = known.program(named, known.settings, out=out, after=after)
+        made = known.program(named, known.settings, after)
         return self._of_family(made, known, matrices) if known.is_family else made
 
     def _by_name(self, known: "_Known", matrices: Sequence[Matrix]) -> dict[str, Matrix]:
@@ -366,7 +363,7 @@ class Stated(Operation):
 
     def by_rows(self, after: Callable[[Matrix], Matrix], *matrices: Matrix) -> Matrix:
         """Return the matrix of a recurrence; `after` may round each row before others read it."""
-        return self._applied(matrices, after=after)
+        return self._applied(matrices, after)
 
     def of_known_rows(self, known: Sequence[bool]) -> Operation:
         """Return a recurrence that reads the given rows of its known matrices, after its inputs."""

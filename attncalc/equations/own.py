@@ -342,18 +342,14 @@ class Own(Stated):
         return by_entry(self.line.equation, dict(zip(self.inputs, operands, strict=False)))
 
     def _applied(
-        self,
-        matrices: Sequence[Matrix],
-        out: Matrix | None = None,
-        after: Callable[[Matrix], Matrix] | None = None,
+        self, matrices: Sequence[Matrix], after: Callable[[Matrix], Matrix] | None = None
     ) -> Matrix:
-        """Return the matrix of the step."""
         try:
-            made = super()._applied(matrices, out, after)
+            made = super()._applied(matrices, after)
         except ArithmeticError:  # of Decimals; floats find whether a condition excludes the place
-            self._check(super()._applied(_floats(matrices), None), matrices)
+            self._check(super()._applied(_floats(matrices)), matrices)
             with untrapped():
-                made = super()._applied(matrices, out, after)
+                made = super()._applied(matrices, after)
         self._check(made, matrices)
         return made
 
