@@ -313,16 +313,12 @@ def given(number: Fraction) -> "Number | Ratio":
     if "/" in text:
         return Ratio(number)
     digits = text.lstrip("-").replace(".", "").strip("0")
-    place = _place(number) if number else 0
+    # the power of ten of the first digit
+    place = (Decimal(number.numerator) / Decimal(number.denominator)).adjusted() if number else 0
     if SMALLEST_PLAIN <= place <= LARGEST_PLAIN:
         return Number(text, number)
     sign = "-" if number < 0 else ""
     return Number(sign + digits[0] + ("." + digits[1:] if digits[1:] else ""), number, place)
-
-
-def _place(number: Fraction) -> int:
-    """Return the power of ten of the first digit."""
-    return (Decimal(number.numerator) / Decimal(number.denominator)).adjusted()
 
 
 def fraction(number: Fraction, *, mixed: bool = False) -> "Number | Ratio":

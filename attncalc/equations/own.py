@@ -106,8 +106,8 @@ class Line(NamedTuple):
 
     def uses(self) -> Iterator[tuple[str, ast.expr]]:
         """Yield each use of a matrix on the right-hand side: its name and its position."""
-        left, right = _sides(self.text)
-        yield from _uses(right, {*SIZES, *NUMBERS, *_left_indices(left)})
+        bound = self.equation.at or (self.name,)
+        yield from _uses(_sides(self.text)[1], {*SIZES, *NUMBERS, *bound})
 
     def size_of(self, index: str) -> ast.expr | None:
         """Return where it says how far an index runs."""
@@ -263,13 +263,6 @@ def _sides(line: str) -> tuple[ast.expr, ast.expr]:
     (statement,) = ast.parse(line).body
     assert isinstance(statement, ast.Assign)
     return statement.targets[0], statement.value
-
-
-def _left_indices(left: ast.expr) -> set[str]:
-    places = left.slice if isinstance(left, ast.Subscript) else left
-    listed = places.elts if isinstance(places, ast.Tuple) else [places]
-    own = (each.left if isinstance(each, ast.Compare) else each for each in listed)
-    return {each.id for each in own if isinstance(each, ast.Name)}
 
 
 def _uses(node: ast.AST, bound: set[str]) -> Iterator[tuple[str, ast.expr]]:

@@ -9,7 +9,7 @@ numbers, at level 2 those around them, and so on. A level is a form of the work.
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -351,8 +351,8 @@ class _Writer:
             case Operator("+" | "-" as sign, (a, b)) if not self._is_of_places(x):
                 left = self.terms(a)
                 right = self.terms(b) if isinstance(b, Aggregate) else self.term(b)
-                turned = document.Negative if sign == "-" else _as_it_is
-                return lambda here, level: [*left(here, level), *map(turned, right(here, level))]
+                turned: Any = partial(map, document.Negative) if sign == "-" else list
+                return lambda here, level: [*left(here, level), *turned(right(here, level))]
             case Aggregate("sum"):
                 return self._sum(x)
         return self.term(x)
@@ -448,12 +448,11 @@ class _Writer:
             not any(isinstance(y, Entry | Aggregate | Marked | Row | If) for y in walk(x))
             and all(y.sign in PLACES for y in walk(x) if isinstance(y, Operator))
             and all(y.name in PLACES for y in walk(x) if isinstance(y, Function))
-            and (isinstance(x, Name) or self._has_place(x))
-        )
-
-    def _has_place(self, x: Node) -> bool:
-        return any(isinstance(y, Function) and y.name in SIDES for y in walk(x)) or bool(
-            names_in(x) & self.sizes
+            and (
+                isinstance(x, Name)
+                or any(isinstance(y, Function) and y.name in SIDES for y in walk(x))
+                or not names_in(x).isdisjoint(self.sizes)
+            )
         )
 
     # rows of weights
@@ -558,7 +557,3 @@ def _is_of_matrices(x: Operator) -> bool:
         case (Entry() as a, Entry() as b):
             return bool(names_in(*a.at) - names_in(*b.at) and names_in(*b.at) - names_in(*a.at))
     return False
-
-
-def _as_it_is(term: Expression) -> Expression:
-    return term

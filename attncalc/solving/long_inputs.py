@@ -126,15 +126,10 @@ def run_remaking(
     known = dict(given) | run_in_blocks(steps, given, narrow, decimals, report)
     made: dict[str, Any] = dict(known)
     for core in cores:
-        made |= _remade(_Job(core, known, set(), decimals))
+        job = _Job(core, known, set(), decimals)
+        blocks, head = Blocks(job.block, job.shape), 0 if job.is_alone else None
+        made |= {step.name: Remade(step.name, blocks, job.dtype, head) for step in core[:-1]}
     return {step.name: made[step.name] for step in steps if step.name in wanted}
-
-
-def _remade(job: "_Job") -> dict[str, Remade]:
-    """Return the matrices of one attention that are not kept, each recomputed when read."""
-    blocks = Blocks(job.block, job.shape)
-    head = 0 if job.is_alone else None
-    return {step.name: Remade(step.name, blocks, job.dtype, head) for step in job.core[:-1]}
 
 
 def _parts(steps: Plan) -> tuple[Plan, Plan, Plan]:
