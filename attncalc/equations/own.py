@@ -642,14 +642,9 @@ def _explicit(line: Line, known: Known) -> Equation:
         raise line.misuse(
             with_heads[0], f"{with_heads[0]} has heads: write its three indices (head, row, column)"
         )
-    shapes = dict(known.shapes)
-    at, over = own.at, own.over
-    if len(at) < 2:
-        added = ["_0", "_1"][: 2 - len(at)]
-        at, over = (*at, *added), (*over, *[Number(Fraction(1)) for _ in added])
-        shapes[own.name] = (2, 1) if len(own.at) == 1 else (1, 1)
-    else:
-        shapes[own.name] = (2,) * len(at)
+    added = ("_0", "_1")[: max(0, 2 - len(own.at))]
+    at, over = (*own.at, *added), (*own.over, *[ONE] * len(added))
+    shapes = {**known.shapes, own.name: (*[2] * len(own.at), 1, 1)[: len(at)]}
     if with_heads:
         at, over = (head, *at), (Number(Fraction(heads)), *over)
         shapes[own.name] = (heads, *shapes[own.name])

@@ -100,8 +100,10 @@ class Work:
         self._steps = {step.name: step for step in solution.plan}
         # each entry is read by many others
         self._explanation = cache(self._explain)
-        self.given = cache(self._read_given)
-        self._given_entry = cache(self._read_given_for_plan)
+        # an entry of a given matrix as typed, by its place in the input, or in the plan's layout
+        typed, problem = self._as_typed, self.problem
+        self.given = cache(lambda name, place: typed(problem.as_given(name)[place]))
+        self._given_entry = cache(lambda name, place: typed(problem.given_as_typed[name][place]))
         self._step_entry = cache(self._read_step)
         self._operand = cache(self._make_operand)
         self._is_rational = cache(self._read_rationality)
@@ -189,13 +191,10 @@ class Work:
     def _unrounded(self, name: str, place: Place) -> Any:
         """Return an entry before rounding; of a large matrix, only this entry is computed."""
         *head, row, column = place
-        if self._is_large and self.problem.rounding == EACH_STEP:
+        is_large = self.problem.is_long or self.solution.remakes
+        if is_large and self.problem.rounding == EACH_STEP:
             return self._exact_row(name, row)[(*head, column)]
         return self.solution.exact[name][place]
-
-    @property
-    def _is_large(self) -> bool:
-        return self.problem.is_long or self.solution.remakes
 
     def _explain(self, name: str, place: Place) -> Explanation:
         # the result of rounded numbers may differ from the result shown: then with more digits
@@ -275,14 +274,6 @@ class Work:
     def called(self, name: str, place: Place) -> str:
         """Return the name of an entry as text, such as A[2,1]."""
         return f"{name}[{','.join(map(str, self.entry(name, place).place))}]"
-
-    def _read_given(self, name: str, place: Place) -> Number | Ratio:
-        """Return an entry of a given matrix, by its place in the input, as typed."""
-        return self._as_typed(self.problem.as_given(name)[place])
-
-    def _read_given_for_plan(self, name: str, place: Place) -> Number | Ratio:
-        """Return an entry of a given matrix, by its place in the plan's layout, as typed."""
-        return self._as_typed(self.problem.given_as_typed[name][place])
 
     def _as_typed(self, value: Any) -> Number | Ratio:
         if not np.isfinite(float(value)):
