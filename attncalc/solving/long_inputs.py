@@ -6,7 +6,6 @@ If no n × m matrix is kept, keys are split into tiles too.
 """
 
 import math
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ import numpy as np
 
 from attncalc.base.rounding import round_floats
 from attncalc.base.types import Matrix
+from attncalc.base.workers import cores
 from attncalc.equations.operations import (
     DivideBySqrt,
     Mask,
@@ -186,7 +186,7 @@ class _Job:
             2 if self.decimals is None and len(kept) == 1 else 6
         )  # later steps round block by block
         return kept | {
-            "workspace": arrays * _workers() * min(n, self._height(self._rows_at_once)) * m * size
+            "workspace": arrays * cores() * min(n, self._height(self._rows_at_once)) * m * size
         }
 
     def run(self, report: Report | None) -> dict[str, Matrix]:
@@ -248,7 +248,7 @@ class _Job:
         """
         heads, n, m = self.shape
         d_k = int(self.known[self.core[0].inputs[0]].shape[-1])
-        share = max(FEWEST_ROWS, heads * n // _workers())
+        share = max(FEWEST_ROWS, heads * n // cores())
         height = min(share, max(usual, AREA // (m + d_k + self._d_v)))
         # a caller that receives blocks may compare them with rows that are computed again
         return min(height, height_of(self.shape[2])) if self.seen else height
@@ -464,7 +464,7 @@ def _on_all_cores(
 
     # BLAS would start as many threads for each of ours, and they wait for one another
     with _blas().limit(limits=1, user_api="blas"):
-        others = [threading.Thread(target=work_through) for _ in blocks[1 : _workers()]]
+        others = [threading.Thread(target=work_through) for _ in blocks[1 : cores()]]
         for each in others:
             each.start()
         work_through()
@@ -491,7 +491,3 @@ def _is_exp2_fast() -> bool:
         return False
     loops = opt_func_info(func_name="^exp2$", signature="float").get("exp2", {})
     return bool(loops) and not any("baseline" in each["current"] for each in loops.values())
-
-
-def _workers() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
