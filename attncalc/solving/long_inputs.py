@@ -17,15 +17,9 @@ import numpy as np
 from attncalc.base.rounding import round_floats
 from attncalc.base.types import Matrix
 from attncalc.base.workers import cores
-from attncalc.equations.operations import (
-    DivideBySqrt,
-    Mask,
-    Multiply,
-    Scores,
-    Scoring,
-    Softmax,
-    Weigh,
-)
+from attncalc.equations.operations.entrywise import DivideBySqrt, Mask, Multiply
+from attncalc.equations.operations.normalising import Softmax
+from attncalc.equations.operations.products import Scores, Scoring, Weigh
 from attncalc.equations.rows import exponentials
 from attncalc.problem.step import Plan, Report, Seen, Step, run
 from attncalc.solving.limits import refuse_overflow_of, refuse_what_cannot_fit

@@ -13,7 +13,7 @@ from attncalc.base.decimals import Digits, decimals_of
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import Rounded, fixed, round_decimals, round_floats, rounded_as_read
 from attncalc.base.types import Matrix, Place
-from attncalc.equations.operations import Scoring, Weigh
+from attncalc.equations.operations.products import Scoring, Weigh
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.base.types import Matrix, Place
-from attncalc.equations.operations import Project, Scores
 from attncalc.equations.operations.angles import Rotate
 from attncalc.equations.operations.assembling import Add
 from attncalc.equations.operations.distances import Alibi, RelativeBias
@@ -23,6 +22,7 @@ from attncalc.equations.operations.entrywise import (
     MultiplyEach,
     SoftCap,
 )
+from attncalc.equations.operations.products import Project, Scores
 from attncalc.equations.tree import Entry, Node, Number, rebuilt
 from attncalc.problem.fields import own_name
 from attncalc.problem.step import Step

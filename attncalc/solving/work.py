@@ -32,7 +32,7 @@ from attncalc.equations.expressions import (
     significant,
     whole,
 )
-from attncalc.equations.operations import Softmax
+from attncalc.equations.operations.normalising import Softmax
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.step import Step

@@ -9,8 +9,10 @@ with another setting. None of them implements a step again. Each has a clause fo
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from attncalc.equations.operations import Given, Mask, Project
+from attncalc.equations.operations.assembling import Given
+from attncalc.equations.operations.entrywise import Mask
 from attncalc.equations.operations.normalising import Normalise
+from attncalc.equations.operations.products import Project
 from attncalc.equations.own import Own
 from attncalc.grading.recipes.common import Read, Recipe, Wrong, in_place
 from attncalc.grading.recipes.inputs import (

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from attncalc.base.types import Matrix, Range
-from attncalc.equations.operations import Mask
+from attncalc.equations.operations.entrywise import Mask
 from attncalc.grading.recipes.common import Read, Wrong, done_right, entry_by_entry
 from attncalc.problem.step import Step
 

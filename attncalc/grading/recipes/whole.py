@@ -5,7 +5,8 @@ from functools import partial
 from itertools import permutations
 
 from attncalc.base.types import Range
-from attncalc.equations.operations import Concat, DistanceScores, Same, Scoring
+from attncalc.equations.operations.assembling import Concat, Same
+from attncalc.equations.operations.products import DistanceScores, Scoring
 from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.step import Step
