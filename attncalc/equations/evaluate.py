@@ -497,8 +497,7 @@ class Compiler:
             if cut is not None:
                 matrix = matrix[cut]
             if turn is not None:
-                lead = matrix.ndim - len(turn)
-                matrix = matrix.transpose([*range(lead), *(lead + each for each in turn)])
+                matrix = _turned(matrix, turn)
             return matrix[(..., *inserted)] if is_spread else matrix
 
         return view
@@ -805,12 +804,13 @@ def _arranged(have: Axes, want: Axes) -> Callable[[Matrix], Matrix] | None:
     order = [have.index(axis) for axis in want if axis in have]
     inserted = tuple(slice(None) if axis in have else np.newaxis for axis in want)
 
-    def arrange(matrix: Matrix) -> Matrix:
-        lead = matrix.ndim - len(have)
-        turned = matrix.transpose([*range(lead), *(lead + each for each in order)])
-        return turned[(..., *inserted)]
+    return lambda matrix: _turned(matrix, order)[(..., *inserted)]
 
-    return arrange
+
+def _turned(matrix: Matrix, order: list[int]) -> Matrix:
+    """Return a matrix with its last axes in this order."""
+    lead = matrix.ndim - len(order)
+    return matrix.transpose([*range(lead), *(lead + each for each in order)])
 
 
 def _in_slices(reduced: Compiled, frame: Frame, index: str, count: int, step: int) -> Value:

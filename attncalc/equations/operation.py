@@ -309,19 +309,21 @@ class Operation:
     def shape(self, *shapes: Shape) -> Shape:
         """Return the shape of the result, from those of the inputs."""
         known = self._on(*shapes)
-        return _shape(known.equation, known.shapes, known.numbers)
+        made: Shape = _measured(measure.shape, known.equation, known.shapes, known.numbers)
+        return made
 
     def cost(self, *shapes: Shape) -> tuple[int, int]:
         """Return the number of multiply-adds, and of values of functions."""
         known = self._on(*shapes)
-        return _cost(known.equation, known.shapes, known.numbers)
+        made: tuple[int, int]
+        made = _measured(measure.cost, known.equation, known.shapes, known.numbers)
+        return made
 
     def factors(self, *factors: int) -> int:
         """Return how many numbers are multiplied into one entry, from those of the inputs."""
         known = self._on(*[PLAIN] * len(factors))
-        return _factors(
-            known.equation, tuple(zip(known.inputs, factors, strict=True)), known.numbers
-        )
+        counts = tuple(zip(known.inputs, factors, strict=True))
+        return int(_measured(measure.factors, known.equation, counts, known.numbers))
 
     def _on(self, *shapes: Shape) -> "_Known":
         """Return the cached properties of the operation on matrices of these shapes."""
@@ -490,20 +492,7 @@ class _Known(NamedTuple):
         )
 
 
-Numbers = tuple[tuple[str, Setting], ...]
-Shapes = tuple[tuple[str, Shape], ...]
-
-
-@lru_cache(maxsize=4096)
-def _shape(own: Equation, shapes: Shapes, settings: Numbers) -> Shape:
-    return measure.shape(own, dict(shapes), dict(settings))
-
-
-@lru_cache(maxsize=4096)
-def _cost(own: Equation, shapes: Shapes, settings: Numbers) -> tuple[int, int]:
-    return measure.cost(own, dict(shapes), dict(settings))
-
-
-@lru_cache(maxsize=4096)
-def _factors(own: Equation, counts: tuple[tuple[str, int], ...], settings: Numbers) -> int:
-    return measure.factors(own, dict(counts), dict(settings))
+@lru_cache(maxsize=3 * 4096)
+def _measured(what: Callable[..., Any], own: Equation, of_inputs: Any, settings: Any) -> Any:
+    """Return a measure of an equation, by the shape or the count of each input."""
+    return what(own, dict(of_inputs), dict(settings))
