@@ -237,7 +237,6 @@ def _read(name: str, value: Any, spelled: str) -> Any:
 
 
 def _names(value: Any, spelled: str) -> tuple[str, ...]:
-    """Return names in a list or a text."""
     names = value.split(",") if isinstance(value, str) else value
     is_listed = isinstance(names, list | tuple)
     if not is_listed or any(not isinstance(x, str) or isinstance(x, Typed) for x in names):

@@ -232,7 +232,6 @@ class Opened:
         return text_of(self._first.folder, ids)
 
     def _check_reads(self, folder: Path) -> None:
-        """Refuse an input that this model does not read."""
         takes = self._first.takes
         needs_one = " or ".join(self._needed[each.takes] for each in self._first.towers)
         if (self._what if self._what != "text" else "tokens") == takes:
@@ -507,7 +506,6 @@ class Opened:
         return self._first.begin(self.ids, name, self._types())
 
     def _types(self) -> list[int] | None:
-        """Return the types of the tokens; None if none are given."""
         if self._given.type_ids is None:
             return None
         name = self._said["type_ids"]

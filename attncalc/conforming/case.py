@@ -311,7 +311,6 @@ def _scores(case: Make) -> Iterator[Case]:
 
 
 def _of_tokens(case: Make) -> Iterator[Case]:
-    """Yield cases of rotated and of normalized queries and keys."""
     size = (1, 2, 5, 5, 8)
     for name, call in (
         ("halves", {"rope_pairing": "halves"}),

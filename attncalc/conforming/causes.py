@@ -256,8 +256,6 @@ def _both(first: Change, second: Change) -> Change:
 
 
 def _keys(allowed: Matrix) -> Change:
-    """Allow only some keys."""
-
     def change(fields: Fields) -> Fields:
         mask = np.broadcast_to(allowed.astype(float), (fields["Q"].shape[1], len(allowed)))
         return fields | {"keep": fields.get("keep", 1.0) * mask}
@@ -548,7 +546,6 @@ def _without(*names: str) -> Change:
 
 
 def _of_rope(case: Case) -> Iterator[Named]:
-    """Yield mistakes of rotary positions."""
     base = case.call.get("rope_base")
     if base is None:
         return
@@ -608,14 +605,12 @@ def _plain_norm(name: str) -> Callable[[Fields], Matrix]:
 
 
 def _rotated_values(fields: Fields) -> Matrix:
-    """Return the values, rotated like keys."""
     values, rope = fields["V"], {name: fields[name] for name in _NO_ROPE if name in fields}
     own = {"Q": values, "K": values, "V": values, **rope, "rope_query_offset": 0}
     return _read_from("K_rot")(own)
 
 
 def _of_norms(case: Case) -> Iterator[Named]:
-    """Yield mistakes of normalized queries and keys."""
     if case.call.get("qk_norm") is None:
         return
     yield "norm-forgotten", "queries and keys are not normalized", _without(*_NO_NORM)

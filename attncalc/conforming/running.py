@@ -174,7 +174,6 @@ def _serve(pipe: Connection, place: str, backend: str, device: str) -> None:
 
 
 def _found(place: str) -> Callable[..., Any]:
-    """Return the function of a file."""
     if place in ADAPTERS:
         return adapter(place)
     path, _, name = place.rpartition(":")
@@ -250,7 +249,6 @@ Make = Callable[[Matrix, str], Any]
 
 
 def _maker(backend: str, device: str) -> Make:
-    """Return a function that creates an array of a type."""
     if backend == "torch":
         torch = importlib.import_module("torch")
         return lambda values, dtype: torch.tensor(np.ascontiguousarray(values), device=device).to(
@@ -271,7 +269,6 @@ def _in_numpy(values: Matrix, dtype: str) -> Matrix:
 
 
 def _laid_out(array: Make, values: Matrix, case: Case) -> Any:
-    """Return an array in the memory layout of a case."""
     if case.layout == "tokens first":
         return array(np.ascontiguousarray(values.swapaxes(1, 2)), case.dtype).swapaxes(1, 2)
     if case.layout == "strided":

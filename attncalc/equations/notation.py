@@ -255,7 +255,6 @@ _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
 
 
 def _in_words(x: Node) -> str:
-    """Return a condition in its usual notation."""
     text = source(x)
     for sign, said in _SIGNS.items():
         text = text.replace(sign, said)

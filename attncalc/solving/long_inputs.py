@@ -252,7 +252,6 @@ class _Job:
         return int(self.known[self.core[-1].inputs[1]].shape[-1])
 
     def _rows(self, head: int, rows: slice, results: dict[str, Matrix]) -> None:
-        """Compute all steps for one block of rows."""
         values: dict[str, Matrix] = {}
         keys = self._read_by(rows, results)
         places = self._places(head, rows, results, keys.stop - keys.start)
@@ -336,7 +335,6 @@ class _Job:
         return math.log(self.shape[2]) + float(sizes.max(initial=0.0))
 
     def _largest_score(self) -> float:
-        """Return a bound of the scores."""
         scoring = self.core[0].operation
         assert isinstance(scoring, Scoring)
         bound = scoring.largest(*(self.known[name] for name in self.core[0].inputs))

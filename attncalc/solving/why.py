@@ -298,7 +298,6 @@ def _fraction(value: Setting) -> Fraction:
 
 
 def _is_sum(x: Node) -> bool:
-    """Whether an expression has several terms."""
     match x:
         case Operator("+" | "-", _) | Aggregate("sum") | If():
             return True

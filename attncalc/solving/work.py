@@ -283,7 +283,6 @@ class Work:
         return self._own(Fraction(value if isinstance(value, Decimal | Fraction) else exact(value)))
 
     def _own(self, number: Fraction) -> Number | Ratio:
-        """Return a given number in its usual notation."""
         return self._fraction(number) if self.fractions else given(number)
 
     def _read_step(self, name: str, place: Place) -> Expression:
@@ -372,7 +371,6 @@ def _has_quotient(form: Expression) -> bool:
 
 
 def _is_difference(form: Expression) -> bool:
-    """Return whether a form is a difference of two numbers."""
     if not isinstance(form, Sum) or len(form.terms) != 2:
         return False
     first, second = form.terms
