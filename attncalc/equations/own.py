@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from math import prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -78,7 +79,7 @@ MOST_ENTRIES = 16_000_000
 LARGEST_POWER = 1_000
 """The largest exponent of a number, and the most digits of one."""
 HEAD = "h"
-USUAL = {"i": ("n",), "t": ("n",), "j": ("m",), HEAD: ("heads",)}
+USUAL = {"i": "n", "t": "n", "j": "m", HEAD: "heads"}
 """What indices run over by convention, where nothing says it."""
 
 
@@ -509,9 +510,8 @@ def _checked_runs(
 
 def _check_cost(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
     """Refuse an equation that takes too long."""
-    shapes = {name: known.shapes[name] for name in own.reads if name in known.shapes}
-    entries = int(np.prod([float(size) for size in measure.shape(own, shapes, settings)]))
-    operations, functions = measure.cost(own, shapes, settings)
+    entries = prod(measure.shape(own, known.shapes, settings))
+    operations, functions = measure.cost(own, known.shapes, settings)
     if operations + functions > MOST_OPERATIONS or entries > MOST_ENTRIES:
         raise line.fault(
             f"this takes {operations + functions:,} operations for {entries:,} entries; at most "
@@ -586,7 +586,7 @@ def _sized(own: Equation, known: Known, shape: Shape | None) -> Equation:
         if size is not None or index in named
         else of_rows.get(index)
         or (Number(Fraction(sides[index])) if index in sides else None)
-        or next((Name(name) for name in USUAL.get(index, ()) if name in known.sizes), None)
+        or (Name(USUAL[index]) if USUAL.get(index) in known.sizes else None)
         for index, size in zip(own.at, own.over, strict=True)
     )
     return replace(own, over=over)
@@ -594,19 +594,17 @@ def _sized(own: Equation, known: Known, shape: Shape | None) -> Equation:
 
 def _named(own: Equation, known: Known) -> Equation:
     """Return the equation with a name for each size of the result that has one."""
-    shapes = {name: known.shapes[name] for name in own.reads if name in known.shapes}
     try:
-        runs = extents(own, shapes, known.sizes)
+        runs = extents(own, known.shapes, known.sizes)
     except ShapeError:  # reported when sizes are checked
         return own
-    over: list[Node | None] = []
-    for index, size in zip(own.at, own.over, strict=True):
-        if size is None:
-            names = (*USUAL.get(index, ()), "d_k", "d_v", "d", "n", "m")
-            same = (name for name in names if known.sizes.get(name) == runs[index])
-            size = next(map(Name, same), None)
-        over.append(size)
-    return replace(own, over=tuple(over))
+
+    def name_of(index: str) -> Name | None:
+        names = (USUAL.get(index, ""), "d_k", "d_v", "d", "n", "m")
+        return next((Name(n) for n in names if known.sizes.get(n) == runs[index]), None)
+
+    pairs = zip(own.at, own.over, strict=True)
+    return replace(own, over=tuple(size or name_of(index) for index, size in pairs))
 
 
 def _all(own: Equation) -> list[Node]:
