@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import getcontext
 from fractions import Fraction
 from functools import lru_cache, reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -168,8 +169,17 @@ class Frame:
 
     def numbered(self, index: str) -> Matrix:
         """Return the values of an index."""
-        span = self.spans.get(index, slice(0, int(self.numbers[index])))
+        span = self.span(index)
         return np.arange(span.start, span.stop)
+
+    def span(self, index: str) -> slice:
+        """Return where an index starts and stops: in a slice of a sum, at those of the slice."""
+        return self.spans.get(index) or slice(0, int(self.numbers[index]))
+
+    def count(self, index: str) -> int:
+        """Return the number of values of an index."""
+        span = self.span(index)
+        return int(span.stop - span.start)
 
 
 class Program:
@@ -541,14 +551,13 @@ class Compiler:
         axis = before - len(inner)
         adds = x.kind == "sum"
         is_fresh = _is_fresh(x.body)
-        self_index = x.index
 
         def reduced(frame: Frame) -> Value:
             terms: Value = body(frame)
             if test is not None:
                 nothing = frame.number(0 if adds else float("-inf"))
                 terms = np.where(test(frame), terms, nothing)
-            count = _length(frame, self_index)
+            count = frame.count(x.index)
             terms = _along(terms, axis, count, len(inner), frame)
             if is_fresh and count == 1 and isinstance(terms, np.ndarray):
                 return terms.squeeze(axis)
@@ -558,15 +567,11 @@ class Compiler:
             return reduced
 
         def made(frame: Frame) -> Value:
-            count = _length(frame, self_index)
-            terms = count
-            for each in axes:
-                terms *= _length(frame, each)
+            count = frame.count(x.index)
+            terms = count * prod(map(frame.count, axes))
             if terms <= LARGEST_SUM or count < 2:
                 return reduced(frame)
-            return _in_slices(
-                reduced, frame, self_index, count, max(1, count * LARGEST_SUM // terms)
-            )
+            return _in_slices(reduced, frame, x.index, count, max(1, count * LARGEST_SUM // terms))
 
         return made
 
@@ -622,7 +627,7 @@ class Compiler:
         axis = axes.index(at.name) - len(axes)
 
         def made(frame: Frame) -> Value:
-            count = _length(frame, at.name)
+            count = frame.count(at.name)
             scores = _along(frame.array(body(frame)), axis, count, len(axes), frame)
             others = [frame.array(each(frame)) for each in beside]
             if axis != -1:
@@ -640,7 +645,7 @@ class Compiler:
         at = self.whole(x.at, axes)
 
         def made(frame: Frame) -> Value:
-            count = _length(frame, x.index)
+            count = frame.count(x.index)
             scores = _along(frame.array(body(frame)), -1, count, len(axes) + 1, frame)
             row = frame.weigh(x.kind, scores, [frame.array(each(frame)) for each in beside])
             there = np.asarray(at(frame))[..., np.newaxis]
@@ -767,7 +772,7 @@ def _cut(matrix: Matrix, places: Sequence[Any], frame: Frame) -> tuple[Any, ...]
             cut.append(slice(None))
             continue
         else:
-            at = frame.spans.get(place, slice(0, int(frame.numbers[place])))
+            at = frame.span(place)
             if at.stop > side:
                 at = np.minimum(np.arange(at.start, at.stop), side - 1)
         cut.append(at)
@@ -822,11 +827,6 @@ def _in_slices(reduced: Compiled, frame: Frame, index: str, count: int, step: in
         total = part if total is None else np.add(total, part, out=total)
     del frame.spans[index]
     return total
-
-
-def _length(frame: Frame, index: str) -> int:
-    span = frame.spans.get(index)
-    return span.stop - span.start if span is not None else int(frame.numbers[index])
 
 
 def _along(value: Value, axis: int, count: int, least: int, frame: Frame) -> Matrix:

@@ -406,23 +406,17 @@ def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
 
 def _simple(own: Equation, known: Mapping[str, Setting]) -> str:
     """Return the text of an equation without conditions that are always true."""
-    sizes = {
-        index: Fraction(known[source(size)]) if source(size) in known else None
-        for index, size in zip(own.at, own.over, strict=True)
-        if size is not None
-    }
-    only = {
-        index: ZERO
-        for index, size in zip(own.at, own.over, strict=True)
-        if size == ONE or (isinstance(size, Function) and known.get(source(size)) == 1)
-    }
+    runs = {i: size for i, size in zip(own.at, own.over, strict=True) if size is not None}
+    sizes = {i: known.get(source(size)) for i, size in runs.items()}
+    is_one = {i: sizes[i] == 1 and isinstance(size, Function) for i, size in runs.items()}
+    only = {i: ZERO for i, size in runs.items() if size == ONE or is_one[i]}
     right = replaced(own.right, only)
 
     def ends(x: Node) -> tuple[Fraction | float, Fraction | float] | None:
         if isinstance(x, Number):
             return x.value, x.value
         if isinstance(x, Name) and (size := sizes.get(x.name)) is not None:
-            return Fraction(0), size - 1
+            return Fraction(0), Fraction(size) - 1
         value = known.get(source(x))
         return None if value is None else (Fraction(value), Fraction(value))
 
