@@ -272,14 +272,11 @@ def _uses(node: ast.AST, bound: set[str]) -> Iterator[tuple[str, ast.expr]]:
         case ast.Subscript(value=ast.Name() | ast.Attribute() as matrix, slice=places):
             yield dotted(matrix), node
             yield from _uses(places, bound)
-        case ast.Call(func=ast.Name(id="why"), args=[value, _, *where]):
-            for each in (value, *where):
-                yield from _uses(each, bound)
-        case ast.Call(func=ast.Name(id=side), args=[ast.Name() | ast.Attribute() as matrix]):
-            if side in SIDES:
-                yield dotted(matrix), matrix
-            else:
-                yield from _uses(matrix, bound)
+        case ast.Call(
+            func=ast.Name(id="rows" | "columns" | "heads"),
+            args=[ast.Name() | ast.Attribute() as matrix],
+        ):
+            yield dotted(matrix), matrix
         case ast.Call(args=arguments):
             for each in arguments:
                 yield from _uses(each, bound)
