@@ -9,7 +9,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from functools import cache
 from math import isqrt, prod
-from typing import Any, NamedTuple, Union, get_args
+from typing import Any, NamedTuple, get_args
 
 from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix, Place
@@ -219,25 +219,9 @@ class Where(NamedTuple):
         return any(sign in self.condition for sign in "<>≤≥≠=[")
 
 
-Expression = Union[  # noqa: UP007 - a forward reference inside a string takes no |
-    Number,
-    Ratio,
-    Symbol,
-    Indexed,
-    Sum,
-    Negative,
-    Product,
-    Quotient,
-    Power,
-    Root,
-    Call,
-    Transposed,
-    Stacked,
-    Over,
-    Entrywise,
-    Where,
-]
-
+_OfNumbers = Number | Ratio | Symbol | Indexed | Sum | Negative | Product | Quotient | Power | Root
+_OfMatrices = Call | Transposed | Stacked | Over | Entrywise | Where
+Expression = _OfNumbers | _OfMatrices
 EXPRESSIONS = get_args(Expression)
 E = Symbol("e")
 PI = Symbol("π")
