@@ -475,45 +475,12 @@ def resolved(
     found = []
     for place, (line, own) in enumerate(zip(lines, equations, strict=True)):
         own = replace(own, together=(*equations[:place], *equations[place + 1 :]))
-        read = {name for each in own.group for name in names_in(*_all(each))}
-        sizes = {name: size for name, size in known.sizes.items() if name in read}
-        settings: dict[str, Setting] = {name: Fraction(size) for name, size in sizes.items()}
-        if missing := read & set(SIZES) - set(known.sizes):
-            raise line.fault(f"the size {min(missing)} is unknown here")
-        runs = _checked_runs(line, own, known, settings)
-        _check_cost(line, own, known, settings)
-        _check_sizes(line, own, known, settings, runs)
-        found.append((own, settings))
+        checked = _Checked(line, own, known)
+        checked.refuse_cost()
+        checked.refuse_divisors()
+        checked.refuse_places()
+        found.append((own, checked.settings))
     return found
-
-
-def _checked_runs(
-    line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]
-) -> dict[str, int]:
-    """Return what each index runs over; refuse one that runs over nothing, or over too much."""
-    shapes = {name: known.shapes[name] for name in own.reads if name != own.name}
-    try:
-        runs = extents(own, shapes, settings)
-    except ShapeError as error:
-        raise _size_fault(line, own, error) from None
-    for index in own.indices & {*runs}:
-        if runs[index] == 0:
-            raise line.fault(f"{index} runs over nothing: its size is 0", line.size_of(index))
-        if runs[index] > MOST_ENTRIES:
-            most = f"at most {MOST_ENTRIES:,} are computed"
-            raise line.fault(f"{index} runs over {runs[index]:,}: {most}", line.size_of(index))
-    return runs
-
-
-def _check_cost(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
-    """Refuse an equation that takes too long."""
-    entries = prod(measure.shape(own, known.shapes, settings))
-    operations, functions = measure.cost(own, known.shapes, settings)
-    if operations + functions > MOST_OPERATIONS or entries > MOST_ENTRIES:
-        raise line.fault(
-            f"this takes {operations + functions:,} operations for {entries:,} entries; at most "
-            f"{MOST_OPERATIONS:,} and {MOST_ENTRIES:,} are computed"
-        )
 
 
 def _together(lines: Sequence[Line], known: Known) -> tuple[list[Equation], Known]:
@@ -708,91 +675,160 @@ def _places(
     return (own, *inner)
 
 
-def _check_sizes(
-    line: Line,
-    own: Equation,
-    known: Known,
-    settings: Mapping[str, Setting],
-    runs: Mapping[str, int],
-) -> None:
-    """Refuse an index that runs over sides of different lengths, or beyond a matrix."""
-    numbers: dict[str, Setting] = {**settings, **runs}
-    shapes = {**known.shapes, own.name: tuple(runs[index] for index in own.at)}
-    _check_divisors(line, own, known, numbers)
-    for entry, tests in _nodes(own.right, ()):
-        if not isinstance(entry, Entry):
-            continue
-        for axis, place in enumerate(entry.at):
-            side, sides = shapes[entry.name][axis], SIDE_OF_AXIS[axis - len(entry.at)]
-            if entry.name in {each.name for each in own.group}:
-                _refuse_later(line, own, entry, axis, tests, numbers)
-            if not _is_whole(place, numbers):
-                raise line.misuse(
-                    entry.name,
-                    f"{source(entry)}: {source(place)} may be no whole number; a place is made of "
-                    "indices, whole numbers and sizes with + - * // % abs min max",
-                )
-            looked_up = _looked_up(line, place, known)
-            if looked_up is None:
-                continue  # checked when it is computed
-            reached = _reached(own, place, tests, numbers, looked_up)
-            low, high = (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
-            size = own.sizes.get(place.name) if isinstance(place, Name) else None
-            said = ""
-            if isinstance(size, Name) and high + 1 < side and not tests:
-                said = f"{source(place)} runs to {size.name} = {high + 1}"
-            elif low < 0 or high >= side:
-                at = f"{sides.removesuffix('s')} {source(place)} is {low if low < 0 else high}"
-                said = f"{at} somewhere, counted from 0"
-                said = f"{source(place)} runs to {high + 1}" if isinstance(place, Name) else said
-            if said:
-                has = f"{entry.name} has {side} {sides}"
-                raise line.misuse(entry.name, f"{source(entry)}: {said}, but {has}")
+class _Checked:
+    """An equation that is checked, with the sizes that it reads, and what its indices run over.
 
+    line, own, known: the line, its explicit equation, and what it may read.
+    """
 
-def _refuse_later(
-    line: Line,
-    own: Equation,
-    entry: Entry,
-    axis: int,
-    tests: tuple[Node, ...],
-    numbers: Mapping[str, Setting],
-) -> None:
-    """Refuse an equation that reads a row that is not computed yet; earlier rows it may read."""
-    recurs, place = own.recurs, entry.at[axis]
-    if recurs is None or recurs.is_backward:
-        raise line.misuse(
-            own.name,
-            f"{own.name} reads itself: an equation may read its own earlier rows alone, as "
-            f"{own.name}[t-1] if t > 0 else 0",
-        )
-    is_of_rows = axis == recurs.axes[entry.name]
-    if is_of_rows and (entry.name == own.name or not recurs.is_of_same_row(own, entry)):
-        ahead = Operator("-", (place, Name(own.at[recurs.axes[own.name]])))
-        if (_reached(own, ahead, tests, numbers, {}) >= 0).any():
-            of = "its own row" if entry.name == own.name else f"{entry.name} in row"
-            raise line.misuse(
-                entry.name, f"{own.name} reads {of} {source(place)}: earlier rows alone are known"
+    def __init__(self, line: Line, own: Equation, known: Known) -> None:
+        self.line, self.own, self.known = line, own, known
+        read = {name for each in own.group for name in names_in(*_all(each))}
+        if missing := read & set(SIZES) - set(known.sizes):
+            raise line.fault(f"the size {min(missing)} is unknown here")
+        self.settings: dict[str, Setting] = {
+            name: Fraction(size) for name, size in known.sizes.items() if name in read
+        }
+        self.runs = self._runs()
+        self.numbers = self.settings | self.runs
+        self.nodes = list(_nodes(own.right, ()))
+
+    def _runs(self) -> dict[str, int]:
+        """Return what each index runs over; refuse one that runs over nothing, or over too much."""
+        line, own = self.line, self.own
+        shapes = {name: shape for name, shape in self.known.shapes.items() if name != own.name}
+        try:
+            runs = extents(own, shapes, self.settings)
+        except ShapeError as error:
+            raise _size_fault(line, own, error) from None
+        for index in own.indices & {*runs}:
+            if runs[index] == 0:
+                raise line.fault(f"{index} runs over nothing: its size is 0", line.size_of(index))
+            if runs[index] > MOST_ENTRIES:
+                most = f"at most {MOST_ENTRIES:,} are computed"
+                raise line.fault(f"{index} runs over {runs[index]:,}: {most}", line.size_of(index))
+        return runs
+
+    def refuse_cost(self) -> None:
+        """Refuse an equation that takes too long."""
+        entries = prod(measure.shape(self.own, self.known.shapes, self.settings))
+        operations = sum(measure.cost(self.own, self.known.shapes, self.settings))
+        if operations > MOST_OPERATIONS or entries > MOST_ENTRIES:
+            raise self.line.fault(
+                f"this takes {operations:,} operations for {entries:,} entries; at most "
+                f"{MOST_OPERATIONS:,} and {MOST_ENTRIES:,} are computed"
             )
 
+    def refuse_divisors(self) -> None:
+        """Refuse // and % of other than whole numbers, and by 0."""
+        entries = (x for x, _ in self.nodes if isinstance(x, Entry))
+        of_places = {y for x in entries for each in x.at for y in walk(each)}
+        for x, tests in self.nodes:
+            if not (isinstance(x, Operator) and x.sign in ("//", "%")):
+                continue
+            looked_up = self._looked_up(x)
+            if looked_up is None and x in of_places:
+                continue  # checked when it is computed
+            if looked_up is None or not self._is_whole(x):
+                said = f"{source(x)}: {x.sign} takes indices, sizes and given whole numbers"
+                raise self.line.fault(said, self.line.first(source(x)))
+            if (self._reached(x.arguments[1], tests, looked_up) == 0).any():
+                said = f"{source(x)} divides by 0"
+                raise self.line.fault(said, self.line.first(source(x)))
 
-def _check_divisors(
-    line: Line, own: Equation, known: Known, numbers: Mapping[str, Setting]
-) -> None:
-    """Refuse // and % of other than whole numbers, and by 0."""
-    nodes = list(_nodes(own.right, ()))
-    of_places = {y for x, _ in nodes if isinstance(x, Entry) for each in x.at for y in walk(each)}
-    for x, tests in nodes:
-        if not (isinstance(x, Operator) and x.sign in ("//", "%")):
-            continue
-        looked_up = _looked_up(line, x, known)
-        if looked_up is None and x in of_places:
-            continue  # checked when it is computed
-        if looked_up is None or not _is_whole(x, numbers):
-            said = f"{source(x)}: {x.sign} takes indices, sizes and given whole numbers"
-            raise line.fault(said, line.first(source(x)))
-        if (_reached(own, x.arguments[1], tests, numbers, looked_up) == 0).any():
-            raise line.fault(f"{source(x)} divides by 0", line.first(source(x)))
+    def refuse_places(self) -> None:
+        """Refuse an index that runs over sides of different lengths, or beyond a matrix."""
+        own = self.own
+        shapes = {**self.known.shapes, own.name: tuple(self.runs[index] for index in own.at)}
+        for entry, tests in self.nodes:
+            if isinstance(entry, Entry):
+                for axis, place in enumerate(entry.at):
+                    if entry.name in {each.name for each in own.group}:
+                        self._refuse_later(entry, axis, tests)
+                    if fault := self._fault(place, shapes[entry.name][axis], axis, entry, tests):
+                        raise self.line.misuse(entry.name, f"{source(entry)}: {fault}")
+
+    def _fault(
+        self, place: Node, side: int, axis: int, entry: Entry, tests: tuple[Node, ...]
+    ) -> str:
+        """Return why the place of an entry, at an axis with this side, is none; "" if it is one."""
+        if not self._is_whole(place):
+            return (
+                f"{source(place)} may be no whole number; a place is made of "
+                "indices, whole numbers and sizes with + - * // % abs min max"
+            )
+        looked_up = self._looked_up(place)
+        if looked_up is None:
+            return ""  # checked when it is computed
+        sides = SIDE_OF_AXIS[axis - len(entry.at)]
+        has = f"but {entry.name} has {side} {sides}"
+        reached = self._reached(place, tests, looked_up)
+        low, high = (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
+        size = self.own.sizes.get(place.name) if isinstance(place, Name) else None
+        if isinstance(size, Name) and high + 1 < side and not tests:
+            return f"{source(place)} runs to {size.name} = {high + 1}, {has}"
+        if low >= 0 and high < side:
+            return ""
+        if isinstance(place, Name):
+            return f"{source(place)} runs to {high + 1}, {has}"
+        at = f"{sides.removesuffix('s')} {source(place)} is {low if low < 0 else high}"
+        return f"{at} somewhere, counted from 0, {has}"
+
+    def _refuse_later(self, entry: Entry, axis: int, tests: tuple[Node, ...]) -> None:
+        """Refuse to read a row that is not computed yet; earlier rows it may read."""
+        own, recurs, place = self.own, self.own.recurs, entry.at[axis]
+        if recurs is None or recurs.is_backward:
+            raise self.line.misuse(
+                own.name,
+                f"{own.name} reads itself: an equation may read its own earlier rows alone, as "
+                f"{own.name}[t-1] if t > 0 else 0",
+            )
+        is_of_rows = axis == recurs.axes[entry.name]
+        if is_of_rows and (entry.name == own.name or not recurs.is_of_same_row(own, entry)):
+            ahead = Operator("-", (place, Name(own.at[recurs.axes[own.name]])))
+            if (self._reached(ahead, tests, {}) >= 0).any():
+                of = "its own row" if entry.name == own.name else f"{entry.name} in row"
+                said = f"{own.name} reads {of} {source(place)}: earlier rows alone are known"
+                raise self.line.misuse(entry.name, said)
+
+    def _is_whole(self, place: Node) -> bool:
+        """Return whether a place is a whole number for all whole numbers that it reads."""
+        match place:
+            case Number(value):
+                return value % 1 == 0 and value <= MOST_ENTRIES
+            case Name(name):
+                return name in self.numbers and float(self.numbers[name]) % 1 == 0
+            case Entry() | Function("rows" | "columns" | "heads"):
+                return True
+            case Function("abs" | "min" | "max", parts) | Operator(
+                "neg" | "+" | "-" | "*" | "//" | "%", parts
+            ):
+                return all(map(self._is_whole, parts))
+            case If(_, yes, no):
+                return self._is_whole(yes) and self._is_whole(no)
+        return False
+
+    def _looked_up(self, place: Node) -> dict[str, Matrix] | None:
+        """Return the given matrices that a place is read from, or None where one is computed."""
+        names, given = {x.name for x in walk(place) if isinstance(x, Entry)}, self.known.given
+        found = {name: np.asarray(given[name], dtype=float) for name in names & {*given}}
+        for name, matrix in found.items():
+            if (matrix % 1).any():
+                said = f"{source(place)}: places are whole numbers, but {name} has other numbers"
+                raise self.line.misuse(name, said)
+        return found if len(found) == len(names) else None
+
+    def _reached(self, place: Node, tests: Iterable[Node], given: Mapping[str, Matrix]) -> Matrix:
+        """Return the values of a place where its conditions hold, or read a matrix."""
+        indices = self.own.indices
+        kept = [each for each in tests if not any(isinstance(y, Entry) for y in walk(each))]
+        axes = tuple(sorted(indices & names_in(place, *kept)))
+        frame, compiler = Frame(given, self.numbers), Compiler(indices)
+        holds = [compiler.test(each, axes)(frame) for each in kept]
+        values, where = np.broadcast_arrays(
+            compiler.whole(place, axes)(frame), reduce(np.logical_and, holds, True)
+        )
+        return np.asarray(values[where])
 
 
 def _nodes(x: Node, tests: tuple[Node, ...]) -> Iterator[tuple[Node, tuple[Node, ...]]]:
@@ -806,54 +842,6 @@ def _nodes(x: Node, tests: tuple[Node, ...]) -> Iterator[tuple[Node, tuple[Node,
     inside = (*tests, x.where) if isinstance(x, Aggregate) and x.where is not None else tests
     for part in parts(x):
         yield from _nodes(part, inside)
-
-
-def _is_whole(place: Node, numbers: Mapping[str, Setting]) -> bool:
-    """Return whether a place is a whole number for all whole numbers that it reads."""
-    match place:
-        case Number(value):
-            return value % 1 == 0 and value <= MOST_ENTRIES
-        case Name(name):
-            return name in numbers and float(numbers[name]) % 1 == 0
-        case Entry() | Function("rows" | "columns" | "heads"):
-            return True
-        case Function("abs" | "min" | "max", parts) | Operator(
-            "neg" | "+" | "-" | "*" | "//" | "%", parts
-        ):
-            return all(_is_whole(part, numbers) for part in parts)
-        case If(_, yes, no):
-            return _is_whole(yes, numbers) and _is_whole(no, numbers)
-    return False
-
-
-def _looked_up(line: Line, place: Node, known: Known) -> dict[str, Matrix] | None:
-    """Return the given matrices that a place is read from, or None where one is computed."""
-    names = {x.name for x in walk(place) if isinstance(x, Entry)}
-    found = {x: np.asarray(known.given[x], dtype=float) for x in names & {*known.given}}
-    for name, matrix in found.items():
-        if (matrix % 1).any():
-            raise line.misuse(
-                name, f"{source(place)}: places are whole numbers, but {name} has other numbers"
-            )
-    return found if len(found) == len(names) else None
-
-
-def _reached(
-    own: Equation,
-    place: Node,
-    tests: Iterable[Node],
-    numbers: Mapping[str, Setting],
-    given: Mapping[str, Matrix],
-) -> Matrix:
-    """Return the values of a place where its conditions hold, or read a matrix."""
-    kept = [each for each in tests if not any(isinstance(y, Entry) for y in walk(each))]
-    axes = tuple(sorted(own.indices & names_in(place, *kept)))
-    frame, compiler = Frame({**given}, dict(numbers)), Compiler(own.indices)
-    holds = [compiler.test(each, axes)(frame) for each in kept]
-    values, where = np.broadcast_arrays(
-        compiler.whole(place, axes)(frame), reduce(np.logical_and, holds, True)
-    )
-    return np.asarray(values[where])
 
 
 def local(own: Equation) -> Equation:
