@@ -62,11 +62,21 @@ def run_in_blocks(
     seen: called, on several threads, with each block of the requested steps from the scores to the
         weights, which are then not kept.
     """
-    made: dict[str, Matrix] = {}
+    after = None if decimals is None else partial(round_floats, decimals=decimals)
+    known = dict(given)
     for part in _by_attention(steps):
-        made |= _run_part(part, dict(given) | made, wanted, decimals, report, seen)
-    shown = {each.name for each in steps if seen and each.columns == "keys"}
-    return {step.name: made[step.name] for step in steps if step.name in wanted - shown}
+        before, core, rest = _parts(part)
+        known |= run(before, known, after)
+        # the outputs of heads are always kept: later steps read them
+        kept = {core[-1].name} if seen else wanted | {core[-1].name}
+        shown = wanted & {step.name for step in core[:-1]} if seen else set()
+        job = _Job(core, known, kept, decimals, shown, seen)
+        if seen is None:  # otherwise memory was checked when the first ones were kept
+            refuse_what_cannot_fit(job.sizes, wanted)
+        known |= job.run(report)
+        known |= run(rest, known, after)
+    passed = {each.name for each in steps if seen and each.columns == "keys"}
+    return {step.name: known[step.name] for step in steps if step.name in wanted - passed}
 
 
 def _by_attention(steps: Plan) -> Iterator[Plan]:
@@ -75,29 +85,6 @@ def _by_attention(steps: Plan) -> Iterator[Plan]:
     stops = [end + 1 for end in ends[:-1]] + [len(steps)]
     for start, stop in zip([0, *stops[:-1]], stops, strict=True):
         yield steps[start:stop]
-
-
-def _run_part(
-    steps: Plan,
-    given: dict[str, Matrix],
-    wanted: set[str],
-    decimals: int | None,
-    report: Report | None,
-    seen: Seen | None,
-) -> dict[str, Matrix]:
-    """Compute the steps of one attention, and the steps before and after it."""
-    before, core, rest = _parts(steps)
-    after = None if decimals is None else partial(round_floats, decimals=decimals)
-    known = given | run(before, given, after)
-    # the outputs of heads are always kept: later steps read them
-    kept = {core[-1].name} if seen else wanted | {core[-1].name}
-    shown = wanted & {step.name for step in core[:-1]} if seen else set()
-    job = _Job(core, known, kept, decimals, shown, seen)
-    if seen is None:  # otherwise memory was checked when the first ones were kept
-        refuse_what_cannot_fit(job.sizes, wanted)
-    known |= job.run(report)
-    known |= run(rest, known, after)
-    return {step.name: known[step.name] for step in steps if step.name in known}
 
 
 def run_remaking(
