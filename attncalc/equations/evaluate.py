@@ -69,6 +69,7 @@ UFUNCS: dict[str, Any] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide,
     "%": np.mod, "<": np.less, "<=": np.less_equal, "==": np.equal, "!=": np.not_equal,
     ">": np.greater, ">=": np.greater_equal, "and": np.logical_and, "or": np.logical_or,
+    "max": np.maximum, "min": np.minimum,
 }  # fmt: skip
 
 _DEFINED: dict[str, Node] = {
@@ -393,8 +394,7 @@ class Compiler:
             return self.value(own, axes)
         if name in ("max", "min"):
             a, b = (self.value(each, axes) for each in arguments)
-            larger = np.maximum if name == "max" else np.minimum
-            return lambda frame: larger(a(frame), b(frame))
+            return lambda frame: UFUNCS[name](a(frame), b(frame))
         (argument,) = (self.value(each, axes) for each in arguments)
 
         def made(frame: Frame) -> Value:
@@ -459,14 +459,10 @@ class Compiler:
             case Function("abs", (a,)):
                 inner = self.whole(a, axes)
                 return lambda frame: np.abs(inner(frame))
-            case Function("max" | "min" as name, (a, b)):
-                left, right = self.whole(a, axes), self.whole(b, axes)
-                larger = np.maximum if name == "max" else np.minimum
-                return lambda frame: larger(left(frame), right(frame))
             case Operator("neg", (a,)):
                 inner = self.whole(a, axes)
                 return lambda frame: -inner(frame)
-            case Operator(sign, (a, b)) if sign in UFUNCS:
+            case Function(sign, (a, b)) | Operator(sign, (a, b)) if sign in UFUNCS:
                 left, right, ufunc = self.whole(a, axes), self.whole(b, axes), UFUNCS[sign]
                 return lambda frame: ufunc(left(frame), right(frame))
             case Entry() | Aggregate() | If():
