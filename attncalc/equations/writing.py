@@ -7,7 +7,7 @@ level: at level 0 everything is written out, at level 1 the innermost marked par
 numbers, at level 2 those around them, and so on. A level is a form of the work.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -107,6 +107,15 @@ class Here:
         if value.denominator == 1 and abs(value) < LARGEST_WHOLE:
             return whole(int(value))
         return self.pen.own(value)
+
+    def each(self, index: str, holds: "Callable[[Here], bool] | None") -> Iterator[int]:
+        """Yield each number of an index at which a condition holds, while the index has it."""
+        before = self.numbers[index]
+        for number in range(int(before)):
+            self.numbers[index] = number
+            if holds is None or holds(self):
+                yield number
+        self.numbers[index] = before
 
 
 def explanation(
@@ -369,15 +378,10 @@ class _Writer:
         holds = None if x.where is None else inside.test(x.where)
 
         def summed(here: Here, level: int) -> list[Expression]:
-            before = here.numbers[index]
             made: list[Expression] = []
-            for number in range(int(before)):
-                here.numbers[index] = number
-                if holds is not None and not holds(here):
-                    continue
+            for _ in here.each(index, holds):
                 if is_left_out is None or not is_left_out(here):
                     made += terms(here, level)
-            here.numbers[index] = before
             return made
 
         return summed
@@ -430,11 +434,7 @@ class _Writer:
 
         def largest(here: Here, level: int) -> Expression:
             before = here.numbers[x.index]
-            found: dict[int, Any] = {}
-            for number in range(int(before)):
-                here.numbers[x.index] = number
-                if holds is None or holds(here):
-                    found[number] = value(here)
+            found = {number: value(here) for number in here.each(x.index, holds)}
             here.numbers[x.index] = max(found, key=found.__getitem__, default=0)
             written = form(here, level) if found else document.MINUS_INFINITY
             here.numbers[x.index] = before
