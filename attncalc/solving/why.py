@@ -45,7 +45,7 @@ from attncalc.equations.tree import (
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.step import Step
-from attncalc.solving.solution import Solution, given_in_decimals
+from attncalc.solving.solution import Solution
 from attncalc.solving.work import Work
 
 MOST_PARTS = 2_000
@@ -121,9 +121,7 @@ class OneEntry:
 
     def __init__(self, solution: Solution, step: Step, place: Place, work: Work) -> None:
         self.solution, self.step, self.place, self.work = solution, step, place, work
-        given: Mapping[str, Matrix] = (
-            given_in_decimals(solution.problem) if solution.is_exact else solution.problem.given
-        )
+        given = work.given_matrices
         held = [given[n] if n in given else solution.carried[n] for n in step.inputs]
         stated = step.operation.statement(*(each.shape for each in held))
         self.equation = equation(stated.name, stated.given)

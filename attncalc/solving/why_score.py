@@ -26,7 +26,7 @@ from attncalc.equations.operations.products import Project, Scores
 from attncalc.equations.tree import Entry, Node, Number, rebuilt
 from attncalc.problem.fields import own_name
 from attncalc.problem.step import Step
-from attncalc.solving.solution import Solution, given_in_decimals
+from attncalc.solving.solution import Solution
 from attncalc.solving.why import NEAR, OneEntry, Part, Why, checked
 from attncalc.solving.work import Work
 
@@ -82,9 +82,7 @@ class _Score:
         self.solution, self.work = solution, Work(solution)
         self.steps = {each.name: each for each in solution.plan}
         self.place = self.work.turned(shown)
-        problem = solution.problem
-        given = given_in_decimals(problem) if solution.is_exact else problem.given
-        self.held = {**solution.carried, **given}
+        self.held = {**solution.carried, **self.work.given_matrices}
         self.parts: list[Part] = []
         self.factor: Any = 1
         self.less = ""

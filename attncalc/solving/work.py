@@ -249,7 +249,7 @@ class Work:
         quote = partial(self._step_in, more=more) if is_step else self._given_entry
         return Operand(
             name,
-            self.solution.carried[name] if is_step else self._given_matrices[name],
+            self.solution.carried[name] if is_step else self.given_matrices[name],
             quote=partial(quote, name),
             entry=partial(self.entry, name),
             write=partial(self._written, more=more),
@@ -257,7 +257,7 @@ class Work:
         )
 
     @cached_property
-    def _given_matrices(self) -> Mapping[str, Matrix]:
+    def given_matrices(self) -> Mapping[str, Matrix]:
         """The given matrices as steps read them: 1/3 in decimals, not as a float."""
         exactly = self.solution.is_exact
         return given_in_decimals(self.problem) if exactly else self.problem.given
